@@ -1,0 +1,31 @@
+# Stages in the order in which the data flows; nothing clever.
+EXTENSION  = fillfactor_advisor
+EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_advisor.control)
+
+MODULE_big = fillfactor_advisor
+OBJS = \
+	src/module.o
+
+# The pieces of the install script, one a stage.
+SQL_PIECES = \
+	sql/00_head.sql
+
+DATA_built = $(EXTENSION)--$(EXTVERSION).sql
+DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))
+
+# pg_regress: exact facts, one file a stage.
+REGRESS      =
+REGRESS_OPTS = --inputdir=test
+
+# isolationtester: locks.
+ISOLATION      =
+ISOLATION_OPTS = --inputdir=test --outputdir=.
+
+EXTRA_CLEAN = $(DATA_built) output_iso
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+$(DATA_built): $(SQL_PIECES) fillfactor_advisor.control
+	cat $(SQL_PIECES) > $@
