@@ -4,17 +4,20 @@ EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_ad
 
 MODULE_big = fillfactor_advisor
 OBJS = \
-	src/module.o
+	src/module.o \
+	src/memory.o
 
 # The pieces of the install script, one a stage.
 SQL_PIECES = \
-	sql/00_head.sql
+	sql/00_head.sql \
+	sql/40_memory.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))
 
 # pg_regress: exact facts, one file a stage.
-REGRESS      =
+REGRESS      = \
+	memory
 REGRESS_OPTS = --inputdir=test
 
 # isolationtester: locks.
