@@ -10,6 +10,7 @@ OBJS = \
 # The pieces of the install script, one a stage.
 SQL_PIECES = \
 	sql/00_head.sql \
+	sql/28_schedule.sql \
 	sql/40_memory.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql

@@ -1,0 +1,169 @@
+
+-- Schedule: ff_collect() as a pg_cron job.
+
+-- Where pg_cron is, and its functions and job table as they are to be called.
+-- Only members of the extension pg_cron are named: a schema that merely is called
+-- cron is never touched.  state: here, elsewhere (the server runs it from another
+-- database), not_created (it would run from this one), absent, unknown (the
+-- settings are hidden from this role).
+CREATE FUNCTION ff_cron(
+    OUT state text,
+    OUT cron_database text,
+    OUT schedule_function text,
+    OUT unschedule_function text,
+    OUT job_table text,
+    OUT job_name text,
+    OUT command text
+)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    extension oid;
+    own_schema name;
+BEGIN
+    SELECT n.nspname INTO STRICT own_schema
+      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+     WHERE e.extname = 'fillfactor_advisor';
+    command := format('CALL %I.ff_collect()', own_schema);
+
+    -- a job's name is a name, 63 bytes: a long database name is shortened, still unique
+    job_name := 'fillfactor_advisor ' || current_database();
+    IF octet_length(job_name) > 63 THEN
+        job_name := 'fillfactor_advisor ' || md5(current_database()::text);
+    END IF;
+
+    SELECT s.setting INTO cron_database FROM pg_settings s WHERE s.name = 'cron.database_name';
+    SELECT e.oid INTO extension FROM pg_extension e WHERE e.extname = 'pg_cron';
+
+    IF extension IS NULL THEN
+        state := CASE WHEN cron_database = current_database() THEN 'not_created'
+                      WHEN cron_database IS NOT NULL THEN 'elsewhere'
+                      WHEN pg_has_role(current_user, 'pg_read_all_settings', 'USAGE') THEN 'absent'
+                      ELSE 'unknown' END;
+        RETURN;
+    ELSIF cron_database <> current_database() THEN
+        state := 'elsewhere';
+        RETURN;
+    END IF;
+
+    state := 'here';
+    SELECT max(format('%I.%I', n.nspname, p.proname)) FILTER (WHERE p.proname = 'schedule'
+               AND p.proargtypes::text = '25 25 25'),
+           max(format('%I.%I', n.nspname, p.proname)) FILTER (WHERE p.proname = 'unschedule'
+               AND p.proargtypes::text = '20')
+      INTO schedule_function, unschedule_function
+      FROM pg_depend d
+      JOIN pg_proc p ON p.oid = d.objid
+      JOIN pg_namespace n ON n.oid = p.pronamespace
+     WHERE d.classid = 'pg_proc'::regclass
+       AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension AND d.deptype = 'e';
+    SELECT format('%I.%I', n.nspname, c.relname) INTO job_table
+      FROM pg_depend d
+      JOIN pg_class c ON c.oid = d.objid
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE d.classid = 'pg_class'::regclass AND d.objsubid = 0
+       AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension AND d.deptype = 'e'
+       AND c.relname = 'job' AND c.relkind = 'r';
+    IF schedule_function IS NULL OR unschedule_function IS NULL OR job_table IS NULL THEN
+        RAISE EXCEPTION 'pg_cron is too old'
+            USING ERRCODE = 'feature_not_supported',
+                  DETAIL = 'It has no schedule(text, text, text), unschedule(bigint) or job table of its own.',
+                  HINT = 'Run ALTER EXTENSION pg_cron UPDATE; version 1.4 or later is needed.';
+    END IF;
+END
+$$;
+REVOKE ALL ON FUNCTION ff_cron() FROM PUBLIC;
+COMMENT ON FUNCTION ff_cron() IS
+'internal: where pg_cron is, and the names ff_schedule() and ff_unschedule() use';
+
+CREATE FUNCTION ff_schedule(schedule text DEFAULT '*/5 * * * *') RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    cron record;
+    job bigint;
+    others bigint;
+    crontab text;
+BEGIN
+    IF schedule IS NULL THEN
+        RAISE EXCEPTION 'schedule must not be null'
+            USING ERRCODE = 'null_value_not_allowed',
+                  HINT = 'To stop collecting, use ff_unschedule().';
+    END IF;
+    SELECT * INTO cron FROM @extschema@.ff_cron();
+
+    IF cron.state = 'here' THEN
+        -- a wrong schedule is refused by pg_cron, in its own words
+        EXECUTE format('SELECT %s($1, $2, $3)', cron.schedule_function)
+           INTO job USING cron.job_name, schedule, cron.command;
+        EXECUTE format('SELECT count(*) FROM %s WHERE jobid <> $1 AND jobname = $2 AND database = $3', cron.job_table)
+           INTO others USING job, cron.job_name, current_database();
+        IF others > 0 THEN
+            RAISE WARNING 'another role has scheduled the same collection'
+                USING DETAIL = 'The second of two collectors leaves without harm.',
+                      HINT = 'ff_unschedule(), run by a superuser, removes all of them.';
+        END IF;
+        RETURN format('job %s: %s in database %I, schedule %s, as user %I. Run ff_unschedule() before DROP EXTENSION.',
+                      job, cron.command, current_database(), schedule, current_user);
+    ELSIF cron.state = 'elsewhere' THEN
+        RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', cron.cron_database
+            USING HINT = 'Run the returned statement there.';
+        RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
+                      cron.job_name, schedule, cron.command, current_database());
+    ELSIF cron.state = 'not_created' THEN
+        RAISE EXCEPTION 'pg_cron is loaded but not created in this database'
+            USING ERRCODE = 'undefined_object',
+                  HINT = 'Run CREATE EXTENSION pg_cron, then ff_schedule() again.';
+    END IF;
+
+    -- In a crontab % is a line end and a line end cannot be written.
+    IF cron.command || current_database() || schedule ~ '[[:cntrl:]]' THEN
+        crontab := 'call psql on this database';
+    ELSE
+        crontab := format('%s  PGDATABASE=''%s'' psql -X -q -c ''%s''', schedule,
+                          replace(replace(current_database(), '''', '''\'''''), '%', '\%'),
+                          replace(replace(cron.command, '''', '''\'''''), '%', '\%'));
+    END IF;
+    RAISE EXCEPTION '%', CASE cron.state
+            WHEN 'unknown' THEN 'pg_cron is not in this database, and the server''s settings are hidden from this role'
+            ELSE 'pg_cron is not loaded by this server' END
+        USING ERRCODE = 'object_not_in_prerequisite_state',
+              HINT = format('Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that cron.database_name names. '
+                            'Without pg_cron a line in the crontab (or a systemd timer with its command) does the same: %s', crontab);
+END
+$$;
+REVOKE ALL ON FUNCTION ff_schedule(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ff_cron(), ff_schedule(text) TO pg_stat_scan_tables;
+COMMENT ON FUNCTION ff_schedule(text) IS
+'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there';
+
+CREATE FUNCTION ff_unschedule() RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    cron record;
+    removed bigint;
+BEGIN
+    SELECT * INTO cron FROM @extschema@.ff_cron();
+
+    IF cron.state = 'here' THEN
+        EXECUTE format('SELECT count(%s(j.jobid)) FROM (SELECT jobid FROM %s WHERE jobname = $1 AND database = $2) j',
+                       cron.unschedule_function, cron.job_table)
+           INTO removed USING cron.job_name, current_database();
+        RETURN format('%s job(s) removed', removed);
+    ELSIF cron.state = 'elsewhere' THEN
+        RAISE WARNING 'nothing is removed yet: pg_cron runs from database "%"', cron.cron_database
+            USING HINT = 'Run the returned statement there.';
+        RETURN format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;',
+                      cron.job_name, current_database());
+    END IF;
+    RETURN '0 job(s) removed: pg_cron is not in this database';
+END
+$$;
+REVOKE ALL ON FUNCTION ff_unschedule() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ff_unschedule() TO pg_stat_scan_tables;
+COMMENT ON FUNCTION ff_unschedule() IS
+'removes the pg_cron jobs of ff_schedule() for this database that the calling role may see, and no other job; may be called again. Where pg_cron runs from another database: a warning, and the statement to run there';

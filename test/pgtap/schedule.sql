@@ -1,0 +1,82 @@
+-- The pg_cron job: its name, command and owner, where pg_cron is here; the statement
+-- to run where it is elsewhere; and that a look-alike of pg_cron is never called.
+\set ON_ERROR_STOP 1
+\set QUIET 1
+\pset format unaligned
+\pset tuples_only true
+BEGIN;
+SET client_min_messages = error;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
+CREATE SCHEMA "F f; %I";
+CREATE EXTENSION fillfactor_advisor SCHEMA "F f; %I";
+SET search_path = "F f; %I", public;
+SELECT plan(20);
+
+SELECT CASE WHEN current_setting('cron.database_name', true) = current_database() THEN 'here'
+            WHEN current_setting('cron.database_name', true) IS NULL THEN 'absent'
+            ELSE 'elsewhere' END AS cron \gset
+SELECT :'cron' = 'here' AS here, :'cron' = 'elsewhere' AS elsewhere, :'cron' = 'absent' AS absent \gset
+
+SELECT throws_ok($$SELECT ff_schedule(NULL)$$, '22004', NULL, 'null schedule is refused');
+
+\if :here
+CREATE EXTENSION IF NOT EXISTS pg_cron;
+SELECT is((ff_cron()).state, 'here', 'pg_cron is found here');
+SELECT cron.schedule('someone else''s job', '0 0 1 1 *', 'SELECT 1') AS other_job \gset
+SELECT is(ff_unschedule(), '0 job(s) removed', 'nothing to remove yet');
+SELECT matches(ff_schedule(), '^job \d+: CALL "F f; %I"\.ff_collect\(\) in database ', 'the job is told');
+SELECT is(string_agg(format('%s|%s|%s|%s|%s', schedule, command, database, username, active), E'\n'),
+    format('*/5 * * * *|CALL "F f; %%I".ff_collect()|%s|%s|t', current_database(), current_user),
+    'the job is what was asked for, schema quoted') FROM cron.job WHERE jobname = 'fillfactor_advisor ' || current_database();
+SELECT lives_ok($$SELECT ff_schedule('* * * * *')$$, 'called again with another schedule');
+SELECT is(string_agg(schedule, ','), '* * * * *', 'one job, the new schedule') FROM cron.job WHERE command = 'CALL "F f; %I".ff_collect()';
+SELECT throws_ok($$SELECT ff_schedule('no such schedule')$$, NULL, 'invalid schedule: no such schedule', 'pg_cron''s own error is passed on');
+-- another role's job of the same name
+CREATE ROLE regress_ff_cron;
+INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
+    SELECT schedule, command, nodename, nodeport, database, 'regress_ff_cron', false, jobname FROM cron.job WHERE command LIKE 'CALL "F f%';
+-- and this role's job of the same name in another database, which is not ours
+INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
+    SELECT schedule, command, nodename, nodeport, 'template1', 'regress_ff_other', false, jobname FROM cron.job WHERE command LIKE 'CALL "F f%' AND active;
+SELECT is(ff_unschedule(), '2 job(s) removed', 'both jobs of this database are removed');
+SELECT is(ff_unschedule(), '0 job(s) removed', 'removing again is no error');
+SELECT is(count(*), 2::bigint, 'other jobs stay') FROM cron.job WHERE jobid = :other_job OR username = 'regress_ff_other';
+SELECT throws_ok($$SET LOCAL ROLE regress_ff_cron; SELECT "F f; %I".ff_schedule()$$, '42501', NULL, 'a plain role may not');
+RESET ROLE;
+-- a function that only sits in schema cron is not taken for pg_cron's
+ALTER EXTENSION pg_cron DROP FUNCTION cron.unschedule(bigint);
+SELECT throws_ok('SELECT ff_unschedule()', '0A000', 'pg_cron is too old', 'a function that is no member of the extension is not called');
+ALTER EXTENSION pg_cron ADD FUNCTION cron.unschedule(bigint);
+SELECT skip('pg_cron is here', 7);
+\else
+SELECT skip('pg_cron is not in this database', 12);
+-- a look-alike
+CREATE SCHEMA cron;
+CREATE TABLE cron.job (jobid bigint, jobname text, database text, schedule text, command text, username text);
+CREATE FUNCTION cron.schedule(text, text, text) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
+CREATE FUNCTION cron.schedule_in_database(text, text, text, text) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
+CREATE FUNCTION cron.unschedule(bigint) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
+INSERT INTO cron.job VALUES (1, 'fillfactor_advisor ' || current_database(), current_database(), '* * * * *', 'CALL "F f; %I".ff_collect()', current_user);
+SELECT is((ff_cron()).state, :'cron', 'a look-alike is not taken for pg_cron');
+SELECT is((ff_cron()).schedule_function, NULL, 'nor are its functions');
+\if :elsewhere
+SELECT is(ff_schedule('7 * * * *'),
+    format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(), '7 * * * *',
+           'CALL "F f; %I".ff_collect()', current_database()), 'the statement for the other database');
+SELECT is(ff_schedule($$x'); SELECT 'bad$$),
+    format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(), $$x'); SELECT 'bad$$,
+           'CALL "F f; %I".ff_collect()', current_database()), 'the schedule is quoted');
+SELECT is(ff_unschedule(),
+    format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', 'fillfactor_advisor ' || current_database(),
+           current_database()), 'the statement that removes it there');
+SELECT skip('pg_cron is loaded', 2);
+\else
+SELECT skip('pg_cron is not loaded', 3);
+SELECT throws_ok('SELECT ff_schedule()', '55000', 'pg_cron is not loaded by this server', 'absent: clear error');
+SELECT is(ff_unschedule(), '0 job(s) removed: pg_cron is not in this database', 'absent: nothing to remove');
+\endif
+\endif
+
+SELECT * FROM finish();
+ROLLBACK;
