@@ -5,11 +5,16 @@ EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_ad
 MODULE_big = fillfactor_advisor
 OBJS = \
 	src/module.o \
+	src/relinfo.o \
+	src/collect.o \
 	src/memory.o
 
 # The pieces of the install script, one a stage.
 SQL_PIECES = \
 	sql/00_head.sql \
+	sql/05_setting.sql \
+	sql/20_history.sql \
+	sql/25_collect.sql \
 	sql/28_schedule.sql \
 	sql/40_memory.sql
 

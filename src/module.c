@@ -1,32 +1,86 @@
 /*
  * module.c
  *	  Module magic and the settings of the extension.
+ *
+ * The library need not be preloaded: the settings come to be with the first
+ * call of one of its functions.  All of them may be changed per session, role
+ * or database, except those that decide what is kept for everybody.
  */
 #include "postgres.h"
 
 #include <limits.h>
 
 #include "fmgr.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 
 #include "memory.h"
+#include "settings.h"
 
 PG_MODULE_MAGIC;
 
+PG_FUNCTION_INFO_V1(ff_setting);
+
+int			ff_ram_setting;
+int			collect_pages;
+int			collect_time;
+int			prune_batches;
+
+/*
+ * Settings read by SQL functions only (through current_setting): C keeps no
+ * use for the values, but defines their type, range and description.
+ */
+static int	history_window;
+static int	history_retention;
+
 void		_PG_init(void);
 
-int			ff_ram_setting = 0;
+static void
+define_int(const char *name, const char *description, int *variable,
+		   int boot, int min, int max, GucContext context, int flags)
+{
+	DefineCustomIntVariable(name, description, NULL, variable, boot, min, max,
+							context, flags, NULL, NULL, NULL);
+}
 
 void
 _PG_init(void)
 {
-	DefineCustomIntVariable("fillfactor_advisor.ram",
-							"Memory that tables are compared with.",
-							"0 detects the machine's memory or the container's limit; see ff_memory().",
-							&ff_ram_setting,
-							0, 0, INT_MAX,
-							PGC_USERSET, GUC_UNIT_MB,
-							NULL, NULL, NULL);
+	define_int("fillfactor_advisor.collect_pages",
+			   "Pages of user tables that one collection reads at most.",
+			   &collect_pages, 100000, 1, INT_MAX, PGC_USERSET, 0);
+	define_int("fillfactor_advisor.collect_time",
+			   "Time after which a collection begins no further table.",
+			   &collect_time, 60, 1, INT_MAX, PGC_USERSET, GUC_UNIT_S);
+	define_int("fillfactor_advisor.prune_batches",
+			   "Batches of old history that one collection removes at most.",
+			   &prune_batches, 20, 0, INT_MAX, PGC_USERSET, 0);
+	define_int("fillfactor_advisor.ram",
+			   "Memory that tables are compared with; 0 detects the machine's memory or the container's limit.",
+			   &ff_ram_setting, 0, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MB);
+	define_int("fillfactor_advisor.window",
+			   "How far back advice looks, in days.",
+			   &history_window, 7, 1, 3650, PGC_USERSET, 0);
+	define_int("fillfactor_advisor.retention",
+			   "How long history is kept, in days.",
+			   &history_retention, 90, 1, 3650, PGC_USERSET, 0);
 
 	MarkGUCPrefixReserved("fillfactor_advisor");
+}
+
+/*
+ * ff_setting(name text)
+ *
+ * The value of one of the extension's settings, fillfactor_advisor.NAME, in its
+ * base unit's spelling.  Unlike current_setting() it also works in a session
+ * that has not loaded the library yet: the call itself loads it.
+ *
+ * Errors: 42704 where there is no such setting.
+ */
+Datum
+ff_setting(PG_FUNCTION_ARGS)
+{
+	char	   *name = psprintf("fillfactor_advisor.%s", text_to_cstring(PG_GETARG_TEXT_PP(0)));
+
+	PG_RETURN_TEXT_P(cstring_to_text(GetConfigOption(name, false, false)));
 }

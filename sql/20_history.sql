@@ -1,0 +1,293 @@
+-- Stage history: what was seen of every table, when, and in which life of the
+-- server.
+--
+-- Counters are kept as the difference between two looks (ff_interval), never
+-- as totals, so that no reader can subtract across a reset.  The last look
+-- itself is the baseline in ff_relation.
+
+-- ---------------------------------------------------------------------------
+-- Epochs
+-- ---------------------------------------------------------------------------
+CREATE TABLE @extschema@.ff_epoch (
+    epoch_id          integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    system_identifier bigint NOT NULL,
+    database_oid      oid NOT NULL,
+    timeline          bigint NOT NULL,
+    server_version    integer NOT NULL,
+    database_reset    timestamptz,
+    cluster_reset     timestamptz,
+    began_at          timestamptz NOT NULL
+);
+COMMENT ON TABLE @extschema@.ff_epoch IS 'A span in which cumulative counters only grow. A delta never crosses from one epoch into the next.';
+COMMENT ON COLUMN @extschema@.ff_epoch.system_identifier IS 'identifier of the cluster, as pg_control_system() shows it';
+COMMENT ON COLUMN @extschema@.ff_epoch.database_oid IS 'OID of the database at that time';
+COMMENT ON COLUMN @extschema@.ff_epoch.timeline IS 'WAL timeline: moves when a standby is promoted';
+COMMENT ON COLUMN @extschema@.ff_epoch.server_version IS 'server_version_num';
+COMMENT ON COLUMN @extschema@.ff_epoch.database_reset IS 'pg_stat_database.stats_reset: moves with pg_stat_reset()';
+COMMENT ON COLUMN @extschema@.ff_epoch.cluster_reset IS 'pg_stat_bgwriter.stats_reset: moves when a crash discards all statistics';
+COMMENT ON COLUMN @extschema@.ff_epoch.began_at IS 'first collection in this epoch';
+
+-- ---------------------------------------------------------------------------
+-- Collections
+-- ---------------------------------------------------------------------------
+CREATE TABLE @extschema@.ff_collection (
+    collection_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    epoch_id      integer NOT NULL,
+    began_at      timestamptz NOT NULL,
+    ended_at      timestamptz,
+    relations     integer NOT NULL CHECK (relations >= 0),
+    changed       integer NOT NULL CHECK (changed >= 0),
+    sampled       integer CHECK (sampled >= 0),
+    skipped       integer CHECK (skipped >= 0),
+    failed        integer CHECK (failed >= 0),
+    deferred      integer CHECK (deferred >= 0),
+    track_counts  boolean NOT NULL,
+    open_writers  integer NOT NULL CHECK (open_writers >= 0),
+    canary        bigint NOT NULL
+);
+CREATE INDEX ff_collection_began_at ON @extschema@.ff_collection (began_at);
+COMMENT ON TABLE @extschema@.ff_collection IS 'One row for each CALL ff_collect().';
+COMMENT ON COLUMN @extschema@.ff_collection.began_at IS 'when the counters were read';
+COMMENT ON COLUMN @extschema@.ff_collection.ended_at IS 'NULL: still running, or ended by an error';
+COMMENT ON COLUMN @extschema@.ff_collection.relations IS 'heap tables whose counters were read';
+COMMENT ON COLUMN @extschema@.ff_collection.changed IS 'of these, tables for which an interval was written';
+COMMENT ON COLUMN @extschema@.ff_collection.sampled IS 'tables whose pages were sampled';
+COMMENT ON COLUMN @extschema@.ff_collection.skipped IS 'tables that were locked or gone when their turn came';
+COMMENT ON COLUMN @extschema@.ff_collection.failed IS 'tables that raised another error, see ff_problem';
+COMMENT ON COLUMN @extschema@.ff_collection.deferred IS 'tables left for the next collection because the budget was spent';
+COMMENT ON COLUMN @extschema@.ff_collection.track_counts IS 'setting track_counts of the collecting session';
+COMMENT ON COLUMN @extschema@.ff_collection.open_writers IS 'other sessions of this database with a writing transaction begun before the previous collection: their updates are not counted yet';
+COMMENT ON COLUMN @extschema@.ff_collection.canary IS 'rows ever inserted into this table, by its own counter: a fall betrays a reset';
+
+-- ---------------------------------------------------------------------------
+-- Relations: identity and baseline
+-- ---------------------------------------------------------------------------
+CREATE TABLE @extschema@.ff_relation (
+    rel_id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    system_identifier bigint NOT NULL,
+    database_oid      oid NOT NULL,
+    relid             oid NOT NULL,
+    birth             xid NOT NULL,
+    nspname           name NOT NULL,
+    relname           name NOT NULL,
+    relfilenode       oid NOT NULL,
+    reloptions        text[],
+    fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100),
+    opened_at         timestamptz NOT NULL,
+    closed_at         timestamptz,
+    epoch_id          integer NOT NULL,
+    seen_at           timestamptz NOT NULL,
+    inserted          bigint NOT NULL,
+    updated           bigint NOT NULL,
+    hot_updated       bigint NOT NULL,
+    newpage_updated   bigint,
+    deleted           bigint NOT NULL,
+    seq_scans         bigint NOT NULL,
+    index_scans       bigint NOT NULL,
+    blocks_fetched    bigint NOT NULL,
+    blocks_hit        bigint NOT NULL,
+    vacuums           bigint NOT NULL,
+    analyzes          bigint NOT NULL,
+    sampled_at        timestamptz,
+    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0)
+) WITH (fillfactor = 80);
+CREATE INDEX ff_relation_relid ON @extschema@.ff_relation (relid);
+COMMENT ON TABLE @extschema@.ff_relation IS 'A table''s identity through renames and restores, and the baseline of its counters (cumulative, as of seen_at).';
+COMMENT ON COLUMN @extschema@.ff_relation.rel_id IS 'key of the history; never reused';
+COMMENT ON COLUMN @extschema@.ff_relation.system_identifier IS 'cluster in which relid is valid';
+COMMENT ON COLUMN @extschema@.ff_relation.database_oid IS 'database in which relid is valid';
+COMMENT ON COLUMN @extschema@.ff_relation.relid IS 'OID of the table';
+COMMENT ON COLUMN @extschema@.ff_relation.birth IS 'transaction that created the table (xmin of its first system column in pg_attribute, which nothing updates): tells a renamed table from a new one with the same OID';
+COMMENT ON COLUMN @extschema@.ff_relation.nspname IS 'schema at seen_at';
+COMMENT ON COLUMN @extschema@.ff_relation.relname IS 'name at seen_at';
+COMMENT ON COLUMN @extschema@.ff_relation.relfilenode IS 'file at seen_at; changes when the table is rewritten or truncated';
+COMMENT ON COLUMN @extschema@.ff_relation.reloptions IS 'storage options at seen_at, exactly as stored';
+COMMENT ON COLUMN @extschema@.ff_relation.fillfactor IS 'effective fillfactor at seen_at, percent';
+COMMENT ON COLUMN @extschema@.ff_relation.closed_at IS 'when the table was found to be gone; NULL while it exists';
+COMMENT ON COLUMN @extschema@.ff_relation.epoch_id IS 'epoch of the baseline';
+COMMENT ON COLUMN @extschema@.ff_relation.seen_at IS 'when the baseline was written: at the last change, or at the first look';
+COMMENT ON COLUMN @extschema@.ff_relation.inserted IS 'rows inserted, cumulative';
+COMMENT ON COLUMN @extschema@.ff_relation.updated IS 'rows updated, cumulative, HOT and not; includes rolled-back updates';
+COMMENT ON COLUMN @extschema@.ff_relation.hot_updated IS 'rows HOT updated, cumulative';
+COMMENT ON COLUMN @extschema@.ff_relation.newpage_updated IS 'rows updated whose new version went to another page, cumulative; NULL before PostgreSQL 16';
+COMMENT ON COLUMN @extschema@.ff_relation.deleted IS 'rows deleted, cumulative';
+COMMENT ON COLUMN @extschema@.ff_relation.seq_scans IS 'sequential scans begun, cumulative';
+COMMENT ON COLUMN @extschema@.ff_relation.index_scans IS 'index scans begun on all indexes, cumulative';
+COMMENT ON COLUMN @extschema@.ff_relation.blocks_fetched IS 'heap pages asked for, cumulative';
+COMMENT ON COLUMN @extschema@.ff_relation.blocks_hit IS 'heap pages found in shared buffers, cumulative';
+COMMENT ON COLUMN @extschema@.ff_relation.vacuums IS 'vacuums, manual and automatic, cumulative';
+COMMENT ON COLUMN @extschema@.ff_relation.analyzes IS 'analyzes, manual and automatic, cumulative';
+COMMENT ON COLUMN @extschema@.ff_relation.sampled_at IS 'when its pages were last sampled';
+COMMENT ON COLUMN @extschema@.ff_relation.changes_since_sample IS 'rows inserted, updated and deleted since then';
+
+-- ---------------------------------------------------------------------------
+-- Intervals: what the counters did between two looks
+-- ---------------------------------------------------------------------------
+CREATE TABLE @extschema@.ff_interval (
+    rel_id          bigint NOT NULL,
+    began_at        timestamptz NOT NULL,
+    ended_at        timestamptz NOT NULL,
+    epoch_id        integer NOT NULL,
+    grain           smallint NOT NULL DEFAULT 0 CHECK (grain BETWEEN 0 AND 2),
+    fillfactor      smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100),
+    rewritten       boolean NOT NULL,
+    inserted        bigint NOT NULL CHECK (inserted >= 0),
+    updated         bigint NOT NULL CHECK (updated >= 0),
+    hot_updated     bigint NOT NULL CHECK (hot_updated >= 0),
+    newpage_updated bigint CHECK (newpage_updated >= 0),
+    deleted         bigint NOT NULL CHECK (deleted >= 0),
+    seq_scans       bigint NOT NULL CHECK (seq_scans >= 0),
+    index_scans     bigint NOT NULL CHECK (index_scans >= 0),
+    blocks_fetched  bigint NOT NULL CHECK (blocks_fetched >= 0),
+    blocks_hit      bigint NOT NULL CHECK (blocks_hit >= 0),
+    vacuums         integer NOT NULL CHECK (vacuums >= 0),
+    heap_bytes      bigint CHECK (heap_bytes >= 0),
+    index_bytes     bigint CHECK (index_bytes >= 0),
+    CHECK (ended_at >= began_at)
+);
+CREATE INDEX ff_interval_rel_id_ended_at ON @extschema@.ff_interval (rel_id, ended_at);
+CREATE INDEX ff_interval_grain_ended_at ON @extschema@.ff_interval (grain, ended_at);
+COMMENT ON TABLE @extschema@.ff_interval IS 'What a table''s counters did between two looks in one epoch; no row where nothing changed.';
+COMMENT ON COLUMN @extschema@.ff_interval.began_at IS 'the look before, at which nothing of this had happened yet';
+COMMENT ON COLUMN @extschema@.ff_interval.ended_at IS 'the look that saw it';
+COMMENT ON COLUMN @extschema@.ff_interval.grain IS '0: one collection; 1: rolled up to an hour; 2: rolled up to a day';
+COMMENT ON COLUMN @extschema@.ff_interval.fillfactor IS 'effective fillfactor at the end, percent';
+COMMENT ON COLUMN @extschema@.ff_interval.rewritten IS 'the table got a new file in between (VACUUM FULL, CLUSTER, TRUNCATE, a rewriting ALTER TABLE)';
+COMMENT ON COLUMN @extschema@.ff_interval.inserted IS 'rows inserted';
+COMMENT ON COLUMN @extschema@.ff_interval.updated IS 'rows updated, HOT and not';
+COMMENT ON COLUMN @extschema@.ff_interval.hot_updated IS 'rows HOT updated';
+COMMENT ON COLUMN @extschema@.ff_interval.newpage_updated IS 'rows updated whose new version went to another page; NULL before PostgreSQL 16';
+COMMENT ON COLUMN @extschema@.ff_interval.deleted IS 'rows deleted';
+COMMENT ON COLUMN @extschema@.ff_interval.seq_scans IS 'sequential scans begun';
+COMMENT ON COLUMN @extschema@.ff_interval.index_scans IS 'index scans begun';
+COMMENT ON COLUMN @extschema@.ff_interval.blocks_fetched IS 'heap pages asked for';
+COMMENT ON COLUMN @extschema@.ff_interval.blocks_hit IS 'heap pages found in shared buffers';
+COMMENT ON COLUMN @extschema@.ff_interval.vacuums IS 'vacuums, manual and automatic';
+COMMENT ON COLUMN @extschema@.ff_interval.heap_bytes IS 'size of the main fork at the end, bytes; NULL where the table was locked';
+COMMENT ON COLUMN @extschema@.ff_interval.index_bytes IS 'size of all indexes at the end, bytes; NULL where one was locked';
+
+-- ---------------------------------------------------------------------------
+-- Page samples
+-- ---------------------------------------------------------------------------
+CREATE TABLE @extschema@.ff_page_sample (
+    rel_id               bigint NOT NULL,
+    sampled_at           timestamptz NOT NULL,
+    grain                smallint NOT NULL DEFAULT 0 CHECK (grain BETWEEN 0 AND 2),
+    fillfactor           smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100),
+    blocks               bigint NOT NULL,
+    blocks_read          integer NOT NULL,
+    blocks_new           integer NOT NULL,
+    blocks_bad           integer NOT NULL,
+    live_pct             real,
+    live_pct_err         real,
+    dead_pct             real,
+    dead_pct_err         real,
+    free_pct             real,
+    free_pct_err         real,
+    reserve_pct          real,
+    live_rows            double precision,
+    live_rows_err        real,
+    dead_rows            double precision,
+    recently_dead_rows   double precision,
+    redirect_lps         double precision,
+    dead_lps             double precision,
+    unused_lps           double precision,
+    updated_hot_rows     double precision,
+    updated_cold_rows    double precision,
+    superseded_hot       double precision,
+    superseded_same_page double precision,
+    superseded_moved     double precision,
+    rows_per_page        real,
+    rows_per_page_max    real,
+    inserted_width       real,
+    inserted_width_err   real,
+    updated_width        real,
+    updated_width_err    real,
+    updated_pct          real,
+    update_group_rows    real,
+    insert_group_rows    real,
+    update_distance      real,
+    update_distance_p10  real,
+    update_distance_p90  real,
+    page_lsn_age_p10     double precision,
+    page_lsn_age_p50     double precision,
+    page_lsn_age_p90     double precision,
+    full_pct             real,
+    fill_histogram       integer[]
+);
+CREATE INDEX ff_page_sample_rel_id_sampled_at ON @extschema@.ff_page_sample (rel_id, sampled_at);
+CREATE INDEX ff_page_sample_grain_sampled_at ON @extschema@.ff_page_sample (grain, sampled_at);
+COMMENT ON TABLE @extschema@.ff_page_sample IS 'What a random sample of a table''s pages showed, see ff_sample(). Row and line pointer figures are estimates for the whole table.';
+COMMENT ON COLUMN @extschema@.ff_page_sample.sampled_at IS 'when the sample began';
+COMMENT ON COLUMN @extschema@.ff_page_sample.grain IS '0: every sample; 1: the last of an hour; 2: the last of a day';
+COMMENT ON COLUMN @extschema@.ff_page_sample.fillfactor IS 'effective fillfactor then, percent';
+COMMENT ON COLUMN @extschema@.ff_page_sample.blocks IS 'size of the main fork, pages';
+COMMENT ON COLUMN @extschema@.ff_page_sample.blocks_read IS 'pages read for the estimates';
+COMMENT ON COLUMN @extschema@.ff_page_sample.blocks_new IS 'of these, all-zero';
+COMMENT ON COLUMN @extschema@.ff_page_sample.blocks_bad IS 'of these, rejected as damaged';
+COMMENT ON COLUMN @extschema@.ff_page_sample.live_pct IS 'live row bytes, percent of the table';
+COMMENT ON COLUMN @extschema@.ff_page_sample.live_pct_err IS 'half width of the 95 % interval, points';
+COMMENT ON COLUMN @extschema@.ff_page_sample.dead_pct IS 'dead and recently dead row bytes, percent of the table';
+COMMENT ON COLUMN @extschema@.ff_page_sample.dead_pct_err IS 'half width of the 95 % interval, points';
+COMMENT ON COLUMN @extschema@.ff_page_sample.free_pct IS 'free space, percent of the table';
+COMMENT ON COLUMN @extschema@.ff_page_sample.free_pct_err IS 'half width of the 95 % interval, points';
+COMMENT ON COLUMN @extschema@.ff_page_sample.reserve_pct IS 'part of free_pct inside the fillfactor reserve';
+COMMENT ON COLUMN @extschema@.ff_page_sample.live_rows IS 'live rows in the table';
+COMMENT ON COLUMN @extschema@.ff_page_sample.live_rows_err IS 'half width of the 95 % interval, rows';
+COMMENT ON COLUMN @extschema@.ff_page_sample.dead_rows IS 'dead and recently dead rows in the table';
+COMMENT ON COLUMN @extschema@.ff_page_sample.recently_dead_rows IS 'of these, still visible to some snapshot';
+COMMENT ON COLUMN @extschema@.ff_page_sample.redirect_lps IS 'redirected line pointers in the table';
+COMMENT ON COLUMN @extschema@.ff_page_sample.dead_lps IS 'dead line pointers in the table';
+COMMENT ON COLUMN @extschema@.ff_page_sample.unused_lps IS 'unused line pointers in the table';
+COMMENT ON COLUMN @extschema@.ff_page_sample.updated_hot_rows IS 'live rows whose newest version is heap-only';
+COMMENT ON COLUMN @extschema@.ff_page_sample.updated_cold_rows IS 'live rows whose newest version came by an update that was not HOT';
+COMMENT ON COLUMN @extschema@.ff_page_sample.superseded_hot IS 'old versions whose successor is heap-only';
+COMMENT ON COLUMN @extschema@.ff_page_sample.superseded_same_page IS 'old versions whose successor is in the same page but not heap-only: an indexed column changed';
+COMMENT ON COLUMN @extschema@.ff_page_sample.superseded_moved IS 'old versions whose successor is in another page: the page was full';
+COMMENT ON COLUMN @extschema@.ff_page_sample.rows_per_page IS 'live rows on a page that holds any, mean';
+COMMENT ON COLUMN @extschema@.ff_page_sample.rows_per_page_max IS 'most live rows seen on a page';
+COMMENT ON COLUMN @extschema@.ff_page_sample.inserted_width IS 'mean length of rows never updated, bytes with header';
+COMMENT ON COLUMN @extschema@.ff_page_sample.inserted_width_err IS 'half width of the 95 % interval, bytes';
+COMMENT ON COLUMN @extschema@.ff_page_sample.updated_width IS 'mean length of rows updated since insert, bytes with header';
+COMMENT ON COLUMN @extschema@.ff_page_sample.updated_width_err IS 'half width of the 95 % interval, bytes';
+COMMENT ON COLUMN @extschema@.ff_page_sample.updated_pct IS 'live rows updated since insert, percent of live rows';
+COMMENT ON COLUMN @extschema@.ff_page_sample.update_group_rows IS 'rows of one page that one transaction updated together, median over updated rows';
+COMMENT ON COLUMN @extschema@.ff_page_sample.insert_group_rows IS 'rows of one page that one transaction inserted together, median over rows never updated';
+COMMENT ON COLUMN @extschema@.ff_page_sample.update_distance IS 'transactions between a row''s newest version and the never updated rows of its page, median';
+COMMENT ON COLUMN @extschema@.ff_page_sample.update_distance_p10 IS 'its 10th percentile';
+COMMENT ON COLUMN @extschema@.ff_page_sample.update_distance_p90 IS 'its 90th percentile';
+COMMENT ON COLUMN @extschema@.ff_page_sample.page_lsn_age_p10 IS 'WAL written since the page last changed, bytes, 10th percentile';
+COMMENT ON COLUMN @extschema@.ff_page_sample.page_lsn_age_p50 IS 'its median';
+COMMENT ON COLUMN @extschema@.ff_page_sample.page_lsn_age_p90 IS 'its 90th percentile';
+COMMENT ON COLUMN @extschema@.ff_page_sample.full_pct IS 'pages with the page-full hint, percent of pages';
+COMMENT ON COLUMN @extschema@.ff_page_sample.fill_histogram IS 'pages read by used share, ten bins from 0 to 100 %';
+
+-- ---------------------------------------------------------------------------
+-- Problems
+-- ---------------------------------------------------------------------------
+CREATE TABLE @extschema@.ff_problem (
+    rel_id      bigint PRIMARY KEY,
+    seen_at     timestamptz NOT NULL,
+    occurrences integer NOT NULL CHECK (occurrences > 0),
+    sqlstate    text NOT NULL CHECK (sqlstate ~ '^[0-9A-Z]{5}$'),
+    message     text NOT NULL
+);
+COMMENT ON TABLE @extschema@.ff_problem IS 'Why a table could not be sampled, last time; the row goes when a sample succeeds.';
+COMMENT ON COLUMN @extschema@.ff_problem.seen_at IS 'last time';
+COMMENT ON COLUMN @extschema@.ff_problem.occurrences IS 'times in a row';
+COMMENT ON COLUMN @extschema@.ff_problem.sqlstate IS 'SQLSTATE of the error';
+COMMENT ON COLUMN @extschema@.ff_problem.message IS 'its message';
+
+-- ---------------------------------------------------------------------------
+-- Rights, and what pg_dump keeps
+-- ---------------------------------------------------------------------------
+REVOKE ALL ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
+              @extschema@.ff_page_sample, @extschema@.ff_problem FROM PUBLIC;
+GRANT SELECT ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
+                @extschema@.ff_page_sample, @extschema@.ff_problem TO pg_read_all_stats;
+
+SELECT pg_extension_config_dump(c.oid, '')
+  FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
+ WHERE c.relname IN ('ff_epoch', 'ff_collection', 'ff_relation', 'ff_interval', 'ff_page_sample', 'ff_problem',
+                     'ff_epoch_epoch_id_seq', 'ff_collection_collection_id_seq', 'ff_relation_rel_id_seq')
+ ORDER BY c.relkind, c.relname;

@@ -1,0 +1,414 @@
+-- Stage collect: look at the counters, write intervals, choose what to sample,
+-- keep the history small.  CALL ff_collect() drives these steps, see
+-- src/collect.c.
+
+-- ---------------------------------------------------------------------------
+-- Readers (src/relinfo.c)
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_counters(
+    relation oid,
+    OUT inserted bigint, OUT updated bigint, OUT hot_updated bigint, OUT newpage_updated bigint, OUT deleted bigint,
+    OUT live_rows bigint, OUT dead_rows bigint,
+    OUT seq_scans bigint, OUT seq_rows bigint, OUT blocks_fetched bigint, OUT blocks_hit bigint,
+    OUT vacuums bigint, OUT analyzes bigint)
+LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'ff_counters';
+COMMENT ON FUNCTION @extschema@.ff_counters(oid) IS 'Cumulative statistics of one table by one look into the statistics system, without a lock: rows and scans and pages since the last reset; zeros where nothing was counted; newpage_updated NULL before PostgreSQL 16.';
+REVOKE ALL ON FUNCTION @extschema@.ff_counters(oid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_counters(oid) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
+LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'ff_sizes';
+COMMENT ON FUNCTION @extschema@.ff_sizes(oid) IS 'Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL where a lock was not to be had at once or a file is missing. Never waits, unlike pg_relation_size().';
+REVOKE ALL ON FUNCTION @extschema@.ff_sizes(oid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_sizes(oid) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_server(OUT system_identifier bigint, OUT timeline bigint, OUT in_recovery boolean)
+LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'ff_server';
+COMMENT ON FUNCTION @extschema@.ff_server() IS 'Identifier of the cluster, WAL timeline, and whether it is in recovery.';
+REVOKE ALL ON FUNCTION @extschema@.ff_server() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_server() TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_fillfactor(reloptions text[]) RETURNS integer
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_fillfactor';
+COMMENT ON FUNCTION @extschema@.ff_fillfactor(text[]) IS 'Fillfactor, percent, that the server reads from a table''s stored options (pg_class.reloptions), whatever their spelling; 100 where they name none.';
+REVOKE ALL ON FUNCTION @extschema@.ff_fillfactor(text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_fillfactor(text[]) TO pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- Which relations are examined, and why the others are not
+-- ---------------------------------------------------------------------------
+CREATE VIEW @extschema@.ff_candidate AS
+SELECT c.oid AS relid, n.nspname, c.relname, c.relkind, c.relpersistence, c.relispartition, c.relnamespace,
+       coalesce(pg_relation_filenode(c.oid), 0) AS relfilenode, c.reloptions, c.reltuples, c.relallvisible, c.relpages,
+       CASE WHEN c.relkind = 'p' THEN 'partitioned: holds no rows itself, its partitions are advised one by one'
+            WHEN c.relkind = 'f' THEN 'foreign table: its pages are on another server'
+            WHEN c.relpersistence = 't' THEN 'temporary table: it goes with its session'
+            WHEN am.amname <> 'heap' OR am.amname IS NULL
+                THEN 'access method ' || coalesce(quote_ident(am.amname), 'none') || ': only heap has a fillfactor that works this way'
+       END AS not_examined
+  FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN pg_am am ON am.oid = c.relam
+ WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
+   AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+   AND NOT EXISTS (SELECT 1 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+                    WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
+                      AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+                      AND e.extname = 'fillfactor_advisor');
+COMMENT ON VIEW @extschema@.ff_candidate IS 'Tables of this database outside the system schemas, with the reason where one is not examined.';
+COMMENT ON COLUMN @extschema@.ff_candidate.not_examined IS 'why no sample is taken and no statement written; NULL where it is examined';
+REVOKE ALL ON @extschema@.ff_candidate FROM PUBLIC;
+GRANT SELECT ON @extschema@.ff_candidate TO pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- Epoch
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_epoch_now() RETURNS integer
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_is  @extschema@.ff_epoch;
+    last    @extschema@.ff_epoch;
+    before  record;
+BEGIN
+    SELECT 0, s.system_identifier, d.oid, s.timeline, current_setting('server_version_num')::integer,
+           pg_stat_get_db_stat_reset_time(d.oid), pg_stat_get_bgwriter_stat_reset_time(), clock_timestamp()
+      INTO now_is
+      FROM @extschema@.ff_server() s, pg_database d
+     WHERE d.datname = current_database();
+
+    SELECT * INTO last FROM @extschema@.ff_epoch ORDER BY epoch_id DESC LIMIT 1;
+    IF FOUND AND (last.system_identifier, last.database_oid, last.timeline, last.server_version)
+               = (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version)
+             AND last.cluster_reset IS NOT DISTINCT FROM now_is.cluster_reset
+    THEN
+        -- The database's reset time also moves when one table's counters are
+        -- reset.  A collection inserts one row into ff_collection, so the
+        -- counter of that table falls if, and only if, all were reset.
+        SELECT c.canary, k.inserted INTO before
+          FROM @extschema@.ff_collection c, @extschema@.ff_counters(c.tableoid) k
+         ORDER BY c.collection_id DESC LIMIT 1;
+        IF last.database_reset IS NOT DISTINCT FROM now_is.database_reset OR before.inserted >= before.canary THEN
+            RETURN last.epoch_id;
+        END IF;
+    END IF;
+
+    INSERT INTO @extschema@.ff_epoch (system_identifier, database_oid, timeline, server_version, database_reset, cluster_reset, began_at)
+    VALUES (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version, now_is.database_reset, now_is.cluster_reset, now_is.began_at)
+    RETURNING epoch_id INTO last.epoch_id;
+    RETURN last.epoch_id;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_epoch_now() IS 'The epoch that the server is in, written down where it is new. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_epoch_now() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_epoch_now() TO pg_stat_scan_tables;
+
+-- ---------------------------------------------------------------------------
+-- Begin: identities, intervals, baselines
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_collect_begin() RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    server    record;
+    database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
+    epoch     integer;
+    previous  timestamptz;
+    looked_at timestamptz;
+    seen      integer;
+    written   integer;
+    id        bigint;
+BEGIN
+    PERFORM pg_stat_clear_snapshot();
+    SELECT * INTO server FROM @extschema@.ff_server();
+    epoch := @extschema@.ff_epoch_now();
+    looked_at := clock_timestamp();
+    SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
+
+    -- A history that was restored or upgraded into this database finds its
+    -- tables by name, once.
+    UPDATE @extschema@.ff_relation r
+       SET system_identifier = server.system_identifier, database_oid = database, relid = c.relid, birth = a.xmin,
+           relfilenode = c.relfilenode
+      FROM @extschema@.ff_candidate c
+      JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
+     WHERE r.closed_at IS NULL
+       AND (r.system_identifier, r.database_oid) <> (server.system_identifier, database)
+       AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
+
+    -- Gone, or another table under the same OID.
+    UPDATE @extschema@.ff_relation r
+       SET closed_at = looked_at
+     WHERE r.closed_at IS NULL
+       AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = r.relid AND a.attnum = -1 AND a.xmin = r.birth);
+    DELETE FROM @extschema@.ff_problem p
+     USING @extschema@.ff_relation r WHERE r.rel_id = p.rel_id AND r.closed_at = looked_at;
+
+    -- One look at all counters serves every statement part: all of them see
+    -- the baselines as they were before.
+    WITH look AS MATERIALIZED (
+        SELECT c.relid, a.xmin AS birth, c.nspname, c.relname, c.relfilenode, c.reloptions,
+               @extschema@.ff_fillfactor(c.reloptions) AS fillfactor, k.*
+          FROM @extschema@.ff_candidate c
+          JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
+         CROSS JOIN LATERAL @extschema@.ff_counters(c.relid) k
+         WHERE c.not_examined IS NULL
+    ), known AS (
+        SELECT l.*, r.rel_id, r.epoch_id,
+               r.relfilenode <> l.relfilenode AS rewritten,
+               (l.inserted, l.updated, l.hot_updated, coalesce(l.newpage_updated, 0), l.deleted)
+                 IS DISTINCT FROM (r.inserted, r.updated, r.hot_updated, coalesce(r.newpage_updated, 0), r.deleted) AS moved,
+               -- one table's counters were reset: any of them fell
+               l.inserted < r.inserted OR l.updated < r.updated OR l.hot_updated < r.hot_updated OR l.deleted < r.deleted
+                 OR l.newpage_updated < r.newpage_updated OR l.seq_scans < r.seq_scans OR l.blocks_fetched < r.blocks_fetched
+                 OR l.vacuums < r.vacuums OR l.analyzes < r.analyzes AS fell,
+               r.epoch_id IS DISTINCT FROM epoch AS new_epoch,
+               (l.nspname, l.relname, l.relfilenode, l.reloptions) IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions) AS redefined
+          FROM look l
+          JOIN @extschema@.ff_relation r ON r.relid = l.relid AND r.closed_at IS NULL
+    ), changed AS MATERIALIZED (
+        SELECT k.*, s.heap_bytes, s.index_bytes,
+               (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = k.relid)::bigint AS index_scans
+          FROM known k CROSS JOIN LATERAL @extschema@.ff_sizes(k.relid) s
+         WHERE k.moved OR k.fell OR k.new_epoch OR k.redefined
+    ), interval_rows AS (
+        INSERT INTO @extschema@.ff_interval
+               (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
+                seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
+        SELECT c.rel_id, greatest(r.seen_at, previous), looked_at, epoch, c.fillfactor, c.rewritten,
+               c.inserted - r.inserted, c.updated - r.updated, c.hot_updated - r.hot_updated, c.newpage_updated - r.newpage_updated, c.deleted - r.deleted,
+               c.seq_scans - r.seq_scans, greatest(c.index_scans - r.index_scans, 0), c.blocks_fetched - r.blocks_fetched, greatest(c.blocks_hit - r.blocks_hit, 0),
+               c.vacuums - r.vacuums, c.heap_bytes, c.index_bytes
+          FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
+         WHERE (c.moved OR c.redefined) AND NOT c.fell AND NOT c.new_epoch
+        RETURNING rel_id
+    ), baselines AS (
+        UPDATE @extschema@.ff_relation r
+           SET nspname = c.nspname, relname = c.relname, relfilenode = c.relfilenode, reloptions = c.reloptions, fillfactor = c.fillfactor,
+               epoch_id = epoch, seen_at = looked_at,
+               inserted = c.inserted, updated = c.updated, hot_updated = c.hot_updated, newpage_updated = c.newpage_updated, deleted = c.deleted,
+               seq_scans = c.seq_scans, index_scans = c.index_scans, blocks_fetched = c.blocks_fetched, blocks_hit = c.blocks_hit,
+               vacuums = c.vacuums, analyzes = c.analyzes,
+               changes_since_sample = CASE WHEN c.fell OR c.new_epoch THEN r.changes_since_sample + c.inserted + c.updated + c.deleted
+                   ELSE r.changes_since_sample + c.inserted - r.inserted + c.updated - r.updated + c.deleted - r.deleted END
+          FROM changed c WHERE r.rel_id = c.rel_id
+    ), fresh AS (
+        INSERT INTO @extschema@.ff_relation
+               (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, reloptions, fillfactor, opened_at, epoch_id, seen_at,
+                inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
+        SELECT server.system_identifier, database, l.relid, l.birth, l.nspname, l.relname, l.relfilenode, l.reloptions, l.fillfactor, looked_at, epoch, looked_at,
+               l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted, l.seq_scans,
+               (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = l.relid)::bigint,
+               l.blocks_fetched, l.blocks_hit, l.vacuums, l.analyzes, l.inserted + l.updated + l.deleted
+          FROM look l
+         WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = l.relid AND r.closed_at IS NULL)
+        RETURNING rel_id, relid
+    ), first_interval AS (
+        -- Born since the previous collection of this epoch: its counters began
+        -- at zero then, so they are an interval already.
+        INSERT INTO @extschema@.ff_interval
+               (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
+                seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
+        SELECT f.rel_id, previous, looked_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
+               l.seq_scans, 0, l.blocks_fetched, l.blocks_hit, l.vacuums, s.heap_bytes, s.index_bytes
+          FROM fresh f JOIN look l USING (relid) CROSS JOIN LATERAL @extschema@.ff_sizes(l.relid) s
+         WHERE previous IS NOT NULL AND l.inserted + l.updated + l.deleted > 0
+        RETURNING rel_id
+    )
+    SELECT (SELECT count(*) FROM look),
+           (SELECT count(*) FROM interval_rows) + (SELECT count(*) FROM first_interval)
+      INTO seen, written;
+
+    INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary)
+    SELECT epoch, looked_at, seen, written, current_setting('track_counts')::boolean,
+           (SELECT count(*) FROM pg_stat_get_activity(NULL) s
+             WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
+               AND s.xact_start < coalesce(previous, looked_at)),
+           -- this row itself will be counted
+           1 + (SELECT k.inserted FROM pg_class o, @extschema@.ff_counters(o.oid) k
+                 WHERE o.relname = 'ff_collection'
+                   AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'))
+    RETURNING collection_id INTO id;
+    RETURN id;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_begin() IS 'Reads the counters of every examined table, follows identities, writes an interval for each table that changed and the new baselines. Returns the collection_id. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_begin() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_begin() TO pg_stat_scan_tables;
+
+-- ---------------------------------------------------------------------------
+-- Pages: what to sample, one sample, its failure
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_collect_due() RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- Worth reading again: a hundredth of the rows changed since the last
+    -- sample, or anything did and a day has passed.  Longest waiting first,
+    -- then most changed.
+    SELECT r.rel_id
+      FROM @extschema@.ff_relation r
+      LEFT JOIN pg_class c ON c.oid = r.relid
+     WHERE r.closed_at IS NULL
+       AND CASE WHEN r.sampled_at IS NULL THEN true
+                WHEN r.changes_since_sample = 0 THEN false
+                WHEN r.sampled_at < clock_timestamp() - interval '1 day' THEN true
+                ELSE r.changes_since_sample >= 0.01 * greatest(CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples ELSE 0 END, 100) END
+     ORDER BY r.changes_since_sample = 0, date_trunc('hour', r.sampled_at) NULLS FIRST, r.changes_since_sample DESC, r.rel_id
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_due() IS 'rel_id of the tables whose pages should be sampled now, most urgent first. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_due() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_due() TO pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_collect_pages(id bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    pages   bigint;
+    looked_at timestamptz := clock_timestamp();
+BEGIN
+    INSERT INTO @extschema@.ff_page_sample (rel_id, sampled_at, fillfactor,
+            blocks, blocks_read, blocks_new, blocks_bad, live_pct, live_pct_err, dead_pct, dead_pct_err, free_pct,
+            free_pct_err, reserve_pct, live_rows, live_rows_err, dead_rows, recently_dead_rows, redirect_lps,
+            dead_lps, unused_lps, updated_hot_rows, updated_cold_rows, superseded_hot, superseded_same_page,
+            superseded_moved, rows_per_page, rows_per_page_max, inserted_width, inserted_width_err, updated_width,
+            updated_width_err, updated_pct, update_group_rows, insert_group_rows, update_distance,
+            update_distance_p10, update_distance_p90, page_lsn_age_p10, page_lsn_age_p50, page_lsn_age_p90, full_pct,
+            fill_histogram)
+    SELECT r.rel_id, looked_at, r.fillfactor,
+           s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_pct, s.live_pct_err, s.dead_pct,
+           s.dead_pct_err, s.free_pct, s.free_pct_err, s.reserve_pct, s.live_rows, s.live_rows_err, s.dead_rows,
+           s.recently_dead_rows, s.redirect_lps, s.dead_lps, s.unused_lps, s.updated_hot_rows, s.updated_cold_rows,
+           s.superseded_hot, s.superseded_same_page, s.superseded_moved, s.rows_per_page, s.rows_per_page_max,
+           s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err, s.updated_pct,
+           s.update_group_rows, s.insert_group_rows, s.update_distance, s.update_distance_p10, s.update_distance_p90,
+           s.page_lsn_age_p10, s.page_lsn_age_p50, s.page_lsn_age_p90, s.full_pct, s.fill_histogram
+      FROM @extschema@.ff_relation r CROSS JOIN LATERAL @extschema@.ff_sample(r.relid::regclass) s
+     WHERE r.rel_id = id
+    RETURNING blocks_read INTO pages;
+    UPDATE @extschema@.ff_relation r SET sampled_at = looked_at, changes_since_sample = 0 WHERE r.rel_id = id;
+    DELETE FROM @extschema@.ff_problem p WHERE p.rel_id = id;
+    RETURN pages;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_pages(bigint) IS 'Samples one table into ff_page_sample and returns the number of pages read. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_pages(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_pages(bigint) TO pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_collect_problem(id bigint, state text, why text) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    INSERT INTO @extschema@.ff_problem AS p (rel_id, seen_at, occurrences, sqlstate, message)
+    VALUES (id, clock_timestamp(), 1, state, why)
+    ON CONFLICT (rel_id) DO UPDATE
+       SET seen_at = EXCLUDED.seen_at, sqlstate = EXCLUDED.sqlstate, message = EXCLUDED.message, occurrences = p.occurrences + 1
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_problem(bigint, text, text) IS 'Writes down why a table could not be sampled. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_problem(bigint, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_problem(bigint, text, text) TO pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_collect_end(id bigint, sampled integer, skipped integer, failed integer, deferred integer) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    UPDATE @extschema@.ff_collection c
+       SET ended_at = clock_timestamp(), sampled = $2, skipped = $3, failed = $4, deferred = $5
+     WHERE c.collection_id = $1
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_end(bigint, integer, integer, integer, integer) IS 'Closes a collection with its counts. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_end(bigint, integer, integer, integer, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_end(bigint, integer, integer, integer, integer) TO pg_stat_scan_tables;
+
+-- ---------------------------------------------------------------------------
+-- Prune: finer history becomes coarser, then goes
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_prune(batch integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(days => @extschema@.ff_setting('retention')::integer);
+    step    record;
+    removed bigint := 0;
+    n       bigint;
+BEGIN
+    -- past the retention
+    DELETE FROM @extschema@.ff_interval i
+     WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_interval o, (VALUES (0), (1), (2)) g(grain)
+                                WHERE o.grain = g.grain AND o.ended_at < oldest LIMIT batch));
+    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+    DELETE FROM @extschema@.ff_page_sample i
+     WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_page_sample o, (VALUES (0), (1), (2)) g(grain)
+                                WHERE o.grain = g.grain AND o.sampled_at < oldest LIMIT greatest(batch - removed, 0)));
+    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+
+    -- after a day by the hour, after two weeks by the day
+    FOR step IN SELECT * FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(grain, unit, age) LOOP
+        WITH taken AS (
+            DELETE FROM @extschema@.ff_interval i
+             WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_interval o
+                                        WHERE o.grain = step.grain AND o.ended_at < date_trunc(step.unit, clock_timestamp() - step.age)
+                                        ORDER BY o.ended_at LIMIT greatest(batch - removed, 0)))
+            RETURNING *
+        ), rolled AS (
+            INSERT INTO @extschema@.ff_interval
+                   (rel_id, began_at, ended_at, epoch_id, grain, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
+                    seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
+            SELECT rel_id, min(began_at), max(ended_at), epoch_id, step.grain + 1, fillfactor, bool_or(rewritten),
+                   sum(inserted), sum(updated), sum(hot_updated), sum(newpage_updated), sum(deleted),
+                   sum(seq_scans), sum(index_scans), sum(blocks_fetched), sum(blocks_hit), sum(vacuums),
+                   (array_agg(heap_bytes ORDER BY ended_at DESC) FILTER (WHERE heap_bytes IS NOT NULL))[1],
+                   (array_agg(index_bytes ORDER BY ended_at DESC) FILTER (WHERE index_bytes IS NOT NULL))[1]
+              FROM taken GROUP BY rel_id, epoch_id, fillfactor, date_trunc(step.unit, ended_at)
+        )
+        SELECT count(*) INTO n FROM taken;
+        removed := removed + n;
+
+        -- of samples the last one of the hour or day is kept
+        WITH old AS (
+            SELECT o.ctid AS tid, o.rel_id, o.sampled_at
+              FROM @extschema@.ff_page_sample o
+             WHERE o.grain = step.grain AND o.sampled_at < date_trunc(step.unit, clock_timestamp() - step.age)
+             ORDER BY o.sampled_at LIMIT greatest(batch - removed, 0)
+        ), ranked AS (
+            SELECT tid, row_number() OVER (PARTITION BY rel_id, date_trunc(step.unit, sampled_at) ORDER BY sampled_at DESC) = 1 AS last_one FROM old
+        ), gone AS (
+            DELETE FROM @extschema@.ff_page_sample i WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE NOT last_one))
+        ), kept AS (
+            UPDATE @extschema@.ff_page_sample i SET grain = step.grain + 1 WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE last_one))
+        )
+        SELECT count(*) INTO n FROM ranked;
+        removed := removed + n;
+    END LOOP;
+
+    DELETE FROM @extschema@.ff_collection c
+     WHERE c.collection_id = ANY (ARRAY(SELECT o.collection_id FROM @extschema@.ff_collection o WHERE o.began_at < oldest ORDER BY o.began_at LIMIT batch));
+    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+    DELETE FROM @extschema@.ff_relation r
+     WHERE r.closed_at < oldest
+       AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = r.rel_id)
+       AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_page_sample p WHERE p.rel_id = r.rel_id);
+    RETURN removed;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_prune(integer) IS 'One batch of keeping the history small: rows older than fillfactor_advisor.retention go, those older than a day are rolled up to hours, those older than two weeks to days. Returns the rows handled; fewer than the batch means that nothing is left. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_prune(integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_prune(integer) TO pg_stat_scan_tables;
+
+-- ---------------------------------------------------------------------------
+-- The collection
+-- ---------------------------------------------------------------------------
+CREATE PROCEDURE @extschema@.ff_collect()
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'ff_collect';
+COMMENT ON PROCEDURE @extschema@.ff_collect() IS 'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. Errors: 25006 in recovery or a read-only transaction. A second collector leaves with a notice.';
+REVOKE ALL ON PROCEDURE @extschema@.ff_collect() FROM PUBLIC;
+GRANT EXECUTE ON PROCEDURE @extschema@.ff_collect() TO pg_stat_scan_tables;

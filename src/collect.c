@@ -1,0 +1,311 @@
+/*
+ * collect.c
+ *	  CALL ff_collect(): the driver of a collection.
+ *
+ * The work on rows is done by SQL functions (sql/25_collect.sql); this file
+ * gives it what SQL cannot have: one transaction a table, an error of one
+ * table that stops nothing else, a budget, and locks that are never waited
+ * for.
+ *
+ * Invariants:
+ * - One collector a database at a time, by a session-level advisory lock
+ *	 that is let go on every way out.
+ * - Outside a transaction block, every table is sampled in a transaction of
+ *	 its own: no lock, pin or snapshot outlives one table's sample.  Inside
+ *	 one, everything is part of the caller's transaction.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+
+#include "settings.h"
+
+PG_FUNCTION_INFO_V1(ff_collect);
+
+/*
+ * Key of the advisory lock that keeps a second collector out ("ffad" and a
+ * number of our own; advisory locks are local to a database).
+ */
+#define COLLECTOR_LOCK_CLASS	0x66666164
+#define COLLECTOR_LOCK_OBJECT	1
+
+/* Rows that one batch of pruning may remove before it commits. */
+#define PRUNE_BATCH_ROWS		10000
+
+typedef struct Collector
+{
+	const char *schema;			/* quoted name of the extension's schema */
+	bool		atomic;			/* called inside a transaction block */
+	MemoryContext cxt;			/* outlives the transactions of the run */
+	int64		collection_id;
+	TimestampTz deadline;		/* no new table is begun after this */
+	int64		pages_left;		/* pages that may still be read */
+	int			sampled;
+	int			skipped;		/* lock not to be had, dropped meanwhile */
+	int			failed;			/* any other error, recorded */
+	int			deferred;		/* left for the next collection */
+} Collector;
+
+/*
+ * Run one of the extension's own functions with up to three arguments and
+ * return its first column as int64 (0 for NULL or no row).
+ */
+static int64
+run_step(Collector *c, const char *call, int nargs, Oid *types, Datum *values)
+{
+	StringInfoData sql;
+	int			rc;
+	int64		result = 0;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "SELECT %s.%s", c->schema, call);
+	rc = SPI_execute_with_args(sql.data, nargs, types, values, NULL, false, 0);
+	if (rc != SPI_OK_SELECT)
+		elog(ERROR, "collection step %s returned %d", call, rc);
+	if (SPI_processed == 1 && SPI_gettypeid(SPI_tuptable->tupdesc, 1) == INT8OID)
+	{
+		bool		isnull;
+		Datum		d = SPI_getbinval(SPI_tuptable->vals[0],
+									  SPI_tuptable->tupdesc, 1, &isnull);
+
+		if (!isnull)
+			result = DatumGetInt64(d);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	pfree(sql.data);
+	return result;
+}
+
+static int64
+run_step_on(Collector *c, const char *call, int64 argument)
+{
+	Oid			types[1] = {INT8OID};
+	Datum		values[1] = {Int64GetDatum(argument)};
+
+	return run_step(c, call, 1, types, values);
+}
+
+/* End this transaction, so that nothing of it is held while the next runs. */
+static void
+end_step(Collector *c)
+{
+	if (!c->atomic)
+		SPI_commit();
+	MemoryContextSwitchTo(c->cxt);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * An error that ends the whole collection: the operator wants it, the server
+ * lacks room, or nothing can be written at all.  Everything else belongs to
+ * the table at hand.
+ */
+static bool
+ends_collection(int sqlerrcode)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
+	{
+		case ERRCODE_OPERATOR_INTERVENTION:
+		case ERRCODE_INSUFFICIENT_RESOURCES:
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+		case ERRCODE_INVALID_TRANSACTION_STATE:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* A table that merely was not there for us, now: next time will do. */
+static bool
+is_skip(int sqlerrcode)
+{
+	return sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+		sqlerrcode == ERRCODE_UNDEFINED_TABLE ||
+		sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED;
+}
+
+/* Sample one relation; its error becomes a row and a count. */
+static void
+sample_relation(Collector *c, int64 rel_id)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile edata = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(c->cxt);
+	PG_TRY();
+	{
+		c->pages_left -= run_step_on(c, "ff_collect_pages($1)", rel_id);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(c->cxt);
+		CurrentResourceOwner = owner;
+		c->sampled++;
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(c->cxt);
+		edata = CopyErrorData();
+		if (ends_collection(edata->sqlerrcode))
+			PG_RE_THROW();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(c->cxt);
+		CurrentResourceOwner = owner;
+	}
+	PG_END_TRY();
+
+	if (edata != NULL)
+	{
+		Oid			types[3] = {INT8OID, TEXTOID, TEXTOID};
+		Datum		values[3];
+
+		values[0] = Int64GetDatum(rel_id);
+		values[1] = CStringGetTextDatum(unpack_sql_state(edata->sqlerrcode));
+		values[2] = CStringGetTextDatum(edata->message ? edata->message : "");
+		run_step(c, "ff_collect_problem($1, $2, $3)", 3, types, values);
+		if (is_skip(edata->sqlerrcode))
+			c->skipped++;
+		else
+			c->failed++;
+		FreeErrorData(edata);
+	}
+}
+
+/* The relations to sample, most urgent first; array in the run's context. */
+static int64 *
+list_due(Collector *c, int *n)
+{
+	StringInfoData sql;
+	int64	   *due;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "SELECT d.rel_id FROM %s.ff_collect_due() WITH ORDINALITY d(rel_id, n) ORDER BY d.n", c->schema);
+	if (SPI_execute(sql.data, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list the relations to sample");
+	*n = (int) SPI_processed;
+	due = MemoryContextAlloc(c->cxt, sizeof(int64) * Max(*n, 1));
+	for (int i = 0; i < *n; i++)
+	{
+		bool		isnull;
+
+		due[i] = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i],
+											 SPI_tuptable->tupdesc, 1, &isnull));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	pfree(sql.data);
+	return due;
+}
+
+static void
+collect(Collector *c)
+{
+	int64	   *due;
+	int			ndue;
+
+	c->collection_id = run_step(c, "ff_collect_begin()", 0, NULL, NULL);
+	end_step(c);
+
+	due = list_due(c, &ndue);
+	end_step(c);
+
+	for (int i = 0; i < ndue; i++)
+	{
+		if (c->pages_left <= 0 || GetCurrentTimestamp() >= c->deadline)
+		{
+			c->deferred = ndue - i;
+			break;
+		}
+		sample_relation(c, due[i]);
+		end_step(c);
+	}
+
+	{
+		Oid			types[5] = {INT8OID, INT4OID, INT4OID, INT4OID, INT4OID};
+		Datum		values[5] = {
+			Int64GetDatum(c->collection_id),
+			Int32GetDatum(c->sampled), Int32GetDatum(c->skipped),
+			Int32GetDatum(c->failed), Int32GetDatum(c->deferred)
+		};
+
+		run_step(c, "ff_collect_end($1, $2, $3, $4, $5)", 5, types, values);
+	}
+	end_step(c);
+
+	/* a fixed number of batches a run: a backlog shrinks run by run */
+	for (int i = 0; i < prune_batches; i++)
+	{
+		if (run_step_on(c, "ff_prune($1)", PRUNE_BATCH_ROWS) < PRUNE_BATCH_ROWS)
+			break;
+		end_step(c);
+	}
+}
+
+/*
+ * CALL ff_collect()
+ *
+ * Reads the counters of every heap table, writes an interval for those that
+ * changed, and samples the pages of the most urgent within the budget
+ * (fillfactor_advisor.collect_pages, collect_time).  Commits as it goes when
+ * called outside a transaction block.
+ *
+ * Errors: 25006 in recovery or in a read-only transaction.  A collection
+ * already under way is a notice, not an error.
+ */
+Datum
+ff_collect(PG_FUNCTION_ARGS)
+{
+	Collector	c = {0};
+
+	PreventCommandIfReadOnly("ff_collect()");
+	PreventCommandDuringRecovery("ff_collect()");
+
+	c.atomic = !(fcinfo->context && IsA(fcinfo->context, CallContext) &&
+				 !castNode(CallContext, fcinfo->context)->atomic);
+
+	if (!DatumGetBool(DirectFunctionCall2(pg_try_advisory_lock_int4,
+										  Int32GetDatum(COLLECTOR_LOCK_CLASS),
+										  Int32GetDatum(COLLECTOR_LOCK_OBJECT))))
+	{
+		ereport(NOTICE,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("another collection is running in this database"),
+				 errdetail("This one leaves the work to it.")));
+		PG_RETURN_VOID();
+	}
+
+	PG_TRY();
+	{
+		SPI_connect_ext(c.atomic ? 0 : SPI_OPT_NONATOMIC);
+		c.cxt = CurrentMemoryContext;
+		c.schema = quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+		c.pages_left = collect_pages;
+		c.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+												 (int64) collect_time * 1000);
+		collect(&c);
+		SPI_finish();
+	}
+	PG_FINALLY();
+	{
+		DirectFunctionCall2(pg_advisory_unlock_int4,
+							Int32GetDatum(COLLECTOR_LOCK_CLASS),
+							Int32GetDatum(COLLECTOR_LOCK_OBJECT));
+	}
+	PG_END_TRY();
+
+	if (c.failed > 0)
+		ereport(WARNING,
+				(errmsg("%d of %d relations could not be sampled",
+						c.failed, c.failed + c.skipped + c.sampled),
+				 errhint("See the table ff_problem for each one's error.")));
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,216 @@
+/*
+ * relinfo.c
+ *	  Facts about a relation and its server that SQL cannot have, or not
+ *	  without waiting for a lock: counters, sizes, options, identity.
+ *
+ * No lock on a user's relation is waited for (ConditionalLock), and none is
+ * kept on return.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/reloptions.h"
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+#include "compat.h"
+
+PG_FUNCTION_INFO_V1(ff_counters);
+PG_FUNCTION_INFO_V1(ff_sizes);
+PG_FUNCTION_INFO_V1(ff_server);
+PG_FUNCTION_INFO_V1(ff_fillfactor);
+
+/* The row type that the SQL declaration of the calling function names. */
+static TupleDesc
+result_row(FunctionCallInfo fcinfo)
+{
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return BlessTupleDesc(tupdesc);
+}
+
+/*
+ * ff_counters(relation oid)
+ *
+ * The cumulative statistics of one relation, by one look into the statistics
+ * system and without any lock: zeros where the relation has no entry yet.
+ * newpage_updated is NULL where the server does not count it (15).
+ */
+Datum
+ff_counters(PG_FUNCTION_ARGS)
+{
+	PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(PG_GETARG_OID(0));
+	PgStat_StatTabEntry none = {0};
+	Datum		values[13];
+	bool		nulls[13] = {0};
+	int			i = 0;
+
+	if (entry == NULL)
+		entry = &none;
+
+	values[i++] = Int64GetDatum(entry->tuples_inserted);
+	values[i++] = Int64GetDatum(entry->tuples_updated);
+	values[i++] = Int64GetDatum(entry->tuples_hot_updated);
+	if (ff_stat_newpage_updated(entry) < 0)
+		nulls[i] = true;
+	values[i++] = Int64GetDatum(ff_stat_newpage_updated(entry));
+	values[i++] = Int64GetDatum(entry->tuples_deleted);
+	values[i++] = Int64GetDatum(ff_stat_live_tuples(entry));
+	values[i++] = Int64GetDatum(ff_stat_dead_tuples(entry));
+	values[i++] = Int64GetDatum(entry->numscans);
+	values[i++] = Int64GetDatum(entry->tuples_returned);
+	values[i++] = Int64GetDatum(entry->blocks_fetched);
+	values[i++] = Int64GetDatum(entry->blocks_hit);
+	values[i++] = Int64GetDatum(entry->vacuum_count + ff_stat_autovacuum_count(entry));
+	values[i++] = Int64GetDatum(entry->analyze_count + ff_stat_autoanalyze_count(entry));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_row(fcinfo), values, nulls)));
+}
+
+/*
+ * Open a relation under AccessShareLock, or return NULL where the lock is not
+ * to be had at once or the relation is gone.
+ */
+static Relation
+open_at_once(Oid relid)
+{
+	Relation	rel;
+
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return NULL;
+	rel = try_relation_open(relid, NoLock);
+	if (rel == NULL)
+		UnlockRelationOid(relid, AccessShareLock);
+	return rel;
+}
+
+/*
+ * Bytes of an open relation's main fork, -1 where there is none to measure: no
+ * storage, another session's local buffers, a missing file.
+ */
+static int64
+main_fork_bytes(Relation rel)
+{
+	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind) ||
+		RELATION_IS_OTHER_TEMP(rel) ||
+		!smgrexists(RelationGetSmgr(rel), MAIN_FORKNUM))
+		return -1;
+	return (int64) RelationGetNumberOfBlocks(rel) * BLCKSZ;
+}
+
+/* The same by OID; -1 also where it could not be opened at once. */
+static int64
+main_fork_bytes_of(Oid relid)
+{
+	Relation	rel = open_at_once(relid);
+	int64		bytes = -1;
+
+	if (rel != NULL)
+	{
+		bytes = main_fork_bytes(rel);
+		relation_close(rel, AccessShareLock);
+	}
+	return bytes;
+}
+
+/*
+ * ff_sizes(relation oid)
+ *
+ * heap_bytes, index_bytes, toast_bytes (main forks) of a table, its indexes
+ * and its TOAST table; each NULL where a lock was not to be had at once or a
+ * file is missing: unlike pg_relation_size() it never waits.
+ */
+Datum
+ff_sizes(PG_FUNCTION_ARGS)
+{
+	Relation	rel = open_at_once(PG_GETARG_OID(0));
+	int64		sizes[3] = {-1, -1, -1};
+	Datum		values[3];
+	bool		nulls[3];
+
+	if (rel != NULL)
+	{
+		List	   *indexes = RelationGetIndexList(rel);
+		ListCell   *lc;
+
+		sizes[0] = main_fork_bytes(rel);
+
+		sizes[1] = 0;
+		foreach(lc, indexes)
+		{
+			int64		bytes = main_fork_bytes_of(lfirst_oid(lc));
+
+			sizes[1] = bytes < 0 || sizes[1] < 0 ? -1 : sizes[1] + bytes;
+		}
+		list_free(indexes);
+
+		sizes[2] = OidIsValid(rel->rd_rel->reltoastrelid) ?
+			main_fork_bytes_of(rel->rd_rel->reltoastrelid) : 0;
+		relation_close(rel, AccessShareLock);
+	}
+	for (int i = 0; i < 3; i++)
+	{
+		values[i] = Int64GetDatum(sizes[i]);
+		nulls[i] = sizes[i] < 0;
+	}
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_row(fcinfo), values, nulls)));
+}
+
+/*
+ * ff_server()
+ *
+ * What tells one server's life from another's: system_identifier (of the
+ * cluster), timeline (of the WAL written or replayed now), in_recovery.
+ */
+Datum
+ff_server(PG_FUNCTION_ARGS)
+{
+	Datum		values[3];
+	bool		nulls[3] = {0};
+	TimeLineID	tli;
+	bool		in_recovery = RecoveryInProgress();
+
+	if (in_recovery)
+		(void) GetXLogReplayRecPtr(&tli);
+	else
+		tli = GetWALInsertionTimeLine();
+
+	values[0] = Int64GetDatum((int64) GetSystemIdentifier());
+	values[1] = Int64GetDatum((int64) tli);
+	values[2] = BoolGetDatum(in_recovery);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_row(fcinfo), values, nulls)));
+}
+
+/*
+ * ff_fillfactor(reloptions text[])
+ *
+ * The fillfactor (percent) that the server reads from a table's stored
+ * options, whatever their spelling ('80.5' and '0x50' are both 80); 100 where
+ * they name none.
+ */
+Datum
+ff_fillfactor(PG_FUNCTION_ARGS)
+{
+	int			fillfactor = HEAP_DEFAULT_FILLFACTOR;
+
+	if (!PG_ARGISNULL(0))
+	{
+		StdRdOptions *options = (StdRdOptions *)
+			heap_reloptions(RELKIND_RELATION, PG_GETARG_DATUM(0), false);
+
+		if (options != NULL)
+			fillfactor = options->fillfactor;
+	}
+	PG_RETURN_INT32(fillfactor);
+}
