@@ -286,8 +286,17 @@ REVOKE ALL ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_re
 GRANT SELECT ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
                 @extschema@.ff_page_sample, @extschema@.ff_problem TO pg_read_all_stats;
 
-SELECT pg_extension_config_dump(c.oid, '')
-  FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
- WHERE c.relname IN ('ff_epoch', 'ff_collection', 'ff_relation', 'ff_interval', 'ff_page_sample', 'ff_problem',
-                     'ff_epoch_epoch_id_seq', 'ff_collection_collection_id_seq', 'ff_relation_rel_id_seq')
- ORDER BY c.relkind, c.relname;
+DO $$
+DECLARE
+    kept oid;
+BEGIN
+    FOR kept IN
+        SELECT c.oid FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
+         WHERE c.relname IN ('ff_epoch', 'ff_collection', 'ff_relation', 'ff_interval', 'ff_page_sample', 'ff_problem',
+                             'ff_epoch_epoch_id_seq', 'ff_collection_collection_id_seq', 'ff_relation_rel_id_seq')
+         ORDER BY c.relkind, c.relname
+    LOOP
+        PERFORM pg_extension_config_dump(kept, '');
+    END LOOP;
+END
+$$;

@@ -166,7 +166,7 @@ BEGIN
                  IS DISTINCT FROM (r.inserted, r.updated, r.hot_updated, coalesce(r.newpage_updated, 0), r.deleted) AS moved,
                -- one table's counters were reset: any of them fell
                l.inserted < r.inserted OR l.updated < r.updated OR l.hot_updated < r.hot_updated OR l.deleted < r.deleted
-                 OR l.newpage_updated < r.newpage_updated OR l.seq_scans < r.seq_scans OR l.blocks_fetched < r.blocks_fetched
+                 OR coalesce(l.newpage_updated < r.newpage_updated, false) OR l.seq_scans < r.seq_scans OR l.blocks_fetched < r.blocks_fetched
                  OR l.vacuums < r.vacuums OR l.analyzes < r.analyzes AS fell,
                r.epoch_id IS DISTINCT FROM epoch AS new_epoch,
                (l.nspname, l.relname, l.relfilenode, l.reloptions) IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions) AS redefined
@@ -330,7 +330,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_end(bigint, integer, integer, i
 -- ---------------------------------------------------------------------------
 -- Prune: finer history becomes coarser, then goes
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_prune(batch integer) RETURNS bigint
+CREATE FUNCTION @extschema@.ff_prune(batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -399,9 +399,9 @@ BEGIN
     RETURN removed;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_prune(integer) IS 'One batch of keeping the history small: rows older than fillfactor_advisor.retention go, those older than a day are rolled up to hours, those older than two weeks to days. Returns the rows handled; fewer than the batch means that nothing is left. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_prune(integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_prune(integer) TO pg_stat_scan_tables;
+COMMENT ON FUNCTION @extschema@.ff_prune(bigint) IS 'One batch of keeping the history small: rows older than fillfactor_advisor.retention go, those older than a day are rolled up to hours, those older than two weeks to days. Returns the rows handled; fewer than the batch means that nothing is left. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_prune(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_prune(bigint) TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- The collection
