@@ -6,7 +6,7 @@
 -- cron is never touched.  state: here, elsewhere (the server runs it from another
 -- database), not_created (it would run from this one), absent, unknown (the
 -- settings are hidden from this role).
-CREATE FUNCTION ff_cron(
+CREATE FUNCTION @extschema@.ff_cron(
     OUT state text,
     OUT cron_database text,
     OUT schedule_function text,
@@ -73,11 +73,11 @@ BEGIN
     END IF;
 END
 $$;
-REVOKE ALL ON FUNCTION ff_cron() FROM PUBLIC;
-COMMENT ON FUNCTION ff_cron() IS
+REVOKE ALL ON FUNCTION @extschema@.ff_cron() FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.ff_cron() IS
 'internal: where pg_cron is, and the names ff_schedule() and ff_unschedule() use';
 
-CREATE FUNCTION ff_schedule(schedule text DEFAULT '*/5 * * * *') RETURNS text
+CREATE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *') RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -134,12 +134,12 @@ BEGIN
                             'Without pg_cron a line in the crontab (or a systemd timer with its command) does the same: %s', crontab);
 END
 $$;
-REVOKE ALL ON FUNCTION ff_schedule(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ff_cron(), ff_schedule(text) TO pg_stat_scan_tables;
-COMMENT ON FUNCTION ff_schedule(text) IS
+REVOKE ALL ON FUNCTION @extschema@.ff_schedule(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_cron(), ff_schedule(text) TO pg_stat_scan_tables;
+COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
 'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there';
 
-CREATE FUNCTION ff_unschedule() RETURNS text
+CREATE FUNCTION @extschema@.ff_unschedule() RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -163,7 +163,7 @@ BEGIN
     RETURN '0 job(s) removed: pg_cron is not in this database';
 END
 $$;
-REVOKE ALL ON FUNCTION ff_unschedule() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ff_unschedule() TO pg_stat_scan_tables;
-COMMENT ON FUNCTION ff_unschedule() IS
+REVOKE ALL ON FUNCTION @extschema@.ff_unschedule() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_unschedule() TO pg_stat_scan_tables;
+COMMENT ON FUNCTION @extschema@.ff_unschedule() IS
 'removes the pg_cron jobs of ff_schedule() for this database that the calling role may see, and no other job; may be called again. Where pg_cron runs from another database: a warning, and the statement to run there';
