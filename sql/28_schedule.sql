@@ -135,7 +135,7 @@ BEGIN
 END
 $$;
 REVOKE ALL ON FUNCTION @extschema@.ff_schedule(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_cron(), ff_schedule(text) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_cron(), @extschema@.ff_schedule(text) TO pg_stat_scan_tables;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
 'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there';
 
