@@ -5,6 +5,11 @@ EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_ad
 MODULE_big = fillfactor_advisor
 OBJS = \
 	src/module.o \
+	src/page_heap.o \
+	src/visibility.o \
+	src/strata.o \
+	src/sample_read.o \
+	src/sample.o \
 	src/relinfo.o \
 	src/collect.o \
 	src/memory.o
@@ -13,6 +18,7 @@ OBJS = \
 SQL_PIECES = \
 	sql/00_head.sql \
 	sql/05_setting.sql \
+	sql/10_sample.sql \
 	sql/20_history.sql \
 	sql/25_collect.sql \
 	sql/28_schedule.sql \

@@ -23,4 +23,19 @@
 #define ff_stat_autoanalyze_count(e) ((e)->autovac_analyze_count)
 #endif
 
+/* the variable cache got its name in 17, and reads come as streams */
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#define FF_HAVE_READ_STREAM
+#else
+#define TransamVariables ShmemVariableCache
+#endif
+
+/* from 18 on, reads may be sent off in batches, as our callback never blocks */
+#if PG_VERSION_NUM >= 180000
+#define FF_READ_STREAM_FLAGS READ_STREAM_USE_BATCHING
+#elif PG_VERSION_NUM >= 170000
+#define FF_READ_STREAM_FLAGS READ_STREAM_DEFAULT
+#endif
+
 #endif							/* FF_COMPAT_H */

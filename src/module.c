@@ -15,6 +15,7 @@
 #include "utils/guc.h"
 
 #include "memory.h"
+#include "sample.h"
 #include "settings.h"
 
 PG_MODULE_MAGIC;
@@ -22,6 +23,10 @@ PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(ff_setting);
 
 int			ff_ram_setting;
+int			ff_sample_pages;
+double		ff_sample_error;
+double		ff_sample_delay;
+int			ff_sample_seed;
 int			collect_pages;
 int			collect_time;
 int			prune_batches;
@@ -43,9 +48,29 @@ define_int(const char *name, const char *description, int *variable,
 							context, flags, NULL, NULL, NULL);
 }
 
+static void
+define_real(const char *name, const char *description, double *variable,
+			double boot, double min, double max, GucContext context, int flags)
+{
+	DefineCustomRealVariable(name, description, NULL, variable, boot, min, max,
+							 context, flags, NULL, NULL, NULL);
+}
+
 void
 _PG_init(void)
 {
+	define_int("fillfactor_advisor.sample_pages",
+			   "Pages that one sample of a table reads at most.",
+			   &ff_sample_pages, 3000, 64, 1000000, PGC_USERSET, 0);
+	define_real("fillfactor_advisor.sample_error",
+				"Wanted half width of a sample's 95 % intervals, in percentage points of the table.",
+				&ff_sample_error, 0.5, 0.01, 100, PGC_USERSET, 0);
+	define_real("fillfactor_advisor.sample_delay",
+				"Sleep after every 100 pages read; 0 reads at full speed.",
+				&ff_sample_delay, 0, 0, 10000, PGC_USERSET, GUC_UNIT_MS);
+	define_int("fillfactor_advisor.sample_seed",
+			   "Seed of the choice of pages, to repeat a sample; 0 chooses anew each time.",
+			   &ff_sample_seed, 0, 0, INT_MAX, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.collect_pages",
 			   "Pages of user tables that one collection reads at most.",
 			   &collect_pages, 100000, 1, INT_MAX, PGC_USERSET, 0);

@@ -1,0 +1,182 @@
+/*
+ * sample_read.c
+ *	  Reads chosen pages of a relation and disturbs nobody.
+ *
+ * The relation is locked in ACCESS SHARE mode, at once or not at all.  A page
+ * is locked in share mode for as long as it takes to copy it; what is parsed
+ * is the copy, so no hint bit is set and no buffer is dirtied.  Pages that
+ * are not in shared buffers come in through a small ring and do not push
+ * others out.  No pin is held while sleeping.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_am_d.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/spccache.h"
+#include "access/relation.h"
+#include "access/xlog.h"
+
+#include "compat.h"
+#include "sample.h"
+
+/* Pages between two sleeps, and the unit of fillfactor_advisor.sample_delay. */
+#define FF_PAGES_PER_NAP 100
+
+/*
+ * Locks and opens a relation for reading its pages, without waiting.
+ *
+ * The caller closes it with relation_close(rel, AccessShareLock): pages are
+ * read without a snapshot, so nothing needs the lock afterwards.
+ */
+Relation
+ff_open_for_sample(Oid relid)
+{
+	Relation	rel;
+
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		ereport(ERROR,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("could not lock relation with OID %u at once", relid),
+				 errdetail("Another session holds or awaits an ACCESS EXCLUSIVE lock on it."),
+				 errhint("Try again later.")));
+	rel = try_relation_open(relid, NoLock);
+	if (rel == NULL)
+	{
+		UnlockRelationOid(relid, AccessShareLock);
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	}
+
+	if (RELATION_IS_OTHER_TEMP(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot sample temporary table \"%s\" of another session",
+						RelationGetRelationName(rel)),
+				 errdetail("Its pages are in the memory of that session.")));
+	if (RecoveryInProgress() &&
+		rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot sample unlogged relation \"%s\" during recovery",
+						RelationGetRelationName(rel)),
+				 errdetail("A standby has no copy of its pages.")));
+	return rel;
+}
+
+/* Copies the page under a share lock, lets go of it, hands on the copy. */
+static void
+copy_and_release(Buffer buffer, int position, BlockNumber block,
+				 FfPageCallback callback, void *arg)
+{
+	PGAlignedBlock copy;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	callback(arg, position, block, copy.data);
+}
+
+#ifdef FF_HAVE_READ_STREAM
+
+typedef struct FfStreamPosition
+{
+	const BlockNumber *block;
+	int			nblocks;
+	int			next;
+} FfStreamPosition;
+
+static BlockNumber
+next_block(ReadStream *stream, void *callback_private_data,
+		   void *per_buffer_data)
+{
+	FfStreamPosition *position = (FfStreamPosition *) callback_private_data;
+
+	if (position->next >= position->nblocks)
+		return InvalidBlockNumber;
+	return position->block[position->next++];
+}
+
+static void
+read_batch(Relation rel, BufferAccessStrategy strategy,
+		   const BlockNumber *block, int first, int end,
+		   FfPageCallback callback, void *arg)
+{
+	FfStreamPosition position = {block, end, first};
+	ReadStream *stream;
+
+	stream = read_stream_begin_relation(FF_READ_STREAM_FLAGS, strategy, rel,
+										MAIN_FORKNUM, next_block, &position, 0);
+	for (int i = first; i < end; i++)
+	{
+		Buffer		buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		buffer = read_stream_next_buffer(stream, NULL);
+		copy_and_release(buffer, i, block[i], callback, arg);
+	}
+	read_stream_end(stream);
+}
+
+#else							/* no read streams: prefetch by hand */
+
+static void
+read_batch(Relation rel, BufferAccessStrategy strategy,
+		   const BlockNumber *block, int first, int end,
+		   FfPageCallback callback, void *arg)
+{
+	int			ahead = get_tablespace_io_concurrency(rel->rd_rel->reltablespace);
+	int			prefetched = first;
+
+	for (int i = first; i < end; i++)
+	{
+		Buffer		buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		if (prefetched <= i)
+			prefetched = i + 1;
+		while (prefetched < end && prefetched <= i + ahead)
+			PrefetchBuffer(rel, MAIN_FORKNUM, block[prefetched++]);
+		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block[i], RBM_NORMAL,
+									strategy);
+		copy_and_release(buffer, i, block[i], callback, arg);
+	}
+}
+
+#endif							/* FF_HAVE_READ_STREAM */
+
+static void
+nap(double milliseconds)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 Max(1L, (long) milliseconds), PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * Reads these blocks, in ascending order, and calls back for each.  Sleeps
+ * fillfactor_advisor.sample_delay after every 100 pages.  A read error is
+ * raised as the server raises it.
+ */
+void
+ff_read_pages(Relation rel, BufferAccessStrategy strategy,
+			  const BlockNumber *block, int nblocks,
+			  FfPageCallback callback, void *arg)
+{
+	int			batch = ff_sample_delay > 0 ? FF_PAGES_PER_NAP : nblocks;
+
+	for (int first = 0; first < nblocks; first += batch)
+	{
+		int			end = Min(nblocks, first + batch);
+
+		read_batch(rel, strategy, block, first, end, callback, arg);
+		if (ff_sample_delay > 0)
+			nap(ff_sample_delay);
+	}
+}

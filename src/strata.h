@@ -1,0 +1,54 @@
+/*
+ * strata.h
+ *	  Which pages of a relation to read, and what they say about all of them.
+ */
+#ifndef FF_STRATA_H
+#define FF_STRATA_H
+
+#include "common/pg_prng.h"
+#include "storage/block.h"
+
+/* Most measures that a page can have: see FfHeapMetric, FfBtreeMetric. */
+#define FF_MAX_METRICS 24
+
+/* A range of blocks that is sampled evenly. */
+typedef struct FfStratum
+{
+	BlockNumber first;
+	BlockNumber size;			/* blocks */
+	BlockNumber *chosen;		/* distinct, not sorted */
+	int			nchosen;
+	int			nread;			/* of them, measured so far */
+	double		sum[FF_MAX_METRICS];
+	double		cross[FF_MAX_METRICS][FF_MAX_METRICS];
+} FfStratum;
+
+/* A sample of one relation. */
+typedef struct FfStrata
+{
+	BlockNumber blocks;
+	int			nmetrics;
+	int			nstrata;
+	FfStratum  *stratum;
+	pg_prng_state prng;
+} FfStrata;
+
+/* An estimate with the half width of its 95 % interval. */
+typedef struct FfEstimate
+{
+	double		value;
+	double		error;
+} FfEstimate;
+
+extern void ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics,
+							uint64 seed);
+extern int	ff_strata_choose(FfStrata *strata, double growth, int max_pages,
+							 BlockNumber **block);
+extern int	ff_strata_find(const FfStrata *strata, BlockNumber block);
+extern void ff_strata_add(FfStrata *strata, int stratum, const double *metric);
+extern double ff_strata_weight(const FfStrata *strata, int stratum);
+extern FfEstimate ff_strata_mean(const FfStrata *strata, int metric);
+extern FfEstimate ff_strata_ratio(const FfStrata *strata, int numerator,
+								  int denominator);
+
+#endif							/* FF_STRATA_H */
