@@ -22,7 +22,8 @@ SQL_PIECES = \
 	sql/20_history.sql \
 	sql/25_collect.sql \
 	sql/28_schedule.sql \
-	sql/40_memory.sql
+	sql/40_memory.sql \
+	sql/45_lifecycle.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))

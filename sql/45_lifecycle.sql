@@ -1,0 +1,190 @@
+-- Stage lifecycle: everything that is known of a table, on one row.  Reads the
+-- history and the catalogs, never a page; the model and the advice stand on it.
+
+CREATE FUNCTION @extschema@.ff_evidence(relation regclass DEFAULT NULL)
+RETURNS TABLE (
+    "table" regclass,
+    rel_id bigint,
+    nspname name,
+    relname name,
+    relkind "char",
+    not_examined text,
+    fillfactor integer,
+    reloptions text[],
+    looked_at timestamptz,
+    window_began timestamptz,
+    window_s double precision,
+    intervals bigint,
+    inserted bigint,
+    updated bigint,
+    hot_updated bigint,
+    newpage_updated bigint,
+    deleted bigint,
+    seq_scans bigint,
+    index_scans bigint,
+    blocks_fetched bigint,
+    blocks_hit bigint,
+    recent_updated bigint,
+    recent_hot bigint,
+    recent_newpage bigint,
+    recent_inserted bigint,
+    recent_s double precision,
+    earlier_updated bigint,
+    earlier_hot bigint,
+    rewritten boolean,
+    counts_lost boolean,
+    open_writers integer,
+    seen_hot double precision,
+    seen_same_page double precision,
+    seen_moved double precision,
+    heap_bytes bigint,
+    index_bytes bigint,
+    toast_bytes bigint,
+    heap_bytes_before bigint,
+    indexes integer,
+    indexed_columns text,
+    ram_bytes bigint,
+    ram_ratio double precision,
+    problem text,
+    sampled_at timestamptz,
+    blocks bigint,
+    blocks_read integer,
+    blocks_new integer,
+    blocks_bad integer,
+    live_pct real,
+    live_pct_err real,
+    dead_pct real,
+    dead_pct_err real,
+    free_pct real,
+    free_pct_err real,
+    reserve_pct real,
+    live_rows double precision,
+    live_rows_err real,
+    dead_rows double precision,
+    recently_dead_rows double precision,
+    redirect_lps double precision,
+    dead_lps double precision,
+    unused_lps double precision,
+    updated_hot_rows double precision,
+    updated_cold_rows double precision,
+    superseded_hot double precision,
+    superseded_same_page double precision,
+    superseded_moved double precision,
+    rows_per_page real,
+    rows_per_page_max real,
+    inserted_width real,
+    inserted_width_err real,
+    updated_width real,
+    updated_width_err real,
+    updated_pct real,
+    update_group_rows real,
+    insert_group_rows real,
+    update_distance real,
+    update_distance_p10 real,
+    update_distance_p90 real,
+    page_lsn_age_p10 double precision,
+    page_lsn_age_p50 double precision,
+    page_lsn_age_p90 double precision,
+    full_pct real,
+    fill_histogram integer[]
+)
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH examined AS MATERIALIZED (
+        SELECT c.*, r.rel_id, r.sampled_at, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
+          FROM @extschema@.ff_candidate c
+          LEFT JOIN @extschema@.ff_relation r ON r.relid = c.relid AND r.closed_at IS NULL
+         WHERE relation IS NULL OR c.relid = relation
+    ), wide AS (
+        SELECT i.*
+          FROM @extschema@.ff_interval i
+         WHERE i.ended_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)
+           AND (relation IS NULL OR i.rel_id = (SELECT e.rel_id FROM examined e))
+    ), same_fillfactor AS (
+        -- only intervals since fillfactor last changed speak of today's layout
+        SELECT w.*
+          FROM wide w
+          JOIN examined e ON e.rel_id = w.rel_id
+         WHERE w.fillfactor = e.fillfactor
+           AND w.ended_at > coalesce((SELECT max(o.ended_at) FROM wide o WHERE o.rel_id = w.rel_id AND o.fillfactor <> e.fillfactor), '-infinity')
+    ), ranked AS (
+        SELECT s.*, sum(s.updated) OVER (PARTITION BY s.rel_id) AS total,
+               coalesce(sum(s.updated) OVER (PARTITION BY s.rel_id ORDER BY s.ended_at DESC
+                                             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
+          FROM same_fillfactor s
+    ), counted AS MATERIALIZED (
+        SELECT k.rel_id, min(k.began_at) AS window_began, count(*) AS intervals,
+               sum(k.inserted) AS inserted, sum(k.updated) AS updated, sum(k.hot_updated) AS hot_updated, sum(k.deleted) AS deleted,
+               CASE WHEN bool_and(k.newpage_updated IS NOT NULL) THEN sum(k.newpage_updated) END AS newpage_updated,
+               sum(k.seq_scans) AS seq_scans, sum(k.index_scans) AS index_scans, sum(k.blocks_fetched) AS blocks_fetched, sum(k.blocks_hit) AS blocks_hit,
+               sum(k.updated) FILTER (WHERE k.recent) AS recent_updated, sum(k.hot_updated) FILTER (WHERE k.recent) AS recent_hot,
+               CASE WHEN bool_and(k.newpage_updated IS NOT NULL) THEN sum(k.newpage_updated) FILTER (WHERE k.recent) END AS recent_newpage,
+               sum(k.inserted) FILTER (WHERE k.recent) AS recent_inserted,
+               sum(extract(epoch FROM k.ended_at - k.began_at)) FILTER (WHERE k.recent) AS recent_s,
+               coalesce(sum(k.updated) FILTER (WHERE NOT k.recent), 0) AS earlier_updated, coalesce(sum(k.hot_updated) FILTER (WHERE NOT k.recent), 0) AS earlier_hot,
+               bool_or(k.rewritten) AS rewritten,
+               (array_agg(k.heap_bytes ORDER BY k.ended_at) FILTER (WHERE k.heap_bytes IS NOT NULL))[1] AS heap_bytes_before
+          FROM (SELECT *, 3 * later < total OR total = 0 AS recent FROM ranked) k
+         GROUP BY k.rel_id
+    ), versions AS (
+        -- what the old versions still in the pages told, over all samples
+        SELECT s.rel_id, sum(s.superseded_hot) AS hot, sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
+          FROM @extschema@.ff_page_sample s
+          JOIN examined e ON e.rel_id = s.rel_id AND e.fillfactor = s.fillfactor
+         WHERE s.sampled_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)
+         GROUP BY s.rel_id
+    ), looks AS (
+        SELECT max(c.began_at) AS looked_at, bool_or(NOT c.track_counts) AS counts_lost,
+               (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers
+          FROM @extschema@.ff_collection c
+         WHERE c.began_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)
+    ), indexed AS (
+        SELECT i.indrelid, count(*) AS indexes,
+               (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
+                  FROM pg_attribute a
+                 WHERE a.attrelid = i.indrelid AND a.attnum > 0
+                   AND a.attnum IN (SELECT d.refobjsubid FROM pg_index o
+                                      JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = o.indexrelid
+                                                      AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid
+                                      JOIN pg_class ic ON ic.oid = o.indexrelid
+                                      JOIN pg_am am ON am.oid = ic.relam
+                                     WHERE o.indrelid = i.indrelid AND d.refobjsubid > 0
+                                       AND NOT (am.amname = 'brin' AND current_setting('server_version_num')::integer >= 160000))) AS columns
+          FROM pg_index i
+         WHERE i.indisvalid AND i.indrelid IN (SELECT e.relid FROM examined e)
+         GROUP BY i.indrelid
+    )
+    SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.relkind, e.not_examined, e.fillfactor, e.reloptions,
+           l.looked_at, k.window_began, extract(epoch FROM l.looked_at - k.window_began)::double precision, k.intervals,
+           k.inserted, k.updated, k.hot_updated, k.newpage_updated, k.deleted,
+           k.seq_scans, k.index_scans, k.blocks_fetched, k.blocks_hit,
+           k.recent_updated, k.recent_hot, k.recent_newpage, k.recent_inserted, k.recent_s::double precision,
+           k.earlier_updated, k.earlier_hot, k.rewritten, l.counts_lost, l.open_writers,
+           v.hot, v.same_page, v.moved,
+           z.heap_bytes, z.index_bytes, z.toast_bytes, k.heap_bytes_before,
+           coalesce(x.indexes, 0)::integer, x.columns,
+           m.bytes, (z.heap_bytes + z.index_bytes) / nullif(m.bytes, 0)::double precision,
+           (SELECT p.sqlstate || ' ' || p.message FROM @extschema@.ff_problem p WHERE p.rel_id = e.rel_id),
+           p.sampled_at,
+           p.blocks, p.blocks_read, p.blocks_new, p.blocks_bad, p.live_pct, p.live_pct_err, p.dead_pct,
+           p.dead_pct_err, p.free_pct, p.free_pct_err, p.reserve_pct, p.live_rows, p.live_rows_err, p.dead_rows,
+           p.recently_dead_rows, p.redirect_lps, p.dead_lps, p.unused_lps, p.updated_hot_rows, p.updated_cold_rows,
+           p.superseded_hot, p.superseded_same_page, p.superseded_moved, p.rows_per_page, p.rows_per_page_max,
+           p.inserted_width, p.inserted_width_err, p.updated_width, p.updated_width_err, p.updated_pct,
+           p.update_group_rows, p.insert_group_rows, p.update_distance, p.update_distance_p10, p.update_distance_p90,
+           p.page_lsn_age_p10, p.page_lsn_age_p50, p.page_lsn_age_p90, p.full_pct, p.fill_histogram
+      FROM examined e
+     CROSS JOIN looks l
+     CROSS JOIN (SELECT @extschema@.ff_ram_bytes() AS bytes) m
+      LEFT JOIN LATERAL @extschema@.ff_sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
+      LEFT JOIN counted k ON k.rel_id = e.rel_id
+      LEFT JOIN versions v ON v.rel_id = e.rel_id
+      LEFT JOIN indexed x ON x.indrelid = e.relid
+      LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_page_sample s
+                          WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
+                          ORDER BY s.sampled_at DESC LIMIT 1) p ON true
+$$;
+COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed of a table over the recent window, one row a table outside the system schemas (examined or not). Columns: "table": the table; rel_id: key of its history; NULL where it was never collected; nspname: schema; relname: name; relkind: kind, as in pg_class; not_examined: why it is not examined; NULL where it is; fillfactor: effective fillfactor now, percent; reloptions: its storage options now, as stored; looked_at: last look at its counters; window_began: begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.window days, only since fillfactor last changed; window_s: seconds from there to the last look; intervals: intervals in it; inserted: rows inserted in the window; updated: rows updated; hot_updated: rows HOT updated; newpage_updated: rows updated whose new version went to another page; NULL where not counted (PostgreSQL 15); deleted: rows deleted; seq_scans: sequential scans begun; index_scans: index scans begun; blocks_fetched: heap pages asked for; blocks_hit: heap pages found in shared buffers; recent_updated: rows updated in the most recent intervals, together at least a third of the windows updates; recent_hot: of these, HOT; recent_newpage: of these, to another page; NULL where not counted; recent_inserted: rows inserted in those intervals; recent_s: seconds they cover; earlier_updated: rows updated in the window before the recent intervals; earlier_hot: of these, HOT; rewritten: the table got a new file during the window; counts_lost: track_counts was off in a collection of the window; open_writers: sessions whose updates were not counted yet at the last look; seen_hot, seen_same_page, seen_moved: old row versions still in the pages whose successor is heap-only, in the same page but not heap-only, in another page; sums over all samples of the window, to be used as ratios; heap_bytes: size of the main fork now; NULL where locked; index_bytes: size of all indexes now; NULL where locked; toast_bytes: size of the TOAST table now; NULL where locked; heap_bytes_before: size of the main fork at the first intervals end; indexes: indexes, valid ones; indexed_columns: names of the columns that at least one index other than a summarizing one depends on, comma-separated; ram_bytes: memory that the table is compared with, see ff_memory(); ram_ratio: (table + indexes) / memory; problem: SQLSTATE and message of the last failed sample; NULL where it succeeded; sampled_at: when its pages were last sampled; NULL: never; the rest: the last page sample, as in ff_page_sample.';
+REVOKE ALL ON FUNCTION @extschema@.ff_evidence(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_evidence(regclass) TO pg_read_all_stats;
