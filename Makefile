@@ -12,6 +12,7 @@ OBJS = \
 	src/sample.o \
 	src/relinfo.o \
 	src/collect.o \
+	src/statements.o \
 	src/memory.o
 
 # The pieces of the install script, one a stage.
@@ -22,6 +23,7 @@ SQL_PIECES = \
 	sql/20_history.sql \
 	sql/25_collect.sql \
 	sql/28_schedule.sql \
+	sql/30_statements.sql \
 	sql/40_memory.sql \
 	sql/45_lifecycle.sql
 
@@ -31,6 +33,7 @@ DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))
 # pg_regress: exact facts, one file a stage.
 REGRESS      = \
 	install \
+	statements \
 	memory
 REGRESS_OPTS = --inputdir=test
 

@@ -1,0 +1,355 @@
+/*
+ * statements.c
+ *	  Which tables a statement writes, and which columns its updates set, read
+ *	  off the statement's text.
+ *
+ * The text goes through the server's own raw parser and no further: nothing is
+ * looked up, planned or executed, so any text of any role may be handed in.  A
+ * text that cannot be read gives one row with the reason instead of an error,
+ * since it came from somewhere else and the rest of a collection goes on.
+ *
+ * Not seen: what functions, triggers, rules and foreign keys write on behalf of
+ * a statement.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/parsenodes.h"
+#include "parser/parser.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/tuplestore.h"
+
+/*
+ * Longest text parsed, bytes.  An INSERT with the 65,535 parameters that the
+ * protocol allows stays below it; a parse tree takes some hundred times the text.
+ */
+#define FF_STATEMENT_MAX	(1000 * 1000)
+
+/* What pg_stat_statements shows instead of another role's text. */
+#define FF_HIDDEN_TEXT		"<insufficient privilege>"
+
+/* One table that the statement writes. */
+typedef struct FfTarget
+{
+	const char *command;		/* INSERT, UPDATE, DELETE, COPY */
+	const char *how;			/* top, on_conflict, merge, cte */
+	char	   *schema;			/* NULL: unqualified */
+	char	   *relation;
+	List	   *columns;		/* names set by an UPDATE, each once */
+} FfTarget;
+
+typedef struct FfParse
+{
+	List	   *targets;
+	int			depth;			/* of statements: 0 is the one the client sent */
+} FfParse;
+
+PG_FUNCTION_INFO_V1(ff_parse_statement);
+
+static bool find_targets(Node *node, void *context);
+
+/*
+ * Adds the columns that a SET list assigns, once each.  Fields and elements,
+ * SET a.b = and a[1] =, count as their column; in (a, b) = (...) each is an
+ * entry of its own.
+ */
+static List *
+add_columns(List *columns, List *targetlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, targetlist)
+	{
+		ResTarget  *target = (ResTarget *) lfirst(lc);
+		ListCell   *known;
+		bool		found = false;
+
+		if (!IsA(target, ResTarget) || target->name == NULL)
+			continue;
+		foreach(known, columns)
+			found = found || strcmp(lfirst(known), target->name) == 0;
+		if (!found)
+			columns = lappend(columns, target->name);
+	}
+	return columns;
+}
+
+static void
+add_target(FfParse *parse, const char *command, const char *how, RangeVar *relation, List *columns)
+{
+	FfTarget   *target;
+
+	if (relation == NULL)
+		return;
+	target = palloc(sizeof(FfTarget));
+	target->command = command;
+	target->how = parse->depth > 0 ? "cte" : how;
+	target->schema = relation->schemaname;
+	target->relation = relation->relname;
+	target->columns = columns;
+	parse->targets = lappend(parse->targets, target);
+}
+
+/*
+ * The actions of a MERGE, one row for each command it may run.
+ */
+static void
+add_merge(FfParse *parse, MergeStmt *merge)
+{
+	bool		inserts = false;
+	bool		updates = false;
+	bool		deletes = false;
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, merge->mergeWhenClauses)
+	{
+		MergeWhenClause *when = (MergeWhenClause *) lfirst(lc);
+
+		switch (when->commandType)
+		{
+			case CMD_INSERT:
+				inserts = true;
+				break;
+			case CMD_UPDATE:
+				updates = true;
+				columns = add_columns(columns, when->targetList);
+				break;
+			case CMD_DELETE:
+				deletes = true;
+				break;
+			default:			/* DO NOTHING */
+				break;
+		}
+	}
+	if (updates)
+		add_target(parse, "UPDATE", "merge", merge->relation, columns);
+	if (inserts)
+		add_target(parse, "INSERT", "merge", merge->relation, NIL);
+	if (deletes)
+		add_target(parse, "DELETE", "merge", merge->relation, NIL);
+}
+
+/*
+ * Notes this statement's targets and looks for more of them below, in its WITH.
+ */
+static bool
+find_targets(Node *node, void *context)
+{
+	FfParse    *parse = (FfParse *) context;
+	bool		result;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_InsertStmt:
+			{
+				InsertStmt *insert = (InsertStmt *) node;
+
+				add_target(parse, "INSERT", "top", insert->relation, NIL);
+				if (insert->onConflictClause != NULL &&
+					insert->onConflictClause->action == ONCONFLICT_UPDATE)
+					add_target(parse, "UPDATE", "on_conflict", insert->relation,
+							   add_columns(NIL, insert->onConflictClause->targetList));
+				break;
+			}
+		case T_UpdateStmt:
+			add_target(parse, "UPDATE", "top", ((UpdateStmt *) node)->relation,
+					   add_columns(NIL, ((UpdateStmt *) node)->targetList));
+			break;
+		case T_DeleteStmt:
+			add_target(parse, "DELETE", "top", ((DeleteStmt *) node)->relation, NIL);
+			break;
+		case T_MergeStmt:
+			add_merge(parse, (MergeStmt *) node);
+			break;
+		case T_SelectStmt:
+			break;
+		default:
+			return raw_expression_tree_walker(node, find_targets, context);
+	}
+	parse->depth++;
+	result = raw_expression_tree_walker(node, find_targets, context);
+	parse->depth--;
+	return result;
+}
+
+/*
+ * A statement as the client sent it.  The walker knows no utility statements;
+ * of these, the ones are unwrapped whose inner statement is counted under the
+ * outer one's text.
+ */
+static void
+find_statement(Node *statement, FfParse *parse)
+{
+	switch (nodeTag(statement))
+	{
+		case T_InsertStmt:
+		case T_UpdateStmt:
+		case T_DeleteStmt:
+		case T_MergeStmt:
+		case T_SelectStmt:
+			find_targets(statement, parse);
+			break;
+		case T_PrepareStmt:
+			find_statement(((PrepareStmt *) statement)->query, parse);
+			break;
+		case T_ExplainStmt:
+			find_statement(((ExplainStmt *) statement)->query, parse);
+			break;
+		case T_CopyStmt:
+			if (((CopyStmt *) statement)->is_from)
+				add_target(parse, "COPY", "top", ((CopyStmt *) statement)->relation, NIL);
+			else if (((CopyStmt *) statement)->query != NULL)
+				find_statement(((CopyStmt *) statement)->query, parse);
+			break;
+		default:
+			break;
+	}
+}
+
+/*
+ * Parses the text in a subtransaction.  Returns NULL, or why it could not be
+ * parsed.  Only what the text itself can cause is taken for a reason: a cancel,
+ * a lack of memory and internal errors go on.
+ */
+static const char *
+parse_text(const char *text, FfParse *parse)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	const char *volatile reason = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
+		ListCell   *lc;
+
+		foreach(lc, statements)
+			find_statement(((RawStmt *) lfirst(lc))->stmt, parse);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+
+		switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))
+		{
+			case ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION:
+				reason = "syntax error, perhaps truncated";
+				break;
+			case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+				reason = "too complex to parse";
+				break;
+			case ERRCODE_DATA_EXCEPTION:
+			case ERRCODE_FEATURE_NOT_SUPPORTED:
+				reason = "not accepted by this server's parser";
+				break;
+			default:
+				ReThrowError(error);
+		}
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	return reason;
+}
+
+/*
+ * ff_parse_statement(query text, OUT command text, OUT schema_name text,
+ *					  OUT relation_name text, OUT columns text[], OUT how text,
+ *					  OUT reason text) returns setof record
+ *
+ * One row for each table and command; columns only where the command is UPDATE;
+ * no row for a statement that writes no table.  A text that cannot be read gives
+ * one row with nothing but the reason.
+ */
+Datum
+ff_parse_statement(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const char *reason = NULL;
+	FfParse		parse = {NIL, 0};
+	MemoryContext work;
+	MemoryContext old;
+	ListCell   *lc;
+
+	InitMaterializedSRF(fcinfo, 0);
+
+	work = AllocSetContextCreate(CurrentMemoryContext, "statement text", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(work);
+	if (PG_ARGISNULL(0))
+		reason = "no text";
+	else
+	{
+		text	   *query = PG_GETARG_TEXT_PP(0);
+
+		if (VARSIZE_ANY_EXHDR(query) >= FF_STATEMENT_MAX)
+			reason = "too long to parse";
+		else
+		{
+			char	   *text = text_to_cstring(query);
+
+			if (strcmp(text, FF_HIDDEN_TEXT) == 0)
+				reason = "text hidden from this role";
+			else
+				reason = parse_text(text, &parse);
+		}
+	}
+
+	if (reason != NULL)
+	{
+		Datum		values[6] = {0};
+		bool		nulls[6] = {true, true, true, true, true, false};
+
+		values[5] = CStringGetTextDatum(reason);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		parse.targets = NIL;
+	}
+	foreach(lc, parse.targets)
+	{
+		FfTarget   *target = (FfTarget *) lfirst(lc);
+		Datum		values[6] = {0};
+		bool		nulls[6] = {false, false, false, false, false, true};
+
+		values[0] = CStringGetTextDatum(target->command);
+		nulls[1] = target->schema == NULL;
+		if (target->schema != NULL)
+			values[1] = CStringGetTextDatum(target->schema);
+		values[2] = CStringGetTextDatum(target->relation);
+		nulls[3] = strcmp(target->command, "UPDATE") != 0;
+		if (!nulls[3])
+		{
+			ArrayBuildState *columns = initArrayResult(TEXTOID, CurrentMemoryContext, false);
+			ListCell   *name;
+
+			foreach(name, target->columns)
+				accumArrayResult(columns, CStringGetTextDatum((char *) lfirst(name)), false,
+								 TEXTOID, CurrentMemoryContext);
+			values[3] = makeArrayResult(columns, CurrentMemoryContext);
+		}
+		values[4] = CStringGetTextDatum(target->how);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+	return (Datum) 0;
+}
