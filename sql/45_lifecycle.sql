@@ -1,93 +1,180 @@
 -- Stage lifecycle: everything that is known of a table, on one row.  Reads the
 -- history and the catalogs, never a page; the model and the advice stand on it.
 
-CREATE FUNCTION @extschema@.ff_evidence(relation regclass DEFAULT NULL)
-RETURNS TABLE (
-    "table" regclass,
-    rel_id bigint,
-    nspname name,
-    relname name,
-    relkind "char",
-    not_examined text,
-    fillfactor integer,
-    reloptions text[],
-    looked_at timestamptz,
-    window_began timestamptz,
-    window_s double precision,
-    intervals bigint,
-    inserted bigint,
-    updated bigint,
-    hot_updated bigint,
-    newpage_updated bigint,
-    deleted bigint,
-    seq_scans bigint,
-    index_scans bigint,
-    blocks_fetched bigint,
-    blocks_hit bigint,
-    recent_updated bigint,
-    recent_hot bigint,
-    recent_newpage bigint,
-    recent_inserted bigint,
-    recent_s double precision,
-    earlier_updated bigint,
-    earlier_hot bigint,
-    rewritten boolean,
-    counts_lost boolean,
-    open_writers integer,
-    seen_hot double precision,
-    seen_same_page double precision,
-    seen_moved double precision,
-    heap_bytes bigint,
-    index_bytes bigint,
-    toast_bytes bigint,
-    heap_bytes_before bigint,
-    indexes integer,
-    indexed_columns text,
-    ram_bytes bigint,
-    ram_ratio double precision,
-    problem text,
-    sampled_at timestamptz,
-    blocks bigint,
-    blocks_read integer,
-    blocks_new integer,
-    blocks_bad integer,
-    live_pct real,
-    live_pct_err real,
-    dead_pct real,
-    dead_pct_err real,
-    free_pct real,
-    free_pct_err real,
-    reserve_pct real,
-    live_rows double precision,
-    live_rows_err real,
-    dead_rows double precision,
-    recently_dead_rows double precision,
-    redirect_lps double precision,
-    dead_lps double precision,
-    unused_lps double precision,
-    updated_hot_rows double precision,
-    updated_cold_rows double precision,
-    superseded_hot double precision,
+CREATE TYPE @extschema@.ff_table_evidence AS (
+    relation             regclass,
+    rel_id               bigint,
+    nspname              name,
+    relname              name,
+    relkind              "char",
+    not_examined         text,
+    fillfactor           integer,
+    reloptions           text[],
+    looked_at            timestamptz,
+    window_began         timestamptz,
+    window_s             double precision,
+    intervals            bigint,
+    inserted             bigint,
+    updated              bigint,
+    hot_updated          bigint,
+    newpage_updated      bigint,
+    deleted              bigint,
+    seq_scans            bigint,
+    index_scans          bigint,
+    blocks_fetched       bigint,
+    blocks_hit           bigint,
+    recent_updated       bigint,
+    recent_hot           bigint,
+    recent_newpage       bigint,
+    recent_inserted      bigint,
+    recent_s             double precision,
+    earlier_updated      bigint,
+    earlier_hot          bigint,
+    rewritten            boolean,
+    counts_lost          boolean,
+    open_writers         integer,
+    seen_hot             double precision,
+    seen_same_page       double precision,
+    seen_moved           double precision,
+    heap_bytes           bigint,
+    index_bytes          bigint,
+    toast_bytes          bigint,
+    heap_bytes_before    bigint,
+    indexes              integer,
+    indexed_columns      text,
+    ram_bytes            bigint,
+    ram_ratio            double precision,
+    problem              text,
+    sampled_at           timestamptz,
+    blocks               bigint,
+    blocks_read          integer,
+    blocks_new           integer,
+    blocks_bad           integer,
+    live_pct             real,
+    live_pct_err         real,
+    dead_pct             real,
+    dead_pct_err         real,
+    free_pct             real,
+    free_pct_err         real,
+    reserve_pct          real,
+    live_rows            double precision,
+    live_rows_err        real,
+    dead_rows            double precision,
+    recently_dead_rows   double precision,
+    redirect_lps         double precision,
+    dead_lps             double precision,
+    unused_lps           double precision,
+    updated_hot_rows     double precision,
+    updated_cold_rows    double precision,
+    superseded_hot       double precision,
     superseded_same_page double precision,
-    superseded_moved double precision,
-    rows_per_page real,
-    rows_per_page_max real,
-    inserted_width real,
-    inserted_width_err real,
-    updated_width real,
-    updated_width_err real,
-    updated_pct real,
-    update_group_rows real,
-    insert_group_rows real,
-    update_distance real,
-    update_distance_p10 real,
-    update_distance_p90 real,
-    page_lsn_age_p10 double precision,
-    page_lsn_age_p50 double precision,
-    page_lsn_age_p90 double precision,
-    full_pct real,
-    fill_histogram integer[]
-)
+    superseded_moved     double precision,
+    rows_per_page        real,
+    rows_per_page_max    real,
+    inserted_width       real,
+    inserted_width_err   real,
+    updated_width        real,
+    updated_width_err    real,
+    updated_pct          real,
+    update_group_rows    real,
+    insert_group_rows    real,
+    update_distance      real,
+    update_distance_p10  real,
+    update_distance_p90  real,
+    page_lsn_age_p10     double precision,
+    page_lsn_age_p50     double precision,
+    page_lsn_age_p90     double precision,
+    full_pct             real,
+    fill_histogram       integer[]
+);
+COMMENT ON TYPE @extschema@.ff_table_evidence IS 'Everything observed of a table over the recent window, see ff_evidence().';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.relation IS 'the table';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.rel_id IS 'key of its history; NULL where it was never collected';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.nspname IS 'schema';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.relname IS 'name';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.relkind IS 'kind, as in pg_class';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.not_examined IS 'why it is not examined; NULL where it is';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.fillfactor IS 'effective fillfactor now, percent';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.reloptions IS 'its storage options now, as stored';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.looked_at IS 'last look at its counters';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.window days, only since fillfactor last changed';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.window_s IS 'seconds from there to the last look';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.intervals IS 'intervals in it';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.inserted IS 'rows inserted in the window';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.updated IS 'rows updated';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.hot_updated IS 'rows HOT updated';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.newpage_updated IS 'rows updated whose new version went to another page; NULL where not counted (PostgreSQL 15)';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.deleted IS 'rows deleted';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.seq_scans IS 'sequential scans begun';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.index_scans IS 'index scans begun';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.blocks_fetched IS 'heap pages asked for';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.blocks_hit IS 'heap pages found in shared buffers';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_updated IS 'rows updated in the most recent intervals, together at least a third of the windows updates';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_hot IS 'of these, HOT';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_newpage IS 'of these, to another page; NULL where not counted';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_inserted IS 'rows inserted in those intervals';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_s IS 'seconds they cover';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.earlier_updated IS 'rows updated in the window before the recent intervals';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.earlier_hot IS 'of these, HOT';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.rewritten IS 'the table got a new file during the window';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.counts_lost IS 'track_counts was off in a collection of the window';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.open_writers IS 'sessions whose updates were not counted yet at the last look';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.seen_hot IS 'old row versions still in the pages whose successor is heap-only, summed over all samples of the window: to be used as a ratio';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.seen_same_page IS 'the same: successor in the same page but not heap-only';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.seen_moved IS 'the same: successor in another page';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.heap_bytes IS 'size of the main fork now; NULL where locked';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.index_bytes IS 'size of all indexes now; NULL where locked';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.toast_bytes IS 'size of the TOAST table now; NULL where locked';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.heap_bytes_before IS 'size of the main fork at the first intervals end';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.indexes IS 'indexes, valid ones';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.indexed_columns IS 'names of the columns that at least one index other than a summarizing one depends on, comma-separated';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.ram_bytes IS 'memory that the table is compared with, see ff_memory()';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.ram_ratio IS '(table + indexes) / memory';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.problem IS 'SQLSTATE and message of the last failed sample; NULL where it succeeded';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.sampled_at IS 'when its pages were last sampled; NULL: never. This and what follows: the last sample, see ff_page_sample';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.blocks IS 'size of the main fork, pages';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.blocks_read IS 'pages read for the estimates';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.blocks_new IS 'of these, all-zero';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.blocks_bad IS 'of these, rejected as damaged';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.live_pct IS 'live row bytes, percent of the table';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.live_pct_err IS 'half width of the 95 % interval, points';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.dead_pct IS 'dead and recently dead row bytes, percent of the table';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.dead_pct_err IS 'half width of the 95 % interval, points';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.free_pct IS 'free space, percent of the table';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.free_pct_err IS 'half width of the 95 % interval, points';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.reserve_pct IS 'part of free_pct inside the fillfactor reserve';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.live_rows IS 'live rows in the table';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.live_rows_err IS 'half width of the 95 % interval, rows';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.dead_rows IS 'dead and recently dead rows in the table';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.recently_dead_rows IS 'of these, still visible to some snapshot';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.redirect_lps IS 'redirected line pointers in the table';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.dead_lps IS 'dead line pointers in the table';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.unused_lps IS 'unused line pointers in the table';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.updated_hot_rows IS 'live rows whose newest version is heap-only';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.updated_cold_rows IS 'live rows whose newest version came by an update that was not HOT';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.superseded_hot IS 'old versions whose successor is heap-only';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.superseded_same_page IS 'old versions whose successor is in the same page but not heap-only: an indexed column changed';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.superseded_moved IS 'old versions whose successor is in another page: the page was full';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.rows_per_page IS 'live rows on a page that holds any, mean';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.rows_per_page_max IS 'most live rows seen on a page';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.inserted_width IS 'mean length of rows never updated, bytes with header';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.inserted_width_err IS 'half width of the 95 % interval, bytes';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.updated_width IS 'mean length of rows updated since insert, bytes with header';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.updated_width_err IS 'half width of the 95 % interval, bytes';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.updated_pct IS 'live rows updated since insert, percent of live rows';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.update_group_rows IS 'rows of one page that one transaction updated together, median over updated rows';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.insert_group_rows IS 'rows of one page that one transaction inserted together, median over rows never updated';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.update_distance IS 'transactions between a row''s newest version and the never updated rows of its page, median';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.update_distance_p10 IS 'its 10th percentile';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.update_distance_p90 IS 'its 90th percentile';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.page_lsn_age_p10 IS 'WAL written since the page last changed, bytes, 10th percentile';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.page_lsn_age_p50 IS 'its median';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.page_lsn_age_p90 IS 'its 90th percentile';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.full_pct IS 'pages with the page-full hint, percent of pages';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.fill_histogram IS 'pages read by used share, ten bins from 0 to 100 %';
+
+CREATE FUNCTION @extschema@.ff_evidence(relation regclass DEFAULT NULL)
+RETURNS SETOF @extschema@.ff_table_evidence
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -185,6 +272,6 @@ AS $$
                           WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
 $$;
-COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed of a table over the recent window, one row a table outside the system schemas (examined or not). Columns: "table": the table; rel_id: key of its history; NULL where it was never collected; nspname: schema; relname: name; relkind: kind, as in pg_class; not_examined: why it is not examined; NULL where it is; fillfactor: effective fillfactor now, percent; reloptions: its storage options now, as stored; looked_at: last look at its counters; window_began: begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.window days, only since fillfactor last changed; window_s: seconds from there to the last look; intervals: intervals in it; inserted: rows inserted in the window; updated: rows updated; hot_updated: rows HOT updated; newpage_updated: rows updated whose new version went to another page; NULL where not counted (PostgreSQL 15); deleted: rows deleted; seq_scans: sequential scans begun; index_scans: index scans begun; blocks_fetched: heap pages asked for; blocks_hit: heap pages found in shared buffers; recent_updated: rows updated in the most recent intervals, together at least a third of the windows updates; recent_hot: of these, HOT; recent_newpage: of these, to another page; NULL where not counted; recent_inserted: rows inserted in those intervals; recent_s: seconds they cover; earlier_updated: rows updated in the window before the recent intervals; earlier_hot: of these, HOT; rewritten: the table got a new file during the window; counts_lost: track_counts was off in a collection of the window; open_writers: sessions whose updates were not counted yet at the last look; seen_hot, seen_same_page, seen_moved: old row versions still in the pages whose successor is heap-only, in the same page but not heap-only, in another page; sums over all samples of the window, to be used as ratios; heap_bytes: size of the main fork now; NULL where locked; index_bytes: size of all indexes now; NULL where locked; toast_bytes: size of the TOAST table now; NULL where locked; heap_bytes_before: size of the main fork at the first intervals end; indexes: indexes, valid ones; indexed_columns: names of the columns that at least one index other than a summarizing one depends on, comma-separated; ram_bytes: memory that the table is compared with, see ff_memory(); ram_ratio: (table + indexes) / memory; problem: SQLSTATE and message of the last failed sample; NULL where it succeeded; sampled_at: when its pages were last sampled; NULL: never; the rest: the last page sample, as in ff_page_sample.';
+COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only intervals since fillfactor last changed count, at most fillfactor_advisor.window days of them.';
 REVOKE ALL ON FUNCTION @extschema@.ff_evidence(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_evidence(regclass) TO pg_read_all_stats;
