@@ -13,7 +13,8 @@ OBJS = \
 	src/relinfo.o \
 	src/collect.o \
 	src/statements.o \
-	src/memory.o
+	src/memory.o \
+	src/heap_twin.o
 
 # The pieces of the install script, one a stage.
 SQL_PIECES = \
