@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+"""Regret: what the advice costs against the best fillfactor, found by trying all.
+
+usage: regret.py truth  [workload ...]   run every step on fresh clusters
+       regret.py advice [workload ...]   run at 100 and at 70, ask for advice
+       regret.py report                  the table
+       regret.py short                   all three, small, for CI
+
+Results are appended to WORK/truth.csv and WORK/advice.csv (default WORK:
+/tmp/ff-regret); what is there is not run again, so a stopped bench goes on
+where it stopped.  REPEATS (default 2) truth runs of every step, interleaved.
+
+Needs PG_CONFIG's server with the extension installed.  CPU time is that of the
+whole cluster (cpuacct control group v1; else /proc of the postmaster and its
+children), WAL is the distance of insert positions, size is heap and index
+pages at the end.  Everything but size is of the second half of a run.
+"""
+import csv
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from workloads import SHORT, STEPS, WORKLOADS  # noqa: E402
+
+PG_CONFIG = os.environ.get('PG_CONFIG', 'pg_config')
+WORK = os.environ.get('WORK', '/tmp/ff-regret')
+PORT = os.environ.get('PGPORT', '54210')
+REPEATS = int(os.environ.get('REPEATS', '2'))
+BIN = subprocess.run([PG_CONFIG, '--bindir'], capture_output=True, text=True, check=True).stdout.strip()
+CLIENTS = 2
+AS_POSTGRES = ['runuser', '-u', 'postgres', '--'] if os.geteuid() == 0 else []
+CGROUP = '/sys/fs/cgroup/%s/ff-regret-' + str(os.getpid())
+
+CONF = """
+port = {port}
+unix_socket_directories = '{work}'
+listen_addresses = ''
+shared_buffers = {shared}
+fsync = off
+synchronous_commit = off
+max_wal_size = 8GB
+checkpoint_timeout = 5min
+autovacuum_naptime = 10s
+shared_preload_libraries = '{preload}'
+"""
+
+TRUTH = ('workload', 'fillfactor', 'repeat', 'cpu_us', 'wall_us', 'wal', 'pages', 'heap_pages', 'hot_pct')
+ADVICE = ('workload', 'at', 'recommended', 'predicted', 'curve', 'hot_pct')
+
+
+class Cluster:
+    """A throwaway cluster in control groups of its own, where there are any."""
+
+    def __init__(self, ram=None, preload=''):
+        self.dir = os.path.join(WORK, 'data')
+        template = os.path.join(WORK, 'template')
+        if not os.path.exists(template):
+            run(AS_POSTGRES + [BIN + '/initdb', '-A', 'trust', '-D', template])
+        shutil.rmtree(self.dir, ignore_errors=True)
+        subprocess.run(['cp', '-a', template, self.dir], check=True)
+        with open(self.dir + '/postgresql.conf', 'a') as f:
+            f.write(CONF.format(port=PORT, work=WORK, preload=preload,
+                                shared='32MB' if ram else '256MB'))
+        self.groups = []
+        for controller in ('cpuacct', 'memory') if ram else ('cpuacct',):
+            path = CGROUP % controller
+            try:
+                os.mkdir(path)
+                self.groups.append(path)
+            except OSError:
+                pass
+        self.limited = ram is not None and CGROUP % 'memory' in self.groups
+        self.ram = ram
+        env = {k: v for k, v in os.environ.items() if not k.startswith('PG')}
+        join = ''.join(f"echo $$ > {g}/cgroup.procs;" for g in self.groups)
+        run(['sh', '-c', join + 'exec "$@"', 'sh'] + AS_POSTGRES +
+            [BIN + '/pg_ctl', '-D', self.dir, '-l', WORK + '/log', '-w', 'start'], env=env)
+
+    def limit(self):
+        """Memory is limited once the table is loaded."""
+        if self.limited:
+            self.sql('CHECKPOINT')
+            with open(CGROUP % 'memory' + '/memory.limit_in_bytes', 'w') as f:
+                f.write(str(self.ram << 20))
+
+    def sql(self, text, db='postgres'):
+        return run([BIN + '/psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-h', WORK, '-p', PORT,
+                    '-U', 'postgres', db], input=text).strip()
+
+    def cpu(self):
+        """Seconds of CPU the cluster has used."""
+        try:
+            with open(CGROUP % 'cpuacct' + '/cpuacct.usage') as f:
+                return int(f.read()) / 1e9
+        except OSError:
+            pass
+        with open(self.dir + '/postmaster.pid') as f:
+            root = int(f.readline())
+        total = 0
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                with open(f'/proc/{pid}/stat') as f:
+                    v = f.read().rsplit(')', 1)[1].split()
+            except OSError:
+                continue
+            if int(pid) == root:
+                total += sum(map(int, v[11:15]))
+            elif int(v[1]) == root:
+                total += sum(map(int, v[11:13]))
+        return total / os.sysconf('SC_CLK_TCK')
+
+    def stop(self):
+        subprocess.run(AS_POSTGRES + [BIN + '/pg_ctl', '-D', self.dir, '-m', 'immediate', '-w', 'stop'],
+                       capture_output=True)
+        for g in self.groups:
+            for _ in range(50):
+                try:
+                    os.rmdir(g)
+                    break
+                except OSError:
+                    time.sleep(0.1)
+
+
+def run(cmd, input=None, env=None):
+    # the log of pg_ctl's child must not keep a pipe open
+    r = subprocess.run(cmd, input=input, stdout=subprocess.PIPE if 'pg_ctl' not in ' '.join(cmd[:8]) else subprocess.DEVNULL,
+                       stderr=subprocess.PIPE if 'pg_ctl' not in ' '.join(cmd[:8]) else subprocess.DEVNULL,
+                       text=True, env=env, timeout=600)
+    if r.returncode:
+        raise RuntimeError(f"{' '.join(cmd)}: {r.stderr}")
+    return r.stdout or ''
+
+
+def half(c, w, number, scale):
+    """One half of a run: CPU and wall time, WAL, HOT share and updates in it."""
+    tx = max(10, int(w['tx'] * scale))
+    path = os.path.join(WORK, 'script.sql')
+    with open(path, 'w') as f:
+        f.write(w['script'])
+    holder = None
+    if w.get('hold'):
+        holder = subprocess.Popen(
+            ['sh', '-c', f"while :; do echo 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT txid_current_snapshot(); SELECT pg_sleep({w['hold']}); COMMIT;'; sleep {w['hold']}; done | {BIN}/psql -XAtq -h {WORK} -p {PORT} -U postgres postgres"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    stat = "SELECT pg_stat_force_next_flush(); SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 't'"
+    time.sleep(0.3)
+    a = c.sql(stat).split('\n')[-1].split('|')
+    cpu, wall = c.cpu(), time.monotonic()
+    run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(CLIENTS), '-j', '1', '-t', str(tx), '-D', f'i={tx * number}',
+         '-f', path, '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
+    cpu, wall = c.cpu() - cpu, time.monotonic() - wall
+    if holder:
+        os.killpg(holder.pid, 15)
+        holder.wait()
+    time.sleep(0.3)
+    b = c.sql(stat).split('\n')[-1].split('|')
+    updates = int(b[1]) - int(a[1])
+    return dict(cpu_us=1e6 * cpu / tx / CLIENTS, wall_us=1e6 * wall / tx / CLIENTS,
+                wal=(float(b[0]) - float(a[0])) / tx / CLIENTS,
+                hot_pct=100 * (int(b[2]) - int(a[2])) / updates if updates else float('nan'))
+
+
+def load(c, w, ff):
+    c.sql(w['setup'].replace('{ff}', str(ff)) + ";\nVACUUM ANALYZE t; CHECKPOINT;")
+    c.limit()
+
+
+def read(name, fields):
+    try:
+        with open(os.path.join(WORK, name)) as f:
+            return list(csv.DictReader(f, fields))
+    except FileNotFoundError:
+        return []
+
+
+def append(name, fields, row):
+    with open(os.path.join(WORK, name), 'a') as f:
+        csv.DictWriter(f, fields).writerow(row)
+
+
+def truth(names, steps=None, scale=1.0, repeats=REPEATS):
+    done = {(r['workload'], int(r['fillfactor']), int(r['repeat'])) for r in read('truth.csv', TRUTH)}
+    for repeat in range(repeats):
+        for name in names:
+            w = WORKLOADS[name]
+            for ff in steps or w.get('steps', STEPS):
+                if (name, ff, repeat) in done:
+                    continue
+                c = Cluster(w.get('ram'))
+                try:
+                    load(c, w, ff)
+                    half(c, w, 0, scale)
+                    m = half(c, w, 1, scale)
+                    size = c.sql("SELECT pg_table_size('t') / 8192 + pg_indexes_size('t') / 8192, pg_relation_size('t') / 8192").split('|')
+                finally:
+                    c.stop()
+                m.update(workload=name, fillfactor=ff, repeat=repeat, pages=size[0], heap_pages=size[1])
+                append('truth.csv', TRUTH, m)
+                print(f"{name} {ff}: cpu {m['cpu_us']:.1f} us, wal {m['wal']:.0f}, pages {size[0]}, HOT {m['hot_pct']:.1f} %", flush=True)
+
+
+def advice(names, scale=1.0):
+    done = {(r['workload'], int(r['at'])) for r in read('advice.csv', ADVICE)}
+    for name in names:
+        w = WORKLOADS[name]
+        for ff in (100, 70):
+            if (name, ff) in done:
+                continue
+            c = Cluster(w.get('ram'), 'pg_stat_statements')
+            try:
+                c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
+                load(c, w, ff)
+                c.sql('CALL ff_collect()')
+                half(c, w, 0, scale)
+                c.sql('CALL ff_collect()')
+                m = half(c, w, 1, scale)
+                c.sql('CALL ff_collect()')
+                rows = c.sql("SELECT fillfactor, hot_pct, advised FROM ff_curve('t')").split('\n')
+                adv = c.sql("SELECT recommended_fillfactor, round(predicted_hot_pct::numeric, 2) FROM ff_choice('t')").split('|')
+                if os.environ.get('KEEP_EVIDENCE'):
+                    run(['sh', '-c', f"{BIN}/psql -Xxq -h {WORK} -p {PORT} -U postgres postgres -c 'SELECT * FROM ff_evidence(''t'')' > {WORK}/evidence-{name}-{ff}"])
+            finally:
+                c.stop()
+            curve = ' '.join(':'.join(r.split('|')[:2]) for r in rows if r)
+            append('advice.csv', ADVICE, dict(workload=name, at=ff, recommended=adv[0], predicted=adv[1], curve=curve, hot_pct=m['hot_pct']))
+            print(f"{name} at {ff}: advised {adv[0]}", flush=True)
+
+
+def formula(hot):
+    return 100 - max(1, round(math.sqrt(1.5 * (100 - hot))) - 5)
+
+
+def report():
+    t, measured = {}, {}
+    for r in read('truth.csv', TRUTH):
+        t.setdefault(r['workload'], {}).setdefault(int(r['fillfactor']), []).append(r)
+    adv = {(r['workload'], int(r['at'])): r for r in read('advice.csv', ADVICE)}
+    sums = {}
+    print(f"{'workload':15s} {'best':>4s} | {'at 100':>6s} {'regret':>6s} {'time':>5s} {'WAL':>5s} {'size':>5s} | {'at 70':>6s} {'regret':>6s} |"
+          f" {'100':>6s} {'90':>6s} {'formula':>7s} | HOT off: mean worst")
+    for name in WORKLOADS:
+        if name not in t:
+            continue
+        limited = 'ram' in WORKLOADS[name]
+        med = {}
+        for ff, rs in t[name].items():
+            med[ff] = [statistics.median(float(r[k]) for r in rs)
+                       for k in ('wall_us' if limited else 'cpu_us', 'wal', 'pages')]
+            measured[ff] = statistics.median(float(r['hot_pct']) for r in rs)
+        low = [min(v[i] for v in med.values()) for i in range(3)]
+        cost = {ff: [(v[0] / low[0]) ** 0.5, (v[1] / low[1]) ** 0.3, (v[2] / low[2]) ** 0.2] for ff, v in med.items()}
+        total = {ff: math.prod(c) for ff, c in cost.items()}
+        best = min(total, key=total.get)
+
+        def nearest(ff):
+            # the step run that has as many rows a page or the next lower
+            at = [f for f in total if f <= ff]
+            return max(at) if at else min(total)
+
+        def regret(ff):
+            return 100 * (total[nearest(ff)] / total[best] - 1)
+
+        line = f"{name:15s} {best:4d} |"
+        offs = []
+        for at in (100, 70):
+            a = adv.get((name, at))
+            if a is None:
+                line += f" {'-':>6s} {'-':>6s}" + (f" {'':5s} {'':5s} {'':5s} |" if at == 100 else " |")
+                continue
+            ff = int(a['recommended'] or at)
+            r = regret(ff)
+            sums.setdefault(f'at {at}', []).append(r)
+            line += f" {ff:6d} {r:6.1f}"
+            if at == 100:
+                line += ''.join(f" {100 * (c / b - 1):5.1f}" for c, b in zip(cost[nearest(ff)], cost[best])) + " |"
+            else:
+                line += " |"
+            curve = sorted(((int(f), float(h)) for f, h in (x.split(':') for x in a['curve'].split()) if h), reverse=True)
+            for f in med:
+                near = min(curve, key=lambda x: (abs(x[0] - f), -x[0]), default=None)
+                inside = [x for x in curve if x[0] >= f]
+                near = inside[-1] if inside else near
+                if near is not None and not math.isnan(measured[f]):
+                    offs.append(abs(near[1] - measured[f]))
+        hot100 = measured.get(100, float('nan'))
+        for key, ff in (('always 100', 100), ('always 90', 90),
+                        ('formula', formula(hot100) if not math.isnan(hot100) else 100)):
+            r = regret(ff)
+            sums.setdefault(key, []).append(r)
+            line += f" {r:6.1f}"
+        if offs:
+            line += f" | {statistics.mean(offs):5.1f} {max(offs):5.1f}"
+            sums.setdefault('HOT', []).extend(offs)
+        print(line)
+    for key, rs in sums.items():
+        unit = 'points' if key == 'HOT' else '%'
+        print(f"{key:10s}: mean {statistics.mean(rs):.1f}, worst {max(rs):.1f} {unit}")
+
+
+def main():
+    os.makedirs(WORK, exist_ok=True)
+    if os.geteuid() == 0:
+        shutil.chown(WORK, 'postgres')
+    what = sys.argv[1] if len(sys.argv) > 1 else ''
+    names = sys.argv[2:] or list(WORKLOADS)
+    if what == 'truth':
+        truth(names)
+    elif what == 'advice':
+        advice(names)
+    elif what == 'report':
+        report()
+    elif what == 'short':
+        truth(SHORT['names'], SHORT['steps'], SHORT['scale'], 1)
+        advice(SHORT['names'], SHORT['scale'])
+        report()
+    else:
+        sys.exit(__doc__)
+
+
+main()
