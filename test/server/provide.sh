@@ -4,7 +4,7 @@
 #   BASE       the pg_config in there; nothing below it is ever written to
 #   FROM       where it comes from, for the reader
 # Sources, in this order: PG_CONFIG, the machine's packages, the wheel (16),
-# a chroot made of Debian's newer suites, the wheel again (18).
+# a chroot made of other suites of Debian, the wheel again (18).
 
 # Functions here run where "set -e" is off (in conditions), so every step that
 # may fail says what then happens; the scripts that do the fetching are
@@ -66,17 +66,16 @@ provide_wheel()
 	ROOT= BASE=$dir/bin/pg_config FROM="wheel"
 }
 
-# A root file system made of Debian's newer suites.
+# A root file system made of other suites of Debian.
 provide_chroot()
 {
 	local version=$1
 	find_in_chroots "$version" && return 0
 	[ "$(id -u)" = 0 ] || { say "PostgreSQL $version: only root can make and enter a chroot"; return 1; }
 	mkdir -p "$CACHE"
-	case $version in
-	17|18|19) ;;
-	*) return 1 ;;
-	esac
+	# An older one is in the suite that it was released with.
+	make_chroot older   "15"       "bookworm"
+	find_in_chroots "$version" && return 0
 	# The newer suites move, so fewer of them are tried where they fail.
 	make_chroot newest  "17 18 19" "forky sid trixie experimental"
 	find_in_chroots "$version" && return 0
