@@ -26,7 +26,9 @@ SQL_PIECES = \
 	sql/28_schedule.sql \
 	sql/30_statements.sql \
 	sql/40_memory.sql \
-	sql/45_lifecycle.sql
+	sql/45_lifecycle.sql \
+	sql/50_model.sql \
+	sql/60_advice.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))

@@ -32,17 +32,6 @@ COMMENT ON FUNCTION @extschema@.ff_split_updates(double precision, double precis
 REVOKE ALL ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_rows_per_page(fillfactor integer, width double precision) RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT CASE WHEN width > 0 THEN greatest(1,
-               floor((8168 - floor(8192 * (100 - fillfactor) / 100.0)) / (ceil(width / 8) * 8 + 4))::integer) END
-$$;
-COMMENT ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) IS 'Rows of a length (bytes, header included) with which an insert fills an empty 8 kB page at a fillfactor: 8168 bytes less the reserve, each row aligned to 8 bytes and with a line pointer of 4. At least one row always fits.';
-REVOKE ALL ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) TO pg_read_all_stats;
-
 -- ---------------------------------------------------------------------------
 -- Cause
 -- ---------------------------------------------------------------------------
@@ -71,6 +60,8 @@ AS $$
             -- too little happened to say anything of updates
             WHEN e.updated < @extschema@.ff_setting('min_updates')::bigint THEN 'few_updates'
             WHEN @extschema@.ff_rows_per_page(100, w.width) < 2 THEN 'too_wide'
+            -- next to all of them are HOT, whatever became of the rest
+            WHEN e.recent_hot >= 0.98 * e.recent_updated THEN 'settled'
             WHEN s.moved_share IS NULL THEN 'no_data'
             WHEN s.recoverable_share < 0.02 AND s.blocked_share >= 0.05 THEN 'indexed_column'
             WHEN s.recoverable_share < 0.02 THEN 'settled'
@@ -84,3 +75,195 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_diagnosis(regclass) IS 'The cause that the evidence shows, one row a table, and whether a fillfactor could matter at all (wants_model). Shares are of the recent updates, 0 to 1. Internal step of ff_advise().';
 REVOKE ALL ON FUNCTION @extschema@.ff_diagnosis(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_diagnosis(regclass) TO pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- Words
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_suspect_indexes(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY i.indisprimary, i.indisunique, c.relname)
+      FROM pg_index i
+      JOIN pg_class c ON c.oid = i.indexrelid
+      JOIN pg_am am ON am.oid = c.relam
+     WHERE i.indrelid = relation AND i.indisvalid
+       AND NOT (am.amname = 'brin' AND current_setting('server_version_num')::integer >= 160000)
+       -- a primary key is hardly ever updated: suspect only where nothing else is
+       AND (NOT i.indisprimary OR NOT EXISTS (SELECT 1 FROM pg_index o WHERE o.indrelid = i.indrelid AND o.indisvalid AND NOT o.indisprimary))
+$$;
+COMMENT ON FUNCTION @extschema@.ff_suspect_indexes(regclass) IS 'Names of the indexes that can make updates of a table non-HOT, the most suspicious first; NULL where there is none. ff_blockers() tells which one does.';
+REVOKE ALL ON FUNCTION @extschema@.ff_suspect_indexes(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_suspect_indexes(regclass) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_span(seconds double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
+                WHEN seconds < 7200 THEN round((seconds / 60)::numeric) || ' min'
+                WHEN seconds < 172800 THEN round((seconds / 3600)::numeric) || ' hours'
+                ELSE round((seconds / 86400)::numeric) || ' days' END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_span(double precision) IS 'A number of seconds in words, rounded to the unit that fits.';
+REVOKE ALL ON FUNCTION @extschema@.ff_span(double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_span(double precision) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_ddl(relation regclass, fillfactor integer) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('ALTER %s %I.%I SET (fillfactor = %s);',
+                  CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, n.nspname, c.relname, fillfactor)
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.oid = relation
+$$;
+COMMENT ON FUNCTION @extschema@.ff_ddl(regclass, integer) IS 'The statement that sets a table''s fillfactor (percent), names quoted.';
+REVOKE ALL ON FUNCTION @extschema@.ff_ddl(regclass, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_ddl(regclass, integer) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_checked_table(relation regclass) RETURNS regclass
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF relation IS NOT NULL THEN
+        IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+            RAISE 'relation with OID % does not exist', relation::oid USING ERRCODE = 'undefined_table';
+        ELSIF NOT EXISTS (SELECT 1 FROM @extschema@.ff_candidate c WHERE c.relid = relation) THEN
+            RAISE '"%" is not a table that can be advised', (SELECT c.relname FROM pg_class c WHERE c.oid = relation)
+                USING ERRCODE = 'wrong_object_type',
+                      DETAIL = 'Advice is for tables and materialized views outside the system schemas.',
+                      HINT = 'For a B-tree index see ff_advise_indexes().';
+        END IF;
+    END IF;
+    RETURN relation;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_checked_table(regclass) IS 'Its argument, NULL included, where that is a table that can be examined. Errors: 42P01 unknown OID, 42809 not a table.';
+REVOKE ALL ON FUNCTION @extschema@.ff_checked_table(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_checked_table(regclass) TO pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- Advice
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL)
+RETURNS TABLE (
+    relation                 regclass,
+    fillfactor               integer,
+    recommended_fillfactor   integer,
+    action                   text,
+    cause                    text,
+    confidence               real,
+    updates_per_s            real,
+    hot_pct                  real,
+    recoverable_pct          real,
+    predicted_hot_pct        real,
+    rows_per_page            integer,
+    predicted_rows_per_page  integer,
+    size_bytes               bigint,
+    predicted_size_bytes     bigint,
+    ram_ratio                real,
+    predicted_wal_pct        real,
+    sampled_at               timestamptz,
+    reason                   text,
+    ddl                      text
+)
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH judged AS (
+        SELECT (d.evidence).*, d.cause AS seen_cause, d.wants_model, d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.row_width,
+               c.*,
+               coalesce(c.recommended_fillfactor, (d.evidence).fillfactor) AS new_fillfactor
+          FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
+          LEFT JOIN LATERAL @extschema@.ff_choice(d.evidence) c ON d.wants_model
+    ), decided AS (
+        SELECT j.*,
+               CASE WHEN j.seen_cause = 'no_data' AND j.not_examined IS NULL THEN 'wait'
+                    WHEN j.not_examined IS NOT NULL THEN 'keep'
+                    WHEN j.new_fillfactor < j.fillfactor THEN 'lower'
+                    WHEN j.new_fillfactor > j.fillfactor THEN 'raise'
+                    WHEN j.seen_cause = 'few_updates' AND j.updated < 0.01 * j.inserted AND j.open_writers = 0 AND NOT j.counts_lost THEN 'keep'
+                    WHEN j.seen_cause = 'few_updates' AND (j.open_writers > 0 OR j.counts_lost OR j.window_s < 86400) THEN 'wait'
+                    ELSE 'keep' END AS verdict,
+               @extschema@.ff_rows_per_page(j.fillfactor, j.row_width) AS fits_now,
+               @extschema@.ff_rows_per_page(j.new_fillfactor, j.row_width) AS fits_then,
+               round((100 * j.hot_share)::numeric, 1) AS hot,
+               -- how far the counts themselves can be trusted: updates seen
+               -- against those asked for, halved where counting was off
+               (CASE WHEN j.intervals IS NULL OR j.sampled_at IS NULL THEN 0
+                     ELSE least(1, j.updated / (4.0 * @extschema@.ff_setting('min_updates')::bigint)) END
+                * CASE WHEN j.counts_lost THEN 0.5 ELSE 1 END)::double precision AS trust
+          FROM judged j
+    )
+    SELECT d.relation, d.fillfactor, d.new_fillfactor, d.verdict, d.seen_cause,
+           CASE WHEN d.not_examined IS NOT NULL THEN 1
+                WHEN d.wants_model THEN coalesce(d.confidence, 0) * CASE WHEN d.seen_cause = 'few_updates' THEN 1 ELSE d.trust END
+                ELSE d.trust END::real,
+           (d.updated / nullif(d.window_s, 0))::real,
+           d.hot::real, (100 * d.recoverable_share)::real,
+           CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_hot_pct ELSE 100 * d.hot_share END::real,
+           d.fits_now, d.fits_then,
+           d.heap_bytes, coalesce(d.predicted_size_bytes, d.heap_bytes),
+           d.ram_ratio::real, CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_wal_pct WHEN d.updated > 0 THEN 100 END::real,
+           d.sampled_at,
+           CASE
+             WHEN d.not_examined IS NOT NULL THEN d.not_examined
+             WHEN d.problem IS NOT NULL AND d.sampled_at IS NULL THEN 'its pages could not be sampled: ' || d.problem
+             WHEN d.rel_id IS NULL THEN 'not collected yet: run CALL ff_collect() or ff_schedule()'
+             WHEN d.sampled_at IS NULL THEN 'its pages were not sampled yet: the budget of the last collection was spent on others'
+             WHEN d.intervals IS NULL THEN 'nothing was written to it since the first collection: one more collection after some work is needed'
+             WHEN d.blocks = 0 OR d.row_width = 0 THEN 'the table is empty'
+             WHEN d.seen_cause = 'no_data' THEN format('%s %% of its updates were not HOT, but neither the server nor the pages say whether they left their page: sample it while it is being updated', 100 - d.hot)
+             ELSE concat(
+               CASE d.seen_cause
+                 WHEN 'few_updates' THEN format('%s updates in %s', d.updated, @extschema@.ff_span(d.window_s))
+                      || CASE WHEN d.inserted > 0 THEN format(' against %s inserted rows', d.inserted) ELSE '' END
+                      || CASE WHEN d.verdict = 'raise' THEN '' WHEN d.verdict = 'wait' THEN ': too few to judge from' ELSE ': too few to matter' END
+                 WHEN 'too_wide' THEN format('rows of %s bytes: a page holds one of them at any fillfactor', round(d.row_width::numeric))
+                 WHEN 'indexed_column' THEN format('%s %% of recent updates stayed in their page but could not be HOT, because an indexed column changed%s: no fillfactor can help. ff_blockers() shows the index and the statements',
+                      round((100 * d.blocked_share)::numeric, 1), ' (' || @extschema@.ff_suspect_indexes(d.relation) || ')')
+                 WHEN 'settled' THEN format('%s %% of recent updates were HOT, at most %s %% left their page%s: its pages have room already',
+                      d.hot, round((100 * coalesce(d.moved_share, 1 - d.hot_share))::numeric, 1),
+                      CASE WHEN d.earlier_updated > 0 AND d.earlier_hot < 0.95 * d.earlier_updated * d.hot_share
+                           THEN format(', after %s %% HOT before', round(100.0 * d.earlier_hot / d.earlier_updated, 1)) ELSE '' END)
+                 WHEN 'old_snapshot' THEN format('%s old row versions wait for a snapshot to end (%s %% of live rows): end it first, more room would only fill up as well',
+                      round(d.recently_dead_rows::numeric), round((100 * d.recently_dead_rows / nullif(d.live_rows, 0))::numeric))
+                 ELSE format('%s %% of recent updates left their page because it was full', round((100 * d.moved_share)::numeric, 1))
+                      || CASE d.seen_cause
+                           WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of %s on it', round(d.update_group_rows::numeric), round(d.rows_per_page::numeric))
+                           WHEN 'row_growth' THEN format('; rows grow from %s to %s bytes', round(d.inserted_width::numeric), round(d.updated_width::numeric))
+                           ELSE '' END
+               END,
+               CASE d.verdict
+                 WHEN 'lower' THEN format('. At %s a page is filled with %s rows instead of %s', d.new_fillfactor, d.fits_then, d.fits_now)
+                      || CASE WHEN d.predicted_hot_pct IS NULL THEN '' ELSE format(': %s %% HOT predicted (%s to %s)',
+                                         round(d.predicted_hot_pct::numeric), round(d.predicted_hot_low::numeric), round(d.predicted_hot_high::numeric)) END
+                      || CASE WHEN d.needs_rewrite THEN '; old pages keep their density until the table is rewritten' ELSE '; updates fall on new pages, so no rewrite is needed' END
+                 WHEN 'raise' THEN format('. At %s a page is filled with %s rows instead of %s, %s less to store and read once rewritten',
+                      d.new_fillfactor, d.fits_then, d.fits_now, pg_size_pretty(d.heap_bytes - d.predicted_size_bytes))
+                 ELSE CASE WHEN d.wants_model AND d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
+                           THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '') ELSE '' END
+               END,
+               CASE WHEN d.counts_lost THEN '. track_counts was off for a part of the time' END,
+               CASE WHEN d.open_writers > 0 AND d.verdict IN ('wait', 'keep') THEN format('. %s open transactions may hold updates that are not counted yet', d.open_writers) END,
+               '.')
+           END,
+           CASE WHEN d.verdict IN ('lower', 'raise') THEN @extschema@.ff_ddl(d.relation, d.new_fillfactor) END
+      FROM decided d
+     ORDER BY d.verdict NOT IN ('lower', 'raise'), d.gain DESC NULLS LAST, d.updated DESC NULLS LAST, d.nspname, d.relname
+$$;
+REVOKE ALL ON FUNCTION @extschema@.ff_advise(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_advise(regclass) TO pg_read_all_stats;
+COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
+'Advice for one table or, without an argument, for all: one row each, also where nothing should change.
+relation: the table. fillfactor, recommended_fillfactor: percent, now and advised (equal where nothing should change).
+action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, few_updates, read_mostly, too_wide, no_data (it does not, or nobody can know).
+confidence: 0 to 1, how well the model meets what is seen today, and how much was seen.
+updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: share of updates that were not HOT only because their page was full. predicted_hot_pct: HOT share at the recommended fillfactor.
+rows_per_page, predicted_rows_per_page: rows with which an insert fills a page, now and then.
+size_bytes, predicted_size_bytes: main fork of the table, bytes, now and once its pages have the new density.
+ram_ratio: (table + indexes) / memory, see ff_memory(). predicted_wal_pct: WAL per update against today, percent.
+sampled_at: age of the page evidence. reason: why, in a sentence. ddl: the statement, NULL where nothing should change; see ff_script().
+Errors: 42P01 unknown OID, 42809 not a table.';

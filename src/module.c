@@ -37,6 +37,7 @@ int			prune_batches;
  */
 static int	history_window;
 static int	history_retention;
+static int	min_updates;
 
 void		_PG_init(void);
 
@@ -86,6 +87,9 @@ _PG_init(void)
 	define_int("fillfactor_advisor.window",
 			   "How far back advice looks, in days.",
 			   &history_window, 7, 1, 3650, PGC_USERSET, 0);
+	define_int("fillfactor_advisor.min_updates",
+			   "Updates that must have been seen before a table's HOT share is judged.",
+			   &min_updates, 500, 1, INT_MAX, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.retention",
 			   "How long history is kept, in days.",
 			   &history_retention, 90, 1, 3650, PGC_USERSET, 0);
