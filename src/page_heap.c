@@ -372,7 +372,7 @@ ff_heap_page(const char *page, BlockNumber block, int reserve,
 	metric[FF_HEAP_RESERVE_BYTES] = Min(metric[FF_HEAP_FREE_BYTES], reserve);
 	metric[FF_HEAP_INHABITED] = metric[FF_HEAP_LIVE_ROWS] > 0;
 	metric[FF_HEAP_FULL_HINT] = (header->pd_flags & PD_PAGE_FULL) != 0;
-	result->lsn = PageXLogRecPtrGet(header->pd_lsn);
+	result->lsn = PageGetLSN((Page) page);
 	result->used_share = 1 - metric[FF_HEAP_FREE_BYTES] / FF_PAGE_ROOM;
 	group_births(birth, nbirths, original, result);
 	return FF_PAGE_OK;
