@@ -64,8 +64,8 @@ _PG_init(void)
 			   "Pages that one sample of a table reads at most.",
 			   &ff_sample_pages, 3000, 64, 1000000, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.sample_error",
-				"Wanted half width of a sample's 95 % intervals, in percentage points of the table.",
-				&ff_sample_error, 0.5, 0.01, 100, PGC_USERSET, 0);
+				"Wanted half width of a sample's 95 % intervals, in percentage points of the table; 0 reads as much as allowed.",
+				&ff_sample_error, 0.5, 0, 100, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.sample_delay",
 				"Sleep after every 100 pages read; 0 reads at full speed.",
 				&ff_sample_delay, 0, 0, 10000, PGC_USERSET, GUC_UNIT_MS);

@@ -2,7 +2,7 @@
  * sample.c
  *	  ff_sample: a page sample of one table, with error bars.
  *
- * A first sample of some 300 pages shows how much pages differ; from that
+ * A first sample of some 600 pages shows how much pages differ; from that
  * follows how many more must be read for the wanted error, whatever the size
  * of the table.  Small tables are read whole, and their errors are zero.
  *
@@ -36,9 +36,6 @@
 
 /* Bins of fill_histogram, each of 10 %. */
 #define FF_FILL_BINS 10
-
-/* Reads a little more than the first sample says, for its own error. */
-#define FF_GROWTH_MARGIN 1.1
 
 /* A value that counts for some rows, or pages, of a stratum. */
 typedef struct FfItem
@@ -210,27 +207,10 @@ open_heap(Oid relid)
 	return rel;
 }
 
-/* How many times the first sample is needed for the wanted error? */
-static double
-needed_growth(const FfStrata *strata)
-{
-	static const FfHeapMetric wanted[] = {
-		FF_HEAP_LIVE_BYTES, FF_HEAP_DEAD_BYTES, FF_HEAP_FREE_BYTES
-	};
-	double		growth = 1;
-
-	for (unsigned i = 0; i < lengthof(wanted); i++)
-	{
-		double		points = ff_strata_mean(strata, wanted[i]).error *
-			100 / BLCKSZ;
-
-		if (points > ff_sample_error)
-			growth = Max(growth, FF_GROWTH_MARGIN *
-						 (points / ff_sample_error) *
-						 (points / ff_sample_error));
-	}
-	return growth;
-}
+/* What the wanted error is about. */
+static const int exact_metrics[] = {
+	FF_HEAP_LIVE_BYTES, FF_HEAP_DEAD_BYTES, FF_HEAP_FREE_BYTES
+};
 
 static void
 take_sample(FfHeapSample *sample)
@@ -241,7 +221,6 @@ take_sample(FfHeapSample *sample)
 		pg_prng_uint64(&pg_global_prng_state);
 	BlockNumber *block;
 	int			nblocks;
-	double		growth;
 
 	sample->reserve = fillfactor_reserve(rel);
 	if (RelationIsPermanent(rel))
@@ -251,15 +230,13 @@ take_sample(FfHeapSample *sample)
 	ff_strata_begin(&sample->strata, RelationGetNumberOfBlocks(rel),
 					FF_HEAP_METRICS, seed);
 
-	nblocks = ff_strata_choose(&sample->strata, 1, ff_sample_pages, &block);
+	nblocks = ff_strata_first(&sample->strata, ff_sample_pages, &block);
 	ff_read_pages(rel, strategy, block, nblocks, count_page, sample);
-	growth = needed_growth(&sample->strata);
-	if (growth > 1)
-	{
-		nblocks = ff_strata_choose(&sample->strata, growth, ff_sample_pages,
-								   &block);
-		ff_read_pages(rel, strategy, block, nblocks, count_page, sample);
-	}
+	nblocks = ff_strata_second(&sample->strata, exact_metrics,
+							   lengthof(exact_metrics),
+							   ff_sample_error / 100 * BLCKSZ,
+							   ff_sample_pages, &block);
+	ff_read_pages(rel, strategy, block, nblocks, count_page, sample);
 	FreeAccessStrategy(strategy);
 
 	finish_items(&sample->lsn_ages, &sample->strata);

@@ -10,9 +10,18 @@
  * as many as its stratum has blocks per page chosen.  A sample can be extended
  * and is then the same as one chosen at once.
  *
+ * A first sample tells how much pages differ in each stratum; the second adds
+ * pages where they differ most (Neyman's allocation).
+ *
  * Intervals: variance of a stratified sample with finite population
  * correction, Student's quantile with Satterthwaite's degrees of freedom
- * (Cochran, Sampling Techniques, 5.4); ratios are linearised (6.11).
+ * (Cochran, Sampling Techniques, 5.4); ratios are linearised (6.11).  Such
+ * intervals miss the truth too often where few pages make the difference.
+ * Two remedies: the variance grows with the skewness, as if two more of the
+ * rare pages had been found (for shares this is the interval of Agresti and
+ * Coull); and a stratum whose neighbour is different is not taken for more
+ * uniform than if one of its pages had been like the neighbour's.  What is so
+ * rare that no page of the sample shows it is in no interval.
  */
 #include "postgres.h"
 
@@ -23,18 +32,36 @@
 #include "strata.h"
 
 /* Relations up to this many pages are read whole. */
-#define FF_CENSUS_PAGES 384
+#define FF_CENSUS_PAGES 640
 
 /* Ranges of equal size, and the pages first chosen of each but the last. */
 #define FF_ZONES 16
-#define FF_PAGES_PER_ZONE 16
+#define FF_PAGES_PER_ZONE 32
 
 /* Times the last range is halved, and the pages first chosen of each half. */
 #define FF_TAIL_HALVINGS 12
 #define FF_PAGES_PER_HALF 8
 
+/* The last of them, if no larger than this, is read whole. */
+#define FF_PAGES_AT_END 16
+
 /* No variance without two pages. */
 #define FF_LEAST_PAGES 2
+
+/* Rare pages that the interval allows for beyond those found: z^2 / 2. */
+#define FF_UNSEEN_PAGES 2
+
+/*
+ * No stratum is planned as if the variance of its pages were below this share
+ * of what it is on average: the first sample may have missed it.
+ */
+#define FF_LEAST_SPREAD 0.05
+
+/* From a fifth of the variance on, rare pages are found anywhere. */
+#define FF_RARITY 5
+
+/* Second samples are so much larger, as the first one's spread is an estimate. */
+#define FF_PLAN_MARGIN 1.15
 
 /* 97.5 % quantile of the normal distribution. */
 #define FF_Z 1.959963985
@@ -76,7 +103,7 @@ ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint64 seed)
 		first = end;
 	}
 	for (int i = 1; i < FF_TAIL_HALVINGS &&
-		 blocks - first > 2 * FF_PAGES_PER_HALF; i++)
+		 blocks - first > FF_PAGES_AT_END; i++)
 	{
 		BlockNumber end = first + (blocks - first) / 2;
 
@@ -88,11 +115,14 @@ ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint64 seed)
 
 /* Pages of this stratum in a first sample. */
 static int
-pilot_size(const FfStrata *strata, int stratum)
+pilot_size(const FfStrata *strata, int i)
 {
-	if (strata->nstrata == 1)
-		return strata->stratum[stratum].size;
-	return stratum < FF_ZONES - 1 ? FF_PAGES_PER_ZONE : FF_PAGES_PER_HALF;
+	BlockNumber size = strata->stratum[i].size;
+
+	if (strata->nstrata == 1 ||
+		(i == strata->nstrata - 1 && size <= FF_PAGES_AT_END))
+		return size;
+	return Min(size, i < FF_ZONES - 1 ? FF_PAGES_PER_ZONE : FF_PAGES_PER_HALF);
 }
 
 static int
@@ -167,37 +197,54 @@ extend_stratum(FfStrata *strata, FfStratum *stratum, int wanted)
 }
 
 /*
- * Chooses pages: growth times those of a first sample in every stratum, less
- * those chosen before, and about max_pages in all at most.  Returns how many
- * are new, and them in ascending order.
+ * Chooses pages until every stratum has wanted[] of them.  Returns how many are
+ * new, and them in ascending order.
  */
-int
-ff_strata_choose(FfStrata *strata, double growth, int max_pages,
-				 BlockNumber **block)
+static int
+choose(FfStrata *strata, const double *wanted, BlockNumber **block)
 {
-	double		pilot = 0;
 	int			nblocks = 0;
+	int			room = 0;
 
-	for (int i = 0; i < strata->nstrata; i++)
-		pilot += pilot_size(strata, i);
-	if (pilot > 0)
-		growth = Min(growth, max_pages / pilot);
-
-	*block = palloc(sizeof(BlockNumber) *
-					(Max(max_pages, 0) + FF_LEAST_PAGES * strata->nstrata));
 	for (int i = 0; i < strata->nstrata; i++)
 	{
 		FfStratum  *stratum = &strata->stratum[i];
-		int			before = stratum->nchosen;
-		int			wanted = (int) (pilot_size(strata, i) * growth);
 
-		extend_stratum(strata, stratum, Max(wanted, FF_LEAST_PAGES));
-		qsort(stratum->chosen + before, stratum->nchosen - before,
-			  sizeof(BlockNumber), compare_blocks);
-		for (int j = before; j < stratum->nchosen; j++)
-			(*block)[nblocks++] = stratum->chosen[j];
+		extend_stratum(strata, stratum, (int) wanted[i]);
+		room += stratum->nchosen;
+	}
+	*block = palloc(sizeof(BlockNumber) * Max(room, 1));
+	for (int i = 0; i < strata->nstrata; i++)
+	{
+		FfStratum  *stratum = &strata->stratum[i];
+		int			fresh = stratum->nchosen - stratum->nread;
+
+		qsort(stratum->chosen + stratum->nread, fresh, sizeof(BlockNumber),
+			  compare_blocks);
+		memcpy(*block + nblocks, stratum->chosen + stratum->nread,
+			   sizeof(BlockNumber) * fresh);
+		nblocks += fresh;
 	}
 	return nblocks;
+}
+
+/*
+ * The first sample: some hundred pages, max_pages at most (but two of every
+ * stratum).  Returns how many blocks to read, and them in ascending order.
+ */
+int
+ff_strata_first(FfStrata *strata, int max_pages, BlockNumber **block)
+{
+	double		wanted[FF_ZONES + FF_TAIL_HALVINGS];
+	double		sum = 0;
+
+	for (int i = 0; i < strata->nstrata; i++)
+		sum += wanted[i] = pilot_size(strata, i);
+	if (sum > max_pages)
+		for (int i = 0; i < strata->nstrata; i++)
+			wanted[i] = Max(FF_LEAST_PAGES,
+							floor(wanted[i] * max_pages / sum));
+	return choose(strata, wanted, block);
 }
 
 /* The stratum that this block is in. */
@@ -231,6 +278,7 @@ ff_strata_add(FfStrata *strata, int stratum, const double *metric)
 		if (metric[i] == 0)
 			continue;
 		s->sum[i] += metric[i];
+		s->cubes[i] += metric[i] * metric[i] * metric[i];
 		for (int j = 0; j <= i; j++)
 			s->cross[i][j] += metric[i] * metric[j];
 	}
@@ -275,37 +323,194 @@ student(double df)
 		(3 * z5 * z * z + 19 * z5 + 17 * z3 - 15 * z) / (384 * df * df * df);
 }
 
-/* Half width of the interval of the total of y - ratio * x. */
-static double
-total_error(const FfStrata *strata, int y, int x, double ratio)
+/* Moments of y - ratio * x in one stratum; x < 0 stands for none. */
+typedef struct FfMoments
 {
-	double		variance = 0;
+	double		mean;
+	double		squares;		/* sum of squared deviations */
+	double		cubes;			/* of cubed ones; for x < 0 only */
+} FfMoments;
+
+static FfMoments
+moments(const FfStratum *s, int y, int x, double ratio)
+{
+	FfMoments	m = {0, 0, 0};
+	double		n = s->nread;
+	double		sum = s->sum[y];
+	double		squares = s->cross[y][y];
+
+	if (s->nread == 0)
+		return m;
+	if (x >= 0)
+	{
+		sum -= ratio * s->sum[x];
+		squares += ratio * (ratio * s->cross[x][x] -
+							2 * s->cross[Max(x, y)][Min(x, y)]);
+	}
+	m.mean = sum / n;
+	m.squares = Max(0, squares - sum * m.mean);
+	if (x < 0)
+		m.cubes = s->cubes[y] - m.mean * (3 * squares - 2 * sum * m.mean);
+	return m;
+}
+
+/* The larger squared difference of two neighbours' means to this one's. */
+static double
+largest_step(const FfMoments *m, int nstrata, int i)
+{
+	double		left = i > 0 ? m[i].mean - m[i - 1].mean : 0;
+	double		right = i < nstrata - 1 ? m[i].mean - m[i + 1].mean : 0;
+
+	return Max(left * left, right * right);
+}
+
+/*
+ * Squared deviations in stratum i: those found, or the least to expect next to a
+ * neighbour like that.
+ */
+static double
+likely_squares(const FfMoments *m, int nstrata, int i)
+{
+	return Max(m[i].squares, largest_step(m, nstrata, i));
+}
+
+/* What the moments of all strata say of the estimated total. */
+typedef struct FfTotal
+{
+	double		variance;		/* without allowance for rare pages */
+	double		unseen;			/* the allowance */
+	double		df;				/* degrees of freedom of the variance */
+} FfTotal;
+
+static FfTotal
+total_variance(const FfStrata *strata, const FfMoments *m)
+{
+	FfTotal		total = {0, 0, 0};
 	double		df_divisor = 0;
+	double		squares = 0;
+	double		cubes = 0;
 
 	for (int i = 0; i < strata->nstrata; i++)
 	{
 		const FfStratum *s = &strata->stratum[i];
 		double		n = s->nread;
-		double		sum = s->sum[y];
-		double		squares = s->cross[y][y];
+		double		weight = ff_strata_weight(strata, i);
+		double		left = 1 - n / s->size;
 		double		part;
 
 		if (n < FF_LEAST_PAGES || s->nread >= (int64) s->size)
 			continue;
-		if (x >= 0)
-		{
-			sum -= ratio * s->sum[x];
-			squares += ratio * (ratio * s->cross[x][x] -
-								2 * s->cross[Max(x, y)][Min(x, y)]);
-		}
-		part = Max(0, (squares - sum * sum / n) / (n - 1));
-		part *= (double) s->size * s->size / n * (1 - n / s->size);
-		variance += part;
+		part = likely_squares(m, strata->nstrata, i) / (n - 1) *
+			n * weight * weight * left;
+		total.variance += part;
 		df_divisor += part * part / (n - 1);
+		squares += weight * weight * left * m[i].squares;
+		cubes += weight * weight * weight * left * m[i].cubes;
 	}
-	if (variance <= 0)
+	if (total.variance > 0)
+		total.df = total.variance * total.variance / df_divisor;
+	if (squares > 0)
+		total.unseen = FF_UNSEEN_PAGES * (cubes / squares) * (cubes / squares);
+	return total;
+}
+
+/* Half width of the interval of the total of y - ratio * x. */
+static double
+total_error(const FfStrata *strata, int y, int x, double ratio)
+{
+	FfMoments	m[FF_ZONES + FF_TAIL_HALVINGS];
+	FfTotal		total;
+
+	for (int i = 0; i < strata->nstrata; i++)
+		m[i] = moments(&strata->stratum[i], y, x, ratio);
+	total = total_variance(strata, m);
+	if (total.variance <= 0)
 		return 0;
-	return student(variance * variance / df_divisor) * sqrt(variance);
+	return student(total.df) * sqrt(total.variance + total.unseen);
+}
+
+/*
+ * Pages wanted of each stratum for the interval of this mean: Neyman's
+ * allocation with finite population correction (Cochran 5.9).  Where few rare pages
+ * make the difference, the strata in which the first sample met some are
+ * no different from the others, and all get their share.
+ */
+static void
+plan(const FfStrata *strata, int metric, double error, double *wanted)
+{
+	FfMoments	m[FF_ZONES + FF_TAIL_HALVINGS];
+	double		spread[FF_ZONES + FF_TAIL_HALVINGS];
+	double		target = error * strata->blocks / FF_Z;
+	FfTotal		total;
+	double		rarity;
+	double		pooled = 0;
+	double		spreads = 0;
+	double		squares = 0;
+
+	for (int i = 0; i < strata->nstrata; i++)
+		m[i] = moments(&strata->stratum[i], metric, -1, 0);
+	total = total_variance(strata, m);
+	rarity = Min(1, FF_RARITY * total.unseen / total.variance);
+
+	for (int i = 0; i < strata->nstrata; i++)
+	{
+		const FfStratum *s = &strata->stratum[i];
+
+		spread[i] = s->nread < FF_LEAST_PAGES ? 0 :
+			likely_squares(m, strata->nstrata, i) / (s->nread - 1);
+		spread[i] *= 1 + total.unseen / total.variance;
+		pooled += spread[i] * s->size / strata->blocks;
+	}
+	for (int i = 0; i < strata->nstrata; i++)
+	{
+		spread[i] = sqrt(rarity * pooled + (1 - rarity) *
+						 Max(spread[i], FF_LEAST_SPREAD * pooled));
+		spreads += strata->stratum[i].size * spread[i];
+		squares += strata->stratum[i].size * spread[i] * spread[i];
+	}
+	for (int i = 0; i < strata->nstrata; i++)
+		wanted[i] = Max(wanted[i],
+						ceil(FF_PLAN_MARGIN * strata->stratum[i].size *
+							 spread[i] * spreads /
+							 (target * target + squares)));
+}
+
+/*
+ * The second sample: pages such that the intervals of these metrics' means become
+ * no wider than error to either side (zero: as exact as can be), at most
+ * max_pages with those read already.  Returns how many blocks to read,
+ * none if the first sample does, and them in ascending order.
+ */
+int
+ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
+				 double error, int max_pages, BlockNumber **block)
+{
+	double		wanted[FF_ZONES + FF_TAIL_HALVINGS];
+	double		sum = 0;
+	double		more = 0;
+
+	for (int i = 0; i < strata->nstrata; i++)
+		wanted[i] = error > 0 ? (double) strata->stratum[i].nread :
+			strata->stratum[i].size;
+	for (int k = 0; k < nmetrics && error > 0; k++)
+		if (ff_strata_mean(strata, metric[k]).error > error)
+			plan(strata, metric[k], error, wanted);
+
+	for (int i = 0; i < strata->nstrata; i++)
+	{
+		wanted[i] = Min(wanted[i], strata->stratum[i].size);
+		sum += strata->stratum[i].nread;
+		more += wanted[i] - strata->stratum[i].nread;
+	}
+	if (sum + more > max_pages)
+		for (int i = 0; i < strata->nstrata; i++)
+		{
+			int			nread = strata->stratum[i].nread;
+
+			wanted[i] = nread + floor((wanted[i] - nread) *
+									  Max(0, max_pages - sum) / more);
+		}
+	return choose(strata, wanted, block);
 }
 
 /* Estimates the mean of a metric over all blocks. */

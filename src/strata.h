@@ -20,6 +20,7 @@ typedef struct FfStratum
 	int			nchosen;
 	int			nread;			/* of them, measured so far */
 	double		sum[FF_MAX_METRICS];
+	double		cubes[FF_MAX_METRICS];
 	double		cross[FF_MAX_METRICS][FF_MAX_METRICS];
 } FfStratum;
 
@@ -42,8 +43,10 @@ typedef struct FfEstimate
 
 extern void ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics,
 							uint64 seed);
-extern int	ff_strata_choose(FfStrata *strata, double growth, int max_pages,
-							 BlockNumber **block);
+extern int	ff_strata_first(FfStrata *strata, int max_pages,
+							BlockNumber **block);
+extern int	ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
+							 double error, int max_pages, BlockNumber **block);
 extern int	ff_strata_find(const FfStrata *strata, BlockNumber block);
 extern void ff_strata_add(FfStrata *strata, int stratum, const double *metric);
 extern double ff_strata_weight(const FfStrata *strata, int stratum);

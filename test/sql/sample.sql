@@ -1,0 +1,208 @@
+-- Stage sample: exact numbers on constructed pages.
+--
+-- Temporary tables, because only this session's own transactions decide what
+-- may be pruned from them: other sessions' snapshots do not.  They are not
+-- autovacuumed either.
+CREATE EXTENSION fillfactor_advisor;
+SET max_parallel_workers_per_gather = 0;
+
+-- One row: 24 bytes of header, 4 of id, 77 of pad make 105, 112 when aligned,
+-- 116 with the line pointer: a page takes floor(8168 / 116) = 70 of them.
+CREATE TEMP TABLE inserted (id int, pad text);
+INSERT INTO inserted SELECT g, repeat('x', 76) FROM generate_series(1, 140) g;
+SELECT relation, blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_rows_err,
+       dead_rows, rows_per_page, rows_per_page_max, full_pct, fill_histogram
+  FROM ff_sample('inserted');
+SELECT live_pct = 100 * 140 * 105 / 16384.0 AS live, live_pct_err, dead_pct, dead_pct_err,
+       free_pct = 100 * 2 * (8168 - 70 * 116) / 16384.0 AS free, free_pct_err, reserve_pct
+  FROM ff_sample('inserted');
+SELECT inserted_width, inserted_width_err, updated_width, updated_width_err, updated_pct,
+       insert_group_rows, update_group_rows, update_distance, page_lsn_age_p50
+  FROM ff_sample('inserted');
+
+-- At fillfactor 50: floor((8168 - 4096) / 116) = 35 rows.  The bytes left
+-- above the reserve are too few for another row.
+CREATE TEMP TABLE half (id int, pad text) WITH (fillfactor = 50);
+INSERT INTO half SELECT g, repeat('x', 76) FROM generate_series(1, 70) g;
+SELECT blocks, live_rows, rows_per_page, reserve_pct,
+       free_pct = 100 * (8168 - 35 * 116) / 8192.0 AS free, fill_histogram
+  FROM ff_sample('half');
+
+-- Where did the new version go?  HOT; in the page, but an indexed column
+-- changed; in another page, as this one was full.
+CREATE TEMP TABLE hot (id int PRIMARY KEY, indexed int, v int, pad text) WITH (fillfactor = 50);
+CREATE INDEX ON hot (indexed);
+INSERT INTO hot SELECT g, g, 0, repeat('x', 76) FROM generate_series(1, 20) g;
+UPDATE hot SET v = 1 WHERE id <= 5;
+UPDATE hot SET indexed = -1 WHERE id BETWEEN 6 AND 8;
+SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_cold_rows, superseded_hot,
+       superseded_same_page, superseded_moved, updated_pct, update_group_rows, insert_group_rows
+  FROM ff_sample('hot');
+CREATE TEMP TABLE moved (id int PRIMARY KEY, v int, pad text);
+INSERT INTO moved SELECT g, 0, repeat('x', 76) FROM generate_series(1, 70) g;
+UPDATE moved SET v = 1 WHERE id <= 7;
+SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_cold_rows, superseded_hot,
+       superseded_same_page, superseded_moved, rows_per_page, rows_per_page_max, full_pct
+  FROM ff_sample('moved');
+
+-- Deleted rows have no successor; rows of an aborted insert neither.
+CREATE TEMP TABLE gone (id int PRIMARY KEY, pad text);
+INSERT INTO gone SELECT g, repeat('x', 76) FROM generate_series(1, 20) g;
+DELETE FROM gone WHERE id <= 4;
+BEGIN;
+INSERT INTO gone SELECT g, repeat('x', 76) FROM generate_series(21, 23) g;
+ROLLBACK;
+INSERT INTO gone SELECT g, repeat('x', 76) FROM generate_series(24, 25) g;
+SELECT live_rows, dead_rows, recently_dead_rows, aborted_rows, superseded_hot,
+       superseded_same_page, superseded_moved, dead_pct = 100 * 7 * 105 / 8192.0 AS dead
+  FROM ff_sample('gone');
+-- what is deleted by an open transaction is dead to itself, but not to others
+BEGIN;
+DELETE FROM gone WHERE id = 5;
+INSERT INTO gone VALUES (26, repeat('x', 76));
+SELECT live_rows, dead_rows, recently_dead_rows, aborted_rows FROM ff_sample('gone');
+ROLLBACK;
+-- a locked row is live, also when several transactions lock it
+BEGIN;
+SELECT id FROM gone WHERE id = 6 FOR SHARE;
+SAVEPOINT s;
+SELECT id FROM gone WHERE id = 6 FOR UPDATE;
+SELECT live_rows, dead_rows, aborted_rows FROM ff_sample('gone');
+COMMIT;
+
+-- Pruned and vacuumed: HOT chains leave redirects; the others leave dead line
+-- pointers while indexes still point to them, and then unused ones.  The last
+-- line pointer of the page stays in use, so that the array is not shortened.
+VACUUM (INDEX_CLEANUP OFF) hot;
+SELECT live_rows, dead_rows, redirect_lps, dead_lps, unused_lps, superseded_hot,
+       updated_hot_rows, updated_cold_rows
+  FROM ff_sample('hot');
+VACUUM (INDEX_CLEANUP ON) hot;
+SELECT live_rows, dead_rows, redirect_lps, dead_lps, unused_lps FROM ff_sample('hot');
+-- a rewrite keeps that rows were updated, but not how
+VACUUM FULL hot;
+SELECT live_rows, redirect_lps, unused_lps, updated_hot_rows, updated_cold_rows
+  FROM ff_sample('hot');
+
+-- Rows that one transaction wrote: the median over rows, 5 and 3 in a page, of
+-- which 2 are then updated together.  Distance in transaction ids.
+CREATE TEMP TABLE groups (id int PRIMARY KEY, v int) WITH (fillfactor = 50);
+INSERT INTO groups SELECT g, 0 FROM generate_series(1, 5) g;
+INSERT INTO groups SELECT g, 0 FROM generate_series(6, 8) g;
+SELECT insert_group_rows, update_group_rows, update_distance FROM ff_sample('groups');
+UPDATE groups SET v = 1 WHERE id IN (1, 2);
+SELECT insert_group_rows, update_group_rows, updated_pct FROM ff_sample('groups');
+-- three rows never updated are of each insert: the later one is the middle
+SELECT update_distance = (SELECT age(xmin) FROM groups WHERE id = 8) - (SELECT age(xmin) FROM groups WHERE id = 1) AS median,
+       update_distance_p10 = update_distance AS p10, update_distance_p90 = update_distance AS p90
+  FROM ff_sample('groups');
+-- all rows updated: the original versions tell when they were inserted
+CREATE TEMP TABLE batch (id int, v int) WITH (fillfactor = 50);
+INSERT INTO batch SELECT g, 0 FROM generate_series(1, 30) g;
+SELECT xmin::text::bigint AS inserted FROM batch LIMIT 1 \gset
+UPDATE batch SET v = 1;
+SELECT update_group_rows, insert_group_rows,
+       update_distance = (SELECT xmin::text::bigint FROM batch LIMIT 1) - :inserted AS distance
+  FROM ff_sample('batch');
+
+-- Widths: 24 + 4 + 4 + 1 + n bytes.  Updated rows have grown.
+CREATE TEMP TABLE grows (id int, v int, note text) WITH (fillfactor = 30);
+INSERT INTO grows SELECT g, 0, repeat('x', 10 + g % 2 * 10) FROM generate_series(1, 40) g;
+UPDATE grows SET note = repeat('y', 100) WHERE id <= 10;
+SELECT inserted_width, inserted_width_err, updated_width, updated_width_err, updated_pct
+  FROM ff_sample('grows');
+-- 50 null columns and one: a bitmap of 7 bytes, aligned 32
+SELECT format('CREATE TEMP TABLE wide (%s)', string_agg(format('c%s int', g), ', ')) FROM generate_series(1, 51) g \gexec
+INSERT INTO wide (c51) SELECT 1 FROM generate_series(1, 10);
+SELECT live_rows, inserted_width FROM ff_sample('wide');
+-- values kept out of line are not part of the row, but of the TOAST table
+CREATE TABLE toasted (id int, doc text);
+ALTER TABLE toasted SET (autovacuum_enabled = off, toast.autovacuum_enabled = off);
+ALTER TABLE toasted ALTER doc SET STORAGE EXTERNAL;
+INSERT INTO toasted SELECT g, repeat('x', 10000) FROM generate_series(1, 10) g;
+SELECT live_rows, inserted_width FROM ff_sample('toasted');
+SELECT s.blocks, s.live_rows FROM pg_class c, ff_sample(c.reltoastrelid::regclass) s WHERE c.oid = 'toasted'::regclass;
+-- the page of a logged table knows when it changed
+SELECT page_lsn_age_p10 BETWEEN 0 AND page_lsn_age_p50 AND page_lsn_age_p50 <= page_lsn_age_p90 AS lsn
+  FROM ff_sample('toasted');
+
+-- Nothing to measure
+CREATE TEMP TABLE empty (id int);
+SELECT * FROM ff_sample('empty') \gx
+
+-- More pages than a small table has: sampled.  One row a page.
+CREATE TEMP TABLE many (id int, pad text);
+ALTER TABLE many ALTER pad SET STORAGE PLAIN;
+INSERT INTO many SELECT g, repeat('x', 7000) FROM generate_series(1, 2000) g;
+SELECT blocks, blocks_read < 700 AS few, live_rows, live_rows_err, live_pct_err, inserted_width
+  FROM ff_sample('many');
+DELETE FROM many WHERE id % 3 = 0;
+SET fillfactor_advisor.sample_error = 5;
+SET fillfactor_advisor.sample_seed = 42;
+SELECT blocks_read AS pages, live_rows AS rows FROM ff_sample('many') \gset
+SELECT blocks_read = :pages AS same_pages, live_rows = :rows AS same_rows, live_rows_err > 0 AS uncertain,
+       blocks_read <= current_setting('fillfactor_advisor.sample_pages')::int AS within_limit
+  FROM ff_sample('many');
+SELECT abs(live_rows - 1334) < 2 * live_rows_err AND abs(dead_rows - 666) < 2 * dead_rows_err AS near
+  FROM ff_sample('many');
+SET fillfactor_advisor.sample_pages = 64;
+SELECT blocks_read <= 64 AS within_limit FROM ff_sample('many');
+RESET fillfactor_advisor.sample_pages;
+-- all pages, if that exact is wanted
+SET fillfactor_advisor.sample_error = 0;
+SELECT blocks_read, live_rows, live_rows_err, dead_rows, dead_rows_err FROM ff_sample('many');
+RESET fillfactor_advisor.sample_error;
+RESET fillfactor_advisor.sample_seed;
+
+-- What cannot be sampled
+\set VERBOSITY sqlstate
+SELECT ff_sample(NULL);
+SELECT ff_sample(0);
+SELECT ff_sample(4294967295::oid::regclass);
+CREATE VIEW a_view AS SELECT 1;
+SELECT ff_sample('a_view');
+CREATE SEQUENCE a_sequence;
+SELECT ff_sample('a_sequence');
+CREATE TABLE parent (id int PRIMARY KEY) PARTITION BY RANGE (id);
+SELECT ff_sample('parent');
+SELECT ff_sample('parent_pkey');
+SELECT ff_sample('hot_pkey');
+CREATE TYPE a_type AS (id int);
+SELECT ff_sample((SELECT typrelid FROM pg_type WHERE typname = 'a_type')::regclass);
+CREATE FOREIGN DATA WRAPPER a_wrapper;
+CREATE SERVER a_server FOREIGN DATA WRAPPER a_wrapper;
+CREATE FOREIGN TABLE far (id int) SERVER a_server;
+SELECT ff_sample('far');
+CREATE ACCESS METHOD other_am TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE other (id int) USING other_am;
+SELECT ff_sample('other');
+SET fillfactor_advisor.sample_pages = 0;
+\set VERBOSITY default
+
+-- What can: materialized views, unlogged tables, catalogs
+CREATE MATERIALIZED VIEW a_matview AS SELECT g FROM generate_series(1, 10) g;
+SELECT live_rows FROM ff_sample('a_matview');
+CREATE UNLOGGED TABLE unlogged AS SELECT g FROM generate_series(1, 10) g;
+SELECT live_rows, page_lsn_age_p50 FROM ff_sample('unlogged');
+SELECT live_rows > 0 AS found FROM ff_sample('pg_class');
+
+-- Who may
+CREATE ROLE regress_ff_nobody;
+CREATE ROLE regress_ff_scanner IN ROLE pg_stat_scan_tables;
+\set VERBOSITY sqlstate
+SET ROLE regress_ff_nobody;
+SELECT live_rows FROM ff_sample('toasted');
+\set VERBOSITY default
+SET ROLE regress_ff_scanner;
+SELECT live_rows FROM ff_sample('toasted');
+RESET ROLE;
+DROP ROLE regress_ff_nobody, regress_ff_scanner;
+
+DROP ACCESS METHOD other_am CASCADE;
+DROP FOREIGN DATA WRAPPER a_wrapper CASCADE;
+DROP TABLE parent, toasted, unlogged;
+DROP MATERIALIZED VIEW a_matview;
+DROP VIEW a_view;
+DROP SEQUENCE a_sequence;
+DROP TYPE a_type;
+DROP EXTENSION fillfactor_advisor;
