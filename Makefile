@@ -36,12 +36,14 @@ DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))
 # pg_regress: exact facts, one file a stage.
 REGRESS      = \
 	install \
+	sample \
 	statements \
 	memory
 REGRESS_OPTS = --inputdir=test
 
 # isolationtester: locks.
-ISOLATION      =
+ISOLATION      = \
+	sample_locks
 ISOLATION_OPTS = --inputdir=test --outputdir=.
 
 EXTRA_CLEAN = $(DATA_built) output_iso

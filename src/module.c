@@ -62,7 +62,7 @@ _PG_init(void)
 {
 	define_int("fillfactor_advisor.sample_pages",
 			   "Pages that one sample of a table reads at most.",
-			   &ff_sample_pages, 3000, 64, 1000000, PGC_USERSET, 0);
+			   &ff_sample_pages, 3000, 100, 1000000, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.sample_error",
 				"Wanted half width of a sample's 95 % intervals, in percentage points of the table; 0 reads as much as allowed.",
 				&ff_sample_error, 0.5, 0, 100, PGC_USERSET, 0);

@@ -39,11 +39,17 @@ ff_open_for_sample(Oid relid)
 	Relation	rel;
 
 	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+	{
+		char	   *name = get_rel_name(relid);
+
 		ereport(ERROR,
 				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("could not lock relation with OID %u at once", relid),
+				 name != NULL ?
+				 errmsg("could not obtain lock on relation \"%s\"", name) :
+				 errmsg("could not obtain lock on relation with OID %u", relid),
 				 errdetail("Another session holds or awaits an ACCESS EXCLUSIVE lock on it."),
 				 errhint("Try again later.")));
+	}
 	rel = try_relation_open(relid, NoLock);
 	if (rel == NULL)
 	{

@@ -145,8 +145,8 @@ SELECT blocks_read = :pages AS same_pages, live_rows = :rows AS same_rows, live_
   FROM ff_sample('many');
 SELECT abs(live_rows - 1334) < 2 * live_rows_err AND abs(dead_rows - 666) < 2 * dead_rows_err AS near
   FROM ff_sample('many');
-SET fillfactor_advisor.sample_pages = 64;
-SELECT blocks_read <= 64 AS within_limit FROM ff_sample('many');
+SET fillfactor_advisor.sample_pages = 100;
+SELECT blocks_read <= 100 AS within_limit FROM ff_sample('many');
 RESET fillfactor_advisor.sample_pages;
 -- all pages, if that exact is wanted
 SET fillfactor_advisor.sample_error = 0;
