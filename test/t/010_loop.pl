@@ -1,0 +1,96 @@
+# The whole loop on a real server, with the workloads of the demo: sample,
+# collect, advise, script, apply, and the same workload again.
+use strict;
+use warnings;
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('loop');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\nlog_statement = none");
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE shop');
+$node->safe_psql('shop', 'CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor');
+
+sub value { return $node->safe_psql('shop', $_[0]); }
+
+# The demo's workloads, on this server.
+sub workload
+{
+	my ($what) = @_;
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	local $ENV{PGDATABASE} = 'shop';
+	local $ENV{PGUSER} = value('SELECT current_user');
+	system("$FindBin::Bin/../loop/workload", $what) == 0 or die "workload $what failed";
+	return;
+}
+
+# A collection that sees the counters of every session that has ended.
+sub collect
+{
+	$node->poll_query_until('shop', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('pgbench', 'psql') AND pid <> pg_backend_pid()))
+	  or die 'sessions of the workload stay';
+	value('CALL ff_collect()');
+	return;
+}
+
+# One row of ff_advise() as a hash.
+sub advice
+{
+	my ($table) = @_;
+	my @column = qw(fillfactor recommended_fillfactor action cause hot_pct rows_per_page predicted_rows_per_page size_bytes predicted_size_bytes ddl reason);
+	my %row;
+	@row{@column} = split /\x1f/, value('SELECT concat_ws(chr(31), ' . join(', ', map { "coalesce($_\::text, '')" } @column) . ") FROM ff_advise('$table')"), -1;
+	note "$table: $row{action}, $row{cause}: $row{reason}";
+	return \%row;
+}
+
+workload('setup');
+collect();
+workload('lap');
+collect();
+workload('lap');
+collect();
+
+# Every table has its row, and it says why.
+is( value(q(SELECT count(*) FROM pg_class c WHERE relkind = 'r' AND (relnamespace = 'shop'::regnamespace OR relname ~ '^pgbench_')
+		AND NOT EXISTS (SELECT FROM ff_advise() a WHERE a.relation = c.oid AND a.reason <> ''))),
+	'0', 'every table has a row with a reason');
+
+# The batch table: lower, to a step that leaves room for all rows of a page at once.
+my $jobs = advice('shop.jobs');
+is($jobs->{action}, 'lower', 'batch table: lower');
+like($jobs->{cause}, qr/^(batch_update|page_full)$/, 'batch table: because pages are full when a batch is updated');
+cmp_ok($jobs->{predicted_rows_per_page} * 2, '<=', $jobs->{rows_per_page} + 1, 'batch table: room for all rows of a page at once');
+cmp_ok($jobs->{recommended_fillfactor}, '>=', 40, 'batch table: and not for much more');
+cmp_ok($jobs->{recommended_fillfactor}, '<=', 55, 'batch table: about half a page');
+
+# The indexed column.
+my $orders = advice('shop.orders');
+is($orders->{action}, 'keep', 'indexed column: keep');
+is($orders->{cause}, 'indexed_column', 'indexed column: the cause');
+like($orders->{reason}, qr/orders_status/, 'indexed column: the index is named');
+
+# Accounts: one update a page was not HOT, all later ones are.
+my $accounts = advice('public.pgbench_accounts');
+is($accounts->{action}, 'keep', 'settled accounts: keep');
+is($accounts->{cause}, 'settled', 'settled accounts: the cause');
+cmp_ok(value(q(SELECT 100.0 * n_tup_hot_upd / n_tup_upd FROM pg_stat_user_tables WHERE relname = 'pgbench_accounts')),
+	'<', 98, 'settled accounts: their totals would not show it');
+
+# The insert-only table whose reserve is wasted.
+my $log = advice('shop.log');
+is($log->{action}, 'raise', 'insert-only at 70: raise');
+is($log->{recommended_fillfactor}, 100, 'insert-only at 70: to 100');
+cmp_ok($log->{predicted_size_bytes}, '<', 0.8 * $log->{size_bytes}, 'insert-only at 70: bytes to be won');
+
+# Too few updates to say anything.
+my $countries = advice('shop.countries');
+like($countries->{action}, qr/^(keep|wait)$/, 'few updates: keep or wait');
+is($countries->{cause}, 'few_updates', 'few updates: the cause');
+
+$node->stop;
+done_testing();
