@@ -114,6 +114,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_epoch_now() TO pg_stat_scan_tables;
 CREATE FUNCTION @extschema@.ff_collect_begin() RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 DECLARE
     server    record;

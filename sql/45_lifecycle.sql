@@ -41,7 +41,6 @@ CREATE TYPE @extschema@.ff_table_evidence AS (
     toast_bytes          bigint,
     heap_bytes_before    bigint,
     indexes              integer,
-    indexed_columns      text,
     ram_bytes            bigint,
     ram_ratio            double precision,
     problem              text,
@@ -109,7 +108,7 @@ COMMENT ON COLUMN @extschema@.ff_table_evidence.seq_scans IS 'sequential scans b
 COMMENT ON COLUMN @extschema@.ff_table_evidence.index_scans IS 'index scans begun';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.blocks_fetched IS 'heap pages asked for';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.blocks_hit IS 'heap pages found in shared buffers';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_updated IS 'rows updated in the most recent intervals, together at least a third of the windows updates';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_updated IS 'rows updated in the most recent intervals, together at least a third of the window''s updates';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_hot IS 'of these, HOT';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_newpage IS 'of these, to another page; NULL where not counted';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.recent_inserted IS 'rows inserted in those intervals';
@@ -125,9 +124,8 @@ COMMENT ON COLUMN @extschema@.ff_table_evidence.seen_moved IS 'the same: success
 COMMENT ON COLUMN @extschema@.ff_table_evidence.heap_bytes IS 'size of the main fork now; NULL where locked';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.index_bytes IS 'size of all indexes now; NULL where locked';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.toast_bytes IS 'size of the TOAST table now; NULL where locked';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.heap_bytes_before IS 'size of the main fork at the first intervals end';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.heap_bytes_before IS 'size of the main fork at the end of the first interval';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.indexes IS 'indexes, valid ones';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.indexed_columns IS 'names of the columns that at least one index other than a summarizing one depends on, comma-separated';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.ram_bytes IS 'memory that the table is compared with, see ff_memory()';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.ram_ratio IS '(table + indexes) / memory';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.problem IS 'SQLSTATE and message of the last failed sample; NULL where it succeeded';
@@ -177,24 +175,28 @@ CREATE FUNCTION @extschema@.ff_evidence(relation regclass DEFAULT NULL)
 RETURNS SETOF @extschema@.ff_table_evidence
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     WITH examined AS MATERIALIZED (
         SELECT c.*, r.rel_id, r.sampled_at, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
           FROM @extschema@.ff_candidate c
           LEFT JOIN @extschema@.ff_relation r ON r.relid = c.relid AND r.closed_at IS NULL
-         WHERE relation IS NULL OR c.relid = relation
+         WHERE $1 IS NULL OR c.relid = $1
+    ), memory AS MATERIALIZED (
+        SELECT @extschema@.ff_ram_bytes() AS bytes
+    ), since AS MATERIALIZED (
+        SELECT now() - make_interval(days => @extschema@.ff_setting('window')::integer) AS since
     ), wide AS (
-        SELECT i.*
+        SELECT i.*, e.fillfactor AS fillfactor_now,
+               max(i.ended_at) FILTER (WHERE i.fillfactor <> e.fillfactor) OVER (PARTITION BY i.rel_id) AS other_until
           FROM @extschema@.ff_interval i
-         WHERE i.ended_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)
-           AND (relation IS NULL OR i.rel_id = (SELECT e.rel_id FROM examined e))
+          JOIN examined e ON e.rel_id = i.rel_id
+         WHERE i.ended_at > (SELECT since FROM since)
+           AND ($1 IS NULL OR i.rel_id = (SELECT o.rel_id FROM examined o))
     ), same_fillfactor AS (
         -- only intervals since fillfactor last changed speak of today's layout
-        SELECT w.*
-          FROM wide w
-          JOIN examined e ON e.rel_id = w.rel_id
-         WHERE w.fillfactor = e.fillfactor
-           AND w.ended_at > coalesce((SELECT max(o.ended_at) FROM wide o WHERE o.rel_id = w.rel_id AND o.fillfactor <> e.fillfactor), '-infinity')
+        SELECT w.* FROM wide w
+         WHERE w.fillfactor = w.fillfactor_now AND (w.other_until IS NULL OR w.ended_at > w.other_until)
     ), ranked AS (
         SELECT s.*, sum(s.updated) OVER (PARTITION BY s.rel_id) AS total,
                coalesce(sum(s.updated) OVER (PARTITION BY s.rel_id ORDER BY s.ended_at DESC
@@ -219,26 +221,16 @@ AS $$
         SELECT s.rel_id, sum(s.superseded_hot) AS hot, sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
           FROM @extschema@.ff_page_sample s
           JOIN examined e ON e.rel_id = s.rel_id AND e.fillfactor = s.fillfactor
-         WHERE s.sampled_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)
+         WHERE s.sampled_at > (SELECT since FROM since)
          GROUP BY s.rel_id
     ), looks AS (
         SELECT max(c.began_at) AS looked_at, bool_or(NOT c.track_counts) AS counts_lost,
                (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers
           FROM @extschema@.ff_collection c
-         WHERE c.began_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)
+         WHERE c.began_at > (SELECT since FROM since)
     ), indexed AS (
-        SELECT i.indrelid, count(*) AS indexes,
-               (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
-                  FROM pg_attribute a
-                 WHERE a.attrelid = i.indrelid AND a.attnum > 0
-                   AND a.attnum IN (SELECT d.refobjsubid FROM pg_index o
-                                      JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = o.indexrelid
-                                                      AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid
-                                      JOIN pg_class ic ON ic.oid = o.indexrelid
-                                      JOIN pg_am am ON am.oid = ic.relam
-                                     WHERE o.indrelid = i.indrelid AND d.refobjsubid > 0
-                                       AND NOT (am.amname = 'brin' AND current_setting('server_version_num')::integer >= 160000))) AS columns
-          FROM pg_index i
+        SELECT i.indrelid, count(*) AS indexes
+         FROM pg_index i
          WHERE i.indisvalid AND i.indrelid IN (SELECT e.relid FROM examined e)
          GROUP BY i.indrelid
     )
@@ -250,7 +242,7 @@ AS $$
            k.earlier_updated, k.earlier_hot, k.rewritten, l.counts_lost, l.open_writers,
            v.hot, v.same_page, v.moved,
            z.heap_bytes, z.index_bytes, z.toast_bytes, k.heap_bytes_before,
-           coalesce(x.indexes, 0)::integer, x.columns,
+           coalesce(x.indexes, 0)::integer,
            m.bytes, (z.heap_bytes + z.index_bytes) / nullif(m.bytes, 0)::double precision,
            (SELECT p.sqlstate || ' ' || p.message FROM @extschema@.ff_problem p WHERE p.rel_id = e.rel_id),
            p.sampled_at,
@@ -263,7 +255,7 @@ AS $$
            p.page_lsn_age_p10, p.page_lsn_age_p50, p.page_lsn_age_p90, p.full_pct, p.fill_histogram
       FROM examined e
      CROSS JOIN looks l
-     CROSS JOIN (SELECT @extschema@.ff_ram_bytes() AS bytes) m
+     CROSS JOIN memory m
       LEFT JOIN LATERAL @extschema@.ff_sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
       LEFT JOIN counted k ON k.rel_id = e.rel_id
       LEFT JOIN versions v ON v.rel_id = e.rel_id

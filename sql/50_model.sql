@@ -6,11 +6,9 @@
 
 CREATE FUNCTION @extschema@.ff_rows_per_page(fillfactor integer, width double precision) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT CASE WHEN width > 0 THEN greatest(1,
-               floor((8168 - floor(8192 * (100 - fillfactor) / 100.0)) / (ceil(width / 8) * 8 + 4))::integer) END
-$$;
+-- bound when it is created, so that it needs no search_path and can be inlined
+RETURN CASE WHEN width > 0 THEN greatest(1,
+               floor((8168 - floor(8192 * (100 - fillfactor) / 100.0)) / (ceil(width / 8) * 8 + 4))::integer) END;
 COMMENT ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) IS 'Rows of a length (bytes, header included) with which an insert fills an empty 8 kB page at a fillfactor: 8168 bytes less the reserve, each row aligned to 8 bytes and with a line pointer of 4. At least one row always fits.';
 REVOKE ALL ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) TO pg_read_all_stats;

@@ -48,17 +48,19 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     SELECT e, d.cause, d.cause IN ('page_full', 'batch_update', 'row_growth') OR (e.fillfactor < 100 AND d.cause IN ('settled', 'few_updates', 'read_mostly')),
            e.recent_hot / nullif(e.recent_updated, 0)::double precision,
            s.moved_share, s.blocked_share, s.recoverable_share, w.width
       FROM @extschema@.ff_evidence(relation) e
-     CROSS JOIN LATERAL @extschema@.ff_split_updates(e.recent_updated, e.recent_hot, e.recent_newpage, e.seen_same_page, e.seen_moved) s
+      LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_split_updates(e.recent_updated, e.recent_hot, e.recent_newpage, e.seen_same_page, e.seen_moved)
+                          WHERE e.recent_updated > 0) s ON true
      CROSS JOIN LATERAL (SELECT greatest(coalesce(e.updated_width, 0), coalesce(e.inserted_width, 0))::double precision AS width) w
      CROSS JOIN LATERAL (SELECT CASE
             WHEN e.not_examined IS NOT NULL OR e.sampled_at IS NULL OR e.intervals IS NULL OR e.blocks = 0 OR w.width = 0 THEN 'no_data'
             -- too little happened to say anything of updates
-            WHEN e.updated < @extschema@.ff_setting('min_updates')::bigint THEN 'few_updates'
+            WHEN e.updated < (SELECT @extschema@.ff_setting('min_updates')::bigint) THEN 'few_updates'
             WHEN @extschema@.ff_rows_per_page(100, w.width) < 2 THEN 'too_wide'
             -- next to all of them are HOT, whatever became of the rest
             WHEN e.recent_hot >= 0.98 * e.recent_updated THEN 'settled'
@@ -171,13 +173,14 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     WITH judged AS (
         SELECT (d.evidence).*, d.cause AS seen_cause, d.wants_model, d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.row_width,
                c.*,
                coalesce(c.recommended_fillfactor, (d.evidence).fillfactor) AS new_fillfactor
           FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
-          LEFT JOIN LATERAL @extschema@.ff_choice(d.evidence) c ON d.wants_model
+          LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_choice(d.evidence) WHERE d.wants_model) c ON true
     ), decided AS (
         SELECT j.*,
                CASE WHEN j.seen_cause = 'no_data' AND j.not_examined IS NULL THEN 'wait'
@@ -193,7 +196,7 @@ AS $$
                -- how far the counts themselves can be trusted: updates seen
                -- against those asked for, halved where counting was off
                (CASE WHEN j.intervals IS NULL OR j.sampled_at IS NULL THEN 0
-                     ELSE least(1, j.updated / (4.0 * @extschema@.ff_setting('min_updates')::bigint)) END
+                     ELSE least(1, j.updated / (4.0 * (SELECT @extschema@.ff_setting('min_updates')::bigint))) END
                 * CASE WHEN j.counts_lost THEN 0.5 ELSE 1 END)::double precision AS trust
           FROM judged j
     )
