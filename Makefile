@@ -38,7 +38,8 @@ REGRESS      = \
 	install \
 	sample \
 	statements \
-	memory
+	memory \
+	advice
 REGRESS_OPTS = --inputdir=test
 
 # isolationtester: locks.

@@ -58,7 +58,8 @@ AS $$
                           WHERE e.recent_updated > 0) s ON true
      CROSS JOIN LATERAL (SELECT greatest(coalesce(e.updated_width, 0), coalesce(e.inserted_width, 0))::double precision AS width) w
      CROSS JOIN LATERAL (SELECT CASE
-            WHEN e.not_examined IS NOT NULL OR e.sampled_at IS NULL OR e.intervals IS NULL OR e.blocks = 0 OR w.width = 0 THEN 'no_data'
+            WHEN e.not_examined IS NOT NULL THEN 'not_examined'
+            WHEN e.sampled_at IS NULL OR e.intervals IS NULL OR e.blocks = 0 OR w.width = 0 THEN 'no_data'
             -- too little happened to say anything of updates
             WHEN e.updated < (SELECT @extschema@.ff_setting('min_updates')::bigint) THEN 'few_updates'
             WHEN @extschema@.ff_rows_per_page(100, w.width) < 2 THEN 'too_wide'
@@ -183,8 +184,8 @@ AS $$
           LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_choice(d.evidence) WHERE d.wants_model) c ON true
     ), decided AS (
         SELECT j.*,
-               CASE WHEN j.seen_cause = 'no_data' AND j.not_examined IS NULL THEN 'wait'
-                    WHEN j.not_examined IS NOT NULL THEN 'keep'
+               CASE WHEN j.seen_cause = 'no_data' THEN 'wait'
+                    WHEN j.seen_cause = 'not_examined' THEN 'keep'
                     WHEN j.new_fillfactor < j.fillfactor THEN 'lower'
                     WHEN j.new_fillfactor > j.fillfactor THEN 'raise'
                     WHEN j.seen_cause = 'few_updates' AND j.updated < 0.01 * j.inserted AND j.open_writers = 0 AND NOT j.counts_lost THEN 'keep'
@@ -262,7 +263,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_advise(regclass) TO pg_read_all_stats;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
 'Advice for one table or, without an argument, for all: one row each, also where nothing should change.
 relation: the table. fillfactor, recommended_fillfactor: percent, now and advised (equal where nothing should change).
-action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, few_updates, read_mostly, too_wide, no_data (it does not, or nobody can know).
+action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, few_updates, read_mostly, too_wide (it does not); no_data (nobody can know yet); not_examined (partitioned, foreign, temporary or not heap).
 confidence: 0 to 1, how well the model meets what is seen today, and how much was seen.
 updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: share of updates that were not HOT only because their page was full. predicted_hot_pct: HOT share at the recommended fillfactor.
 rows_per_page, predicted_rows_per_page: rows with which an insert fills a page, now and then.

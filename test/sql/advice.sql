@@ -1,0 +1,69 @@
+-- Facts that the advice rests on, and its errors.  Where a table's cause is
+-- decided is test/pgtap/advice.sql.
+CREATE EXTENSION fillfactor_advisor;
+
+-- fillfactor is read as the server reads it
+SELECT o, ff_fillfactor(o)
+  FROM (VALUES (NULL::text[]), ('{}'), ('{fillfactor=70}'), ('{fillfactor=80.5}'), ('{fillfactor=0x50}'),
+               ('{autovacuum_enabled=false,fillfactor=10}'), ('{autovacuum_enabled=false}')) v(o);
+
+-- rows that fill a page: 8168 bytes less the reserve, rows aligned to 8 bytes
+-- and a line pointer of 4 each
+SELECT width, array_agg(ff_rows_per_page(f, width) ORDER BY f DESC) AS "100, 95, 90, 50, 10"
+  FROM (VALUES (28.0::float8), (32), (33), (121), (1300), (4000), (8160), (NULL), (0)) w(width),
+       (VALUES (100), (95), (90), (50), (10)) v(f)
+ GROUP BY width ORDER BY width;
+
+-- 100 updates, of these 60 HOT and 30 to another page: 10 stayed and were not
+-- HOT, so 6 in 7 of the moved ones would have been HOT with room
+SELECT moved_share, blocked_share, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
+  FROM ff_split_updates(100, 60, 30, NULL, NULL);
+-- nothing stayed: nothing speaks against HOT
+SELECT * FROM ff_split_updates(100, 0, 100, NULL, NULL);
+-- all stayed and none was HOT: an indexed column
+SELECT * FROM ff_split_updates(100, 0, 0, NULL, NULL);
+-- not counted by the server: old versions in the pages give the ratio
+SELECT moved_share, blocked_share, eligible_share, round(recoverable_share::numeric, 2) AS recoverable
+  FROM ff_split_updates(100, 60, NULL, 10, 30);
+-- nor seen in the pages
+SELECT * FROM ff_split_updates(100, 60, NULL, 0, 0);
+-- all HOT: no need to know
+SELECT * FROM ff_split_updates(100, 100, NULL, NULL, NULL);
+SELECT * FROM ff_split_updates(0, 0, 0, 0, 0);
+
+SELECT s, ff_span(s) FROM (VALUES (0.4::float8), (119), (120), (7199), (7200), (172799), (172800)) v(s);
+
+-- names in statements
+CREATE SCHEMA "odd ""schema";
+CREATE TABLE "odd ""schema"."t;--\'
+x" (i int);
+SELECT ff_ddl(c.oid, 50) FROM pg_class c WHERE c.relnamespace = '"odd ""schema"'::regnamespace;
+CREATE MATERIALIZED VIEW mv AS SELECT 1 AS i;
+SELECT ff_ddl('mv', 90);
+
+-- every table has a row and a reason, also before the first collection
+SELECT relation, fillfactor, recommended_fillfactor, action, cause, reason, ddl FROM ff_advise() ORDER BY relation::text COLLATE "C";
+
+-- what is no table to advise
+CREATE VIEW v AS SELECT 1 AS i;
+CREATE SEQUENCE s;
+CREATE TABLE t (i int PRIMARY KEY) WITH (fillfactor = 70);
+CREATE TABLE parent (i int) PARTITION BY LIST (i);
+CREATE TABLE leaf PARTITION OF parent FOR VALUES IN (1);
+\set SHOW_CONTEXT never
+SELECT ff_advise('v');
+SELECT ff_advise('s');
+SELECT ff_advise('t_pkey');
+SELECT ff_advise('pg_class');
+SELECT ff_advise(4294967295);
+SELECT relation, action, cause, reason FROM ff_advise('parent');
+SELECT relation, fillfactor, action, cause FROM ff_advise('leaf');
+SELECT relation, fillfactor, action, cause FROM ff_advise('t');
+SELECT count(*) = (SELECT count(*) FROM ff_candidate) AS "NULL means all" FROM ff_advise(NULL);
+
+DROP SCHEMA "odd ""schema" CASCADE;
+DROP TABLE t, parent;
+DROP VIEW v;
+DROP SEQUENCE s;
+DROP MATERIALIZED VIEW mv;
+DROP EXTENSION fillfactor_advisor;
