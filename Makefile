@@ -6,10 +6,13 @@ MODULE_big = fillfactor_advisor
 OBJS = \
 	src/module.o \
 	src/page_heap.o \
+	src/page_btree.o \
 	src/visibility.o \
 	src/strata.o \
 	src/sample_read.o \
+	src/sample_result.o \
 	src/sample.o \
+	src/sample_index.o \
 	src/relinfo.o \
 	src/collect.o \
 	src/statements.o \
@@ -37,6 +40,7 @@ DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))
 REGRESS      = \
 	install \
 	sample \
+	sample_index \
 	statements \
 	memory \
 	advice

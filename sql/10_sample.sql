@@ -79,3 +79,61 @@ page_lsn_age_p10, page_lsn_age_p50, page_lsn_age_p90: bytes of WAL written since
 full_pct: pages with the page-full hint (an update found no room since the last prune), percent of pages.
 fill_histogram: pages read by used share of the page, in ten bins of 10 %.
 aborted_rows: of dead_rows, versions whose inserter rolled back.$$;
+
+CREATE FUNCTION @extschema@.ff_sample_index(
+	index regclass,
+	OUT index regclass,
+	OUT relation regclass,
+	OUT blocks bigint,
+	OUT blocks_read int,
+	OUT blocks_new int,
+	OUT blocks_bad int,
+	OUT levels int,
+	OUT leaf_pages float8,
+	OUT leaf_pages_err float8,
+	OUT internal_pages float8,
+	OUT deleted_pages float8,
+	OUT half_dead_pages float8,
+	OUT leaf_density float8,
+	OUT leaf_density_err float8,
+	OUT fragmentation float8,
+	OUT fragmentation_err float8,
+	OUT at_fillfactor_pct float8,
+	OUT at_fillfactor_pct_err float8,
+	OUT half_full_pct float8,
+	OUT half_full_pct_err float8,
+	OUT density_histogram int[],
+	OUT row_pointers float8,
+	OUT row_pointers_err float8,
+	OUT items_per_leaf float8,
+	OUT bytes_per_row float8,
+	OUT dead_items_pct float8,
+	OUT deduplicated_pct float8,
+	OUT page_lsn_age_p10 float8,
+	OUT page_lsn_age_p50 float8,
+	OUT page_lsn_age_p90 float8
+)
+AS 'MODULE_PATHNAME', 'ff_sample_index'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+REVOKE ALL ON FUNCTION @extschema@.ff_sample_index(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_sample_index(regclass) TO pg_stat_scan_tables;
+
+COMMENT ON FUNCTION @extschema@.ff_sample_index(regclass) IS
+$$Samples the pages of one B-tree index now, as ff_sample does those of a table.
+Columns ending in _err are half widths of the 95 % interval of the column before, in its unit; 0 if all pages were read. Estimates are for the whole index. NULL means that there is nothing to measure.
+index, relation: the index and its table.
+blocks, blocks_read, blocks_new, blocks_bad: pages of its main fork; of them, read by this call; of those read, all zero, and rejected because their contents contradict themselves.
+levels: of the tree, one for an index of a single page.
+leaf_pages, internal_pages, deleted_pages, half_dead_pages: pages by what they are.
+leaf_density: used share of leaf pages, percent, as pgstatindex defines avg_leaf_density.
+fragmentation: leaf pages whose right sibling lies before them in the file, percent of leaf pages, as pgstatindex defines leaf_fragmentation.
+at_fillfactor_pct: leaf pages within 3 points of the index's fillfactor, percent: what splits at the right end, or a build, leave behind.
+half_full_pct: leaf pages no fuller than 60 %, percent: what splits in the middle leave behind.
+density_histogram: leaf pages read by used share, in ten bins of 10 %.
+row_pointers: pointers to table rows in leaf pages.
+items_per_leaf: index tuples on a leaf page, a posting list counting once.
+bytes_per_row: length of leaf tuples per row pointer, without line pointers.
+dead_items_pct: leaf tuples known to be dead, not yet removed, percent of leaf tuples.
+deduplicated_pct: row pointers in posting lists, percent of row pointers.
+page_lsn_age_p10, page_lsn_age_p50, page_lsn_age_p90: bytes of WAL written since a leaf page last changed: quantiles over leaf pages. NULL for indexes of unlogged and temporary tables.$$;

@@ -13,10 +13,8 @@
  */
 #include "postgres.h"
 
+#include "page_check.h"
 #include "page_heap.h"
-
-/* Tuples start at MAXALIGNed offsets, so a page has this many places. */
-#define FF_PLACES (BLCKSZ / MAXIMUM_ALIGNOF)
 
 /* What a page can hold besides its header. */
 #define FF_PAGE_ROOM (BLCKSZ - SizeOfPageHeaderData)
@@ -35,45 +33,6 @@ typedef struct FfBirth
 	TransactionId xmin;
 	bool		updated;
 } FfBirth;
-
-/*
- * Is the area of this tuple inside the page, and not taken by another one?
- * Marks it as taken.
- */
-static bool
-claim_place(uint8 *taken, unsigned offset, unsigned length)
-{
-	unsigned	first = offset / MAXIMUM_ALIGNOF;
-	unsigned	last = (offset + length - 1) / MAXIMUM_ALIGNOF;
-
-	for (unsigned i = first; i <= last; i++)
-	{
-		if (taken[i])
-			return false;
-		taken[i] = 1;
-	}
-	return true;
-}
-
-/* Page header, as PageIsVerified and heap's own rules want it. */
-static bool
-header_is_sound(const PageHeaderData *header)
-{
-	if (PageGetPageSize((Page) header) != BLCKSZ ||
-		PageGetPageLayoutVersion((Page) header) != PG_PAGE_LAYOUT_VERSION)
-		return false;
-	if ((header->pd_flags & ~PD_VALID_FLAG_BITS) != 0)
-		return false;
-	if (header->pd_lower < SizeOfPageHeaderData ||
-		header->pd_lower > header->pd_upper ||
-		header->pd_upper > header->pd_special ||
-		header->pd_special != BLCKSZ)
-		return false;
-	if ((header->pd_lower - SizeOfPageHeaderData) % sizeof(ItemIdData) != 0)
-		return false;
-	return (header->pd_lower - SizeOfPageHeaderData) / sizeof(ItemIdData) <=
-		MaxHeapTuplesPerPage;
-}
 
 /* Lengths inside the tuple header agree with the line pointer's length. */
 static bool
@@ -257,7 +216,7 @@ ff_heap_page(const char *page, BlockNumber block, int reserve,
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	double	   *metric = result->metric;
-	uint8		taken[FF_PLACES];
+	uint8		taken[FF_PLACES] = {0};
 	FfBirth		birth[MaxHeapTuplesPerPage];
 	int			nbirths = 0;
 	TransactionId original = InvalidTransactionId;
@@ -270,19 +229,18 @@ ff_heap_page(const char *page, BlockNumber block, int reserve,
 
 	if (header->pd_upper == 0)
 	{
-		for (int i = 0; i < BLCKSZ; i++)
-			if (page[i] != 0)
-				return FF_PAGE_BAD;
+		if (!ff_page_is_zero(page))
+			return FF_PAGE_BAD;
 		metric[FF_HEAP_FREE_BYTES] = FF_PAGE_ROOM;
 		metric[FF_HEAP_RESERVE_BYTES] = Min(FF_PAGE_ROOM, (unsigned) reserve);
 		return FF_PAGE_NEW;
 	}
 
-	if (!header_is_sound(header))
+	if (!ff_header_is_sound(header, BLCKSZ) ||
+		(header->pd_lower - SizeOfPageHeaderData) % sizeof(ItemIdData) != 0 ||
+		ff_line_pointers(header) > MaxHeapTuplesPerPage)
 		return FF_PAGE_BAD;
-
-	memset(taken, 0, sizeof(taken));
-	nlps = (header->pd_lower - SizeOfPageHeaderData) / sizeof(ItemIdData);
+	nlps = ff_line_pointers(header);
 
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= nlps; offset++)
 	{
@@ -312,11 +270,8 @@ ff_heap_page(const char *page, BlockNumber block, int reserve,
 			continue;
 		}
 
-		if (lp->lp_off != MAXALIGN(lp->lp_off) ||
-			lp->lp_off < header->pd_upper ||
-			lp->lp_len < MAXALIGN(SizeofHeapTupleHeader) ||
-			lp->lp_off + lp->lp_len > header->pd_special ||
-			!claim_place(taken, lp->lp_off, lp->lp_len))
+		if (!ff_claim_place(header, lp, MAXALIGN(SizeofHeapTupleHeader),
+							taken))
 			goto bad;
 		tuple = (const HeapTupleHeaderData *) (page + lp->lp_off);
 		if (!tuple_is_sound(tuple, lp->lp_len))

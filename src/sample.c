@@ -15,42 +15,20 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/xlog.h"
-#include "access/xlogrecovery.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
-#include "common/pg_prng.h"
-#include "funcapi.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/smgr.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/rel.h"
 
 #include "compat.h"
 #include "page_heap.h"
 #include "sample.h"
+#include "sample_result.h"
 #include "strata.h"
 #include "visibility.h"
 
 /* Bins of fill_histogram, each of 10 %. */
 #define FF_FILL_BINS 10
-
-/* A value that counts for some rows, or pages, of a stratum. */
-typedef struct FfItem
-{
-	double		value;
-	double		weight;			/* rows; times the stratum's weight at the end */
-	int			stratum;
-} FfItem;
-
-typedef struct FfItems
-{
-	FfItem	   *item;
-	int			nitems;
-	int			room;
-} FfItems;
 
 typedef struct FfHeapSample
 {
@@ -80,61 +58,6 @@ typedef struct FfHeapSample
 PG_FUNCTION_INFO_V1(ff_sample);
 
 static void
-add_item(FfItems *items, double value, double weight, int stratum)
-{
-	if (items->nitems == items->room)
-	{
-		items->room = Max(1024, items->room * 2);
-		if (items->item == NULL)
-			items->item = palloc(sizeof(FfItem) * items->room);
-		else
-			items->item = repalloc_huge(items->item,
-										sizeof(FfItem) * items->room);
-	}
-	items->item[items->nitems].value = value;
-	items->item[items->nitems].weight = weight;
-	items->item[items->nitems++].stratum = stratum;
-}
-
-static int
-compare_items(const void *a, const void *b)
-{
-	double		x = ((const FfItem *) a)->value;
-	double		y = ((const FfItem *) b)->value;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Makes item weights those of the whole table, and sorts by value. */
-static void
-finish_items(FfItems *items, const FfStrata *strata)
-{
-	for (int i = 0; i < items->nitems; i++)
-		items->item[i].weight *= ff_strata_weight(strata,
-												  items->item[i].stratum);
-	if (items->nitems > 1)
-		qsort(items->item, items->nitems, sizeof(FfItem), compare_items);
-}
-
-/* The least value that at least this share of the weight does not exceed. */
-static double
-quantile(const FfItems *items, double share)
-{
-	double		sum = 0;
-	double		seen = 0;
-
-	for (int i = 0; i < items->nitems; i++)
-		sum += items->item[i].weight;
-	for (int i = 0; i < items->nitems; i++)
-	{
-		seen += items->item[i].weight;
-		if (seen >= share * sum)
-			return items->item[i].value;
-	}
-	return NAN;
-}
-
-static void
 count_page(void *arg, int position, BlockNumber block, const char *page)
 {
 	FfHeapSample *sample = (FfHeapSample *) arg;
@@ -161,19 +84,15 @@ count_page(void *arg, int position, BlockNumber block, const char *page)
 
 	sample->most_rows = Max(sample->most_rows,
 							measured->metric[FF_HEAP_LIVE_ROWS]);
-	if (!XLogRecPtrIsInvalid(sample->now) &&
-		!XLogRecPtrIsInvalid(measured->lsn))
-		add_item(&sample->lsn_ages,
-				 measured->lsn < sample->now ?
-				 (double) (sample->now - measured->lsn) : 0, 1, stratum);
+	ff_add_lsn_age(&sample->lsn_ages, sample->now, measured->lsn, stratum);
 	for (int i = 0; i < measured->ngroups; i++)
 	{
 		const FfHeapGroup *group = &measured->group[i];
 
-		add_item(group->updated ? &sample->updated_groups :
+		ff_add_item(group->updated ? &sample->updated_groups :
 				 &sample->inserted_groups, group->rows, group->rows, stratum);
 		if (group->distance >= 0)
-			add_item(&sample->distances, group->distance, group->rows,
+			ff_add_item(&sample->distances, group->distance, group->rows,
 					 stratum);
 	}
 }
@@ -215,128 +134,66 @@ static const int exact_metrics[] = {
 static void
 take_sample(FfHeapSample *sample)
 {
-	Relation	rel = sample->rel;
-	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
-	uint64		seed = ff_sample_seed != 0 ? (uint64) ff_sample_seed :
-		pg_prng_uint64(&pg_global_prng_state);
-	BlockNumber *block;
-	int			nblocks;
+	sample->reserve = fillfactor_reserve(sample->rel);
+	sample->now = ff_end_of_wal(sample->rel);
+	ff_visibility_begin(&sample->visibility, sample->rel, &sample->xacts);
+	ff_read_sample(sample->rel, &sample->strata, FF_HEAP_METRICS,
+				   exact_metrics, lengthof(exact_metrics), count_page, sample);
 
-	sample->reserve = fillfactor_reserve(rel);
-	if (RelationIsPermanent(rel))
-		sample->now = RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) :
-			GetXLogInsertRecPtr();
-	ff_visibility_begin(&sample->visibility, rel, &sample->xacts);
-	ff_strata_begin(&sample->strata, RelationGetNumberOfBlocks(rel),
-					FF_HEAP_METRICS, seed);
-
-	nblocks = ff_strata_first(&sample->strata, ff_sample_pages, &block);
-	ff_read_pages(rel, strategy, block, nblocks, count_page, sample);
-	nblocks = ff_strata_second(&sample->strata, exact_metrics,
-							   lengthof(exact_metrics),
-							   ff_sample_error / 100 * BLCKSZ,
-							   ff_sample_pages, &block);
-	ff_read_pages(rel, strategy, block, nblocks, count_page, sample);
-	FreeAccessStrategy(strategy);
-
-	finish_items(&sample->lsn_ages, &sample->strata);
-	finish_items(&sample->inserted_groups, &sample->strata);
-	finish_items(&sample->updated_groups, &sample->strata);
-	finish_items(&sample->distances, &sample->strata);
-}
-
-/* Columns of the result, in the order of the SQL function. */
-typedef struct FfRow
-{
-	Datum		values[64];
-	bool		nulls[64];
-	int			ncolumns;
-} FfRow;
-
-static void
-put_datum(FfRow *row, Datum value)
-{
-	row->nulls[row->ncolumns] = false;
-	row->values[row->ncolumns++] = value;
-}
-
-/* NaN stands for what has no meaning here. */
-static void
-put_float(FfRow *row, double value)
-{
-	row->nulls[row->ncolumns] = isnan(value);
-	row->values[row->ncolumns++] = Float8GetDatum(value);
-}
-
-static void
-put_estimate(FfRow *row, FfEstimate estimate, double factor)
-{
-	put_float(row, estimate.value * factor);
-	put_float(row, estimate.error * factor);
-}
-
-static void
-put_histogram(FfRow *row, const int *bin, int nbins)
-{
-	Datum	   *element = palloc(sizeof(Datum) * nbins);
-
-	for (int i = 0; i < nbins; i++)
-		element[i] = Int32GetDatum(bin[i]);
-	put_datum(row, PointerGetDatum(construct_array(element, nbins, INT4OID,
-												   sizeof(int32), true,
-												   TYPALIGN_INT)));
+	ff_finish_items(&sample->lsn_ages, &sample->strata);
+	ff_finish_items(&sample->inserted_groups, &sample->strata);
+	ff_finish_items(&sample->updated_groups, &sample->strata);
+	ff_finish_items(&sample->distances, &sample->strata);
 }
 
 static void
 fill_row(const FfHeapSample *sample, FfRow *row)
 {
 	const FfStrata *strata = &sample->strata;
-	double		blocks = strata->blocks;
-	double		percent = blocks > 0 ? 100.0 / BLCKSZ : NAN;
+	const double percent = 100.0 / BLCKSZ;
 
-#define TOTAL(metric) ff_strata_mean(strata, metric).value * blocks
-	put_datum(row, ObjectIdGetDatum(RelationGetRelid(sample->rel)));
-	put_datum(row, Int64GetDatum((int64) strata->blocks));
-	put_datum(row, Int32GetDatum(sample->pages_read));
-	put_datum(row, Int32GetDatum(sample->pages_new));
-	put_datum(row, Int32GetDatum(sample->pages_bad));
-	put_estimate(row, ff_strata_mean(strata, FF_HEAP_LIVE_BYTES), percent);
-	put_estimate(row, ff_strata_mean(strata, FF_HEAP_DEAD_BYTES), percent);
-	put_estimate(row, ff_strata_mean(strata, FF_HEAP_FREE_BYTES), percent);
-	put_float(row, ff_strata_mean(strata, FF_HEAP_RESERVE_BYTES).value *
+#define TOTAL(metric) ff_strata_total(strata, metric).value
+	ff_put_datum(row, ObjectIdGetDatum(RelationGetRelid(sample->rel)));
+	ff_put_datum(row, Int64GetDatum((int64) strata->blocks));
+	ff_put_datum(row, Int32GetDatum(sample->pages_read));
+	ff_put_datum(row, Int32GetDatum(sample->pages_new));
+	ff_put_datum(row, Int32GetDatum(sample->pages_bad));
+	ff_put_estimate(row, ff_strata_mean(strata, FF_HEAP_LIVE_BYTES), percent);
+	ff_put_estimate(row, ff_strata_mean(strata, FF_HEAP_DEAD_BYTES), percent);
+	ff_put_estimate(row, ff_strata_mean(strata, FF_HEAP_FREE_BYTES), percent);
+	ff_put_float(row, ff_strata_mean(strata, FF_HEAP_RESERVE_BYTES).value *
 			  percent);
-	put_estimate(row, ff_strata_mean(strata, FF_HEAP_LIVE_ROWS), blocks);
-	put_estimate(row, ff_strata_mean(strata, FF_HEAP_DEAD_ROWS), blocks);
-	put_float(row, TOTAL(FF_HEAP_RECENT_ROWS));
-	put_float(row, TOTAL(FF_HEAP_REDIRECT_LPS));
-	put_float(row, TOTAL(FF_HEAP_DEAD_LPS));
-	put_float(row, TOTAL(FF_HEAP_UNUSED_LPS));
-	put_float(row, TOTAL(FF_HEAP_UPDATED_HOT));
-	put_float(row, TOTAL(FF_HEAP_UPDATED_COLD));
-	put_float(row, TOTAL(FF_HEAP_SUPERSEDED_HOT));
-	put_float(row, TOTAL(FF_HEAP_SUPERSEDED_SAME));
-	put_float(row, TOTAL(FF_HEAP_SUPERSEDED_MOVED));
-	put_float(row, ff_strata_ratio(strata, FF_HEAP_LIVE_ROWS,
+	ff_put_estimate(row, ff_strata_total(strata, FF_HEAP_LIVE_ROWS), 1);
+	ff_put_estimate(row, ff_strata_total(strata, FF_HEAP_DEAD_ROWS), 1);
+	ff_put_float(row, TOTAL(FF_HEAP_RECENT_ROWS));
+	ff_put_float(row, TOTAL(FF_HEAP_REDIRECT_LPS));
+	ff_put_float(row, TOTAL(FF_HEAP_DEAD_LPS));
+	ff_put_float(row, TOTAL(FF_HEAP_UNUSED_LPS));
+	ff_put_float(row, TOTAL(FF_HEAP_UPDATED_HOT));
+	ff_put_float(row, TOTAL(FF_HEAP_UPDATED_COLD));
+	ff_put_float(row, TOTAL(FF_HEAP_SUPERSEDED_HOT));
+	ff_put_float(row, TOTAL(FF_HEAP_SUPERSEDED_SAME));
+	ff_put_float(row, TOTAL(FF_HEAP_SUPERSEDED_MOVED));
+	ff_put_float(row, ff_strata_ratio(strata, FF_HEAP_LIVE_ROWS,
 								   FF_HEAP_INHABITED).value);
-	put_float(row, blocks > 0 ? sample->most_rows : NAN);
-	put_estimate(row, ff_strata_ratio(strata, FF_HEAP_INSERTED_BYTES,
+	ff_put_float(row, strata->blocks > 0 ? sample->most_rows : NAN);
+	ff_put_estimate(row, ff_strata_ratio(strata, FF_HEAP_INSERTED_BYTES,
 									  FF_HEAP_INSERTED_ROWS), 1);
-	put_estimate(row, ff_strata_ratio(strata, FF_HEAP_UPDATED_BYTES,
+	ff_put_estimate(row, ff_strata_ratio(strata, FF_HEAP_UPDATED_BYTES,
 									  FF_HEAP_UPDATED_ROWS), 1);
-	put_float(row, ff_strata_ratio(strata, FF_HEAP_UPDATED_ROWS,
+	ff_put_float(row, ff_strata_ratio(strata, FF_HEAP_UPDATED_ROWS,
 								   FF_HEAP_LIVE_ROWS).value * 100);
-	put_float(row, quantile(&sample->updated_groups, 0.5));
-	put_float(row, quantile(&sample->inserted_groups, 0.5));
-	put_float(row, quantile(&sample->distances, 0.5));
-	put_float(row, quantile(&sample->distances, 0.1));
-	put_float(row, quantile(&sample->distances, 0.9));
-	put_float(row, quantile(&sample->lsn_ages, 0.1));
-	put_float(row, quantile(&sample->lsn_ages, 0.5));
-	put_float(row, quantile(&sample->lsn_ages, 0.9));
-	put_float(row, blocks > 0 ?
-			  ff_strata_mean(strata, FF_HEAP_FULL_HINT).value * 100 : NAN);
-	put_histogram(row, sample->fill_bin, FF_FILL_BINS);
-	put_float(row, TOTAL(FF_HEAP_ABORTED_ROWS));
+	ff_put_float(row, ff_quantile(&sample->updated_groups, 0.5));
+	ff_put_float(row, ff_quantile(&sample->inserted_groups, 0.5));
+	ff_put_float(row, ff_quantile(&sample->distances, 0.5));
+	ff_put_float(row, ff_quantile(&sample->distances, 0.1));
+	ff_put_float(row, ff_quantile(&sample->distances, 0.9));
+	ff_put_float(row, ff_quantile(&sample->lsn_ages, 0.1));
+	ff_put_float(row, ff_quantile(&sample->lsn_ages, 0.5));
+	ff_put_float(row, ff_quantile(&sample->lsn_ages, 0.9));
+	ff_put_float(row, ff_strata_mean(strata, FF_HEAP_FULL_HINT).value * 100);
+	ff_put_histogram(row, sample->fill_bin, FF_FILL_BINS);
+	ff_put_float(row, TOTAL(FF_HEAP_ABORTED_ROWS));
 #undef TOTAL
 }
 
@@ -352,7 +209,6 @@ fill_row(const FfHeapSample *sample, FfRow *row)
 Datum
 ff_sample(PG_FUNCTION_ARGS)
 {
-	TupleDesc	tupdesc;
 	FfHeapSample *sample;
 	FfRow		row = {0};
 
@@ -360,8 +216,6 @@ ff_sample(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("relation must not be null")));
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 
 	sample = palloc0(sizeof(FfHeapSample));
 	sample->rel = open_heap(PG_GETARG_OID(0));
@@ -369,13 +223,5 @@ ff_sample(PG_FUNCTION_ARGS)
 	fill_row(sample, &row);
 	relation_close(sample->rel, AccessShareLock);
 
-	if (tupdesc->natts != row.ncolumns)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("SQL function ff_sample has %d columns, its library %d",
-						tupdesc->natts, row.ncolumns),
-				 errhint("Run ALTER EXTENSION fillfactor_advisor UPDATE.")));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-													  row.values,
-													  row.nulls)));
+	PG_RETURN_DATUM(ff_row_datum(fcinfo, &row));
 }

@@ -5,9 +5,12 @@
 #ifndef FF_SAMPLE_H
 #define FF_SAMPLE_H
 
+#include "access/xlogdefs.h"
 #include "storage/block.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
+
+#include "strata.h"
 
 /* Settings, defined in module.c */
 extern int	ff_sample_pages;
@@ -22,6 +25,10 @@ typedef void (*FfPageCallback) (void *arg, int position, BlockNumber block,
 extern void ff_read_pages(Relation rel, BufferAccessStrategy strategy,
 						  const BlockNumber *block, int nblocks,
 						  FfPageCallback callback, void *arg);
+extern void ff_read_sample(Relation rel, FfStrata *strata, int nmetrics,
+						   const int *exact_metric, int nexact,
+						   FfPageCallback callback, void *arg);
 extern Relation ff_open_for_sample(Oid relid);
+extern XLogRecPtr ff_end_of_wal(Relation rel);
 
 #endif							/* FF_SAMPLE_H */

@@ -10,7 +10,10 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_am_d.h"
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
@@ -18,8 +21,6 @@
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
-#include "access/relation.h"
-#include "access/xlog.h"
 
 #include "compat.h"
 #include "sample.h"
@@ -185,4 +186,43 @@ ff_read_pages(Relation rel, BufferAccessStrategy strategy,
 		if (ff_sample_delay > 0)
 			nap(ff_sample_delay);
 	}
+}
+
+/*
+ * Reads a sample of the relation in two steps; the callback adds each page to
+ * strata, which this function begins.  The second step makes the means of
+ * exact_metric[], in bytes per page, as exact as the settings want them.
+ */
+void
+ff_read_sample(Relation rel, FfStrata *strata, int nmetrics,
+			   const int *exact_metric, int nexact,
+			   FfPageCallback callback, void *arg)
+{
+	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
+	uint64		seed = ff_sample_seed != 0 ? (uint64) ff_sample_seed :
+		pg_prng_uint64(&pg_global_prng_state);
+	BlockNumber *block;
+	int			nblocks;
+
+	ff_strata_begin(strata, RelationGetNumberOfBlocks(rel), nmetrics, seed);
+	nblocks = ff_strata_first(strata, ff_sample_pages, &block);
+	ff_read_pages(rel, strategy, block, nblocks, callback, arg);
+	nblocks = ff_strata_second(strata, exact_metric, nexact,
+							   ff_sample_error / 100 * BLCKSZ,
+							   ff_sample_pages, &block);
+	ff_read_pages(rel, strategy, block, nblocks, callback, arg);
+	FreeAccessStrategy(strategy);
+}
+
+/*
+ * The end of WAL now, to compare page LSNs with; invalid where pages have no
+ * LSN of their own.
+ */
+XLogRecPtr
+ff_end_of_wal(Relation rel)
+{
+	if (!RelationIsPermanent(rel))
+		return InvalidXLogRecPtr;
+	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) :
+		GetXLogInsertRecPtr();
 }

@@ -513,16 +513,28 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 	return choose(strata, wanted, block);
 }
 
-/* Estimates the mean of a metric over all blocks. */
+/* Estimates the total of a metric over all blocks; exact if all were read. */
+FfEstimate
+ff_strata_total(const FfStrata *strata, int metric)
+{
+	FfEstimate	estimate;
+
+	estimate.value = total(strata, metric);
+	estimate.error = total_error(strata, metric, -1, 0);
+	return estimate;
+}
+
+/* Estimates the mean of a metric over all blocks; NaN if there are none. */
 FfEstimate
 ff_strata_mean(const FfStrata *strata, int metric)
 {
-	FfEstimate	estimate = {0, 0};
+	FfEstimate	estimate = {NAN, NAN};
 
 	if (strata->blocks > 0)
 	{
-		estimate.value = total(strata, metric) / strata->blocks;
-		estimate.error = total_error(strata, metric, -1, 0) / strata->blocks;
+		estimate = ff_strata_total(strata, metric);
+		estimate.value /= strata->blocks;
+		estimate.error /= strata->blocks;
 	}
 	return estimate;
 }

@@ -50,6 +50,7 @@ extern int	ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 extern int	ff_strata_find(const FfStrata *strata, BlockNumber block);
 extern void ff_strata_add(FfStrata *strata, int stratum, const double *metric);
 extern double ff_strata_weight(const FfStrata *strata, int stratum);
+extern FfEstimate ff_strata_total(const FfStrata *strata, int metric);
 extern FfEstimate ff_strata_mean(const FfStrata *strata, int metric);
 extern FfEstimate ff_strata_ratio(const FfStrata *strata, int numerator,
 								  int denominator);
