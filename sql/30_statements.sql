@@ -16,7 +16,6 @@ CREATE FUNCTION @extschema@.ff_parse_statement(
     OUT reason text
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE
-SET escape_string_warning = off
 AS 'MODULE_PATHNAME', 'ff_parse_statement';
 COMMENT ON FUNCTION @extschema@.ff_parse_statement(text) IS 'The tables a statement writes, one row for each command (INSERT, UPDATE, DELETE, COPY) and table, with the columns an UPDATE sets and where it stands (top, on_conflict, merge, cte); for a text that cannot be read one row with the reason. Parses only: looks up and executes nothing.';
 REVOKE ALL ON FUNCTION @extschema@.ff_parse_statement(text) FROM PUBLIC;

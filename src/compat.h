@@ -38,4 +38,24 @@
 #define FF_READ_STREAM_FLAGS READ_STREAM_DEFAULT
 #endif
 
+/* until 18 the parser warned of backslashes, here in other people's strings */
+#if PG_VERSION_NUM >= 190000
+#define ff_quiet_parser_begin()		0
+#define ff_quiet_parser_end(nest)	((void) (nest))
+#else
+#include "utils/guc.h"
+
+static inline int
+ff_quiet_parser_begin(void)
+{
+	int			nest = NewGUCNestLevel();
+
+	(void) set_config_option("escape_string_warning", "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	return nest;
+}
+
+#define ff_quiet_parser_end(nest)	AtEOXact_GUC(true, nest)
+#endif
+
 #endif							/* FF_COMPAT_H */

@@ -26,6 +26,8 @@
 #include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
+#include "compat.h"
+
 /*
  * Longest text parsed, bytes.  An INSERT with the 65,535 parameters that the
  * protocol allows stays below it; a parse tree takes some hundred times the text.
@@ -232,9 +234,12 @@ parse_text(const char *text, FfParse *parse)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
+		/* undone by the end of the subtransaction where the parser fails */
+		int			nest = ff_quiet_parser_begin();
 		List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
 		ListCell   *lc;
 
+		ff_quiet_parser_end(nest);
 		foreach(lc, statements)
 			find_statement(((RawStmt *) lfirst(lc))->stmt, parse);
 		ReleaseCurrentSubTransaction();

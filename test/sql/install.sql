@@ -7,7 +7,8 @@ SELECT extname, extrelocatable, n.nspname
  WHERE extname = 'fillfactor_advisor';
 -- the user's schema is the user's choice, but not for a second time
 ALTER EXTENSION fillfactor_advisor SET SCHEMA public;
--- every function has a description and a fixed search_path, and is nobody's by default
+-- every function has a description and is nobody's by default; what is bound when it
+-- is called, and not when it is created, has a fixed search_path
 SELECT p.proname
   FROM pg_proc p
  WHERE pronamespace = 'advisor'::regnamespace
@@ -18,7 +19,7 @@ SELECT p.proname
   FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
  WHERE pronamespace = 'advisor'::regnamespace AND l.lanname <> 'c'
    AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}'))
-   AND p.prokind <> 'p'
+   AND p.prokind <> 'p' AND p.prosqlbody IS NULL
  ORDER BY 1;
 SELECT p.proname
   FROM pg_proc p
