@@ -115,6 +115,8 @@ CREATE FUNCTION @extschema@.ff_collect_begin() RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
+-- straight from shared memory: a snapshot of all tables would be kept until the end
+SET stats_fetch_consistency = none
 AS $$
 DECLARE
     server    record;
