@@ -73,6 +73,8 @@ CREATE TABLE @extschema@.ff_relation (
     relfilenode       oid NOT NULL,
     reloptions        text[],
     fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100),
+    index_oids        oid[],
+    index_definitions text[],
     opened_at         timestamptz NOT NULL,
     closed_at         timestamptz,
     epoch_id          integer NOT NULL,
@@ -103,6 +105,8 @@ COMMENT ON COLUMN @extschema@.ff_relation.relname IS 'name at seen_at';
 COMMENT ON COLUMN @extschema@.ff_relation.relfilenode IS 'file at seen_at; changes when the table is rewritten or truncated';
 COMMENT ON COLUMN @extschema@.ff_relation.reloptions IS 'storage options at seen_at, exactly as stored';
 COMMENT ON COLUMN @extschema@.ff_relation.fillfactor IS 'effective fillfactor at seen_at, percent';
+COMMENT ON COLUMN @extschema@.ff_relation.index_oids IS 'its valid indexes at seen_at, in order; NULL: none';
+COMMENT ON COLUMN @extschema@.ff_relation.index_definitions IS 'the statements that make them, in the same order, as of the last time that anything but counters changed';
 COMMENT ON COLUMN @extschema@.ff_relation.closed_at IS 'when the table was found to be gone; NULL while it exists';
 COMMENT ON COLUMN @extschema@.ff_relation.epoch_id IS 'epoch of the baseline';
 COMMENT ON COLUMN @extschema@.ff_relation.seen_at IS 'when the baseline was written: at the last change, or at the first look';
@@ -263,6 +267,89 @@ COMMENT ON COLUMN @extschema@.ff_page_sample.full_pct IS 'pages with the page-fu
 COMMENT ON COLUMN @extschema@.ff_page_sample.fill_histogram IS 'pages read by used share, ten bins from 0 to 100 %';
 
 -- ---------------------------------------------------------------------------
+-- Changes: what somebody did to a table or a setting, and what was foretold
+-- ---------------------------------------------------------------------------
+CREATE TABLE @extschema@.ff_change (
+    change_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    rel_id          bigint NOT NULL,
+    kind            text NOT NULL CHECK (kind IN ('fillfactor', 'indexes', 'options')),
+    before_at       timestamptz NOT NULL,
+    seen_at         timestamptz NOT NULL,
+    epoch_id        integer NOT NULL,
+    old_fillfactor  smallint NOT NULL CHECK (old_fillfactor BETWEEN 10 AND 100),
+    new_fillfactor  smallint NOT NULL CHECK (new_fillfactor BETWEEN 10 AND 100),
+    old_options     text[],
+    new_options     text[],
+    dropped_indexes text[],
+    created_indexes text[],
+    CHECK (seen_at >= before_at)
+);
+CREATE INDEX ff_change_rel_id_seen_at ON @extschema@.ff_change (rel_id, seen_at);
+COMMENT ON TABLE @extschema@.ff_change IS 'Changes of a table''s fillfactor, of its other storage options, and of its set of indexes, noticed by a collection. One row a kind where one look found several.';
+COMMENT ON COLUMN @extschema@.ff_change.kind IS 'fillfactor: the effective one; options: any other storage option; indexes: one was dropped or became valid';
+COMMENT ON COLUMN @extschema@.ff_change.before_at IS 'last look before, at which the old state was still seen';
+COMMENT ON COLUMN @extschema@.ff_change.seen_at IS 'the look that saw the new state';
+COMMENT ON COLUMN @extschema@.ff_change.epoch_id IS 'epoch of seen_at';
+COMMENT ON COLUMN @extschema@.ff_change.old_fillfactor IS 'effective fillfactor before, percent';
+COMMENT ON COLUMN @extschema@.ff_change.new_fillfactor IS 'effective fillfactor after, percent';
+COMMENT ON COLUMN @extschema@.ff_change.old_options IS 'storage options before, exactly as stored';
+COMMENT ON COLUMN @extschema@.ff_change.new_options IS 'storage options after, exactly as stored';
+COMMENT ON COLUMN @extschema@.ff_change.dropped_indexes IS 'statements that would make the dropped indexes again; NULL: none';
+COMMENT ON COLUMN @extschema@.ff_change.created_indexes IS 'statements that made the new indexes; NULL: none';
+
+CREATE TABLE @extschema@.ff_prediction (
+    rel_id               bigint NOT NULL,
+    made_at              timestamptz NOT NULL,
+    from_fillfactor      smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
+    to_fillfactor        smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100),
+    hot_pct              double precision,
+    predicted_hot_pct    double precision,
+    predicted_hot_low    double precision,
+    predicted_hot_high   double precision,
+    predicted_wal_pct    double precision,
+    size_bytes           bigint,
+    predicted_size_bytes bigint,
+    confidence           double precision,
+    judged_at            timestamptz,
+    verdict              text CHECK (verdict IN ('helped', 'no difference', 'hurt')),
+    achieved_hot_pct     double precision,
+    achieved_wal_pct     double precision,
+    PRIMARY KEY (rel_id, made_at),
+    CHECK (from_fillfactor <> to_fillfactor)
+);
+COMMENT ON TABLE @extschema@.ff_prediction IS 'What advice to change a fillfactor promised when a collection first could give it, and, once the change was made and judged, what came of it.';
+COMMENT ON COLUMN @extschema@.ff_prediction.made_at IS 'when the model was asked';
+COMMENT ON COLUMN @extschema@.ff_prediction.from_fillfactor IS 'effective fillfactor then, percent';
+COMMENT ON COLUMN @extschema@.ff_prediction.to_fillfactor IS 'advised fillfactor, percent';
+COMMENT ON COLUMN @extschema@.ff_prediction.hot_pct IS 'HOT share of the recent updates then, percent';
+COMMENT ON COLUMN @extschema@.ff_prediction.predicted_hot_pct IS 'HOT share promised at the advised fillfactor, percent; NULL where the model did not say';
+COMMENT ON COLUMN @extschema@.ff_prediction.predicted_hot_low IS 'lower end of its range, percent';
+COMMENT ON COLUMN @extschema@.ff_prediction.predicted_hot_high IS 'upper end of its range, percent';
+COMMENT ON COLUMN @extschema@.ff_prediction.predicted_wal_pct IS 'WAL per update promised, percent of that before';
+COMMENT ON COLUMN @extschema@.ff_prediction.size_bytes IS 'size of the main fork then, bytes';
+COMMENT ON COLUMN @extschema@.ff_prediction.predicted_size_bytes IS 'size of the main fork promised, bytes';
+COMMENT ON COLUMN @extschema@.ff_prediction.confidence IS 'confidence of the model then, 0 to 1';
+COMMENT ON COLUMN @extschema@.ff_prediction.judged_at IS 'when the change was last judged; NULL: not made, or too early';
+COMMENT ON COLUMN @extschema@.ff_prediction.verdict IS 'verdict of ff_verify() at judged_at';
+COMMENT ON COLUMN @extschema@.ff_prediction.achieved_hot_pct IS 'HOT share after the change, percent';
+COMMENT ON COLUMN @extschema@.ff_prediction.achieved_wal_pct IS 'WAL per update after the change, percent of that before; NULL without statement history';
+
+CREATE TABLE @extschema@.ff_setting_history (
+    setting   text NOT NULL,
+    seen_at   timestamptz NOT NULL,
+    before_at timestamptz,
+    value     text,
+    unit      text,
+    PRIMARY KEY (setting, seen_at)
+);
+COMMENT ON TABLE @extschema@.ff_setting_history IS 'Server settings that ff_verify() judges: a row for the first look and for each change.';
+COMMENT ON COLUMN @extschema@.ff_setting_history.setting IS 'name';
+COMMENT ON COLUMN @extschema@.ff_setting_history.seen_at IS 'the look that saw this value first';
+COMMENT ON COLUMN @extschema@.ff_setting_history.before_at IS 'the look before, which saw another value; NULL: the first of all';
+COMMENT ON COLUMN @extschema@.ff_setting_history.value IS 'value that a new session of the collecting role gets, in unit';
+COMMENT ON COLUMN @extschema@.ff_setting_history.unit IS 'unit as in pg_settings; NULL: none';
+
+-- ---------------------------------------------------------------------------
 -- Problems
 -- ---------------------------------------------------------------------------
 CREATE TABLE @extschema@.ff_problem (
@@ -282,9 +369,9 @@ COMMENT ON COLUMN @extschema@.ff_problem.message IS 'its message';
 -- Rights, and what pg_dump keeps
 -- ---------------------------------------------------------------------------
 REVOKE ALL ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
-              @extschema@.ff_page_sample, @extschema@.ff_problem FROM PUBLIC;
+              @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem FROM PUBLIC;
 GRANT SELECT ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
-                @extschema@.ff_page_sample, @extschema@.ff_problem TO pg_read_all_stats;
+                @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem TO pg_read_all_stats;
 
 DO $$
 DECLARE
@@ -293,7 +380,8 @@ BEGIN
     FOR kept IN
         SELECT c.oid FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
          WHERE c.relname IN ('ff_epoch', 'ff_collection', 'ff_relation', 'ff_interval', 'ff_page_sample', 'ff_problem',
-                             'ff_epoch_epoch_id_seq', 'ff_collection_collection_id_seq', 'ff_relation_rel_id_seq')
+                             'ff_change', 'ff_prediction', 'ff_setting_history',
+                             'ff_epoch_epoch_id_seq', 'ff_collection_collection_id_seq', 'ff_relation_rel_id_seq', 'ff_change_change_id_seq')
          ORDER BY c.relkind, c.relname
     LOOP
         PERFORM pg_extension_config_dump(kept, '');

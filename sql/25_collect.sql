@@ -109,7 +109,43 @@ REVOKE ALL ON FUNCTION @extschema@.ff_epoch_now() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_epoch_now() TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
--- Begin: identities, intervals, baselines
+-- Changes
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_index_changes(old_oids oid[], old_definitions text[], new_oids oid[], new_definitions text[], OUT dropped text[], OUT created text[])
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- An index that came while an equal one went (REINDEX CONCURRENTLY, or a
+    -- history restored elsewhere) is no change, nor is another name.
+    WITH one AS (
+        SELECT o.id, o.definition, 1 AS side FROM unnest(old_oids, old_definitions) o(id, definition) WHERE o.id <> ALL (coalesce(new_oids, '{}'))
+        UNION ALL
+        SELECT n.id, n.definition, 2 FROM unnest(new_oids, new_definitions) n(id, definition) WHERE n.id <> ALL (coalesce(old_oids, '{}'))
+    ), keyed AS (
+        SELECT one.*, (definition LIKE 'CREATE UNIQUE %')::text || coalesce(substring(definition FROM ' USING .*'), definition) AS key FROM one
+    ), numbered AS (
+        SELECT k.*, row_number() OVER (PARTITION BY side, key ORDER BY id) AS n FROM keyed k
+    ), unpaired AS (
+        SELECT a.* FROM numbered a WHERE NOT EXISTS (SELECT 1 FROM numbered b WHERE b.side <> a.side AND b.key = a.key AND b.n = a.n)
+    )
+    SELECT array_agg(definition ORDER BY id) FILTER (WHERE side = 1), array_agg(definition ORDER BY id) FILTER (WHERE side = 2) FROM unpaired
+$$;
+COMMENT ON FUNCTION @extschema@.ff_index_changes(oid[], text[], oid[], text[]) IS 'Definitions of the indexes that went and came between two looks at a table; NULL where none did. An index replaced by an equal one is no change. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_index_changes(oid[], text[], oid[], text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_index_changes(oid[], text[], oid[], text[]) TO pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_other_options(reloptions text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(option) WHERE o.option !~* '^fillfactor='
+$$;
+COMMENT ON FUNCTION @extschema@.ff_other_options(text[]) IS 'A table''s stored options without its fillfactor, in order; NULL where there is no other.';
+REVOKE ALL ON FUNCTION @extschema@.ff_other_options(text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_other_options(text[]) TO pg_stat_scan_tables, pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- Begin: identities, intervals, changes, baselines
 -- ---------------------------------------------------------------------------
 CREATE FUNCTION @extschema@.ff_collect_begin() RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -157,7 +193,8 @@ BEGIN
     -- the baselines as they were before.
     WITH look AS MATERIALIZED (
         SELECT c.relid, a.xmin AS birth, c.nspname, c.relname, c.relfilenode, c.reloptions,
-               @extschema@.ff_fillfactor(c.reloptions) AS fillfactor, k.*
+               @extschema@.ff_fillfactor(c.reloptions) AS fillfactor,
+               (SELECT array_agg(i.indexrelid ORDER BY i.indexrelid) FROM pg_index i WHERE i.indrelid = c.relid AND i.indisvalid) AS index_oids, k.*
           FROM @extschema@.ff_candidate c
           JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
          CROSS JOIN LATERAL @extschema@.ff_counters(c.relid) k
@@ -172,11 +209,13 @@ BEGIN
                  OR coalesce(l.newpage_updated < r.newpage_updated, false) OR l.seq_scans < r.seq_scans OR l.blocks_fetched < r.blocks_fetched
                  OR l.vacuums < r.vacuums OR l.analyzes < r.analyzes AS fell,
                r.epoch_id IS DISTINCT FROM epoch AS new_epoch,
-               (l.nspname, l.relname, l.relfilenode, l.reloptions) IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions) AS redefined
+               (l.nspname, l.relname, l.relfilenode, l.reloptions, l.index_oids)
+                 IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions, r.index_oids) AS redefined
           FROM look l
           JOIN @extschema@.ff_relation r ON r.relid = l.relid AND r.closed_at IS NULL
     ), changed AS MATERIALIZED (
         SELECT k.*, s.heap_bytes, s.index_bytes,
+               CASE WHEN k.redefined THEN (SELECT array_agg(coalesce(pg_get_indexdef(i), '') ORDER BY i) FROM unnest(k.index_oids) i) END AS index_definitions,
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = k.relid)::bigint AS index_scans
           FROM known k CROSS JOIN LATERAL @extschema@.ff_sizes(k.relid) s
          WHERE k.moved OR k.fell OR k.new_epoch OR k.redefined
@@ -191,9 +230,20 @@ BEGIN
           FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
          WHERE (c.moved OR c.redefined) AND NOT c.fell AND NOT c.new_epoch
         RETURNING rel_id
+    ), changes AS (
+        INSERT INTO @extschema@.ff_change
+               (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options, dropped_indexes, created_indexes)
+        SELECT c.rel_id, k.kind, greatest(r.seen_at, previous), looked_at, epoch, r.fillfactor, c.fillfactor, r.reloptions, c.reloptions, x.dropped, x.created
+          FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
+         CROSS JOIN LATERAL @extschema@.ff_index_changes(r.index_oids, r.index_definitions, c.index_oids, c.index_definitions) x
+         CROSS JOIN LATERAL (VALUES ('fillfactor', c.fillfactor <> r.fillfactor),
+                                    ('options', @extschema@.ff_other_options(c.reloptions) IS DISTINCT FROM @extschema@.ff_other_options(r.reloptions)),
+                                    ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
+         WHERE c.redefined AND k.differs
     ), baselines AS (
         UPDATE @extschema@.ff_relation r
            SET nspname = c.nspname, relname = c.relname, relfilenode = c.relfilenode, reloptions = c.reloptions, fillfactor = c.fillfactor,
+               index_oids = c.index_oids, index_definitions = CASE WHEN c.redefined THEN c.index_definitions ELSE r.index_definitions END,
                epoch_id = epoch, seen_at = looked_at,
                inserted = c.inserted, updated = c.updated, hot_updated = c.hot_updated, newpage_updated = c.newpage_updated, deleted = c.deleted,
                seq_scans = c.seq_scans, index_scans = c.index_scans, blocks_fetched = c.blocks_fetched, blocks_hit = c.blocks_hit,
@@ -203,9 +253,10 @@ BEGIN
           FROM changed c WHERE r.rel_id = c.rel_id
     ), fresh AS (
         INSERT INTO @extschema@.ff_relation
-               (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, reloptions, fillfactor, opened_at, epoch_id, seen_at,
+               (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, index_definitions, opened_at, epoch_id, seen_at,
                 inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
-        SELECT server.system_identifier, database, l.relid, l.birth, l.nspname, l.relname, l.relfilenode, l.reloptions, l.fillfactor, looked_at, epoch, looked_at,
+        SELECT server.system_identifier, database, l.relid, l.birth, l.nspname, l.relname, l.relfilenode, l.reloptions, l.fillfactor,
+               l.index_oids, (SELECT array_agg(coalesce(pg_get_indexdef(i), '') ORDER BY i) FROM unnest(l.index_oids) i), looked_at, epoch, looked_at,
                l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted, l.seq_scans,
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = l.relid)::bigint,
                l.blocks_fetched, l.blocks_hit, l.vacuums, l.analyzes, l.inserted + l.updated + l.deleted
@@ -241,7 +292,7 @@ BEGIN
     RETURN id;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_begin() IS 'Reads the counters of every examined table, follows identities, writes an interval for each table that changed and the new baselines. Returns the collection_id. Internal step of ff_collect().';
+COMMENT ON FUNCTION @extschema@.ff_collect_begin() IS 'Reads the counters of every examined table, follows identities, writes an interval for each table that changed, what was changed of its definition, and the new baselines. Returns the collection_id. Internal step of ff_collect().';
 REVOKE ALL ON FUNCTION @extschema@.ff_collect_begin() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_begin() TO pg_stat_scan_tables;
 
@@ -395,6 +446,11 @@ BEGIN
     DELETE FROM @extschema@.ff_collection c
      WHERE c.collection_id = ANY (ARRAY(SELECT o.collection_id FROM @extschema@.ff_collection o WHERE o.began_at < oldest ORDER BY o.began_at LIMIT batch));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+    DELETE FROM @extschema@.ff_change o WHERE o.seen_at < oldest;
+    DELETE FROM @extschema@.ff_prediction o WHERE o.made_at < oldest;
+    -- the value in force stays, however old
+    DELETE FROM @extschema@.ff_setting_history o
+     WHERE o.seen_at < oldest AND EXISTS (SELECT 1 FROM @extschema@.ff_setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
     DELETE FROM @extschema@.ff_relation r
      WHERE r.closed_at < oldest
        AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = r.rel_id)
