@@ -30,7 +30,7 @@ BEGIN
     -- a job's name is a name, 63 bytes: a long database name is shortened, still unique
     job_name := 'fillfactor_advisor ' || current_database();
     IF octet_length(job_name) > 63 THEN
-        job_name := 'fillfactor_advisor ' || md5(current_database()::text);
+        job_name := 'fillfactor_advisor ' || left(encode(sha256(convert_to(current_database(), 'UTF8')), 'hex'), 32);
     END IF;
 
     SELECT s.setting INTO cron_database FROM pg_settings s WHERE s.name = 'cron.database_name';

@@ -38,6 +38,7 @@ int			prune_batches;
 static int	history_window;
 static int	history_retention;
 static int	min_updates;
+static int	statements_followed;
 
 void		_PG_init(void);
 
@@ -93,6 +94,9 @@ _PG_init(void)
 	define_int("fillfactor_advisor.retention",
 			   "How long history is kept, in days.",
 			   &history_retention, 90, 1, 3650, PGC_USERSET, 0);
+	define_int("fillfactor_advisor.statements",
+			   "Statements of pg_stat_statements that are followed at most; 0 reads none.",
+			   &statements_followed, 1000, 0, 100000, PGC_USERSET, 0);
 
 	MarkGUCPrefixReserved("fillfactor_advisor");
 }
