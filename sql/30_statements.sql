@@ -548,6 +548,16 @@ COMMENT ON FUNCTION @extschema@.ff_collect_statements(bigint) IS 'Reads pg_stat_
 REVOKE ALL ON FUNCTION @extschema@.ff_collect_statements(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_statements(bigint) TO pg_stat_scan_tables;
 
+CREATE FUNCTION @extschema@.ff_collect_statements_failed(id bigint, why text) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    INSERT INTO @extschema@.ff_statement_look (collection_id, looked_at, reason) VALUES (id, clock_timestamp(), why)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_statements_failed(bigint, text) IS 'Writes down an error of ff_collect_statements(). Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_statements_failed(bigint, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_statements_failed(bigint, text) TO pg_stat_scan_tables;
+
 -- ---------------------------------------------------------------------------
 -- Prune
 -- ---------------------------------------------------------------------------

@@ -134,9 +134,12 @@ is_skip(int sqlerrcode)
 		sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED;
 }
 
-/* Sample one relation; its error becomes a row and a count. */
-static void
-sample_relation(Collector *c, int64 rel_id)
+/*
+ * Run one step in a subtransaction.  Returns NULL, or a copy of an error that
+ * is this step's own affair; one that ends the collection goes on.
+ */
+static ErrorData *
+try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 	ErrorData  *volatile edata = NULL;
@@ -145,11 +148,10 @@ sample_relation(Collector *c, int64 rel_id)
 	MemoryContextSwitchTo(c->cxt);
 	PG_TRY();
 	{
-		c->pages_left -= run_step_on(c, "ff_collect_pages($1)", rel_id);
+		*result = run_step_on(c, call, argument);
 		ReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(c->cxt);
 		CurrentResourceOwner = owner;
-		c->sampled++;
 	}
 	PG_CATCH();
 	{
@@ -163,6 +165,15 @@ sample_relation(Collector *c, int64 rel_id)
 		CurrentResourceOwner = owner;
 	}
 	PG_END_TRY();
+	return edata;
+}
+
+/* Sample one relation; its error becomes a row and a count. */
+static void
+sample_relation(Collector *c, int64 rel_id)
+{
+	int64		pages = 0;
+	ErrorData  *edata = try_step_on(c, "ff_collect_pages($1)", rel_id, &pages);
 
 	if (edata != NULL)
 	{
@@ -177,6 +188,31 @@ sample_relation(Collector *c, int64 rel_id)
 			c->skipped++;
 		else
 			c->failed++;
+		FreeErrorData(edata);
+	}
+	else
+	{
+		c->pages_left -= pages;
+		c->sampled++;
+	}
+}
+
+/* Read pg_stat_statements; where that fails, the reason is all there is of it. */
+static void
+read_statements(Collector *c)
+{
+	int64		unused;
+	ErrorData  *edata = try_step_on(c, "ff_collect_statements($1)", c->collection_id, &unused);
+
+	if (edata != NULL)
+	{
+		Oid			types[2] = {INT8OID, TEXTOID};
+		Datum		values[2];
+
+		values[0] = Int64GetDatum(c->collection_id);
+		values[1] = CStringGetTextDatum(psprintf("%s %s", unpack_sql_state(edata->sqlerrcode),
+												 edata->message ? edata->message : ""));
+		run_step(c, "ff_collect_statements_failed($1, $2)", 2, types, values);
 		FreeErrorData(edata);
 	}
 }
@@ -215,6 +251,10 @@ collect(Collector *c)
 	c->collection_id = run_step(c, "ff_collect_begin()", 0, NULL, NULL);
 	end_step(c);
 
+	/* at once, so that both histories cover the same time */
+	read_statements(c);
+	end_step(c);
+
 	due = list_due(c, &ndue);
 	end_step(c);
 
@@ -245,6 +285,12 @@ collect(Collector *c)
 	for (int i = 0; i < prune_batches; i++)
 	{
 		if (run_step_on(c, "ff_prune($1)", PRUNE_BATCH_ROWS) < PRUNE_BATCH_ROWS)
+			break;
+		end_step(c);
+	}
+	for (int i = 0; i < prune_batches; i++)
+	{
+		if (run_step_on(c, "ff_prune_statements($1)", PRUNE_BATCH_ROWS) < PRUNE_BATCH_ROWS)
 			break;
 		end_step(c);
 	}
