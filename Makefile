@@ -71,4 +71,13 @@ include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or
 
 $(DATA_built): $(SQL_PIECES) fillfactor_advisor.control
 	cat $(SQL_PIECES) > $@
+
+# The page parsers alone, under sanitizers: short for every change, long at night.
+fuzz:
+	@PG_CONFIG='$(PG_CONFIG)' test/fuzz/run 20
+
+fuzz-long:
+	@PG_CONFIG='$(PG_CONFIG)' test/fuzz/run 300
+
+.PHONY: fuzz fuzz-long
 endif
