@@ -1,0 +1,116 @@
+# Pages that are not what they should be, sessions that are in the way, standbys.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('pages');
+$node->init(extra => ['--data-checksums'], allows_streaming => 1);
+$node->append_conf('postgresql.conf', "autovacuum = off\nshared_buffers = 64MB");
+$node->start;
+$node->safe_psql('postgres', q(
+	CREATE EXTENSION fillfactor_advisor;
+	CREATE UNLOGGED TABLE unlogged AS SELECT g AS id FROM generate_series(1, 100) g;
+	CREATE TABLE sound AS SELECT g AS id, repeat('x', 100) AS pad FROM generate_series(1, 1000) g;
+	CREATE TABLE holed (LIKE sound);
+	CREATE TABLE broken (LIKE sound);
+	CREATE TABLE missing (LIKE sound);
+	INSERT INTO holed SELECT * FROM sound;
+	INSERT INTO broken SELECT * FROM sound;
+	INSERT INTO missing SELECT * FROM sound;
+	CREATE INDEX holed_id ON holed (id);
+	CREATE TABLE large AS SELECT g AS id, repeat('x', 1000) AS pad FROM generate_series(1, 50000) g;
+	CHECKPOINT));
+my $buffercache = $node->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_buffercache'));
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_buffercache') if $buffercache;
+
+# What does this query give, or which SQLSTATE?
+sub result
+{
+	my ($on, $query) = @_;
+	my ($status, $out, $err) = $on->psql('postgres', "\\set VERBOSITY sqlstate\n$query");
+	return $status == 0 ? $out : $err =~ /ERROR:\s+(\w{5})/ ? $1 : $err;
+}
+my $counts = 'SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_pct + dead_pct + free_pct <= 100 FROM ff_sample';
+
+is(result($node, "$counts('sound')"), '18|18|0|0|1000|t', 'sound pages');
+
+# overwrite bytes of a block of a relation, the server being down
+sub scribble
+{
+	my ($relation, $block, $offset, $bytes) = @_;
+	open my $file, '+<:raw', $relation or die "$relation: $!";
+	seek $file, $block * 8192 + $offset, 0 or die;
+	print $file $bytes or die;
+	close $file or die;
+}
+my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") }
+  qw(holed holed_id broken missing);
+
+$node->stop;
+scribble($path{holed}, 3, 0, "\0" x 8192);
+scribble($path{holed_id}, 2, 0, "\0" x 8192);
+scribble($path{broken}, 5, 24, "\x01\x80\xfe\xff");
+rename $path{missing}, "$path{missing}.away" or die;
+$node->start;
+is(result($node, "$counts('holed')"), '18|18|1|0|942|t', 'an all-zero page is new and free');
+is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|0|2', 'also in an index');
+is(result($node, "$counts('broken')"), 'XX001', 'a wrong checksum is a read error');
+is(result($node, "$counts('missing')"), '58P01', 'and so is a missing file');
+is(result($node, "$counts('sound')"), '18|18|0|0|1000|t', 'other tables are not concerned');
+
+# without checksums the page is read, and found out
+$node->stop;
+rename "$path{missing}.away", $path{missing} or die;
+$node->command_ok([ 'pg_checksums', '--disable', '-D', $node->data_dir ], 'checksums disabled');
+$node->start;
+is(result($node, "$counts('broken')"), '18|18|0|1|942|t', 'a page with a bogus line pointer is rejected and counted');
+
+# a large read goes through a small ring
+SKIP:
+{
+	skip 'no pg_buffercache here', 2 unless $buffercache;
+	$node->restart;
+	my $read = result($node, q(
+		SET fillfactor_advisor.sample_error = 0;
+		SELECT blocks_read FROM ff_sample('large')));
+	cmp_ok($read, '>=', 2900, 'many pages are read');
+	cmp_ok(result($node, q(SELECT count(*) FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('large'))),
+		'<', 1500, 'and few of them stay in shared buffers');
+}
+
+# interrupted in the middle
+is(result($node, q(
+	SET statement_timeout = 300;
+	SET fillfactor_advisor.sample_delay = 200;
+	SELECT blocks_read FROM ff_sample('large'))), '57014', 'a sample can be cancelled while it sleeps');
+is(result($node, q(
+	SET statement_timeout = 300;
+	SET fillfactor_advisor.sample_delay = 200;
+	SELECT blocks_read > 0 FROM ff_sample('sound'))), 't', 'a short one ends before');
+is(result($node, q(SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0
+	AND relfilenode = pg_relation_filenode('large'))), 0, 'no pin is left') if $buffercache;
+
+# another session's temporary table
+my ($in, $out, $err) = ("CREATE TEMP TABLE mine AS SELECT 1; SELECT 'ready', 'mine'::regclass::oid;\n", '', '');
+my $timer = IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default);
+my $other = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err, $timer);
+IPC::Run::pump($other) until $out =~ /ready\|(\d+)/;
+my ($oid) = $out =~ /ready\|(\d+)/;
+is(result($node, "SELECT ff_sample($oid)"), '0A000', q(another session's temporary table));
+$in .= "\\q\n";
+IPC::Run::finish($other);
+
+# a standby reads pages too, but unlogged tables have none there
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+is(result($standby, "$counts('sound')"), '18|18|0|0|1000|t', 'on a standby');
+is(result($standby, q(SELECT page_lsn_age_p50 >= 0 FROM ff_sample('sound'))), 't', 'with the age of its pages');
+is(result($standby, "$counts('unlogged')"), '0A000', 'but no unlogged table');
+
+$standby->stop;
+$node->stop;
+done_testing();
