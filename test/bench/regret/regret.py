@@ -45,7 +45,7 @@ fsync = off
 synchronous_commit = off
 max_wal_size = 8GB
 checkpoint_timeout = 5min
-autovacuum_naptime = 10s
+autovacuum_naptime = 1s
 shared_preload_libraries = '{preload}'
 """
 

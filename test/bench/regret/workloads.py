@@ -25,58 +25,58 @@ NEXT = "\\set i :i + 1\n\\set id :i * 2 + :client_id\n"
 
 WORKLOADS = {
     'uniform': dict(
-        setup=table(60000, 84, 'CREATE INDEX ON t (grp);'), tx=15000,
+        setup=table(60000, 84, 'CREATE INDEX ON t (grp);'), tx=30000,
         script="\\set a random(1, 60000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
     'zipf': dict(
-        setup=table(60000, 84, 'CREATE INDEX ON t (grp);'), tx=15000,
+        setup=table(60000, 84, 'CREATE INDEX ON t (grp);'), tx=30000,
         script="\\set a random_zipfian(1, 60000, 1.05)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
     'orders': dict(
-        setup=table(0, 100, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (id, grp);'), tx=5000,
+        setup=table(0, 100, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (id, grp);'), tx=10000,
         script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 100));\n" +
         "".join("\\set a :id - 2 * random(0, least(149, :i - 1))\nUPDATE t SET n = n + 1 WHERE id = :a;\n" for _ in range(3))),
     'wide_orders': dict(
-        setup=table(0, 1200, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (id, grp);'), tx=4000,
+        setup=table(0, 1200, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (id, grp);'), tx=8000,
         script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 1200));\n" +
         "".join("\\set a :id - 2 * random(0, least(14, :i - 1))\nUPDATE t SET n = n + 1 WHERE id = :a;\n" for _ in range(3))),
     'jobs': dict(
-        setup=table(0, 60, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (id, grp);'), tx=60,
+        setup=table(0, 60, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (id, grp);'), tx=120,
         script=NEXT + "INSERT INTO t SELECT :id * 200 + g, :id, 0, repeat('p', 60) FROM generate_series(0, 199) g;\n"
         "UPDATE t SET n = 1 WHERE grp = :id;\nUPDATE t SET n = 2 WHERE grp = :id;\n"),
     'growing': dict(
-        setup=table(0, 20, 'CREATE INDEX ON t (grp);'), tx=5000,
+        setup=table(0, 20, 'CREATE INDEX ON t (grp);'), tx=10000,
         script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 20));\n" +
         "".join("\\set a :id - 2 * random(0, least(999, :i - 1))\n"
                 "UPDATE t SET pad = left(pad || repeat('x', 40), 180) WHERE id = :a;\n" for _ in range(3))),
     'queue': dict(
-        setup=table(0, 100, 'CREATE INDEX ON t (grp);'), tx=5000,
+        setup=table(0, 100, 'CREATE INDEX ON t (grp);'), tx=10000,
         script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 100));\n"
         "\\set a :id - 200\nUPDATE t SET n = 1 WHERE id = :a;\n"
         "\\set a :id - 400\nUPDATE t SET n = 2 WHERE id = :a;\n"
         "\\set a :id - 4000\nDELETE FROM t WHERE id = :a;\n"),
     'held': dict(
-        setup=table(20000, 84, 'CREATE INDEX ON t (grp);'), tx=15000, hold=1.5,
+        setup=table(20000, 84, 'CREATE INDEX ON t (grp);'), tx=30000, hold=1.5,
         script="\\set a random(1, 20000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
     'wide': dict(
-        setup=table(2000, 2400, 'CREATE INDEX ON t (grp);'), tx=10000, steps=(100, 89, 59),
+        setup=table(2000, 2400, 'CREATE INDEX ON t (grp);'), tx=20000, steps=(100, 89, 59),
         script="\\set a random(1, 2000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
     'groups': dict(
-        setup=table(40000, 84, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (id, grp);'), tx=500,
+        setup=table(40000, 84, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (id, grp);'), tx=1000,
         script="\\set a random(0, 399)\nUPDATE t SET n = n + 1 WHERE grp = :a;\n"),
     'indexed': dict(
-        setup=table(60000, 84, 'CREATE INDEX ON t (n);'), tx=12000,
+        setup=table(60000, 84, 'CREATE INDEX ON t (n);'), tx=24000,
         script="\\set a random(1, 60000)\nUPDATE t SET n = n + random()*1000 WHERE id = :a;\n"),
     'insert_only': dict(
-        setup=table(0, 100, 'CREATE INDEX ON t (grp);'), tx=12000,
+        setup=table(0, 100, 'CREATE INDEX ON t (grp);'), tx=24000,
         script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 100));\n"),
     'read_mostly': dict(
-        setup=table(60000, 84, 'CREATE INDEX ON t (grp);'), tx=15000,
+        setup=table(60000, 84, 'CREATE INDEX ON t (grp);'), tx=30000,
         script="\\set a random(1, 60000)\nSELECT n FROM t WHERE id = :a;\n" * 9 +
         "\\set a random(1, 60000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
     'uniform_2x_ram': dict(
-        setup=table(1500000, 84), tx=20000, ram=128, steps=(100, 95, 90, 80, 70),
+        setup=table(1500000, 84), tx=40000, ram=128, steps=(100, 95, 90, 80, 70),
         script="\\set a random(1, 1500000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
 }
-WORKLOADS['read_mostly']['tx'] = 4000
+WORKLOADS['read_mostly']['tx'] = 8000
 
 # The short form, for continuous integration.
-SHORT = dict(names=('uniform', 'jobs', 'wide'), steps=(100, 90, 70, 50), scale=0.3)
+SHORT = dict(names=('uniform', 'jobs', 'wide'), steps=(100, 90, 70, 50), scale=0.2)

@@ -1,0 +1,249 @@
+/*
+ * choice.c
+ *	  What each step of a table's curve costs, and which one to choose.
+ *
+ * The cost of a step is time^a * WAL^b * size^c, all per row updated, with
+ * what comes along with an update on average (inserts, deletes, reads).  Only
+ * ratios between steps matter, so constants need be right relative to each
+ * other, not on every machine.
+ */
+#include "choice.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * CPU, microseconds of the whole cluster; measured with the regret bench's
+ * workloads on PostgreSQL 15, prepared statements over a local socket.
+ */
+#define US_STATEMENT	14.0	/* a statement and its transaction, no row yet */
+#define US_ROW			2.5		/* one row inserted, updated or deleted */
+#define US_READ			9.0		/* a single-row read by index */
+#define US_INDEX_INSERT 1.3		/* one index entry, leaf in cache, vacuum included */
+#define US_MOVE			1.0		/* find another page, write the whole row */
+#define US_SCAN_PAGE	1.0		/* a page more for a sequential scan */
+#define US_NEW_PAGE		8.0		/* extend the table by a page, write it later */
+#define US_PAGE_READ	100.0	/* one random read, where not measured */
+#define WRITE_PER_READ	0.5		/* writing back a page against reading one */
+
+/* WAL, bytes; from pg_waldump --stats of the same workloads. */
+#define WAL_COMMIT		40.0
+#define WAL_UPDATE		80.0	/* HOT: only the changed part of the row */
+#define WAL_PRUNE		60.0	/* one prune record, about one an update */
+#define WAL_ROW			70.0	/* heap insert record without the row */
+#define WAL_INDEX_ENTRY 80.0	/* with its share of splits and vacuum's removal */
+#define WAL_COLD		60.0	/* a cold update against a HOT one, without row */
+#define WAL_DELETE		60.0
+
+/* Share of an index page in use: the hole is not logged. */
+#define INDEX_FILL		0.7
+/* Bloat that cold updates leave in indexes: entries that stay per entry added,
+ * and the most of them per live row, vacuum running. */
+#define INDEX_BLOAT		0.7
+#define INDEX_BLOAT_MAX 1.0
+/* Share of RAM that is really left for one table's pages. */
+#define CACHE_SHARE		0.8
+/* The settled table is a forecast: the window observed counts for at least: */
+#define WINDOW_WEIGHT	0.35
+/* Steps within this of the best count as ties. */
+#define TIE				0.003
+
+static double
+or_else(double v, double otherwise)
+{
+	return isnan(v) ? otherwise : v;
+}
+
+static double
+bound(double v, double low, double high)
+{
+	if (!(v >= low))
+		return low;
+	return v > high ? high : v;
+}
+
+typedef struct Rates
+{
+	double		inserts;		/* per row updated */
+	double		deletes;
+	double		reads;
+	double		scans;
+	double		call_rows;
+	double		insert_call_rows;
+	double		rate;			/* row updates per second */
+	double		updates_per_row;	/* in the table's life */
+	double		scattered;		/* share of accesses all over the table */
+	double		old_pages;		/* share of updates on pages long filled */
+} Rates;
+
+static void
+cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
+		double cold, double moved, double heap_bytes, double now_cold,
+		double new_pages, double free_share, StepCost *c)
+{
+	double		n = in->indexes;
+	double		entries = bound(cold * r->updates_per_row, 0, INDEX_BLOAT_MAX);
+	double		now_entries = bound(now_cold * r->updates_per_row, 0, INDEX_BLOAT_MAX);
+	double		index_bytes = in->index_bytes * (1 + INDEX_BLOAT * entries) / (1 + INDEX_BLOAT * now_entries);
+	double		ram = in->ram_bytes * CACHE_SHARE;
+	double		miss = r->scattered * bound(1 - ram / (heap_bytes + index_bytes + 1), 0, 1);
+	double		page_us = in->read_us * (1 + WRITE_PER_READ);
+	double		per_checkpoint = bound(r->rate * in->checkpoint_s, 1, 1e15);
+	double		heap_pages = bound(heap_bytes / TWIN_BLCKSZ, 1, 1e15);
+	double		leaves = bound(n > 0 ? index_bytes / TWIN_BLCKSZ / n : 1, 1, 1e15);
+
+	c->time_us = US_STATEMENT / r->call_rows + US_ROW
+		+ r->inserts * (US_STATEMENT / r->insert_call_rows + US_ROW + n * US_INDEX_INSERT)
+		+ r->deletes * (US_STATEMENT + US_ROW)
+		+ r->reads * US_READ
+		+ r->scans * heap_pages * US_SCAN_PAGE
+		+ cold * n * US_INDEX_INSERT + moved * US_MOVE
+		+ new_pages * US_NEW_PAGE
+	/* an update or read: its heap page and one leaf */
+		+ miss * (2 * page_us + r->reads * 2 * in->read_us)
+	/* the leaves of the other indexes, and the page moved to */
+		+ miss * (cold * (n > 1 ? n - 1 : 0) * page_us + moved * 0.2 * page_us)
+		+ r->scans * heap_pages * bound(1 - ram / (heap_bytes + 1), 0, 1) * in->read_us / 8;
+
+	c->wal_bytes = WAL_COMMIT / r->call_rows + WAL_UPDATE + WAL_PRUNE
+		+ r->inserts * (WAL_COMMIT / r->insert_call_rows + WAL_ROW + life->insert_len + n * WAL_INDEX_ENTRY)
+		+ r->deletes * (WAL_COMMIT + WAL_DELETE)
+		+ cold * (WAL_COLD + life->update_len + n * WAL_INDEX_ENTRY);
+	/* full-page images: pages touched for the first time since a checkpoint */
+	c->wal_bytes += r->old_pages * heap_pages / per_checkpoint *
+		(1 - exp(-per_checkpoint / heap_pages)) * TWIN_BLCKSZ * (1 - free_share);
+	c->wal_bytes += r->old_pages * n * leaves / per_checkpoint *
+		(1 - exp(-cold * per_checkpoint / leaves)) * TWIN_BLCKSZ * INDEX_FILL;
+
+	c->size_bytes = heap_bytes;
+	c->index_bytes = index_bytes;
+	c->log_cost = in->time_weight * log(c->time_us) + in->wal_weight * log(c->wal_bytes)
+		+ in->size_weight * log(heap_bytes + index_bytes + 1);
+}
+
+void
+choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
+	   const CostInput *input, Choice *choice)
+{
+	CostInput	in = *input;
+	Rates		r;
+	double		updated = bound(seen->updated, 1, 1e15);
+	double		live = bound(seen->live_rows, 1, 1e15);
+	double		calls;
+	double		window_weight;
+	double		member_gain[LIFECYCLE_ENSEMBLE] = {0};
+	double		best = INFINITY;
+	int			i,
+				k;
+
+	memset(choice, 0, sizeof(*choice));
+	choice->gain = choice->best_gain = 1;
+	if (curve->n == 0)
+		return;
+	in.indexes = bound(in.indexes, 0, 1000);
+	in.index_bytes = bound(in.index_bytes, 0, 1e18);
+	in.heap_bytes = bound(in.heap_bytes, TWIN_BLCKSZ, 1e18);
+	if (!(in.ram_bytes > 0))
+		in.ram_bytes = 1e18;
+	in.read_us = in.read_us > 0 ? in.read_us : US_PAGE_READ;
+	in.checkpoint_s = bound(or_else(in.checkpoint_s, 300), 1, 1e9);
+	in.horizon_s = bound(or_else(in.horizon_s, 30 * 86400.0), 1, 1e12);
+	in.window_s = bound(or_else(in.window_s, 1), 1e-3, 1e12);
+
+	for (i = 0; i < curve->n; i++)
+		if (curve->step[i].fillfactor >= seen->fillfactor)
+			choice->current = i;
+
+	memset(&r, 0, sizeof(r));
+	r.inserts = bound(seen->inserted / updated, 0, 1e9);
+	r.deletes = bound(seen->deleted / updated, 0, 1e9);
+	r.call_rows = bound(in.update_call_rows, life->n > 0 ? life->member[0].life.update_rows : 1, 1e6);
+	r.insert_call_rows = bound(in.insert_call_rows, life->n > 0 ? life->member[0].life.insert_rows : 1, 1e6);
+	calls = 1 / r.call_rows + r.deletes;
+	r.reads = bound(or_else(in.index_scans, 0) / updated - calls, 0, 1e9);
+	r.scans = bound(or_else(in.seq_scans, 0) / updated, 0, 1);
+	r.rate = updated / in.window_s;
+	r.updates_per_row = bound(or_else(seen->total_updated, updated) / live, 0, 1e9);
+	r.scattered = r.old_pages = 1 - life->fresh_share;
+	/* a queue reuses its pages: old ones go by themselves */
+	if (life->n > 0 && life->member[0].life.skew > 0)
+		r.scattered *= 0.5;
+	choice->needs_rewrite = r.old_pages > 0.3;
+	if (life->n == 0)
+	{
+		/* nothing was updated: only space speaks */
+		for (i = 0; i < curve->n; i++)
+		{
+			choice->cost[i].size_bytes = in.heap_bytes * curve->step[i].pages_ratio;
+			choice->cost[i].index_bytes = in.index_bytes;
+			choice->cost[i].time_us = choice->cost[i].wal_bytes = NAN;
+			choice->cost[i].log_cost = in.size_weight * log(choice->cost[i].size_bytes + in.index_bytes);
+		}
+	}
+	else
+	{
+		/* the part of the horizon that goes by until the table has settled */
+		window_weight = bound(life->member[0].settle_updates / life->scale / r.rate / in.horizon_s,
+							  WINDOW_WEIGHT, 1);
+		for (i = 0; i < curve->n; i++)
+		{
+			const Step *s = &curve->step[i];
+			const Step *now = &curve->step[choice->current];
+			StepCost   *sum = &choice->cost[i];
+
+			for (k = 0; k < life->n; k++)
+			{
+				double		w = life->member[k].weight;
+				double		growth = r.inserts > r.deletes ? r.inserts - r.deletes : 0;
+				StepCost	c,
+							d;
+
+				cost_of(&in, life, &r, s->member_cold[k], s->member_moved[k],
+						in.heap_bytes * s->member_pages[k] / now->member_pages[k],
+						now->member_cold[k], growth * s->member_pages[k], s->free_share, &c);
+				cost_of(&in, life, &r, s->member_settled_cold[k], s->member_settled_moved[k],
+						in.heap_bytes * s->member_settled_pages[k] / now->member_settled_pages[k],
+						now->member_settled_cold[k], growth * s->member_settled_pages[k], s->free_share, &d);
+				sum->time_us += w * c.time_us;
+				sum->wal_bytes += w * c.wal_bytes;
+				sum->size_bytes += w * c.size_bytes;
+				sum->index_bytes += w * c.index_bytes;
+				c.log_cost = window_weight * c.log_cost + (1 - window_weight) * d.log_cost;
+				sum->log_cost += w * c.log_cost;
+			}
+		}
+	}
+
+	for (i = 0; i < curve->n; i++)
+		if (choice->cost[i].log_cost < best)
+			best = choice->cost[i].log_cost;
+	for (i = curve->n - 1; i >= 0; i--)
+	{
+		choice->cost[i].cost = exp(choice->cost[i].log_cost - best);
+		if (choice->cost[i].log_cost <= best + TIE)
+			choice->best = i;
+	}
+	choice->best_gain = exp(choice->cost[choice->current].log_cost - choice->cost[choice->best].log_cost);
+
+	/* do the lifecycles agree that it is better? */
+	for (k = 0; k < life->n; k++)
+	{
+		const Step *b = &curve->step[choice->best];
+		const Step *now = &curve->step[choice->current];
+		StepCost	c,
+					d;
+
+		cost_of(&in, life, &r, b->member_cold[k], b->member_moved[k],
+				in.heap_bytes * b->member_pages[k] / now->member_pages[k],
+				now->member_cold[k], 0, b->free_share, &c);
+		cost_of(&in, life, &r, now->member_cold[k], now->member_moved[k],
+				in.heap_bytes, now->member_cold[k], 0, now->free_share, &d);
+		member_gain[k] = d.log_cost - c.log_cost;
+		if (member_gain[k] > 0)
+			choice->agreement += life->member[k].weight;
+	}
+	if (life->n == 0)
+		choice->agreement = 1;
+	choice->advised = choice->best_gain >= 1 + in.min_gain ? choice->best : choice->current;
+	choice->gain = exp(choice->cost[choice->current].log_cost - choice->cost[choice->advised].log_cost);
+}

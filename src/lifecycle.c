@@ -1,0 +1,704 @@
+/*
+ * lifecycle.c
+ *	  From what was observed of a table to the lifecycles that explain it, and
+ *	  from these to what another fillfactor would do.
+ *
+ * What can be read directly is read: widths, rates, rows a transaction
+ * updates together, the share of updates that an indexed column keeps from
+ * being HOT.  The rest (which rows updates pick, how long versions stay
+ * unprunable, in how many steps rows grow) is searched: the twin replays each
+ * candidate at the current fillfactor, and the few whose HOT share, updated
+ * rows and page fill come nearest to the table's are kept with weights.
+ *
+ * The twin replays a part of the table, of which every share is that of the
+ * whole: updates per row and inserts per update are kept, distances from
+ * insert are not scaled, times in transactions are searched on the simulated
+ * scale.
+ */
+#include "lifecycle.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How many rows and updates to replay: precision against 20 ms a table. */
+#define MIN_ROWS		1500
+#define MAX_ROWS		12000
+#define MIN_PAGES		40
+#define MAX_PAGES		300
+#define MIN_MEASURE		1500.0
+#define MAX_MEASURE		4000.0
+#define MAX_WARMUP		6000.0
+/* Updates per row after which a table that does not grow has settled. */
+#define SETTLED_LAPS	4.0
+
+/* How near is near: one standard deviation of each figure, with the noise of
+ * the twin and of the sample. */
+#define SIGMA_HOT		1.5		/* points */
+#define SIGMA_HOT_SHARE 0.06	/* of the share that is not HOT */
+#define SIGMA_UPDATED	8.0		/* points */
+#define SIGMA_FILL		0.08	/* of ln rows per page */
+
+/* Inserts per update from which a table has fresh rows at all. */
+#define FRESH_INSERTS	0.002
+/* A distance below this part of the table's life is "soon after insert". */
+#define FRESH_LIFE_PART 0.1
+
+#define MAX_CANDIDATES	96
+#define SEED			20
+
+static double
+or_else(double v, double otherwise)
+{
+	return isnan(v) ? otherwise : v;
+}
+
+static double
+bound(double v, double low, double high)
+{
+	if (!(v >= low))
+		return low;
+	return v > high ? high : v;
+}
+
+/*
+ * Mean MAXALIGNed length.  Rows of one length have no error and align
+ * exactly; a mixture loses 3.5 bytes a row to alignment on average.
+ */
+static double
+aligned_width(double mean, double err)
+{
+	if (err > 0.01)
+		return mean + 3.5;
+	return TWIN_MAXALIGN(ceil(mean));
+}
+
+double
+lifecycle_step_width(const Lifecycle *life)
+{
+	return life->insert_len;
+}
+
+/* ln P(k) of a Poisson distribution would do; the mean growth steps, given one. */
+static double
+mean_growth_steps(double lambda, int steps)
+{
+	double		p = exp(-lambda);
+	double		none = p;
+	double		mean = 0.0;
+	double		cumulative = p;
+	int			k;
+
+	for (k = 1; k < steps; k++)
+	{
+		p *= lambda / k;
+		cumulative += p;
+		mean += k * p;
+	}
+	mean += steps * (1.0 - cumulative);
+	return none < 1.0 - 1e-9 ? mean / (1.0 - none) : 1.0;
+}
+
+/*
+ * Split the updates: how many left their page, how many stayed and were not
+ * HOT.  One that left its page would have been HOT as often as those that
+ * stayed.
+ */
+static void
+split_updates(const Observed *seen, Lifecycle *life)
+{
+	double		cold = bound(seen->updated - seen->hot_updated, 0, seen->updated);
+	double		moved = cold;
+	double		stayed;
+
+	if (!isnan(seen->newpage_updated))
+		moved = bound(seen->newpage_updated, 0, cold);
+	else if (or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0) > 0)
+		moved = cold * or_else(seen->seen_moved, 0) /
+			(or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0));
+	stayed = seen->updated - moved;
+	life->hot_pct = 100.0 * seen->hot_updated / seen->updated;
+	life->moved_share = moved / seen->updated;
+	life->blocked_share = (cold - moved) / seen->updated;
+	/* where hardly any stayed, nothing speaks against HOT but the few that did */
+	life->hot_eligible = (seen->hot_updated + 1.0) / (stayed + 1.0);
+	if (life->hot_eligible > 1.0 || life->blocked_share < 0.002)
+		life->hot_eligible = 1.0;
+}
+
+/* Share of updates that came soon after the insert, from three quantiles. */
+static double
+short_distance_share(const Observed *seen, double limit)
+{
+	double		q[3];
+	static const double at[3] = {0.1, 0.5, 0.9};
+	int			i;
+
+	q[0] = seen->update_distance_p10;
+	q[1] = seen->update_distance_p50;
+	q[2] = seen->update_distance_p90;
+	if (isnan(q[0]) || isnan(q[1]) || isnan(q[2]))
+		return NAN;
+	for (i = 0; i < 3; i++)
+		q[i] = log(bound(q[i], 1.0, 1e12));
+	limit = log(bound(limit, 1.0, 1e12));
+	if (limit <= q[0])
+		return 0.05;
+	if (limit >= q[2])
+		return 1.0;
+	i = limit > q[1];
+	if (q[i + 1] <= q[i])
+		return at[i + 1];
+	return at[i] + (at[i + 1] - at[i]) * (limit - q[i]) / (q[i + 1] - q[i]);
+}
+
+/* The course of a run: part of the table, updates before and in the window. */
+static void
+plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settle)
+{
+	double		live = bound(seen->live_rows, 1, 1e15);
+	double		per_page = twin_rows_per_page((int) seen->fillfactor, (int) t->insert_len);
+	double		rows;
+	double		measure;
+	double		warmup;
+	double		net = t->inserts_per_update - t->deletes_per_update;
+	double		density = seen->updated / live;
+
+	rows = bound(MIN_PAGES * per_page, MIN_ROWS, MAX_PAGES * per_page);
+	if (rows * density < MIN_MEASURE)
+		rows = bound(MIN_MEASURE / (density > 1e-9 ? density : 1e-9), rows,
+					 bound(MAX_PAGES * per_page, 0, MAX_ROWS));
+	if (rows > live)
+		rows = live;
+	if (rows < 1)
+		rows = 1;
+	*scale = rows / live;
+
+	measure = bound(seen->updated * *scale, MIN_MEASURE, MAX_MEASURE);
+	warmup = (bound(seen->total_updated, seen->updated, 1e15) - seen->updated) * *scale;
+	/* a batch is not to be cut off by the edge of the run */
+	if (measure < 8 * t->update_rows)
+		measure = 8 * t->update_rows;
+	if (warmup > 0 && warmup < 2 * t->update_rows)
+		warmup = 2 * t->update_rows;
+	warmup = bound(warmup, 0, bound(2 * rows, MAX_WARMUP / 2, MAX_WARMUP));
+	if (net > 1e-6)
+	{
+		/* the table has grown to its rows during the run */
+		double		start = rows - net * (warmup + measure);
+
+		if (start < 0)
+			start = 0;
+		t->start_rows = start;
+	}
+	else
+		t->start_rows = rows;
+	t->warmup = warmup;
+	t->measure = measure;
+	*settle = net > 0.05 * (t->inserts_per_update > 0 ? t->inserts_per_update : 1) && net > 0.02 ?
+		warmup : bound(SETTLED_LAPS * rows, warmup, 3 * MAX_WARMUP);
+}
+
+/* How far the twin at the current fillfactor is from what was seen. */
+static double
+misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted *f)
+{
+	double		hot = r->updates > 0 ? 100.0 * r->hot / r->updates : 0;
+	double		sigma = SIGMA_HOT + SIGMA_HOT_SHARE * (100.0 - life->hot_pct);
+	double		d;
+	double		sum;
+
+	f->hot_pct = hot;
+	f->moved_pct = r->updates > 0 ? 100.0 * r->moved / r->updates : 0;
+	f->updated_pct = r->rows > 0 ? 100.0 * r->updated_rows / r->rows : 0;
+	f->rows_per_page = r->pages > 0 ? r->rows / r->pages : 0;
+
+	d = (hot - life->hot_pct) / sigma;
+	sum = d * d;
+	if (!isnan(seen->updated_pct))
+	{
+		d = (f->updated_pct - seen->updated_pct) / SIGMA_UPDATED;
+		/* an old table's rows may carry marks of updates long past */
+		if (d < 0)
+			d /= 3;
+		sum += bound(d * d, 0, 9);
+	}
+	if (seen->blocks > 0 && seen->live_rows > 0 && f->rows_per_page > 0)
+	{
+		d = log(f->rows_per_page * seen->blocks / seen->live_rows) / SIGMA_FILL;
+		sum += bound(d * d, 0, 6);
+	}
+	if (r->truncated)
+		sum += 4;
+	return sum;
+}
+
+typedef struct Search
+{
+	HeapTwin   *twin;
+	const Observed *seen;
+	Lifecycle  *life;
+	int			n;
+	Fitted		all[MAX_CANDIDATES];
+} Search;
+
+/* Replay one candidate; its place in the list, or -1 when that is full. */
+static int
+try_candidate(Search *s, const TwinLifecycle *t, double prior)
+{
+	TwinResult	r;
+	Fitted	   *f;
+
+	if (s->n >= MAX_CANDIDATES)
+		return -1;
+	f = &s->all[s->n];
+	memset(f, 0, sizeof(*f));
+	f->life = *t;
+	twin_run(s->twin, t, (int) s->seen->fillfactor, SEED, &r);
+	s->life->runs++;
+	f->misfit = misfit(s->seen, s->life, &r, f) + prior;
+	return s->n++;
+}
+
+static void
+best_of(const Search *s, int from, int *best, int wanted)
+{
+	int			i,
+				j;
+
+	for (j = 0; j < wanted; j++)
+		best[j] = -1;
+	for (i = from; i < s->n; i++)
+	{
+		int			at = i;
+
+		for (j = 0; j < wanted; j++)
+			if (best[j] < 0 || s->all[at].misfit < s->all[best[j]].misfit)
+			{
+				int			t = best[j];
+
+				best[j] = at;
+				at = t;
+				if (at < 0)
+					break;
+			}
+	}
+}
+
+void
+lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
+{
+	static const double lags[] = {3, 12, 50, 200, 800, 3000};
+	static const double fresh[] = {0, 0.35, 0.7, 0.9, 1};
+	static const double spread[] = {1, 0.25, 4};
+	Search		s;
+	Observed	seen = *seen_in;
+	TwinLifecycle t;
+	double		settle;
+	double		fresh_seen = NAN;
+	double		distance;
+	double		xids_per_insert;
+	double		growth;
+	double		total;
+	int			best[LIFECYCLE_ENSEMBLE];
+	int			keep[3];
+	int			i,
+				j,
+				k;
+
+	memset(life, 0, sizeof(*life));
+	life->hot_eligible = 1.0;
+	seen.fillfactor = bound(seen.fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
+	seen.live_rows = bound(seen.live_rows, 0, 1e15);
+	if (isnan(seen.inserted_width))
+	{
+		seen.inserted_width = seen.updated_width;
+		seen.inserted_width_err = seen.updated_width_err;
+	}
+	if (isnan(seen.updated_width))
+	{
+		seen.updated_width = seen.inserted_width;
+		seen.updated_width_err = seen.inserted_width_err;
+	}
+	if (isnan(seen.inserted_width))
+		return;
+	life->insert_len = bound(aligned_width(seen.inserted_width, or_else(seen.inserted_width_err, 0)),
+							 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
+	life->update_len = bound(aligned_width(seen.updated_width, or_else(seen.updated_width_err, 0)),
+							 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
+	/* a difference within the error is none */
+	growth = life->update_len - life->insert_len;
+	if (fabs(growth) < 4 + or_else(seen.inserted_width_err, 0) + or_else(seen.updated_width_err, 0))
+	{
+		double		w = bound(or_else(seen.updated_pct, 50) / 100, 0, 1);
+
+		life->insert_len = life->update_len = w * life->update_len + (1 - w) * life->insert_len;
+		growth = 0;
+	}
+	if (!(seen.updated >= 1) || seen.live_rows < 1)
+		return;
+	split_updates(&seen, life);
+
+	memset(&t, 0, sizeof(t));
+	t.insert_len = life->insert_len;
+	t.update_len = life->update_len;
+	t.grow_updates = 1;
+	t.hot_eligible = life->hot_eligible;
+	t.inserts_per_update = bound(or_else(seen.inserted, 0) / seen.updated, 0, 1000);
+	t.deletes_per_update = bound(or_else(seen.deleted, 0) / seen.updated, 0, 1000);
+	t.delete_oldest = 1;
+	t.streams = 1;
+	t.vacuum_share = bound(or_else(seen.vacuum_scale, 0.2), 0, 100);
+	t.fresh_distance = 1;
+
+	/*
+	 * Rows together: a whole page of them means that the batch is larger than
+	 * a page; how much, only the statements know.
+	 */
+	{
+		double		page_rows = twin_rows_per_page((int) seen.fillfactor, (int) t.update_len);
+		double		group = or_else(seen.update_group_rows, 1);
+
+		t.update_rows = bound(group, 1, page_rows);
+		if (group >= 3 && group > 0.4 * bound(or_else(seen.rows_per_page, page_rows), 1, page_rows))
+			t.update_rows = bound(or_else(seen.update_call_rows, 0), 3 * page_rows, 1000);
+		else if (group >= 2 && or_else(seen.update_call_rows, 0) > group)
+			t.update_rows = bound(seen.update_call_rows, group, page_rows);
+		t.insert_rows = bound(or_else(seen.insert_group_rows, 1), 1, page_rows);
+		if (t.update_rows > page_rows || t.insert_rows > 0.5 * page_rows)
+			t.insert_rows = bound(or_else(seen.insert_call_rows, t.update_rows), t.insert_rows, 1000);
+		if (t.inserts_per_update < FRESH_INSERTS)
+			t.insert_rows = 1;
+	}
+
+	plan_course(&seen, &t, &life->scale, &settle);
+	{
+		double		per_row = seen.updated / seen.live_rows;
+		double		vacuums = or_else(seen.vacuums, 0);
+		double		nap = or_else(seen.vacuum_nap_s, 60) / bound(or_else(seen.window_s, 60), 1, 1e12) * per_row;
+
+		t.vacuum_gap = vacuums >= 1 ? per_row / vacuums : bound(2 * per_row, nap, 1e12);
+	}
+
+	/*
+	 * How soon after the insert: distances are in transactions of the whole
+	 * cluster, so one inserted row is worth the transactions of the table's
+	 * life divided by the rows inserted in it.
+	 */
+	xids_per_insert = 1 / t.insert_rows + 1 / (bound(t.inserts_per_update, 1e-6, 1e6) * t.update_rows);
+	{
+		double		life_xids = seen.table_xids;
+		double		inserts = bound(or_else(seen.total_inserted, seen.inserted), 1, 1e15);
+
+		if (!isnan(life_xids) && life_xids / inserts > xids_per_insert / 50)
+			xids_per_insert = bound(life_xids / inserts, 1e-6, 1e9);
+		else
+			life_xids = xids_per_insert * inserts;
+		if (t.inserts_per_update >= FRESH_INSERTS)
+			fresh_seen = short_distance_share(&seen, FRESH_LIFE_PART * life_xids);
+	}
+	distance = or_else(seen.update_distance_p90, NAN) / xids_per_insert;
+	if (isnan(distance))
+		distance = t.update_rows > 1 ? t.update_rows : 200;
+	if (!isnan(fresh_seen) && fresh_seen < 0.9)
+		distance = seen.update_distance_p50 / xids_per_insert;
+	if (distance > seen.live_rows / 4)
+		distance = seen.live_rows / 4;
+	distance = bound(distance, t.update_rows, 8.0 * MAX_ROWS / 16);
+
+	/* Which rows are picked. */
+	s.twin = twin;
+	s.seen = &seen;
+	s.life = life;
+	s.n = 0;
+	if (t.inserts_per_update < FRESH_INSERTS)
+	{
+		try_candidate(&s, &t, 0);
+		t.skew = 1;
+		try_candidate(&s, &t, 0.7);
+		t.skew = 0;
+	}
+	else
+		for (i = 0; i < (int) (sizeof(fresh) / sizeof(fresh[0])); i++)
+			for (j = 0; j < (int) (sizeof(spread) / sizeof(spread[0])); j++)
+			{
+				double		d = isnan(fresh_seen) ? 0.0 : (fresh[i] - fresh_seen) / 0.3;
+
+				if (fresh[i] <= 0 && j > 0)
+					continue;
+				t.fresh_share = fresh[i];
+				t.fresh_distance = bound(distance * spread[j], t.update_rows, MAX_ROWS / 2);
+				try_candidate(&s, &t, d * d + (j > 0 ? 0.7 : 0));
+			}
+
+	/* In how many steps rows grow to the width seen. */
+	if (growth != 0)
+	{
+		double		lambda = bound(seen.total_updated / seen.live_rows, 0.2, 20);
+		static const int steps[] = {2, 4, 8};
+
+		best_of(&s, 0, keep, 3);
+		for (k = 0; k < 3; k++)
+			for (i = 0; keep[k] >= 0 && i < 3; i++)
+			{
+				t = s.all[keep[k]].life;
+				t.grow_updates = steps[i];
+				t.update_len = bound(t.insert_len + growth * steps[i] / mean_growth_steps(lambda, steps[i]),
+									 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
+				try_candidate(&s, &t, s.all[keep[k]].misfit >= 0 ? 0.2 : 0);
+			}
+	}
+
+	/* How long versions stay: all the time, or while a snapshot is held. */
+	best_of(&s, 0, keep, 3);
+	for (k = 0; k < 3; k++)
+	{
+		double		explained;
+
+		if (keep[k] < 0)
+			continue;
+		explained = s.all[keep[k]].hot_pct;
+		/* more lag can only make fewer updates HOT */
+		if (explained < life->hot_pct - SIGMA_HOT)
+			continue;
+		for (i = 0; i < (int) (sizeof(lags) / sizeof(lags[0])); i++)
+		{
+			double		xid_rows = s.all[keep[k]].life.update_rows;
+
+			if (lags[i] * xid_rows > 20 * s.all[keep[k]].life.measure)
+				break;
+			t = s.all[keep[k]].life;
+			t.lag = lags[i];
+			try_candidate(&s, &t, 0.5);
+			if (i >= 2)
+			{
+				t.lag = 0;
+				t.held = lags[i];
+				t.held_share = 0.5;
+				try_candidate(&s, &t, 0.7);
+			}
+		}
+	}
+	/* between the two lags around the best */
+	best_of(&s, 0, keep, 1);
+	if (keep[0] >= 0 && (s.all[keep[0]].life.lag > 0 || s.all[keep[0]].life.held > 0))
+		for (i = -1; i <= 1; i += 2)
+			for (j = 1; j <= 2; j++)
+			{
+				t = s.all[keep[0]].life;
+				t.lag *= pow(1.6, i * j);
+				t.held *= pow(1.6, i * j);
+				try_candidate(&s, &t, t.lag > 0 ? 0.5 : 0.7);
+			}
+
+	best_of(&s, 0, best, LIFECYCLE_ENSEMBLE);
+	total = 0;
+	for (i = 0; i < LIFECYCLE_ENSEMBLE && best[i] >= 0; i++)
+	{
+		Fitted	   *f = &life->member[i];
+
+		if (s.all[best[i]].misfit > s.all[best[0]].misfit + 6)
+			break;
+		*f = s.all[best[i]];
+		f->settle_updates = settle;
+		f->weight = exp(-0.5 * (f->misfit - s.all[best[0]].misfit));
+		total += f->weight;
+		life->n = i + 1;
+	}
+	for (i = 0; i < life->n; i++)
+	{
+		life->member[i].weight /= total;
+		life->fresh_share += life->member[i].weight * life->member[i].life.fresh_share;
+	}
+	/* one standard deviation off per figure costs little, three cost most */
+	life->confidence = life->n > 0 ? exp(-life->member[0].misfit / 12) : 0;
+	/* shares of few updates are not known well */
+	life->confidence *= seen.updated / (seen.updated + 200);
+}
+
+/* Put one replay's shares into a step, for one member of the ensemble. */
+static void
+take_result(const TwinResult *r, double *cold, double *moved, double *pages, double *free_share)
+{
+	double		u = r->updates > 0 ? r->updates : 1;
+
+	*cold = (r->updates - r->hot) / u;
+	*moved = r->moved / u;
+	*pages = r->rows > 0 ? r->pages / r->rows : 1;
+	if (free_share)
+		*free_share = bound(1 - r->live_bytes / ((double) TWIN_BLCKSZ * (r->pages > 0 ? r->pages : 1)), 0, 1);
+}
+
+static double
+between(double a, double b, double part)
+{
+	return a + (b - a) * part;
+}
+
+/*
+ * Steps between "from" and "to" of the curve, both replayed, are taken from a
+ * straight line over rows per page.
+ */
+static void
+interpolate(Curve *c, int from, int to)
+{
+	int			i,
+				k;
+
+	for (i = from + 1; i < to; i++)
+	{
+		Step	   *s = &c->step[i];
+		const Step *a = &c->step[from];
+		const Step *b = &c->step[to];
+		double		part = (double) (a->rows_per_page - s->rows_per_page) /
+			(a->rows_per_page - b->rows_per_page);
+
+		/* pages follow 1 / rows per page */
+		double		inverse = (1.0 / s->rows_per_page - 1.0 / a->rows_per_page) /
+			(1.0 / b->rows_per_page - 1.0 / a->rows_per_page);
+
+		for (k = 0; k < LIFECYCLE_ENSEMBLE; k++)
+		{
+			s->member_cold[k] = between(a->member_cold[k], b->member_cold[k], part);
+			s->member_moved[k] = between(a->member_moved[k], b->member_moved[k], part);
+			s->member_settled_cold[k] = between(a->member_settled_cold[k], b->member_settled_cold[k], part);
+			s->member_settled_moved[k] = between(a->member_settled_moved[k], b->member_settled_moved[k], part);
+			s->member_pages[k] = between(a->member_pages[k], b->member_pages[k], inverse);
+			s->member_settled_pages[k] = between(a->member_settled_pages[k], b->member_settled_pages[k], inverse);
+		}
+		s->free_share = between(a->free_share, b->free_share, inverse);
+	}
+}
+
+void
+lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Curve *curve)
+{
+	/* replayed; the steps between follow from their neighbours */
+	static const int anchors[] = {100, 97, 94, 90, 85, 80, 75, 70, 65, 60, 55, 50, 45, 40, 30, 20, 10};
+	int			len = TWIN_MAXALIGN((int) floor(lifecycle_step_width(life)));
+	int			current = twin_step_edge((int) bound(seen->fillfactor, 10, 100), len);
+	int			at_current = 0;
+	int			last = -1;
+	int			f,
+				i,
+				k;
+
+	memset(curve, 0, sizeof(*curve));
+	if (!(life->insert_len > 0))
+		return;
+	for (f = TWIN_MAX_FILLFACTOR; f >= TWIN_MIN_FILLFACTOR; f--)
+	{
+		Step	   *s;
+		int			replay = 0;
+
+		if (twin_step_edge(f, len) != f)
+			continue;
+		s = &curve->step[curve->n];
+		s->fillfactor = f;
+		s->rows_per_page = twin_rows_per_page(f, len);
+		if (f == current)
+			at_current = curve->n;
+
+		/* the edges of the steps that hold an anchor, and both ends */
+		for (i = 0; i < (int) (sizeof(anchors) / sizeof(anchors[0])); i++)
+			replay |= twin_step_edge(anchors[i], len) == f;
+		replay |= f == current;
+		if (replay)
+		{
+			for (k = 0; k < life->n; k++)
+			{
+				TwinLifecycle t = life->member[k].life;
+				TwinResult	r;
+
+				twin_run(twin, &t, f, SEED, &r);
+				curve->runs++;
+				take_result(&r, &s->member_cold[k], &s->member_moved[k], &s->member_pages[k],
+							k == 0 ? &s->free_share : NULL);
+				s->member_settled_cold[k] = s->member_cold[k];
+				s->member_settled_moved[k] = s->member_moved[k];
+				s->member_settled_pages[k] = s->member_pages[k];
+				if (k < 2 && life->member[k].settle_updates > 1.2 * t.warmup + 1)
+				{
+					t.warmup = life->member[k].settle_updates;
+					twin_run(twin, &t, f, SEED, &r);
+					curve->runs++;
+					take_result(&r, &s->member_settled_cold[k], &s->member_settled_moved[k],
+								&s->member_settled_pages[k], NULL);
+				}
+				else if (k >= 2)
+				{
+					s->member_settled_cold[k] = s->member_settled_cold[0];
+					s->member_settled_moved[k] = s->member_settled_moved[0];
+					s->member_settled_pages[k] = s->member_settled_pages[0];
+				}
+			}
+			if (life->n == 0)
+				s->free_share = 1 - s->rows_per_page * len / (double) TWIN_BLCKSZ;
+			if (last >= 0 && last < curve->n - 1)
+				interpolate(curve, last, curve->n);
+			last = curve->n;
+		}
+		curve->n++;
+	}
+	if (last >= 0)
+		for (i = last + 1; i < curve->n; i++)
+		{
+			/* below the last replayed step nothing more is to be had */
+			int			n = curve->step[i].rows_per_page;
+
+			f = curve->step[i].fillfactor;
+			curve->step[i] = curve->step[last];
+			curve->step[i].fillfactor = f;
+			curve->step[i].rows_per_page = n;
+		}
+
+	for (i = 0; i < curve->n; i++)
+	{
+		Step	   *s = &curve->step[i];
+		const Step *now = &curve->step[at_current];
+		double		low = 101,
+					high = -1;
+
+		if (life->n == 0)
+		{
+			s->pages_ratio = s->settled_pages_ratio = (double) now->rows_per_page / s->rows_per_page;
+			s->hot_pct = s->hot_low = s->hot_high = s->moved_pct = s->cold_pct = NAN;
+			s->settled_hot_pct = s->settled_cold_pct = s->settled_moved_pct = NAN;
+			continue;
+		}
+		for (k = 0; k < life->n; k++)
+		{
+			double		w = life->member[k].weight;
+			double		hot = 100 * (1 - s->member_cold[k]);
+
+			s->cold_pct += 100 * w * s->member_cold[k];
+			s->moved_pct += 100 * w * s->member_moved[k];
+			s->settled_cold_pct += 100 * w * s->member_settled_cold[k];
+			s->settled_moved_pct += 100 * w * s->member_settled_moved[k];
+			s->pages_ratio += w * s->member_pages[k] / now->member_pages[k];
+			s->settled_pages_ratio += w * s->member_settled_pages[k] / now->member_settled_pages[k];
+			if (w > 0.05)
+			{
+				low = hot < low ? hot : low;
+				high = hot > high ? hot : high;
+			}
+		}
+		s->hot_pct = bound(100 - s->cold_pct, 0, 100);
+		s->settled_hot_pct = bound(100 - s->settled_cold_pct, 0, 100);
+		s->hot_low = low;
+		s->hot_high = high;
+	}
+	/* the range also holds what the best fit is off by at the current step */
+	if (life->n > 0)
+	{
+		double		off = fabs(curve->step[at_current].hot_pct - life->hot_pct);
+
+		for (i = 0; i < curve->n; i++)
+		{
+			Step	   *s = &curve->step[i];
+			double		room = 0.5 + off + 0.02 * (100 - s->hot_pct);
+
+			s->hot_low = bound(bound(s->hot_low, 0, s->hot_pct) - room, 0, 100);
+			s->hot_high = bound(bound(s->hot_high, s->hot_pct, 100) + room, 0, 100);
+		}
+	}
+}
