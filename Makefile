@@ -17,7 +17,10 @@ OBJS = \
 	src/collect.o \
 	src/statements.o \
 	src/memory.o \
-	src/heap_twin.o
+	src/heap_twin.o \
+	src/lifecycle.o \
+	src/choice.o \
+	src/model.o
 
 # The pieces of the install script, one a stage.
 SQL_PIECES = \

@@ -1,8 +1,7 @@
--- Stage model: which fillfactor, and what it will change.
+-- Stage model: what each fillfactor would do to a table, and which one to take.
 --
--- First version: room by arithmetic only.  It knows how many rows must fit a
--- page besides their old versions, and predicts nothing about HOT or WAL: those
--- columns are NULL until the twin of the heap computes them.
+-- The model itself is C (src/lifecycle.c fits, src/heap_twin.c replays,
+-- src/choice.c weighs); here it gets its evidence and its answers get names.
 
 CREATE FUNCTION @extschema@.ff_rows_per_page(fillfactor integer, width double precision) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -13,6 +12,74 @@ COMMENT ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) IS '
 REVOKE ALL ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) TO pg_read_all_stats;
 
+CREATE FUNCTION @extschema@.ff_step_edge(fillfactor integer, width integer) RETURNS integer
+AS 'MODULE_PATHNAME', 'ff_step_edge'
+LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.ff_step_edge(integer, integer) IS 'The highest fillfactor with which a page takes as many rows of a length (bytes, header included) as with the one given: between two such steps nothing changes. Errors: 22023 fillfactor or length out of range.';
+REVOKE ALL ON FUNCTION @extschema@.ff_step_edge(integer, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_step_edge(integer, integer) TO pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- The model
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_model(
+    evidence record, extra record,
+    OUT fillfactor integer, OUT rows_per_page integer,
+    OUT hot_pct double precision, OUT hot_pct_low double precision, OUT hot_pct_high double precision,
+    OUT moved_pct double precision, OUT settled_hot_pct double precision,
+    OUT size_bytes bigint, OUT index_bytes bigint, OUT wal_bytes_per_update double precision, OUT us_per_update double precision,
+    OUT cost double precision, OUT is_current boolean, OUT is_advised boolean,
+    OUT gain double precision, OUT best_gain double precision, OUT confidence double precision, OUT agreement double precision,
+    OUT needs_rewrite boolean, OUT seen_hot_pct double precision, OUT fitted_hot_pct double precision,
+    OUT fresh_share double precision, OUT hot_eligible double precision, OUT runs integer, OUT lifecycles text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ff_model'
+LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE COST 100000 ROWS 50;
+COMMENT ON FUNCTION @extschema@.ff_model(record, record) IS 'Internal: fits lifecycles to a row of ff_evidence() and of ff_model_extra(), taken by column name, and replays them at every step edge from 100 to 10. One row a step, see ff_curve(); gain to lifecycles describe the fit and the choice and are the same on every row. Error 42804 where a column that it reads is not a number.';
+REVOKE ALL ON FUNCTION @extschema@.ff_model(record, record) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_model(record, record) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_twin(
+    life record, fillfactor integer,
+    OUT updates double precision, OUT hot double precision, OUT moved double precision, OUT same_page_cold double precision,
+    OUT pages double precision, OUT live_rows double precision, OUT dead_versions double precision, OUT dead_lps double precision)
+AS 'MODULE_PATHNAME', 'ff_twin'
+LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE COST 10000;
+COMMENT ON FUNCTION @extschema@.ff_twin(record, integer) IS 'Replays one lifecycle, given by columns named as in src/heap_twin.h, at a fillfactor: row updates counted, how many of them were HOT, moved to another page, or stayed without being HOT; pages, rows and remains at the end. Errors: 22023 fillfactor out of range, 42804 a column that is not a number.';
+REVOKE ALL ON FUNCTION @extschema@.ff_twin(record, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_twin(record, integer) TO pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- What the model wants to know besides the evidence
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_model_extra(
+    e @extschema@.ff_table_evidence,
+    OUT total_inserted bigint, OUT total_updated bigint, OUT table_xids integer, OUT vacuums bigint,
+    OUT vacuum_scale double precision, OUT vacuum_nap_s double precision, OUT checkpoint_s double precision, OUT read_us double precision)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT r.inserted, r.updated, age(r.birth),
+           (SELECT coalesce(sum(i.vacuums), 0)::bigint FROM @extschema@.ff_interval i
+             WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began AND i.fillfactor = e.fillfactor),
+           coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
+                    current_setting('autovacuum_vacuum_scale_factor')::double precision),
+           extract(epoch FROM current_setting('autovacuum_naptime')::interval)::double precision,
+           extract(epoch FROM current_setting('checkpoint_timeout')::interval)::double precision,
+           -- reads that the operating system served from memory are in the mean:
+           -- a disk's own are slower
+           (SELECT CASE WHEN d.blks_read > 1000 AND d.blk_read_time > 0 THEN greatest(50, 1000 * d.blk_read_time / d.blks_read) END
+              FROM pg_stat_database d WHERE d.datname = current_database())
+      FROM @extschema@.ff_relation r
+     WHERE r.rel_id = e.rel_id
+$$;
+COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing).';
+REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- The answers
+-- ---------------------------------------------------------------------------
 CREATE FUNCTION @extschema@.ff_choice(
     e @extschema@.ff_table_evidence,
     OUT recommended_fillfactor integer, OUT predicted_hot_pct double precision, OUT predicted_hot_low double precision, OUT predicted_hot_high double precision,
@@ -21,22 +88,62 @@ CREATE FUNCTION @extschema@.ff_choice(
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH w AS (
-        SELECT coalesce(e.inserted_width, e.updated_width)::double precision AS old, coalesce(e.updated_width, e.inserted_width)::double precision AS new
-    ), need AS (
-        -- rows that a page may be filled with, so that their new versions fit too
-        SELECT w.*, CASE WHEN e.updated = 0 THEN @extschema@.ff_rows_per_page(100, w.old)
-                         ELSE (SELECT max(n) FROM generate_series(1, @extschema@.ff_rows_per_page(100, w.old)) n
-                                WHERE n * (ceil(w.old / 8) * 8 + 4) + least(n, greatest(1, e.update_group_rows)) * (ceil(w.new / 8) * 8 + 4) <= 8168) END AS rows
-          FROM w
-    ), step AS (
-        SELECT need.*, (SELECT max(f) FROM generate_series(10, 100) f WHERE @extschema@.ff_rows_per_page(f, need.old) <= need.rows) AS f FROM need
+    WITH m AS MATERIALIZED (
+        SELECT m.* FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
     )
-    SELECT s.f, NULL::double precision, NULL::double precision, NULL::double precision, @extschema@.ff_rows_per_page(s.f, s.old),
-           (e.heap_bytes::double precision * @extschema@.ff_rows_per_page(e.fillfactor, s.old) / @extschema@.ff_rows_per_page(s.f, s.old))::bigint,
-           NULL::double precision, NULL::double precision, NULL::double precision, e.inserted < e.updated / 10.0, NULL::text
-      FROM step s
+    SELECT CASE WHEN a.is_current THEN e.fillfactor ELSE a.fillfactor END,
+           a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, a.size_bytes,
+           100 * a.wal_bytes_per_update / nullif(c.wal_bytes_per_update, 0), a.confidence, a.gain, a.needs_rewrite,
+           CASE WHEN a.is_current AND a.best_gain > 1.005
+                THEN format('the best step would save %s %%, less than fillfactor_advisor.min_gain', round((100 * (1 - 1 / a.best_gain))::numeric, 1)) END
+      FROM m a CROSS JOIN m c
+     WHERE a.is_advised AND c.is_current
 $$;
-COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The fillfactor whose pages have room for the new versions of all rows that one transaction updates together, by arithmetic. Internal step of ff_advise().';
+COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), note. No row where the pages were never sampled. Internal step of ff_advise().';
 REVOKE ALL ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_curve(relation regclass)
+RETURNS TABLE (
+    fillfactor           integer,
+    rows_per_page        integer,
+    hot_pct              real,
+    hot_pct_low          real,
+    hot_pct_high         real,
+    moved_pct            real,
+    settled_hot_pct      real,
+    size_bytes           bigint,
+    wal_bytes_per_update real,
+    cost                 real,
+    is_current           boolean,
+    is_advised           boolean,
+    bar                  text
+)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e @extschema@.ff_table_evidence;
+BEGIN
+    IF relation IS NULL THEN
+        RAISE 'relation must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    PERFORM @extschema@.ff_checked_table(relation);
+    SELECT * INTO e FROM @extschema@.ff_evidence(ff_curve.relation);
+    IF e.not_examined IS NOT NULL THEN
+        RAISE '"%" is not examined', e.relname USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = e.not_examined || '.';
+    ELSIF e.sampled_at IS NULL OR coalesce(e.inserted_width, e.updated_width) IS NULL THEN
+        RAISE 'no rows of "%" have been sampled yet', e.relname
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Run CALL ff_collect() while the table holds rows.';
+    END IF;
+    RETURN QUERY
+        SELECT m.fillfactor, m.rows_per_page, m.hot_pct::real, m.hot_pct_low::real, m.hot_pct_high::real, m.moved_pct::real, m.settled_hot_pct::real,
+               m.size_bytes, m.wal_bytes_per_update::real, m.cost::real, m.is_current, m.is_advised,
+               rpad(repeat('#', round(coalesce(m.hot_pct, 0) / 5)::integer), 20, '.')
+               || CASE WHEN m.is_current AND m.is_advised THEN ' current, advised' WHEN m.is_current THEN ' current' WHEN m.is_advised THEN ' advised' ELSE '' END
+          FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_curve(regclass) IS 'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 to 10: rows that inserts put on a page; percent of updates that will be HOT over a window such as the one observed, with a range, and that move to another page; HOT once the table has settled; size of the table, bytes; WAL bytes per update; cost relative to the best step (time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight); a bar of the HOT share. Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
+REVOKE ALL ON FUNCTION @extschema@.ff_curve(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_curve(regclass) TO pg_read_all_stats;

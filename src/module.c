@@ -98,6 +98,28 @@ _PG_init(void)
 			   "Statements of pg_stat_statements that are followed at most; 0 reads none.",
 			   &statements_followed, 1000, 0, 100000, PGC_USERSET, 0);
 
+	define_real("fillfactor_advisor.horizon",
+				"Time a choice is made for, in days.",
+				&ff_horizon, 30, 0.001, 36500, PGC_USERSET, 0);
+	define_real("fillfactor_advisor.time_weight",
+				"Weight (exponent) of time in the cost of a fillfactor.",
+				&ff_time_weight, 0.5, 0, 10, PGC_USERSET, 0);
+	define_real("fillfactor_advisor.wal_weight",
+				"Weight (exponent) of WAL volume in the cost of a fillfactor.",
+				&ff_wal_weight, 0.3, 0, 10, PGC_USERSET, 0);
+	define_real("fillfactor_advisor.size_weight",
+				"Weight (exponent) of size in the cost of a fillfactor.",
+				&ff_size_weight, 0.2, 0, 10, PGC_USERSET, 0);
+	define_real("fillfactor_advisor.storage_weight",
+				"Share of unused page space that costs storage: 0 where the drive or file system compresses it.",
+				&ff_storage_weight, 1, 0, 1, PGC_USERSET, 0);
+	define_real("fillfactor_advisor.min_gain",
+				"Cost that a change of fillfactor must save, in percent.",
+				&ff_min_gain, 2, 0, 100, PGC_USERSET, 0);
+	define_real("fillfactor_advisor.page_read_cost",
+				"Time of one random page read, in microseconds; 0 takes what track_io_timing measured, else 100.",
+				&ff_page_read_cost, 0, 0, 1e7, PGC_USERSET, 0);
+
 	MarkGUCPrefixReserved("fillfactor_advisor");
 }
 

@@ -10,4 +10,13 @@ extern int	collect_pages;		/* pages read at most by one collection */
 extern int	collect_time;		/* seconds after which it begins no table */
 extern int	prune_batches;		/* batches of pruning a collection */
 
+/* model.c */
+extern double ff_horizon;		/* days a choice is made for */
+extern double ff_time_weight;	/* exponents of the cost */
+extern double ff_wal_weight;
+extern double ff_size_weight;
+extern double ff_storage_weight;	/* 0: unused space in pages costs nothing */
+extern double ff_min_gain;		/* percent of the cost */
+extern double ff_page_read_cost;	/* microseconds, 0: measured or assumed */
+
 #endif							/* FF_SETTINGS_H */

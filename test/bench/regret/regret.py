@@ -220,10 +220,12 @@ def advice(names, scale=1.0):
                 c.sql('CALL ff_collect()')
                 m = half(c, w, 1, scale)
                 c.sql('CALL ff_collect()')
-                rows = c.sql("SELECT fillfactor, hot_pct, advised FROM ff_curve('t')").split('\n')
-                adv = c.sql("SELECT recommended_fillfactor, round(predicted_hot_pct::numeric, 2) FROM ff_choice('t')").split('|')
+                rows = c.sql("SELECT fillfactor, hot_pct FROM ff_curve('t')").split('\n')
+                adv = c.sql("SELECT recommended_fillfactor, round(predicted_hot_pct::numeric, 2), reason FROM ff_advise('t')").split('|')
                 if os.environ.get('KEEP_EVIDENCE'):
-                    run(['sh', '-c', f"{BIN}/psql -Xxq -h {WORK} -p {PORT} -U postgres postgres -c 'SELECT * FROM ff_evidence(''t'')' > {WORK}/evidence-{name}-{ff}"])
+                    # for work on the model: the evidence as a row literal
+                    with open(os.path.join(WORK, 'evidence.tsv'), 'a') as f:
+                        f.write(c.sql(f"SELECT concat_ws(E'\\t', '{name}', {ff}, e, x) FROM ff_evidence('t') e, ff_model_extra(e) x") + '\n')
             finally:
                 c.stop()
             curve = ' '.join(':'.join(r.split('|')[:2]) for r in rows if r)
