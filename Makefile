@@ -46,6 +46,7 @@ REGRESS      = \
 	sample_index \
 	statements \
 	memory \
+	model \
 	advice
 REGRESS_OPTS = --inputdir=test
 

@@ -43,6 +43,10 @@
 /* A distance below this part of the table's life is "soon after insert". */
 #define FRESH_LIFE_PART 0.1
 
+/* What it costs to assume, without need, that versions stay unprunable. */
+#define LAG_PRIOR		1.5
+#define HELD_PRIOR		1.7
+
 #define MAX_CANDIDATES	96
 #define SEED			20
 
@@ -468,13 +472,13 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 				break;
 			t = s.all[keep[k]].life;
 			t.lag = lags[i];
-			try_candidate(&s, &t, 0.5);
+			try_candidate(&s, &t, LAG_PRIOR);
 			if (i >= 2)
 			{
 				t.lag = 0;
 				t.held = lags[i];
 				t.held_share = 0.5;
-				try_candidate(&s, &t, 0.7);
+				try_candidate(&s, &t, HELD_PRIOR);
 			}
 		}
 	}
@@ -487,7 +491,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 				t = s.all[keep[0]].life;
 				t.lag *= pow(1.6, i * j);
 				t.held *= pow(1.6, i * j);
-				try_candidate(&s, &t, t.lag > 0 ? 0.5 : 0.7);
+				try_candidate(&s, &t, t.lag > 0 ? LAG_PRIOR : HELD_PRIOR);
 			}
 
 	best_of(&s, 0, best, LIFECYCLE_ENSEMBLE);
