@@ -1,8 +1,6 @@
 -- Stage model: facts that hold whatever the table.  Replays are deterministic,
 -- so shares of known lifecycles can be bounded exactly.
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS fillfactor_advisor;
-RESET client_min_messages;
+CREATE EXTENSION fillfactor_advisor;
 \set VERBOSITY sqlstate
 
 -- Rows per page: the formula at known widths, never under one.
@@ -90,3 +88,5 @@ DROP TABLE model_t;
 SET fillfactor_advisor.horizon = 0;
 SET fillfactor_advisor.storage_weight = 2;
 SET fillfactor_advisor.min_gain = -1;
+DROP VIEW answered;
+DROP EXTENSION fillfactor_advisor;
