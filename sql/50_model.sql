@@ -136,12 +136,18 @@ BEGIN
         RAISE 'no rows of "%" have been sampled yet', e.relname
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Run CALL ff_collect() while the table holds rows.';
     END IF;
+    -- the mark is that of ff_advise(), which may have reasons to keep that the
+    -- model does not know
     RETURN QUERY
-        SELECT m.fillfactor, m.rows_per_page, m.hot_pct::real, m.hot_pct_low::real, m.hot_pct_high::real, m.moved_pct::real, m.settled_hot_pct::real,
-               m.size_bytes, m.wal_bytes_per_update::real, m.cost::real, m.is_current, m.is_advised,
+        SELECT m.fillfactor, m.rows_per_page, round(m.hot_pct::numeric, 1)::real, round(m.hot_pct_low::numeric, 1)::real, round(m.hot_pct_high::numeric, 1)::real,
+               round(m.moved_pct::numeric, 1)::real, round(m.settled_hot_pct::numeric, 1)::real,
+               m.size_bytes, round(m.wal_bytes_per_update::numeric)::real, round(m.cost::numeric, 3)::real, m.is_current, s.advised,
                rpad(repeat('#', round(coalesce(m.hot_pct, 0) / 5)::integer), 20, '.')
-               || CASE WHEN m.is_current AND m.is_advised THEN ' current, advised' WHEN m.is_current THEN ' current' WHEN m.is_advised THEN ' advised' ELSE '' END
-          FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m;
+               || CASE WHEN m.is_current AND s.advised THEN ' current, advised' WHEN m.is_current THEN ' current' WHEN s.advised THEN ' advised' ELSE '' END
+          FROM @extschema@.ff_advise(ff_curve.relation) a
+         CROSS JOIN @extschema@.ff_model_extra(e) x
+         CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
+         CROSS JOIN LATERAL (SELECT CASE WHEN a.action IN ('lower', 'raise') THEN m.fillfactor = a.recommended_fillfactor ELSE m.is_current END AS advised) s;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_curve(regclass) IS 'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 to 10: rows that inserts put on a page; percent of updates that will be HOT over a window such as the one observed, with a range, and that move to another page; HOT once the table has settled; size of the table, bytes; WAL bytes per update; cost relative to the best step (time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight); a bar of the HOT share. Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';

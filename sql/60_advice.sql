@@ -50,7 +50,12 @@ LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    SELECT e, d.cause, d.cause IN ('page_full', 'batch_update', 'row_growth') OR (e.fillfactor < 100 AND d.cause IN ('settled', 'few_updates', 'read_mostly')),
+    SELECT e, d.cause, d.cause IN ('page_full', 'batch_update', 'row_growth')
+               -- a reserve may be given back, but not on the word of a quiet
+               -- hour: pages that tell of updates forbid it
+               OR e.fillfactor < 100 AND (d.cause IN ('settled', 'indexed_column', 'too_wide')
+                    OR d.cause = 'few_updates' AND coalesce(e.updated_pct, 0) < 1 AND e.updated < 0.01 * e.inserted
+                       AND e.inserted >= (SELECT @extschema@.ff_setting('min_updates')::bigint)),
            e.recent_hot / nullif(e.recent_updated, 0)::double precision,
            s.moved_share, s.blocked_share, s.recoverable_share, w.width
       FROM @extschema@.ff_evidence(relation) e
@@ -178,39 +183,47 @@ SET jit = off
 AS $$
     WITH judged AS (
         SELECT (d.evidence).*, d.cause AS seen_cause, d.wants_model, d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.row_width,
-               c.*,
-               coalesce(c.recommended_fillfactor, (d.evidence).fillfactor) AS new_fillfactor
+               c.*
           FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
           LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_choice(d.evidence) WHERE d.wants_model) c ON true
-    ), decided AS (
+    ), trusted AS (
         SELECT j.*,
-               CASE WHEN j.seen_cause = 'no_data' THEN 'wait'
-                    WHEN j.seen_cause = 'not_examined' THEN 'keep'
-                    WHEN j.new_fillfactor < j.fillfactor THEN 'lower'
-                    WHEN j.new_fillfactor > j.fillfactor THEN 'raise'
-                    WHEN j.seen_cause = 'few_updates' AND j.updated < 0.01 * j.inserted AND j.open_writers = 0 AND NOT j.counts_lost THEN 'keep'
-                    WHEN j.seen_cause = 'few_updates' AND (j.open_writers > 0 OR j.counts_lost OR j.window_s < 86400) THEN 'wait'
-                    ELSE 'keep' END AS verdict,
-               @extschema@.ff_rows_per_page(j.fillfactor, j.row_width) AS fits_now,
-               @extschema@.ff_rows_per_page(j.new_fillfactor, j.row_width) AS fits_then,
-               round((100 * j.hot_share)::numeric, 1) AS hot,
-               -- how far the counts themselves can be trusted: updates seen
-               -- against those asked for, halved where counting was off
-               (CASE WHEN j.intervals IS NULL OR j.sampled_at IS NULL THEN 0
-                     ELSE least(1, j.updated / (4.0 * (SELECT @extschema@.ff_setting('min_updates')::bigint))) END
-                * CASE WHEN j.counts_lost THEN 0.5 ELSE 1 END)::double precision AS trust
+               -- how far the counts can be trusted: events seen against those
+               -- asked for, halved where counting was off; and the model's own
+               (CASE WHEN j.not_examined IS NOT NULL THEN 1
+                     WHEN j.intervals IS NULL OR j.sampled_at IS NULL THEN 0
+                     ELSE least(1, CASE WHEN j.updated < 0.01 * j.inserted THEN j.inserted ELSE j.updated END
+                                   / (4.0 * (SELECT @extschema@.ff_setting('min_updates')::bigint))) END
+                * CASE WHEN j.counts_lost THEN 0.5 ELSE 1 END
+                * CASE WHEN j.wants_model AND j.seen_cause <> 'few_updates' THEN coalesce(j.confidence, 0) ELSE 1 END)::double precision AS trust
           FROM judged j
+    ), decided AS (
+        SELECT t.*, CASE WHEN t.verdict IN ('lower', 'raise') THEN t.recommended_fillfactor ELSE t.fillfactor END AS new_fillfactor,
+               CASE WHEN t.seen_cause IN ('page_full', 'batch_update', 'row_growth') AND t.verdict = 'keep'
+                         AND t.blocks_fetched > 50 * t.updated THEN 'read_mostly' ELSE t.seen_cause END AS named_cause,
+               @extschema@.ff_rows_per_page(t.fillfactor, t.row_width) AS fits_now,
+               @extschema@.ff_rows_per_page(CASE WHEN t.verdict IN ('lower', 'raise') THEN t.recommended_fillfactor ELSE t.fillfactor END, t.row_width) AS fits_then,
+               round((100 * t.hot_share)::numeric, 1) AS hot
+          FROM (SELECT r.*,
+                       CASE WHEN r.seen_cause = 'no_data' THEN 'wait'
+                            WHEN r.seen_cause = 'not_examined' THEN 'keep'
+                            WHEN r.recommended_fillfactor <> r.fillfactor AND r.trust < (SELECT @extschema@.ff_setting('min_confidence')::double precision) THEN 'wait'
+                            WHEN r.recommended_fillfactor < r.fillfactor THEN 'lower'
+                            WHEN r.recommended_fillfactor > r.fillfactor THEN 'raise'
+                            WHEN r.seen_cause = 'few_updates' AND r.updated < 0.01 * r.inserted AND r.open_writers = 0 AND NOT r.counts_lost THEN 'keep'
+                            WHEN r.seen_cause = 'few_updates' AND (r.open_writers > 0 OR r.counts_lost OR r.window_s < 86400) THEN 'wait'
+                            ELSE 'keep' END AS verdict
+                  FROM trusted r) t
     )
-    SELECT d.relation, d.fillfactor, d.new_fillfactor, d.verdict, d.seen_cause,
-           CASE WHEN d.not_examined IS NOT NULL THEN 1
-                WHEN d.wants_model THEN coalesce(d.confidence, 0) * CASE WHEN d.seen_cause = 'few_updates' THEN 1 ELSE d.trust END
-                ELSE d.trust END::real,
-           (d.updated / nullif(d.window_s, 0))::real,
-           d.hot::real, (100 * d.recoverable_share)::real,
-           CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_hot_pct ELSE 100 * d.hot_share END::real,
+    SELECT d.relation, d.fillfactor, d.new_fillfactor, d.verdict, d.named_cause,
+           round(d.trust::numeric, 2)::real,
+           (d.updated / nullif(d.window_s, 0))::numeric(20, 2)::real,
+           d.hot::real, round((100 * d.recoverable_share)::numeric, 1)::real,
+           round((CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_hot_pct ELSE d.hot END)::numeric, 1)::real,
            d.fits_now, d.fits_then,
-           d.heap_bytes, coalesce(d.predicted_size_bytes, d.heap_bytes),
-           d.ram_ratio::real, CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_wal_pct WHEN d.updated > 0 THEN 100 END::real,
+           d.heap_bytes, CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_size_bytes ELSE d.heap_bytes END,
+           d.ram_ratio::numeric(20, 4)::real,
+           round((CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_wal_pct WHEN d.updated > 0 THEN 100 END)::numeric)::real,
            d.sampled_at,
            CASE
              WHEN d.not_examined IS NOT NULL THEN d.not_examined
@@ -243,12 +256,15 @@ AS $$
                CASE d.verdict
                  WHEN 'lower' THEN format('. At %s a page is filled with %s rows instead of %s', d.new_fillfactor, d.fits_then, d.fits_now)
                       || CASE WHEN d.predicted_hot_pct IS NULL THEN '' ELSE format(': %s %% HOT predicted (%s to %s)',
-                                         round(d.predicted_hot_pct::numeric), round(d.predicted_hot_low::numeric), round(d.predicted_hot_high::numeric)) END
+                                         trim_scale(round(d.predicted_hot_pct::numeric, 1)), trim_scale(round(d.predicted_hot_low::numeric, 1)), trim_scale(round(d.predicted_hot_high::numeric, 1))) END
                       || CASE WHEN d.needs_rewrite THEN '; old pages keep their density until the table is rewritten' ELSE '; updates fall on new pages, so no rewrite is needed' END
                  WHEN 'raise' THEN format('. At %s a page is filled with %s rows instead of %s, %s less to store and read once rewritten',
                       d.new_fillfactor, d.fits_then, d.fits_now, pg_size_pretty(d.heap_bytes - d.predicted_size_bytes))
-                 ELSE CASE WHEN d.wants_model AND d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
-                           THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '') ELSE '' END
+                 WHEN 'wait' THEN CASE WHEN d.recommended_fillfactor <> d.fillfactor
+                      THEN format('. %s may be better, but more has to be seen first', d.recommended_fillfactor) ELSE '' END
+                 ELSE CASE WHEN d.named_cause = 'read_mostly' THEN format('. Readers fetch %s pages for each updated row, and would fetch more', d.blocks_fetched / d.updated) ELSE '' END
+                      || CASE WHEN d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
+                              THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '') ELSE '' END
                END,
                CASE WHEN d.counts_lost THEN '. track_counts was off for a part of the time' END,
                CASE WHEN d.open_writers > 0 AND d.verdict IN ('wait', 'keep') THEN format('. %s open transactions may hold updates that are not counted yet', d.open_writers) END,

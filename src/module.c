@@ -38,6 +38,7 @@ int			prune_batches;
 static int	history_window;
 static int	history_retention;
 static int	min_updates;
+static double min_confidence;
 static int	statements_followed;
 
 void		_PG_init(void);
@@ -91,6 +92,9 @@ _PG_init(void)
 	define_int("fillfactor_advisor.min_updates",
 			   "Updates that must have been seen before a table's HOT share is judged.",
 			   &min_updates, 500, 1, INT_MAX, PGC_USERSET, 0);
+	define_real("fillfactor_advisor.min_confidence",
+				"Confidence below which a change is not advised yet.",
+				&min_confidence, 0.2, 0, 1, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.retention",
 			   "How long history is kept, in days.",
 			   &history_retention, 90, 1, 3650, PGC_USERSET, 0);
