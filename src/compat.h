@@ -33,9 +33,9 @@
 
 /* from 18 on, reads may be sent off in batches, as our callback never blocks */
 #if PG_VERSION_NUM >= 180000
-#define FF_READ_STREAM_FLAGS READ_STREAM_USE_BATCHING
+#define FF_READ_STREAM_FLAGS (READ_STREAM_MAINTENANCE | READ_STREAM_USE_BATCHING)
 #elif PG_VERSION_NUM >= 170000
-#define FF_READ_STREAM_FLAGS READ_STREAM_DEFAULT
+#define FF_READ_STREAM_FLAGS READ_STREAM_MAINTENANCE
 #endif
 
 /* until 18 the parser warned of backslashes, here in other people's strings */

@@ -137,7 +137,8 @@ read_batch(Relation rel, BufferAccessStrategy strategy,
 		   const BlockNumber *block, int first, int end,
 		   FfPageCallback callback, void *arg)
 {
-	int			ahead = get_tablespace_io_concurrency(rel->rd_rel->reltablespace);
+	Oid			tablespace = rel->rd_rel->reltablespace;
+	int			ahead = get_tablespace_maintenance_io_concurrency(tablespace);
 	int			prefetched = first;
 
 	for (int i = first; i < end; i++)
