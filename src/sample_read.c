@@ -7,6 +7,9 @@
  * is the copy, so no hint bit is set and no buffer is dirtied.  Pages that
  * are not in shared buffers come in through a small ring and do not push
  * others out.  No pin is held while sleeping.
+ *
+ * With the lock held no command can truncate the relation, so that no chosen
+ * block lies past its end.
  */
 #include "postgres.h"
 

@@ -27,8 +27,6 @@
 
 #include <math.h>
 
-#include "miscadmin.h"
-
 #include "strata.h"
 
 /* Relations up to this many pages are read whole. */
@@ -57,8 +55,17 @@
  */
 #define FF_LEAST_SPREAD 0.05
 
-/* From a fifth of the variance on, rare pages are found anywhere. */
+/*
+ * Rare pages are taken to lie anywhere, and not only in the strata where some
+ * were met, once the allowance for them is the variance divided by this.
+ */
 #define FF_RARITY 5
+
+/* Ranges up to so many times the pages wanted are walked, not drawn from. */
+#define FF_WALK 64
+
+/* Sums of squares below this share of what they are made of are rounding. */
+#define FF_ROUNDING 1e-12
 
 /* Second samples are so much larger, as the first one's spread is an estimate. */
 #define FF_PLAN_MARGIN 1.15
@@ -156,7 +163,7 @@ extend_stratum(FfStrata *strata, FfStratum *stratum, int wanted)
 		stratum->chosen = repalloc(stratum->chosen,
 								   sizeof(BlockNumber) * wanted);
 
-	if ((BlockNumber) wanted > stratum->size / 2)
+	if ((BlockNumber) wanted > stratum->size / FF_WALK)
 	{
 		/* dense: walk the range (Knuth 3.4.2, algorithm S) */
 		BlockNumber left = stratum->size - stratum->nchosen;
@@ -329,12 +336,13 @@ typedef struct FfMoments
 	double		mean;
 	double		squares;		/* sum of squared deviations */
 	double		cubes;			/* of cubed ones; for x < 0 only */
+	double		rounding;		/* what squares are not known better than */
 } FfMoments;
 
 static FfMoments
 moments(const FfStratum *s, int y, int x, double ratio)
 {
-	FfMoments	m = {0, 0, 0};
+	FfMoments	m = {0, 0, 0, 0};
 	double		n = s->nread;
 	double		sum = s->sum[y];
 	double		squares = s->cross[y][y];
@@ -348,8 +356,11 @@ moments(const FfStratum *s, int y, int x, double ratio)
 							2 * s->cross[Max(x, y)][Min(x, y)]);
 	}
 	m.mean = sum / n;
-	m.squares = Max(0, squares - sum * m.mean);
-	if (x < 0)
+	m.rounding = FF_ROUNDING * s->cross[y][y];
+	m.squares = squares - sum * m.mean;
+	if (m.squares <= m.rounding)
+		m.squares = 0;
+	if (x < 0 && m.squares > 0)
 		m.cubes = s->cubes[y] - m.mean * (3 * squares - 2 * sum * m.mean);
 	return m;
 }
@@ -371,7 +382,9 @@ largest_step(const FfMoments *m, int nstrata, int i)
 static double
 likely_squares(const FfMoments *m, int nstrata, int i)
 {
-	return Max(m[i].squares, largest_step(m, nstrata, i));
+	double		step = largest_step(m, nstrata, i);
+
+	return Max(m[i].squares, step > m[i].rounding ? step : 0);
 }
 
 /* What the moments of all strata say of the estimated total. */
