@@ -35,7 +35,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	double	   *m = result.metric;
 	char	   *page = page_of(data, size);
 	int			reserve = size > 0 ? data[size - 1] % 91 * BLCKSZ / 100 : 0;
-	FfPageState state = ff_heap_page(page, 7, reserve, &xacts, &result);
+	FfPageState state = ff_heap_page(page, reserve % 4, reserve, &xacts, &result);
 	double		rows = 0;
 
 	for (int i = 0; i < FF_HEAP_METRICS; i++)
