@@ -34,7 +34,8 @@ SQL_PIECES = \
 	sql/40_memory.sql \
 	sql/45_lifecycle.sql \
 	sql/50_model.sql \
-	sql/60_advice.sql
+	sql/60_advice.sql \
+	sql/80_verify.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))

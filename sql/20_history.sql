@@ -91,7 +91,8 @@ CREATE TABLE @extschema@.ff_relation (
     vacuums           bigint NOT NULL,
     analyzes          bigint NOT NULL,
     sampled_at        timestamptz,
-    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0)
+    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0),
+    promised_at       timestamptz
 ) WITH (fillfactor = 80);
 CREATE INDEX ff_relation_relid ON @extschema@.ff_relation (relid);
 COMMENT ON TABLE @extschema@.ff_relation IS 'A table''s identity through renames and restores, and the baseline of its counters (cumulative, as of seen_at).';
@@ -123,6 +124,7 @@ COMMENT ON COLUMN @extschema@.ff_relation.vacuums IS 'vacuums, manual and automa
 COMMENT ON COLUMN @extschema@.ff_relation.analyzes IS 'analyzes, manual and automatic, cumulative';
 COMMENT ON COLUMN @extschema@.ff_relation.sampled_at IS 'when its pages were last sampled';
 COMMENT ON COLUMN @extschema@.ff_relation.changes_since_sample IS 'rows inserted, updated and deleted since then';
+COMMENT ON COLUMN @extschema@.ff_relation.promised_at IS 'when the model was last asked for what advice promises, see ff_prediction';
 
 -- ---------------------------------------------------------------------------
 -- Intervals: what the counters did between two looks

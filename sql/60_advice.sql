@@ -189,13 +189,15 @@ AS $$
     ), trusted AS (
         SELECT j.*,
                -- how far the counts can be trusted: events seen against those
-               -- asked for, halved where counting was off; and the model's own
+               -- asked for, halved where counting was off; and the model's own,
+               -- in the light of its earlier predictions for the table
                (CASE WHEN j.not_examined IS NOT NULL THEN 1
                      WHEN j.intervals IS NULL OR j.sampled_at IS NULL THEN 0
                      ELSE least(1, CASE WHEN j.updated < 0.01 * j.inserted THEN j.inserted ELSE j.updated END
                                    / (4.0 * (SELECT @extschema@.ff_setting('min_updates')::bigint))) END
                 * CASE WHEN j.counts_lost THEN 0.5 ELSE 1 END
-                * CASE WHEN j.wants_model AND j.seen_cause <> 'few_updates' THEN coalesce(j.confidence, 0) ELSE 1 END)::double precision AS trust
+                * CASE WHEN j.wants_model AND j.seen_cause <> 'few_updates'
+                       THEN @extschema@.ff_calibrated(coalesce(j.confidence, 0), @extschema@.ff_calibration(j.rel_id)) ELSE 1 END)::double precision AS trust
           FROM judged j
     ), decided AS (
         SELECT t.*, CASE WHEN t.verdict IN ('lower', 'raise') THEN t.recommended_fillfactor ELSE t.fillfactor END AS new_fillfactor,
@@ -280,7 +282,7 @@ COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
 'Advice for one table or, without an argument, for all: one row each, also where nothing should change.
 relation: the table. fillfactor, recommended_fillfactor: percent, now and advised (equal where nothing should change).
 action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, few_updates, read_mostly, too_wide (it does not); no_data (nobody can know yet); not_examined (partitioned, foreign, temporary or not heap).
-confidence: 0 to 1, how well the model meets what is seen today, and how much was seen.
+confidence: 0 to 1, how well the model meets what is seen today, how much was seen, and how earlier advice for the table came true.
 updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: share of updates that were not HOT only because their page was full. predicted_hot_pct: HOT share at the recommended fillfactor.
 rows_per_page, predicted_rows_per_page: rows with which an insert fills a page, now and then.
 size_bytes, predicted_size_bytes: main fork of the table, bytes, now and once its pages have the new density.

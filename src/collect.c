@@ -42,6 +42,9 @@ PG_FUNCTION_INFO_V1(ff_collect);
 /* Rows that one batch of pruning may remove before it commits. */
 #define PRUNE_BATCH_ROWS		10000
 
+/* Milliseconds after which no further table's promise is looked at. */
+#define PROMISE_MS				2000
+
 typedef struct Collector
 {
 	const char *schema;			/* quoted name of the extension's schema */
@@ -168,29 +171,38 @@ try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
 	return edata;
 }
 
-/* Sample one relation; its error becomes a row and a count. */
+/*
+ * Run one step on one relation.  Its error becomes a row and a count, and the
+ * result is false.
+ */
+static bool
+try_relation(Collector *c, const char *call, int64 rel_id, int64 *result)
+{
+	ErrorData  *edata = try_step_on(c, call, rel_id, result);
+	Oid			types[3] = {INT8OID, TEXTOID, TEXTOID};
+	Datum		values[3];
+
+	if (edata == NULL)
+		return true;
+
+	values[0] = Int64GetDatum(rel_id);
+	values[1] = CStringGetTextDatum(unpack_sql_state(edata->sqlerrcode));
+	values[2] = CStringGetTextDatum(edata->message ? edata->message : "");
+	run_step(c, "ff_collect_problem($1, $2, $3)", 3, types, values);
+	if (is_skip(edata->sqlerrcode))
+		c->skipped++;
+	else
+		c->failed++;
+	FreeErrorData(edata);
+	return false;
+}
+
 static void
 sample_relation(Collector *c, int64 rel_id)
 {
 	int64		pages = 0;
-	ErrorData  *edata = try_step_on(c, "ff_collect_pages($1)", rel_id, &pages);
 
-	if (edata != NULL)
-	{
-		Oid			types[3] = {INT8OID, TEXTOID, TEXTOID};
-		Datum		values[3];
-
-		values[0] = Int64GetDatum(rel_id);
-		values[1] = CStringGetTextDatum(unpack_sql_state(edata->sqlerrcode));
-		values[2] = CStringGetTextDatum(edata->message ? edata->message : "");
-		run_step(c, "ff_collect_problem($1, $2, $3)", 3, types, values);
-		if (is_skip(edata->sqlerrcode))
-			c->skipped++;
-		else
-			c->failed++;
-		FreeErrorData(edata);
-	}
-	else
+	if (try_relation(c, "ff_collect_pages($1)", rel_id, &pages))
 	{
 		c->pages_left -= pages;
 		c->sampled++;
@@ -217,17 +229,20 @@ read_statements(Collector *c)
 	}
 }
 
-/* The relations to sample, most urgent first; array in the run's context. */
+/*
+ * The relations that a function lists, most urgent first; array in the run's
+ * context.
+ */
 static int64 *
-list_due(Collector *c, int *n)
+list_due(Collector *c, const char *call, int *n)
 {
 	StringInfoData sql;
 	int64	   *due;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "SELECT d.rel_id FROM %s.ff_collect_due() WITH ORDINALITY d(rel_id, n) ORDER BY d.n", c->schema);
+	appendStringInfo(&sql, "SELECT d.rel_id FROM %s.%s WITH ORDINALITY d(rel_id, n) ORDER BY d.n", c->schema, call);
 	if (SPI_execute(sql.data, true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not list the relations to sample");
+		elog(ERROR, "could not list relations by %s", call);
 	*n = (int) SPI_processed;
 	due = MemoryContextAlloc(c->cxt, sizeof(int64) * Max(*n, 1));
 	for (int i = 0; i < *n; i++)
@@ -240,6 +255,28 @@ list_due(Collector *c, int *n)
 	SPI_freetuptable(SPI_tuptable);
 	pfree(sql.data);
 	return due;
+}
+
+/*
+ * Write down what advice promises for the tables that changed, and judge what
+ * came of earlier promises: each table in its own transaction, for a limited
+ * time.
+ */
+static void
+keep_promises(Collector *c)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PROMISE_MS);
+	int64	   *due;
+	int64		unused;
+	int			ndue;
+
+	due = list_due(c, psprintf("ff_promises_due(" INT64_FORMAT ")", c->collection_id), &ndue);
+	end_step(c);
+	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)
+	{
+		(void) try_relation(c, "ff_collect_promise($1)", due[i], &unused);
+		end_step(c);
+	}
 }
 
 static void
@@ -255,7 +292,10 @@ collect(Collector *c)
 	read_statements(c);
 	end_step(c);
 
-	due = list_due(c, &ndue);
+	run_step_on(c, "ff_collect_settings($1)", c->collection_id);
+	end_step(c);
+
+	due = list_due(c, "ff_collect_due()", &ndue);
 	end_step(c);
 
 	for (int i = 0; i < ndue; i++)
@@ -268,6 +308,7 @@ collect(Collector *c)
 		sample_relation(c, due[i]);
 		end_step(c);
 	}
+	keep_promises(c);
 
 	{
 		Oid			types[5] = {INT8OID, INT4OID, INT4OID, INT4OID, INT4OID};
