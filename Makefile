@@ -20,7 +20,8 @@ OBJS = \
 	src/heap_twin.o \
 	src/lifecycle.o \
 	src/choice.o \
-	src/model.o
+	src/model.o \
+	src/blockers.o
 
 # The pieces of the install script, one a stage.
 SQL_PIECES = \
@@ -35,6 +36,7 @@ SQL_PIECES = \
 	sql/45_lifecycle.sql \
 	sql/50_model.sql \
 	sql/60_advice.sql \
+	sql/65_blockers.sql \
 	sql/80_verify.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql

@@ -620,7 +620,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_prune_statements(bigint) TO pg_stat_sca
 -- ---------------------------------------------------------------------------
 CREATE FUNCTION @extschema@.ff_statements(relation regclass DEFAULT NULL)
 RETURNS TABLE (
-    "table" regclass,
+    relation regclass,
     command text,
     how text,
     columns text[],
@@ -666,9 +666,9 @@ AS $$
       LEFT JOIN @extschema@.ff_statement_target t ON t.statement_id = s.statement_id
       LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
      CROSS JOIN span p
-     WHERE relation IS NULL
-        OR c.oid = relation
-        OR c.oid IN (SELECT a.relid FROM pg_partition_ancestors(relation) a)
+     WHERE $1 IS NULL
+        OR c.oid = $1
+        OR c.oid IN (SELECT a.relid FROM pg_partition_ancestors($1) a)
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, w.reason
       FROM (SELECT CASE WHEN l.collection_id IS NULL THEN 'nothing was collected yet: CALL ff_collect()'
@@ -683,6 +683,6 @@ AS $$
      WHERE w.reason IS NOT NULL
      ORDER BY 5 DESC NULLS LAST, 13, 2
 $$;
-COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS 'The statements that write a table, over the recent window, one row for each table and command. Columns: "table": NULL where it is not known, see reason; command; how: where in the statement it stands (top, on_conflict, merge, cte); columns: those an UPDATE sets; calls; calls_per_s; rows: rows of the statement, NULL for the targets of its WITH queries, which are not counted; rows_per_call; mean_ms, stddev_ms: execution time, milliseconds, mean and standard deviation over the window; blocks_per_call: shared blocks hit or read; wal_bytes_per_call: bytes; statement_id: key of its history; queryid: as in pg_stat_statements; query: its text, the first 4000 characters; reason: why the table is not known, or, in a row of its own, what is missing altogether.';
+COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS 'The statements that write a table, over the recent window, one row for each table and command. Columns: relation: NULL where it is not known, see reason; command; how: where in the statement it stands (top, on_conflict, merge, cte); columns: those an UPDATE sets; calls; calls_per_s; rows: rows of the statement, NULL for the targets of its WITH queries, which are not counted; rows_per_call; mean_ms, stddev_ms: execution time, milliseconds, mean and standard deviation over the window; blocks_per_call: shared blocks hit or read; wal_bytes_per_call: bytes; statement_id: key of its history; queryid: as in pg_stat_statements; query: its text, the first 4000 characters; reason: why the table is not known, or, in a row of its own, what is missing altogether.';
 REVOKE ALL ON FUNCTION @extschema@.ff_statements(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_statements(regclass) TO pg_read_all_stats;

@@ -229,6 +229,22 @@ read_statements(Collector *c)
 	}
 }
 
+/* Note what holds back pruning; a collection can do without it. */
+static void
+read_horizon(Collector *c)
+{
+	int64		unused;
+	ErrorData  *edata = try_step_on(c, "ff_collect_horizon($1)", c->collection_id, &unused);
+
+	if (edata != NULL)
+	{
+		ereport(WARNING,
+				(errcode(edata->sqlerrcode),
+				 errmsg("could not note what holds back pruning: %s", edata->message)));
+		FreeErrorData(edata);
+	}
+}
+
 /*
  * The relations that a function lists, most urgent first; array in the run's
  * context.
@@ -290,6 +306,8 @@ collect(Collector *c)
 
 	/* at once, so that both histories cover the same time */
 	read_statements(c);
+	end_step(c);
+	read_horizon(c);
 	end_step(c);
 
 	run_step_on(c, "ff_collect_settings($1)", c->collection_id);

@@ -58,4 +58,11 @@ ff_quiet_parser_begin(void)
 #define ff_quiet_parser_end(nest)	AtEOXact_GUC(true, nest)
 #endif
 
+/* until 16 an update of any indexed column could not be HOT */
+#if PG_VERSION_NUM >= 160000
+#define ff_am_summarizing(routine)	((routine)->amsummarizing)
+#else
+#define ff_am_summarizing(routine)	((void) (routine), false)
+#endif
+
 #endif							/* FF_COMPAT_H */

@@ -40,6 +40,7 @@ static int	history_retention;
 static int	min_updates;
 static double min_confidence;
 static int	statements_followed;
+static int	snapshot_age;
 
 void		_PG_init(void);
 
@@ -101,6 +102,9 @@ _PG_init(void)
 	define_int("fillfactor_advisor.statements",
 			   "Statements of pg_stat_statements that are followed at most; 0 reads none.",
 			   &statements_followed, 1000, 0, 100000, PGC_USERSET, 0);
+	define_int("fillfactor_advisor.snapshot_age",
+			   "Age from which a transaction that holds back pruning is written down.",
+			   &snapshot_age, 60, 0, INT_MAX, PGC_USERSET, GUC_UNIT_S);
 
 	define_real("fillfactor_advisor.horizon",
 				"Time a choice is made for, in days.",

@@ -76,7 +76,7 @@ SELECT ff.ff_collect_begin() AS c \gset
 SELECT is(ff.ff_collect_statements(:c), NULL, 'second look');
 
 CREATE VIEW told AS
-    SELECT "table"::text AS tab, command, how, columns::text, calls, rows, reason, query FROM ff.ff_statements();
+    SELECT relation::text AS tab, command, how, columns::text, calls, rows, reason, query FROM ff.ff_statements();
 SELECT is((SELECT array_agg(format('%s %s %s %s %s %s', tab, command, how, columns, calls, rows) ORDER BY query, command)
              FROM told WHERE tab LIKE 'a.%' AND command = 'UPDATE' AND how = 'top'),
     ARRAY['a.once UPDATE top {n} 2 2', 'a.once UPDATE top {n} 1 10', 'a.parted UPDATE top {v} 1 50', 'a.part1 UPDATE top {v} 1 1'],

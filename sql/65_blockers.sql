@@ -1,0 +1,457 @@
+
+-- Stage blockers: what makes updates non-HOT although their page has room: an
+-- index on a column that changes, or a snapshot that keeps old versions alive.
+
+-- ---------------------------------------------------------------------------
+-- Indexes and the columns they depend on
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_summarizing(access_method oid) RETURNS boolean
+LANGUAGE c STRICT STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_summarizing';
+COMMENT ON FUNCTION @extschema@.ff_summarizing(oid) IS 'Whether an update of a column of such an index may be HOT on this server: BRIN, from PostgreSQL 16 on. NULL: no index access method.';
+REVOKE ALL ON FUNCTION @extschema@.ff_summarizing(oid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_summarizing(oid) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text) RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 4
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- Columns written as such stand in indkey.  Those of expressions and of
+    -- the predicate are known from the dependencies, so nothing is evaluated.
+    WITH i AS (
+        SELECT x.indexrelid, x.indrelid, x.indnkeyatts, x.indkey::int2[] AS keys,
+               x.indexprs IS NOT NULL AS has_expressions, x.indpred IS NOT NULL AS has_predicate
+          FROM pg_index x WHERE x.indexrelid = index
+    ), written AS (
+        SELECT i.indrelid, k.attnum, CASE WHEN min(k.n) <= min(i.indnkeyatts) THEN 'key' ELSE 'include' END AS role
+          FROM i, unnest(i.keys) WITH ORDINALITY k(attnum, n)
+         WHERE k.attnum > 0
+         GROUP BY i.indrelid, k.attnum
+    ), derived AS (
+        SELECT DISTINCT i.indrelid, d.refobjsubid::int2 AS attnum,
+               CASE WHEN i.has_expressions AND i.has_predicate THEN 'expression or predicate'
+                    WHEN i.has_predicate THEN 'predicate' ELSE 'expression' END AS role
+          FROM i
+          JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid AND d.objsubid = 0
+                          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid AND d.refobjsubid > 0
+         WHERE d.refobjsubid <> ALL (i.keys)
+           AND (i.has_expressions OR i.has_predicate)
+    ), whole AS (
+        -- an expression without a column: of the whole row, for all that is known
+        SELECT i.indrelid, a.attnum, 'whole row' AS role
+          FROM i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum > 0 AND NOT a.attisdropped
+         WHERE i.has_expressions AND NOT EXISTS (SELECT 1 FROM derived) AND NOT EXISTS (SELECT 1 FROM written)
+    )
+    SELECT a.attnum, a.attname, u.role
+      FROM (SELECT * FROM written UNION ALL SELECT * FROM derived UNION ALL SELECT * FROM whole) u
+      JOIN pg_attribute a ON a.attrelid = u.indrelid AND a.attnum = u.attnum
+     ORDER BY a.attnum
+$$;
+COMMENT ON FUNCTION @extschema@.ff_index_columns(oid) IS 'Columns whose change makes an update touch this index, and the role each plays: key, include, expression, predicate, whole row. Internal.';
+REVOKE ALL ON FUNCTION @extschema@.ff_index_columns(oid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_index_columns(oid) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_changed_columns(relation oid, columns text[]) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT array_agg(DISTINCT c.name ORDER BY c.name)
+      FROM (SELECT unnest(columns) AS name
+            UNION ALL
+            SELECT g.attname::text
+              FROM pg_attribute g
+              JOIN pg_attrdef e ON e.adrelid = g.attrelid AND e.adnum = g.attnum
+              JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = g.attrelid
+                              AND d.refobjsubid > 0 AND d.refobjsubid <> g.attnum
+                              AND (d.classid = 'pg_attrdef'::regclass AND d.objid = e.oid
+                                   OR d.classid = 'pg_class'::regclass AND d.objid = g.attrelid AND d.objsubid = g.attnum)
+              JOIN pg_attribute b ON b.attrelid = g.attrelid AND b.attnum = d.refobjsubid
+             WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c
+$$;
+COMMENT ON FUNCTION @extschema@.ff_changed_columns(oid, text[]) IS 'The columns an UPDATE sets and the stored generated columns that follow from them. Internal.';
+REVOKE ALL ON FUNCTION @extschema@.ff_changed_columns(oid, text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_changed_columns(oid, text[]) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_index_needed(index oid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce(
+        (SELECT CASE c.contype WHEN 'p' THEN 'primary key ' WHEN 'u' THEN 'unique constraint ' WHEN 'x' THEN 'exclusion constraint '
+                     ELSE 'foreign key ' END || quote_ident(c.conname)
+           FROM pg_constraint c WHERE c.conindid = index
+          ORDER BY c.contype = 'f', c.conname LIMIT 1),
+        (SELECT CASE WHEN i.indisprimary THEN 'primary key' WHEN i.indisexclusion THEN 'exclusion constraint'
+                     WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity' END
+           FROM pg_index i WHERE i.indexrelid = index),
+        (SELECT 'part of the partitioned index ' || quote_ident(p.relname)
+           FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent WHERE h.inhrelid = index))
+$$;
+COMMENT ON FUNCTION @extschema@.ff_index_needed(oid) IS 'What an index is there for besides being scanned, so that it must not be dropped for want of scans; NULL: nothing. Internal.';
+REVOKE ALL ON FUNCTION @extschema@.ff_index_needed(oid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_index_needed(oid) TO pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- Blockers
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_blockers(relation regclass DEFAULT NULL)
+RETURNS TABLE (
+    relation         regclass,
+    index            regclass,
+    columns          text[],
+    role             text,
+    updates_per_s    double precision,
+    won_hot_per_s    double precision,
+    won_wal_per_s    double precision,
+    won_cpu_ms_per_s double precision,
+    scans            bigint,
+    scans_since      timestamptz,
+    index_bytes      bigint,
+    needed_for       text,
+    summarizing      boolean,
+    statements       text[],
+    reason           text,
+    suggestion       text,
+    ddl              text,
+    definition       text
+)
+LANGUAGE sql STABLE ROWS 100
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH judged AS MATERIALIZED (
+        SELECT (d.evidence).relation::oid AS relid, (d.evidence).not_examined, d.cause, d.hot_share, d.moved_share,
+               (d.evidence).recent_updated AS updated,
+               (d.evidence).recent_updated / nullif((d.evidence).recent_s, 0) AS updates_per_s,
+               ((d.evidence).recent_updated - (d.evidence).recent_hot) / nullif((d.evidence).recent_s, 0) AS cold_per_s,
+               d.blocked_share,
+               -- Updates that could not have been HOT: those that stayed in their page and were not, and of those that
+               -- left it the same part (what more room would have made HOT is recoverable).  Unknown: all that were not.
+               CASE WHEN d.blocked_share < 0.01 THEN 0 ELSE greatest(1 - d.hot_share - coalesce(d.recoverable_share, 0), 0) END AS share,
+               EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = (d.evidence).relation::oid AND NOT t.tgisinternal
+                          AND t.tgtype & 1 = 1 AND t.tgtype & 2 = 2 AND t.tgtype & 16 = 16) AS has_trigger
+          FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
+    ), blocked AS MATERIALIZED (
+        SELECT j.*, j.share * j.updates_per_s AS blocked_per_s
+          FROM judged j
+         WHERE j.not_examined IS NULL AND j.updated > 0 AND j.share >= 0.01
+    ), indexes AS MATERIALIZED (
+        -- also those not valid: they are maintained, so they block
+        SELECT i.indrelid AS relid, i.indexrelid, i.indisprimary, i.indisvalid, c.relname, n.nspname,
+               coalesce(@extschema@.ff_summarizing(c.relam), false) AS summarizing,
+               @extschema@.ff_index_needed(i.indexrelid) AS needed_for,
+               pg_stat_get_numscans(i.indexrelid) AS scans
+          FROM blocked b
+          JOIN pg_index i ON i.indrelid = b.relid AND i.indislive
+          JOIN pg_class c ON c.oid = i.indexrelid
+          JOIN pg_namespace n ON n.oid = c.relnamespace
+    ), index_columns AS MATERIALIZED (
+        SELECT x.relid, x.indexrelid, x.summarizing, k.column_name, k.role
+          FROM indexes x CROSS JOIN LATERAL @extschema@.ff_index_columns(x.indexrelid) k
+    ), updating AS MATERIALIZED (
+        SELECT b.relid, s.statement_id, s.how, @extschema@.ff_changed_columns(b.relid, s.columns) AS columns, s.calls, s.rows, s.query,
+               coalesce(s.rows, s.calls)::double precision AS weight
+          FROM blocked b
+          JOIN @extschema@.ff_statements() s
+            ON s.command = 'UPDATE' AND (s.relation = b.relid OR s.relation IN (SELECT a.relid FROM pg_partition_ancestors(b.relid) a))
+    ), touching AS MATERIALIZED (
+        -- which statement sets columns of which index
+        SELECT u.relid, u.statement_id, u.weight, u.calls, u.rows, u.query, k.indexrelid, k.summarizing,
+               array_agg(DISTINCT k.column_name::text) AS columns, array_agg(DISTINCT k.role) AS roles,
+               count(*) FILTER (WHERE NOT k.summarizing) OVER (PARTITION BY u.relid, u.statement_id) AS in_the_way
+          FROM updating u
+          JOIN index_columns k ON k.relid = u.relid AND k.column_name = ANY (u.columns)
+         GROUP BY u.relid, u.statement_id, u.weight, u.calls, u.rows, u.query, k.indexrelid, k.summarizing
+    ), weights AS (
+        SELECT t.relid, sum(t.weight) AS weight
+          FROM (SELECT DISTINCT relid, statement_id, weight FROM touching WHERE NOT summarizing) t GROUP BY t.relid
+    ), found AS (
+        SELECT t.relid, t.indexrelid,
+               (SELECT array_agg(DISTINCT c ORDER BY c) FROM touching o, unnest(o.columns) c WHERE o.indexrelid = t.indexrelid AND o.relid = t.relid) AS columns,
+               (SELECT string_agg(DISTINCT r, ', ' ORDER BY r) FROM touching o, unnest(o.roles) r WHERE o.indexrelid = t.indexrelid AND o.relid = t.relid) AS role,
+               sum(t.weight) / nullif(w.weight, 0) AS share,
+               coalesce(sum(t.weight) FILTER (WHERE t.in_the_way = 1), 0) / nullif(w.weight, 0) AS alone,
+               (array_agg(format('%s calls, %s rows: %s', t.calls, coalesce(t.rows::text, 'unknown'),
+                                 left(regexp_replace(t.query, '[[:cntrl:][:space:]]+', ' ', 'g'), 200))
+                          ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements,
+               (SELECT string_agg(DISTINCT quote_ident(x.relname), ', ')
+                  FROM touching o JOIN indexes x ON x.indexrelid = o.indexrelid
+                 WHERE o.relid = t.relid AND o.indexrelid <> t.indexrelid AND NOT o.summarizing
+                   AND o.statement_id = ANY (array_agg(t.statement_id))) AS others,
+               true AS seen
+          FROM touching t LEFT JOIN weights w ON w.relid = t.relid
+         GROUP BY t.relid, t.indexrelid, w.weight
+    ), suspected AS (
+        -- no statement is known that explains it: every index may be the one,
+        -- the primary key only if there is no other
+        SELECT x.relid, x.indexrelid,
+               (SELECT array_agg(DISTINCT k.column_name::text ORDER BY k.column_name::text) FROM index_columns k WHERE k.indexrelid = x.indexrelid) AS columns,
+               (SELECT string_agg(DISTINCT k.role, ', ' ORDER BY k.role) FROM index_columns k WHERE k.indexrelid = x.indexrelid) AS role,
+               CASE WHEN count(*) OVER (PARTITION BY x.relid) = 1 THEN 1 END::double precision AS share,
+               CASE WHEN count(*) OVER (PARTITION BY x.relid) = 1 THEN 1 END::double precision AS alone,
+               NULL::text[] AS statements,
+               NULL::text AS others,
+               false AS seen
+          FROM indexes x
+         WHERE NOT x.summarizing
+           AND NOT EXISTS (SELECT 1 FROM touching t WHERE t.relid = x.relid AND NOT t.summarizing)
+           AND (NOT x.indisprimary OR NOT EXISTS (SELECT 1 FROM indexes o WHERE o.relid = x.relid AND NOT o.indisprimary AND NOT o.summarizing))
+    ), weighed AS (
+        SELECT f.*, x.relname, x.nspname, x.indisvalid, x.summarizing, x.needed_for, x.scans, b.blocked_share, b.has_trigger,
+               b.updates_per_s AS all_per_s,
+               CASE WHEN x.summarizing THEN 0 ELSE b.blocked_per_s * f.share END AS updates_per_s,
+               CASE WHEN x.summarizing THEN 0 ELSE b.blocked_per_s * f.alone END AS won_hot_per_s,
+               -- index entries not written: an update that becomes HOT saves one in every
+               -- index, one that stays as it is saves the one in this index
+               CASE WHEN x.summarizing THEN 0
+                    ELSE b.blocked_per_s * f.alone * (SELECT count(*) FROM indexes o WHERE o.relid = f.relid)
+                         + greatest(b.cold_per_s - b.blocked_per_s * f.alone, 0) END AS entries_per_s,
+               NOT x.summarizing AND (x.needed_for IS NULL AND x.scans = 0 OR NOT x.indisvalid) AS free,
+               pg_stat_get_db_stat_reset_time((SELECT d.oid FROM pg_database d WHERE d.datname = current_database())) AS since,
+               EXISTS (SELECT 1 FROM updating u WHERE u.relid = f.relid) AS has_statements
+          FROM (SELECT * FROM found UNION ALL SELECT * FROM suspected) f
+          JOIN indexes x ON x.indexrelid = f.indexrelid AND x.relid = f.relid
+          JOIN blocked b ON b.relid = f.relid
+    )
+    SELECT o.relation, o.index, o.columns, o.role, o.updates_per_s, o.won_hot_per_s, o.won_wal_per_s, o.won_cpu_ms_per_s,
+           o.scans, o.since, o.index_bytes, o.needed_for, o.summarizing, o.statements, o.reason, o.suggestion, o.ddl, o.definition
+      FROM (
+        SELECT w.relid::regclass AS relation, w.indexrelid::regclass AS index, w.columns, w.role,
+               w.updates_per_s, w.won_hot_per_s,
+               -- Measured per index entry that an update writes: 80 bytes of WAL and 2 microseconds, a B-tree on an
+               -- integer, all in memory, no full-page images: the least that is won.
+               w.entries_per_s * 80 AS won_wal_per_s, w.entries_per_s * 0.002 AS won_cpu_ms_per_s,
+               w.scans, w.since, z.heap_bytes AS index_bytes, w.needed_for, w.summarizing, w.statements,
+               CASE WHEN w.summarizing THEN format('column %s is set, but this kind of index lets updates be HOT on this version', array_to_string(w.columns, ', '))
+                    WHEN NOT w.seen AND w.has_statements THEN
+                        'updates were not HOT although they stayed in their page, but no statement seen sets an indexed column: look for functions, triggers and the unattributed rows of ff_statements()'
+                    WHEN NOT w.seen THEN
+                        CASE WHEN w.blocked_share IS NULL THEN 'updates were not HOT, and it is not known whether for this index or for lack of room; '
+                             ELSE 'updates stayed in their page and were not HOT; ' END
+                        || 'which index it was is not known without their statements'
+                        || coalesce(': ' || (SELECT s.reason FROM @extschema@.ff_statement_look s ORDER BY s.collection_id DESC LIMIT 1), '')
+                    ELSE format('about %s of %s updates per second could not be HOT, because they set %s',
+                                round(w.updates_per_s::numeric, 1), round(w.all_per_s::numeric, 1), array_to_string(w.columns, ', '))
+                         || CASE WHEN w.won_hot_per_s < 0.99 * w.updates_per_s THEN format('; %s of them for this index alone, the others for %s as well',
+                                                                                               CASE WHEN w.won_hot_per_s > 0 THEN round(w.won_hot_per_s::numeric, 1)::text ELSE 'none' END, w.others) ELSE '' END
+                         || CASE WHEN w.blocked_share IS NULL THEN ' (at most: how many moved for lack of room is not known)' ELSE '' END
+               END || CASE WHEN w.has_trigger AND NOT w.summarizing THEN '; a BEFORE UPDATE trigger may set further columns' ELSE '' END AS reason,
+               CASE WHEN w.summarizing THEN 'nothing to do'
+                    WHEN NOT w.indisvalid AND w.needed_for IS NULL THEN 'invalid, of use to no query, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work on it now'
+                    WHEN w.needed_for IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', w.needed_for,
+                        CASE WHEN w.seen THEN array_to_string(w.columns, ', ') ELSE 'its columns' END)
+                    WHEN w.scans = 0 THEN format('not scanned once%s: drop it, if it is not scanned on a standby either', coalesce(' since ' || to_char(w.since, 'YYYY-MM-DD HH24:MI'), ' since statistics began'))
+                    WHEN w.role = 'include' THEN 'the column is only carried along (INCLUDE): without it in the index, these updates can be HOT'
+                    WHEN w.role = 'predicate' THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
+                    ELSE format('scanned %s times: weigh these scans against the updates', w.scans)
+               END AS suggestion,
+               CASE WHEN w.free AND w.needed_for IS NULL THEN format('DROP INDEX CONCURRENTLY %I.%I;', w.nspname, w.relname) END AS ddl,
+               pg_get_indexdef(w.indexrelid) || ';' AS definition,
+               w.summarizing AS last, w.free AND w.needed_for IS NULL AND w.seen AS jackpot, w.relname
+          FROM weighed w
+          LEFT JOIN LATERAL @extschema@.ff_sizes(w.indexrelid) z ON true
+        UNION ALL
+        SELECT j.relid::regclass, NULL, NULL, NULL, CASE WHEN j.updated > 0 THEN 0 END, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               CASE WHEN j.not_examined IS NOT NULL THEN j.not_examined
+                    WHEN j.updated IS NULL THEN 'no interval was collected yet'
+                    WHEN j.updated = 0 THEN 'no updates were seen'
+                    WHEN b.relid IS NULL AND j.moved_share >= 0.01 THEN format('%s %% of the updates were HOT, the others left their page for lack of room', round((100 * j.hot_share)::numeric, 1))
+                    WHEN b.relid IS NULL THEN format('%s %% of the updates were HOT', round((100 * j.hot_share)::numeric, 1))
+                    ELSE 'it has no index that stands in the way: the updates were not HOT for lack of room' END,
+               NULL, NULL, NULL, true, false, NULL
+          FROM judged j
+          LEFT JOIN blocked b ON b.relid = j.relid
+         WHERE NOT EXISTS (SELECT 1 FROM weighed w WHERE w.relid = j.relid)) o
+     ORDER BY o.last, o.jackpot DESC, o.won_hot_per_s DESC NULLS LAST, o.updates_per_s DESC NULLS LAST, o.relation::text, o.relname
+$$;
+COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS 'What keeps updates from being HOT although their page has room, one row for each table and index, the surest gain first; a row without index says why there is none. Columns: relation; index; columns: those of it that are set by the statements seen (without statements: all of it); role: what they are in it (key, include, expression, predicate, whole row); updates_per_s: updates it keeps from being HOT; won_hot_per_s: of these, those that would be HOT without this one index, or if the columns were not set; won_wal_per_s (bytes) and won_cpu_ms_per_s: the least that saves, from the number of index entries not written; scans: of the index, since scans_since (NULL: ever), on this server; index_bytes; needed_for: constraint or other reason for which it must stay; summarizing: kind of index that lets updates be HOT; statements: those that set the columns, with calls and rows of the window; reason; suggestion; ddl: only for an index that is not needed and was never scanned, or is invalid; definition: what makes it again. NULL figures are unknown, see reason.';
+REVOKE ALL ON FUNCTION @extschema@.ff_blockers(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_blockers(regclass) TO pg_read_all_stats;
+
+-- ---------------------------------------------------------------------------
+-- Old snapshots
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_horizon_holders(
+    OUT kind text,
+    OUT holder text,
+    OUT role_name name,
+    OUT application text,
+    OUT since timestamptz,
+    OUT xids bigint,
+    OUT catalog_only boolean,
+    OUT doing text
+) RETURNS SETOF record
+LANGUAGE sql VOLATILE ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH here AS (
+        SELECT d.oid FROM pg_database d WHERE d.datname = current_database()
+    )
+    -- Sessions of this database; other databases' snapshots do not hold back
+    -- its tables.  What VACUUM itself holds is ignored by pruning.
+    SELECT CASE WHEN a.state LIKE 'idle in transaction%' THEN 'idle in transaction' ELSE 'transaction' END,
+           'pid ' || a.pid, u.rolname, a.application_name, a.xact_start,
+           greatest(age(a.backend_xmin), age(a.backend_xid))::bigint, false,
+           left(regexp_replace(a.query, '[[:cntrl:][:space:]]+', ' ', 'g'), 200)
+      FROM pg_stat_get_activity(NULL) a
+      JOIN here ON here.oid = a.datid
+      LEFT JOIN pg_roles u ON u.oid = a.usesysid
+     WHERE a.pid <> pg_backend_pid() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+       AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v)
+       AND NOT EXISTS (SELECT 1 FROM pg_stat_get_wal_senders() s WHERE s.pid = a.pid)
+    UNION ALL
+    SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
+      FROM pg_prepared_xacts p WHERE p.database = current_database()
+    UNION ALL
+    SELECT 'replication slot', 'slot ' || s.slot_name, NULL, s.plugin, NULL,
+           greatest(age(s.xmin), age(s.catalog_xmin))::bigint, s.xmin IS NULL,
+           CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
+      FROM pg_replication_slots s
+     WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
+    UNION ALL
+    -- hot_standby_feedback without a slot
+    SELECT 'standby feedback', 'pid ' || a.pid, u.rolname, a.application_name, a.backend_start, age(a.backend_xmin)::bigint, false, NULL
+      FROM pg_stat_get_activity(NULL) a
+      JOIN pg_stat_get_wal_senders() s ON s.pid = a.pid
+      LEFT JOIN pg_roles u ON u.oid = a.usesysid
+     WHERE a.backend_xmin IS NOT NULL
+$$;
+COMMENT ON FUNCTION @extschema@.ff_horizon_holders() IS 'Who holds back pruning of this database''s tables at this moment, one row each: kind (transaction, idle in transaction, prepared transaction, replication slot, standby feedback); holder; role_name; application; since: begin of its transaction, NULL for a slot; xids: transactions begun after its snapshot; catalog_only: holds back system catalogs only; doing: its last statement, or the slot''s state. Internal.';
+REVOKE ALL ON FUNCTION @extschema@.ff_horizon_holders() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_horizon_holders() TO pg_stat_scan_tables, pg_read_all_stats;
+
+CREATE TABLE @extschema@.ff_horizon_history (
+    kind         text NOT NULL CHECK (kind IN ('transaction', 'idle in transaction', 'prepared transaction', 'replication slot', 'standby feedback')),
+    holder       text NOT NULL,
+    role_name    name,
+    application  text,
+    since        timestamptz NOT NULL,
+    first_seen_at timestamptz NOT NULL,
+    last_seen_at timestamptz NOT NULL,
+    looks        integer NOT NULL CHECK (looks > 0),
+    xids         bigint NOT NULL,
+    doing        text,
+    PRIMARY KEY (holder, since),
+    CHECK (last_seen_at >= first_seen_at)
+) WITH (fillfactor = 70);
+CREATE INDEX ff_horizon_history_last_seen_at ON @extschema@.ff_horizon_history (last_seen_at);
+COMMENT ON TABLE @extschema@.ff_horizon_history IS 'What held back pruning for longer than fillfactor_advisor.snapshot_age, one row for each holder and time; collections see it while it lasts.';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.kind IS 'kind of holder, as last seen';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.holder IS 'process, prepared transaction or slot';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.role_name IS 'its role';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.application IS 'application_name, or the slot''s plugin';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.since IS 'begin of its transaction; for a slot the look that saw it first';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.first_seen_at IS 'first look that saw it';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.last_seen_at IS 'last look that saw it';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.looks IS 'looks that saw it';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.xids IS 'most transactions begun after its snapshot, over these looks';
+COMMENT ON COLUMN @extschema@.ff_horizon_history.doing IS 'its statement when last seen, or the slot''s state';
+REVOKE ALL ON @extschema@.ff_horizon_history FROM PUBLIC;
+GRANT SELECT ON @extschema@.ff_horizon_history TO pg_read_all_stats;
+
+SELECT pg_extension_config_dump(c.oid, '')
+  FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
+ WHERE c.relname = 'ff_horizon_history';
+
+CREATE FUNCTION @extschema@.ff_collect_horizon(id bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    at   CONSTANT timestamptz := clock_timestamp();
+    past CONSTANT timestamptz := at - make_interval(secs => @extschema@.ff_setting('snapshot_age')::double precision);
+    seen bigint;
+BEGIN
+    -- A slot has no beginning of its own: it is the same hold as long as every
+    -- look sees it, and enters the history with the second.
+    INSERT INTO @extschema@.ff_horizon_history AS h (kind, holder, role_name, application, since, first_seen_at, last_seen_at, looks, xids, doing)
+    SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, held.since, at), at, at, 1, n.xids, n.doing
+      FROM @extschema@.ff_horizon_holders() n
+      LEFT JOIN LATERAL (SELECT o.since FROM @extschema@.ff_horizon_history o
+                          WHERE n.since IS NULL AND o.holder = n.holder
+                            AND o.last_seen_at >= (SELECT max(c.began_at) FROM @extschema@.ff_collection c WHERE c.collection_id < id)
+                          ORDER BY o.since DESC LIMIT 1) held ON true
+     WHERE NOT n.catalog_only AND n.xids > 0
+       AND coalesce(n.since <= past, true)
+     ORDER BY n.xids DESC LIMIT 20
+    ON CONFLICT (holder, since) DO UPDATE
+       SET kind = EXCLUDED.kind, last_seen_at = EXCLUDED.last_seen_at, looks = h.looks + 1,
+           xids = greatest(h.xids, EXCLUDED.xids), doing = EXCLUDED.doing;
+    GET DIAGNOSTICS seen = ROW_COUNT;
+    DELETE FROM @extschema@.ff_horizon_history h
+     WHERE h.last_seen_at < at - make_interval(days => @extschema@.ff_setting('retention')::integer);
+    RETURN seen;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_horizon(bigint) IS 'Writes down what has held back pruning for longer than fillfactor_advisor.snapshot_age. Returns the number of holders. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_horizon(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_horizon(bigint) TO pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_horizon()
+RETURNS TABLE (
+    now          boolean,
+    kind         text,
+    holder       text,
+    role_name    name,
+    application  text,
+    since        timestamptz,
+    held_s       double precision,
+    xids         bigint,
+    hot_pct_held double precision,
+    hot_pct_else double precision,
+    lost_hot     bigint,
+    doing        text,
+    suggestion   text
+)
+LANGUAGE sql VOLATILE ROWS 20
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH holders AS MATERIALIZED (
+        SELECT * FROM @extschema@.ff_horizon_holders()
+    ), held AS (
+        SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, h.since) AS since, clock_timestamp() AS until,
+               greatest(n.xids, h.xids) AS xids, n.doing, n.catalog_only, true AS now
+          FROM holders n
+          LEFT JOIN LATERAL (SELECT o.* FROM @extschema@.ff_horizon_history o
+                              WHERE o.holder = n.holder AND (o.since = n.since OR n.since IS NULL)
+                              ORDER BY o.since DESC LIMIT 1) h ON true
+        UNION ALL
+        (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false, false
+           FROM @extschema@.ff_horizon_history h
+          WHERE h.last_seen_at > clock_timestamp() - make_interval(days => @extschema@.ff_setting('window')::integer)
+            AND NOT EXISTS (SELECT 1 FROM holders n WHERE n.holder = h.holder AND (n.since = h.since OR n.since IS NULL))
+          ORDER BY h.xids DESC LIMIT 100)
+    ), spans AS MATERIALIZED (
+        SELECT row_number() OVER () AS n, * FROM held
+    ), quiet AS MATERIALIZED (
+        -- each table's HOT share while nothing of all this was held
+        SELECT i.rel_id, sum(i.updated) AS updated, sum(i.hot_updated) AS hot
+          FROM @extschema@.ff_interval i
+         WHERE i.ended_at > clock_timestamp() - make_interval(days => @extschema@.ff_setting('window')::integer)
+           AND NOT EXISTS (SELECT 1 FROM spans s WHERE NOT s.catalog_only AND s.since < i.ended_at AND s.until > i.began_at)
+         GROUP BY i.rel_id HAVING sum(i.updated) >= 100
+    ), cost AS (
+        -- the same tables while it was, each table weighed by its updates then
+        SELECT s.n, sum(i.updated) AS updated, sum(i.hot_updated) AS hot, sum(i.updated * q.hot / q.updated) AS otherwise
+          FROM spans s
+          JOIN @extschema@.ff_interval i ON i.began_at >= s.since AND i.ended_at <= s.until AND i.updated > 0
+          JOIN quiet q ON q.rel_id = i.rel_id
+         WHERE NOT s.catalog_only
+         GROUP BY s.n
+    )
+    SELECT s.now, s.kind, s.holder, s.role_name, s.application, s.since,
+           extract(epoch FROM s.until - s.since)::double precision, s.xids,
+           100 * c.hot / c.updated::double precision, 100 * c.otherwise / c.updated::double precision,
+           CASE WHEN c.n IS NOT NULL THEN greatest(round(c.otherwise - c.hot), 0)::bigint END, s.doing,
+           CASE WHEN s.catalog_only THEN 'holds back system catalogs only'
+                ELSE CASE s.kind WHEN 'idle in transaction' THEN 'commit sooner in the application, or set idle_in_transaction_session_timeout'
+                     WHEN 'transaction' THEN 'run long queries on a standby, or in smaller transactions'
+                     WHEN 'prepared transaction' THEN 'COMMIT PREPARED or ROLLBACK PREPARED, if its transaction manager has forgotten it'
+                     WHEN 'replication slot' THEN 'bring its consumer back, or drop the slot if nobody will use it again'
+                     ELSE 'long queries on the standby, with hot_standby_feedback on, hold it back here' END END
+      FROM spans s LEFT JOIN cost c ON c.n = s.n
+     ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
+$$;
+COMMENT ON FUNCTION @extschema@.ff_horizon() IS 'What holds back pruning of this database''s tables, now and in the recent window. Columns: now: at this moment; kind: transaction, idle in transaction, prepared transaction, replication slot, standby feedback; holder; role_name; application; since; held_s: seconds (up to the last look that saw it); xids: transactions begun after its snapshot, so versions that could not be pruned are that old; hot_pct_held: HOT share of the updates meanwhile, percent; hot_pct_else: what the same tables reached without it; lost_hot: updates that were not HOT for it, by that difference; NULL where too little was seen on either side; doing: its last statement; suggestion. Of the past, the hundred holders with the most transactions behind them. Short transactions are seen only while they last.';
+REVOKE ALL ON FUNCTION @extschema@.ff_horizon() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_horizon() TO pg_read_all_stats;

@@ -1,0 +1,155 @@
+-- Blockers: real indexes, real updates, real statements; then a held snapshot.
+-- Counters become visible at commit, so this file does not run in one transaction.
+\set ON_ERROR_STOP 1
+\set QUIET 1
+\pset format unaligned
+\pset tuples_only true
+SET client_min_messages = error;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
+CREATE SCHEMA ff;
+CREATE EXTENSION fillfactor_advisor SCHEMA ff;
+SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
+       AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
+       current_setting('max_prepared_transactions')::int > 0 AS prepared,
+       current_setting('server_version_num')::int >= 160000 AS summarizing \gset
+SELECT plan(42);
+
+-- what an index depends on
+CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
+CREATE INDEX c_two ON c (a, "D d");
+CREATE INDEX c_inc ON c (a) INCLUDE (b, f);
+CREATE INDEX c_expr ON c (lower(b), a);
+CREATE INDEX c_pred ON c (a) WHERE f > 0 AND b IS NULL;
+CREATE INDEX c_both ON c ((f + 1)) WHERE b IS NULL;
+CREATE INDEX c_row ON c ((c.* IS NOT NULL));
+CREATE INDEX c_brin ON c USING brin (a);
+CREATE UNIQUE INDEX c_uni ON c (a, f);
+CREATE TABLE x (r int4range, EXCLUDE USING gist (r WITH &&));
+CREATE TABLE p (k int, v int) PARTITION BY RANGE (k);
+CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (100000);
+CREATE INDEX p_v ON p (v);
+
+CREATE VIEW of AS SELECT i.oid, i.relname, (SELECT string_agg(column_name || ' ' || role, ', ') FROM ff.ff_index_columns(i.oid)) AS cols, ff.ff_index_needed(i.oid) AS needed
+  FROM pg_class i WHERE relkind = 'i';
+SELECT is(cols, 'id key', 'primary key') FROM of WHERE relname = 'c_pkey';
+SELECT is(cols, 'a key, D d key', 'two columns') FROM of WHERE relname = 'c_two';
+SELECT is(cols, 'a key, b include, f include', 'INCLUDE') FROM of WHERE relname = 'c_inc';
+SELECT is(cols, 'a key, b expression', 'expression') FROM of WHERE relname = 'c_expr';
+SELECT is(cols, 'a key, b predicate, f predicate', 'predicate') FROM of WHERE relname = 'c_pred';
+SELECT is(cols, 'b expression or predicate, f expression or predicate', 'expression and predicate') FROM of WHERE relname = 'c_both';
+SELECT matches(cols, '^id whole row, a whole row, .*ref whole row$', 'whole row') FROM of WHERE relname = 'c_row';
+SELECT is(ff.ff_changed_columns('c'::regclass, ARRAY['a', 'f']), ARRAY['a', 'f', 'g'], 'a generated column follows');
+SELECT is(ff.ff_changed_columns('c'::regclass, ARRAY['a']), ARRAY['a'], 'or not');
+SELECT is(needed, 'primary key c_pkey', 'needed: primary key') FROM of WHERE relname = 'c_pkey';
+SELECT is(needed, 'unique constraint c_e_key', 'needed: unique constraint, also for foreign keys') FROM of WHERE relname = 'c_e_key';
+SELECT is(needed, 'unique index', 'needed: unique index') FROM of WHERE relname = 'c_uni';
+SELECT is(needed, 'exclusion constraint x_r_excl', 'needed: exclusion constraint') FROM of WHERE relname = 'x_r_excl';
+SELECT is(needed, 'part of the partitioned index p_v', 'needed: partition') FROM of WHERE relname = 'p1_v_idx';
+SELECT is(needed, NULL, 'needed for nothing') FROM of WHERE relname = 'c_two';
+SELECT is(ff.ff_summarizing((SELECT oid FROM pg_am WHERE amname = 'brin')), :'summarizing'::boolean, 'BRIN summarizes from 16 on');
+SELECT is(ff.ff_summarizing((SELECT oid FROM pg_am WHERE amname = 'btree')), false, 'B-tree does not');
+SELECT is(ff.ff_summarizing((SELECT oid FROM pg_am WHERE amname = 'heap')), NULL, 'heap is no index');
+
+-- before any collection
+SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'nothing collected');
+SELECT throws_ok($$SELECT * FROM ff.ff_blockers('c_two')$$, '42809', NULL, 'an index is no table');
+SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff.ff_candidate WHERE relid = 'p'::regclass), 'a partitioned table has no row of its own');
+
+-- without statements: which index it may be
+CREATE TABLE alone (id int, a int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX alone_a ON alone (a);
+CREATE TABLE several (id int PRIMARY KEY, a int, b int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX several_a ON several (a);
+CREATE INDEX several_b ON several (b);
+INSERT INTO alone SELECT i, i, 'x' FROM generate_series(1, 2000) i;
+INSERT INTO several SELECT i, i, i FROM generate_series(1, 2000) i;
+CALL ff.ff_collect();
+UPDATE alone SET a = a + 1;
+UPDATE several SET b = b + 1;
+SELECT pg_stat_force_next_flush() \g /dev/null
+CALL ff.ff_collect();
+CREATE VIEW told AS SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, role, updates_per_s > 0 AS rate, won_hot_per_s > 0 AS won,
+       won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes FROM ff.ff_blockers();
+SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'), 'alone_a {a} t t t', 'the only index is the one');
+SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'], 'of several, each may be, but hardly the primary key');
+SELECT ok((SELECT bool_and(rate IS NULL AND reason ~ 'not known without their statements: pg_stat_statements is not created') FROM told WHERE rel = 'several'), 'figures are left open, with the reason');
+
+\if :statements
+CREATE EXTENSION pg_stat_statements;
+SELECT pg_stat_statements_reset() \g /dev/null
+CREATE TABLE jackpot (id int PRIMARY KEY, a int, h int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX "Jack %I; ""pot""" ON jackpot (a);
+CREATE TABLE uniq (id int PRIMARY KEY, a int, h int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE UNIQUE INDEX uniq_a ON uniq (a);
+CREATE TABLE used (id int PRIMARY KEY, state int, h int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX used_open ON used (id) WHERE state > 5000;
+CREATE INDEX used_state ON used USING brin (state);
+CREATE TABLE hot (id int PRIMARY KEY, a int, h int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX hot_a ON hot (a);
+CREATE TABLE broken (id int PRIMARY KEY, a int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX broken_a ON broken (a);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'broken_a'::regclass;
+ALTER TABLE p1 SET (fillfactor = 40, autovacuum_enabled = off);
+INSERT INTO jackpot SELECT i, i, 0 FROM generate_series(1, 2000) i;
+INSERT INTO uniq SELECT i, i, 0 FROM generate_series(1, 2000) i;
+INSERT INTO used SELECT i, i, 0 FROM generate_series(1, 2000) i;
+INSERT INTO hot SELECT i, i, 0 FROM generate_series(1, 2000) i;
+INSERT INTO broken SELECT i, i FROM generate_series(1, 2000) i;
+INSERT INTO p SELECT i, i FROM generate_series(1, 2000) i;
+CALL ff.ff_collect();
+UPDATE jackpot SET a = a + 1, h = 1;
+UPDATE uniq SET a = a + 10000;
+UPDATE used SET state = state + 1;
+UPDATE hot SET h = h + 1;
+UPDATE broken SET a = a + 1;
+UPDATE p SET v = v + 1;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT count(*) FROM used WHERE id > 0 AND state > 5000 \g /dev/null
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+SELECT pg_stat_force_next_flush() \g /dev/null
+CALL ff.ff_collect();
+
+SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'jackpot'), '"Jack %I; ""pot""" {a} key t t 0', 'the index whose column is set');
+SELECT is((SELECT ddl FROM told WHERE rel = 'jackpot'), 'DROP INDEX CONCURRENTLY public."Jack %I; ""pot""";', 'never scanned and not needed: it can go');
+SELECT matches((SELECT statements[1] FROM told WHERE rel = 'jackpot'), '^1 calls, 2000 rows: UPDATE jackpot SET a = a \+ \$1, h = \$2$', 'the statement, with calls and rows');
+SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t), 'what can simply be dropped comes first');
+SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a'), '|keep it: unique index; the way out is not to change a', 'a unique index is never to be dropped');
+SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx = 'used_open'), 'predicate t ', 'a used index is not to be dropped; only its predicate is touched');
+SELECT is((SELECT summarizing FROM told WHERE idx = 'used_state'), :'summarizing'::boolean, 'a BRIN index is told apart');
+SELECT ok((SELECT bool_and(reason ~ 'lets updates be HOT' AND ddl IS NULL) FROM told WHERE summarizing) IS NOT FALSE, 'and never blamed where it does not block');
+SELECT is((SELECT format('%s %s', idx, reason) FROM told WHERE rel = 'hot'), ' 100.0 % of the updates were HOT', 'a table with HOT updates has no blocker');
+SELECT matches((SELECT suggestion FROM told WHERE rel = 'broken'), '^invalid', 'an invalid index blocks too');
+SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ', 'a partition, updated through its parent; its index belongs to the parent''s');
+SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'size and definition');
+SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL), 0::bigint, 'no constraint''s index is ever to be dropped');
+\else
+SELECT skip('no pg_stat_statements', 13);
+\endif
+
+-- roles
+CREATE ROLE regress_ff_blockers;
+SET ROLE regress_ff_blockers;
+SELECT throws_ok('SELECT * FROM ff.ff_blockers()', '42501', NULL, 'a plain role may not');
+SELECT throws_ok('SELECT * FROM ff.ff_horizon()', '42501', NULL, 'nor may it see the holders');
+RESET ROLE;
+DROP ROLE regress_ff_blockers;
+
+-- a prepared transaction holds back pruning
+\if :prepared
+SET fillfactor_advisor.snapshot_age = 0;
+BEGIN;
+INSERT INTO x VALUES ('[1,2)');
+PREPARE TRANSACTION 'held "%I';
+CALL ff.ff_collect();
+SELECT is((SELECT format('%s %s', now, kind) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 't prepared transaction', 'held now');
+ROLLBACK PREPARED 'held "%I';
+CALL ff.ff_collect();
+SELECT is((SELECT format('%s %s %s', now, kind, held_s >= 0) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 'f prepared transaction t', 'and remembered');
+SELECT is((SELECT looks FROM ff.ff_horizon_history WHERE holder = 'gid held "%I'), 1, 'seen by one look');
+\else
+SELECT skip('max_prepared_transactions is 0', 3);
+\endif
+SELECT * FROM finish();
