@@ -8,6 +8,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "access/htup_details.h"
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
