@@ -77,7 +77,7 @@ insert_group_rows: the same over rows never updated.
 update_distance, update_distance_p10, update_distance_p90: transaction ids between the inserts of a page (middle row never updated, else an original version not yet pruned) and the last version of its updated rows: median, 10 % and 90 % quantile over rows.
 page_lsn_age_p10, page_lsn_age_p50, page_lsn_age_p90: bytes of WAL written since a page last changed: quantiles over pages. NULL for unlogged and temporary tables.
 full_pct: pages with the page-full hint (an update found no room since the last prune), percent of pages.
-fill_histogram: pages read by used share of the page, in ten bins of 10 %.
+fill_histogram: pages read, by used share of the page, in ten bins of 10 %; not scaled to the table, whose end is read more densely.
 aborted_rows: of dead_rows, versions whose inserter rolled back.$$;
 
 CREATE FUNCTION @extschema@.ff_sample_index(
@@ -130,7 +130,7 @@ leaf_density: used share of leaf pages, percent, as pgstatindex defines avg_leaf
 fragmentation: leaf pages whose right sibling lies before them in the file, percent of leaf pages, as pgstatindex defines leaf_fragmentation.
 at_fillfactor_pct: leaf pages within 3 points of the index's fillfactor, percent: what splits at the right end, or a build, leave behind.
 half_full_pct: leaf pages no fuller than 60 %, percent: what splits in the middle leave behind.
-density_histogram: leaf pages read by used share, in ten bins of 10 %.
+density_histogram: leaf pages read, by used share, in ten bins of 10 %; not scaled to the index.
 row_pointers: pointers to table rows in leaf pages.
 items_per_leaf: index tuples on a leaf page, a posting list counting once.
 bytes_per_row: length of leaf tuples per row pointer, without line pointers.

@@ -19,6 +19,7 @@
 #include "utils/tuplestore.h"
 #include "utils/float.h"
 #include "utils/numeric.h"
+#include "utils/tuplestore.h"
 #include "utils/typcache.h"
 
 #include "choice.h"

@@ -172,23 +172,33 @@ nap(double milliseconds)
 
 /*
  * Reads these blocks, in ascending order, and calls back for each.  Sleeps
- * fillfactor_advisor.sample_delay after every 100 pages.  A read error is
- * raised as the server raises it.
+ * fillfactor_advisor.sample_delay before every 100 pages, counted over all
+ * relations that this session samples.  A read error is raised as the server
+ * raises it.
  */
 void
 ff_read_pages(Relation rel, BufferAccessStrategy strategy,
 			  const BlockNumber *block, int nblocks,
 			  FfPageCallback callback, void *arg)
 {
-	int			batch = ff_sample_delay > 0 ? FF_PAGES_PER_NAP : nblocks;
+	static int	pages_since_nap = 0;
 
-	for (int first = 0; first < nblocks; first += batch)
+	for (int first = 0; first < nblocks;)
 	{
-		int			end = Min(nblocks, first + batch);
+		int			end = nblocks;
 
-		read_batch(rel, strategy, block, first, end, callback, arg);
 		if (ff_sample_delay > 0)
-			nap(ff_sample_delay);
+		{
+			if (pages_since_nap >= FF_PAGES_PER_NAP)
+			{
+				pages_since_nap = 0;
+				nap(ff_sample_delay);
+			}
+			end = Min(nblocks, first + FF_PAGES_PER_NAP - pages_since_nap);
+			pages_since_nap += end - first;
+		}
+		read_batch(rel, strategy, block, first, end, callback, arg);
+		first = end;
 	}
 }
 

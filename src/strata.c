@@ -56,6 +56,13 @@
 #define FF_LEAST_SPREAD 0.05
 
 /*
+ * Strata whose variance is within this factor of the average are planned with
+ * the average: to follow the noise of a first sample would favour those
+ * that it showed too uniform, and make intervals too narrow.
+ */
+#define FF_ALIKE 3.0
+
+/*
  * Rare pages are taken to lie anywhere, and not only in the strata where some
  * were met, once the allowance for them is the variance divided by this.
  */
@@ -476,6 +483,8 @@ plan(const FfStrata *strata, int metric, double error, double *wanted)
 	}
 	for (int i = 0; i < strata->nstrata; i++)
 	{
+		if (spread[i] > pooled / FF_ALIKE && spread[i] < pooled * FF_ALIKE)
+			spread[i] = pooled;
 		spread[i] = sqrt(rarity * pooled + (1 - rarity) *
 						 Max(spread[i], FF_LEAST_SPREAD * pooled));
 		spreads += strata->stratum[i].size * spread[i];
