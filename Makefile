@@ -21,7 +21,8 @@ OBJS = \
 	src/lifecycle.o \
 	src/choice.o \
 	src/model.o \
-	src/blockers.o
+	src/blockers.o \
+	src/disk.o
 
 # The pieces of the install script, one a stage.
 SQL_PIECES = \
@@ -37,6 +38,7 @@ SQL_PIECES = \
 	sql/50_model.sql \
 	sql/60_advice.sql \
 	sql/65_blockers.sql \
+	sql/70_script.sql
 	sql/80_verify.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql

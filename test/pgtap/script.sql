@@ -1,0 +1,165 @@
+-- The script's contents, its plan and its rights.  What happens when it is run is
+-- tested with a server of its own (t/030_script.pl).  Batches need transactions of
+-- their own, so this is not one transaction.
+\set ON_ERROR_STOP 1
+\set QUIET 1
+\pset format unaligned
+\pset tuples_only true
+SET client_min_messages = error;
+CREATE SCHEMA ff;
+CREATE EXTENSION fillfactor_advisor SCHEMA ff;
+SET search_path = public, ff;
+SELECT no_plan();
+
+-- ---------------------------------------------------------------------------
+-- Quoting
+-- ---------------------------------------------------------------------------
+SELECT is(ff_quoted_name('plain'), 'plain', 'a plain name stays');
+SELECT is(ff_quoted_name('select'), '"select"', 'a keyword is quoted');
+SELECT is(ff_quoted_name(E'a\nb"c\\d'), 'U&"a\000ab""c\\d"', 'a line feed becomes an escape');
+SELECT is(ff_quoted_text(E'a\r''b\\'), 'E''a\u000d''''b\\''', 'in a literal too');
+SELECT is(ff_quoted_text(NULL), 'NULL', 'NULL is NULL');
+SELECT is(ff_plain(E'a\nb\\q'), 'a?b\q', 'a comment has no line end');
+SELECT is(ff_do('BEGIN $ff$ $ff1$ END'), E'DO $ff2$\nBEGIN $ff$ $ff1$ END\n$ff2$;', 'the dollar quote is one that does not occur inside');
+
+-- the escapes give back what went in
+CREATE FUNCTION back(name) RETURNS name LANGUAGE plpgsql AS $$
+DECLARE r name;
+BEGIN
+	EXECUTE format('CREATE TEMP TABLE %s ()', ff_quoted_name($1));
+	EXECUTE format('SELECT relname FROM pg_class WHERE relname = %s', ff_quoted_text($1)) INTO r;
+	EXECUTE format('DROP TABLE %s', ff_quoted_name($1));
+	RETURN r;
+END $$;
+SELECT is(back(n), n, 'there and back: ' || quote_literal(n))
+  FROM unnest(ARRAY['plain', E'a\nb', E'\t"\\x', E'\u202e\u2028', E'x''\r\n;--', '$ff$', 'ä€𝄞' || E'\n𝄞', repeat('ä', 31) || E'\n']::name[]) n;
+
+-- ---------------------------------------------------------------------------
+-- Options there and back, as the server stores them
+-- ---------------------------------------------------------------------------
+CREATE TABLE o (x integer);
+CREATE FUNCTION there_and_back(options text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE before text[]; expected text[]; after text[]; again text[];
+BEGIN
+	EXECUTE 'DROP TABLE o; CREATE TABLE o (x integer) ' || options;
+	before := (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
+	expected := ff_options_then(before, 55);
+	ALTER TABLE o SET (fillfactor = 55);
+	after := (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
+	EXECUTE 'ALTER TABLE o ' || ff_options_undo(before);
+	again := (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
+	RETURN concat_ws(' ', CASE WHEN after = expected THEN 'foreseen' ELSE after::text END, CASE WHEN again IS NOT DISTINCT FROM before THEN 'restored' ELSE again::text END);
+END $$;
+SELECT is(there_and_back(o), 'foreseen restored', 'options ' || o)
+  FROM unnest(ARRAY['', 'WITH (fillfactor = 100)', 'WITH (fillfactor = ''80.5'')', 'WITH (fillfactor = ''0x50'')', E'WITH (fillfactor = E''80\\n'')',
+                    'WITH (autovacuum_enabled = off)', 'WITH (fillfactor = 70, autovacuum_enabled = off, toast.autovacuum_enabled = off)',
+                    'WITH (autovacuum_enabled, fillfactor = 90, autovacuum_vacuum_scale_factor = 0.1)']) o;
+
+-- ---------------------------------------------------------------------------
+-- Disk
+-- ---------------------------------------------------------------------------
+SELECT ok(free_bytes BETWEEN 0 AND total_bytes AND total_bytes > 0, 'free space of the default tablespace') FROM ff_disk(0);
+SELECT is(a.total_bytes, b.total_bytes, '0 is the default tablespace') FROM ff_disk(0) a, pg_database d, ff_disk(d.dattablespace) b WHERE d.datname = current_database();
+SELECT ok(total_bytes > 0, 'free space where the WAL is') FROM ff_disk_wal();
+SELECT throws_ok('SELECT ff_disk(1)', '42704', NULL, 'no such tablespace');
+
+-- ---------------------------------------------------------------------------
+-- Nothing to do
+-- ---------------------------------------------------------------------------
+SELECT is((SELECT count(*) FROM ff_script() s WHERE s !~ '^(--|$)'), 0::bigint, 'nothing to change: comments only');
+SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ 'Nothing is to be changed'), 1::bigint, 'and says so');
+SELECT is(ff_script_json()->'changes', '[]'::jsonb, 'the same in JSON');
+SELECT throws_ok('SELECT ff_script(1)', '42P01', NULL, 'no such table');
+SELECT throws_ok('SELECT ff_script(''pg_class'')', '42809', NULL, 'not a table that is advised');
+SELECT throws_ok('CREATE VIEW v AS SELECT 1 AS x; SELECT ff_script(''v'')', '42809', NULL, 'not a table');
+
+-- ---------------------------------------------------------------------------
+-- A table and partitions whose batches need room, and one that wastes it
+-- ---------------------------------------------------------------------------
+CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int NOT NULL, status int NOT NULL DEFAULT 0, payload text);
+CREATE TABLE parts (id bigint NOT NULL, batch int NOT NULL, status int NOT NULL DEFAULT 0, payload text) PARTITION BY RANGE (batch);
+CREATE TABLE part_old PARTITION OF parts FOR VALUES FROM (0) TO (1);
+CREATE TABLE part_now PARTITION OF parts FOR VALUES FROM (1) TO (2000000000);
+INSERT INTO parts SELECT i, 0, 0, repeat('p', 90) FROM generate_series(1, 5000) i;
+CREATE TABLE log (line text) WITH (fillfactor = 50);
+CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1..6 LOOP
+		INSERT INTO jobs (batch, payload) SELECT i, repeat('p', 90) FROM generate_series(1, 500);
+		INSERT INTO parts SELECT n, (SELECT max(id) FROM jobs), 0, repeat('p', 90) FROM generate_series(1, 500) n;
+		INSERT INTO log SELECT repeat('l', 100) FROM generate_series(1, 1000);
+		COMMIT;
+		UPDATE jobs SET status = 1 WHERE id > (SELECT max(id) - 500 FROM jobs);
+		UPDATE parts SET status = 1 WHERE batch = (SELECT max(id) FROM jobs);
+		COMMIT;
+	END LOOP;
+END $$;
+-- a session reports its counters when it has nothing to do, at most once a second
+\o /dev/null
+CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
+CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
+CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
+\o
+
+SELECT is((SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM ff_advise() WHERE action = 'lower'), 'jobs part_now', 'what is to be lowered');
+SELECT is((SELECT string_agg(c->>'relation', ' ' ORDER BY c->>'relation') FROM jsonb_array_elements(ff_script_json()->'changes') c WHERE c->>'action' = 'lower'),
+          'public.jobs public.part_now', 'is in the plan');
+SELECT ok(bool_and(size >= before), 'small to large')
+  FROM (SELECT (c->'effect'->>'size_bytes')::bigint AS size, lag((c->'effect'->>'size_bytes')::bigint, 1, 0::bigint) OVER (ORDER BY place) AS before
+          FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY AS w(c, place) WHERE c->>'kind' = 'table') s;
+SELECT is(ff_script_json('jobs')->'changes'->0->>'statement', (SELECT ddl FROM ff_advise('jobs')), 'the statement is that of the advice');
+SELECT is(ff_script_json('jobs')->'changes'->0->>'undo', 'ALTER TABLE public.jobs RESET (fillfactor);', 'undo of an absent option');
+SELECT is(jsonb_array_length(ff_script_json('jobs')->'changes'), 1, 'one table');
+SELECT is((SELECT string_agg(c->>'relation', ' ') FROM jsonb_array_elements(ff_script_json('parts')->'changes') c), 'public.part_now', 'a partitioned table stands for its partitions');
+SELECT is(ff_script_json('parts')->'templates'->0->>'statement',
+          format('CREATE TABLE ... PARTITION OF public.parts ... WITH (fillfactor = %s);', (SELECT recommended_fillfactor FROM ff_advise('part_now'))), 'and a template for new ones');
+SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ '^--   CREATE TABLE ... PARTITION OF public.parts'), 1::bigint, 'as a comment in the script');
+SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ 'ALTER TABLE public.parts '), 0::bigint, 'and no statement for the parent');
+-- what the script runs is what the plan says
+SELECT is((SELECT string_agg(s, E'\n') FROM ff_script('jobs') s) LIKE '%' || E'\n' || (ff_script_json('jobs')->'changes'->0->>'guarded_statement') || E'\n%', true, 'script and plan are one');
+SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ '[[:cntrl:]]'), 0::bigint, 'a line is a line');
+
+-- rewrites: the log wastes half of its pages
+SELECT is((SELECT action FROM ff_advise('log')), 'raise', 'the log is to be raised');
+SELECT is((SELECT count(*) FROM ff_script('log') s WHERE s ~ '^VACUUM'), 0::bigint, 'no rewrite is live by default');
+SELECT is((SELECT count(*) FROM ff_script('log') s WHERE s = '--rewrite VACUUM (FULL, ANALYZE) public.log;'), 1::bigint, 'it is a comment');
+SELECT is((SELECT count(*) FROM ff_script('log', true) s WHERE s = 'VACUUM (FULL, ANALYZE) public.log;'), 1::bigint, 'until it is asked for');
+SELECT is((SELECT count(*) FROM ff_script('log', true) s WHERE s LIKE '--rewrite%'), 0::bigint, 'and then is not a comment too');
+SELECT is((SELECT count(*) FROM ff_script('jobs', true) s WHERE s ~ '^VACUUM'), 0::bigint, 'none where updates fall on new pages');
+SELECT ok((m->>'disk_bytes')::bigint > 0 AND (m->>'free_bytes')::bigint > 0 AND (m->>'possible')::boolean, 'disk needed and free')
+  FROM jsonb_array_elements(ff_script_json('log')->'changes'->0->'rewrite'->'methods') m WHERE m->>'method' = 'VACUUM FULL';
+
+-- applied by its plan, as a tool would, and undone
+SELECT ff_script_json('jobs')->'changes'->0->>'guarded_statement' AS apply, ff_script_json('jobs')->'changes'->0->>'guarded_undo' AS undo \gset
+:apply
+SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'jobs'::regclass), (SELECT format('{fillfactor=%s}', substring(:'apply', 'fillfactor = (\d+)'))), 'the guarded statement applies');
+:apply
+:undo
+SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'jobs'::regclass), NULL, 'and its undo takes it back');
+ALTER TABLE jobs SET (autovacuum_enabled = off);
+:apply
+SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'jobs'::regclass), '{autovacuum_enabled=off}', 'a stale one changes nothing');
+
+-- ---------------------------------------------------------------------------
+-- Rights
+-- ---------------------------------------------------------------------------
+CREATE ROLE regress_ff_reader;
+CREATE ROLE regress_ff_plain;
+GRANT pg_read_all_stats TO regress_ff_reader;
+GRANT USAGE ON SCHEMA ff TO regress_ff_reader, regress_ff_plain;
+SET ROLE regress_ff_reader;
+SELECT lives_ok('SELECT ff.ff_script()', 'a reader of statistics may generate it');
+SELECT lives_ok('SELECT ff.ff_script_json()', 'in both forms');
+SET ROLE regress_ff_plain;
+SELECT throws_ok('SELECT ff.ff_script()', '42501', NULL, 'a plain role may not');
+SELECT throws_ok('SELECT ff.ff_script_json()', '42501', NULL, 'in no form');
+SELECT throws_ok('SELECT ff.ff_plan(NULL)', '42501', NULL, 'nor its parts');
+SELECT throws_ok('SELECT ff.ff_disk(0)', '42501', NULL, 'nor ask for free space');
+RESET ROLE;
+SELECT is((SELECT count(*) FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e' AND e.extname = 'fillfactor_advisor'
+             JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+            WHERE has_function_privilege('regress_ff_plain', p.oid, 'EXECUTE')), 0::bigint, 'PUBLIC may execute nothing of the extension');
+DROP OWNED BY regress_ff_reader, regress_ff_plain;
+DROP ROLE regress_ff_reader, regress_ff_plain;
+
+SELECT * FROM finish();

@@ -1,0 +1,212 @@
+# The script of changes, run as a reader would run it: under load, as the wrong
+# role, after things changed, with names that want to be code, twice, and back.
+use strict;
+use warnings;
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $dir  = PostgreSQL::Test::Utils::tempdir;
+my $node = PostgreSQL::Test::Cluster->new('script');
+$node->init;
+$node->append_conf('postgresql.conf', "track_io_timing = on\nautovacuum = off\nfsync = off");
+$node->start;
+my $db = q(s h'o"p);
+$node->safe_psql('postgres', 'CREATE DATABASE "s h\'o""p"');
+
+sub sql { return $node->safe_psql($db, shift); }
+
+# Run a file as psql does; exit status, and all that it said.
+sub run_file
+{
+	my ($file, %how) = @_;
+	my ($out, $err) = ('', '');
+	IPC::Run::run([ 'psql', '-X', '-q', '-d', $how{db} // $node->connstr($db), '-U', $how{user} // $ENV{PGUSER} // getpwuid($>), '-f', $file ],
+		'>', \$out, '2>', \$err, IPC::Run::timeout(180));
+	return ($? >> 8, $out . $err);
+}
+
+sub write_file
+{
+	my ($name, $text) = @_;
+	open my $f, '>:raw', "$dir/$name" or die $!;
+	print $f $text, "\n";
+	close $f;
+	return "$dir/$name";
+}
+
+# What "sed -n 's/^--PREFIX //p'" gives.
+sub part
+{
+	my ($prefix, $text) = @_;
+	return join "\n", map { /^--$prefix (.*)/s ? $1 : () } split /\n/, $text;
+}
+
+sql(q{
+	CREATE EXTENSION fillfactor_advisor;
+	CREATE ROLE alice LOGIN;
+	CREATE TABLE tables (rel regclass, label text PRIMARY KEY);
+	CREATE TABLE before (label text PRIMARY KEY, options text, sum text);
+
+	CREATE PROCEDURE make(schema text, name text, label text, options text) LANGUAGE plpgsql AS $$
+	BEGIN
+		EXECUTE format('CREATE TABLE %I.%I (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int NOT NULL, status int NOT NULL DEFAULT 0, payload text) %s', schema, name, options);
+		EXECUTE format('CREATE INDEX ON %I.%I (batch)', schema, name);
+		INSERT INTO tables VALUES (format('%I.%I', schema, name)::regclass, label);
+	END $$;
+
+	-- a batch comes in, and all of it is updated by the next transaction
+	CREATE PROCEDURE batches(n int, only_label text DEFAULT NULL) LANGUAGE plpgsql AS $$
+	DECLARE t regclass;
+	BEGIN
+		FOR i IN 1..n LOOP
+			FOR t IN SELECT rel FROM tables WHERE label <> 'log' AND (only_label IS NULL OR label = only_label) LOOP
+				EXECUTE format('INSERT INTO %s (batch, payload) SELECT $1, repeat(''p'', 90) FROM generate_series(1, 500)', t) USING i + (random() * 1e9)::int;
+				COMMIT;
+				EXECUTE format('UPDATE %1$s SET status = 1 WHERE batch = (SELECT batch FROM %1$s ORDER BY id DESC LIMIT 1)', t);
+				COMMIT;
+			END LOOP;
+		END LOOP;
+	END $$;
+
+	CREATE FUNCTION sums() RETURNS TABLE (label text, options text, sum text) LANGUAGE plpgsql AS $$
+	DECLARE t record;
+	BEGIN
+		FOR t IN SELECT k.*, c.reloptions::text AS o FROM tables k JOIN pg_class c ON c.oid = k.rel LOOP
+			label := t.label; options := t.o;
+			EXECUTE format('SELECT md5(string_agg(x::text, E''\n'' ORDER BY id)) FROM %s x', t.rel) INTO sum;
+			RETURN NEXT;
+		END LOOP;
+	END $$;
+});
+
+# Names that would do something if they were not quoted, in schemas of the same kind.
+my $marker = "$dir/marker";
+my %hostile = (
+	quotes    => q{a"b'c""d''},
+	newline   => "x\n\\! touch $marker",
+	cr        => "x\r\\! touch $marker",
+	statement => q{'; DROP TABLE jobs; --},
+	undo      => "x\n--undo \\! touch $marker",
+	format    => q{%I %1$s %% $ff$ $$ :jobs :'x' */ /*},
+	backslash => q{\\! \\q \\\\ \\"},
+	utf8      => "\xc3\xa4" x 31 . 'x',            # 63 bytes
+	bidi      => "a\xe2\x80\xae\xe2\x80\xa8b",
+);
+my $schema = qq{S"'\n\\! touch $marker};
+
+sub literal { my $x = shift; $x =~ s/\\/\\\\/g; $x =~ s/'/''/g; return " E'$x'"; }
+sub name { my $x = shift; $x =~ s/"/""/g; return qq{"$x"}; }
+
+sql('CREATE SCHEMA ' . name($schema));
+sql(qq{
+	CALL make('public', 'jobs', 'jobs', '');
+	CALL make('public', 'explicit', 'explicit', 'WITH (fillfactor = 100)');
+	CALL make('public', 'odd', 'odd', 'WITH (autovacuum_vacuum_threshold = 77, fillfactor = ''95.5'', autovacuum_vacuum_scale_factor = 0.1)');
+	CALL make('public', 'hex', 'hex', 'WITH (fillfactor = ''0x60'')');
+	CALL make('public', 'renamed', 'renamed', '');
+	CALL make('public', 'dropped', 'dropped', '');
+	CALL make('public', 'changed', 'changed', '');
+	CALL make('public', 'locked', 'locked', '');
+	CALL make('public', 'alices', 'alices', '');
+	ALTER TABLE alices OWNER TO alice;
+});
+sql('CALL make(' . literal($schema) . ', ' . literal($hostile{$_}) . ", 'hostile $_', '')") for sort keys %hostile;
+for my $round (1 .. 3)
+{
+	sql('CALL batches(3)');
+	sql('CALL ff_collect()');
+}
+
+# As many rows as tables: every table has to be advised for what follows to mean something.
+my $many = sql(q{SELECT count(*) FROM tables});
+is(sql(q{SELECT count(*) FROM ff_advise() a JOIN tables t ON t.rel = a.relation WHERE a.action = 'lower'}), $many, 'all tables are advised to change');
+my $advised = sql(q{SELECT recommended_fillfactor FROM ff_advise('jobs')});
+my $hot_before = sql(q{SELECT round(100.0 * n_tup_hot_upd / n_tup_upd) FROM pg_stat_user_tables WHERE relname = 'jobs'});
+cmp_ok($hot_before, '<', 50, 'few updates are HOT before');
+
+my $text = sql('SELECT * FROM ff_script()');
+my $file = write_file('script.sql', $text);
+unlike($text, qr/\r|\e|\xe2\x80\xae/, 'no control character in it');
+sql('INSERT INTO before SELECT * FROM sums()');
+
+# Another database, even one of the same server.
+$node->safe_psql('postgres', 'CREATE TABLE jobs (x int)');
+my ($status, $said) = run_file($file, db => $node->connstr('postgres'));
+is($status, 3, 'in another database: an error at the end');
+is(scalar(() = $said =~ /WARNING: .*refused: made for another database or server/g), $many, 'in another database: every change refused');
+
+# A role that owns one of the tables.
+($status, $said) = run_file($file, user => 'alice');
+is($status, 3, 'as an owner of one table: an error at the end');
+like($said, qr/NOTICE:  public\.alices: done:/, 'as an owner of one table: that one is changed');
+is(scalar(() = $said =~ /WARNING: .*refused: .*SQLSTATE 42501/g), $many - 1, 'as an owner of one table: the others are refused');
+like($said, qr/1 done, 0 unchanged, @{[$many - 1]} refused/, 'as an owner of one table: the sum');
+is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), 'alices', 'nothing else was changed');
+
+# Things change, one table is locked, and everybody is at work.
+sql(q{
+	ALTER TABLE renamed RENAME TO renamed_now;
+	CREATE TABLE renamed (x int);
+	DROP TABLE dropped;
+	CREATE TABLE dropped (x int);
+	DELETE FROM tables WHERE label = 'dropped';
+	ALTER TABLE changed SET (autovacuum_enabled = off);
+});
+my ($lock_out, $load_out) = ('', '');
+my $lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; LOCK TABLE locked IN SHARE UPDATE EXCLUSIVE MODE; SELECT pg_sleep(120)' ], '>&', \$lock_out);
+$node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'locked'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted)});
+my $bench = write_file('load.sql', q{\set b random(1, 1000000000)
+INSERT INTO jobs (batch, payload) SELECT :b, repeat('p', 90) FROM generate_series(1, 50);
+UPDATE jobs SET status = 1 WHERE batch = :b;});
+my $load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '10', '-f', $bench, $node->connstr($db) ], '>&', \$load_out);
+$node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE query ~ '^(INSERT INTO|UPDATE) jobs')});
+
+my $began = time;
+($status, $said) = run_file($file);
+my $took = time - $began;
+is($status, 3, 'after changes: an error at the end');
+like($said, qr/WARNING:  public\.renamed: refused: it has another name now/, 'renamed: refused');
+like($said, qr/WARNING:  public\.dropped: refused: it is gone/, 'dropped and made anew: refused');
+like($said, qr/WARNING:  public\.changed: refused: its options were changed since the advice/, 'other options: refused');
+like($said, qr/WARNING:  public\.locked: refused: locked by other sessions, run this again later/, 'locked: refused');
+cmp_ok($took, '<', 60, 'locked: not waited for without end');
+like($said, qr/NOTICE:  public\.alices: unchanged: already applied/, 'applied before: said so');
+like($said, qr/@{[$many - 5]} done, 1 unchanged, 4 refused/, 'the rest went on');
+is($node->safe_psql($db, q{SELECT count(*) FROM pg_class WHERE relname IN ('renamed', 'dropped', 'renamed_now') AND reloptions IS NOT NULL}), '0', 'no table that took over a name was changed');
+$load->finish;
+like($load_out, qr/number of failed transactions: 0|number of transactions actually processed: [1-9]/, 'the load ran');
+unlike($load_out, qr/aborted|ERROR/, 'and nothing of it failed');
+
+sql(q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'locked'::regclass AND mode = 'ShareUpdateExclusiveLock'});
+eval { $lock->finish };
+($status, $said) = run_file($file);
+like($said, qr/NOTICE:  public\.locked: done:/, 'run again: the lock is to be had');
+like($said, qr/1 done, @{[$many - 4]} unchanged, 3 refused/, 'run again: the others are in force already');
+is(sql(qq{SELECT count(*) FROM sums() WHERE options LIKE '%fillfactor=$advised\}' AND label <> 'changed'}), $many - 3, 'all have the advised fillfactor');
+is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.sum <> s.sum}), 'jobs', 'rows changed only where there was load');
+ok(!-e $marker, 'no name was run as a command');
+is(sql(q{SELECT to_regclass('public.jobs')}), 'jobs', 'no name was run as a statement');
+
+# It helps.
+sql(q{SELECT pg_stat_reset_single_table_counters('jobs'::regclass)});
+sql(q{CALL batches(10, 'jobs')});
+my $hot_after = sql(q{SELECT round(100.0 * n_tup_hot_upd / n_tup_upd) FROM pg_stat_user_tables WHERE relname = 'jobs'});
+cmp_ok($hot_after, '>', 85, "updates are HOT now: $hot_after % after $hot_before %");
+
+# The exact way back.
+my $undo = write_file('undo.sql', part('undo', $text));
+($status, $said) = run_file($undo);
+like($said, qr/@{[$many - 3]} done, 0 unchanged, 3 refused/, 'undo: what was done is undone');
+is(sql(q{SELECT string_agg(b.label || ': ' || coalesce(s.options, 'NULL'), E'\n') FROM before b JOIN sums() s USING (label)
+		WHERE b.options IS DISTINCT FROM s.options AND label <> 'changed'}), '', 'undo: options are as they were, text for text');
+is(sql(q{SELECT string_agg(coalesce(options, 'NULL'), ' ' ORDER BY label) FROM sums() WHERE label IN ('jobs', 'explicit', 'odd', 'hex')}),
+	'{fillfactor=100} {fillfactor=0x60} NULL {autovacuum_vacuum_threshold=77,fillfactor=95.5,autovacuum_vacuum_scale_factor=0.1}',
+	'undo: absent, explicit, fraction and hexadecimal differ');
+($status, $said) = run_file($undo);
+like($said, qr/0 done, @{[$many - 3]} unchanged, 3 refused/, 'undo: twice is once');
+ok(!-e $marker, 'undo: no name was run as a command');
+
+$node->stop;
+done_testing();
