@@ -31,7 +31,7 @@ BEGIN
 	EXECUTE format('DROP TABLE %s', ff_quoted_name($1));
 	RETURN r;
 END $$;
-SELECT is(back(n), n, 'there and back: ' || quote_literal(n))
+SELECT is(back(n), n, 'there and back: ' || ff_plain(n))
   FROM unnest(ARRAY['plain', E'a\nb', E'\t"\\x', E'\u202e\u2028', E'x''\r\n;--', '$ff$', 'ä€𝄞' || E'\n𝄞', repeat('ä', 31) || E'\n']::name[]) n;
 
 -- ---------------------------------------------------------------------------
