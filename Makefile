@@ -38,7 +38,7 @@ SQL_PIECES = \
 	sql/50_model.sql \
 	sql/60_advice.sql \
 	sql/65_blockers.sql \
-	sql/70_script.sql
+	sql/70_script.sql \
 	sql/80_verify.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
