@@ -104,17 +104,29 @@ static inline uint32_t
 horizon(const HeapTwin *t)
 {
 	const TwinLifecycle *l = t->life;
-	double		sliding = (double) t->xid - l->lag;
 
 	if (l->held >= 1.0 && l->held_share > 0.0)
 	{
 		double		cycle = l->held / l->held_share;
 		double		start = floor((double) t->xid / cycle) * cycle;
 
-		if ((double) t->xid - start < l->held && start < sliding)
-			sliding = start;
+		if ((double) t->xid - start < l->held && start < t->oldest_xid)
+			return (uint32_t) start;
 	}
-	return sliding > 0.0 ? (uint32_t) sliding : 0;
+	return t->oldest_xid;
+}
+
+/*
+ * A new transaction.  The oldest snapshot of the moment ends with a fixed
+ * chance, so that its age varies around its mean, as that of sessions at work
+ * side by side does.
+ */
+static inline void
+next_xid(HeapTwin *t)
+{
+	t->xid++;
+	if (t->advance >= 1.0 || random_unit(t) < t->advance)
+		t->oldest_xid = t->xid;
 }
 
 /* Remove what the horizon allows; true if anything went. */
@@ -529,7 +541,7 @@ update_transaction(HeapTwin *t)
 	int			stream = t->life->streams > 1 ? (int) random_below(t, t->life->streams) : 0;
 	int			i;
 
-	t->xid++;
+	next_xid(t);
 	if (id < 0)
 	{
 		t->updates_since_vacuum++;
@@ -550,7 +562,7 @@ delete_one(HeapTwin *t)
 	int			oldest = random_unit(t) < t->life->delete_oldest;
 	int			tries;
 
-	t->xid++;
+	next_xid(t);
 	for (tries = 0; tries < 32 && n > 0; tries++)
 	{
 		int64_t		id = oldest ? t->first_row : t->first_row + random_below(t, n);
@@ -606,7 +618,7 @@ run_phase(HeapTwin *t, double updates, double *ins_due, double *del_due)
 			int			stream = l->streams > 1 ? (int) random_below(t, l->streams) : 0;
 			int			i;
 
-			t->xid++;
+			next_xid(t);
 			for (i = 0; i < k && !t->exhausted; i++)
 				insert_row(t, stream);
 			*ins_due -= k;
@@ -696,7 +708,8 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	twin->dead_free = -1;
 	twin->dead_used = 0;
 	twin->ndead_versions = twin->ndead_lps = 0;
-	twin->xid = 1;
+	twin->xid = twin->oldest_xid = 1;
+	twin->advance = 1.0 / (1.0 + l.lag);
 	twin->first_row = twin->next_row = 0;
 	twin->nlive = twin->nforgotten = 0;
 	twin->updates_since_vacuum = 0;

@@ -57,7 +57,7 @@ typedef struct TwinLifecycle
 	double		delete_oldest;	/* 0..1, deletes that take the oldest row */
 
 	/* when dead versions go */
-	double		lag;			/* transactions until a version is prunable */
+	double		lag;			/* mean age of the oldest snapshot, transactions */
 	double		held;			/* transactions one snapshot is held, 0 none */
 	double		held_share;		/* 0..1, share of the time one is held */
 	double		vacuum_share;	/* dead / live rows at which vacuum runs */
@@ -144,6 +144,8 @@ typedef struct HeapTwin
 	int64_t		ndead_versions;
 	int64_t		ndead_lps;
 	uint32_t	xid;
+	uint32_t	oldest_xid;		/* versions dead since before it are prunable */
+	double		advance;		/* chance that a transaction moves it */
 	int64_t		first_row;		/* oldest row id remembered */
 	int64_t		next_row;
 	int64_t		nlive;			/* live rows, forgotten ones included */

@@ -27,16 +27,17 @@
 #define MAX_PAGES		300
 #define MIN_MEASURE		1500.0
 #define MAX_MEASURE		4000.0
-#define MAX_WARMUP		6000.0
+#define MAX_WARMUP		16000.0
+#define LAPS			8.0		/* updates per row replayed before the window, at most */
 /* Updates per row after which a table that does not grow has settled. */
-#define SETTLED_LAPS	4.0
+#define SETTLED_LAPS	5.0
 
 /* How near is near: one standard deviation of each figure, with the noise of
  * the twin and of the sample. */
 #define SIGMA_HOT		1.5		/* points */
 #define SIGMA_HOT_SHARE 0.06	/* of the share that is not HOT */
 #define SIGMA_UPDATED	8.0		/* points */
-#define SIGMA_FILL		0.08	/* of ln rows per page */
+#define SIGMA_FILL		0.12	/* of ln rows per page */
 
 /* Inserts per update from which a table has fresh rows at all. */
 #define FRESH_INSERTS	0.002
@@ -44,10 +45,11 @@
 #define FRESH_LIFE_PART 0.1
 
 /* What it costs to assume, without need, that versions stay unprunable. */
-#define LAG_PRIOR		1.5
-#define HELD_PRIOR		1.7
+#define SHORT_LAG_PRIOR 0.5		/* a handful of transactions: other sessions */
+#define LAG_PRIOR		2.0
+#define HELD_PRIOR		1.5
 
-#define MAX_CANDIDATES	96
+#define MAX_CANDIDATES	128
 #define SEED			20
 
 static double
@@ -184,7 +186,7 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 		measure = 8 * t->update_rows;
 	if (warmup > 0 && warmup < 2 * t->update_rows)
 		warmup = 2 * t->update_rows;
-	warmup = bound(warmup, 0, bound(2 * rows, MAX_WARMUP / 2, MAX_WARMUP));
+	warmup = bound(warmup, 0, bound(LAPS * rows, MAX_WARMUP / 4, MAX_WARMUP));
 	if (net > 1e-6)
 	{
 		/* the table has grown to its rows during the run */
@@ -199,7 +201,7 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 	t->warmup = warmup;
 	t->measure = measure;
 	*settle = net > 0.05 * (t->inserts_per_update > 0 ? t->inserts_per_update : 1) && net > 0.02 ?
-		warmup : bound(SETTLED_LAPS * rows, warmup, 3 * MAX_WARMUP);
+		warmup : bound((t->update_rows > 1.5 ? 2 : 1) * SETTLED_LAPS * rows, warmup, 2 * MAX_WARMUP);
 }
 
 /* How far the twin at the current fillfactor is from what was seen. */
@@ -259,6 +261,7 @@ try_candidate(Search *s, const TwinLifecycle *t, double prior)
 	f->life = *t;
 	twin_run(s->twin, t, (int) s->seen->fillfactor, SEED, &r);
 	s->life->runs++;
+	f->prior = prior;
 	f->misfit = misfit(s->seen, s->life, &r, f) + prior;
 	return s->n++;
 }
@@ -291,7 +294,10 @@ best_of(const Search *s, int from, int *best, int wanted)
 void
 lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 {
-	static const double lags[] = {3, 12, 50, 200, 800, 3000};
+	static const double lags[] = {1, 4, 15, 60, 250, 1000, 4000};
+	static const double held_shares[] = {0.5, 0.1};
+	/* whole batches in pages: no whole numbers, which would fall in step */
+	static const double batches[] = {3.3, 1.4, 9.6};
 	static const double fresh[] = {0, 0.35, 0.7, 0.9, 1};
 	static const double spread[] = {1, 0.25, 4};
 	Search		s;
@@ -303,6 +309,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	double		xids_per_insert;
 	double		growth;
 	double		total;
+	int			whole_pages = 0;	/* batches of unknown size */
 	int			best[LIFECYCLE_ENSEMBLE];
 	int			keep[3];
 	int			i,
@@ -364,7 +371,11 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 
 		t.update_rows = bound(group, 1, page_rows);
 		if (group >= 3 && group > 0.4 * bound(or_else(seen.rows_per_page, page_rows), 1, page_rows))
-			t.update_rows = bound(or_else(seen.update_call_rows, 0), 3 * page_rows, 1000);
+		{
+			whole_pages = isnan(seen.update_call_rows);
+			t.update_rows = floor(whole_pages ? batches[0] * page_rows :
+								  bound(seen.update_call_rows, group, 2000));
+		}
 		else if (group >= 2 && or_else(seen.update_call_rows, 0) > group)
 			t.update_rows = bound(seen.update_call_rows, group, page_rows);
 		t.insert_rows = bound(or_else(seen.insert_group_rows, 1), 1, page_rows);
@@ -400,11 +411,11 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 		if (t.inserts_per_update >= FRESH_INSERTS)
 			fresh_seen = short_distance_share(&seen, FRESH_LIFE_PART * life_xids);
 	}
-	distance = or_else(seen.update_distance_p90, NAN) / xids_per_insert;
+	/* the median of the last of several updates lies at two thirds; higher
+	 * quantiles are spoilt by rows that moved between strangers */
+	distance = 1.5 * seen.update_distance_p50 / xids_per_insert;
 	if (isnan(distance))
 		distance = t.update_rows > 1 ? t.update_rows : 200;
-	if (!isnan(fresh_seen) && fresh_seen < 0.9)
-		distance = seen.update_distance_p50 / xids_per_insert;
 	if (distance > seen.live_rows / 4)
 		distance = seen.live_rows / 4;
 	distance = bound(distance, t.update_rows, 8.0 * MAX_ROWS / 16);
@@ -418,7 +429,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	{
 		try_candidate(&s, &t, 0);
 		t.skew = 1;
-		try_candidate(&s, &t, 0.7);
+		try_candidate(&s, &t, 1.5);
 		t.skew = 0;
 	}
 	else
@@ -434,6 +445,27 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 				try_candidate(&s, &t, d * d + (j > 0 ? 0.7 : 0));
 			}
 
+	/* How large batches are. */
+	if (whole_pages)
+	{
+		best_of(&s, 0, keep, 3);
+		for (k = 0; k < 3; k++)
+			for (i = 1; keep[k] >= 0 && i < (int) (sizeof(batches) / sizeof(batches[0])); i++)
+			{
+				double		rows;
+
+				t = s.all[keep[k]].life;
+				rows = floor(t.update_rows / batches[0] * batches[i]);
+				if (t.insert_rows == t.update_rows)
+					t.insert_rows = rows;
+				if (t.fresh_distance == t.update_rows)
+					t.fresh_distance = rows;
+				t.update_rows = rows;
+				plan_course(&seen, &t, &life->scale, &settle);
+				try_candidate(&s, &t, s.all[keep[k]].prior + 0.2);
+			}
+	}
+
 	/* In how many steps rows grow to the width seen. */
 	if (growth != 0)
 	{
@@ -448,7 +480,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 				t.grow_updates = steps[i];
 				t.update_len = bound(t.insert_len + growth * steps[i] / mean_growth_steps(lambda, steps[i]),
 									 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
-				try_candidate(&s, &t, s.all[keep[k]].misfit >= 0 ? 0.2 : 0);
+				try_candidate(&s, &t, s.all[keep[k]].prior + 0.2);
 			}
 	}
 
@@ -457,6 +489,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	for (k = 0; k < 3; k++)
 	{
 		double		explained;
+		int			enough;
 
 		if (keep[k] < 0)
 			continue;
@@ -464,35 +497,43 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 		/* more lag can only make fewer updates HOT */
 		if (explained < life->hot_pct - SIGMA_HOT)
 			continue;
+		enough = fabs(explained - life->hot_pct) < SIGMA_HOT;
 		for (i = 0; i < (int) (sizeof(lags) / sizeof(lags[0])); i++)
 		{
 			double		xid_rows = s.all[keep[k]].life.update_rows;
 
+			if (enough && i >= 3)
+				break;
 			if (lags[i] * xid_rows > 20 * s.all[keep[k]].life.measure)
 				break;
 			t = s.all[keep[k]].life;
 			t.lag = lags[i];
-			try_candidate(&s, &t, LAG_PRIOR);
-			if (i >= 2)
+			try_candidate(&s, &t, s.all[keep[k]].prior + (lags[i] > 4 ? LAG_PRIOR : SHORT_LAG_PRIOR));
+			for (j = 0; i >= 3 && j < (int) (sizeof(held_shares) / sizeof(held_shares[0])); j++)
 			{
 				t.lag = 0;
 				t.held = lags[i];
-				t.held_share = 0.5;
-				try_candidate(&s, &t, HELD_PRIOR);
+				t.held_share = held_shares[j];
+				try_candidate(&s, &t, s.all[keep[k]].prior + HELD_PRIOR);
 			}
 		}
 	}
-	/* between the two lags around the best */
-	best_of(&s, 0, keep, 1);
-	if (keep[0] >= 0 && (s.all[keep[0]].life.lag > 0 || s.all[keep[0]].life.held > 0))
+	/* between the lags tried, nearer and nearer */
+	for (k = 0; k < 3; k++)
+	{
+		static const double nearer[] = {1.6, 1.3, 1.12};
+
+		best_of(&s, 0, keep, 1);
+		if (keep[0] < 0 || (s.all[keep[0]].life.lag <= 0 && s.all[keep[0]].life.held <= 0))
+			break;
 		for (i = -1; i <= 1; i += 2)
-			for (j = 1; j <= 2; j++)
-			{
-				t = s.all[keep[0]].life;
-				t.lag *= pow(1.6, i * j);
-				t.held *= pow(1.6, i * j);
-				try_candidate(&s, &t, t.lag > 0 ? LAG_PRIOR : HELD_PRIOR);
-			}
+		{
+			t = s.all[keep[0]].life;
+			t.lag *= pow(nearer[k], i);
+			t.held *= pow(nearer[k], i);
+			try_candidate(&s, &t, s.all[keep[0]].prior);
+		}
+	}
 
 	best_of(&s, 0, best, LIFECYCLE_ENSEMBLE);
 	total = 0;

@@ -70,6 +70,7 @@ typedef struct Fitted
 	double		settle_updates; /* updates to replay for the settled table */
 	double		weight;			/* of the ensemble, sums to 1 */
 	double		misfit;			/* squared standard deviations, plus prior */
+	double		prior;			/* what its assumptions cost */
 	/* the twin at the current fillfactor, percent */
 	double		hot_pct;
 	double		moved_pct;
