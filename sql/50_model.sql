@@ -55,10 +55,25 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_twin(record, integer) TO pg_read_all_st
 CREATE FUNCTION @extschema@.ff_model_extra(
     e @extschema@.ff_table_evidence,
     OUT total_inserted bigint, OUT total_updated bigint, OUT table_xids integer, OUT vacuums bigint,
-    OUT vacuum_scale double precision, OUT vacuum_nap_s double precision, OUT checkpoint_s double precision, OUT read_us double precision)
+    OUT vacuum_scale double precision, OUT vacuum_nap_s double precision, OUT checkpoint_s double precision, OUT read_us double precision,
+    OUT update_call_rows double precision, OUT update_wal_bytes double precision, OUT insert_call_rows double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+    WITH statement AS (
+        SELECT t.command, sum(h.calls)::double precision AS calls, sum(h.rows)::double precision AS rows, sum(h.wal_bytes)::double precision AS wal_bytes
+          FROM @extschema@.ff_statement_target t
+          JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
+         WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
+           AND t.how <> 'cte' AND h.ended_at > e.window_began
+         GROUP BY t.statement_id, t.command
+        HAVING sum(h.rows) > 0
+    ), command AS (
+        -- rows per call as the mean row meets it
+        SELECT s.command, sum(s.rows ^ 2 / s.calls) / sum(s.rows) AS call_rows, sum(s.wal_bytes) / sum(s.rows) AS wal_bytes
+          FROM statement s
+         GROUP BY s.command
+    )
     SELECT r.inserted, r.updated, age(r.birth),
            (SELECT coalesce(sum(i.vacuums), 0)::bigint FROM @extschema@.ff_interval i
              WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began AND i.fillfactor = e.fillfactor),
@@ -69,11 +84,14 @@ AS $$
            -- reads that the operating system served from memory are in the mean:
            -- a disk's own are slower
            (SELECT CASE WHEN d.blks_read > 1000 AND d.blk_read_time > 0 THEN greatest(50, 1000 * d.blk_read_time / d.blks_read) END
-              FROM pg_stat_database d WHERE d.datname = current_database())
+              FROM pg_stat_database d WHERE d.datname = current_database()),
+           u.call_rows, u.wal_bytes, i.call_rows
       FROM @extschema@.ff_relation r
+      LEFT JOIN command u ON u.command = 'UPDATE'
+      LEFT JOIN command i ON i.command = 'INSERT'
      WHERE r.rel_id = e.rel_id
 $$;
-COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing).';
+COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts.';
 REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 

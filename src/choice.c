@@ -16,24 +16,29 @@
  * CPU, microseconds of the whole cluster; measured with the regret bench's
  * workloads on PostgreSQL 15, prepared statements over a local socket.
  */
-#define US_STATEMENT	14.0	/* a statement and its transaction, no row yet */
-#define US_ROW			2.5		/* one row inserted, updated or deleted */
-#define US_READ			9.0		/* a single-row read by index */
-#define US_INDEX_INSERT 1.3		/* one index entry, leaf in cache, vacuum included */
-#define US_MOVE			1.0		/* find another page, write the whole row */
+#define US_STATEMENT	19.0	/* a statement and its transaction, no row yet */
+#define US_ROW			1.3		/* one row inserted, updated or deleted */
+#define US_READ			8.0		/* a read by index: inside a join less, alone more */
+#define US_INDEX_INSERT 1.6		/* one index entry, leaf in cache, vacuum included */
+#define US_MOVE			1.5		/* find another page, write the whole row */
+#define US_PRUNE		2.2		/* prune a page on access */
 #define US_SCAN_PAGE	1.0		/* a page more for a sequential scan */
 #define US_NEW_PAGE		8.0		/* extend the table by a page, write it later */
 #define US_PAGE_READ	100.0	/* one random read, where not measured */
 #define WRITE_PER_READ	0.5		/* writing back a page against reading one */
 
-/* WAL, bytes; from pg_waldump --stats of the same workloads. */
+/* WAL, bytes; differences of pg_current_wal_lsn() in the same workloads. */
 #define WAL_COMMIT		40.0
-#define WAL_UPDATE		80.0	/* HOT: only the changed part of the row */
-#define WAL_PRUNE		60.0	/* one prune record, about one an update */
+#define WAL_UPDATE		80.0	/* in its page: only the changed part of the row */
+#define WAL_PRUNE		62.0	/* one page pruned */
 #define WAL_ROW			70.0	/* heap insert record without the row */
-#define WAL_INDEX_ENTRY 80.0	/* with its share of splits and vacuum's removal */
-#define WAL_COLD		60.0	/* a cold update against a HOT one, without row */
+#define WAL_INDEX_ENTRY 72.0	/* with its share of splits and vacuum's removal */
+#define WAL_MOVE		60.0	/* to another page, without the row */
 #define WAL_DELETE		60.0
+
+/* Heap pages asked for: by an index scan of one row, by a change of one. */
+#define BLOCKS_INDEX_SCAN	2.0
+#define BLOCKS_CHANGE		1.5
 
 /* Share of an index page in use: the hole is not logged. */
 #define INDEX_FILL		0.7
@@ -70,6 +75,7 @@ typedef struct Rates
 	double		scans;
 	double		call_rows;
 	double		insert_call_rows;
+	double		more_wal;		/* bytes an update writes beyond WAL_UPDATE */
 	double		rate;			/* row updates per second */
 	double		updates_per_row;	/* in the table's life */
 	double		scattered;		/* share of accesses all over the table */
@@ -78,7 +84,7 @@ typedef struct Rates
 
 static void
 cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
-		double cold, double moved, double heap_bytes, double now_cold,
+		double cold, double moved, double prunes, double heap_bytes, double now_cold,
 		double new_pages, double free_share, StepCost *c)
 {
 	double		n = in->indexes;
@@ -97,7 +103,7 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		+ r->deletes * (US_STATEMENT + US_ROW)
 		+ r->reads * US_READ
 		+ r->scans * heap_pages * US_SCAN_PAGE
-		+ cold * n * US_INDEX_INSERT + moved * US_MOVE
+		+ cold * n * US_INDEX_INSERT + moved * US_MOVE + prunes * US_PRUNE
 		+ new_pages * US_NEW_PAGE
 	/* an update or read: its heap page and one leaf */
 		+ miss * (2 * page_us + r->reads * 2 * in->read_us)
@@ -105,10 +111,10 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		+ miss * (cold * (n > 1 ? n - 1 : 0) * page_us + moved * 0.2 * page_us)
 		+ r->scans * heap_pages * bound(1 - ram / (heap_bytes + 1), 0, 1) * in->read_us / 8;
 
-	c->wal_bytes = WAL_COMMIT / r->call_rows + WAL_UPDATE + WAL_PRUNE
+	c->wal_bytes = WAL_COMMIT / r->call_rows + WAL_UPDATE + r->more_wal + prunes * WAL_PRUNE
 		+ r->inserts * (WAL_COMMIT / r->insert_call_rows + WAL_ROW + life->insert_len + n * WAL_INDEX_ENTRY)
 		+ r->deletes * (WAL_COMMIT + WAL_DELETE)
-		+ cold * (WAL_COLD + life->update_len + n * WAL_INDEX_ENTRY);
+		+ moved * (WAL_MOVE + life->update_len) + cold * n * WAL_INDEX_ENTRY;
 	/* full-page images: pages touched for the first time since a checkpoint */
 	c->wal_bytes += r->old_pages * heap_pages / per_checkpoint *
 		(1 - exp(-per_checkpoint / heap_pages)) * TWIN_BLCKSZ * (1 - free_share);
@@ -161,7 +167,15 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	r.insert_call_rows = bound(in.insert_call_rows, life->n > 0 ? life->member[0].life.insert_rows : 1, 1e6);
 	calls = 1 / r.call_rows + r.deletes;
 	r.reads = bound(or_else(in.index_scans, 0) / updated - calls, 0, 1e9);
-	r.scans = bound(or_else(in.seq_scans, 0) / updated, 0, 1);
+
+	/*
+	 * Pages that sequential scans read: scans of a table that was small once
+	 * were short, so no more than the pages asked for beyond those that index
+	 * scans and changes need.
+	 */
+	r.scans = bound(or_else(in.blocks_fetched, 0) - BLOCKS_INDEX_SCAN * or_else(in.index_scans, 0)
+					- BLOCKS_CHANGE * (updated + seen->inserted + seen->deleted),
+					0, or_else(in.seq_scans, 0) * in.heap_bytes / TWIN_BLCKSZ) / updated / (in.heap_bytes / TWIN_BLCKSZ);
 	r.rate = updated / in.window_s;
 	r.updates_per_row = bound(or_else(seen->total_updated, updated) / live, 0, 1e9);
 	r.scattered = r.old_pages = 1 - life->fresh_share;
@@ -182,6 +196,25 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	}
 	else
 	{
+		/*
+		 * What the statements were seen to write, less what the model knows
+		 * of: wider changes than assumed, full-page images, anything that a
+		 * fillfactor does not change.
+		 */
+		if (in.update_wal_bytes > 0)
+		{
+			const Step *now = &curve->step[choice->current];
+			StepCost	c;
+			double		known;
+
+			cost_of(&in, life, &r, now->member_cold[0], now->member_moved[0], now->prunes,
+					in.heap_bytes, now->member_cold[0], 0, now->free_share, &c);
+			known = c.wal_bytes - WAL_COMMIT / r.call_rows
+				- r.inserts * (WAL_COMMIT / r.insert_call_rows + WAL_ROW + life->insert_len + in.indexes * WAL_INDEX_ENTRY)
+				- r.deletes * (WAL_COMMIT + WAL_DELETE);
+			r.more_wal = bound(in.update_wal_bytes - known, -0.5 * WAL_UPDATE, 1e9);
+		}
+
 		/* the part of the horizon that goes by until the table has settled */
 		window_weight = bound(life->member[0].settle_updates / life->scale / r.rate / in.horizon_s,
 							  WINDOW_WEIGHT, 1);
@@ -198,10 +231,10 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 				StepCost	c,
 							d;
 
-				cost_of(&in, life, &r, s->member_cold[k], s->member_moved[k],
+				cost_of(&in, life, &r, s->member_cold[k], s->member_moved[k], s->prunes,
 						in.heap_bytes * s->member_pages[k] / now->member_pages[k],
 						now->member_cold[k], growth * s->member_pages[k], s->free_share, &c);
-				cost_of(&in, life, &r, s->member_settled_cold[k], s->member_settled_moved[k],
+				cost_of(&in, life, &r, s->member_settled_cold[k], s->member_settled_moved[k], s->prunes,
 						in.heap_bytes * s->member_settled_pages[k] / now->member_settled_pages[k],
 						now->member_settled_cold[k], growth * s->member_settled_pages[k], s->free_share, &d);
 				sum->time_us += w * c.time_us;
@@ -233,10 +266,10 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 		StepCost	c,
 					d;
 
-		cost_of(&in, life, &r, b->member_cold[k], b->member_moved[k],
+		cost_of(&in, life, &r, b->member_cold[k], b->member_moved[k], b->prunes,
 				in.heap_bytes * b->member_pages[k] / now->member_pages[k],
 				now->member_cold[k], 0, b->free_share, &c);
-		cost_of(&in, life, &r, now->member_cold[k], now->member_moved[k],
+		cost_of(&in, life, &r, now->member_cold[k], now->member_moved[k], now->prunes,
 				in.heap_bytes, now->member_cold[k], 0, now->free_share, &d);
 		member_gain[k] = d.log_cost - c.log_cost;
 		if (member_gain[k] > 0)

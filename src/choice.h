@@ -18,6 +18,7 @@ typedef struct CostInput
 	double		ram_bytes;		/* that may hold the table and its indexes */
 	double		index_scans;	/* in the window */
 	double		seq_scans;
+	double		blocks_fetched; /* heap pages asked for */
 	double		window_s;		/* all counts of the window cover this */
 	double		checkpoint_s;	/* between two checkpoints */
 	double		read_us;		/* one random page read */
@@ -27,6 +28,7 @@ typedef struct CostInput
 	double		size_weight;
 	double		min_gain;		/* least cost saved, 0..1, to change anything */
 	double		update_call_rows;	/* rows a statement updates */
+	double		update_wal_bytes;	/* of a row updated, seen */
 	double		insert_call_rows;
 } CostInput;
 

@@ -34,8 +34,8 @@
 
 /* How near is near: one standard deviation of each figure, with the noise of
  * the twin and of the sample. */
-#define SIGMA_HOT		1.5		/* points */
-#define SIGMA_HOT_SHARE 0.06	/* of the share that is not HOT */
+#define SIGMA_HOT		1.0		/* points */
+#define SIGMA_HOT_SHARE 0.06	/* of the share that is HOT, or is not: the less */
 #define SIGMA_UPDATED	8.0		/* points */
 #define SIGMA_FILL		0.12	/* of ln rows per page */
 
@@ -107,11 +107,12 @@ mean_growth_steps(double lambda, int steps)
 /*
  * Split the updates: how many left their page, how many stayed and were not
  * HOT.  One that left its page would have been HOT as often as those that
- * stayed.
+ * stayed.  False where nothing tells the two apart.
  */
-static void
+static int
 split_updates(const Observed *seen, Lifecycle *life)
 {
+	int			known = 1;
 	double		cold = bound(seen->updated - seen->hot_updated, 0, seen->updated);
 	double		moved = cold;
 	double		stayed;
@@ -121,6 +122,8 @@ split_updates(const Observed *seen, Lifecycle *life)
 	else if (or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0) > 0)
 		moved = cold * or_else(seen->seen_moved, 0) /
 			(or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0));
+	else
+		known = cold < 0.01 * seen->updated;
 	stayed = seen->updated - moved;
 	life->hot_pct = 100.0 * seen->hot_updated / seen->updated;
 	life->moved_share = moved / seen->updated;
@@ -129,6 +132,7 @@ split_updates(const Observed *seen, Lifecycle *life)
 	life->hot_eligible = (seen->hot_updated + 1.0) / (stayed + 1.0);
 	if (life->hot_eligible > 1.0 || life->blocked_share < 0.002)
 		life->hot_eligible = 1.0;
+	return known;
 }
 
 /* Share of updates that came soon after the insert, from three quantiles. */
@@ -209,7 +213,8 @@ static double
 misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted *f)
 {
 	double		hot = r->updates > 0 ? 100.0 * r->hot / r->updates : 0;
-	double		sigma = SIGMA_HOT + SIGMA_HOT_SHARE * (100.0 - life->hot_pct);
+	double		sigma = SIGMA_HOT + SIGMA_HOT_SHARE *
+	(life->hot_pct < 50 ? life->hot_pct : 100.0 - life->hot_pct);
 	double		d;
 	double		sum;
 
@@ -310,6 +315,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	double		growth;
 	double		total;
 	int			whole_pages = 0;	/* batches of unknown size */
+	int			split_known;	/* moved and blocked updates told apart */
 	int			best[LIFECYCLE_ENSEMBLE];
 	int			keep[3];
 	int			i,
@@ -347,7 +353,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	}
 	if (!(seen.updated >= 1) || seen.live_rows < 1)
 		return;
-	split_updates(&seen, life);
+	split_known = split_updates(&seen, life);
 
 	memset(&t, 0, sizeof(t));
 	t.insert_len = life->insert_len;
@@ -372,7 +378,8 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 		t.update_rows = bound(group, 1, page_rows);
 		if (group >= 3 && group > 0.4 * bound(or_else(seen.rows_per_page, page_rows), 1, page_rows))
 		{
-			whole_pages = isnan(seen.update_call_rows);
+			/* row by row in one transaction says nothing of the batch */
+			whole_pages = !(seen.update_call_rows >= group);
 			t.update_rows = floor(whole_pages ? batches[0] * page_rows :
 								  bound(seen.update_call_rows, group, 2000));
 		}
@@ -444,6 +451,18 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 				t.fresh_distance = bound(distance * spread[j], t.update_rows, MAX_ROWS / 2);
 				try_candidate(&s, &t, d * d + (j > 0 ? 0.7 : 0));
 			}
+
+	/* Moved, or kept from being HOT by an index: how full pages are may tell. */
+	if (!split_known)
+	{
+		best_of(&s, 0, keep, 2);
+		for (k = 0; k < 2 && keep[k] >= 0; k++)
+		{
+			t = s.all[keep[k]].life;
+			t.hot_eligible = bound(life->hot_pct / 100, 0, 1);
+			try_candidate(&s, &t, s.all[keep[k]].prior);
+		}
+	}
 
 	/* How large batches are. */
 	if (whole_pages)
@@ -556,6 +575,8 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	}
 	/* one standard deviation off per figure costs little, three cost most */
 	life->confidence = life->n > 0 ? exp(-life->member[0].misfit / 12) : 0;
+	if (!split_known)
+		life->confidence *= 0.5;
 	/* shares of few updates are not known well */
 	life->confidence *= seen.updated / (seen.updated + 200);
 }
@@ -611,6 +632,7 @@ interpolate(Curve *c, int from, int to)
 			s->member_settled_pages[k] = between(a->member_settled_pages[k], b->member_settled_pages[k], inverse);
 		}
 		s->free_share = between(a->free_share, b->free_share, inverse);
+		s->prunes = between(a->prunes, b->prunes, part);
 	}
 }
 
@@ -658,6 +680,7 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 				curve->runs++;
 				take_result(&r, &s->member_cold[k], &s->member_moved[k], &s->member_pages[k],
 							k == 0 ? &s->free_share : NULL);
+				s->prunes += life->member[k].weight * r.prunes / (r.updates > 0 ? r.updates : 1);
 				s->member_settled_cold[k] = s->member_cold[k];
 				s->member_settled_moved[k] = s->member_moved[k];
 				s->member_settled_pages[k] = s->member_pages[k];

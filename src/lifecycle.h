@@ -111,6 +111,7 @@ typedef struct Step
 	double		pages_ratio;	/* pages, relative to the current fillfactor */
 	double		settled_pages_ratio;
 	double		free_share;		/* of a page, 0..1, on average */
+	double		prunes;			/* pages pruned on access, per update */
 	/* the same for each member of the ensemble */
 	double		member_cold[LIFECYCLE_ENSEMBLE];
 	double		member_moved[LIFECYCLE_ENSEMBLE];

@@ -177,6 +177,7 @@ read_cost_input(const Facts *e, const Facts *x, const Observed *o, CostInput *in
 	in->ram_bytes = fact(e, "ram_bytes");
 	in->index_scans = fact(e, "index_scans") * part;
 	in->seq_scans = fact(e, "seq_scans") * part;
+	in->blocks_fetched = fact(e, "blocks_fetched") * part;
 	in->window_s = o->window_s;
 	in->checkpoint_s = fact(x, "checkpoint_s");
 	in->read_us = ff_page_read_cost > 0 ? ff_page_read_cost : fact(x, "read_us");
@@ -186,6 +187,7 @@ read_cost_input(const Facts *e, const Facts *x, const Observed *o, CostInput *in
 	in->size_weight = ff_size_weight * ff_storage_weight;
 	in->min_gain = ff_min_gain / 100;
 	in->update_call_rows = o->update_call_rows;
+	in->update_wal_bytes = fact(x, "update_wal_bytes");
 	in->insert_call_rows = o->insert_call_rows;
 }
 

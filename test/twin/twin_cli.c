@@ -80,12 +80,13 @@ main(int argc, char **argv)
 		clock_t		t0 = clock();
 
 		twin_run(&twin, &life, atoi(p), seed, &r);
-		printf("ff=%s updates=%.0f hot=%.2f moved=%.2f cold=%.2f pages=%.0f new=%.0f rows=%.0f vacuums=%.0f dead=%.0f dead_lps=%.0f ms=%.2f%s\n",
+		printf("ff=%s updates=%.0f hot=%.2f moved=%.2f cold=%.2f pages=%.0f new=%.0f rows=%.0f vacuums=%.0f prunes=%.2f dead=%.0f dead_lps=%.0f ms=%.2f%s\n",
 			   p, r.updates,
 			   r.updates > 0 ? 100 * r.hot / r.updates : 0,
 			   r.updates > 0 ? 100 * r.moved / r.updates : 0,
 			   r.updates > 0 ? 100 * r.same_page_cold / r.updates : 0,
-			   r.pages, r.new_pages, r.rows, r.vacuums, r.dead_versions, r.dead_lps,
+			   r.pages, r.new_pages, r.rows, r.vacuums,
+			   r.updates > 0 ? r.prunes / r.updates : 0, r.dead_versions, r.dead_lps,
 			   1000.0 * (double) (clock() - t0) / CLOCKS_PER_SEC,
 			   r.truncated ? " truncated" : "");
 	}
