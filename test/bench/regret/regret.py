@@ -12,7 +12,9 @@ where it stopped.  REPEATS (default 2) truth runs of every step, interleaved.
 
 Needs PG_CONFIG's server with the extension installed.  CPU time is that of the
 whole cluster (cpuacct control group v1; else /proc of the postmaster and its
-children), WAL is the distance of insert positions, size is heap and index
+children), divided by how much slower than at its best the machine was meanwhile
+(a fixed piece of work, timed now and then: other load on shared cores makes CPU
+seconds longer), WAL is the distance of insert positions, size is heap and index
 pages at the end.  Everything but size is of the second half of a run.
 """
 import csv
@@ -22,6 +24,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -49,8 +52,45 @@ autovacuum_naptime = 1s
 shared_preload_libraries = '{preload}'
 """
 
-TRUTH = ('workload', 'fillfactor', 'repeat', 'cpu_us', 'wall_us', 'wal', 'pages', 'heap_pages', 'hot_pct')
+TRUTH = ('workload', 'fillfactor', 'repeat', 'cpu_us', 'wall_us', 'wal', 'pages', 'heap_pages', 'hot_pct', 'slow')
 ADVICE = ('workload', 'at', 'recommended', 'predicted', 'curve', 'hot_pct')
+
+
+class Pace(threading.Thread):
+    """How slow the machine is meanwhile: CPU time of a fixed piece of work."""
+
+    best = None
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.times, self.go = [], True
+
+    @staticmethod
+    def work():
+        t = time.thread_time()
+        d = {}
+        for i in range(6000):
+            d[i * 7919 % 1021] = str(i)
+        return time.thread_time() - t
+
+    def run(self):
+        while self.go:
+            self.times.append(self.work())
+            time.sleep(0.03)
+
+    def slowness(self):
+        self.go = False
+        self.join()
+        path = os.path.join(WORK, 'pace')
+        if Pace.best is None and os.path.exists(path):
+            with open(path) as f:
+                Pace.best = float(f.read())
+        fastest = min(self.times)
+        if Pace.best is None or fastest < Pace.best:
+            Pace.best = fastest
+            with open(path, 'w') as f:
+                f.write(repr(fastest))
+        return statistics.mean(self.times) / Pace.best
 
 
 class Cluster:
@@ -150,17 +190,21 @@ def half(c, w, number, scale):
     stat = "SELECT pg_stat_force_next_flush(); SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 't'"
     time.sleep(0.3)
     a = c.sql(stat).split('\n')[-1].split('|')
+    pace = Pace()
+    pace.start()
     cpu, wall = c.cpu(), time.monotonic()
     run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(CLIENTS), '-j', '1', '-t', str(tx), '-D', f'i={tx * number}',
          '-f', path, '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
     cpu, wall = c.cpu() - cpu, time.monotonic() - wall
+    slow = pace.slowness()
+    cpu /= slow
     if holder:
         os.killpg(holder.pid, 15)
         holder.wait()
     time.sleep(0.3)
     b = c.sql(stat).split('\n')[-1].split('|')
     updates = int(b[1]) - int(a[1])
-    return dict(cpu_us=1e6 * cpu / tx / CLIENTS, wall_us=1e6 * wall / tx / CLIENTS,
+    return dict(slow=slow, cpu_us=1e6 * cpu / tx / CLIENTS, wall_us=1e6 * wall / tx / CLIENTS,
                 wal=(float(b[0]) - float(a[0])) / tx / CLIENTS,
                 hot_pct=100 * (int(b[2]) - int(a[2])) / updates if updates else float('nan'))
 
@@ -201,7 +245,7 @@ def truth(names, steps=None, scale=1.0, repeats=REPEATS):
                     c.stop()
                 m.update(workload=name, fillfactor=ff, repeat=repeat, pages=size[0], heap_pages=size[1])
                 append('truth.csv', TRUTH, m)
-                print(f"{name} {ff}: cpu {m['cpu_us']:.1f} us, wal {m['wal']:.0f}, pages {size[0]}, HOT {m['hot_pct']:.1f} %", flush=True)
+                print(f"{name} {ff}: cpu {m['cpu_us']:.1f} us, wal {m['wal']:.0f}, pages {size[0]}, HOT {m['hot_pct']:.1f} %, machine {m['slow']:.2f} x slower", flush=True)
 
 
 def advice(names, scale=1.0):

@@ -9,7 +9,7 @@ client in one half), hold (seconds a second session holds each snapshot), ram
 (MB the cluster may use; time is then 1/TPS), steps (fillfactors worth running)
 """
 
-STEPS = (100, 95, 90, 85, 80, 70, 60, 50, 40)
+STEPS = (100, 95, 90, 80, 70, 60, 50, 40, 30)
 
 
 def table(rows, pad, extra='', columns='', pad_type=''):
