@@ -50,7 +50,9 @@ LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    SELECT e, d.cause, d.cause IN ('page_full', 'batch_update', 'row_growth')
+    SELECT e, d.cause, d.cause IN ('page_full', 'batch_update', 'row_growth', 'old_snapshot')
+               -- HOT already, but full new pages are pruned at every update
+               OR d.cause = 'settled' AND e.recent_inserted > 0.05 * e.recent_updated
                -- a reserve may be given back, but not on the word of a quiet
                -- hour: pages that tell of updates forbid it
                OR e.fillfactor < 100 AND (d.cause IN ('settled', 'indexed_column', 'too_wide')
@@ -243,12 +245,14 @@ AS $$
                  WHEN 'too_wide' THEN format('rows of %s bytes: a page holds one of them at any fillfactor', round(d.row_width::numeric))
                  WHEN 'indexed_column' THEN format('%s %% of recent updates stayed in their page but could not be HOT, because an indexed column changed%s: no fillfactor can help. ff_blockers() shows the index and the statements',
                       round((100 * d.blocked_share)::numeric, 1), ' (' || @extschema@.ff_suspect_indexes(d.relation) || ')')
-                 WHEN 'settled' THEN format('%s %% of recent updates were HOT, at most %s %% left their page%s: its pages have room already',
+                 WHEN 'settled' THEN format('%s %% of recent updates were HOT, at most %s %% left their page%s: %s',
                       d.hot, round((100 * coalesce(d.moved_share, 1 - d.hot_share))::numeric, 1),
                       CASE WHEN d.earlier_updated > 0 AND d.earlier_hot < 0.95 * d.earlier_updated * d.hot_share
-                           THEN format(', after %s %% HOT before', round(100.0 * d.earlier_hot / d.earlier_updated, 1)) ELSE '' END)
-                 WHEN 'old_snapshot' THEN format('%s old row versions wait for a snapshot to end (%s %% of live rows): end it first, more room would only fill up as well',
-                      round(d.recently_dead_rows::numeric), round((100 * d.recently_dead_rows / nullif(d.live_rows, 0))::numeric))
+                           THEN format(', after %s %% HOT before', round(100.0 * d.earlier_hot / d.earlier_updated, 1)) ELSE '' END,
+                      CASE d.verdict WHEN 'lower' THEN 'what is left to save is pruning, which full new pages need at nearly every update' ELSE 'its pages have room already' END)
+                 WHEN 'old_snapshot' THEN format('%s old row versions wait for a snapshot to end (%s %% of live rows): %s',
+                      round(d.recently_dead_rows::numeric), round((100 * d.recently_dead_rows / nullif(d.live_rows, 0))::numeric),
+                      CASE d.verdict WHEN 'lower' THEN 'end it where that is possible; as long as it is held, only room in the pages keeps updates in them' ELSE 'end it first, more room would only fill up as well' END)
                  ELSE format('%s %% of recent updates left their page because it was full', round((100 * d.moved_share)::numeric, 1))
                       || CASE d.seen_cause
                            WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of %s on it', round(d.update_group_rows::numeric), round(d.rows_per_page::numeric))

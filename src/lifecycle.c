@@ -231,12 +231,12 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 		/* an old table's rows may carry marks of updates long past */
 		if (d < 0)
 			d /= 3;
-		sum += bound(d * d, 0, 9);
+		sum += bound(d * d, 0, 6);
 	}
 	if (seen->blocks > 0 && seen->live_rows > 0 && f->rows_per_page > 0)
 	{
 		d = log(f->rows_per_page * seen->blocks / seen->live_rows) / SIGMA_FILL;
-		sum += bound(d * d, 0, 6);
+		sum += bound(d * d, 0, 4);
 	}
 	if (r->truncated)
 		sum += 4;

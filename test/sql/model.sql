@@ -48,7 +48,7 @@ CREATE TEMP VIEW answered AS
 SELECT s.name, m.* FROM seen s
  CROSS JOIN LATERAL (SELECT s.*, s.updated AS recent_updated, s.hot_updated AS recent_hot, s.inserted AS recent_inserted, 600 AS recent_s,
                             s.update_group_rows AS insert_group_rows, 8192 * s.blocks AS heap_bytes, 8192 * 100 AS index_bytes,
-                            CASE WHEN s.name = 'indexed' THEN 1000 END AS seen_same_page, CASE WHEN s.name = 'indexed' THEN 1 END AS seen_moved) e
+                            CASE WHEN s.name = 'indexed' THEN 1000 END AS seen_same_page, CASE s.name WHEN 'indexed' THEN 1 WHEN 'batch' THEN 1000 END AS seen_moved) e
  CROSS JOIN LATERAL (SELECT 100000 AS total_updated, 3 AS vacuums) x
  CROSS JOIN LATERAL ff_model(e, x) m;
 SELECT name, count(*) > 10 AS steps, min(fillfactor) >= 10 AND max(fillfactor) = 100 AS within, count(DISTINCT rows_per_page) = count(*) AS edges_only,
