@@ -23,7 +23,7 @@ COMMENT ON COLUMN @extschema@.ff_epoch.system_identifier IS 'identifier of the c
 COMMENT ON COLUMN @extschema@.ff_epoch.database_oid IS 'OID of the database at that time';
 COMMENT ON COLUMN @extschema@.ff_epoch.timeline IS 'WAL timeline: moves when a standby is promoted';
 COMMENT ON COLUMN @extschema@.ff_epoch.server_version IS 'server_version_num';
-COMMENT ON COLUMN @extschema@.ff_epoch.database_reset IS 'pg_stat_database.stats_reset: moves with pg_stat_reset()';
+COMMENT ON COLUMN @extschema@.ff_epoch.database_reset IS 'pg_stat_database.stats_reset at the last collection: moves with pg_stat_reset(), and with the reset of a single table, which does not end the epoch';
 COMMENT ON COLUMN @extschema@.ff_epoch.cluster_reset IS 'pg_stat_bgwriter.stats_reset: moves when a crash discards all statistics';
 COMMENT ON COLUMN @extschema@.ff_epoch.began_at IS 'first collection in this epoch';
 
@@ -56,7 +56,7 @@ COMMENT ON COLUMN @extschema@.ff_collection.skipped IS 'tables that were locked 
 COMMENT ON COLUMN @extschema@.ff_collection.failed IS 'tables that raised another error, see ff_problem';
 COMMENT ON COLUMN @extschema@.ff_collection.deferred IS 'tables left for the next collection because the budget was spent';
 COMMENT ON COLUMN @extschema@.ff_collection.track_counts IS 'setting track_counts of the collecting session';
-COMMENT ON COLUMN @extschema@.ff_collection.open_writers IS 'other sessions of this database with a writing transaction begun before the previous collection: their updates are not counted yet';
+COMMENT ON COLUMN @extschema@.ff_collection.open_writers IS 'other sessions of this database with a writing transaction or a writing statement begun before the previous collection: their updates are not counted yet';
 COMMENT ON COLUMN @extschema@.ff_collection.canary IS 'rows ever inserted into this table, by its own counter: a fall betrays a reset';
 
 -- ---------------------------------------------------------------------------
@@ -95,6 +95,7 @@ CREATE TABLE @extschema@.ff_relation (
     promised_at       timestamptz
 ) WITH (fillfactor = 80);
 CREATE INDEX ff_relation_relid ON @extschema@.ff_relation (relid);
+CREATE UNIQUE INDEX ff_relation_open ON @extschema@.ff_relation (system_identifier, database_oid, relid) WHERE closed_at IS NULL;
 COMMENT ON TABLE @extschema@.ff_relation IS 'A table''s identity through renames and restores, and the baseline of its counters (cumulative, as of seen_at).';
 COMMENT ON COLUMN @extschema@.ff_relation.rel_id IS 'key of the history; never reused';
 COMMENT ON COLUMN @extschema@.ff_relation.system_identifier IS 'cluster in which relid is valid';

@@ -67,7 +67,7 @@ GRANT SELECT ON @extschema@.ff_candidate TO pg_read_all_stats;
 -- ---------------------------------------------------------------------------
 -- Epoch
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_epoch_now() RETURNS integer
+CREATE FUNCTION @extschema@.ff_epoch_now(OUT epoch_id integer, OUT one_reset boolean)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -82,7 +82,8 @@ BEGIN
       FROM @extschema@.ff_server() s, pg_database d
      WHERE d.datname = current_database();
 
-    SELECT * INTO last FROM @extschema@.ff_epoch ORDER BY epoch_id DESC LIMIT 1;
+    one_reset := false;
+    SELECT * INTO last FROM @extschema@.ff_epoch e ORDER BY e.epoch_id DESC LIMIT 1;
     IF FOUND AND (last.system_identifier, last.database_oid, last.timeline, last.server_version)
                = (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version)
              AND last.cluster_reset IS NOT DISTINCT FROM now_is.cluster_reset
@@ -93,18 +94,22 @@ BEGIN
         SELECT c.canary, k.inserted INTO before
           FROM @extschema@.ff_collection c, @extschema@.ff_counters(c.tableoid) k
          ORDER BY c.collection_id DESC LIMIT 1;
-        IF last.database_reset IS NOT DISTINCT FROM now_is.database_reset OR before.inserted >= before.canary THEN
-            RETURN last.epoch_id;
+        epoch_id := last.epoch_id;
+        IF last.database_reset IS NOT DISTINCT FROM now_is.database_reset THEN
+            RETURN;
+        ELSIF before.inserted >= before.canary THEN
+            UPDATE @extschema@.ff_epoch e SET database_reset = now_is.database_reset WHERE e.epoch_id = last.epoch_id;
+            one_reset := true;
+            RETURN;
         END IF;
     END IF;
 
     INSERT INTO @extschema@.ff_epoch (system_identifier, database_oid, timeline, server_version, database_reset, cluster_reset, began_at)
     VALUES (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version, now_is.database_reset, now_is.cluster_reset, now_is.began_at)
-    RETURNING epoch_id INTO last.epoch_id;
-    RETURN last.epoch_id;
+    RETURNING ff_epoch.epoch_id INTO epoch_id;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_epoch_now() IS 'The epoch that the server is in, written down where it is new. Internal step of ff_collect().';
+COMMENT ON FUNCTION @extschema@.ff_epoch_now() IS 'epoch_id: the epoch that the server is in, written down where it is new. one_reset: the counters of a single table, index or function were reset since the last collection. Internal step of ff_collect().';
 REVOKE ALL ON FUNCTION @extschema@.ff_epoch_now() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_epoch_now() TO pg_stat_scan_tables;
 
@@ -158,6 +163,7 @@ DECLARE
     server    record;
     database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
     epoch     integer;
+    one_reset boolean;
     previous  timestamptz;
     looked_at timestamptz;
     seen      integer;
@@ -166,7 +172,7 @@ DECLARE
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     SELECT * INTO server FROM @extschema@.ff_server();
-    epoch := @extschema@.ff_epoch_now();
+    SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM @extschema@.ff_epoch_now() n;
     looked_at := clock_timestamp();
     SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
 
@@ -181,11 +187,12 @@ BEGIN
        AND (r.system_identifier, r.database_oid) <> (server.system_identifier, database)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
 
-    -- Gone, or another table under the same OID.
+    -- Gone, another table under the same OID, or not found by name.
     UPDATE @extschema@.ff_relation r
        SET closed_at = looked_at
      WHERE r.closed_at IS NULL
-       AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = r.relid AND a.attnum = -1 AND a.xmin = r.birth);
+       AND ((r.system_identifier, r.database_oid) <> (server.system_identifier, database)
+            OR NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = r.relid AND a.attnum = -1 AND a.xmin = r.birth));
     DELETE FROM @extschema@.ff_problem p
      USING @extschema@.ff_relation r WHERE r.rel_id = p.rel_id AND r.closed_at = looked_at;
 
@@ -208,6 +215,10 @@ BEGIN
                l.inserted < r.inserted OR l.updated < r.updated OR l.hot_updated < r.hot_updated OR l.deleted < r.deleted
                  OR coalesce(l.newpage_updated < r.newpage_updated, false) OR l.seq_scans < r.seq_scans OR l.blocks_fetched < r.blocks_fetched
                  OR l.vacuums < r.vacuums OR l.analyzes < r.analyzes AS fell,
+               -- a vacuum or analyze before the last collection would have been
+               -- forgotten by a reset since
+               one_reset AND coalesce(least(pg_stat_get_last_vacuum_time(l.relid), pg_stat_get_last_autovacuum_time(l.relid),
+                                            pg_stat_get_last_analyze_time(l.relid), pg_stat_get_last_autoanalyze_time(l.relid)) >= previous, true) AS perhaps_reset,
                r.epoch_id IS DISTINCT FROM epoch AS new_epoch,
                (l.nspname, l.relname, l.relfilenode, l.reloptions, l.index_oids)
                  IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions, r.index_oids) AS redefined
@@ -215,6 +226,9 @@ BEGIN
           JOIN @extschema@.ff_relation r ON r.relid = l.relid AND r.closed_at IS NULL
     ), changed AS MATERIALIZED (
         SELECT k.*, s.heap_bytes, s.index_bytes,
+               -- A reset table whose counters exceed the old ones already shows
+               -- none that fell: then whatever it may have been is not believed.
+               k.fell OR k.new_epoch OR (k.perhaps_reset AND NOT EXISTS (SELECT 1 FROM known o WHERE o.fell)) AS lost,
                CASE WHEN k.redefined THEN (SELECT array_agg(coalesce(pg_get_indexdef(i), '') ORDER BY i) FROM unnest(k.index_oids) i) END AS index_definitions,
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = k.relid)::bigint AS index_scans
           FROM known k CROSS JOIN LATERAL @extschema@.ff_sizes(k.relid) s
@@ -228,7 +242,7 @@ BEGIN
                c.seq_scans - r.seq_scans, greatest(c.index_scans - r.index_scans, 0), c.blocks_fetched - r.blocks_fetched, greatest(c.blocks_hit - r.blocks_hit, 0),
                c.vacuums - r.vacuums, c.heap_bytes, c.index_bytes
           FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
-         WHERE (c.moved OR c.redefined) AND NOT c.fell AND NOT c.new_epoch
+         WHERE (c.moved OR c.redefined) AND NOT c.lost
         RETURNING rel_id
     ), changes AS (
         INSERT INTO @extschema@.ff_change
@@ -248,7 +262,7 @@ BEGIN
                inserted = c.inserted, updated = c.updated, hot_updated = c.hot_updated, newpage_updated = c.newpage_updated, deleted = c.deleted,
                seq_scans = c.seq_scans, index_scans = c.index_scans, blocks_fetched = c.blocks_fetched, blocks_hit = c.blocks_hit,
                vacuums = c.vacuums, analyzes = c.analyzes,
-               changes_since_sample = CASE WHEN c.fell OR c.new_epoch THEN r.changes_since_sample + c.inserted + c.updated + c.deleted
+               changes_since_sample = CASE WHEN c.lost THEN r.changes_since_sample + c.inserted + c.updated + c.deleted
                    ELSE r.changes_since_sample + c.inserted - r.inserted + c.updated - r.updated + c.deleted - r.deleted END
           FROM changed c WHERE r.rel_id = c.rel_id
     ), fresh AS (
@@ -283,7 +297,8 @@ BEGIN
     SELECT epoch, looked_at, seen, written, current_setting('track_counts')::boolean,
            (SELECT count(*) FROM pg_stat_get_activity(NULL) s
              WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
-               AND s.xact_start < coalesce(previous, looked_at)),
+               -- a procedure that commits as it goes reports its counts at its end
+               AND least(s.xact_start, s.query_start) < coalesce(previous, looked_at)),
            -- this row itself will be counted
            1 + (SELECT k.inserted FROM pg_class o, @extschema@.ff_counters(o.oid) k
                  WHERE o.relname = 'ff_collection'
@@ -384,12 +399,28 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_end(bigint, integer, integer, i
 -- ---------------------------------------------------------------------------
 -- Prune: finer history becomes coarser, then goes
 -- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_rows_kept(history_table text) RETURNS bigint
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET stats_fetch_consistency = none
+AS $$
+    SELECT k.live_rows + pg_stat_get_xact_tuples_inserted(c.oid) - pg_stat_get_xact_tuples_deleted(c.oid)
+      FROM pg_class c
+      JOIN pg_extension e ON e.extnamespace = c.relnamespace AND e.extname = 'fillfactor_advisor'
+     CROSS JOIN LATERAL @extschema@.ff_counters(c.oid) k
+     WHERE c.relname = history_table
+$$;
+COMMENT ON FUNCTION @extschema@.ff_rows_kept(text) IS 'Rows of a history table by the server''s own count, this session''s included: an estimate without reading it, too low between a reset of the statistics and the next vacuum. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_rows_kept(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_rows_kept(text) TO pg_stat_scan_tables;
+
 CREATE FUNCTION @extschema@.ff_prune(batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(days => @extschema@.ff_setting('retention')::integer);
+    most    CONSTANT bigint := @extschema@.ff_setting('history_rows')::bigint;
     step    record;
     removed bigint := 0;
     n       bigint;
@@ -403,6 +434,26 @@ BEGIN
      WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_page_sample o, (VALUES (0), (1), (2)) g(grain)
                                 WHERE o.grain = g.grain AND o.sampled_at < oldest LIMIT greatest(batch - removed, 0)));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+
+    -- past the limit of rows: the oldest, rolled up or not
+    n := least(batch - removed, @extschema@.ff_rows_kept('ff_interval') - most);
+    IF n > 0 THEN
+        DELETE FROM @extschema@.ff_interval i
+         WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(grain)
+                                    CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.ended_at FROM @extschema@.ff_interval t
+                                                         WHERE t.grain = g.grain ORDER BY t.ended_at LIMIT n) o
+                                    ORDER BY o.ended_at LIMIT n));
+        GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+    END IF;
+    n := least(batch - removed, @extschema@.ff_rows_kept('ff_page_sample') - most);
+    IF n > 0 THEN
+        DELETE FROM @extschema@.ff_page_sample i
+         WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(grain)
+                                    CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.sampled_at FROM @extschema@.ff_page_sample t
+                                                         WHERE t.grain = g.grain ORDER BY t.sampled_at LIMIT n) o
+                                    ORDER BY o.sampled_at LIMIT n));
+        GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+    END IF;
 
     -- after a day by the hour, after two weeks by the day
     FOR step IN SELECT * FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(grain, unit, age) LOOP
@@ -458,7 +509,7 @@ BEGIN
     RETURN removed;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_prune(bigint) IS 'One batch of keeping the history small: rows older than fillfactor_advisor.retention go, those older than a day are rolled up to hours, those older than two weeks to days. Returns the rows handled; fewer than the batch means that nothing is left. Internal step of ff_collect().';
+COMMENT ON FUNCTION @extschema@.ff_prune(bigint) IS 'One batch of keeping the history small: rows older than fillfactor_advisor.retention or beyond fillfactor_advisor.history_rows go, those older than a day are rolled up to hours, those older than two weeks to days. Returns the rows handled; fewer than the batch means that nothing is left. Internal step of ff_collect().';
 REVOKE ALL ON FUNCTION @extschema@.ff_prune(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_prune(bigint) TO pg_stat_scan_tables;
 

@@ -180,7 +180,11 @@ AS $$
     WITH examined AS MATERIALIZED (
         SELECT c.*, r.rel_id, r.sampled_at, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
           FROM @extschema@.ff_candidate c
+         CROSS JOIN @extschema@.ff_server() o
+          JOIN pg_database d ON d.datname = current_database()
           LEFT JOIN @extschema@.ff_relation r ON r.relid = c.relid AND r.closed_at IS NULL
+           -- of a restored history the OIDs say nothing until a collection found the tables
+           AND (r.system_identifier, r.database_oid) = (o.system_identifier, d.oid)
          WHERE $1 IS NULL OR c.relid = $1
     ), memory AS MATERIALIZED (
         SELECT @extschema@.ff_ram_bytes() AS bytes

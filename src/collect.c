@@ -8,8 +8,9 @@
  * for.
  *
  * Invariants:
- * - One collector a database at a time, by a session-level advisory lock
- *	 that is let go on every way out.
+ * - One collector a database at a time, by an advisory lock: held by the
+ *	 session and let go on every way out, or by the caller's transaction block
+ *	 until its rows are there for others to see.
  * - Outside a transaction block, every table is sampled in a transaction of
  *	 its own: no lock, pin or snapshot outlives one table's sample.  Inside
  *	 one, everything is part of the caller's transaction.
@@ -22,9 +23,11 @@
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
@@ -50,6 +53,7 @@ typedef struct Collector
 	const char *schema;			/* quoted name of the extension's schema */
 	bool		atomic;			/* called inside a transaction block */
 	MemoryContext cxt;			/* outlives the transactions of the run */
+	MemoryContext step_cxt;		/* emptied after every step */
 	int64		collection_id;
 	TimestampTz deadline;		/* no new table is begun after this */
 	int64		pages_left;		/* pages that may still be read */
@@ -104,7 +108,8 @@ end_step(Collector *c)
 {
 	if (!c->atomic)
 		SPI_commit();
-	MemoryContextSwitchTo(c->cxt);
+	MemoryContextReset(c->step_cxt);
+	MemoryContextSwitchTo(c->step_cxt);
 	CHECK_FOR_INTERRUPTS();
 }
 
@@ -148,23 +153,23 @@ try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
 	ErrorData  *volatile edata = NULL;
 
 	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(c->cxt);
+	MemoryContextSwitchTo(c->step_cxt);
 	PG_TRY();
 	{
 		*result = run_step_on(c, call, argument);
 		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(c->cxt);
+		MemoryContextSwitchTo(c->step_cxt);
 		CurrentResourceOwner = owner;
 	}
 	PG_CATCH();
 	{
-		MemoryContextSwitchTo(c->cxt);
+		MemoryContextSwitchTo(c->step_cxt);
 		edata = CopyErrorData();
 		if (ends_collection(edata->sqlerrcode))
 			PG_RE_THROW();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(c->cxt);
+		MemoryContextSwitchTo(c->step_cxt);
 		CurrentResourceOwner = owner;
 	}
 	PG_END_TRY();
@@ -355,6 +360,24 @@ collect(Collector *c)
 	}
 }
 
+/* Without waiting; false where another collector has the lock. */
+static bool
+lock_collector(bool atomic)
+{
+	return DatumGetBool(DirectFunctionCall2(atomic ? pg_try_advisory_xact_lock_int4 :
+											pg_try_advisory_lock_int4,
+											Int32GetDatum(COLLECTOR_LOCK_CLASS),
+											Int32GetDatum(COLLECTOR_LOCK_OBJECT)));
+}
+
+static void
+unlock_collector(void)
+{
+	DirectFunctionCall2(pg_advisory_unlock_int4,
+						Int32GetDatum(COLLECTOR_LOCK_CLASS),
+						Int32GetDatum(COLLECTOR_LOCK_OBJECT));
+}
+
 /*
  * CALL ff_collect()
  *
@@ -371,15 +394,14 @@ ff_collect(PG_FUNCTION_ARGS)
 {
 	Collector	c = {0};
 
-	PreventCommandIfReadOnly("ff_collect()");
+	/* recovery is the reason to name where both hold */
 	PreventCommandDuringRecovery("ff_collect()");
+	PreventCommandIfReadOnly("ff_collect()");
 
 	c.atomic = !(fcinfo->context && IsA(fcinfo->context, CallContext) &&
 				 !castNode(CallContext, fcinfo->context)->atomic);
 
-	if (!DatumGetBool(DirectFunctionCall2(pg_try_advisory_lock_int4,
-										  Int32GetDatum(COLLECTOR_LOCK_CLASS),
-										  Int32GetDatum(COLLECTOR_LOCK_OBJECT))))
+	if (!lock_collector(c.atomic))
 	{
 		ereport(NOTICE,
 				(errcode(ERRCODE_OBJECT_IN_USE),
@@ -388,12 +410,20 @@ ff_collect(PG_FUNCTION_ARGS)
 		PG_RETURN_VOID();
 	}
 
+	/*
+	 * Have this session's counts reported when the call ends: a reset of the
+	 * statistics is told by the count of rows in ff_collection.
+	 */
+	pgstat_force_next_flush();
+
 	PG_TRY();
 	{
 		SPI_connect_ext(c.atomic ? 0 : SPI_OPT_NONATOMIC);
 		c.cxt = CurrentMemoryContext;
+		c.step_cxt = AllocSetContextCreate(c.cxt, "ff_collect step", ALLOCSET_DEFAULT_SIZES);
 		c.schema = quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
 		c.pages_left = collect_pages;
+		MemoryContextSwitchTo(c.step_cxt);
 		c.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 												 (int64) collect_time * 1000);
 		collect(&c);
@@ -401,9 +431,8 @@ ff_collect(PG_FUNCTION_ARGS)
 	}
 	PG_FINALLY();
 	{
-		DirectFunctionCall2(pg_advisory_unlock_int4,
-							Int32GetDatum(COLLECTOR_LOCK_CLASS),
-							Int32GetDatum(COLLECTOR_LOCK_OBJECT));
+		if (!c.atomic)
+			unlock_collector();
 	}
 	PG_END_TRY();
 

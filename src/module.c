@@ -37,6 +37,7 @@ int			prune_batches;
  */
 static int	history_window;
 static int	history_retention;
+static int	history_rows;
 static int	min_updates;
 static double min_confidence;
 static int	statements_followed;
@@ -99,6 +100,9 @@ _PG_init(void)
 	define_int("fillfactor_advisor.retention",
 			   "How long history is kept, in days.",
 			   &history_retention, 90, 1, 3650, PGC_USERSET, 0);
+	define_int("fillfactor_advisor.history_rows",
+			   "Intervals and page samples kept at most, rows of each; the oldest go first.",
+			   &history_rows, 5000000, 1000, INT_MAX, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.statements",
 			   "Statements of pg_stat_statements that are followed at most; 0 reads none.",
 			   &statements_followed, 1000, 0, 100000, PGC_USERSET, 0);

@@ -1,0 +1,190 @@
+# Counters that stop, start again or lie: whatever happens to the statistics,
+# no difference is taken across it.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('epochs');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = on\nfillfactor_advisor.min_updates = 1");
+$node->start;
+$node->safe_psql('postgres', q(
+	CREATE EXTENSION fillfactor_advisor;
+	CREATE TABLE t (id int PRIMARY KEY, v int);
+	CREATE TABLE other (id int PRIMARY KEY, v int);
+	CREATE TABLE log (id int);
+	CREATE UNLOGGED TABLE unlogged (id int);
+	INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g;
+	INSERT INTO other SELECT * FROM t;
+	ANALYZE other;
+	CALL ff_collect()));
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+
+# Do this, and have it counted.
+sub work
+{
+	value("$_[0]; SELECT pg_stat_force_next_flush()");
+	return;
+}
+
+# n updates of a table, each of one row
+sub update
+{
+	my ($table, $n) = @_;
+	work("DO 'BEGIN FOR i IN 1..$n LOOP UPDATE $table SET v = i WHERE id = i % 100 + 1; END LOOP; END'");
+	return;
+}
+
+# What a collection adds: epochs, and updates of t and of the other table.
+my ($epochs, %updates) = (1, t => 0, other => 0);
+sub collected
+{
+	value('CALL ff_collect()');
+	my @new = map { value($_) } ('SELECT count(*) FROM ff_epoch',
+		map { "SELECT coalesce(sum(i.updated), 0) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_'" } qw(t other));
+	my $added = join ' ', $new[0] - $epochs, $new[1] - $updates{t}, $new[2] - $updates{other};
+	($epochs, $updates{t}, $updates{other}) = @new;
+	return $added;
+}
+
+sub advice { return value("SELECT $_[1] FROM ff_advise('$_[0]')"); }
+
+is(value('SELECT count(*) FROM ff_epoch'), 1, 'one epoch to begin with');
+update('t', 10);
+is(collected(), '0 10 0', 'updates are counted');
+is(collected(), '0 0 0', 'once');
+
+update('t', 20);
+$node->restart;
+update('t', 5);
+is(collected(), '0 25 0', 'a clean restart: differences stay valid');
+
+# From here on counters are made to exceed their old values: a rise proves nothing.
+update('t', 7);
+my $victim = $node->background_psql('postgres');
+my $pid = $victim->query_safe('SELECT pg_backend_pid()');
+kill 9, $pid;
+$node->poll_query_until('postgres', "SELECT pg_postmaster_start_time() < now() AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)");
+eval { $victim->quit };
+update('t', 500);
+is(collected(), '1 0 0', 'kill -9 of a backend: a new epoch, no difference across it');
+update('t', 3);
+is(collected(), '0 3 0', 'then differences again');
+
+update('t', 7);
+$node->stop('immediate');
+$node->start;
+update('t', 600);
+is(collected(), '1 0 0', 'immediate stop: a new epoch, no difference across it');
+
+value('SELECT pg_stat_reset()');
+update('t', 700);
+is(collected(), '1 0 0', 'pg_stat_reset(): a new epoch, although counters exceed their old values');
+is($node->safe_psql('postgres', q(CALL ff_collect(); CALL ff_collect(); SELECT pg_stat_reset(); UPDATE t SET v = v; CALL ff_collect();
+		SELECT count(*) - 4 FROM ff_epoch)), "\n1", 'also among quick collections of one session');
+collected();
+work('ANALYZE other');
+
+# one table
+collected();
+value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
+update('t', 2);
+update('other', 30);
+is(collected(), '0 0 30', 'reset of one table: its interval is lost, those of others are not');
+value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
+update('t', 900);
+update('other', 40);
+is(collected(), '0 0 40', 'also when its counters then exceed their old values');
+update('t', 1);
+is(collected(), '0 1 0', 'the next one counts');
+value('SELECT pg_stat_reset()');
+is(collected(), '1 0 0', 'a reset of all is told from it afterwards, too');
+
+# updates that were taken back
+work('BEGIN; UPDATE t SET v = v + 1 WHERE id <= 30; ROLLBACK');
+is(collected(), '0 30 0', 'rolled-back updates are counted');
+is(value(q(SELECT i.updated - i.hot_updated FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 't' ORDER BY i.ended_at DESC LIMIT 1)), 0,
+	'as HOT as they were, so the share is not misled');
+like(value(q(SELECT col_description('ff_relation'::regclass, attnum) FROM pg_attribute WHERE attrelid = 'ff_relation'::regclass AND attname = 'updated')),
+	qr/rolled-back/, 'and the description says so');
+
+# an open transaction keeps its counts to itself
+my $session = $node->background_psql('postgres');
+work('INSERT INTO log SELECT generate_series(1, 1000)');
+collected();
+is(advice('log', 'action'), 'keep', 'a table without updates');
+$session->query_safe('BEGIN; UPDATE t SET v = v + 1');
+collected();
+is(collected(), '0 0 0', 'an open transaction: nothing is counted yet');
+is(value('SELECT open_writers FROM ff_collection ORDER BY collection_id DESC LIMIT 1'), 1, 'but noted');
+is(advice('log', 'action'), 'wait', 'so that no table is said to have no updates');
+like(advice('t', 'reason'), qr/1 open transactions may hold updates/, 'and the reason says why');
+$session->query_safe('COMMIT; SELECT pg_stat_force_next_flush()');
+is(collected(), '0 100 0', 'its updates are seen when it ends');
+is(advice('log', 'action'), 'keep', 'and then there is no need to wait');
+
+# a procedure commits, but reports its counts only when it ends
+$session->{stdin} .= q(DO 'BEGIN FOR i IN 1..50 LOOP UPDATE t SET v = v + 1 WHERE id = i; COMMIT; END LOOP; UPDATE t SET v = v + 1 WHERE id = 1; PERFORM pg_sleep(60); END';) . "\n";
+$session->{run}->pump_nb;
+$node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND backend_xid IS NOT NULL)));
+collected();
+is(collected(), '0 0 0', 'a procedure that commits as it goes: nothing is counted yet');
+is(value('SELECT open_writers FROM ff_collection ORDER BY collection_id DESC LIMIT 1'), 1, 'but noted');
+value(q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'));
+$node->poll_query_until('postgres', q(SELECT pg_stat_get_tuples_updated('t'::regclass) - pg_stat_get_tuples_hot_updated('t'::regclass) >= 0
+	AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep')));
+eval { $session->quit };
+$node->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'));
+is(collected(), '0 51 0', 'until it ends');
+
+# counting switched off
+is(advice('other', 'confidence'), 1, 'counts to rely on');
+work('ALTER SYSTEM SET track_counts = off; SELECT pg_reload_conf()');
+$node->poll_query_until('postgres', q(SELECT NOT current_setting('track_counts')::bool));
+update('t', 11);
+collected();
+work('ALTER SYSTEM RESET track_counts; SELECT pg_reload_conf()');
+$node->poll_query_until('postgres', q(SELECT current_setting('track_counts')::bool));
+update('t', 12);
+is(collected(), '0 12 0', 'track_counts off for a while: what was not counted is missing');
+like(advice('t', 'reason'), qr/track_counts was off/, 'which is noted');
+is(advice('other', 'confidence'), 0.5, 'and lowers confidence');
+
+# a read-only primary, a standby
+sub refused
+{
+	my ($on, $sql) = @_;
+	my ($status, $out, $err) = $on->psql('postgres', "\\set VERBOSITY verbose\n$sql");
+	return join ' ', $status, $err =~ /ERROR:\s+(\w{5}): (.*)/;
+}
+is(refused($node, 'SET default_transaction_read_only = on; CALL ff_collect()'),
+	'3 25006 cannot execute ff_collect() in a read-only transaction', 'default_transaction_read_only: one clear error');
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+update('t', 5);
+collected();
+$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+is(refused($standby, 'CALL ff_collect()'), '3 25006 cannot execute ff_collect() during recovery', 'a standby: one clear error');
+my $all = q(SELECT relation, action, cause, recommended_fillfactor, reason FROM ff_advise() ORDER BY relation);
+is($standby->safe_psql('postgres', $all), value($all), 'a standby: advice works from replicated history');
+like($standby->safe_psql('postgres', q(SELECT size_bytes IS NULL, reason FROM ff_advise('unlogged'))), qr/^t\|./, 'also of an unlogged table, which has no pages there');
+
+# promotion
+$node->stop;
+$standby->promote;
+$standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+$node = $standby;
+update('t', 5000);
+is(collected(), '1 0 0', 'promotion of a standby: a new epoch, no difference across it');
+is(value('SELECT timeline FROM ff_epoch ORDER BY epoch_id DESC LIMIT 1'), 2, 'by its timeline');
+update('t', 4);
+is(collected(), '0 4 0', 'then differences again');
+is(value('SELECT count(*) FROM ff_interval WHERE ended_at < began_at'), 0, 'no interval ends before it begins');
+$node->stop;
+
+done_testing();
