@@ -646,14 +646,14 @@ AS $$
         -- the part of the window in which statements were looked at
         SELECT extract(epoch FROM max(l.looked_at) - min(l.looked_at))::double precision AS seconds
           FROM @extschema@.ff_statement_look l
-         WHERE l.reason IS NULL AND l.looked_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)
+         WHERE l.reason IS NULL AND l.looked_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
     ), total AS MATERIALIZED (
         SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows, sum(h.total_ms) AS total_ms,
                sqrt(greatest(sum(h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls) / sum(h.calls)::double precision
                              - (sum(h.total_ms) / sum(h.calls)::double precision) ^ 2, 0)) AS stddev_ms,
                sum(h.blocks_hit + h.blocks_read)::double precision AS blocks, sum(h.wal_bytes)::double precision AS wal_bytes
           FROM @extschema@.ff_statement_history h
-         WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)
+         WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
          GROUP BY h.statement_id
     )
     SELECT c.oid::regclass, t.command, t.how, t.columns,

@@ -96,7 +96,7 @@ COMMENT ON COLUMN @extschema@.ff_table_evidence.not_examined IS 'why it is not e
 COMMENT ON COLUMN @extschema@.ff_table_evidence.fillfactor IS 'effective fillfactor now, percent';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.reloptions IS 'its storage options now, as stored';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.looked_at IS 'last look at its counters';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.window days, only since fillfactor last changed';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.lookback days, only since fillfactor last changed';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.window_s IS 'seconds from there to the last look';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.intervals IS 'intervals in it';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.inserted IS 'rows inserted in the window';
@@ -189,7 +189,7 @@ AS $$
     ), memory AS MATERIALIZED (
         SELECT @extschema@.ff_ram_bytes() AS bytes
     ), since AS MATERIALIZED (
-        SELECT now() - make_interval(days => @extschema@.ff_setting('window')::integer) AS since
+        SELECT now() - make_interval(days => @extschema@.ff_setting('lookback')::integer) AS since
     ), wide AS (
         SELECT i.*, e.fillfactor AS fillfactor_now,
                max(i.ended_at) FILTER (WHERE i.fillfactor <> e.fillfactor) OVER (PARTITION BY i.rel_id) AS other_until
@@ -268,6 +268,6 @@ AS $$
                           WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
 $$;
-COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only intervals since fillfactor last changed count, at most fillfactor_advisor.window days of them.';
+COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only intervals since fillfactor last changed count, at most fillfactor_advisor.lookback days of them.';
 REVOKE ALL ON FUNCTION @extschema@.ff_evidence(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_evidence(regclass) TO pg_read_all_stats;

@@ -35,7 +35,7 @@ int			prune_batches;
  * Settings read by SQL functions only (through current_setting): C keeps no
  * use for the values, but defines their type, range and description.
  */
-static int	history_window;
+static int	history_lookback;
 static int	history_retention;
 static int	history_rows;
 static int	min_updates;
@@ -88,9 +88,9 @@ _PG_init(void)
 	define_int("fillfactor_advisor.ram",
 			   "Memory that tables are compared with; 0 detects the machine's memory or the container's limit.",
 			   &ff_ram_setting, 0, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MB);
-	define_int("fillfactor_advisor.window",
+	define_int("fillfactor_advisor.lookback",
 			   "How far back advice looks, in days.",
-			   &history_window, 7, 1, 3650, PGC_USERSET, 0);
+			   &history_lookback, 7, 1, 3650, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.min_updates",
 			   "Updates that must have been seen before a table's HOT share is judged.",
 			   &min_updates, 500, 1, INT_MAX, PGC_USERSET, 0);
