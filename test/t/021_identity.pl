@@ -1,0 +1,234 @@
+# Whose history is it?  Tables that are renamed, moved, dropped, rewritten, and
+# whole databases that are copied, dumped, restored and upgraded.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('identity');
+$node->init;
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE shop');
+
+my $database = 'shop';
+sub value { return $node->safe_psql($database, $_[0]); }
+sub collect { value('CALL ff_collect()'); return; }
+sub work { value("$_[0]; SELECT pg_stat_force_next_flush()"); return; }
+
+# The open history of a table: rel_id, or nothing
+sub history { return value("SELECT rel_id FROM ff_relation WHERE closed_at IS NULL AND relid = '$_[0]'::regclass"); }
+
+# updates that a history knows of, and in how many intervals the file changed
+sub known { return value("SELECT coalesce(sum(updated), 0) || ' ' || count(*) FILTER (WHERE rewritten) FROM ff_interval WHERE rel_id = $_[0]"); }
+
+value(q(
+	CREATE EXTENSION fillfactor_advisor;
+	CREATE SCHEMA archive;
+	CREATE TABLE t (id int PRIMARY KEY, v int) WITH (fillfactor = 90);
+	INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g;
+	CREATE TABLE doomed (LIKE t);
+	CALL ff_collect()));
+my $id = history('t');
+work('UPDATE t SET v = 1 WHERE id <= 10');
+collect();
+
+# the same table under another name
+work('ALTER TABLE t RENAME TO renamed; UPDATE renamed SET v = 2 WHERE id <= 20');
+collect();
+is(history('renamed'), $id, 'rename: history follows');
+is(known($id), '30 0', 'rename: nothing is lost');
+work('ALTER TABLE renamed SET SCHEMA archive; UPDATE archive.renamed SET v = 3 WHERE id <= 5');
+collect();
+is(history('archive.renamed'), $id, 'SET SCHEMA: history follows');
+is(known($id), '35 0', 'SET SCHEMA: nothing is lost');
+is(value("SELECT nspname, relname FROM ff_relation WHERE rel_id = $id"), 'archive|renamed', 'and the name is the new one');
+work('ALTER TABLE archive.renamed SET SCHEMA public; ALTER TABLE renamed RENAME TO t');
+collect();
+
+# two tables that exchange their names
+value('CREATE TABLE u (LIKE t)');
+collect();
+my $u = history('u');
+value('ALTER TABLE t RENAME TO x; ALTER TABLE u RENAME TO t; ALTER TABLE x RENAME TO u');
+collect();
+is(history('t') . ' ' . history('u'), "$u $id", 'exchanged names: each history follows its table');
+value('ALTER TABLE t RENAME TO x; ALTER TABLE u RENAME TO t; DROP TABLE x');
+collect();
+
+# rewritten, between samples
+work('VACUUM FULL t; UPDATE t SET v = 4 WHERE id <= 5');
+collect();
+is(known($id), '40 1', 'VACUUM FULL: noted, and the run survives');
+work('CLUSTER t USING t_pkey');
+collect();
+is(known($id), '40 2', 'CLUSTER: noted');
+work('TRUNCATE t');
+collect();
+is(known($id), '40 3', 'TRUNCATE: noted');
+is(value("SELECT blocks FROM ff_sample('t')"), 0, 'TRUNCATE: an empty table can be sampled');
+work('INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g; ALTER TABLE t ALTER v TYPE bigint; UPDATE t SET v = 5 WHERE id <= 5');
+collect();
+is(known($id), '45 4', 'rewriting ALTER TABLE: noted');
+is(history('t'), $id, 'and it is the same table still');
+SKIP:
+{
+	my $repack = $node->config_data('--bindir') . '/pg_repack';
+	skip 'no pg_repack here', 2 unless -x $repack && value(q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'));
+	value('CREATE EXTENSION pg_repack');
+	$node->command_ok([ $repack, '-t', 't', 'shop' ], 'pg_repack');
+	collect();
+	is(history('t') . ' ' . known($id), "$id 45 5", 'pg_repack: noted');
+	value('DROP EXTENSION pg_repack');
+}
+
+# gone, and another table in its place
+my $doomed = history('doomed');
+work('INSERT INTO doomed SELECT * FROM t; UPDATE doomed SET v = 6');
+collect();
+work('DROP TABLE doomed; CREATE TABLE doomed (LIKE t); INSERT INTO doomed SELECT * FROM t; UPDATE doomed SET v = 7 WHERE id <= 7');
+collect();
+isnt(history('doomed'), $doomed, 'dropped and made again under the same name: a new history');
+is(known(history('doomed')), '7 0', 'with what happened since');
+is(value("SELECT closed_at IS NOT NULL FROM ff_relation WHERE rel_id = $doomed"), 't', 'the old one is closed');
+is(known($doomed), '100 0', 'and kept');
+
+# another table under the same OID
+$doomed = history('doomed');
+my $oid = value(q(SELECT 'doomed'::regclass::oid));
+# an OID is free again once no trace of it is left
+value('DROP TABLE doomed');
+value('VACUUM pg_class');
+$node->stop;
+$node->command_ok([ 'pg_resetwal', '-o', $oid, '-D', $node->data_dir ], 'the next OID is set back');
+$node->start;
+work('CREATE TABLE doomed (LIKE t); INSERT INTO doomed SELECT * FROM t');
+is(value(q(SELECT 'doomed'::regclass::oid)), $oid, 'another table gets the OID and the name of one that was dropped');
+collect();
+isnt(history('doomed'), $doomed, 'and not its history');
+is(value("SELECT closed_at IS NOT NULL FROM ff_relation WHERE rel_id = $doomed"), 't', 'which is closed');
+
+# a new database: what must have come along, and what must not be mixed up
+value(q(ALTER DATABASE shop SET fillfactor_advisor.lookback = 9));
+work('UPDATE t SET v = 8 WHERE id <= 8');
+collect();
+value('CREATE TABLE later (LIKE t)');
+my $before = value('SELECT count(*), max(began_at) FROM ff_interval');
+my $known = known($id);
+
+sub moved
+{
+	my ($how, $window) = @_;
+	is(value('SELECT count(*), max(began_at) FROM ff_interval'), $before, "$how: history is kept");
+	is(value(q(SELECT ff_setting('lookback'))), $window, "$how: $window days to look back");
+	my $epoch = value('SELECT max(epoch_id) FROM ff_epoch');
+	is(value(q(SELECT reason FROM ff_advise('t'))), 'not collected yet: run CALL ff_collect() or ff_schedule()', "$how: OIDs are not trusted before a collection");
+	work('UPDATE t SET v = 9 WHERE id <= 50');
+	collect();
+	is(history('t'), $id, "$how: a table is found by its name");
+	is(known($id), $known, "$how: no difference across it");
+	cmp_ok(value('SELECT max(epoch_id) FROM ff_epoch'), '>', $epoch, "$how: a new epoch");
+	work('UPDATE t SET v = 9 WHERE id <= 3');
+	collect();
+	is(value("SELECT sum(updated) FROM ff_interval WHERE rel_id = $id AND epoch_id = (SELECT max(epoch_id) FROM ff_epoch)"), 3, "$how: then differences again");
+	is(value('SELECT count(*) FROM ff_relation r WHERE closed_at IS NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.relid)'), 0, "$how: what is not there is closed");
+	is(value('SELECT count(*) FROM ff_relation a JOIN ff_relation b USING (relid) WHERE a.rel_id < b.rel_id AND a.closed_at IS NULL AND b.closed_at IS NULL'), 0, "$how: no table has two histories");
+	return;
+}
+my $dir = PostgreSQL::Test::Utils::tempdir;
+$node->command_ok([ 'pg_dump', '-Fc', '-f', "$dir/shop", 'shop' ], 'pg_dump');
+$node->command_ok([ 'pg_dump', '-C', '-f', "$dir/shop.sql", 'shop' ], 'pg_dump with the settings of the database');
+$node->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE shop');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok([ 'pg_restore', '-d', 'restored', '--exit-on-error', "$dir/shop" ], 'pg_restore into a new database');
+$database = 'copied';
+moved('CREATE DATABASE with a template', 7);
+$database = 'restored';
+value('DROP TABLE doomed');
+# two clusters set up alike give out the same numbers
+value(q(UPDATE ff_relation SET relid = 'later'::regclass, birth = (SELECT xmin FROM pg_attribute WHERE attrelid = 'later'::regclass AND attnum = -1)
+	WHERE relname = 'doomed' AND closed_at IS NULL));
+moved('pg_restore', 7);
+is(value(q(SELECT closed_at IS NOT NULL FROM ff_relation WHERE relname = 'doomed' ORDER BY rel_id DESC LIMIT 1)), 't',
+	'pg_restore: the history of a table that did not come along is closed');
+is(known(history('later')), '0 0', 'pg_restore: and not given to one whose numbers happen to be the same');
+$node->safe_psql('postgres', 'DROP DATABASE shop');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres', '-f', "$dir/shop.sql" ], 'restored under its old name');
+$database = 'shop';
+moved('pg_dump -C', 9);
+
+# pg_upgrade, where there is an older server next to this one
+sub older_server
+{
+	my $own = $node->pg_version->major;
+	foreach my $config (sort { $b cmp $a } split(/:/, $ENV{FFA_OLDER_SERVERS} || ''), glob('/usr/lib/postgresql/*/bin/pg_config'))
+	{
+		my ($major) = `$config --version 2>/dev/null` =~ /^PostgreSQL (\d+)/ or next;
+		my $headers = `$config --includedir-server`;
+		chomp $headers;
+		return ($config, $major) if $major >= 15 && $major < $own && -e "$headers/postgres.h";
+	}
+	return;
+}
+
+# A copy of that server with the extension in it: the pg_config of the copy.
+sub with_extension
+{
+	my ($config) = @_;
+	my $tree = PostgreSQL::Test::Utils::tempdir;
+	foreach my $what (qw(bindir libdir pkglibdir sharedir includedir-server))
+	{
+		chomp(my $from = `$config --$what`);
+		next if $what eq 'libdir' && $from =~ m{^/usr/lib(/[^/]*-linux-[^/]*)?$} || -e "$tree$from";
+		system("cd / && cp -a --parents '.$from' '$tree'") == 0 or die "could not copy $from";
+	}
+	chomp(my $bindir = `$config --bindir`);
+	chomp(my $pgxs = `$config --pgxs`);
+	$pgxs =~ s{/src/makefiles/pgxs.mk$}{};
+	system("cd / && cp -a --parents '.$pgxs' '$tree'") == 0 or die "could not copy $pgxs" unless -e "$tree$pgxs";
+	my $source = PostgreSQL::Test::Utils::tempdir;
+	system("cd '$FindBin::Bin/../..' && cp -a Makefile fillfactor_advisor.control sql src '$source' && rm -f '$source'/src/*.o '$source'/src/*.bc"
+		. " && make -s -C '$source' PG_CONFIG='$tree$bindir/pg_config' with_llvm=no install >'$source/log' 2>&1") == 0
+	  or die PostgreSQL::Test::Utils::slurp_file("$source/log");
+	return "$tree$bindir";
+}
+
+SKIP:
+{
+	my ($config, $major) = older_server();
+	skip 'no older server with headers next to this one (FFA_OLDER_SERVERS names a pg_config): no pg_upgrade', 8 unless $config;
+	my $bindir = with_extension($config);
+	my $old = PostgreSQL::Test::Cluster->new('older', install_path => dirname($bindir));
+	my $new = PostgreSQL::Test::Cluster->new('newer');
+	# checksums are a default since 18
+	$old->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
+	$new->init(extra => [ '--locale=C', '--encoding=UTF8', $node->pg_version->major >= 18 ? '--no-data-checksums' : () ]);
+	$old->append_conf('postgresql.conf', 'autovacuum = off');
+	$new->append_conf('postgresql.conf', 'autovacuum = off');
+	$node->stop;
+	$node = $old;
+	$node->start;
+	$database = 'postgres';
+	value(q(
+		CREATE EXTENSION fillfactor_advisor;
+		CREATE TABLE t (id int PRIMARY KEY, v int);
+		INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g;
+		CALL ff_collect()));
+	work('UPDATE t SET v = 1 WHERE id <= 10');
+	collect();
+	$id = history('t');
+	$before = value('SELECT count(*), max(began_at) FROM ff_interval');
+	$known = known($id);
+	$node->stop;
+	$new->command_ok([ 'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bindir, '-B', $new->config_data('--bindir'),
+			'-s', $new->host, '-p', $old->port, '-P', $new->port ], "pg_upgrade from $major");
+	$node = $new;
+	$node->start;
+	moved("pg_upgrade from $major", 7);
+}
+$node->stop;
+
+done_testing();
