@@ -140,8 +140,9 @@ ff_btree_page(const char *page, BlockNumber block, int fillfactor,
 	result->lsn = PageGetLSN((Page) page);
 	if (opaque->btpo_flags & BTP_META)
 	{
-		const BTMetaPageData *meta = (const BTMetaPageData *) (page + SizeOfPageHeaderData);
+		const BTMetaPageData *meta;
 
+		meta = (const BTMetaPageData *) (page + SizeOfPageHeaderData);
 		if (block != BTREE_METAPAGE || meta->btm_magic != BTREE_MAGIC)
 			return FF_PAGE_BAD;
 		result->meta = true;

@@ -17,7 +17,7 @@ typedef enum FfBtreeMetric
 	FF_BTREE_DELETED,
 	FF_BTREE_HALF_DEAD,
 	/* of leaves only */
-	FF_BTREE_ROOM,				/* bytes between page header and special space */
+	FF_BTREE_ROOM,				/* bytes between header and special space */
 	FF_BTREE_FREE,				/* of them, not used */
 	FF_BTREE_FRAGMENT,			/* 1 if its right sibling lies before it */
 	FF_BTREE_ITEMS,				/* without the high key */
@@ -26,7 +26,7 @@ typedef enum FfBtreeMetric
 	FF_BTREE_POSTING_LISTS,		/* items that deduplication merged */
 	FF_BTREE_POSTING_TIDS,		/* rows that they point to */
 	FF_BTREE_TIDS,				/* rows that all items point to */
-	FF_BTREE_AT_FILLFACTOR,		/* 1 if as full as a split at the end leaves it */
+	FF_BTREE_AT_FILLFACTOR,		/* 1 if as full as splits at the end leave it */
 	FF_BTREE_HALF_FULL,			/* 1 if as full as other splits leave it */
 	FF_BTREE_METRICS
 } FfBtreeMetric;

@@ -19,7 +19,7 @@ ff_page_is_zero(const char *page)
 	return true;
 }
 
-/* Page header, as PageIsVerified wants it, with the special space just there. */
+/* Page header, as PageIsVerified wants it, with the special space there. */
 static inline bool
 ff_header_is_sound(const PageHeaderData *header, unsigned special)
 {

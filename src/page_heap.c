@@ -129,8 +129,9 @@ static void
 count_superseded(const HeapTupleHeaderData *tuple, BlockNumber block,
 				 OffsetNumber offset, double *metric)
 {
-	BlockNumber successor_block = ItemPointerGetBlockNumberNoCheck(&tuple->t_ctid);
-	OffsetNumber successor = ItemPointerGetOffsetNumberNoCheck(&tuple->t_ctid);
+	const ItemPointerData *ctid = &tuple->t_ctid;
+	BlockNumber successor_block = ItemPointerGetBlockNumberNoCheck(ctid);
+	OffsetNumber successor = ItemPointerGetOffsetNumberNoCheck(ctid);
 
 	/* deleted, or moved to another partition: no successor here */
 	if (successor == 0 || successor > MaxHeapTuplesPerPage ||

@@ -202,9 +202,9 @@ fill_row(const FfHeapSample *sample, FfRow *row)
  *
  * Samples the pages of one heap table: see the comment on the SQL function
  * for the columns.  Errors: 22004 for NULL, 42P01 for an unknown OID, 42809 for
- * anything that is not a heap table with pages of its own, 0A000 for
- * another session's temporary table and for an unlogged table in recovery, 55P03 if
- * the lock cannot be had at once.
+ * anything that is not a heap table with pages of its own, 0A000 for another
+ * session's temporary table and for an unlogged table in recovery, 55P03 if the
+ * lock cannot be had at once.
  */
 Datum
 ff_sample(PG_FUNCTION_ARGS)

@@ -17,7 +17,7 @@
 typedef struct FfItem
 {
 	double		value;
-	double		weight;			/* rows; times the stratum's weight at the end */
+	double		weight;			/* rows; in the end times the stratum's weight */
 	int			stratum;
 } FfItem;
 

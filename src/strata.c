@@ -74,7 +74,7 @@
 /* Sums of squares below this share of what they are made of are rounding. */
 #define FF_ROUNDING 1e-12
 
-/* Second samples are so much larger, as the first one's spread is an estimate. */
+/* Second samples are so much larger: the first one's spread is an estimate. */
 #define FF_PLAN_MARGIN 1.15
 
 /* 97.5 % quantile of the normal distribution. */
@@ -383,8 +383,8 @@ largest_step(const FfMoments *m, int nstrata, int i)
 }
 
 /*
- * Squared deviations in stratum i: those found, or the least to expect next to a
- * neighbour like that.
+ * Squared deviations in stratum i: those found, or the least to expect next
+ * to a neighbour like that.
  */
 static double
 likely_squares(const FfMoments *m, int nstrata, int i)
@@ -451,8 +451,8 @@ total_error(const FfStrata *strata, int y, int x, double ratio)
 
 /*
  * Pages wanted of each stratum for the interval of this mean: Neyman's
- * allocation with finite population correction (Cochran 5.9).  Where few rare pages
- * make the difference, the strata in which the first sample met some are
+ * allocation with finite population correction (Cochran 5.9).  Where few rare
+ * pages make the difference, the strata in which the first sample met some are
  * no different from the others, and all get their share.
  */
 static void
@@ -498,9 +498,9 @@ plan(const FfStrata *strata, int metric, double error, double *wanted)
 }
 
 /*
- * The second sample: pages such that the intervals of these metrics' means become
- * no wider than error to either side (zero: as exact as can be), at most
- * max_pages with those read already.  Returns how many blocks to read,
+ * The second sample: pages such that the intervals of these metrics' means
+ * become no wider than error to either side (zero: as exact as can be), at
+ * most max_pages with those read already.  Returns how many blocks to read,
  * none if the first sample does, and them in ascending order.
  */
 int
