@@ -10,6 +10,7 @@
 
 #include <sys/statvfs.h>
 
+#include "access/htup_details.h"
 #include "catalog/pg_tablespace_d.h"
 #include "commands/tablespace.h"
 #include "fmgr.h"
