@@ -418,7 +418,7 @@ AS $$
         UNION ALL
         (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false, false
            FROM @extschema@.ff_horizon_history h
-          WHERE h.last_seen_at > clock_timestamp() - make_interval(days => @extschema@.ff_setting('window')::integer)
+          WHERE h.last_seen_at > clock_timestamp() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
             AND NOT EXISTS (SELECT 1 FROM holders n WHERE n.holder = h.holder AND (n.since = h.since OR n.since IS NULL))
           ORDER BY h.xids DESC LIMIT 100)
     ), spans AS MATERIALIZED (
@@ -427,7 +427,7 @@ AS $$
         -- each table's HOT share while nothing of all this was held
         SELECT i.rel_id, sum(i.updated) AS updated, sum(i.hot_updated) AS hot
           FROM @extschema@.ff_interval i
-         WHERE i.ended_at > clock_timestamp() - make_interval(days => @extschema@.ff_setting('window')::integer)
+         WHERE i.ended_at > clock_timestamp() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
            AND NOT EXISTS (SELECT 1 FROM spans s WHERE NOT s.catalog_only AND s.since < i.ended_at AND s.until > i.began_at)
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
     ), cost AS (

@@ -634,7 +634,7 @@ BEGIN
             'collected', (SELECT jsonb_build_object('collections', count(*),
                                                     'from', to_char(min(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
                                                     'to', to_char(max(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'))
-                            FROM @extschema@.ff_collection o WHERE o.began_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)),
+                            FROM @extschema@.ff_collection o WHERE o.began_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)),
             'asked_for', CASE WHEN target IS NULL THEN 'all tables' ELSE (SELECT @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(c.relname)
                                                                             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = target) END,
             'examined', counts,
