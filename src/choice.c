@@ -24,6 +24,7 @@
 #define US_PRUNE		2.2		/* prune a page on access */
 #define US_SCAN_PAGE	1.0		/* a page more for a sequential scan */
 #define US_NEW_PAGE		8.0		/* extend the table by a page, write it later */
+#define US_PAGE_WRITE	8.0		/* log a page whole and write it once a checkpoint */
 #define US_PAGE_READ	100.0	/* one random read, where not measured */
 #define WRITE_PER_READ	0.5		/* writing back a page against reading one */
 
@@ -40,8 +41,9 @@
 #define BLOCKS_INDEX_SCAN	2.0
 #define BLOCKS_CHANGE		1.5
 
-/* Share of an index page in use: the hole is not logged. */
-#define INDEX_FILL		0.7
+/* Share of a page that its full-page image takes.  That emptier pages have
+ * smaller images is left out: it would argue for next to empty pages. */
+#define IMAGE_FILL		0.8
 /* Bloat that cold updates leave in indexes: entries that stay per entry added,
  * and the most of them per live row, vacuum running. */
 #define INDEX_BLOAT		0.7
@@ -85,7 +87,7 @@ typedef struct Rates
 static void
 cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		double cold, double moved, double prunes, double heap_bytes, double now_cold,
-		double new_pages, double free_share, StepCost *c)
+		double new_pages, StepCost *c)
 {
 	double		n = in->indexes;
 	double		entries = bound(cold * r->updates_per_row, 0, INDEX_BLOAT_MAX);
@@ -96,6 +98,8 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 	double		page_us = in->read_us * (1 + WRITE_PER_READ);
 	double		per_checkpoint = bound(r->rate * in->checkpoint_s, 1, 1e15);
 	double		heap_pages = bound(heap_bytes / TWIN_BLCKSZ, 1, 1e15);
+	double		first_heap;
+	double		first_leaf;
 	double		leaves = bound(n > 0 ? index_bytes / TWIN_BLCKSZ / n : 1, 1, 1e15);
 
 	c->time_us = US_STATEMENT / r->call_rows + US_ROW
@@ -115,11 +119,14 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		+ r->inserts * (WAL_COMMIT / r->insert_call_rows + WAL_ROW + life->insert_len + n * WAL_INDEX_ENTRY)
 		+ r->deletes * (WAL_COMMIT + WAL_DELETE)
 		+ moved * (WAL_MOVE + life->update_len) + cold * n * WAL_INDEX_ENTRY;
-	/* full-page images: pages touched for the first time since a checkpoint */
-	c->wal_bytes += r->old_pages * heap_pages / per_checkpoint *
-		(1 - exp(-per_checkpoint / heap_pages)) * TWIN_BLCKSZ * (1 - free_share);
-	c->wal_bytes += r->old_pages * n * leaves / per_checkpoint *
-		(1 - exp(-cold * per_checkpoint / leaves)) * TWIN_BLCKSZ * INDEX_FILL;
+	/*
+	 * Pages touched for the first time since a checkpoint: each is logged
+	 * whole, less its hole, and written out by the next one.
+	 */
+	first_heap = r->old_pages * heap_pages / per_checkpoint * (1 - exp(-per_checkpoint / heap_pages));
+	first_leaf = r->old_pages * n * leaves / per_checkpoint * (1 - exp(-cold * per_checkpoint / leaves));
+	c->wal_bytes += TWIN_BLCKSZ * ((first_heap + first_leaf) * IMAGE_FILL);
+	c->time_us += US_PAGE_WRITE * (first_heap + first_leaf);
 
 	c->size_bytes = heap_bytes;
 	c->index_bytes = index_bytes;
@@ -208,7 +215,7 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 			double		known;
 
 			cost_of(&in, life, &r, now->member_cold[0], now->member_moved[0], now->prunes,
-					in.heap_bytes, now->member_cold[0], 0, now->free_share, &c);
+					in.heap_bytes, now->member_cold[0], 0, &c);
 			known = c.wal_bytes - WAL_COMMIT / r.call_rows
 				- r.inserts * (WAL_COMMIT / r.insert_call_rows + WAL_ROW + life->insert_len + in.indexes * WAL_INDEX_ENTRY)
 				- r.deletes * (WAL_COMMIT + WAL_DELETE);
@@ -233,10 +240,10 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 
 				cost_of(&in, life, &r, s->member_cold[k], s->member_moved[k], s->prunes,
 						in.heap_bytes * s->member_pages[k] / now->member_pages[k],
-						now->member_cold[k], growth * s->member_pages[k], s->free_share, &c);
+						now->member_cold[k], growth * s->member_pages[k], &c);
 				cost_of(&in, life, &r, s->member_settled_cold[k], s->member_settled_moved[k], s->prunes,
 						in.heap_bytes * s->member_settled_pages[k] / now->member_settled_pages[k],
-						now->member_settled_cold[k], growth * s->member_settled_pages[k], s->free_share, &d);
+						now->member_settled_cold[k], growth * s->member_settled_pages[k], &d);
 				sum->time_us += w * c.time_us;
 				sum->wal_bytes += w * c.wal_bytes;
 				sum->size_bytes += w * c.size_bytes;
@@ -268,9 +275,9 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 
 		cost_of(&in, life, &r, b->member_cold[k], b->member_moved[k], b->prunes,
 				in.heap_bytes * b->member_pages[k] / now->member_pages[k],
-				now->member_cold[k], 0, b->free_share, &c);
+				now->member_cold[k], 0, &c);
 		cost_of(&in, life, &r, now->member_cold[k], now->member_moved[k], now->prunes,
-				in.heap_bytes, now->member_cold[k], 0, now->free_share, &d);
+				in.heap_bytes, now->member_cold[k], 0, &d);
 		member_gain[k] = d.log_cost - c.log_cost;
 		if (member_gain[k] > 0)
 			choice->agreement += life->member[k].weight;

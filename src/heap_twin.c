@@ -740,7 +740,10 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	result->dead_lps = (double) twin->ndead_lps;
 	result->truncated = twin->exhausted;
 	for (i = 0; i < twin->npages; i++)
+	{
 		result->full_pages += twin->page[i].full;
+		result->free_bytes += twin->page[i].gap;
+	}
 	for (id = twin->first_row; id < twin->next_row; id++)
 	{
 		const TwinRow *r = row_of(twin, id);

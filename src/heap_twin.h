@@ -93,6 +93,8 @@ typedef struct TwinResult
 	double		full_pages;		/* pages with the page-full hint */
 	double		updated_rows;	/* live rows updated at least once */
 	double		live_bytes;
+	double		free_bytes;		/* between line pointers and rows: not logged in
+								 * full-page images */
 	int			truncated;		/* stopped early: ran out of simulated pages */
 } TwinResult;
 

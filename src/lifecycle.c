@@ -591,7 +591,7 @@ take_result(const TwinResult *r, double *cold, double *moved, double *pages, dou
 	*moved = r->moved / u;
 	*pages = r->rows > 0 ? r->pages / r->rows : 1;
 	if (free_share)
-		*free_share = bound(1 - r->live_bytes / ((double) TWIN_BLCKSZ * (r->pages > 0 ? r->pages : 1)), 0, 1);
+		*free_share = bound(r->free_bytes / ((double) TWIN_BLCKSZ * (r->pages > 0 ? r->pages : 1)), 0, 1);
 }
 
 static double
@@ -684,7 +684,10 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 				s->member_settled_cold[k] = s->member_cold[k];
 				s->member_settled_moved[k] = s->member_moved[k];
 				s->member_settled_pages[k] = s->member_pages[k];
-				if (k < 2 && life->member[k].settle_updates > 1.2 * t.warmup + 1)
+				/* the settled table: for the likelier half, which stands for all */
+				if (life->member[k].settle_updates <= 1.2 * t.warmup + 1)
+					continue;
+				if (k < 2)
 				{
 					t.warmup = life->member[k].settle_updates;
 					twin_run(twin, &t, f, SEED, &r);
@@ -692,7 +695,7 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 					take_result(&r, &s->member_settled_cold[k], &s->member_settled_moved[k],
 								&s->member_settled_pages[k], NULL);
 				}
-				else if (k >= 2)
+				else
 				{
 					s->member_settled_cold[k] = s->member_settled_cold[0];
 					s->member_settled_moved[k] = s->member_settled_moved[0];

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Regret: what the advice costs against the best fillfactor, found by trying all.
 
-usage: regret.py truth  [workload ...]   run every step on fresh clusters
-       regret.py advice [workload ...]   run at 100 and at 70, ask for advice
+usage: regret.py truth  [workload ... | holdout]   run every step on fresh clusters
+       regret.py advice [workload ... | holdout]   run at 100 and at 70, ask for advice
        regret.py report                  the table
        regret.py short                   all three, small, for CI
 
@@ -28,7 +28,9 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from workloads import SHORT, STEPS, WORKLOADS  # noqa: E402
+from workloads import HOLDOUT, SHORT, STEPS, WORKLOADS  # noqa: E402
+
+ALL = {**WORKLOADS, **HOLDOUT}
 
 PG_CONFIG = os.environ.get('PG_CONFIG', 'pg_config')
 WORK = os.environ.get('WORK', '/tmp/ff-regret')
@@ -231,7 +233,7 @@ def truth(names, steps=None, scale=1.0, repeats=REPEATS):
     done = {(r['workload'], int(r['fillfactor']), int(r['repeat'])) for r in read('truth.csv', TRUTH)}
     for repeat in range(repeats):
         for name in names:
-            w = WORKLOADS[name]
+            w = ALL[name]
             for ff in steps or w.get('steps', STEPS):
                 if (name, ff, repeat) in done:
                     continue
@@ -251,7 +253,7 @@ def truth(names, steps=None, scale=1.0, repeats=REPEATS):
 def advice(names, scale=1.0):
     done = {(r['workload'], int(r['at'])) for r in read('advice.csv', ADVICE)}
     for name in names:
-        w = WORKLOADS[name]
+        w = ALL[name]
         for ff in (100, 70):
             if (name, ff) in done:
                 continue
@@ -289,10 +291,10 @@ def report():
     sums = {}
     print(f"{'workload':15s} {'best':>4s} | {'at 100':>6s} {'regret':>6s} {'time':>5s} {'WAL':>5s} {'size':>5s} | {'at 70':>6s} {'regret':>6s} |"
           f" {'100':>6s} {'90':>6s} {'formula':>7s} | HOT off: mean worst")
-    for name in WORKLOADS:
+    for name in ALL:
         if name not in t:
             continue
-        limited = 'ram' in WORKLOADS[name]
+        limited = 'ram' in ALL[name]
         med = {}
         for ff, rs in t[name].items():
             med[ff] = [statistics.median(float(r[k]) for r in rs)
@@ -353,7 +355,7 @@ def main():
     if os.geteuid() == 0:
         shutil.chown(WORK, 'postgres')
     what = sys.argv[1] if len(sys.argv) > 1 else ''
-    names = sys.argv[2:] or list(WORKLOADS)
+    names = list(HOLDOUT) if sys.argv[2:] == ['holdout'] else sys.argv[2:] or list(WORKLOADS)
     if what == 'truth':
         truth(names)
     elif what == 'advice':
