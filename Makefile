@@ -39,6 +39,7 @@ SQL_PIECES = \
 	sql/60_advice.sql \
 	sql/65_blockers.sql \
 	sql/70_script.sql \
+	sql/75_indexes.sql \
 	sql/80_verify.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql

@@ -169,7 +169,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_io_rate() TO pg_read_all_stats;
 -- ---------------------------------------------------------------------------
 -- Rewrites: the ways to bring a change to old pages
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_rewrites(relation oid, new_heap_bytes bigint)
+CREATE FUNCTION @extschema@.ff_rewrites(relation oid, new_bytes bigint)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint, free_bytes bigint, wal_bytes bigint, seconds double precision)
 LANGUAGE plpgsql VOLATILE ROWS 4
 SET search_path = pg_catalog, pg_temp
@@ -193,12 +193,31 @@ BEGIN
            c.reltablespace, n.nspname || c.relname ~ @extschema@.ff_unprintable() AS unprintable
       INTO STRICT t
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation;
+    IF t.relkind = 'i' THEN
+        SELECT d.free_bytes INTO free_bytes FROM @extschema@.ff_disk(t.reltablespace) d;
+        SELECT * INTO rate FROM @extschema@.ff_io_rate();
+        method := 'REINDEX CONCURRENTLY';
+        statement := format('REINDEX INDEX CONCURRENTLY %s;', t.name);
+        runs_in := 'psql';
+        lock := 'readers and writers go on; waits for all transactions that are open when it begins';
+        disk_bytes := new_bytes;
+        wal_bytes := CASE WHEN t.relpersistence = 'u' OR current_setting('wal_level') = 'minimal' THEN 0 ELSE new_bytes END;
+        -- it reads the table twice, and writes the index once
+        seconds := (SELECT 2 * z.heap_bytes FROM pg_index i CROSS JOIN LATERAL @extschema@.ff_sizes(i.indrelid) z WHERE i.indexrelid = relation) / rate.read_bytes_per_s
+                   + new_bytes / rate.write_bytes_per_s;
+        why := CASE WHEN (SELECT i.indisexclusion FROM pg_index i WHERE i.indexrelid = relation) THEN 'not for the index of an exclusion constraint'
+                    WHEN new_bytes * spare > free_bytes THEN format('needs %s of disk, and %s are free', pg_size_pretty(new_bytes), pg_size_pretty(free_bytes)) END;
+        possible := why IS NULL;
+        why := coalesce(why, 'built in; where it fails it leaves an invalid index behind, to be dropped');
+        RETURN NEXT;
+        RETURN;
+    END IF;
     SELECT coalesce(z.heap_bytes, 0) AS heap, coalesce(z.index_bytes, 0) AS indexes, coalesce(z.toast_bytes, 0) AS toast INTO size
       FROM @extschema@.ff_sizes(relation) z;
     SELECT * INTO rate FROM @extschema@.ff_io_rate();
     SELECT d.free_bytes INTO free_bytes FROM @extschema@.ff_disk(t.reltablespace) d;
 
-    disk_bytes := coalesce(new_heap_bytes, size.heap) + size.indexes + size.toast;
+    disk_bytes := coalesce(new_bytes, size.heap) + size.indexes + size.toast;
     wal := CASE WHEN t.relpersistence = 'u' OR current_setting('wal_level') = 'minimal' THEN 0 ELSE disk_bytes END;
     duration := (size.heap + size.toast) / rate.read_bytes_per_s + disk_bytes / rate.write_bytes_per_s;
     IF disk_bytes * spare > free_bytes THEN
@@ -261,6 +280,7 @@ BEGIN
         runs_in := 'shell';
         lock := 'readers and writers go on; ACCESS EXCLUSIVE for moments at the start and the end';
         why := CASE WHEN t.unprintable THEN 'its name cannot be written on a command line'
+                    WHEN current_database() ~ '[^[:alnum:]_.-]' THEN 'it cannot connect to a database of this name'
                     WHEN extension.oid IS NULL THEN 'available here, but not created in this database: CREATE EXTENSION pg_repack'
                     WHEN t.relkind <> 'r' THEN 'only for tables'
                     WHEN t.relpersistence = 'u' THEN 'not for unlogged tables'
@@ -284,7 +304,7 @@ BEGIN
     RETURN NEXT;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_rewrites(oid, bigint) IS 'The ways to rewrite a table, the least disturbing first: method, whether it is possible and why (not), statement and where it runs (psql, shell), lock, disk needed and free in its tablespace (bytes), WAL written (bytes), duration (seconds, from ff_io_rate(); NULL unknown). Internal step of ff_plan().';
+COMMENT ON FUNCTION @extschema@.ff_rewrites(oid, bigint) IS 'The ways to rewrite a table or index to about this many bytes (the table alone), the least disturbing first: method, whether it is possible and why (not), statement and where it runs (psql, shell), lock, disk needed and free in its tablespace (bytes), WAL written (bytes), duration (seconds, from ff_io_rate(); NULL unknown). Internal step of ff_plan().';
 REVOKE ALL ON FUNCTION @extschema@.ff_rewrites(oid, bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_rewrites(oid, bigint) TO pg_read_all_stats;
 
@@ -488,7 +508,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_partman_template(oid) TO pg_read_all_st
 -- ---------------------------------------------------------------------------
 -- The plan
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_plan_change(target oid, fillfactor integer, facts jsonb, new_heap_bytes bigint, wants_rewrite boolean, rewrite_reason text) RETURNS jsonb
+CREATE FUNCTION @extschema@.ff_plan_change(target oid, fillfactor integer, facts jsonb, new_bytes bigint, wants_rewrite boolean, rewrite_reason text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -524,12 +544,7 @@ BEGIN
         'guarded_statement', @extschema@.ff_guarded(change, change->>'statement', c.reloptions::text, after::text, 'already applied', tries),
         'guarded_undo', @extschema@.ff_guarded(change, change->>'undo', after::text, c.reloptions::text, 'already as it was', tries));
 
-    IF c.relkind = 'i' THEN
-        ways := jsonb_build_array(facts->'rewrite');
-        change := change - 'rewrite';
-    ELSE
-        SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO ways FROM @extschema@.ff_rewrites(target, new_heap_bytes) w;
-    END IF;
+    SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO ways FROM @extschema@.ff_rewrites(target, new_bytes) w;
     SELECT jsonb_agg(w.way || jsonb_build_object('psql', @extschema@.ff_rewrite_lines(change, after::text, w.way->>'method', w.way->>'statement', w.way->>'runs_in')) ORDER BY w.place),
            (jsonb_agg(w.way->'method' ORDER BY w.place) FILTER (WHERE (w.way->>'possible')::boolean))->0
       INTO ways, chosen
@@ -555,6 +570,7 @@ DECLARE
     p         record;
     changes   jsonb[] := '{}';
     counts    jsonb := '{}';
+    index_counts jsonb := '{}';
     templates jsonb[] := '{}';
     wants     boolean;
     why       text;
@@ -619,6 +635,19 @@ BEGIN
         END IF;
     END LOOP;
 
+    -- indexes, by what their pages show now
+    FOR a IN SELECT i.* FROM @extschema@.ff_advise_indexes(target) i ORDER BY i.size_bytes NULLS FIRST LOOP
+        index_counts := jsonb_set(index_counts, ARRAY[a.action], to_jsonb(coalesce((index_counts->>a.action)::integer, 0) + 1));
+        CONTINUE WHEN a.action NOT IN ('lower', 'raise');
+        -- ascending keys fill new pages anyway
+        wants := a.cause = 'never_written';
+        changes := changes || @extschema@.ff_plan_change(a.index, a.recommended_fillfactor,
+            jsonb_build_object('action', a.action, 'cause', a.cause, 'fillfactor', a.fillfactor, 'reason', a.reason,
+                               'effect', jsonb_build_object('leaf_density', round(a.leaf_density::numeric, 1), 'size_bytes', a.size_bytes, 'predicted_size_bytes', a.predicted_size_bytes)),
+            a.predicted_size_bytes, wants,
+            CASE WHEN wants THEN 'only a rebuild packs it' ELSE 'nothing to do: new keys go to new pages, which are filled as advised from now on' END);
+    END LOOP;
+
     SELECT coalesce(sum((m->>'wal_bytes')::bigint), 0) INTO wal
       FROM unnest(changes) c CROSS JOIN LATERAL jsonb_array_elements(c->'rewrite'->'methods') m
      WHERE m->'method' = c->'rewrite'->'method';
@@ -637,7 +666,7 @@ BEGIN
                             FROM @extschema@.ff_collection o WHERE o.began_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)),
             'asked_for', CASE WHEN target IS NULL THEN 'all tables' ELSE (SELECT @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(c.relname)
                                                                             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = target) END,
-            'examined', counts,
+            'examined', counts, 'indexes_examined', index_counts,
             'run_as', (SELECT coalesce(jsonb_agg(DISTINCT c->'owner'), '[]') FROM unnest(changes) c),
             'wal_bytes', wal, 'io_rate', (SELECT to_jsonb(i) FROM @extschema@.ff_io_rate() i),
             'cautions', (SELECT coalesce(jsonb_agg(w), '[]') FROM @extschema@.ff_cautions(wal) w),
@@ -714,9 +743,10 @@ BEGIN
     RETURN NEXT '-- database:  ' || @extschema@.ff_plain(plan->>'database') || ' of cluster ' || (plan->>'system_identifier') || ' (' || @extschema@.ff_plain(plan->>'server') || '), PostgreSQL ' || @extschema@.ff_plain(plan->>'server_version');
     RETURN NEXT '-- generated: ' || (plan->>'generated_at') || ' by ' || @extschema@.ff_plain(plan->>'generated_by');
     RETURN NEXT '-- collected: ' || coalesce((plan->'collected'->>'from') || ' to ' || (plan->'collected'->>'to') || ', ' || (plan->'collected'->>'collections') || ' collections', 'nothing yet');
-    RETURN NEXT '-- examined:  ' || coalesce((SELECT string_agg(e.value || ' ' || e.key, ', ' ORDER BY e.key) FROM jsonb_each_text(plan->'examined') e), 'no table');
+    RETURN NEXT '-- examined:  ' || coalesce((SELECT string_agg(e.value || ' ' || e.key, ', ' ORDER BY e.key) FROM jsonb_each_text(plan->'examined') e), 'no table')
+                || coalesce('; indexes: ' || (SELECT string_agg(e.value || ' ' || e.key, ', ' ORDER BY e.key) FROM jsonb_each_text(plan->'indexes_examined') e), '');
     IF total = 0 THEN
-        RETURN NEXT '-- Nothing is to be changed. SELECT * FROM ff_advise() gives the reason for each table.';
+        RETURN NEXT '-- Nothing is to be changed. ff_advise() and ff_advise_indexes() give the reason for each table and index.';
         RETURN;
     END IF;
     RETURN NEXT '-- run as:    a superuser, or a member of the owners: ' || (SELECT string_agg(@extschema@.ff_plain(o), ', ') FROM jsonb_array_elements_text(plan->'run_as') o);

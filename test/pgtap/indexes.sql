@@ -1,0 +1,118 @@
+-- Advice on B-tree indexes: the cause that each way of writing one leaves in its
+-- pages, and that what is advised comes true.
+\set ON_ERROR_STOP 1
+\set QUIET 1
+\pset format unaligned
+\pset tuples_only true
+SET client_min_messages = error;
+CREATE SCHEMA ff;
+CREATE EXTENSION fillfactor_advisor SCHEMA ff;
+SET search_path = public, ff;
+SELECT no_plan();
+
+CREATE TABLE grow (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, r double precision, d integer) WITH (autovacuum_enabled = off);
+CREATE INDEX grow_r ON grow (r);
+CREATE INDEX grow_d ON grow (d);
+CREATE INDEX grow_hash ON grow USING hash (id);
+CREATE TABLE late (id bigint PRIMARY KEY, status integer);
+CREATE INDEX late_status ON late (status);
+CREATE TABLE still (r double precision);
+CREATE INDEX still_r ON still (r);
+CREATE TABLE built (r double precision);
+CREATE TABLE thinned (id bigint PRIMARY KEY);
+CREATE TABLE tiny (id bigint PRIMARY KEY);
+CREATE TABLE parts (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (10);
+SELECT setseed(0.5) \g /dev/null
+INSERT INTO still SELECT random() FROM generate_series(1, 80000);
+INSERT INTO built SELECT random() FROM generate_series(1, 60000);
+CREATE INDEX built_r ON built (r);
+INSERT INTO thinned SELECT generate_series(1, 100000);
+INSERT INTO late SELECT i, i % 8 FROM generate_series(1, 60000) i;
+INSERT INTO tiny VALUES (1);
+
+SELECT is(DISTINCT_causes, 'not_examined,small', 'nothing is judged before it was collected')
+  FROM (SELECT string_agg(DISTINCT cause, ',') AS DISTINCT_causes FROM ff_advise_indexes() WHERE action = 'keep') x;
+SELECT ok(bool_and(reason ~ 'not collected yet'), 'and says so') FROM ff_advise_indexes() WHERE action = 'wait';
+
+\o /dev/null
+SELECT pg_stat_force_next_flush(); CALL ff_collect();
+INSERT INTO grow (r, d) SELECT random(), i % 4 FROM generate_series(1, 70000) i;
+UPDATE late SET status = status + 1;
+DELETE FROM thinned WHERE id % 4 <> 0;
+VACUUM thinned;
+INSERT INTO built SELECT random() FROM generate_series(1, 50);
+INSERT INTO tiny VALUES (2);
+SELECT pg_stat_force_next_flush(); CALL ff_collect();
+INSERT INTO grow (r, d) SELECT random(), i % 4 FROM generate_series(1, 70000) i;
+INSERT INTO thinned VALUES (-1);
+SELECT pg_stat_force_next_flush(); CALL ff_collect();
+-- the history says that nobody wrote to it for a month
+UPDATE ff_relation SET seen_at = seen_at - interval '30 days' WHERE relname = 'still';
+CREATE INDEX not_valid ON late (id);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'not_valid'::regclass;
+\o
+
+CREATE TEMP TABLE advice AS SELECT *, index::text AS name FROM ff_advise_indexes();
+SELECT is(action || ', ' || cause, expected, name)
+  FROM (VALUES ('grow_pkey', 'raise, ascending'), ('grow_r', 'keep, random'), ('grow_d', 'keep, deduplicated'), ('grow_hash', 'keep, not_examined'),
+               ('late_pkey', 'keep, version_churn'), ('still_r', 'raise, never_written'), ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'),
+               ('tiny_pkey', 'keep, small'), ('not_valid', 'keep, not_examined')) AS e(name, expected) LEFT JOIN advice USING (name);
+SELECT is(count(*), (SELECT count(*) FROM pg_index i JOIN ff_candidate c ON c.relid = i.indrelid JOIN pg_class k ON k.oid = i.indexrelid AND k.relkind = 'i'), 'a row for every index') FROM advice;
+SELECT is(count(*), 0::bigint, 'a reason in every row') FROM advice WHERE reason IS NULL OR reason !~ '\.$';
+SELECT is(count(*), 0::bigint, 'a statement where something is to be done, and only there') FROM advice WHERE (ddl IS NULL) <> (action IN ('keep', 'wait'));
+SELECT matches(reason, 'does not last: random inserts settle near 70 %', 'what does not last is said') FROM advice WHERE name = 'grow_r';
+SELECT ok(leaf_density BETWEEN 60 AND 80, 'and is what the pages show') FROM advice WHERE name = 'grow_r';
+SELECT is(ddl, 'ALTER INDEX public.grow_pkey SET (fillfactor = 100); REINDEX INDEX CONCURRENTLY public.grow_pkey;', 'the statements') FROM advice WHERE name = 'grow_pkey';
+SELECT is((SELECT string_agg(index::text, ' ' ORDER BY index::text) FROM ff_advise_indexes('grow')), 'grow_d grow_hash grow_pkey grow_r', 'one table');
+SELECT is((SELECT string_agg(index::text, ' ') FROM ff_advise_indexes('grow_r')), 'grow_r', 'one index');
+SELECT is((SELECT string_agg(index::text, ' ') FROM ff_advise_indexes('parts')), 'part_pkey', 'a partitioned table stands for its partitions');
+SELECT throws_ok('SELECT ff_advise_indexes(1)', '42P01', NULL, 'no such relation');
+SELECT throws_ok('SELECT ff_advise_indexes(''pg_class'')', '42809', NULL, 'a system table');
+SELECT throws_ok('SELECT ff_advise_indexes(''pg_class_oid_index'')', '42809', NULL, 'a system index');
+SELECT is(ff_index_fillfactor(NULL), 90, 'default');
+SELECT is(ff_index_fillfactor('{deduplicate_items=off,fillfactor=0x50}'), 80, 'odd spelling');
+
+-- ---------------------------------------------------------------------------
+-- In the script: after the tables, with guard, rebuild and undo
+-- ---------------------------------------------------------------------------
+SELECT is((SELECT string_agg(c->>'relation', ' ' ORDER BY place) FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY AS w(c, place) WHERE c->>'kind' = 'index'),
+          (SELECT string_agg('public.' || name, ' ' ORDER BY size_bytes) FROM advice WHERE action = 'raise'), 'the script has them, small to large');
+SELECT ok(bool_and(kind >= before), 'tables before indexes')
+  FROM (SELECT (c->>'kind' = 'index')::int AS kind, lag((c->>'kind' = 'index')::int, 1, 0) OVER (ORDER BY place) AS before
+          FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY AS w(c, place)) x;
+SELECT c->>'guarded_statement' AS apply, c->>'guarded_undo' AS undo, c->'rewrite'->'methods'->0->>'statement' AS rebuild, c->>'options_before' AS before
+  FROM jsonb_array_elements(ff_script_json('still_r')->'changes') c \gset
+:apply
+SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'still_r'::regclass), '{fillfactor=100}', 'applied');
+:rebuild
+SELECT cmp_ok((SELECT leaf_density FROM ff_sample_index('still_r')), '>', 97::double precision, 'the rebuild packs it');
+SELECT is(pg_relation_size('still_r') / 8192 - a.predicted_size_bytes / 8192 BETWEEN -0.02 * a.size_bytes / 8192 AND 0.02 * a.size_bytes / 8192, true, 'to the size foretold, within 2 %') FROM advice a WHERE name = 'still_r';
+:undo
+SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'still_r'::regclass), NULL, 'undone, although the rebuild gave it another OID');
+-- ascending keys: new pages are filled as advised without a rebuild
+ALTER INDEX grow_pkey SET (fillfactor = 100);
+INSERT INTO grow (r, d) SELECT 0, 0 FROM generate_series(1, 120000);
+SELECT cmp_ok((SELECT leaf_density FROM ff_sample_index('grow_pkey')), '>', 94::double precision, 'ascending keys fill new pages to 100');
+
+-- ---------------------------------------------------------------------------
+-- Budget and rights
+-- ---------------------------------------------------------------------------
+SET fillfactor_advisor.collect_pages = 1;
+SELECT is((SELECT count(*) FROM ff_advise_indexes() WHERE reason ~ 'not looked at'), (SELECT count(*) - 1 FROM advice WHERE cause <> 'not_examined'), 'the budget holds, and who was left out is said');
+RESET fillfactor_advisor.collect_pages;
+CREATE ROLE regress_ff_reader;
+CREATE ROLE regress_ff_scanner;
+GRANT pg_read_all_stats TO regress_ff_reader;
+GRANT pg_read_all_stats, pg_stat_scan_tables TO regress_ff_scanner;
+GRANT USAGE ON SCHEMA ff TO regress_ff_reader, regress_ff_scanner;
+SET ROLE regress_ff_reader;
+SELECT ok(bool_and(reason ~ 'needs pg_stat_scan_tables'), 'who may not read pages is told so') FROM ff.ff_advise_indexes() WHERE action = 'wait';
+SELECT lives_ok('SELECT ff.ff_script()', 'and gets a script for the tables');
+SET ROLE regress_ff_scanner;
+SELECT is((SELECT count(*) FROM ff.ff_advise_indexes() WHERE cause = 'never_written'), 1::bigint, 'who may read them gets advice');
+RESET ROLE;
+DROP OWNED BY regress_ff_reader, regress_ff_scanner;
+DROP ROLE regress_ff_reader, regress_ff_scanner;
+
+SELECT * FROM finish();
