@@ -52,6 +52,8 @@
 #define CACHE_SHARE		0.8
 /* The settled table is a forecast: the window observed counts for at least: */
 #define WINDOW_WEIGHT	0.35
+/* Weight of the lifecycles that must find the change worth while. */
+#define AGREEMENT		0.7
 /* Steps within this of the best count as ties. */
 #define TIE				0.003
 
@@ -284,6 +286,7 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	}
 	if (life->n == 0)
 		choice->agreement = 1;
-	choice->advised = choice->best_gain >= 1 + in.min_gain ? choice->best : choice->current;
+	choice->advised = choice->best_gain >= 1 + in.min_gain && choice->agreement >= AGREEMENT ?
+		choice->best : choice->current;
 	choice->gain = exp(choice->cost[choice->current].log_cost - choice->cost[choice->advised].log_cost);
 }

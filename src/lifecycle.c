@@ -48,6 +48,7 @@
 #define SHORT_LAG_PRIOR 0.5		/* a handful of transactions: other sessions */
 #define LAG_PRIOR		2.0
 #define HELD_PRIOR		1.5
+#define STALL_PRIOR		0.3		/* now and then: a session that waits for its turn */
 
 #define MAX_CANDIDATES	128
 #define SEED			20
@@ -296,6 +297,17 @@ best_of(const Search *s, int from, int *best, int wanted)
 	}
 }
 
+/* Do two lifecycles explain a table in the same way, but for a detail? */
+static int
+same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
+{
+	return (a->lag > 0) == (b->lag > 0) && (a->held > 0) == (b->held > 0) &&
+		(a->held_share > 0.3) == (b->held_share > 0.3) &&
+		(a->fresh_share > 0.5) == (b->fresh_share > 0.5) &&
+		(a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
+		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
+}
+
 void
 lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 {
@@ -316,7 +328,6 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	double		total;
 	int			whole_pages = 0;	/* batches of unknown size */
 	int			split_known;	/* moved and blocked updates told apart */
-	int			best[LIFECYCLE_ENSEMBLE];
 	int			keep[3];
 	int			i,
 				j,
@@ -503,16 +514,21 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 			}
 	}
 
-	/* How long versions stay: all the time, or while a snapshot is held. */
+	/*
+	 * How long versions stay: all the time, or while a snapshot is held.
+	 * Batches take long, so that others are always at work meanwhile.
+	 */
 	best_of(&s, 0, keep, 3);
 	for (k = 0; k < 3; k++)
 	{
 		double		explained;
 		int			enough;
+		int			batch;
 
 		if (keep[k] < 0)
 			continue;
 		explained = s.all[keep[k]].hot_pct;
+		batch = s.all[keep[k]].life.update_rows >= 20;
 		/* more lag can only make fewer updates HOT */
 		if (explained < life->hot_pct - SIGMA_HOT)
 			continue;
@@ -527,13 +543,13 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 				break;
 			t = s.all[keep[k]].life;
 			t.lag = lags[i];
-			try_candidate(&s, &t, s.all[keep[k]].prior + (lags[i] > 4 ? LAG_PRIOR : SHORT_LAG_PRIOR));
-			for (j = 0; i >= 3 && j < (int) (sizeof(held_shares) / sizeof(held_shares[0])); j++)
+			try_candidate(&s, &t, s.all[keep[k]].prior + (lags[i] > 4 ? LAG_PRIOR : batch ? 0 : SHORT_LAG_PRIOR));
+			for (j = 0; i >= 2 && j < (int) (sizeof(held_shares) / sizeof(held_shares[0])); j++)
 			{
 				t.lag = 0;
 				t.held = lags[i];
 				t.held_share = held_shares[j];
-				try_candidate(&s, &t, s.all[keep[k]].prior + HELD_PRIOR);
+				try_candidate(&s, &t, s.all[keep[k]].prior + (j > 0 && !batch ? STALL_PRIOR : HELD_PRIOR));
 			}
 		}
 	}
@@ -554,19 +570,27 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 		}
 	}
 
-	best_of(&s, 0, best, LIFECYCLE_ENSEMBLE);
+	/* The best of every kind of explanation, the likeliest first. */
 	total = 0;
-	for (i = 0; i < LIFECYCLE_ENSEMBLE && best[i] >= 0; i++)
+	while (life->n < LIFECYCLE_ENSEMBLE)
 	{
-		Fitted	   *f = &life->member[i];
+		int			next = -1;
 
-		if (s.all[best[i]].misfit > s.all[best[0]].misfit + 6)
+		for (i = 0; i < s.n; i++)
+		{
+			for (j = 0; j < life->n; j++)
+				if (same_kind(&s.all[i].life, &life->member[j].life))
+					break;
+			if (j == life->n && (next < 0 || s.all[i].misfit < s.all[next].misfit))
+				next = i;
+		}
+		if (next < 0 || (life->n > 0 && s.all[next].misfit > life->member[0].misfit + 6))
 			break;
-		*f = s.all[best[i]];
-		f->settle_updates = settle;
-		f->weight = exp(-0.5 * (f->misfit - s.all[best[0]].misfit));
-		total += f->weight;
-		life->n = i + 1;
+		life->member[life->n] = s.all[next];
+		life->member[life->n].settle_updates = settle;
+		life->member[life->n].weight = exp(-0.5 * (s.all[next].misfit - (life->n > 0 ? life->member[0].misfit : s.all[next].misfit)));
+		total += life->member[life->n].weight;
+		life->n++;
 	}
 	for (i = 0; i < life->n; i++)
 	{
@@ -640,7 +664,7 @@ void
 lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Curve *curve)
 {
 	/* replayed; the steps between follow from their neighbours */
-	static const int anchors[] = {100, 97, 94, 90, 85, 80, 75, 70, 65, 60, 55, 50, 45, 40, 30, 20, 10};
+	static const int anchors[] = {100, 97, 94, 90, 85, 80, 75, 70, 65, 60, 55, 50, 45, 40, 35, 30, 20, 10};
 	int			len = TWIN_MAXALIGN((int) floor(lifecycle_step_width(life)));
 	int			current = twin_step_edge((int) bound(seen->fillfactor, 10, 100), len);
 	int			at_current = 0;

@@ -283,7 +283,42 @@ def formula(hot):
     return 100 - max(1, round(math.sqrt(1.5 * (100 - hot))) - 5)
 
 
-def report():
+def solve(a, b):
+    """Least squares by the normal equations; a: rows of features."""
+    n = len(a[0])
+    m = [[sum(r[i] * r[j] for r in a) for j in range(n)] + [sum(r[i] * y for r, y in zip(a, b))] for i in range(n)]
+    for i in range(n):
+        p = max(range(i, n), key=lambda k: abs(m[k][i]))
+        m[i], m[p] = m[p], m[i]
+        if abs(m[i][i]) < 1e-12:
+            return None
+        for k in range(n):
+            if k != i:
+                f = m[k][i] / m[i][i]
+                m[k] = [x - f * y for x, y in zip(m[k], m[i])]
+    return [m[i][n] / m[i][i] for i in range(n)]
+
+
+def smooth(runs, limited):
+    """Time of each step on a line through all runs of a workload: so much for
+    an update that is not HOT, for a byte of WAL, for a page more, none of them
+    negative.  What the steps have in common evens the noise out."""
+    points = [(ff, [1.0, float(r['wal']) / 1e3, float(r['pages']) / 1e3, 0.0 if r['hot_pct'] == 'nan' else 1 - float(r['hot_pct']) / 100],
+               float(r['wall_us' if limited else 'cpu_us'])) for ff, rs in runs.items() for r in rs]
+    use = [0, 1, 2, 3]
+    while True:
+        w = solve([[f[i] for i in use] for _, f, _ in points], [y for _, _, y in points])
+        if w is None:
+            use = use[:-1]
+            continue
+        bad = min(range(1, len(use)), key=lambda i: w[i], default=None) if len(use) > 1 else None
+        if bad is None or w[bad] >= 0:
+            break
+        del use[bad]
+    return {ff: statistics.mean(sum(w[k] * f[i] for k, i in enumerate(use)) for g, f, _ in points if g == ff) for ff in runs}
+
+
+def report(smoothed=False):
     t, measured = {}, {}
     for r in read('truth.csv', TRUTH):
         t.setdefault(r['workload'], {}).setdefault(int(r['fillfactor']), []).append(r)
@@ -300,15 +335,19 @@ def report():
             med[ff] = [statistics.median(float(r[k]) for r in rs)
                        for k in ('wall_us' if limited else 'cpu_us', 'wal', 'pages')]
             measured[ff] = statistics.median(float(r['hot_pct']) for r in rs)
+        if smoothed:
+            for ff, v in smooth(t[name], limited).items():
+                med[ff][0] = v
         low = [min(v[i] for v in med.values()) for i in range(3)]
         cost = {ff: [(v[0] / low[0]) ** 0.5, (v[1] / low[1]) ** 0.3, (v[2] / low[2]) ** 0.2] for ff, v in med.items()}
         total = {ff: math.prod(c) for ff, c in cost.items()}
         best = min(total, key=total.get)
 
         def nearest(ff):
-            # the step run that has as many rows a page or the next lower
-            at = [f for f in total if f <= ff]
-            return max(at) if at else min(total)
+            # where the steps run are all there are, the one that ff lies on
+            if 'steps' in ALL[name] and not limited:
+                return min(f for f in total if f >= ff)
+            return min(total, key=lambda f: (abs(f - ff), -f))
 
         def regret(ff):
             return 100 * (total[nearest(ff)] / total[best] - 1)
@@ -362,6 +401,8 @@ def main():
         advice(names)
     elif what == 'report':
         report()
+        print("\nThe same with times evened out over a workload's steps:\n")
+        report(smoothed=True)
     elif what == 'short':
         truth(SHORT['names'], SHORT['steps'], SHORT['scale'], 1)
         advice(SHORT['names'], SHORT['scale'])
