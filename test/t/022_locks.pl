@@ -1,0 +1,161 @@
+# Whom the collector waits for (nobody), who waits for it (nobody for longer
+# than one table's sample), and what it holds meanwhile.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('locks');
+$node->init;
+# the smallest lock table there can be
+$node->append_conf('postgresql.conf', q(
+autovacuum = off
+max_connections = 12
+max_locks_per_transaction = 10
+autovacuum_max_workers = 1
+max_worker_processes = 0
+max_wal_senders = 0
+));
+$node->start;
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+
+# CALL ff_collect() with these settings before it: what psql reported, notices and all
+sub collect
+{
+	my ($status, $out, $err) = $node->psql('postgres', join('', map { "SET $_;\n" } @_) . 'CALL ff_collect()');
+	return $status == 0 ? $err : "status $status: $err";
+}
+sub last_run { return value("SELECT $_[0] FROM ff_collection ORDER BY collection_id DESC LIMIT 1"); }
+sub problem { return value("SELECT p.sqlstate FROM ff_problem p JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
+sub wait_until { $node->poll_query_until('postgres', $_[0]) or die "never: $_[0]"; return; }
+
+# A session that does something and is not waited for
+sub start
+{
+	my ($session, $sql) = @_;
+	$session->{stdin} .= "$sql\n";
+	$session->{run}->pump_nb;
+	return;
+}
+
+# Ten tables of 300 pages: with a nap every 100, each is in sample for a while.
+value(q(
+	CREATE EXTENSION fillfactor_advisor;
+	DO $$ BEGIN
+		FOR i IN 0..9 LOOP
+			EXECUTE format('CREATE TABLE slow%s AS SELECT g AS id, repeat(''x'', 2000) AS pad FROM generate_series(1, 1200) g', i);
+		END LOOP;
+	END $$;
+	CREATE TABLE held AS SELECT 1 AS id;
+	CREATE TABLE awaited AS SELECT 1 AS id));
+sub change_all
+{
+	value(q(
+		DO $$ DECLARE t name; BEGIN
+			FOR t IN SELECT relname FROM pg_class WHERE relname ~ '^slow' AND relkind = 'r' LOOP
+				EXECUTE format('UPDATE %I SET id = id WHERE id % 2 = 0', t);
+			END LOOP;
+		END $$;
+		SELECT pg_stat_force_next_flush()) =~ s/% 2/%% 2/r);
+	return;
+}
+
+# ACCESS EXCLUSIVE held, and awaited behind a reader
+my $holder = $node->background_psql('postgres');
+my $reader = $node->background_psql('postgres');
+my $waiter = $node->background_psql('postgres');
+$holder->query_safe('BEGIN; LOCK TABLE held IN ACCESS EXCLUSIVE MODE');
+$reader->query_safe('BEGIN; SELECT * FROM awaited');
+start($waiter, 'BEGIN; LOCK TABLE awaited IN ACCESS EXCLUSIVE MODE; SELECT 1; COMMIT;');
+wait_until(q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'awaited'::regclass AND NOT granted)));
+is(collect('statement_timeout = 20000'), '', 'neither an exclusive lock nor one that is awaited stops the collector');
+is(last_run('sampled, skipped, failed, deferred'), '10|2|0|0', 'the two tables are skipped, the others sampled');
+is(problem('held') . ' ' . problem('awaited'), '55P03 55P03', 'and the reason is written down');
+like(value(q(SELECT reason FROM ff_advise('held'))), qr/could not be sampled: 55P03 could not obtain lock/, 'advice says so');
+is(value(q(SELECT count(*) FROM pg_locks WHERE relation = 'awaited'::regclass)), 2, 'nobody joined the queue');
+start($reader, 'COMMIT;');
+start($holder, 'COMMIT;');
+wait_until(q(SELECT NOT EXISTS (SELECT FROM pg_locks WHERE relation IN ('held'::regclass, 'awaited'::regclass))));
+is(collect(), '', 'when the locks are gone');
+is(last_run('sampled, skipped') . ' ' . value('SELECT count(*) FROM ff_problem'), '2|0 0', 'the two are sampled, and there is no problem left');
+
+# While a collection runs
+my $collector = $node->background_psql('postgres', on_error_stop => 0);
+my $runs = q(EXISTS (SELECT FROM pg_stat_activity WHERE query ~ 'CALL ff_collect' AND state = 'active' AND pid <> pg_backend_pid()));
+my $sampled_now = q(SELECT c.relname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname ~ '^slow' AND l.mode = 'AccessShareLock');
+sub collector_begins
+{
+	change_all();
+	start($collector, 'SET fillfactor_advisor.sample_delay = 50; CALL ff_collect();');
+	wait_until("SELECT EXISTS ($sampled_now)");
+	return;
+}
+sub collector_ended { wait_until("SELECT NOT $runs"); return; }
+
+collector_begins();
+is(collect(), "psql:<stdin>:1: NOTICE:  another collection is running in this database\nDETAIL:  This one leaves the work to it.",
+	'the second of two collectors says so and leaves');
+is(value("SELECT $runs"), 't', 'and the first goes on');
+# each look takes a transaction id of its own, so that two tables' snapshots must differ
+value(qq(
+	CREATE TABLE watched (horizon text, relation oid);
+	DO \$\$ BEGIN
+		WHILE $runs LOOP
+			INSERT INTO watched SELECT a.backend_xmin::text, l.relation FROM pg_stat_activity a JOIN pg_locks l USING (pid) JOIN pg_class c ON c.oid = l.relation
+			 WHERE a.query ~ 'CALL ff_collect' AND a.pid <> pg_backend_pid() AND c.relname ~ '^slow';
+			COMMIT;
+			PERFORM pg_sleep(0.01);
+			PERFORM pg_stat_clear_snapshot();
+		END LOOP;
+	END \$\$));
+cmp_ok(value('SELECT count(DISTINCT relation) FROM watched'), '>=', 5, 'the tables are sampled one after the other');
+is(value('SELECT count(*) FROM (SELECT FROM watched GROUP BY horizon HAVING count(DISTINCT relation) > 1) x'), 0,
+	'no snapshot of the collector is older than one table\'s sample');
+is(last_run('sampled, skipped, failed'), '10|0|0', 'and all were sampled');
+
+# DDL that arrives meanwhile
+collector_begins();
+my $table = (split /\n/, value($sampled_now))[0];
+value("ALTER TABLE $table ADD COLUMN added int");
+is(value("SELECT $runs"), 't', 'ALTER TABLE of the table in sample waits for this sample only');
+$table = (split /\n/, value($sampled_now))[0];
+value("VACUUM FULL $table");
+is(value("SELECT $runs"), 't', 'so does VACUUM FULL');
+$table = (split /\n/, value($sampled_now))[0];
+value("TRUNCATE $table");
+$table = value(q(SELECT relname FROM ff_relation WHERE relname ~ '^slow' AND sampled_at < (SELECT max(began_at) FROM ff_collection) AND closed_at IS NULL
+	ORDER BY changes_since_sample, rel_id DESC LIMIT 1));
+value("DROP TABLE $table");
+is(value("SELECT $runs"), 't', 'and DROP TABLE of one that is listed, but not opened yet, does not wait');
+collector_ended();
+is(last_run('skipped, failed'), '1|0', 'it is skipped, the others are sampled');
+is(problem($table), '42P01', 'with the reason');
+collect();
+is(value("SELECT closed_at IS NOT NULL FROM ff_relation WHERE relname = '$table'"), 't', 'and the next collection closes its history');
+
+# in a transaction block the rows come later, and so does the next collector
+my $block = $node->background_psql('postgres');
+value('CREATE TABLE newcomer (i int)');
+$block->query_safe('BEGIN; CALL ff_collect()');
+like(collect('statement_timeout = 20000'), qr/another collection is running/, 'a collector in a transaction block keeps others out until its end');
+is(value(q(SELECT count(*) FROM ff_relation WHERE relname = 'newcomer')), 0, 'when its rows can be seen');
+start($block, 'COMMIT;');
+wait_until(q(SELECT EXISTS (SELECT FROM ff_relation WHERE relname = 'newcomer')));
+is(collect(), '', 'then others may');
+is(value(q(SELECT count(*) FROM ff_relation WHERE relname = 'newcomer')), 1, 'and a table has one history');
+
+# More tables than the lock table has room for.
+value('DO $$ BEGIN FOR i IN 1..2000 LOOP EXECUTE format(\'CREATE TABLE many%s (i int)\', i); COMMIT; END LOOP; END $$');
+is(collect(), '', 'ten times more tables than locks: collected');
+is(last_run('sampled >= 2000, failed'), 't|0', 'all of them');
+is(collect('client_min_messages = warning; BEGIN'), '', 'also in a transaction block');
+is(value('SELECT count(*) >= 2000 FROM ff_advise()'), 't', 'and advised');
+
+unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/out of shared memory|PANIC|WARNING: .*(leak|own)|terminated by signal/, 'nothing of it in the log');
+$_->quit foreach $holder, $reader, $waiter, $block;
+eval { $collector->quit };
+$node->stop;
+
+done_testing();
