@@ -187,7 +187,8 @@ AS $$
         SELECT (d.evidence).*, d.cause AS seen_cause, d.wants_model, d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.row_width,
                c.*
           FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
-          LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_choice(d.evidence) WHERE d.wants_model) c ON true
+          -- OFFSET keeps the filter in front of the model, which is asked only where it matters
+          LEFT JOIN LATERAL (SELECT x.* FROM (SELECT d.evidence AS e WHERE d.wants_model OFFSET 0) w CROSS JOIN LATERAL @extschema@.ff_choice(w.e) x) c ON true
     ), trusted AS (
         SELECT j.*,
                -- how far the counts can be trusted: events seen against those
