@@ -92,5 +92,34 @@ my $countries = advice('shop.countries');
 like($countries->{action}, qr/^(keep|wait)$/, 'few updates: keep or wait');
 is($countries->{cause}, 'few_updates', 'few updates: the cause');
 
+# The model's curve offers the advised step, and promises what is then measured.
+my $promised = value("SELECT hot_pct FROM ff_curve('shop.jobs') WHERE fillfactor = $jobs->{recommended_fillfactor}");
+cmp_ok($promised, '>', 95, 'curve: HOT at the advised step');
+
+# The script does what the advice says and changes nothing when it runs again.
+my $script = value(q(SELECT * FROM ff_script('shop.jobs')));
+like($script, qr/fillfactor\s*=\s*$jobs->{recommended_fillfactor}\b/, 'script sets what was advised');
+foreach my $time ('first', 'second')
+{
+	my ($status, $out, $err) = $node->psql('shop', $script, extra_params => [ '-v', 'ON_ERROR_STOP=1' ]);
+	is($status, 0, "script runs the $time time") or diag $err;
+	is(value(q(SELECT reloptions FROM pg_class WHERE oid = 'shop.jobs'::regclass)),
+		"{fillfactor=$jobs->{recommended_fillfactor}}", "fillfactor is set after the $time time");
+}
+value('VACUUM FULL shop.jobs');
+collect();
+
+# The same workload again.
+my ($before, $hot_before) = split /\|/, value(q(SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = 'shop.jobs'::regclass));
+workload('jobs');
+collect();
+my ($after, $hot_after) = split /\|/, value(q(SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = 'shop.jobs'::regclass));
+cmp_ok($after - $before, '>=', 75000, 'the workload ran again');
+my $hot = 100 * ($hot_after - $hot_before) / ($after - $before);
+cmp_ok($hot, '>', 95, 'batch table: HOT above 95 % after the change');
+cmp_ok(abs($hot - $promised), '<=', 5, 'batch table: as promised, within 5 points');
+$jobs = advice('shop.jobs');
+is($jobs->{action}, 'keep', 'batch table: keep from now on');
+
 $node->stop;
 done_testing();
