@@ -1,0 +1,127 @@
+# ff_verify() on a real server: a batch table before and after its ALTER and
+# rewrite, pgbench's accounts with and without an index on the balance, and a
+# setting.
+use strict;
+use warnings;
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Collections before and after the change: of eight intervals the first three
+# are left out as settling, five are compared.
+my $laps = 8;
+
+my $node = PostgreSQL::Test::Cluster->new('verify');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\nautovacuum = off\nlog_statement = none");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor');
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+
+sub bench
+{
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	local $ENV{PGDATABASE} = 'postgres';
+	command_ok([ 'pgbench', '-n', '-c', '1', @_ ], "pgbench @_");
+	return;
+}
+
+# A collection that sees the counters of every session that has ended.
+sub collect
+{
+	$node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('pgbench', 'psql') AND pid <> pg_backend_pid()))
+	  or die 'sessions of the workload stay';
+	value('CALL ff_collect()');
+	return;
+}
+
+# 10 batches of 500 rows, 300 accounts
+sub laps
+{
+	for (1 .. $laps)
+	{
+		bench('-f', "$FindBin::Bin/../loop/jobs.sql", '-t', 10);
+		bench('-b', 'simple-update', '-t', 300);
+		collect();
+	}
+	return;
+}
+
+# One row of ff_verify() as a hash.
+sub verified
+{
+	my ($where) = @_;
+	my @column = qw(change old_value new_value verdict undo intervals_before intervals_after hot_pct_before hot_pct_after
+	  hot_change hot_change_low hot_change_high moved_pct_before moved_pct_after wal_change_pct wal_bytes_per_update_before mean_ms_before mean_ms_after
+	  predicted_hot_pct predicted_hot_low predicted_hot_high left_out missing reason);
+	my %row;
+	@row{@column} = split /\x1f/, value('SELECT concat_ws(chr(31), ' . join(', ', map { "coalesce($_\::text, '')" } @column) . ") FROM ff_verify($where"), -1;
+	note "$_: $row{$_}" for @column;
+	return \%row;
+}
+
+bench('-i', '-q');
+$node->safe_psql('postgres', 'CREATE INDEX balance ON pgbench_accounts (abalance)');
+$node->psql('postgres', scalar slurp_file("$FindBin::Bin/../loop/tables.sql"), on_error_die => 1);
+value('VACUUM ANALYZE');
+collect();
+laps();
+is(value('SELECT count(*) FROM ff_change'), '0', 'nothing changed yet');
+like(value(q(SELECT reason FROM ff_verify('shop.jobs'))), qr/^no change was seen since/, 'and a table says so');
+
+# The advice is followed, and the index goes.
+my ($ddl, $advised) = split /\|/, value(q(SELECT ddl, recommended_fillfactor FROM ff_advise('shop.jobs')));
+is(value("SELECT count(*) > 0 FROM ff_prediction p JOIN ff_relation r USING (rel_id) WHERE r.relname = 'jobs' AND to_fillfactor = $advised"), 't', 'what the advice promises is kept');
+value($ddl);
+value('VACUUM FULL shop.jobs');
+value('DROP INDEX balance');
+value('VACUUM pgbench_accounts');
+collect();
+is(value(q(SELECT string_agg(r.relname || ' ' || c.kind, ', ' ORDER BY 1) FROM ff_change c JOIN ff_relation r USING (rel_id))),
+	'jobs fillfactor, pgbench_accounts indexes', 'both changes are noticed');
+is(verified(q('shop.jobs')))->{verdict}, 'too early', 'too early at first');
+laps();
+
+my $jobs = verified(q('shop.jobs')));
+is($jobs->{verdict}, 'helped', 'batch table: helped');
+is("$jobs->{old_value} $jobs->{new_value}", "100 $advised", 'batch table: from and to');
+is("$jobs->{intervals_before} $jobs->{intervals_after}", '5 5', 'batch table: intervals compared') or diag($jobs->{left_out});
+cmp_ok($jobs->{hot_pct_before}, '<', 20, 'batch table: hardly any HOT before');
+cmp_ok($jobs->{hot_change_low}, '>', 50, 'batch table: HOT for certain after');
+cmp_ok($jobs->{hot_change_high} - $jobs->{hot_change_low}, '<', 20, 'batch table: and how much');
+cmp_ok($jobs->{wal_change_pct}, '<', -10, 'batch table: less WAL per update');
+cmp_ok($jobs->{wal_bytes_per_update_before}, '>', 50, 'batch table: in bytes');
+cmp_ok($jobs->{mean_ms_after}, '>', 0, 'batch table: time of the statement');
+cmp_ok($jobs->{moved_pct_before}, '>', 50, 'batch table: updates left their page before');
+cmp_ok($jobs->{predicted_hot_high}, '>=', $jobs->{predicted_hot_low}, 'batch table: the promise is shown');
+is($jobs->{undo}, '', 'batch table: nothing to undo');
+is($jobs->{missing}, '', 'batch table: nothing is missing');
+like(value(q(SELECT string_agg(query, '; ') FROM ff_verify_statements('shop.jobs'))), qr/^UPDATE shop\.jobs SET/, 'batch table: its statement');
+is(value(q(SELECT verdict FROM ff_prediction p JOIN ff_relation r USING (rel_id) WHERE r.relname = 'jobs' AND judged_at IS NOT NULL)), 'helped', 'batch table: what came of the promise is kept');
+cmp_ok(value(q(SELECT ff_calibration(rel_id) FROM ff_relation WHERE relname = 'jobs')), '>', 0.5, 'batch table: it came true');
+
+my $accounts = verified(q('pgbench_accounts')));
+is($accounts->{verdict}, 'helped', 'index on the balance dropped: helped');
+is($accounts->{change}, 'indexes', 'index on the balance dropped: noticed as such');
+like($accounts->{old_value}, qr/^CREATE INDEX balance ON public\.pgbench_accounts/, 'index on the balance dropped: its definition is kept');
+cmp_ok($accounts->{hot_pct_before}, '<', 1, 'index on the balance dropped: no HOT before');
+cmp_ok($accounts->{hot_change_low}, '>', 30, 'index on the balance dropped: HOT for certain after');
+
+# A setting; REINDEX CONCURRENTLY and a new name are no change.
+$node->safe_psql('postgres', 'ALTER SYSTEM SET backend_flush_after = 256; SELECT pg_reload_conf()');
+$node->poll_query_until('postgres', q(SELECT setting = '256' FROM pg_settings WHERE name = 'backend_flush_after')) or die 'not reloaded';
+value('REINDEX INDEX CONCURRENTLY pgbench_accounts_pkey');
+value('ALTER TABLE pgbench_accounts RENAME TO accounts');
+bench('-f', "$FindBin::Bin/../loop/jobs.sql", '-t', 10);
+collect();
+my $setting = verified(q() WHERE change LIKE 'setting %'));
+is("$setting->{change}: $setting->{verdict}", 'setting backend_flush_after: too early', 'a setting is noticed');
+is("$setting->{old_value}, $setting->{new_value}", '0 x 8kB, 256 x 8kB', 'from and to');
+is(value(q(SELECT count(*) FROM ff_change)), '2', 'neither a rebuilt index nor a new name is a change');
+is(value(q(SELECT count(*) FROM ff_problem)), '0', 'no problem');
+
+$node->stop;
+done_testing();
