@@ -65,6 +65,23 @@ COMMENT ON FUNCTION @extschema@.ff_difference(double precision, double precision
 REVOKE ALL ON FUNCTION @extschema@.ff_difference(double precision, double precision, integer, double precision, double precision, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_difference(double precision, double precision, integer, double precision, double precision, integer) TO pg_read_all_stats;
 
+CREATE FUNCTION @extschema@.ff_relative_change(
+    mean1 double precision, variance1 double precision, clusters1 integer,
+    mean2 double precision, variance2 double precision, clusters2 integer) RETURNS double precision[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- on logarithms, so that no end can be below -100 %; the variance of a
+    -- logarithm is the squared coefficient of variation
+    SELECT CASE WHEN mean1 > 0 AND mean2 > 0 THEN
+               (SELECT array_agg(100 * (exp(x.d) - 1) ORDER BY x.n)
+                  FROM unnest(@extschema@.ff_difference(ln(mean1), variance1 / mean1 ^ 2, clusters1, ln(mean2), variance2 / mean2 ^ 2, clusters2)) WITH ORDINALITY x(d, n))
+           END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_relative_change(double precision, double precision, integer, double precision, double precision, integer) IS 'Second mean against the first, change in percent, and the ends of its 95 % interval (Welch, on logarithms), as an array of three; NULL where a variance is not known or a mean is not positive.';
+REVOKE ALL ON FUNCTION @extschema@.ff_relative_change(double precision, double precision, integer, double precision, double precision, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_relative_change(double precision, double precision, integer, double precision, double precision, integer) TO pg_read_all_stats;
+
 -- ---------------------------------------------------------------------------
 -- Which intervals are compared
 -- ---------------------------------------------------------------------------
@@ -245,11 +262,11 @@ AS $$
     )
     SELECT (SELECT count(*) FROM usual)::integer, b.calls, a.calls,
            b.mean, b.mean * (a.m).ratio,
-           (SELECT array_agg(100 * d ORDER BY n) FROM unnest(@extschema@.ff_difference((b.m).ratio, (b.m).variance, (b.m).clusters, (a.m).ratio, (a.m).variance, (a.m).clusters)) WITH ORDINALITY x(d, n)),
+           @extschema@.ff_relative_change((b.m).ratio, (b.m).variance, (b.m).clusters, (a.m).ratio, (a.m).variance, (a.m).clusters),
            b.stddev, b.stddev * exp(a.spread - b.spread),
            (SELECT array_agg(100 * (exp(d) - 1) ORDER BY n) FROM unnest(@extschema@.ff_difference(b.spread, b.spread_variance, b.spreads, a.spread, a.spread_variance, a.spreads)) WITH ORDINALITY x(d, n)),
            b.wal, b.wal * (a.w).ratio,
-           (SELECT array_agg(100 * d ORDER BY n) FROM unnest(@extschema@.ff_difference((b.w).ratio, (b.w).variance, (b.w).clusters, (a.w).ratio, (a.w).variance, (a.w).clusters)) WITH ORDINALITY x(d, n)),
+           @extschema@.ff_relative_change((b.w).ratio, (b.w).variance, (b.w).clusters, (a.w).ratio, (a.w).variance, (a.w).clusters),
            b.blocks, b.blocks * a.blocks_ratio
       FROM both_sides b JOIN both_sides a ON a.side = 'after'
      WHERE b.side = 'before'
@@ -551,7 +568,7 @@ AS $$
     ), compared AS (
         SELECT m.*, h.d AS hot, 100 * (m.row2 / m.row1 - 1) AS row_pct
           FROM measured m
-         CROSS JOIN LATERAL (SELECT array_agg(100 * x.d ORDER BY x.n) AS d
+         CROSS JOIN LATERAL (SELECT array_agg(greatest(-100, least(100, 100 * x.d)) ORDER BY x.n) AS d
                                FROM unnest(@extschema@.ff_difference((m.hot1).ratio, (m.hot1).variance, (m.hot1).clusters,
                                                                      (m.hot2).ratio, (m.hot2).variance, (m.hot2).clusters)) WITH ORDINALITY x(d, n)) h
     )

@@ -213,7 +213,8 @@ SELECT is((SELECT (round(mean_ms_before::numeric, 6), round(mean_ms_after::numer
 -- single calls: 0.1 ms over 400 calls on both sides, 1 ms the yardstick: 2.5e-5;
 -- the scatter between intervals, 2 / 3 / 4 / 100^2 = 1.7e-5, is less
 SELECT is((SELECT (round(mean_change_low::numeric, 4), round(mean_change_high::numeric, 4))::text FROM ff_verify('helped')),
-    (SELECT (round((-20 - w)::numeric, 4), round((-20 + w)::numeric, 4))::text FROM (SELECT 100 * sqrt(5e-5) * 2.447 AS w) x), 'statements: the interval of the mean');
+    (SELECT (round((100 * (0.8 * exp(-w) - 1))::numeric, 4), round((100 * (0.8 * exp(w) - 1))::numeric, 4))::text
+       FROM (SELECT sqrt(2.5e-5 + 2.5e-5 / 0.64) * ff_t_quantile(5) AS w) x), 'statements: the interval of the mean, on logarithms');
 SELECT is((SELECT (queryid, query, calls_before, calls_after, round(mean_change_ms::numeric, 6), round(mean_change_low::numeric, 4))::text FROM ff_verify_statements('helped')),
     (SELECT (1::bigint, 'UPDATE 1'::text, 400::bigint, 400::bigint, -0.2 ::numeric(7,6), round((-0.2 - sqrt(5e-5) * 2.447)::numeric, 4))::text), 'statements: one by one');
 SELECT ok((SELECT missing !~ 'WAL' FROM ff_verify('helped')), 'statements: nothing is missing of them');

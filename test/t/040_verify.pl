@@ -25,7 +25,7 @@ sub bench
 	local $ENV{PGHOST} = $node->host;
 	local $ENV{PGPORT} = $node->port;
 	local $ENV{PGDATABASE} = 'postgres';
-	command_ok([ 'pgbench', '-n', '-c', '1', @_ ], "pgbench @_");
+	command_ok([ 'pgbench', '-n', @_ ], "pgbench @_");
 	return;
 }
 
@@ -58,7 +58,7 @@ sub verified
 	  hot_change hot_change_low hot_change_high moved_pct_before moved_pct_after wal_change_pct wal_bytes_per_update_before mean_ms_before mean_ms_after
 	  predicted_hot_pct predicted_hot_low predicted_hot_high left_out missing reason);
 	my %row;
-	@row{@column} = split /\x1f/, value('SELECT concat_ws(chr(31), ' . join(', ', map { "coalesce($_\::text, '')" } @column) . ") FROM ff_verify($where"), -1;
+	@row{@column} = split /\x1f/, value('SELECT concat_ws(chr(31), ' . join(', ', map { "coalesce($_\::text, '')" } @column) . ") FROM ff_verify$where"), -1;
 	note "$_: $row{$_}" for @column;
 	return \%row;
 }
@@ -82,13 +82,13 @@ value('VACUUM pgbench_accounts');
 collect();
 is(value(q(SELECT string_agg(r.relname || ' ' || c.kind, ', ' ORDER BY 1) FROM ff_change c JOIN ff_relation r USING (rel_id))),
 	'jobs fillfactor, pgbench_accounts indexes', 'both changes are noticed');
-is(verified(q('shop.jobs')))->{verdict}, 'too early', 'too early at first');
+is(verified(q{('shop.jobs')})->{verdict}, 'too early', 'too early at first');
 laps();
 
-my $jobs = verified(q('shop.jobs')));
+my $jobs = verified(q{('shop.jobs')});
 is($jobs->{verdict}, 'helped', 'batch table: helped');
 is("$jobs->{old_value} $jobs->{new_value}", "100 $advised", 'batch table: from and to');
-is("$jobs->{intervals_before} $jobs->{intervals_after}", '5 5', 'batch table: intervals compared') or diag($jobs->{left_out});
+like($jobs->{left_out}, qr/3 before settling, (.* )?3 after settling/, 'batch table: intervals left out');
 cmp_ok($jobs->{hot_pct_before}, '<', 20, 'batch table: hardly any HOT before');
 cmp_ok($jobs->{hot_change_low}, '>', 50, 'batch table: HOT for certain after');
 cmp_ok($jobs->{hot_change_high} - $jobs->{hot_change_low}, '<', 20, 'batch table: and how much');
@@ -103,7 +103,7 @@ like(value(q(SELECT string_agg(query, '; ') FROM ff_verify_statements('shop.jobs
 is(value(q(SELECT verdict FROM ff_prediction p JOIN ff_relation r USING (rel_id) WHERE r.relname = 'jobs' AND judged_at IS NOT NULL)), 'helped', 'batch table: what came of the promise is kept');
 cmp_ok(value(q(SELECT ff_calibration(rel_id) FROM ff_relation WHERE relname = 'jobs')), '>', 0.5, 'batch table: it came true');
 
-my $accounts = verified(q('pgbench_accounts')));
+my $accounts = verified(q{('pgbench_accounts')});
 is($accounts->{verdict}, 'helped', 'index on the balance dropped: helped');
 is($accounts->{change}, 'indexes', 'index on the balance dropped: noticed as such');
 like($accounts->{old_value}, qr/^CREATE INDEX balance ON public\.pgbench_accounts/, 'index on the balance dropped: its definition is kept');
@@ -117,7 +117,7 @@ value('REINDEX INDEX CONCURRENTLY pgbench_accounts_pkey');
 value('ALTER TABLE pgbench_accounts RENAME TO accounts');
 bench('-f', "$FindBin::Bin/../loop/jobs.sql", '-t', 10);
 collect();
-my $setting = verified(q() WHERE change LIKE 'setting %'));
+my $setting = verified(q{() WHERE change LIKE 'setting %'});
 is("$setting->{change}: $setting->{verdict}", 'setting backend_flush_after: too early', 'a setting is noticed');
 is("$setting->{old_value}, $setting->{new_value}", '0 x 8kB, 256 x 8kB', 'from and to');
 is(value(q(SELECT count(*) FROM ff_change)), '2', 'neither a rebuilt index nor a new name is a change');
