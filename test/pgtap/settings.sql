@@ -1,0 +1,115 @@
+-- ff_settings(): what is proposed, on which evidence, and what is left alone.
+BEGIN;
+CREATE EXTENSION fillfactor_advisor;
+SET LOCAL client_min_messages = warning;
+SELECT plan(36);
+
+CREATE FUNCTION row_of(name text, OUT action text, OUT proposed text, OUT evidence text, OUT reason text, OUT ddl text, OUT undo text) LANGUAGE sql AS
+$$ SELECT s.action, s.proposed_value, s.evidence, s.reason, s.ddl, s.undo FROM ff_settings() s WHERE s.setting = name AND s.relation IS NULL $$;
+
+-- Nothing known yet.
+SELECT is((SELECT count(*) FROM ff_settings() WHERE action NOT IN ('change', 'trial', 'leave') OR evidence IS NULL OR reason !~ '\.$' OR source IS NULL OR scope IS NULL), 0::bigint,
+    'every row has an action, evidence, a reason and a source');
+SELECT is((SELECT count(*) FROM ff_settings() WHERE (action = 'leave') <> (ddl IS NULL) OR (ddl IS NULL) <> (undo IS NULL) OR (action = 'leave') <> (proposed_value IS NULL)), 0::bigint,
+    'a proposal has its statement and the way back, leave has neither');
+SELECT is((SELECT string_agg(setting, ' ' ORDER BY setting) FROM ff_settings() WHERE setting IN ('backend_flush_after', 'track_io_timing', 'wal_compression', 'autovacuum',
+    'idle_in_transaction_session_timeout', 'autovacuum_vacuum_scale_factor', 'full_page_writes')),
+    'autovacuum autovacuum_vacuum_scale_factor backend_flush_after full_page_writes idle_in_transaction_session_timeout track_io_timing wal_compression',
+    'one row each, changed or not');
+SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(leave,)', 'no session idle in transaction: leave');
+SELECT is((SELECT (action, proposed)::text FROM row_of('full_page_writes')), '(leave,)', 'full-page writes are left on');
+SELECT matches((SELECT evidence FROM row_of('track_io_timing')), '^one reading of the clock takes \d+ ns here$', 'the clock is measured');
+SELECT cmp_ok(ff_clock_ns(), '<', 1e6::float8, 'in nanoseconds');
+SELECT ok((SELECT action = CASE WHEN current_setting('track_io_timing') = 'off' AND substring(evidence FROM '\d+')::int <= 250 THEN 'change' ELSE 'leave' END FROM row_of('track_io_timing')),
+    'track_io_timing: on where the clock is quick');
+SELECT is((SELECT (action, reason)::text FROM row_of('backend_flush_after')),
+    CASE WHEN version() ~* 'linux' THEN '(leave,"no table here yet.")' ELSE '(leave,"it acts on Linux only.")' END, 'backend_flush_after: without tables nothing is proposed');
+
+-- A table of 10,000 rows and more, larger than memory is said to be.
+CREATE TABLE big (i int, filler text);
+INSERT INTO big SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i;
+ANALYZE big;
+SELECT matches((SELECT reason FROM row_of('backend_flush_after')), '^(the data fit shared_buffers|it acts on Linux only)', 'backend_flush_after: nothing where the data fit shared_buffers');
+
+CALL ff_collect();
+SELECT rel_id AS big FROM ff_relation WHERE relname = 'big' \gset
+CREATE FUNCTION sampled(live float8, dead float8, recently float8) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO ff_page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad, live_rows, dead_rows, recently_dead_rows)
+    SELECT rel_id, clock_timestamp(), 100, 1000, 300, 0, 0, live, dead, recently FROM ff_relation WHERE relname = 'big';
+$$;
+CREATE VIEW of_table AS SELECT setting, action, current_value, proposed_value, evidence, reason, ddl, undo FROM ff_settings() WHERE relation = 'big'::regclass;
+
+SELECT is_empty('SELECT * FROM of_table', 'no dead rows: the table has no row');
+SELECT sampled(20000, 3000, 2500);
+SELECT is_empty('SELECT * FROM of_table', 'dead rows that a snapshot still needs: vacuum could not help');
+SELECT sampled(20000, 3000, 100);
+SELECT is((SELECT (setting, action, current_value, proposed_value)::text FROM of_table), '(autovacuum_vacuum_scale_factor,trial,"0.2 (system)",0.05)', 'removable dead rows before a vacuum is due: a lower scale factor');
+SELECT matches((SELECT evidence FROM of_table), '^2900 dead rows that nobody can see, of 23000 rows \(13 %\); autovacuum starts at 4050; 0 vacuums in ', 'its evidence');
+SELECT is((SELECT ddl FROM of_table), 'ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''0.05'');', 'its statement');
+SELECT is((SELECT undo FROM of_table), 'ALTER TABLE public.big RESET (autovacuum_vacuum_scale_factor);', 'its way back');
+SELECT matches((SELECT evidence FROM row_of('autovacuum_vacuum_scale_factor')), '^1 of 1 sampled tables', 'the system''s row counts such tables');
+SELECT is((SELECT action FROM row_of('autovacuum_vacuum_scale_factor')), 'leave', 'and is left alone');
+SELECT sampled(20000, 9000, 100);
+SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'a vacuum that is due and does not come: not the scale factor');
+SELECT matches((SELECT reason FROM of_table), '^a vacuum is due already', 'and says so');
+ALTER TABLE big SET (autovacuum_vacuum_scale_factor = '.30', fillfactor = 90);
+SELECT sampled(20000, 3000, 100);
+SELECT is((SELECT (current_value, proposed_value, undo)::text FROM of_table),
+    '(.30,0.05,"ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''.30'');")', 'the table''s own value, and back to its very spelling');
+DO $$ DECLARE s text; BEGIN SELECT ddl INTO s FROM of_table; EXECUTE s; END $$;
+SELECT is((SELECT reloptions FROM pg_class WHERE relname = 'big'), '{fillfactor=90,autovacuum_vacuum_scale_factor=0.05}', 'the statement works');
+SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'where vacuum is due by now');
+ALTER TABLE big SET (autovacuum_enabled = 'of');
+SELECT is((SELECT (setting, action, current_value, proposed_value, undo)::text FROM of_table),
+    '(autovacuum_enabled,change,of,true,"ALTER TABLE public.big SET (autovacuum_enabled = ''of'');")', 'autovacuum off for the table');
+
+-- A session idle in transaction, from the history.
+INSERT INTO ff_horizon_history (kind, holder, role_name, since, first_seen_at, last_seen_at, looks, xids)
+SELECT 'idle in transaction', 'pid 1', 'someone; else', now() - interval '2 hours', now() - interval '90 min', now() - interval '1 hour', 6, 1000;
+SELECT is((SELECT (action, proposed, ddl)::text FROM row_of('idle_in_transaction_session_timeout')),
+    '(trial,10min,"ALTER SYSTEM SET idle_in_transaction_session_timeout = ''10min''; SELECT pg_reload_conf();")', 'held snapshots: a timeout, as a trial');
+SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')), '^1 sessions .*\(role "someone; else"\) for 60 min', 'with who and how long');
+SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')), 'ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf();', 'back to the default');
+
+-- Larger than memory and shared_buffers: as if they were a megabyte.
+CREATE FUNCTION flush_row(data float8) RETURNS text LANGUAGE sql AS $$ SELECT (action, proposed)::text FROM row_of('backend_flush_after') $$;
+SET LOCAL fillfactor_advisor.ram = '1MB';
+SELECT is(flush_row(1), '(leave,)', 'larger than memory, but not than shared_buffers');
+
+-- What ff_verify() found of a change is told.
+INSERT INTO ff_statement_epoch (system_identifier, database_oid, server_version, began_at)
+SELECT system_identifier, database_oid, server_version / 10000 * 10000, began_at FROM ff_epoch;
+INSERT INTO ff_statement (queryid, toplevel, kind, text, statement_epoch_id, opened_at)
+SELECT 1, true, 'write', 'UPDATE t', max(statement_epoch_id), now() FROM ff_statement_epoch;
+INSERT INTO ff_statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
+                                  read_ms, wal_records, wal_fpi, wal_bytes)
+SELECT (SELECT max(statement_id) FROM ff_statement), now() - make_interval(mins => 5 * (n + 1)), now() - make_interval(mins => 5 * n), (SELECT max(statement_epoch_id) FROM ff_statement_epoch),
+       1000, 1000, CASE WHEN n > 10 THEN 1000 ELSE 1500 END, 0.1, 1, 0, 100, 40, 0, 0, 0, 0
+  FROM generate_series(0, 20) n;
+UPDATE ff_collection SET began_at = now() - interval '1 day';
+UPDATE ff_setting_history SET seen_at = now() - interval '1 day';
+DELETE FROM ff_setting_history WHERE setting = 'backend_flush_after';
+INSERT INTO ff_setting_history (setting, seen_at, before_at, value, unit)
+SELECT 'backend_flush_after', now() - interval '1 day', NULL, '0', '8kB'
+UNION ALL SELECT 'backend_flush_after', now() - interval '50 min', now() - interval '55 min', '256', '8kB';
+SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed from 0 x 8kB, .* ff_verify\(\): hurt: mean time \+50\.0 %', 'a change that hurt is told');
+SELECT is((SELECT (action, ddl)::text FROM row_of('backend_flush_after')),
+    '(change,"ALTER SYSTEM SET backend_flush_after = ''0''; SELECT pg_reload_conf();")', 'and to be taken back');
+SELECT matches((SELECT evidence FROM row_of('backend_flush_after')), 'statements wrote 840 pages out themselves and dirtied 2100$', 'pages written by backends, from the statements');
+
+-- Rights.
+CREATE ROLE regress_ff_settings;
+GRANT USAGE ON SCHEMA public TO regress_ff_settings;
+SET LOCAL ROLE regress_ff_settings;
+SELECT throws_ok('SELECT * FROM public.ff_settings()', '42501', NULL, 'a plain role may not');
+RESET ROLE;
+GRANT pg_read_all_stats TO regress_ff_settings;
+SET LOCAL ROLE regress_ff_settings;
+SELECT lives_ok('SELECT * FROM public.ff_settings()', 'pg_read_all_stats may');
+SELECT lives_ok('SELECT * FROM public.ff_verify()', 'and ff_verify()');
+SELECT lives_ok('SELECT * FROM public.ff_verify_statements()', 'and its statements');
+SELECT throws_ok('SELECT public.ff_collect_promise(1)', '42501', NULL, 'but not what collections write');
+RESET ROLE;
+
+SELECT * FROM finish();
+ROLLBACK;
