@@ -101,6 +101,7 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     -- most that the update rate of an interval may differ from the usual one
     -- after the change, as a factor
@@ -192,6 +193,7 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     -- Updates of this table alone, top level of the statement: only there are
     -- rows, WAL and blocks those of the table's updates.  All statements for a
@@ -230,6 +232,7 @@ CREATE FUNCTION @extschema@.ff_statement_effect(relation_id bigint, before tstzm
     OUT blocks_before double precision, OUT blocks_after double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     WITH seen AS MATERIALIZED (
         SELECT * FROM @extschema@.ff_verify_calls(relation_id, before, after)
@@ -478,6 +481,7 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     WITH asked AS (
         SELECT @extschema@.ff_checked_table($1) AS relid
@@ -651,6 +655,7 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     WITH changed AS (
         SELECT c.rel_id, r.relid::regclass AS relid, c.kind AS change, c.seen_at, w.t1, w.t2

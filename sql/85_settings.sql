@@ -73,6 +73,7 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     WITH own AS (
         SELECT c.relid, c.reloptions, c.reltuples, r.rel_id,
@@ -93,7 +94,7 @@ AS $$
                           WHERE s.rel_id = o.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
      CROSS JOIN LATERAL (SELECT coalesce(sum(v.vacuums), 0)::bigint AS vacuums, extract(epoch FROM max(v.ended_at) - min(v.began_at))::double precision AS window_s
                            FROM @extschema@.ff_interval v
-                          WHERE v.rel_id = o.rel_id AND v.ended_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)) i
+                          WHERE v.rel_id = o.rel_id AND v.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)) i
      WHERE p.live_rows + p.dead_rows > 0
 $$;
 COMMENT ON FUNCTION @extschema@.ff_vacuum_lag() IS 'How far each sampled table is from its next autovacuum: live and dead rows of the last sample (removable_rows without those that a snapshot still needs), the dead rows at which autovacuum starts, its scale factor, whether it is enabled for the table, and vacuums in the window of window_s seconds. Internal step of ff_settings().';
@@ -116,6 +117,7 @@ RETURNS TABLE (
 )
 LANGUAGE sql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     -- What counts as much: where page cost is worth measuring, nanoseconds a
     -- reading; full-page images as a share of WAL, and the WAL (bytes) from
@@ -132,9 +134,9 @@ AS $$
                @extschema@.ff_ram_bytes()::double precision AS ram,
                (SELECT p.value::double precision * current_setting('block_size')::integer FROM present p WHERE p.name = 'shared_buffers') AS buffers,
                (SELECT sum(h.blocks_written)::double precision FROM @extschema@.ff_statement_history h
-                 WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)) AS written,
+                 WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)) AS written,
                (SELECT sum(h.blocks_dirtied)::double precision FROM @extschema@.ff_statement_history h
-                 WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('window')::integer)) AS dirtied,
+                 WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)) AS dirtied,
                version() ~* 'linux' AS linux
     ), clock AS MATERIALIZED (
         SELECT @extschema@.ff_clock_ns() AS ns
