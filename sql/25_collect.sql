@@ -17,6 +17,13 @@ COMMENT ON FUNCTION @extschema@.ff_counters(oid) IS 'Cumulative statistics of on
 REVOKE ALL ON FUNCTION @extschema@.ff_counters(oid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_counters(oid) TO pg_read_all_stats;
 
+CREATE FUNCTION @extschema@.ff_index_oids(relation oid) RETURNS oid[]
+LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'ff_index_oids';
+COMMENT ON FUNCTION @extschema@.ff_index_oids(oid) IS 'Valid indexes of a table, in order, without a lock; NULL where there is none.';
+REVOKE ALL ON FUNCTION @extschema@.ff_index_oids(oid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_index_oids(oid) TO pg_stat_scan_tables, pg_read_all_stats;
+
 CREATE FUNCTION @extschema@.ff_sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
@@ -201,7 +208,7 @@ BEGIN
     WITH look AS MATERIALIZED (
         SELECT c.relid, a.xmin AS birth, c.nspname, c.relname, c.relfilenode, c.reloptions,
                @extschema@.ff_fillfactor(c.reloptions) AS fillfactor,
-               (SELECT array_agg(i.indexrelid ORDER BY i.indexrelid) FROM pg_index i WHERE i.indrelid = c.relid AND i.indisvalid) AS index_oids, k.*
+               @extschema@.ff_index_oids(c.relid) AS index_oids, k.*
           FROM @extschema@.ff_candidate c
           JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
          CROSS JOIN LATERAL @extschema@.ff_counters(c.relid) k
