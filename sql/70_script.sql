@@ -145,7 +145,7 @@ BEGIN
           JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e' AND d.classid = 'pg_class'::regclass
           JOIN pg_class c ON c.oid = d.objid AND c.relname = 'pg_stat_statements'
           JOIN pg_namespace n ON n.oid = c.relnamespace
-         WHERE e.extname = 'pg_stat_statements' AND 'pg_stat_statements' = ANY (string_to_array(replace(current_setting('shared_preload_libraries', true), ' ', ''), ','));
+         WHERE e.extname = 'pg_stat_statements' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT');
         IF FOUND THEN
             EXECUTE format('SELECT CASE WHEN sum(shared_blks_written) >= $1 THEN sum(shared_blks_written) * $2 / nullif(sum(blk_write_time), 0) * 1000 END FROM %s WHERE blk_write_time > 0', statements.name)
                INTO write_bytes_per_s USING enough, current_setting('block_size')::bigint;
@@ -155,8 +155,8 @@ BEGIN
     IF read_bytes_per_s IS NULL OR write_bytes_per_s IS NULL THEN
         source := NULL;
     END IF;
-EXCEPTION WHEN insufficient_privilege THEN
-    -- shared_preload_libraries or the statements are hidden from this role
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    -- pg_stat_statements was created, but is not preloaded
     read_bytes_per_s := NULL;
     write_bytes_per_s := NULL;
     source := NULL;
@@ -187,6 +187,7 @@ DECLARE
     wal     bigint;
     duration double precision;
     extension record;
+    cluster_index text;
 BEGIN
     SELECT c.oid, c.relkind, c.relpersistence, c.relreplident, n.nspname, c.relname, c.reltoastrelid,
            @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(c.relname) AS name,
@@ -231,13 +232,17 @@ BEGIN
       INTO keyed, identity
       FROM pg_index i WHERE i.indrelid = relation AND i.indisvalid;
 
+    -- a table that was clustered is to keep its order
+    SELECT @extschema@.ff_quoted_name(k.relname) INTO cluster_index
+      FROM pg_index i JOIN pg_class k ON k.oid = i.indexrelid WHERE i.indrelid = relation AND i.indisclustered AND i.indisvalid;
+
     wal_bytes := wal;
     seconds := duration;
 
     -- the server's own way, from 19 on
     IF server >= 190000 THEN
         method := 'REPACK (CONCURRENTLY)';
-        statement := format('REPACK (CONCURRENTLY) %s;', t.name);
+        statement := format('REPACK (CONCURRENTLY) %s%s;', t.name, ' USING INDEX ' || cluster_index);
         runs_in := 'psql';
         lock := 'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end';
         why := CASE WHEN t.relkind <> 'r' THEN 'only for tables'
@@ -275,7 +280,7 @@ BEGIN
     IF FOUND OR EXISTS (SELECT 1 FROM pg_available_extensions a WHERE a.name = 'pg_repack') THEN
         method := 'pg_repack';
         -- by default it would end the sessions that it waits for
-        statement := format('pg_repack --no-order --no-kill-backend --wait-timeout=60 --table=%s',
+        statement := format('pg_repack%s --no-kill-backend --wait-timeout=60 --table=%s', CASE WHEN cluster_index IS NULL THEN ' --no-order' ELSE '' END,
                             '''' || replace(quote_ident(t.nspname) || '.' || quote_ident(t.relname), '''', '''\''''') || '''');
         runs_in := 'shell';
         lock := 'readers and writers go on; ACCESS EXCLUSIVE for moments at the start and the end';
@@ -294,13 +299,18 @@ BEGIN
         RETURN NEXT;
     END IF;
 
-    method := 'VACUUM FULL';
-    statement := format('VACUUM (FULL, ANALYZE) %s;', t.name);
     runs_in := 'psql';
     lock := 'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too';
     why := too_big;
     possible := why IS NULL;
     why := coalesce(why, 'always there, but in a maintenance window only');
+    IF cluster_index IS NOT NULL THEN
+        method := 'CLUSTER';
+        statement := format('CLUSTER %s USING %s;', t.name, cluster_index);
+        RETURN NEXT;
+    END IF;
+    method := 'VACUUM FULL';
+    statement := format('VACUUM (FULL, ANALYZE) %s;', t.name);
     RETURN NEXT;
 END
 $$;
@@ -492,8 +502,8 @@ BEGIN
       JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e' AND d.classid = 'pg_class'::regclass
       JOIN pg_class c ON c.oid = d.objid AND c.relname = 'part_config' AND c.relkind = 'r'
       JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE e.extname = 'pg_partman';
-    IF config IS NOT NULL AND has_table_privilege(config, 'SELECT') THEN
+     WHERE e.extname = 'pg_partman' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT');
+    IF config IS NOT NULL THEN
         EXECUTE format('SELECT t.oid FROM %s p, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, pg_class t JOIN pg_namespace tn ON tn.oid = t.relnamespace '
                        ' WHERE c.oid = $1 AND p.parent_table = n.nspname || ''.'' || c.relname AND p.template_table = tn.nspname || ''.'' || t.relname AND t.relkind = ''r''', config)
            INTO found_oid USING parent;
@@ -627,6 +637,23 @@ BEGIN
         templates := templates || jsonb_build_object('parent', p.name, 'parent_oid', p.parent::text, 'fillfactor', p.fillfactor, 'as', p.leaf, 'changed', p.changed, 'partitions', p.partitions,
             'managed_by', CASE WHEN template IS NOT NULL THEN 'pg_partman' END,
             'statement', format('CREATE TABLE ... PARTITION OF %s ... WITH (fillfactor = %s);', p.name, p.fillfactor));
+        CONTINUE WHEN kind IS DISTINCT FROM 'p' AND target IS NOT NULL;
+        -- those made ahead, still empty
+        FOR a IN
+            SELECT c.oid, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
+              FROM pg_inherits i
+              JOIN @extschema@.ff_candidate k ON k.relid = i.inhrelid AND k.not_examined IS NULL
+              JOIN pg_class c ON c.oid = i.inhrelid
+             CROSS JOIN LATERAL @extschema@.ff_sizes(c.oid) z
+             WHERE i.inhparent = p.parent AND z.heap_bytes = 0 AND @extschema@.ff_fillfactor(c.reloptions) <> p.fillfactor
+               AND NOT EXISTS (SELECT 1 FROM pg_partitioned_table d WHERE d.partrelid = p.parent AND d.partdefid = c.oid)
+             ORDER BY k.nspname, k.relname
+        LOOP
+            changes := changes || @extschema@.ff_plan_change(a.oid, p.fillfactor,
+                jsonb_build_object('action', 'template', 'cause', 'template', 'fillfactor', a.fillfactor,
+                                   'reason', format('an empty partition of %s, made ahead: it is to be filled as %s is advised to be', p.name, p.leaf)),
+                0, false, 'it holds no rows');
+        END LOOP;
         IF template IS NOT NULL AND (SELECT @extschema@.ff_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template) <> p.fillfactor THEN
             changes := changes || @extschema@.ff_plan_change(template, p.fillfactor,
                 jsonb_build_object('action', 'template', 'cause', 'template', 'fillfactor', (SELECT @extschema@.ff_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template),

@@ -80,6 +80,8 @@ CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int
 CREATE TABLE parts (id bigint NOT NULL, batch int NOT NULL, status int NOT NULL DEFAULT 0, payload text) PARTITION BY RANGE (batch);
 CREATE TABLE part_old PARTITION OF parts FOR VALUES FROM (0) TO (1);
 CREATE TABLE part_now PARTITION OF parts FOR VALUES FROM (1) TO (2000000000);
+CREATE TABLE part_next PARTITION OF parts FOR VALUES FROM (2000000000) TO (2100000000);
+CREATE TABLE part_else PARTITION OF parts DEFAULT;
 INSERT INTO parts SELECT i, 0, 0, repeat('p', 90) FROM generate_series(1, 5000) i;
 CREATE TABLE log (line text) WITH (fillfactor = 50);
 CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
@@ -110,11 +112,29 @@ SELECT ok(bool_and(size >= before), 'small to large')
 SELECT is(ff_script_json('jobs')->'changes'->0->>'statement', (SELECT ddl FROM ff_advise('jobs')), 'the statement is that of the advice');
 SELECT is(ff_script_json('jobs')->'changes'->0->>'undo', 'ALTER TABLE public.jobs RESET (fillfactor);', 'undo of an absent option');
 SELECT is(jsonb_array_length(ff_script_json('jobs')->'changes'), 1, 'one table');
-SELECT is((SELECT string_agg(c->>'relation', ' ') FROM jsonb_array_elements(ff_script_json('parts')->'changes') c), 'public.part_now', 'a partitioned table stands for its partitions');
+SELECT is((SELECT string_agg(c->>'relation', ' ') FROM jsonb_array_elements(ff_script_json('parts')->'changes') c), 'public.part_next public.part_now', 'a partitioned table stands for its partitions: the current one, and the empty one made ahead');
+SELECT is((SELECT string_agg(c->>'relation', ' ') FROM jsonb_array_elements(ff_script_json('part_now')->'changes') c), 'public.part_now', 'one partition stands for itself');
 SELECT is(ff_script_json('parts')->'templates'->0->>'statement',
           format('CREATE TABLE ... PARTITION OF public.parts ... WITH (fillfactor = %s);', (SELECT recommended_fillfactor FROM ff_advise('part_now'))), 'and a template for new ones');
 SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ '^--   CREATE TABLE ... PARTITION OF public.parts'), 1::bigint, 'as a comment in the script');
 SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ 'ALTER TABLE public.parts '), 0::bigint, 'and no statement for the parent');
+-- pg_partman gives new partitions the options of its template table
+SELECT count(*) > 0 AS partman FROM pg_available_extensions WHERE name = 'pg_partman' \gset
+\if :partman
+CREATE SCHEMA partman;
+CREATE EXTENSION pg_partman SCHEMA partman;
+CREATE TABLE partman.template (LIKE parts);
+INSERT INTO partman.part_config (parent_table, control, partition_type, partition_interval, template_table) VALUES ('public.parts', 'batch', 'native', '1000', 'partman.template');
+SELECT is((SELECT string_agg(c->>'relation', ' ' ORDER BY c->>'relation') FROM jsonb_array_elements(ff_script_json('parts')->'changes') c WHERE c->>'cause' = 'template'), 'partman.template public.part_next', 'its template table changes too');
+\else
+SELECT skip('pg_partman is not available', 1);
+\endif
+-- a table of its name that is not its own is not believed
+CREATE SCHEMA look_alike;
+CREATE TABLE look_alike.part_config (parent_table text, template_table text);
+INSERT INTO look_alike.part_config VALUES ('public.parts', 'public.log');
+SELECT isnt(ff_partman_template('parts'::regclass)::regclass::text, 'log', 'a look-alike is not taken for pg_partman');
+
 -- what the script runs is what the plan says
 SELECT is((SELECT string_agg(s, E'\n') FROM ff_script('jobs') s) LIKE '%' || E'\n' || (ff_script_json('jobs')->'changes'->0->>'guarded_statement') || E'\n%', true, 'script and plan are one');
 SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ '[[:cntrl:]]'), 0::bigint, 'a line is a line');
@@ -128,6 +148,17 @@ SELECT is((SELECT count(*) FROM ff_script('log', true) s WHERE s LIKE '--rewrite
 SELECT is((SELECT count(*) FROM ff_script('jobs', true) s WHERE s ~ '^VACUUM'), 0::bigint, 'none where updates fall on new pages');
 SELECT ok((m->>'disk_bytes')::bigint > 0 AND (m->>'free_bytes')::bigint > 0 AND (m->>'possible')::boolean, 'disk needed and free')
   FROM jsonb_array_elements(ff_script_json('log')->'changes'->0->'rewrite'->'methods') m WHERE m->>'method' = 'VACUUM FULL';
+
+ALTER TABLE log ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY;
+CREATE INDEX "log order" ON log (id);
+CLUSTER log USING "log order";
+SELECT is((SELECT string_agg(method || ': ' || statement, E'\n') FROM ff_rewrites('log'::regclass, 1000) WHERE runs_in = 'psql' AND method !~ '^REPACK|squeeze'),
+          E'CLUSTER: CLUSTER public.log USING "log order";\nVACUUM FULL: VACUUM (FULL, ANALYZE) public.log;', 'a clustered table keeps its order');
+SELECT ok(bool_and(wal_bytes = 0 OR current_setting('wal_level') <> 'minimal'), 'WAL as wal_level asks for it') FROM ff_rewrites('log'::regclass, 1000);
+ALTER TABLE log SET UNLOGGED;
+SELECT is(sum(wal_bytes), 0::numeric, 'none for an unlogged table') FROM ff_rewrites('log'::regclass, 1000);
+SELECT ok(NOT possible, 'a table that does not fit the disk is not rewritten: ' || method) FROM ff_rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE runs_in = 'psql';
+SELECT matches(why, 'needs .* of disk, and .* are free', 'and why') FROM ff_rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE method = 'VACUUM FULL';
 
 -- applied by its plan, as a tool would, and undone
 SELECT ff_script_json('jobs')->'changes'->0->>'guarded_statement' AS apply, ff_script_json('jobs')->'changes'->0->>'guarded_undo' AS undo \gset

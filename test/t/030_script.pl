@@ -9,7 +9,7 @@ use Test::More;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
-$node->init;
+$node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf', "track_io_timing = on\nautovacuum = off\nfsync = off");
 $node->start;
 my $db = q(s h'o"p);
@@ -269,15 +269,7 @@ SKIP:
 	my $method = $version >= 190000 ? 'REPACK \(CONCURRENTLY\)' : 'pg_repack';
 	skip 'no pg_repack for this server', 7 unless $repack || $version >= 190000;
 
-	if ($version >= 190000)
-	{
-		$node->append_conf('postgresql.conf', "wal_level = replica\nmax_wal_senders = 4");
-		$node->restart;
-	}
-	else
-	{
-		sql('CREATE EXTENSION pg_repack');
-	}
+	sql('CREATE EXTENSION pg_repack') if $version < 190000;
 	$text = sql(q{SELECT * FROM ff_script('log_key', true)});
 	like($text, qr/^--   \* $method/m, "$method is chosen");
 	my $insert = write_file('insert.sql', "INSERT INTO log_key (line) VALUES (repeat('l', 100));\nUPDATE log_key SET line = line || '!' WHERE id = (SELECT max(id) FROM log_key);");
@@ -293,6 +285,31 @@ SKIP:
 	($status, $said) = run_file("$dir/repack.sql");
 	like($said, qr/0 done, 2 unchanged, 0 refused/, "$method: twice is once");
 }
+
+# ---------------------------------------------------------------------------
+# What else there is to lose: slots and standbys
+# ---------------------------------------------------------------------------
+unlike($text, qr/^-- caution:/m, 'no caution where there is nothing');
+$node->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('kept', true)});
+$node->backup('copy');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'copy', has_streaming => 1);
+$standby->start;
+sql(q{ALTER TABLE log_plain SET (fillfactor = 40)});
+sql(q{INSERT INTO log_plain (line) SELECT repeat('l', 100) FROM generate_series(1, 6000); CALL ff_collect()}) for 1 .. 3;
+my $lsn = $node->lsn('insert');
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication});
+$node->wait_for_catchup($standby, 'replay', $lsn);
+$text = sql(q{SELECT * FROM ff_script('log_plain')});
+like($text, qr/^-- caution:   replication slot kept \(physical, not active\) holds back .* of WAL/m, 'a slot is named');
+like($text, qr/^-- caution:   standby or subscriber standby \(streaming, async\)/m, 'a standby is named');
+$text = $standby->safe_psql($db, q{SELECT * FROM ff_script('log_plain')});
+like($text, qr/^-- caution:   this server is a standby/m, 'a standby gives the script too, and says where to run it');
+like($text, qr/ALTER TABLE public\.log_plain SET/, 'with its changes');
+($status, $said) = run_file(write_file('standby.sql', $text), db => $standby->connstr($db));
+is($status, 3, 'run on the standby: an error at the end');
+like($said, qr/refused: cannot execute ALTER TABLE in a read-only transaction \(SQLSTATE 25006\)/, 'run on the standby: refused');
+$standby->stop;
 
 $node->stop;
 done_testing();
