@@ -90,19 +90,25 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_diagnosis(regclass) TO pg_read_all_stat
 -- Words
 -- ---------------------------------------------------------------------------
 CREATE FUNCTION @extschema@.ff_suspect_indexes(relation regclass) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY i.indisprimary, i.indisunique, c.relname)
-      FROM pg_index i
-      JOIN pg_class c ON c.oid = i.indexrelid
-      JOIN pg_am am ON am.oid = c.relam
-     WHERE i.indrelid = relation AND i.indisvalid
-       AND NOT (am.amname = 'brin' AND current_setting('server_version_num')::integer >= 160000)
-       -- a primary key is hardly ever updated: suspect only where nothing else is
-       AND (NOT i.indisprimary OR NOT EXISTS (SELECT 1 FROM pg_index o WHERE o.indrelid = i.indrelid AND o.indisvalid AND NOT o.indisprimary))
+DECLARE
+    -- those on a column that a known statement sets, if there are any
+    touched oid[] := ARRAY(SELECT * FROM @extschema@.ff_touched_indexes(relation));
+BEGIN
+    RETURN (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY i.indisprimary, i.indisunique, c.relname)
+              FROM pg_index i
+              JOIN pg_class c ON c.oid = i.indexrelid
+             WHERE i.indrelid = relation AND i.indislive
+               AND CASE WHEN cardinality(touched) > 0 THEN i.indexrelid = ANY (touched)
+                        ELSE NOT @extschema@.ff_summarizing(c.relam)
+                             -- a primary key is hardly ever updated: suspect only where nothing else is
+                             AND (NOT i.indisprimary OR NOT EXISTS (SELECT 1 FROM pg_index o WHERE o.indrelid = i.indrelid AND o.indislive AND NOT o.indisprimary))
+                        END);
+END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_suspect_indexes(regclass) IS 'Names of the indexes that can make updates of a table non-HOT, the most suspicious first; NULL where there is none. ff_blockers() tells which one does.';
+COMMENT ON FUNCTION @extschema@.ff_suspect_indexes(regclass) IS 'Names of the indexes that make updates of a table non-HOT, as far as its statements are known, or else of all that may; the most suspicious first; NULL where there is none. ff_blockers() tells more.';
 REVOKE ALL ON FUNCTION @extschema@.ff_suspect_indexes(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_suspect_indexes(regclass) TO pg_read_all_stats;
 

@@ -72,6 +72,30 @@ COMMENT ON FUNCTION @extschema@.ff_changed_columns(oid, text[]) IS 'The columns 
 REVOKE ALL ON FUNCTION @extschema@.ff_changed_columns(oid, text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_changed_columns(oid, text[]) TO pg_read_all_stats;
 
+CREATE FUNCTION @extschema@.ff_touched_indexes(relation regclass) RETURNS SETOF oid
+LANGUAGE sql STABLE ROWS 5
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH changed AS MATERIALIZED (
+        SELECT DISTINCT unnest(@extschema@.ff_changed_columns($1, t.columns)) AS name
+          FROM @extschema@.ff_statement_target t
+          JOIN @extschema@.ff_statement s ON s.statement_id = t.statement_id AND s.closed_at IS NULL
+         WHERE t.command = 'UPDATE'
+           AND (t.relid = $1 OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors($1) a))
+           AND EXISTS (SELECT 1 FROM @extschema@.ff_statement_history h
+                        WHERE h.statement_id = s.statement_id
+                          AND h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer))
+    )
+    SELECT i.indexrelid
+      FROM pg_index i
+      JOIN pg_class c ON c.oid = i.indexrelid
+     WHERE i.indrelid = $1 AND i.indislive AND NOT coalesce(@extschema@.ff_summarizing(c.relam), false)
+       AND EXISTS (SELECT 1 FROM @extschema@.ff_index_columns(i.indexrelid) k JOIN changed ON changed.name = k.column_name)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_touched_indexes(regclass) IS 'Indexes of a table that depend on a column that a statement of the recent window set, so that its updates could not be HOT; none where no statements are known. Internal.';
+REVOKE ALL ON FUNCTION @extschema@.ff_touched_indexes(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_touched_indexes(regclass) TO pg_read_all_stats;
+
 CREATE FUNCTION @extschema@.ff_index_needed(index oid) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -13,7 +13,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(42);
+SELECT plan(44);
 
 -- what an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
@@ -125,8 +125,10 @@ SELECT matches((SELECT suggestion FROM told WHERE rel = 'broken'), '^invalid', '
 SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ', 'a partition, updated through its parent; its index belongs to the parent''s');
 SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'size and definition');
 SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL), 0::bigint, 'no constraint''s index is ever to be dropped');
+SELECT is(ff.ff_suspect_indexes('jackpot'), '"Jack %I; ""pot"""', 'advice names the index that the statements touch');
+SELECT is(ff.ff_suspect_indexes('several'), 'several_a, several_b', 'or all that may be, where it knows no statement');
 \else
-SELECT skip('no pg_stat_statements', 13);
+SELECT skip('no pg_stat_statements', 15);
 \endif
 
 -- roles
