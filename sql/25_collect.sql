@@ -411,13 +411,18 @@ LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
 AS $$
-    SELECT k.live_rows + pg_stat_get_xact_tuples_inserted(c.oid) - pg_stat_get_xact_tuples_deleted(c.oid)
+    -- Two counts of the server, neither to be relied on alone: the running one
+    -- may have rows twice that were reported after a vacuum had seen them, that
+    -- of the last vacuum or analyze lacks all that came since.
+    SELECT least(k.live_rows + pg_stat_get_xact_tuples_inserted(c.oid),
+                 CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples::bigint ELSE 0 END - k.dead_rows)
+           - pg_stat_get_xact_tuples_deleted(c.oid)
       FROM pg_class c
       JOIN pg_extension e ON e.extnamespace = c.relnamespace AND e.extname = 'fillfactor_advisor'
      CROSS JOIN LATERAL @extschema@.ff_counters(c.oid) k
      WHERE c.relname = history_table
 $$;
-COMMENT ON FUNCTION @extschema@.ff_rows_kept(text) IS 'Rows of a history table by the server''s own count, this session''s included: an estimate without reading it, too low between a reset of the statistics and the next vacuum. Internal step of ff_collect().';
+COMMENT ON FUNCTION @extschema@.ff_rows_kept(text) IS 'Rows that a history table has at least, by the server''s own counts, this session''s included, without reading it. Too low for rows inserted since the last vacuum or analyze. Internal step of ff_collect().';
 REVOKE ALL ON FUNCTION @extschema@.ff_rows_kept(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_rows_kept(text) TO pg_stat_scan_tables;
 

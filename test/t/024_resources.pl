@@ -1,0 +1,178 @@
+# A collection that is cut short, has no room, or may not write: what it did
+# before stays, and the next one goes on from there.
+use strict;
+use warnings;
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('resources');
+$node->init;
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$node->start;
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+sub wait_until { $node->poll_query_until('postgres', $_[0]) or die "never: $_[0]"; return; }
+
+# CALL ff_collect(): SQLSTATE and message of its error, or nothing
+sub collect
+{
+	my ($status, $out, $err) = $node->psql('postgres', join("\n", '\set VERBOSITY verbose', @_, 'CALL ff_collect();'));
+	return $err =~ /(?:ERROR|FATAL):\s+(\w{5}): (.*)/ ? "$1 $2" : $status ? $err : '';
+}
+sub last_run { return value("SELECT $_[0] FROM ff_collection ORDER BY collection_id DESC LIMIT 1"); }
+sub samples { return value(q(SELECT count(*) FROM ff_page_sample)); }
+
+# Ten tables of 300 pages: with a nap every 100, each is in sample for a while.
+value(q(
+	CREATE EXTENSION fillfactor_advisor;
+	DO $$ BEGIN
+		FOR i IN 0..9 LOOP
+			EXECUTE format('CREATE TABLE t%s AS SELECT g AS id, repeat(''x'', 2000) AS pad FROM generate_series(1, 1200) g', i);
+		END LOOP;
+	END $$;
+	CALL ff_collect()));
+sub change_all
+{
+	value(q(DO $$ BEGIN FOR i IN 0..9 LOOP EXECUTE format('UPDATE t%s SET id = id WHERE id <= 600', i); END LOOP; END $$; SELECT pg_stat_force_next_flush()));
+	return;
+}
+my $slowly = 'SET fillfactor_advisor.sample_delay = 60;';
+my $in_sample = q(SELECT pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname ~ '^t[1-9]$' AND l.mode = 'AccessShareLock' LIMIT 1);
+
+# How a running collection is brought to its end, and what psql then says
+my %end = (
+	'statement_timeout' => [ '57014 canceling statement due to statement timeout', undef ],
+	'cancel' => [ '57014 canceling statement due to user request', 'pg_cancel_backend' ],
+	'terminate' => [ '57P01 terminating connection due to administrator command', 'pg_terminate_backend' ]);
+foreach my $how (sort keys %end)
+{
+	my ($message, $function) = @{ $end{$how} };
+	change_all();
+	my ($before, $intervals) = (samples(), value('SELECT sum(updated) FROM ff_interval'));
+	if ($function)
+	{
+		my $out = '';
+		my $session = IPC::Run::start([ 'psql', '-Xq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'), '-c', $slowly, '-c', 'CALL ff_collect()' ],
+			'>', \my $nothing, '2>', \$out);
+		# not the first table: something has been done by then
+		wait_until("SELECT (SELECT count(*) FROM ff_page_sample) > $before AND EXISTS ($in_sample)");
+		value("SELECT $function(($in_sample))");
+		IPC::Run::finish($session);
+		$message =~ s/ /: /;
+		like($out, qr/$message/, "$how: ends it");
+	}
+	else
+	{
+		is(collect($slowly, "SET $how = 700;"), $message, "$how: ends it");
+	}
+	wait_until(q(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'));
+	my $done = samples() - $before;
+	cmp_ok($done, '>', 0, "$how: what was sampled before is kept");
+	cmp_ok($done, '<', 10, "$how: the rest is not");
+	is(value('SELECT sum(updated) FROM ff_interval') - $intervals, 6000, "$how: so are the counters");
+	is(last_run('ended_at IS NULL'), 't', "$how: the collection shows that it did not end");
+	is(value(q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')), 0, "$how: the collector's lock is gone");
+	is(collect(), '', "$how: the next one works");
+	is(last_run('sampled, failed'), (10 - $done) . '|0', "$how: and samples what is left");
+}
+is(collect('SET default_transaction_read_only = on;'), '25006 cannot execute ff_collect() in a read-only transaction', 'a read-only session: one clear error');
+
+# A backlog goes in batches of bounded size, a bounded number of them each time.
+value(q(
+	INSERT INTO ff_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
+	SELECT 0, at, at, 1, 100, false, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at FROM generate_series(1, 85000) g) x));
+my $backlog = 'SELECT count(*) FROM ff_interval WHERE rel_id = 0';
+foreach my $left (55000, 25000, 0)
+{
+	is(collect('SET fillfactor_advisor.prune_batches = 3;'), '', 'a collection with a backlog to prune');
+	is(value($backlog), $left, "three batches later: $left rows past the retention are left");
+}
+cmp_ok(value('SELECT count(*) FROM ff_interval'), '>=', 30, 'and none that is younger is gone');
+
+# A limit of rows holds, and what goes is the oldest.
+value(q(
+	INSERT INTO ff_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
+	SELECT 0, now() - g * interval '1 second', now() - g * interval '1 second', 1, 100, false, g, 1, 1, 1, 1, 1, 1, 1, 1 FROM generate_series(1, 30000) g;
+	VACUUM ff_interval));
+is(collect('SET fillfactor_advisor.history_rows = 5000;'), '', 'a limit of rows');
+is(value('SELECT count(*) FROM ff_interval'), 5000, 'holds');
+cmp_ok(value($backlog), '>', 4900, 'is used in full');
+is(value("SELECT max(inserted) FROM ff_interval WHERE rel_id = 0"), value($backlog), 'and only the oldest are gone');
+is(collect('SET fillfactor_advisor.history_rows = 5000;') . value('SELECT count(*) FROM ff_interval'), 5000, 'the next collection has nothing to remove');
+value('DELETE FROM ff_interval WHERE rel_id = 0');
+value('VACUUM FULL ff_interval');
+
+# Disk full: history on a file system of two megabytes that only the server sees
+SKIP:
+{
+	my $space = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
+	my @unshare = qw(unshare --user --mount --map-current-user --keep-caps);
+	skip 'no user namespaces here, so no file system of our own: disk full', 9
+	  if system("@unshare mount -t tmpfs -o size=2m tmpfs $space >/dev/null 2>&1") != 0;
+	$node->stop;
+	system(@unshare, 'sh', '-c', "mount -t tmpfs -o size=2m,mode=0700 tmpfs $space && exec pg_ctl -s -w -D '" . $node->data_dir . "' -l '" . $node->logfile . "' start") == 0
+	  or die 'could not start the server in a namespace';
+	$node->_update_pid(1);
+	value("CREATE TABLESPACE small LOCATION '$space'");
+	value('ALTER TABLE ff_page_sample SET TABLESPACE small');
+
+	sub fill
+	{
+		value('CREATE TABLE filler (pad text) TABLESPACE small; ALTER TABLE filler ALTER pad SET STORAGE PLAIN');
+		my ($status, $out, $err) = $node->psql('postgres', q(DO $$ BEGIN LOOP INSERT INTO filler VALUES (repeat('x', 8000)); COMMIT; END LOOP; END $$));
+		die $err unless $err =~ /No space left on device/;
+		return;
+	}
+	# enough tables to need a new page for their rows
+	value(q(DO $$ BEGIN FOR i IN 1..150 LOOP EXECUTE format('CREATE TABLE s%s AS SELECT 1 AS id', i); END LOOP; END $$));
+	fill();
+	my ($before, $intervals) = (samples(), value('SELECT count(*) FROM ff_interval'));
+	like(collect(), qr/^53100 could not extend file .*: No space left on device/, 'disk full while writing samples: a clear error');
+	cmp_ok(samples(), '>=', $before, 'older samples are intact');
+	cmp_ok(value('SELECT count(*) FROM ff_interval'), '>', $intervals, 'so are the counters of this collection');
+	value('DROP TABLE filler; ALTER TABLE ff_interval SET TABLESPACE small');
+	value(q(DO $$ BEGIN FOR i IN 1..150 LOOP EXECUTE format('UPDATE s%s SET id = 2', i); END LOOP; END $$; SELECT pg_stat_force_next_flush()));
+	fill();
+	$intervals = value('SELECT count(*), sum(updated) FROM ff_interval');
+	like(collect(), qr/^53100 could not extend file .*: No space left on device/, 'disk full while writing intervals: a clear error');
+	is(value('SELECT count(*), sum(updated) FROM ff_interval'), $intervals, 'older intervals are intact');
+	is(value(q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')), 0, 'no lock is left');
+	value('DROP TABLE filler');
+	is(collect(), '', 'with room again, the next collection works');
+	is(last_run('failed, deferred, ended_at IS NOT NULL'), '0|0|t', 'to its end');
+	is(value(q(SELECT sum(i.updated) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^s\d')), 150, 'and misses nothing');
+}
+unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP|WARNING: .*(leak|own)/, 'no leak in the log');
+$node->stop;
+
+# Wraparound: a table that no vacuum can read keeps the horizon where it is,
+# and the next transaction id is set to where the server stops giving them out.
+$node = PostgreSQL::Test::Cluster->new('wraparound');
+$node->init;
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$node->start;
+value('CREATE EXTENSION fillfactor_advisor; CREATE TABLE t AS SELECT g AS id FROM generate_series(1, 1000) g; CREATE TABLE pin AS SELECT 1 AS id; CALL ff_collect()');
+my $pin = $node->data_dir . '/' . value(q(SELECT pg_relation_filepath('pin')));
+# three million before half of the circle, counted from the oldest
+my $stop = value('SELECT min(datfrozenxid::text::bigint) FROM pg_database') + 2147483647 - 3000000 + 100;
+my $advice = value('SELECT relation, action, reason FROM ff_advise()');
+$node->stop;
+rename $pin, "$pin.away" or die;
+$node->command_ok([ 'pg_resetwal', '-x', $stop, '-D', $node->data_dir ], 'transaction ids nearly used up');
+my $status = sprintf '%s/pg_xact/%04X', $node->data_dir, int($stop / 1048576);
+open my $file, '>:raw', $status or die "$status: $!";
+print $file "\0" x 262144;
+close $file or die;
+$node->start;
+like(collect(), qr/^54000 database is not accepting commands/, 'wraparound stop: writing gives a clear error');
+is(value('SELECT relation, action, reason FROM ff_advise()'), $advice, 'advice can be read');
+is(value(q(SELECT live_rows FROM ff_sample('t'))), 1000, 'and pages sampled');
+rename "$pin.away", $pin or die;
+value('VACUUM');
+wait_until('SELECT max(age(datfrozenxid)) < 2000000000 FROM pg_database');
+is(collect(), '', 'after a vacuum, the next collection works');
+$node->stop;
+
+done_testing();
