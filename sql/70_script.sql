@@ -192,8 +192,11 @@ BEGIN
     SELECT c.oid, c.relkind, c.relpersistence, c.relreplident, n.nspname, c.relname, c.reltoastrelid,
            @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(c.relname) AS name,
            c.reltablespace, n.nspname || c.relname ~ @extschema@.ff_unprintable() AS unprintable
-      INTO STRICT t
+      INTO t
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
     IF t.relkind = 'i' THEN
         SELECT d.free_bytes INTO free_bytes FROM @extschema@.ff_disk(t.reltablespace) d;
         SELECT * INTO rate FROM @extschema@.ff_io_rate();
@@ -533,12 +536,16 @@ DECLARE
 BEGIN
     SELECT k.oid, k.relkind, k.relfilenode, k.reloptions, n.nspname, k.relname, r.rolname AS owner, i.indrelid, i.indkey::text AS indkey,
            @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(k.relname) AS name
-      INTO STRICT c
+      INTO c
       FROM pg_class k
       JOIN pg_namespace n ON n.oid = k.relnamespace
       JOIN pg_roles r ON r.oid = k.relowner
       LEFT JOIN pg_index i ON i.indexrelid = k.oid
      WHERE k.oid = target;
+    IF NOT FOUND THEN
+        -- dropped since it was advised
+        RETURN NULL;
+    END IF;
     after := @extschema@.ff_options_then(c.reloptions, fillfactor);
     command := format('ALTER %s %s ', CASE c.relkind WHEN 'i' THEN 'INDEX' WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, c.name);
 
@@ -564,7 +571,7 @@ BEGIN
         'method', CASE WHEN wants_rewrite THEN chosen END, 'methods', coalesce(ways, '[]')));
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) IS 'One change of a plan: statement, guard, undo and ways to rewrite. Internal step of ff_plan().';
+COMMENT ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) IS 'One change of a plan: statement, guard, undo and ways to rewrite; NULL where the relation is gone. Internal step of ff_plan().';
 REVOKE ALL ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) TO pg_read_all_stats;
 
@@ -622,6 +629,8 @@ BEGIN
             a.predicted_size_bytes, wants, why);
     END LOOP;
 
+    changes := array_remove(changes, NULL);
+
     -- new partitions: as the busiest one of those changed
     FOR p IN
         SELECT DISTINCT ON (c->>'parent') (c->>'parent')::oid AS parent, (c->>'recommended_fillfactor')::integer AS fillfactor, c->>'relation' AS leaf,
@@ -675,6 +684,7 @@ BEGIN
             CASE WHEN wants THEN 'only a rebuild packs it' ELSE 'nothing to do: new keys go to new pages, which are filled as advised from now on' END);
     END LOOP;
 
+    changes := array_remove(changes, NULL);
     SELECT coalesce(sum((m->>'wal_bytes')::bigint), 0) INTO wal
       FROM unnest(changes) c CROSS JOIN LATERAL jsonb_array_elements(c->'rewrite'->'methods') m
      WHERE m->'method' = c->'rewrite'->'method';

@@ -160,6 +160,8 @@ SELECT is(sum(wal_bytes), 0::numeric, 'none for an unlogged table') FROM ff_rewr
 SELECT ok(NOT possible, 'a table that does not fit the disk is not rewritten: ' || method) FROM ff_rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE runs_in = 'psql';
 SELECT matches(why, 'needs .* of disk, and .* are free', 'and why') FROM ff_rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE method = 'VACUUM FULL';
 
+SELECT is(ff_plan_change(1, 50, '{}', 0, false, ''), NULL, 'a table that is gone is left out');
+
 -- applied by its plan, as a tool would, and undone
 SELECT ff_script_json('jobs')->'changes'->0->>'guarded_statement' AS apply, ff_script_json('jobs')->'changes'->0->>'guarded_undo' AS undo \gset
 :apply
