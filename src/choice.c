@@ -157,6 +157,10 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 		return;
 	in.indexes = bound(in.indexes, 0, 1000);
 	in.index_bytes = bound(in.index_bytes, 0, 1e18);
+	in.index_scans = bound(in.index_scans, 0, 1e15);
+	in.seq_scans = bound(in.seq_scans, 0, 1e15);
+	in.blocks_fetched = bound(in.blocks_fetched, 0, 1e18);
+	in.read_us = bound(in.read_us, 0, 1e9);
 	in.heap_bytes = bound(in.heap_bytes, TWIN_BLCKSZ, 1e18);
 	if (!(in.ram_bytes > 0))
 		in.ram_bytes = 1e18;
@@ -175,16 +179,16 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	r.call_rows = bound(in.update_call_rows, life->n > 0 ? life->member[0].life.update_rows : 1, 1e6);
 	r.insert_call_rows = bound(in.insert_call_rows, life->n > 0 ? life->member[0].life.insert_rows : 1, 1e6);
 	calls = 1 / r.call_rows + r.deletes;
-	r.reads = bound(or_else(in.index_scans, 0) / updated - calls, 0, 1e9);
+	r.reads = bound(in.index_scans / updated - calls, 0, 1e9);
 
 	/*
 	 * Pages that sequential scans read: scans of a table that was small once
 	 * were short, so no more than the pages asked for beyond those that index
 	 * scans and changes need.
 	 */
-	r.scans = bound(or_else(in.blocks_fetched, 0) - BLOCKS_INDEX_SCAN * or_else(in.index_scans, 0)
+	r.scans = bound(in.blocks_fetched - BLOCKS_INDEX_SCAN * in.index_scans
 					- BLOCKS_CHANGE * (updated + seen->inserted + seen->deleted),
-					0, or_else(in.seq_scans, 0) * in.heap_bytes / TWIN_BLCKSZ) / updated / (in.heap_bytes / TWIN_BLCKSZ);
+					0, in.seq_scans * in.heap_bytes / TWIN_BLCKSZ) / updated / (in.heap_bytes / TWIN_BLCKSZ);
 	r.rate = updated / in.window_s;
 	r.updates_per_row = bound(or_else(seen->total_updated, updated) / live, 0, 1e9);
 	r.scattered = r.old_pages = 1 - life->fresh_share;

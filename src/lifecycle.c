@@ -364,6 +364,13 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	}
 	if (!(seen.updated >= 1) || seen.live_rows < 1)
 		return;
+	seen.updated = bound(seen.updated, 1, 1e15);
+	seen.hot_updated = bound(seen.hot_updated, 0, seen.updated);
+	seen.inserted = bound(seen.inserted, 0, 1e15);
+	seen.deleted = bound(seen.deleted, 0, 1e15);
+	seen.seen_hot = bound(seen.seen_hot, 0, 1e15);
+	seen.seen_same_page = bound(seen.seen_same_page, 0, 1e15);
+	seen.seen_moved = bound(seen.seen_moved, 0, 1e15);
 	split_known = split_updates(&seen, life);
 
 	memset(&t, 0, sizeof(t));
@@ -371,8 +378,10 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	t.update_len = life->update_len;
 	t.grow_updates = 1;
 	t.hot_eligible = life->hot_eligible;
-	t.inserts_per_update = bound(or_else(seen.inserted, 0) / seen.updated, 0, 1000);
-	t.deletes_per_update = bound(or_else(seen.deleted, 0) / seen.updated, 0, 1000);
+	t.inserts_per_update = bound(or_else(seen.inserted, 0) / seen.updated, 0, 100);
+	/* no more than there is to delete */
+	t.deletes_per_update = bound(or_else(seen.deleted, 0) / seen.updated, 0,
+								 t.inserts_per_update + bound(seen.live_rows / seen.updated, 0, 1));
 	t.delete_oldest = 1;
 	t.streams = 1;
 	t.vacuum_share = bound(or_else(seen.vacuum_scale, 0.2), 0, 100);

@@ -1,5 +1,5 @@
-# The heap twin, outside the server: compile it with its stand-alone test and
-# pass the test's TAP on.  Needs a C compiler, no cluster.
+# The heap twin and the model on it, outside the server: compile them with their
+# stand-alone tests and pass the tests' TAP on.  Needs a C compiler, no cluster.
 use strict;
 use warnings;
 
@@ -11,11 +11,34 @@ my $top = dirname(__FILE__) . '/../..';
 my $dir = tempdir(CLEANUP => 1);
 my $cc = $ENV{CC} || 'cc';
 
-if (system(shellwords($cc), qw(-std=c11 -O2 -Wall -Wextra -Werror -o),
-		"$dir/twin_test", "$top/test/twin/twin_test.c",
-		"$top/src/heap_twin.c", '-lm') != 0)
+my ($tests, $failed) = (0, 0);
+
+# Both programs' TAP, numbered on.
+for my $test (
+	[ 'twin_test', 'heap_twin' ],
+	[ 'lifecycle_test', 'heap_twin', 'lifecycle', 'choice' ])
 {
-	print "1..1\nnot ok 1 - the twin compiles alone, without warnings\n";
-	exit 1;
+	my ($name, @sources) = @$test;
+	my $compiled = system(shellwords($cc), qw(-std=c11 -O2 -Wall -Wextra -Werror -o),
+		"$dir/$name", "$top/test/twin/$name.c", (map { "$top/src/$_.c" } @sources), '-lm') == 0;
+
+	$tests++;
+	$failed++ unless $compiled;
+	print $compiled ? '' : 'not ', "ok $tests - $name compiles alone, without warnings\n";
+	next unless $compiled;
+	for my $line (`$dir/$name`)
+	{
+		next unless $line =~ /^(not )?ok \d+ (.*)/;
+		$tests++;
+		$failed++ if $1;
+		print $1 // '', "ok $tests $2\n";
+	}
+	if ($? != 0 && !$failed)
+	{
+		$tests++;
+		$failed++;
+		print "not ok $tests - $name ended with status $?\n";
+	}
 }
-exit(system("$dir/twin_test") >> 8);
+print "1..$tests\n";
+exit($failed != 0);

@@ -1,0 +1,235 @@
+/*
+ * lifecycle_test.c
+ *	  The fit, the curve and the choice without a server, printed as TAP: a
+ *	  table made by the twin itself must be recognised, and no evidence, however
+ *	  senseless, may lead to anything but an answer in range.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/choice.h"
+
+static int	tests = 0;
+static int	failed = 0;
+static HeapTwin twin;
+static Lifecycle life;
+static Curve curve;
+static Choice choice;
+
+static void
+ok(int pass, const char *what)
+{
+	printf("%sok %d - %s\n", pass ? "" : "not ", ++tests, what);
+	failed += !pass;
+}
+
+static Observed
+nothing(void)
+{
+	Observed	o;
+	double	   *d = (double *) &o;
+	size_t		i;
+
+	for (i = 0; i < sizeof(o) / sizeof(double); i++)
+		d[i] = NAN;
+	o.inserted = o.updated = o.hot_updated = o.deleted = 0;
+	o.fillfactor = 100;
+	return o;
+}
+
+static CostInput
+costs(void)
+{
+	CostInput	in = {.indexes = 2, .index_bytes = 1e7, .heap_bytes = 5e7,
+		.ram_bytes = 1e10, .checkpoint_s = 300, .read_us = 100, .window_s = 600,
+		.horizon_s = 30 * 86400.0, .time_weight = 0.5, .wal_weight = 0.3,
+	.size_weight = 0.2, .min_gain = 0.02, .update_call_rows = NAN,
+	.update_wal_bytes = NAN, .insert_call_rows = NAN};
+
+	return in;
+}
+
+/* What would be seen of a table that lives by "t" at "fillfactor". */
+static Observed
+seen_of(const TwinLifecycle *t, int fillfactor)
+{
+	TwinResult	r;
+	Observed	o = nothing();
+
+	twin_run(&twin, t, fillfactor, 4711, &r);
+	o.fillfactor = fillfactor;
+	o.window_s = 600;
+	o.updated = r.updates;
+	o.total_updated = t->warmup + t->measure;
+	o.hot_updated = r.hot;
+	o.newpage_updated = r.moved;
+	o.inserted = r.inserts;
+	o.deleted = r.deletes;
+	o.total_inserted = t->start_rows + r.inserts * (1 + t->warmup / t->measure);
+	o.live_rows = r.rows;
+	o.blocks = r.pages;
+	o.rows_per_page = r.rows / r.pages;
+	o.inserted_width = t->insert_len;
+	o.updated_width = t->update_len;
+	o.inserted_width_err = o.updated_width_err = 0;
+	o.updated_pct = 100 * r.updated_rows / r.rows;
+	o.update_group_rows = t->update_rows;
+	o.insert_group_rows = t->insert_rows;
+	o.update_call_rows = t->update_rows;
+	o.insert_call_rows = t->insert_rows;
+	o.vacuums = r.vacuums;
+	if (t->fresh_share > 0)
+	{
+		double		xids = 1 / t->insert_rows + 1 / (t->inserts_per_update * t->update_rows);
+
+		o.update_distance_p10 = 0.2 * t->fresh_distance * xids;
+		o.update_distance_p50 = 0.66 * t->fresh_distance * xids;
+		o.update_distance_p90 = 0.95 * t->fresh_distance * xids;
+	}
+	return o;
+}
+
+/* Largest difference of the predicted from the replayed HOT share, points. */
+static double
+worst_prediction(const TwinLifecycle *t, int fillfactor)
+{
+	Observed	o = seen_of(t, fillfactor);
+	double		worst = 0;
+	int			i;
+
+	lifecycle_fit(&twin, &o, &life);
+	lifecycle_curve(&twin, &o, &life, &curve);
+	for (i = 0; i < curve.n; i++)
+	{
+		TwinResult	r;
+		double		off;
+
+		if (curve.step[i].fillfactor < 40)
+			break;
+		twin_run(&twin, t, curve.step[i].fillfactor, 815, &r);
+		off = fabs(curve.step[i].hot_pct - 100 * r.hot / r.updates);
+		if (off > worst)
+			worst = off;
+	}
+	return worst;
+}
+
+#define RND(max) ((double) rand() / RAND_MAX * (max))
+
+static double
+any_number(void)
+{
+	switch (rand() % 9)
+	{
+		case 0:
+			return NAN;
+		case 1:
+			return -RND(100);
+		case 2:
+			return RND(1e15);
+		case 3:
+			return 0;
+		case 4:
+			return 1e300;
+		case 5:
+			return RND(1);
+		default:
+			return RND(5000);
+	}
+}
+
+int
+main(void)
+{
+	TwinLifecycle t;
+	Observed	o;
+	CostInput	in = costs();
+	int			bad;
+	int			i,
+				k;
+	TwinLifecycle base = {.insert_len = 128, .update_len = 128, .grow_updates = 1,
+		.insert_rows = 1, .update_rows = 1, .hot_eligible = 1,
+		.fresh_distance = 1, .delete_oldest = 1, .vacuum_share = 0.2,
+	.vacuum_gap = 1, .streams = 1, .start_rows = 6000, .warmup = 20000, .measure = 12000};
+
+	t = base;
+	ok(worst_prediction(&t, 100) < 3, "uniform updates seen at 100");
+	ok(worst_prediction(&t, 70) < 3, "uniform updates seen at 70");
+	t = base;
+	t.start_rows = 0;
+	t.inserts_per_update = 0.33;
+	t.fresh_share = 1;
+	t.fresh_distance = 300;
+	ok(worst_prediction(&t, 100) < 5, "updates soon after the insert seen at 100");
+	t.insert_rows = t.update_rows = t.fresh_distance = 200;
+	t.inserts_per_update = 0.5;
+	o = seen_of(&t, 100);
+	lifecycle_fit(&twin, &o, &life);
+	lifecycle_curve(&twin, &o, &life, &curve);
+	choose(&o, &life, &curve, &in, &choice);
+	k = curve.step[choice.advised].fillfactor;
+	ok(k >= 30 && k <= 52, "batches get room for their new versions");
+	t = base;
+	t.insert_len = 64;
+	t.update_len = 224;
+	ok(worst_prediction(&t, 100) < 6, "rows that grow seen at 100");
+	t = base;
+	t.hot_eligible = 0;
+	o = seen_of(&t, 100);
+	lifecycle_fit(&twin, &o, &life);
+	lifecycle_curve(&twin, &o, &life, &curve);
+	choose(&o, &life, &curve, &in, &choice);
+	ok(curve.step[choice.advised].fillfactor == 100 && curve.step[curve.n - 1].hot_pct < 5,
+	   "an indexed column: 100, and no HOT promised anywhere");
+	o = seen_of(&base, 70);
+	lifecycle_fit(&twin, &o, &life);
+	lifecycle_curve(&twin, &o, &life, &curve);
+	choose(&o, &life, &curve, &in, &choice);
+	ok(curve.step[choice.advised].fillfactor >= 94, "a settled table at 70 gets its space back");
+	o = nothing();
+	lifecycle_fit(&twin, &o, &life);
+	lifecycle_curve(&twin, &o, &life, &curve);
+	choose(&o, &life, &curve, &in, &choice);
+	ok(life.n == 0 && curve.n == 0, "nothing seen: nothing predicted");
+
+	bad = 0;
+	srand(2);
+	for (i = 0; i < 250; i++)
+	{
+		double	   *d = (double *) &o;
+		size_t		f;
+
+		for (f = 0; f < sizeof(o) / sizeof(double); f++)
+			d[f] = any_number();
+		if (rand() % 4)
+			o.fillfactor = 10 + rand() % 91;
+		for (f = 0; f < sizeof(in) / sizeof(double); f++)
+			if (rand() % 3 == 0)
+				((double *) &in)[f] = any_number();
+		in.time_weight = 0.5;
+		in.wal_weight = 0.3;
+		in.size_weight = 0.2;
+		lifecycle_fit(&twin, &o, &life);
+		lifecycle_curve(&twin, &o, &life, &curve);
+		choose(&o, &life, &curve, &in, &choice);
+		if (curve.n < 0 || curve.n > LIFECYCLE_MAX_STEPS || choice.advised < 0 ||
+			(curve.n > 0 && choice.advised >= curve.n) || !(life.confidence >= 0 && life.confidence <= 1))
+			bad++;
+		for (k = 0; k < curve.n; k++)
+			if (life.n > 0 && !(curve.step[k].hot_pct >= 0 && curve.step[k].hot_pct <= 100 &&
+								curve.step[k].hot_low <= curve.step[k].hot_pct &&
+								curve.step[k].hot_high >= curve.step[k].hot_pct &&
+								choice.cost[k].cost >= 1))
+			{
+				bad++;
+				break;
+			}
+		in = costs();
+	}
+	ok(bad == 0, "senseless evidence: an answer in range all the same");
+
+	printf("1..%d\n", tests);
+	return failed != 0;
+}
