@@ -165,14 +165,16 @@ try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
 	{
 		MemoryContextSwitchTo(c->step_cxt);
 		edata = CopyErrorData();
-		if (ends_collection(edata->sqlerrcode))
-			PG_RE_THROW();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(c->step_cxt);
 		CurrentResourceOwner = owner;
 	}
 	PG_END_TRY();
+
+	/* only now: a subtransaction left open would keep the session in it */
+	if (edata != NULL && ends_collection(edata->sqlerrcode))
+		ReThrowError(edata);
 	return edata;
 }
 

@@ -77,6 +77,10 @@ foreach my $how (sort keys %end)
 	is(collect(), '', "$how: the next one works");
 	is(last_run('sampled, failed'), (10 - $done) . '|0', "$how: and samples what is left");
 }
+change_all();
+my ($status, $locks) = $node->psql('postgres', join("\n", $slowly, 'SET statement_timeout = 300;', 'CALL ff_collect();', 'RESET statement_timeout;',
+		q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid();)), on_error_stop => 0);
+is($locks, 0, 'a session that goes on after a timeout keeps no lock');
 is(collect('SET default_transaction_read_only = on;'), '25006 cannot execute ff_collect() in a read-only transaction', 'a read-only session: one clear error');
 
 # A backlog goes in batches of bounded size, a bounded number of them each time.
@@ -161,8 +165,8 @@ my $advice = value('SELECT relation, action, reason FROM ff_advise()');
 $node->stop;
 rename $pin, "$pin.away" or die;
 $node->command_ok([ 'pg_resetwal', '-x', $stop, '-D', $node->data_dir ], 'transaction ids nearly used up');
-my $status = sprintf '%s/pg_xact/%04X', $node->data_dir, int($stop / 1048576);
-open my $file, '>:raw', $status or die "$status: $!";
+my $segment = sprintf '%s/pg_xact/%04X', $node->data_dir, int($stop / 1048576);
+open my $file, '>:raw', $segment or die "$segment: $!";
 print $file "\0" x 262144;
 close $file or die;
 $node->start;
