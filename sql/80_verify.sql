@@ -497,7 +497,9 @@ AS $$
                CASE c.kind WHEN 'indexes' THEN @extschema@.ff_undo_indexes(r.relid, c.dropped_indexes, c.created_indexes)
                     ELSE @extschema@.ff_undo_options(r.relid, c.old_options, c.new_options, c.kind = 'fillfactor') END AS undo,
                (SELECT string_agg(o.kind, ', ' ORDER BY o.kind) FROM @extschema@.ff_change o
-                 WHERE o.rel_id = c.rel_id AND o.seen_at = c.seen_at AND o.kind <> c.kind) AS together
+                 WHERE o.rel_id = c.rel_id AND o.seen_at = c.seen_at AND o.kind <> c.kind) AS together,
+               c.kind = 'fillfactor' AND c.new_fillfactor < c.old_fillfactor
+                   AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.rewritten) AS old_pages
           FROM @extschema@.ff_change c
           JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id AND r.closed_at IS NULL
           JOIN pg_class t ON t.oid = r.relid
@@ -508,7 +510,7 @@ AS $$
                concat_ws(' x ', s.old_value, s.unit), concat_ws(' x ', s.value, s.unit),
                format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.setting, s.old_value),
                (SELECT string_agg(o.setting, ', ' ORDER BY o.setting) FROM @extschema@.ff_setting_history o
-                 WHERE o.seen_at = s.seen_at AND o.setting <> s.setting AND o.before_at IS NOT NULL)
+                 WHERE o.seen_at = s.seen_at AND o.setting <> s.setting AND o.before_at IS NOT NULL), false
           FROM setting s
          WHERE s.before_at IS NOT NULL AND (SELECT a.relid FROM asked a) IS NULL
     ), counted AS (
@@ -585,6 +587,7 @@ AS $$
                           THEN format(' (%s %% predicted, %s to %s)', round(c.predicted_hot_pct::numeric), round(c.predicted_hot_low::numeric), round(c.predicted_hot_high::numeric)) ELSE '' END || ': ',
                   v.reason,
                   CASE WHEN v.verdict = 'too early' AND c.left_out IS NOT NULL THEN '; intervals left out: ' || c.left_out END,
+                  CASE WHEN c.old_pages AND v.verdict <> 'helped' THEN '; the table was not rewritten since, so its old pages are as full as before' END,
                   CASE WHEN c.together IS NOT NULL THEN '; changed at the same time, so not told apart: ' || c.together END,
                   CASE WHEN c.change = 'indexes' AND v.verdict = 'hurt' THEN '; what the indexes are good for in reading is not judged here' END, '.'),
            CASE WHEN v.verdict = 'hurt' THEN c.undo END,
@@ -609,7 +612,8 @@ AS $$
                                                CASE WHEN c.rel_id IS NULL THEN 'calls' ELSE 'updates' END) v
     UNION ALL
     SELECT a.relid, NULL, NULL, NULL, NULL, NULL,
-           CASE WHEN a.relid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = a.relid AND r.closed_at IS NULL)
+           CASE WHEN k.not_examined IS NOT NULL THEN k.not_examined || '.'
+                WHEN a.relid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = a.relid AND r.closed_at IS NULL)
                 THEN 'not collected yet: run CALL ff_collect() or ff_schedule().'
                 ELSE coalesce('no change was seen since ' || to_char(coalesce((SELECT r.opened_at FROM @extschema@.ff_relation r WHERE r.relid = a.relid AND r.closed_at IS NULL),
                                                         (SELECT min(k.began_at) FROM @extschema@.ff_collection k)), 'YYYY-MM-DD HH24:MI') || '.',
@@ -617,6 +621,7 @@ AS $$
            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
       FROM asked a
+      LEFT JOIN @extschema@.ff_candidate k ON k.relid = a.relid
      WHERE NOT EXISTS (SELECT 1 FROM changed)
      ORDER BY 3 DESC, 1, 2
 $$;
@@ -742,13 +747,16 @@ CREATE FUNCTION @extschema@.ff_promises_due(id bigint) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- tables that changed in this collection, the one asked longest ago
-    -- first, as many as one collection may ask the model for
+    -- Tables that changed in this collection, the one asked longest ago
+    -- first, as many as one collection may ask the model for.  A table known
+    -- for longer than an hour is asked once an hour: the answer is costly
+    -- and moves slowly.
     SELECT r.rel_id
       FROM @extschema@.ff_collection c
       JOIN @extschema@.ff_interval i ON i.grain = 0 AND i.ended_at = c.began_at
       JOIN @extschema@.ff_relation r ON r.rel_id = i.rel_id
      WHERE c.collection_id = id AND (i.updated > 0 OR r.fillfactor < 100) AND r.closed_at IS NULL AND r.sampled_at IS NOT NULL
+       AND (r.promised_at IS NULL OR r.promised_at <= c.began_at - interval '1 hour' OR r.opened_at > c.began_at - interval '1 hour')
      ORDER BY r.promised_at NULLS FIRST, i.updated DESC, r.rel_id
      LIMIT 20
 $$;

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(69);
+SELECT plan(76);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_epoch \gset
@@ -12,6 +12,8 @@ SELECT max(epoch_id) AS epoch FROM ff_epoch \gset
 CREATE TABLE unknown (i int);
 SELECT is((SELECT string_agg(reason, '') FROM ff_verify('unknown')), 'not collected yet: run CALL ff_collect() or ff_schedule().', 'a table not collected yet gets a row that says so');
 SELECT matches((SELECT string_agg(reason, '') FROM ff_verify()), '^no change was seen since 2...-', 'no change at all: one row that says since when');
+CREATE TABLE parted (i int) PARTITION BY RANGE (i);
+SELECT matches((SELECT string_agg(reason, '') FROM ff_verify('parted')), '^partitioned: ', 'a partitioned table says that its partitions are examined');
 SELECT throws_ok($$SELECT ff_verify('pg_class')$$, '42809', NULL, 'a catalog is refused');
 SELECT throws_ok($$SELECT ff_verify(1)$$, '42P01', NULL, 'so is an unknown OID');
 
@@ -110,6 +112,7 @@ SELECT is((SELECT undo FROM ff_verify('hurt2')), 'ALTER TABLE public.hurt2 RESET
 -- no difference, and a table that only shrank or grew
 SELECT story('same', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,895}', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,895}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM ff_verify('same')), 'no difference', 'no difference');
+SELECT matches((SELECT reason FROM ff_verify('same')), '; the table was not rewritten since, so its old pages are as full as before\.$', 'no difference: nor was the table rewritten');
 SELECT story('shrunk', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,895}', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,895}',
     old_options => '{fillfactor=50}', new_options => '{fillfactor=100}', row_bytes => '{200,100}') > 0 AS ok \gset
 SELECT is((SELECT (verdict, row_bytes_before, row_bytes_after)::text FROM ff_verify('shrunk')), '(helped,200,100)', 'smaller and not worse: helped');
@@ -142,6 +145,7 @@ SELECT is((SELECT (verdict, intervals_after, left_out)::text FROM ff_verify('rew
     '("too early",2,"2 before settling, 2 after before the rewrite, 1 after rewritten, 2 after settling")', 'rewritten: only what follows counts');
 SELECT story('rewritten2', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}', '{1000,1000,1000,1000,1000,1000,1000,1000}', '{0,0,0,900,900,900,900,900}', rewritten2 => '{3}') > 0 AS ok \gset
 SELECT is((SELECT (verdict, hot_pct_after)::text FROM ff_verify('rewritten2')), '(helped,90)', 'rewritten: judged by what follows');
+SELECT ok((SELECT reason !~ 'not rewritten' FROM ff_verify('rewritten')), 'rewritten: not said of old pages');
 
 -- Ten times the rate before.
 SELECT story('busier', '{10000,10000,10000,10000,10000,10000}', '{100,100,100,100,100,100}', '{1000,1000,1000,1000,1000,1000}', '{900,900,900,900,900,900}') > 0 AS ok \gset
@@ -257,6 +261,20 @@ UPDATE ff_prediction SET predicted_hot_pct = 84, predicted_hot_low = 80, predict
 SELECT is(ff_calibration(:helped), 0.5::float8, 'ten points beyond its range: half');
 UPDATE ff_prediction SET verdict = 'hurt' WHERE rel_id = :helped;
 SELECT is(ff_calibration(:helped), 0.2::float8, 'hurt: a fifth');
+
+-- Who is asked: once an hour, but for tables new to the history.
+INSERT INTO ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary)
+SELECT :epoch, max(i.ended_at), 1, 1, true, 0, 0 FROM ff_interval i WHERE i.rel_id = :helped
+RETURNING collection_id AS last, began_at AS last_at \gset
+CREATE FUNCTION due(id bigint, asked interval, opened interval, look timestamptz, last bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE ff_relation SET sampled_at = look, promised_at = look - asked, opened_at = look - opened WHERE rel_id = id;
+    RETURN EXISTS (SELECT FROM ff_promises_due(last) d WHERE d = id);
+END $$;
+SELECT ok(due(:helped, NULL, '1 day', :'last_at', :last), 'never asked: due');
+SELECT ok(NOT due(:helped, '59 min', '1 day', :'last_at', :last), 'asked less than an hour ago: not due');
+SELECT ok(due(:helped, '60 min', '1 day', :'last_at', :last), 'an hour ago: due');
+SELECT ok(due(:helped, '1 min', '50 min', :'last_at', :last), 'a table new to the history: due each time');
 
 SELECT * FROM finish();
 ROLLBACK;
