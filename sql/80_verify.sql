@@ -311,7 +311,12 @@ DECLARE
     equal           text[] := '{}';
     cost            double precision;
 BEGIN
-    IF intervals_after < least_intervals OR updates_after < least_updates THEN
+    IF updates_before < least_updates AND updates_after < least_updates AND (row_bytes_pct <= -size_matters OR row_bytes_pct >= size_hurts) THEN
+        -- a table that is only inserted into: there is nothing else to judge
+        verdict := CASE WHEN row_bytes_pct < 0 THEN 'helped' ELSE 'hurt' END;
+        reason := format('hardly any %s on either side, so only the size is judged: table bytes per live row %s %%', what, to_char(row_bytes_pct, 'FMSG999990'));
+        RETURN;
+    ELSIF intervals_after < least_intervals OR updates_after < least_updates THEN
         verdict := 'too early';
         reason := format('%s intervals with %s %s can be used since the change; %s with %s are needed', intervals_after, updates_after, what, least_intervals, least_updates);
         RETURN;
@@ -382,7 +387,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_verdict(integer, integer, double precision, double precision, double precision[], double precision[], double precision[], double precision[], double precision, text) IS
-'Verdict on a change: helped, no difference, hurt or too early, and the reason in words. A difference counts where its 95 % interval excludes zero and it is large enough to matter: 1 point of HOT share, 5 % of WAL per update or of mean time, 10 % of the standard deviation. Where gains and losses meet, time, WAL and size per row are weighed 0.5, 0.3 and 0.2. hot (points), wal, mean, stddev (percent): difference and the ends of its interval, NULL where not measured; row_bytes_pct: change of table bytes per live row, percent. Internal step of ff_verify().';
+'Verdict on a change: helped, no difference, hurt or too early, and the reason in words. A difference counts where its 95 % interval excludes zero and it is large enough to matter: 1 point of HOT share, 5 % of WAL per update or of mean time, 10 % of the standard deviation. Where gains and losses meet, time, WAL and size per row are weighed 0.5, 0.3 and 0.2. Where there are hardly any updates on either side, the size per row alone is judged. hot (points), wal, mean, stddev (percent): difference and the ends of its interval, NULL where not measured; row_bytes_pct: change of table bytes per live row, percent. Internal step of ff_verify().';
 REVOKE ALL ON FUNCTION @extschema@.ff_verdict(integer, integer, double precision, double precision, double precision[], double precision[], double precision[], double precision[], double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_verdict(integer, integer, double precision, double precision, double precision[], double precision[], double precision[], double precision[], double precision, text) TO pg_read_all_stats;
 
@@ -564,7 +569,7 @@ AS $$
           LEFT JOIN LATERAL (SELECT s.blocks * 8192.0 / nullif(s.live_rows, 0) AS bytes FROM @extschema@.ff_page_sample s
                               WHERE s.rel_id = c.rel_id AND s.sampled_at BETWEEN c.first_at AND c.seen_at ORDER BY s.sampled_at DESC LIMIT 1) r1 ON true
           LEFT JOIN LATERAL (SELECT s.blocks * 8192.0 / nullif(s.live_rows, 0) AS bytes FROM @extschema@.ff_page_sample s
-                              WHERE s.rel_id = c.rel_id AND s.sampled_at >= lower(c.t2)
+                              WHERE s.rel_id = c.rel_id AND s.sampled_at >= coalesce(lower(c.t2), c.seen_at)
                                 AND s.sampled_at < coalesce((SELECT min(o.seen_at) FROM @extschema@.ff_change o WHERE o.rel_id = c.rel_id AND o.seen_at > c.seen_at), 'infinity')
                               ORDER BY s.sampled_at DESC LIMIT 1) r2 ON true
           LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_prediction o

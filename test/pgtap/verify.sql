@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(76);
+SELECT plan(79);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_epoch \gset
@@ -127,6 +127,15 @@ SELECT story('early', '{1000,1000,1000,1000}', '{100,100,100,100}', '{1000}', '{
 SELECT matches((SELECT verdict || ': ' || reason FROM ff_verify('early')), '^too early: .*1 intervals with 1000 updates can be used since the change; 3 with 500 are needed', 'too early: too few intervals');
 SELECT story('few', '{100,100,100,100,100}', '{0,0,0,0,0}', '{100,100,100,100,100}', '{100,100,100,100,100}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM ff_verify('few')), 'too early', 'too early: too few updates');
+
+-- a table that is only inserted into
+SELECT story('log', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', old_options => '{fillfactor=70}', new_options => '{fillfactor=100}', row_bytes => '{100,70}') > 0 AS ok \gset
+SELECT is((SELECT (verdict, reason)::text FROM ff_verify('log')),
+    '(helped,"hardly any updates on either side, so only the size is judged: table bytes per live row -30 %.")', 'only inserted into: the size is judged');
+SELECT story('log2', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', row_bytes => '{70,100}') > 0 AS ok \gset
+SELECT is((SELECT (verdict, undo)::text FROM ff_verify('log2')), '(hurt,"ALTER TABLE public.log2 RESET (fillfactor);")', 'only inserted into, and larger: hurt');
+SELECT story('log3', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', row_bytes => '{100,99}') > 0 AS ok \gset
+SELECT is((SELECT verdict FROM ff_verify('log3')), 'too early', 'only inserted into, and as large: too early');
 
 -- Epochs: an interval of another epoch of this server counts; one that another
 -- server counted does not.
