@@ -52,6 +52,9 @@
 #define CACHE_SHARE		0.8
 /* The settled table is a forecast: the window observed counts for at least: */
 #define WINDOW_WEIGHT	0.35
+/* Predictions far from what was seen err more: cost (ln) of halving the rows
+ * of a page. */
+#define CAUTION			0.02
 /* Weight of the lifecycles that must find the change worth while. */
 #define AGREEMENT		0.7
 /* Steps within this of the best count as ties. */
@@ -260,6 +263,13 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 		}
 	}
 
+	for (i = 0; i < curve->n; i++)
+	{
+		double		fewer = (double) curve->step[choice->current].rows_per_page / curve->step[i].rows_per_page;
+
+		if (life->n > 0 && fewer > 1)
+			choice->cost[i].log_cost += CAUTION * log2(fewer);
+	}
 	for (i = 0; i < curve->n; i++)
 		if (choice->cost[i].log_cost < best)
 			best = choice->cost[i].log_cost;

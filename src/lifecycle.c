@@ -237,7 +237,8 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	if (seen->blocks > 0 && seen->live_rows > 0 && f->rows_per_page > 0)
 	{
 		d = log(f->rows_per_page * seen->blocks / seen->live_rows) / SIGMA_FILL;
-		sum += bound(d * d, 0, 4);
+		/* how far batches blow a table up is a matter of when vacuum comes */
+		sum += bound(d * d, 0, f->life.update_rows >= 20 ? 1.5 : 4);
 	}
 	if (r->truncated)
 		sum += 4;
@@ -552,13 +553,13 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 				break;
 			t = s.all[keep[k]].life;
 			t.lag = lags[i];
-			try_candidate(&s, &t, s.all[keep[k]].prior + (lags[i] > 4 ? LAG_PRIOR : batch ? 0 : SHORT_LAG_PRIOR));
+			try_candidate(&s, &t, s.all[keep[k]].prior + (lags[i] <= 4 ? (batch ? 0 : SHORT_LAG_PRIOR) : LAG_PRIOR * (batch ? 2 : 1)));
 			for (j = 0; i >= 2 && j < (int) (sizeof(held_shares) / sizeof(held_shares[0])); j++)
 			{
 				t.lag = 0;
 				t.held = lags[i];
 				t.held_share = held_shares[j];
-				try_candidate(&s, &t, s.all[keep[k]].prior + (j > 0 && !batch ? STALL_PRIOR : HELD_PRIOR));
+				try_candidate(&s, &t, s.all[keep[k]].prior + (batch ? 2 * HELD_PRIOR : j > 0 ? STALL_PRIOR : HELD_PRIOR));
 			}
 		}
 	}
