@@ -27,7 +27,7 @@ BEGIN
     RETURN greatest(extract(epoch FROM with_it - without) * 1e9 / readings, 0);
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_clock_ns() IS 'Time that one reading of the clock takes here, nanoseconds, roughly, as pg_test_timing would say.';
+COMMENT ON FUNCTION @extschema@.ff_clock_ns() IS 'Time that one reading of the clock takes here, nanoseconds, roughly (the call itself excluded); pg_test_timing measures it exactly.';
 REVOKE ALL ON FUNCTION @extschema@.ff_clock_ns() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_clock_ns() TO pg_read_all_stats;
 
