@@ -109,6 +109,7 @@ COMMENT ON COLUMN @extschema@.ff_relation.reloptions IS 'storage options at seen
 COMMENT ON COLUMN @extschema@.ff_relation.fillfactor IS 'effective fillfactor at seen_at, percent';
 COMMENT ON COLUMN @extschema@.ff_relation.index_oids IS 'its valid indexes at seen_at, in order; NULL: none';
 COMMENT ON COLUMN @extschema@.ff_relation.index_definitions IS 'the statements that make them, in the same order, as of the last time that anything but counters changed';
+COMMENT ON COLUMN @extschema@.ff_relation.opened_at IS 'first look at it';
 COMMENT ON COLUMN @extschema@.ff_relation.closed_at IS 'when the table was found to be gone; NULL while it exists';
 COMMENT ON COLUMN @extschema@.ff_relation.epoch_id IS 'epoch of the baseline';
 COMMENT ON COLUMN @extschema@.ff_relation.seen_at IS 'when the baseline was written: at the last change, or at the first look';

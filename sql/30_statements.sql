@@ -108,6 +108,7 @@ CREATE TABLE @extschema@.ff_statement_look (
 );
 CREATE INDEX ff_statement_look_looked_at ON @extschema@.ff_statement_look (looked_at);
 COMMENT ON TABLE @extschema@.ff_statement_look IS 'One row for each collection: what was read of pg_stat_statements, or why nothing was.';
+COMMENT ON COLUMN @extschema@.ff_statement_look.looked_at IS 'when the counters were read';
 COMMENT ON COLUMN @extschema@.ff_statement_look.evictions IS 'pg_stat_statements_info.dealloc, cumulative: how often entries were evicted';
 COMMENT ON COLUMN @extschema@.ff_statement_look.entries IS 'entries of this database';
 COMMENT ON COLUMN @extschema@.ff_statement_look.hidden IS 'of these, other roles'' entries that the collecting role may not see';
@@ -195,7 +196,20 @@ COMMENT ON TABLE @extschema@.ff_statement_baseline IS 'The counters of pg_stat_s
 COMMENT ON COLUMN @extschema@.ff_statement_baseline.userid IS 'role that ran the statement';
 COMMENT ON COLUMN @extschema@.ff_statement_baseline.seen_at IS 'that look';
 COMMENT ON COLUMN @extschema@.ff_statement_baseline.entered_at IS 'pg_stat_statements.stats_since; NULL before version 1.11 of it';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.calls IS 'cumulative, and so for the following columns; units as in ff_statement_history';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.calls IS 'executions, cumulative, as are the following';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.rows IS 'rows of the statement itself';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.total_ms IS 'execution time, milliseconds';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.stddev_ms IS 'standard deviation of the execution times (of the population), milliseconds';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.min_ms IS 'shortest execution, milliseconds';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.max_ms IS 'longest execution, milliseconds';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.blocks_hit IS 'shared buffer hits';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.blocks_read IS 'blocks read into shared buffers';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.blocks_dirtied IS 'blocks dirtied';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.blocks_written IS 'blocks the statement had to write out itself';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.read_ms IS 'time for blocks_read, milliseconds';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.wal_records IS 'WAL records';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.wal_fpi IS 'full-page images in the WAL';
+COMMENT ON COLUMN @extschema@.ff_statement_baseline.wal_bytes IS 'WAL, bytes';
 
 CREATE TABLE @extschema@.ff_statement_history (
     statement_id       bigint NOT NULL,

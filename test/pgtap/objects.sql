@@ -1,0 +1,40 @@
+-- Every object says what it is, and is nobody's but for those it was granted to.
+BEGIN;
+SELECT plan(9);
+CREATE SCHEMA own;
+CREATE EXTENSION fillfactor_advisor SCHEMA own;
+
+CREATE VIEW member AS
+SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+ WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e';
+
+SELECT cmp_ok(count(*), '>', 20::bigint, 'the extension has members') FROM member;
+SELECT is_empty($$ SELECT objid::regprocedure FROM member WHERE classid = 'pg_proc'::regclass AND obj_description(objid, classid::regclass::name) IS NULL $$,
+	'every function is described');
+SELECT is_empty($$ SELECT objid::regclass FROM member JOIN pg_class c ON c.oid = objid
+	WHERE classid = 'pg_class'::regclass AND c.relkind IN ('r', 'v', 'm') AND obj_description(objid, 'pg_class') IS NULL $$,
+	'every table and view is described');
+SELECT is_empty($$ SELECT t.oid::regtype FROM member JOIN pg_type t ON t.oid = objid LEFT JOIN pg_class c ON c.oid = t.typrelid
+	WHERE classid = 'pg_type'::regclass AND t.typelem = 0 AND coalesce(c.relkind, 'c') = 'c' AND obj_description(t.oid, 'pg_type') IS NULL $$,
+	'every type is described');
+SELECT is_empty($$ SELECT format('%s.%s', c.relname, a.attname) FROM member m JOIN pg_class c ON c.oid = m.objid JOIN pg_attribute a ON a.attrelid = c.oid
+	WHERE m.classid = 'pg_class'::regclass AND c.relkind IN ('r', 'c') AND a.attnum > 0 AND NOT a.attisdropped
+	  AND col_description(c.oid, a.attnum) IS NULL
+	  -- what the key of the row's own table or of another is needs no words
+	  AND a.attname !~ '^(rel|epoch|collection|change|statement|statement_epoch)_id$' $$,
+	'every column of a table or type is described');
+SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oid = objid
+	WHERE classid = 'pg_proc'::regclass AND (p.proacl IS NULL OR EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0)) $$,
+	'no function may be called by everybody');
+SELECT is_empty($$ SELECT objid::regclass FROM member JOIN pg_class c ON c.oid = objid
+	WHERE classid = 'pg_class'::regclass AND EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee = 0) $$,
+	'nor a table be read');
+SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oid = objid
+	WHERE classid = 'pg_proc'::regclass AND (p.prosecdef OR p.prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND p.prosqlbody IS NULL
+	  AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (p.proconfig), false)) $$,
+	'no function runs as its owner, or finds its names by the caller''s search_path');
+SELECT is_empty($$ SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = 'own'::regnamespace AND c.relkind IN ('r', 'S')
+	AND NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'fillfactor_advisor' AND c.oid = ANY (e.extconfig)) $$,
+	'every table and sequence is dumped with its contents');
+SELECT * FROM finish();
+ROLLBACK;
