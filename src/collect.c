@@ -264,7 +264,8 @@ list_due(Collector *c, const char *call, int *n)
 
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "SELECT d.rel_id FROM %s.%s WITH ORDINALITY d(rel_id, n) ORDER BY d.n", c->schema, call);
-	if (SPI_execute(sql.data, true, 0) != SPI_OK_SELECT)
+	/* not read only: the rows that this command wrote are to be seen */
+	if (SPI_execute(sql.data, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list relations by %s", call);
 	*n = (int) SPI_processed;
 	due = MemoryContextAlloc(c->cxt, sizeof(int64) * Max(*n, 1));

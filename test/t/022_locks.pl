@@ -145,6 +145,7 @@ start($block, 'COMMIT;');
 wait_until(q(SELECT EXISTS (SELECT FROM ff_relation WHERE relname = 'newcomer')));
 is(collect(), '', 'then others may');
 is(value(q(SELECT count(*) FROM ff_relation WHERE relname = 'newcomer')), 1, 'and a table has one history');
+is(value(q(SELECT sampled_at = (SELECT max(sampled_at) FROM ff_page_sample WHERE rel_id = r.rel_id) FROM ff_relation r WHERE relname = 'newcomer')), 't', 'and its pages were sampled in the block');
 
 # More tables than the lock table has room for.
 value('DO $$ BEGIN FOR i IN 1..1000 LOOP EXECUTE format(\'CREATE TABLE many%s (i int)\', i); COMMIT; END LOOP; END $$');

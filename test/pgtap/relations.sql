@@ -1,0 +1,132 @@
+-- Every kind of relation: what is examined, what is not and why, and widths of
+-- odd rows.  Not in a transaction block: counters and an invalid index need
+-- commits.
+\set QUIET 1
+SET client_min_messages = warning;
+CREATE EXTENSION fillfactor_advisor;
+SET fillfactor_advisor.min_updates = 1;
+SELECT plan(55);
+
+-- ---------------------------------------------------------------------------
+-- What is not examined
+-- ---------------------------------------------------------------------------
+CREATE TABLE parent (id int, v int) PARTITION BY RANGE (id);
+CREATE TABLE leaf PARTITION OF parent FOR VALUES FROM (0) TO (1000);
+CREATE FOREIGN DATA WRAPPER nowhere;
+CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
+CREATE FOREIGN TABLE far_away (id int) SERVER nowhere;
+CREATE ACCESS METHOD other_heap TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE other_method (id int) USING other_heap;
+INSERT INTO other_method VALUES (1);
+CREATE VIEW a_view AS SELECT 1 AS id;
+CREATE SEQUENCE a_sequence;
+CREATE MATERIALIZED VIEW a_matview AS SELECT g AS id FROM generate_series(1, 10) g;
+CREATE TEMP TABLE temporary AS SELECT 1 AS id;
+CREATE TABLE toasted (id int, pad text);
+ALTER TABLE toasted ALTER pad SET STORAGE EXTERNAL;
+INSERT INTO toasted SELECT g, repeat('x', 20000) FROM generate_series(1, 20) g;
+CREATE TYPE a_type AS (id int);
+CREATE UNLOGGED TABLE unlogged AS SELECT 1 AS id;
+CREATE INDEX toasted_id ON toasted (id);
+INSERT INTO leaf SELECT g, 0 FROM generate_series(1, 100) g;
+
+CREATE FUNCTION sample_error(relation regclass) RETURNS text LANGUAGE plpgsql AS
+$$ BEGIN PERFORM public.ff_sample(relation); RETURN 'none'; EXCEPTION WHEN OTHERS THEN RETURN sqlstate; END $$;
+CREATE FUNCTION advice_error(relation regclass) RETURNS text LANGUAGE plpgsql AS
+$$ BEGIN PERFORM * FROM public.ff_advise(relation); RETURN 'none'; EXCEPTION WHEN OTHERS THEN RETURN sqlstate; END $$;
+
+SELECT lives_ok('CALL ff_collect()', 'a collection passes all of them');
+SELECT is(advice_error(name::regclass), advice, format('ff_advise of %s', what)) FROM (VALUES
+	('parent', 'a partitioned table', 'none'), ('far_away', 'a foreign table', 'none'), ('other_method', 'a table of another access method', 'none'),
+	('a_matview', 'a materialized view', 'none'), ('unlogged', 'an unlogged table', 'none'),
+	('a_view', 'a view', '42809'), ('a_sequence', 'a sequence', '42809'), ('toasted_id', 'an index', '42809'), ('a_type', 'a type', '42809'),
+	('temporary', 'a temporary table', '42809'), ('pg_class', 'a catalog', '42809'),
+	((SELECT reltoastrelid::regclass::text FROM pg_class WHERE relname = 'toasted'), 'a TOAST table', '42809')) v(name, what, advice);
+SELECT is(sample_error(name::regclass), error, format('ff_sample of %s', what)) FROM (VALUES
+	('parent', 'a partitioned table', '42809'), ('far_away', 'a foreign table', '42809'), ('other_method', 'a table of another access method', '42809'),
+	('a_matview', 'a materialized view', 'none'), ('unlogged', 'an unlogged table', 'none'),
+	('a_view', 'a view', '42809'), ('a_sequence', 'a sequence', '42809'), ('toasted_id', 'an index', '42809'), ('a_type', 'a type', '42809'),
+	('temporary', 'a temporary table of this session', 'none'), ('pg_class', 'a catalog', 'none'),
+	((SELECT reltoastrelid::regclass::text FROM pg_class WHERE relname = 'toasted'), 'a TOAST table', 'none')) v(name, what, error);
+SELECT results_eq(
+	$$ SELECT relation::text, action, cause, ddl, reason ~ words FROM ff_advise() JOIN (VALUES ('parent', 'partitioned'), ('far_away', 'another server'),
+	     ('other_method', 'access method other_heap')) v(name, words) ON relation = name::regclass ORDER BY 1 $$,
+	$$ VALUES ('far_away', 'keep', 'not_examined', NULL, true), ('other_method', 'keep', 'not_examined', NULL, true), ('parent', 'keep', 'not_examined', NULL, true) $$,
+	'what is not examined has a row and a reason, and never a statement');
+SELECT results_eq($$ SELECT relname::text COLLATE "default" FROM ff_relation WHERE sampled_at IS NOT NULL ORDER BY 1 $$,
+	$$ VALUES ('a_matview'), ('leaf'), ('toasted'), ('unlogged') $$, 'the others were sampled: leaves, a materialized view, an unlogged table');
+SELECT throws_ok('SELECT * FROM ff_advise(4294967295::oid::regclass)', '42P01', NULL, 'an OID of nothing');
+
+-- ---------------------------------------------------------------------------
+-- Numbers that are none
+-- ---------------------------------------------------------------------------
+CREATE TABLE empty (id int PRIMARY KEY);
+CREATE TABLE odd (id int PRIMARY KEY, v int);
+INSERT INTO odd SELECT g, 0 FROM generate_series(1, 100) g;
+SELECT is(reltuples, -1::real, 'a table that was never analysed') FROM pg_class WHERE relname = 'odd';
+CALL ff_collect();
+SELECT results_eq($$ SELECT cause, action, reason FROM ff_advise('empty') $$,
+	$$ VALUES ('no_data', 'wait', 'nothing was written to it since the first collection: one more collection after some work is needed') $$, 'an empty table: no data');
+UPDATE odd SET v = 1 WHERE id <= 5;
+INSERT INTO empty VALUES (1);
+DELETE FROM empty;
+VACUUM empty;
+SELECT pg_stat_force_next_flush();
+CALL ff_collect();
+SELECT results_eq($$ SELECT cause, action, reason FROM ff_advise('empty') $$, $$ VALUES ('no_data', 'wait', 'the table is empty') $$, 'an emptied one: the same');
+SELECT isnt(sampled_at, NULL, 'never analysed: sampled') FROM ff_relation WHERE relname = 'odd';
+CREATE FUNCTION with_reltuples(n real) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE pg_class SET reltuples = n WHERE relname IN ('odd', 'empty', 'leaf');
+	UPDATE odd SET v = v + 1;
+	RETURN NEXT lives_ok('CALL ff_collect()', format('reltuples %s: collected', n));
+	RETURN NEXT lives_ok('SELECT * FROM ff_advise()', format('reltuples %s: advised', n));
+END $$;
+SELECT with_reltuples(n) FROM unnest('{NaN,Infinity,-Infinity,-1,3e38}'::real[]) n;
+
+-- ---------------------------------------------------------------------------
+-- Widths
+-- ---------------------------------------------------------------------------
+SELECT format('CREATE TABLE columns100 AS SELECT %s FROM generate_series(1, 50) g', string_agg('g AS c' || i, ', ')) FROM generate_series(1, 100) i \gexec
+SELECT format('CREATE TABLE nulls100 AS SELECT %s FROM generate_series(1, 50) g', string_agg(CASE WHEN i % 2 = 0 THEN 'g' ELSE 'NULL::int' END || ' AS c' || i, ', ')) FROM generate_series(1, 100) i \gexec
+SELECT format('CREATE TABLE dropped1599 (kept int, %s)', string_agg('c' || i || ' int', ', ')) FROM generate_series(1, 1599) i \gexec
+SELECT format('ALTER TABLE dropped1599 %s', string_agg('DROP c' || i, ', ')) FROM generate_series(1, 1599) i \gexec
+INSERT INTO dropped1599 SELECT generate_series(1, 50);
+CREATE TABLE wide (id int, pad text);
+ALTER TABLE wide ALTER pad SET STORAGE PLAIN;
+INSERT INTO wide SELECT g, repeat('x', 5000) FROM generate_series(1, 50) g;
+-- header of 23 bytes, bitmap of a bit a column where any is null, aligned to 8; then the columns
+SELECT is((ff_sample('columns100')).inserted_width, 24 + 400::float8, '100 columns');
+SELECT is((ff_sample('nulls100')).inserted_width, 40 + 200::float8, '100 columns, half of them null');
+SELECT is((ff_sample('dropped1599')).inserted_width, 224 + 4::float8, '1599 dropped columns');
+SELECT is((ff_sample('wide')).inserted_width, 24 + 4 + 4 + 5000::float8, 'rows larger than half a page');
+SELECT is((ff_sample('toasted')).inserted_width, 24 + 4 + 18::float8, 'toasted rows: what is left in the table');
+CALL ff_collect();
+UPDATE wide SET id = -id;
+SELECT pg_stat_force_next_flush();
+CALL ff_collect();
+SELECT results_eq($$ SELECT action, cause, rows_per_page, predicted_rows_per_page FROM ff_advise('wide') $$, $$ VALUES ('keep', 'too_wide', 1, 1) $$, 'and no fillfactor helps them');
+
+-- ---------------------------------------------------------------------------
+-- Options and indexes
+-- ---------------------------------------------------------------------------
+CREATE TABLE odd_fillfactor1 (id int) WITH (fillfactor = '80.5');
+CREATE TABLE odd_fillfactor2 (id int) WITH (fillfactor = '0x50');
+SELECT is(array_agg(fillfactor ORDER BY relation::text), '{80,80}', 'fillfactor is read as the server reads it') FROM ff_advise() WHERE relation::text ~ '^odd_fillfactor';
+INSERT INTO odd_fillfactor2 VALUES (1);
+SELECT is(round((ff_sample('odd_fillfactor2')).reserve_pct::numeric, 2), 20.00, 'also where room is counted');
+
+CREATE TABLE doubles AS SELECT 1 AS id, g AS v FROM generate_series(1, 10) g;
+CREATE INDEX doubles_v ON doubles (v);
+\set ON_ERROR_STOP 0
+CREATE UNIQUE INDEX CONCURRENTLY doubles_id ON doubles (id);
+\set ON_ERROR_STOP 1
+SELECT is(indisvalid, false, 'a failed CREATE INDEX CONCURRENTLY leaves an invalid index') FROM pg_index WHERE indexrelid = 'doubles_id'::regclass;
+CALL ff_collect();
+SELECT is(indexes, 1, 'which is not counted') FROM ff_evidence('doubles');
+SELECT is(index_oids, ARRAY['doubles_v'::regclass::oid], 'nor taken for a change') FROM ff_relation WHERE relid = 'doubles'::regclass;
+
+SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE relkind IN ('r', 'p', 'm', 'f') AND nspname = 'public' AND relname !~ '^ff_'), 'one row for every table of the database');
+SELECT is((SELECT count(*) FROM ff_problem), 0::bigint, 'no table had a problem');
+SELECT * FROM finish();
