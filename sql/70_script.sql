@@ -187,6 +187,7 @@ DECLARE
     wal     bigint;
     duration double precision;
     extension record;
+    cluster_name text;
     cluster_index text;
 BEGIN
     SELECT c.oid, c.relkind, c.relpersistence, c.relreplident, n.nspname, c.relname, c.reltoastrelid,
@@ -236,7 +237,7 @@ BEGIN
       FROM pg_index i WHERE i.indrelid = relation AND i.indisvalid;
 
     -- a table that was clustered is to keep its order
-    SELECT @extschema@.ff_quoted_name(k.relname) INTO cluster_index
+    SELECT k.relname, @extschema@.ff_quoted_name(k.relname) INTO cluster_name, cluster_index
       FROM pg_index i JOIN pg_class k ON k.oid = i.indexrelid WHERE i.indrelid = relation AND i.indisclustered AND i.indisvalid;
 
     wal_bytes := wal;
@@ -263,8 +264,8 @@ BEGIN
     SELECT e.oid, n.nspname INTO extension FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_squeeze';
     IF FOUND OR EXISTS (SELECT 1 FROM pg_available_extensions a WHERE a.name = 'pg_squeeze') THEN
         method := 'pg_squeeze';
-        statement := format('SELECT %s.squeeze_table(%s, %s, NULL::name, NULL::name, NULL::name[][]);', @extschema@.ff_quoted_name(coalesce(extension.nspname, 'squeeze')),
-                            @extschema@.ff_quoted_text(t.nspname), @extschema@.ff_quoted_text(t.relname));
+        statement := format('SELECT %s.squeeze_table(%s, %s, %s::name, NULL::name, NULL::name[][]);', @extschema@.ff_quoted_name(coalesce(extension.nspname, 'squeeze')),
+                            @extschema@.ff_quoted_text(t.nspname), @extschema@.ff_quoted_text(t.relname), @extschema@.ff_quoted_text(cluster_name));
         runs_in := 'psql';
         lock := 'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end';
         why := CASE WHEN extension.oid IS NULL THEN 'available here, but not created in this database: see its documentation'

@@ -208,6 +208,16 @@ is(sql(q{SELECT string_agg(coalesce(options, 'NULL'), ' ' ORDER BY label) FROM s
 like($said, qr/0 done, @{[$many - 3]} unchanged, 3 refused/, 'undo: twice is once');
 ok(!-e $marker, 'undo: no name was run as a command');
 
+# Somebody else changes an option between the guard and the lock.
+$text = sql(q{SELECT * FROM ff_script('explicit')});
+$lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; ALTER TABLE explicit SET (autovacuum_enabled = off); SELECT pg_sleep(1.5); COMMIT' ], '>&', \$lock_out);
+$node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'explicit'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted)});
+($status, $said) = run_file(write_file('race.sql', $text));
+$lock->finish;
+# a slow machine comes to the guard only when it is over
+like($said, qr/public\.explicit: refused: its (name or options changed meanwhile \(SQLSTATE 55000\)|options were changed since the advice)/, 'changed between guard and lock: refused');
+is(sql(q{SELECT reloptions::text FROM pg_class WHERE relname = 'explicit'}), '{fillfactor=100,autovacuum_enabled=off}', 'changed between guard and lock: nothing of ours stays');
+
 # ---------------------------------------------------------------------------
 # Rewrites: tables that were only ever inserted into, at half their density
 # ---------------------------------------------------------------------------
