@@ -41,7 +41,8 @@ SQL_PIECES = \
 	sql/70_script.sql \
 	sql/75_indexes.sql \
 	sql/80_verify.sql \
-	sql/85_settings.sql
+	sql/85_settings.sql \
+	sql/90_report.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))

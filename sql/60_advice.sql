@@ -163,7 +163,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_checked_table(regclass) TO pg_read_all_
 -- ---------------------------------------------------------------------------
 -- Advice
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL)
+CREATE FUNCTION @extschema@.ff_advise_most(relation regclass, models integer)
 RETURNS TABLE (
     relation                 regclass,
     fillfactor               integer,
@@ -171,10 +171,10 @@ RETURNS TABLE (
     action                   text,
     cause                    text,
     confidence               real,
-    updates_per_s            real,
     hot_pct                  real,
-    recoverable_pct          real,
     predicted_hot_pct        real,
+    recoverable_pct          real,
+    updates_per_s            real,
     rows_per_page            integer,
     predicted_rows_per_page  integer,
     size_bytes               bigint,
@@ -183,18 +183,25 @@ RETURNS TABLE (
     predicted_wal_pct        real,
     sampled_at               timestamptz,
     reason                   text,
-    ddl                      text
+    ddl                      text,
+    gain                     double precision,
+    needs_rewrite            boolean,
+    passed_over              boolean,
+    evidence                 @extschema@.ff_table_evidence
 )
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH judged AS (
-        SELECT (d.evidence).*, d.cause AS seen_cause, d.wants_model, d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.row_width,
-               c.*
-          FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
+        SELECT d.evidence, (d.evidence).*, d.cause AS seen_cause, d.wants_model, d.wants_model AND d.place > $2 AS passed_over,
+               d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.row_width, c.*
+          FROM (SELECT a.*, row_number() OVER (ORDER BY a.wants_model DESC,
+                                                     a.recoverable_share * (a.evidence).recent_updated / nullif((a.evidence).recent_s, 0) DESC NULLS LAST,
+                                                     (a.evidence).heap_bytes DESC NULLS LAST) AS place
+                  FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) a) d
           -- OFFSET keeps the filter in front of the model, which is asked only where it matters
-          LEFT JOIN LATERAL (SELECT x.* FROM (SELECT d.evidence AS e WHERE d.wants_model OFFSET 0) w CROSS JOIN LATERAL @extschema@.ff_choice(w.e) x) c ON true
+          LEFT JOIN LATERAL (SELECT x.* FROM (SELECT d.evidence AS e WHERE d.wants_model AND (d.place > $2) IS NOT TRUE OFFSET 0) w CROSS JOIN LATERAL @extschema@.ff_choice(w.e) x) c ON true
     ), trusted AS (
         SELECT j.*,
                -- how far the counts can be trusted: events seen against those
@@ -218,6 +225,7 @@ AS $$
           FROM (SELECT r.*,
                        CASE WHEN r.seen_cause = 'no_data' THEN 'wait'
                             WHEN r.seen_cause = 'not_examined' THEN 'keep'
+                            WHEN r.passed_over THEN 'wait'
                             WHEN r.recommended_fillfactor <> r.fillfactor AND r.trust < (SELECT @extschema@.ff_setting('min_confidence')::double precision) THEN 'wait'
                             WHEN r.recommended_fillfactor < r.fillfactor THEN 'lower'
                             WHEN r.recommended_fillfactor > r.fillfactor THEN 'raise'
@@ -228,9 +236,9 @@ AS $$
     )
     SELECT d.relation, d.fillfactor, d.new_fillfactor, d.verdict, d.named_cause,
            round(d.trust::numeric, 2)::real,
+           d.hot::real, round((CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_hot_pct ELSE d.hot END)::numeric, 1)::real,
+           round((100 * d.recoverable_share)::numeric, 1)::real,
            (d.updated / nullif(d.window_s, 0))::numeric(20, 2)::real,
-           d.hot::real, round((100 * d.recoverable_share)::numeric, 1)::real,
-           round((CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_hot_pct ELSE d.hot END)::numeric, 1)::real,
            d.fits_now, d.fits_then,
            d.heap_bytes, CASE WHEN d.verdict IN ('lower', 'raise') THEN d.predicted_size_bytes ELSE d.heap_bytes END,
            d.ram_ratio::numeric(20, 4)::real,
@@ -273,7 +281,8 @@ AS $$
                       || CASE WHEN d.needs_rewrite THEN '; old pages keep their density until the table is rewritten' ELSE '; updates fall on new pages, so no rewrite is needed' END
                  WHEN 'raise' THEN format('. At %s a page is filled with %s rows instead of %s, %s less to store and read once rewritten',
                       d.new_fillfactor, d.fits_then, d.fits_now, pg_size_pretty(d.heap_bytes - d.predicted_size_bytes))
-                 WHEN 'wait' THEN CASE WHEN d.recommended_fillfactor <> d.fillfactor
+                 WHEN 'wait' THEN CASE WHEN d.passed_over THEN '. The model was not asked here: ff_advise() with the name of the table asks it'
+                      WHEN d.recommended_fillfactor <> d.fillfactor
                       THEN format('. %s may be better, but more has to be seen first', d.recommended_fillfactor) ELSE '' END
                  ELSE CASE WHEN d.named_cause = 'read_mostly' THEN format('. Readers fetch %s pages for each updated row, and would fetch more', d.blocks_fetched / d.updated) ELSE '' END
                       || CASE WHEN d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
@@ -283,9 +292,44 @@ AS $$
                CASE WHEN d.open_writers > 0 AND d.verdict IN ('wait', 'keep') THEN format('. %s open transactions may hold updates that are not counted yet', d.open_writers) END,
                '.')
            END,
-           CASE WHEN d.verdict IN ('lower', 'raise') THEN @extschema@.ff_ddl(d.relation, d.new_fillfactor) END
+           CASE WHEN d.verdict IN ('lower', 'raise') THEN @extschema@.ff_ddl(d.relation, d.new_fillfactor) END,
+           CASE WHEN d.verdict IN ('lower', 'raise') THEN d.gain END, d.needs_rewrite, coalesce(d.passed_over, false), d.evidence
       FROM decided d
      ORDER BY d.verdict NOT IN ('lower', 'raise'), d.gain DESC NULLS LAST, d.updated DESC NULLS LAST, d.nspname, d.relname
+$$;
+COMMENT ON FUNCTION @extschema@.ff_advise_most(regclass, integer) IS 'What ff_advise() says, with gain (cost now against cost then), needs_rewrite, passed_over (the model would have been asked, but was not) and the evidence. Asks the model for so many tables at most, those with the most recoverable updates first; NULL: for every table that a fillfactor could help. Internal step of ff_advise() and ff_report().';
+REVOKE ALL ON FUNCTION @extschema@.ff_advise_most(regclass, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_advise_most(regclass, integer) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL)
+RETURNS TABLE (
+    relation                 regclass,
+    fillfactor               integer,
+    recommended_fillfactor   integer,
+    action                   text,
+    cause                    text,
+    confidence               real,
+    hot_pct                  real,
+    predicted_hot_pct        real,
+    recoverable_pct          real,
+    updates_per_s            real,
+    rows_per_page            integer,
+    predicted_rows_per_page  integer,
+    size_bytes               bigint,
+    predicted_size_bytes     bigint,
+    ram_ratio                real,
+    predicted_wal_pct        real,
+    sampled_at               timestamptz,
+    reason                   text,
+    ddl                      text
+)
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT a.relation, a.fillfactor, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.hot_pct, a.predicted_hot_pct, a.recoverable_pct,
+           a.updates_per_s, a.rows_per_page, a.predicted_rows_per_page, a.size_bytes, a.predicted_size_bytes, a.ram_ratio, a.predicted_wal_pct,
+           a.sampled_at, a.reason, a.ddl
+      FROM @extschema@.ff_advise_most($1, NULL) a
 $$;
 REVOKE ALL ON FUNCTION @extschema@.ff_advise(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_advise(regclass) TO pg_read_all_stats;
