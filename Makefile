@@ -69,14 +69,18 @@ PG_CONFIG ?= pg_config
 
 # These set up what they need themselves, so they work without a PG_CONFIG:
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1]
-ifneq ($(filter test demo,$(MAKECMDGOALS)),)
+ifneq ($(filter test demo check-twin,$(MAKECMDGOALS)),)
 test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
 demo:
 	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' test/demo
 
-.PHONY: test demo
+# the model's stand-alone tests, no server
+check-twin:
+	@perl test/t/005_twin.pl
+
+.PHONY: test demo check-twin
 else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
