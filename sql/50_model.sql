@@ -52,11 +52,42 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_twin(record, integer) TO pg_read_all_st
 -- ---------------------------------------------------------------------------
 -- What the model wants to know besides the evidence
 -- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_indexed_share(e @extschema@.ff_table_evidence) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH indexed AS MATERIALIZED (
+        -- keys, included columns, expressions and predicates alike: all of them decide about HOT
+        SELECT coalesce(array_agg(a.attname::text), '{}') AS columns
+          FROM pg_attribute a
+         WHERE a.attrelid = e.relation AND a.attnum > 0
+           AND a.attnum IN (SELECT d.refobjsubid FROM pg_index i
+                              JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+                                              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid
+                              JOIN pg_class c ON c.oid = i.indexrelid
+                              JOIN pg_am am ON am.oid = c.relam
+                             WHERE i.indrelid = e.relation AND d.refobjsubid > 0
+                               AND NOT (am.amname = 'brin' AND current_setting('server_version_num')::integer >= 160000))
+    )
+    -- a statement whose columns are not known could be any of them
+    SELECT CASE WHEN bool_and(t.columns IS NOT NULL)
+                THEN coalesce(sum(h.rows) FILTER (WHERE t.columns && (SELECT x.columns FROM indexed x)), 0)
+                     / sum(h.rows)::double precision END
+      FROM @extschema@.ff_statement_target t
+      JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
+     WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
+       AND t.command = 'UPDATE' AND h.ended_at > e.window_began AND h.rows > 0
+$$;
+COMMENT ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) IS 'Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column; NULL where no statement is known, or one whose columns are not.';
+REVOKE ALL ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) TO pg_read_all_stats;
+
 CREATE FUNCTION @extschema@.ff_model_extra(
     e @extschema@.ff_table_evidence,
     OUT total_inserted bigint, OUT total_updated bigint, OUT table_xids integer, OUT vacuums bigint,
     OUT vacuum_scale double precision, OUT vacuum_nap_s double precision, OUT checkpoint_s double precision, OUT read_us double precision,
-    OUT update_call_rows double precision, OUT update_wal_bytes double precision, OUT insert_call_rows double precision)
+    OUT update_call_rows double precision, OUT update_wal_bytes double precision, OUT insert_call_rows double precision,
+    OUT indexed_share double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -85,13 +116,13 @@ AS $$
            -- a disk's own are slower
            (SELECT CASE WHEN d.blks_read > 1000 AND d.blk_read_time > 0 THEN greatest(50, 1000 * d.blk_read_time / d.blks_read) END
               FROM pg_stat_database d WHERE d.datname = current_database()),
-           u.call_rows, u.wal_bytes, i.call_rows
+           u.call_rows, u.wal_bytes, i.call_rows, @extschema@.ff_indexed_share(e)
       FROM @extschema@.ff_relation r
       LEFT JOIN command u ON u.command = 'UPDATE'
       LEFT JOIN command i ON i.command = 'INSERT'
      WHERE r.rel_id = e.rel_id
 $$;
-COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts.';
+COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set.';
 REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 

@@ -61,7 +61,11 @@ AS $$
            e.recent_hot / nullif(e.recent_updated, 0)::double precision,
            s.moved_share, s.blocked_share, s.recoverable_share, w.width
       FROM @extschema@.ff_evidence(relation) e
-      LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_split_updates(e.recent_updated, e.recent_hot, e.recent_newpage, e.seen_same_page, e.seen_moved)
+      -- no old version left in the pages to tell: the statements may
+      LEFT JOIN LATERAL (SELECT i AS same_page, 1 - i AS moved FROM @extschema@.ff_indexed_share(e) i
+                          WHERE coalesce(e.seen_same_page, 0) + coalesce(e.seen_moved, 0) = 0 AND e.recent_newpage IS NULL
+                            AND e.recent_hot < e.recent_updated) y ON true
+      LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_split_updates(e.recent_updated, e.recent_hot, e.recent_newpage, coalesce(y.same_page, e.seen_same_page), coalesce(y.moved, e.seen_moved))
                           WHERE e.recent_updated > 0) s ON true
      CROSS JOIN LATERAL (SELECT greatest(coalesce(e.updated_width, 0), coalesce(e.inserted_width, 0))::double precision AS width) w
      CROSS JOIN LATERAL (SELECT CASE

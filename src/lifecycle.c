@@ -123,6 +123,8 @@ split_updates(const Observed *seen, Lifecycle *life)
 	else if (or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0) > 0)
 		moved = cold * or_else(seen->seen_moved, 0) /
 			(or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0));
+	else if (seen->indexed_share >= 0 && seen->indexed_share <= 1)
+		moved = cold * (1 - seen->indexed_share);
 	else
 		known = cold < 0.01 * seen->updated;
 	stayed = seen->updated - moved;
@@ -481,7 +483,8 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 		{
 			t = s.all[keep[k]].life;
 			t.hot_eligible = bound(life->hot_pct / 100, 0, 1);
-			try_candidate(&s, &t, s.all[keep[k]].prior);
+			/* whole pages updated together cannot have stayed in them */
+			try_candidate(&s, &t, s.all[keep[k]].prior + (t.update_rows >= 20 ? 4 : 0));
 		}
 	}
 

@@ -59,6 +59,8 @@ typedef struct Observed
 	double		table_xids;		/* transaction ids since the table was created */
 	double		update_call_rows;	/* rows per call of its UPDATE statements */
 	double		insert_call_rows;
+	double		indexed_share;	/* of updated rows, by statements that set an
+								 * indexed column, 0..1 */
 	double		vacuum_scale;	/* autovacuum's scale factor for the table */
 	double		vacuum_nap_s;	/* least seconds between two vacuums */
 } Observed;

@@ -161,6 +161,7 @@ read_observed(const Facts *e, const Facts *x, Observed *o)
 	o->table_xids = fact(x, "table_xids");
 	o->update_call_rows = fact(x, "update_call_rows");
 	o->insert_call_rows = fact(x, "insert_call_rows");
+	o->indexed_share = fact(x, "indexed_share");
 	o->vacuum_scale = fact(x, "vacuum_scale");
 	o->vacuum_nap_s = fact(x, "vacuum_nap_s");
 }
