@@ -78,7 +78,7 @@ WORKLOADS = {
 }
 WORKLOADS['read_mostly']['tx'] = 8000
 
-# A second set, kept apart: the model's constants were not chosen by looking at it.
+# A second set: the cost constants owe it nothing (what does, see test/bench/README.md).
 HOLDOUT = {
     # rows of active sessions: created, touched often for a while, forgotten
     'sessions': dict(
