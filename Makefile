@@ -31,6 +31,7 @@ SQL_PIECES = \
 	sql/10_sample.sql \
 	sql/20_history.sql \
 	sql/25_collect.sql \
+	sql/26_progress.sql \
 	sql/28_schedule.sql \
 	sql/30_statements.sql \
 	sql/40_memory.sql \
@@ -42,7 +43,8 @@ SQL_PIECES = \
 	sql/75_indexes.sql \
 	sql/80_verify.sql \
 	sql/85_settings.sql \
-	sql/90_report.sql
+	sql/90_report.sql \
+	sql/92_metrics.sql
 
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))
@@ -85,7 +87,7 @@ else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
 
-$(DATA_built): $(SQL_PIECES) fillfactor_advisor.control
+$(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
 	cat $(SQL_PIECES) > $@
 
 # The page parsers alone, under sanitizers: short for every change, long at night.

@@ -1,0 +1,40 @@
+-- How far a running collection is, told by what it holds and has committed:
+-- it writes nothing for this.
+
+CREATE FUNCTION @extschema@.ff_progress()
+RETURNS TABLE (
+    pid           integer,
+    phase         text,
+    began_at      timestamptz,
+    running_s     double precision,
+    current_table regclass,
+    sampled       bigint,
+    problems      bigint,
+    waiting       bigint,
+    collection_id bigint
+)
+LANGUAGE sql VOLATILE ROWS 1
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT l.pid, p.phase, a.query_start, extract(epoch FROM clock_timestamp() - a.query_start)::double precision,
+           -- the one user table that it holds a lock on
+           (SELECT t.relation::regclass FROM pg_locks t
+             WHERE t.pid = l.pid AND t.locktype = 'relation' AND t.database = l.database
+               AND EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = t.relation AND r.closed_at IS NULL) LIMIT 1),
+           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM @extschema@.ff_relation r WHERE r.sampled_at >= c.began_at) END,
+           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM @extschema@.ff_problem r WHERE r.seen_at >= c.began_at) END,
+           CASE WHEN p.phase = 'pages' THEN (SELECT count(*) FROM @extschema@.ff_collect_due() d(rel_id)
+                                              WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_problem r WHERE r.rel_id = d.rel_id AND r.seen_at >= c.began_at)) END,
+           CASE WHEN p.phase <> 'counters' THEN c.collection_id END
+      FROM pg_locks l
+      JOIN pg_database b ON b.oid = l.database AND b.datname = current_database()
+      LEFT JOIN pg_stat_get_activity(NULL) a ON a.pid = l.pid
+      LEFT JOIN (SELECT k.* FROM @extschema@.ff_collection k ORDER BY k.collection_id DESC LIMIT 1) c ON c.began_at >= a.query_start
+     CROSS JOIN LATERAL (SELECT CASE WHEN c.collection_id IS NULL THEN 'counters' WHEN c.ended_at IS NULL THEN 'pages' ELSE 'history' END AS phase) p
+     -- the advisory lock of the collector, see src/collect.c
+     WHERE l.locktype = 'advisory' AND l.classid = 1717985636 AND l.objid = 1 AND l.objsubid = 2 AND l.granted
+$$;
+COMMENT ON FUNCTION @extschema@.ff_progress() IS 'The collection that is running in this database, if any. pid: its session. phase: counters (of all tables), pages (samples), history (pruning). began_at, running_s: of the CALL, seconds. current_table: the table being sampled. sampled, problems: tables done so far. waiting: tables whose pages are still wanted, as far as the budget reaches. collection_id: its row in ff_collection. What a collection inside a transaction block has done cannot be seen.';
+REVOKE ALL ON FUNCTION @extschema@.ff_progress() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_progress() TO pg_read_all_stats;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_due() TO pg_read_all_stats;
