@@ -70,8 +70,9 @@ EXTRA_CLEAN = $(DATA_built) output_iso
 PG_CONFIG ?= pg_config
 
 # These set up what they need themselves, so they work without a PG_CONFIG:
-# make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1]
-ifneq ($(filter test demo check-twin,$(MAKECMDGOALS)),)
+# make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1], make check-twin,
+# make dist (for PGXN, of what is committed), make reference (REFERENCE.md)
+ifneq ($(filter test demo check-twin dist reference,$(MAKECMDGOALS)),)
 test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
@@ -82,7 +83,13 @@ demo:
 check-twin:
 	@perl test/t/005_twin.pl
 
-.PHONY: test demo check-twin
+dist:
+	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD
+
+reference:
+	@PG_CONFIG='$(PG_CONFIG)' test/reference >REFERENCE.md.new && mv REFERENCE.md.new REFERENCE.md
+
+.PHONY: test demo check-twin dist reference
 else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))

@@ -1,0 +1,42 @@
+# What is written down in more than one place says the same everywhere:
+# REFERENCE.md what the COMMENTs say, META.json and debian/changelog the version.
+use strict;
+use warnings;
+use FindBin;
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $top = "$FindBin::Bin/../..";
+my ($version) = slurp_file("$top/fillfactor_advisor.control") =~ /^default_version *= *'(.*)'/m;
+
+my $meta = decode_json(slurp_file("$top/META.json"));
+foreach my $key (qw(name version abstract maintainer license provides meta-spec))
+{
+	ok($meta->{$key}, "META.json has $key");
+}
+is($meta->{version}, $version, 'META.json: the version of the control file');
+is($meta->{provides}{fillfactor_advisor}{version}, $version, 'META.json: also of what it provides');
+foreach my $file (@{ $meta->{provides}{fillfactor_advisor} }{qw(file docfile)})
+{
+	ok(-e "$top/$file", "META.json: $file is there");
+}
+like($meta->{version}, qr/^\d+\.\d+\.\d+$/, 'META.json: a version as PGXN wants it');
+my ($packaged) = slurp_file("$top/debian/changelog") =~ /\((.*)-\d+\)/;
+is($packaged, $version, 'debian/changelog: the version of the control file');
+like(slurp_file("$top/CHANGELOG.md"), qr/^## \Q$version\E/m, 'CHANGELOG.md has an entry for it');
+
+my $node = PostgreSQL::Test::Cluster->new('reference');
+$node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor');
+my ($made, $error) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$top/test/reference.sql" ]);
+is($error, '', 'the reference can be made');
+my @made = split /\n/, $made;
+my @kept = split /\n/, slurp_file("$top/REFERENCE.md");
+my ($line) = grep { ($made[$_] // '') ne ($kept[$_] // '') } 0 .. ($#made > $#kept ? $#made : $#kept);
+ok(!defined $line, 'REFERENCE.md is up to date')
+  or diag "make reference writes it anew; the first difference is in line @{[$line + 1]}:\n< ", $kept[$line] // '', "\n> ", $made[$line] // '';
+
+done_testing();

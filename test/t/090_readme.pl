@@ -1,0 +1,60 @@
+# The README's examples run, and its outputs have the columns that its
+# statements give.
+#   ```sql   is run as it stands, in a database with the demo's tables
+#   ```text  after it, where it is a table of psql's, is its output
+use strict;
+use warnings;
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $top = "$FindBin::Bin/../..";
+my $node = PostgreSQL::Test::Cluster->new('readme');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE mydb');
+$node->safe_psql('mydb', 'CREATE EXTENSION fillfactor_advisor');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$top/test/loop/tables.sql", '-d', $node->connstr('mydb') ], 'the tables of the demo');
+$node->safe_psql('mydb', 'CALL ff_collect()');
+foreach my $batch (1 .. 30)
+{
+	$node->safe_psql('mydb', "INSERT INTO shop.jobs (batch, payload) SELECT $batch, repeat('p', 90) FROM generate_series(1, 500)");
+	$node->safe_psql('mydb', "UPDATE shop.jobs SET status = 1, result = 42 WHERE batch = $batch");
+}
+$node->poll_query_until('mydb', "SELECT n_tup_upd = 15000 FROM pg_stat_user_tables WHERE relid = 'shop.jobs'::regclass") or die 'no counters';
+$node->safe_psql('mydb', 'CALL ff_collect()');
+
+my $readme = slurp_file("$top/README.md");
+my ($n, @columns) = (0);
+while ($readme =~ /^```(\w*)\n(.*?)^```$/gms)
+{
+	my ($kind, $block) = ($1, $2);
+	if ($kind eq 'sql')
+	{
+		my ($first) = $block =~ /^(.*)/;
+		$n++;
+		my ($out, $error) = run_command([ 'psql', '-X', '-q', '--csv', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('mydb'), '-c', $block ]);
+		is($error =~ s/^NOTICE:.*\n?//gmr, '', "runs: $first");
+		@columns = split /,/, (split /\n/, $out)[0] // '';
+	}
+	elsif (@columns && $block =~ /^(.*\|.*)\n-+(?:\+-+)+$/m)
+	{
+		my @shown = map { s/^\s+|\s+$//gr } split /\|/, $1;
+		is(join(',', @shown), join(',', @columns), 'the output shown has the columns given');
+	}
+	elsif (@columns && $block =~ /^-\[ RECORD 1 \]/m)
+	{
+		my %given = map { $_ => 1 } @columns;
+		is(join(',', grep { !$given{$_} } $block =~ /^(\w+) +\| /gm), '', 'the output shown has no column that is not given');
+	}
+}
+cmp_ok($n, '>=', 3, 'the README has examples');
+
+# Functions and settings that it names are there.
+my %there = map { $_ => 1 } split /\n/, $node->safe_psql('mydb', "SELECT proname FROM pg_proc WHERE proname ~ '^ff_' UNION SELECT relname FROM pg_class WHERE relname ~ '^ff_' UNION SELECT rolname FROM pg_roles UNION SELECT name FROM pg_settings WHERE name ~ '^fillfactor_advisor\\.'");
+is(join(' ', grep { !$there{$_} } $readme =~ /\b(ff_[a-z]\w*)/g), '', 'every function that the README names is there');
+$node->safe_psql('mydb', "LOAD 'fillfactor_advisor'");
+is(join(' ', grep { $node->psql('mydb', "LOAD 'fillfactor_advisor'; SHOW $_") != 0 } $readme =~ /`(fillfactor_advisor\.[a-z_]+)`/g), '', 'every setting, too');
+
+done_testing();
