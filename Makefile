@@ -71,7 +71,8 @@ PG_CONFIG ?= pg_config
 
 # These set up what they need themselves, so they work without a PG_CONFIG:
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1], make check-twin,
-# make dist (for PGXN, of what is committed), make reference (REFERENCE.md)
+# make dist (for PGXN, of what is committed), make reference (REFERENCE.md,
+# HOWITDECIDES.md)
 ifneq ($(filter test demo check-twin dist reference,$(MAKECMDGOALS)),)
 test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
@@ -87,7 +88,7 @@ dist:
 	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD
 
 reference:
-	@PG_CONFIG='$(PG_CONFIG)' test/reference >REFERENCE.md.new && mv REFERENCE.md.new REFERENCE.md
+	@PG_CONFIG='$(PG_CONFIG)' test/reference
 
 .PHONY: test demo check-twin dist reference
 else

@@ -1,5 +1,6 @@
 # What is written down in more than one place says the same everywhere:
-# REFERENCE.md what the COMMENTs say, META.json and debian/changelog the version.
+# REFERENCE.md what the COMMENTs say, HOWITDECIDES.md what the advice says of the
+# examples, META.json and debian/changelog the version.
 use strict;
 use warnings;
 use FindBin;
@@ -31,12 +32,16 @@ my $node = PostgreSQL::Test::Cluster->new('reference');
 $node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor');
-my ($made, $error) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$top/test/reference.sql" ]);
-is($error, '', 'the reference can be made');
-my @made = split /\n/, $made;
-my @kept = split /\n/, slurp_file("$top/REFERENCE.md");
-my ($line) = grep { ($made[$_] // '') ne ($kept[$_] // '') } 0 .. ($#made > $#kept ? $#made : $#kept);
-ok(!defined $line, 'REFERENCE.md is up to date')
-  or diag "make reference writes it anew; the first difference is in line @{[$line + 1]}:\n< ", $kept[$line] // '', "\n> ", $made[$line] // '';
+foreach my $page ([ reference => 'REFERENCE.md' ], [ decides => 'HOWITDECIDES.md' ])
+{
+	my ($query, $file) = @$page;
+	my ($made, $error) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$top/test/$query.sql" ]);
+	is($error, '', "$file can be made");
+	my @made = split /\n/, $made;
+	my @kept = split /\n/, slurp_file("$top/$file");
+	my ($line) = grep { ($made[$_] // '') ne ($kept[$_] // '') } 0 .. ($#made > $#kept ? $#made : $#kept);
+	ok(!defined $line, "$file is up to date")
+	  or diag "make reference writes it anew; the first difference is in line @{[$line + 1]}:\n< ", $kept[$line] // '', "\n> ", $made[$line] // '';
+}
 
 done_testing();

@@ -1,0 +1,59 @@
+-- Writes HOWITDECIDES.md: the questions that ff_advise() asks, with an example
+-- for each cause from the tables of test/stories.sql, and the sentence that
+-- it says of them.
+-- psql -XAtq -f test/decides.sql, in a database with the extension in public
+BEGIN;
+SET LOCAL client_min_messages = warning;
+-- examples that do not depend on the machine
+SET LOCAL fillfactor_advisor.ram = '16GB';
+\o /dev/null
+\ir stories.sql
+\o
+CREATE TABLE untouched (i int);
+CREATE TABLE parent (i int) PARTITION BY RANGE (i);
+
+SELECT $md$# How it decides
+
+The cause of a table's updates that are not HOT comes from what was seen alone, and the model is asked for a fillfactor only
+where the cause is one that room in the page can cure. Below are the questions in the order in which they are asked, each with
+the example that the tests use: a table of 1,000 pages with 60,000 rows, collected once a minute for an hour. Made by
+`make reference` from `test/stories.sql`; a test compares.
+
+Shares are of the recent updates: of the last intervals that hold a third of all updates in the window. What *moved* is counted by
+the server from PostgreSQL 16 on; before, old row versions still in the sampled pages tell it. What *stayed* in its page and was
+not HOT changed an indexed column. What moved would have been HOT as often as what stayed was: that product is *recoverable*.
+$md$;
+
+SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`ff_advise()` says **%s**: %s\n',
+              row_number() OVER (ORDER BY v.place), a.cause, replace(v.words, E'\n', ' '),
+              concat_ws(E'\n', format('| rows inserted | %s |', e.inserted), format('| rows updated | %s |', e.updated),
+                        CASE WHEN e.updated > 0 THEN format(E'| of these HOT | %s |\n| of these moved to another page | %s |', e.hot_updated, coalesce(e.newpage_updated::text, 'not counted')) END,
+                        CASE v.name WHEN 'batch' THEN format('| rows of a page that one transaction updates | %s of %s |', e.update_group_rows, e.rows_per_page)
+                                    WHEN 'growth' THEN format('| row length when inserted, when updated | %s, %s bytes |', e.inserted_width, e.updated_width)
+                                    WHEN 'wide' THEN format('| row length | %s bytes |', e.updated_width)
+                                    WHEN 'snapshot' THEN format('| dead rows, of these visible to some snapshot | %s, %s |', e.dead_rows, e.recently_dead_rows)
+                                    WHEN 'readers' THEN format('| pages fetched | %s |', e.blocks_fetched) END),
+              a.action, a.reason)
+  FROM (VALUES (1, 'few', 'Were there updates enough to speak of (`fillfactor_advisor.min_updates`)? If not, it waits for more, or keeps what is there where a day shows none.'),
+               (2, 'insertonly', 'The same where rows are only inserted. A reserve that nothing uses (fillfactor below 100) is then given back.'),
+               (3, 'wide', 'Do two rows fit a page at all? If not, no fillfactor makes a difference.'),
+               (4, 'settled', 'Are next to all recent updates HOT (98 %)? A page that was filled to the brim sheds one row at its first update; that row''s room
+serves every later one. Totals since the last reset hide this, intervals show it.'),
+               (5, 'indexed', 'Did the others stay in their page? Then an indexed column changed, and no fillfactor helps: look at the index.'),
+               (6, 'snapshot', 'Do old versions, which no vacuum can remove yet, outnumber a third of the rows? Then a snapshot is the first thing to look for. Room helps only as long as it is held.'),
+               (7, 'growth', 'Do rows get longer when they are updated (by 10 % and 8 bytes)? Then the new version needs more room than the old one leaves.'),
+               (8, 'batch', 'Does one transaction update many rows of a page (three and a tenth of it)? All their new versions need room at once, before any old one can be pruned.'),
+               (9, 'full', 'Otherwise the pages are simply full when the updates come.'),
+               (10, 'readers', 'In the last three cases the model replays the table at every step and weighs time, WAL and size. Where no step saves
+`fillfactor_advisor.min_gain`, it keeps; where that is because of the readers, who would have more pages to read, it says so.')) v(place, name, words)
+ CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
+ CROSS JOIN LATERAL ff_evidence(format('%I', v.name)::regclass) e
+ ORDER BY v.place;
+
+SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, a.reason)
+  FROM (VALUES (1, 'untouched', 'Nothing is said of a table that was not collected or not sampled.'),
+               (2, 'blind15', 'Nor where updates were not HOT and it cannot be told why (PostgreSQL 15, all old versions vacuumed away).'),
+               (3, 'parent', 'What has no pages of its own, or pages that are not heap, is not examined.')) v(place, name, words)
+ CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
+ ORDER BY v.place;
+ROLLBACK;
