@@ -156,17 +156,17 @@ CREATE FUNCTION @extschema@.ff_curve(relation regclass)
 RETURNS TABLE (
     fillfactor           integer,
     rows_per_page        integer,
+    bar                  text,
     hot_pct              real,
     hot_pct_low          real,
     hot_pct_high         real,
+    size_bytes           bigint,
+    cost                 real,
+    wal_bytes_per_update real,
     moved_pct            real,
     settled_hot_pct      real,
-    size_bytes           bigint,
-    wal_bytes_per_update real,
-    cost                 real,
     is_current           boolean,
-    is_advised           boolean,
-    bar                  text
+    is_advised           boolean
 )
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path = pg_catalog, pg_temp
@@ -188,17 +188,18 @@ BEGIN
     -- the mark is that of ff_advise(), which may have reasons to keep that the
     -- model does not know
     RETURN QUERY
-        SELECT m.fillfactor, m.rows_per_page, round(m.hot_pct::numeric, 1)::real, round(m.hot_pct_low::numeric, 1)::real, round(m.hot_pct_high::numeric, 1)::real,
-               round(m.moved_pct::numeric, 1)::real, round(m.settled_hot_pct::numeric, 1)::real,
-               m.size_bytes, round(m.wal_bytes_per_update::numeric)::real, round(m.cost::numeric, 3)::real, m.is_current, s.advised,
+        SELECT m.fillfactor, m.rows_per_page,
                rpad(repeat('#', round(coalesce(m.hot_pct, 0) / 5)::integer), 20, '.')
-               || CASE WHEN m.is_current AND s.advised THEN ' current, advised' WHEN m.is_current THEN ' current' WHEN s.advised THEN ' advised' ELSE '' END
+               || CASE WHEN m.is_current AND s.advised THEN ' current, advised' WHEN m.is_current THEN ' current' WHEN s.advised THEN ' advised' ELSE '' END,
+               round(m.hot_pct::numeric, 1)::real, round(m.hot_pct_low::numeric, 1)::real, round(m.hot_pct_high::numeric, 1)::real,
+               m.size_bytes, round(m.cost::numeric, 3)::real, round(m.wal_bytes_per_update::numeric)::real,
+               round(m.moved_pct::numeric, 1)::real, round(m.settled_hot_pct::numeric, 1)::real, m.is_current, s.advised
           FROM @extschema@.ff_advise(ff_curve.relation) a
          CROSS JOIN @extschema@.ff_model_extra(e) x
          CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
          CROSS JOIN LATERAL (SELECT CASE WHEN a.action IN ('lower', 'raise') THEN m.fillfactor = a.recommended_fillfactor ELSE m.is_current END AS advised) s;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_curve(regclass) IS 'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 to 10: rows that inserts put on a page; percent of updates that will be HOT over a window such as the one observed, with a range, and that move to another page; HOT once the table has settled; size of the table, bytes; WAL bytes per update; cost relative to the best step (time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight); a bar of the HOT share. Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
+COMMENT ON FUNCTION @extschema@.ff_curve(regclass) IS 'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 to 10: rows that inserts put on a page; a bar of the HOT share; percent of updates that will be HOT over a window such as the one observed, with a range; size of the table, bytes; cost relative to the best step (time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight); WAL bytes per update; percent of updates that move to another page; HOT once the table has settled; whether the step is the current or the advised one. Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
 REVOKE ALL ON FUNCTION @extschema@.ff_curve(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_curve(regclass) TO pg_read_all_stats;

@@ -345,7 +345,7 @@ caption { text-align: left; padding: .2rem 0 .4rem; caption-side: top; }
 th, td { padding: .32rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 thead th { color: var(--muted); font-weight: 600; vertical-align: bottom; border-bottom: 1.5px solid var(--muted); }
 th.n { text-align: right; }
-tbody th { font-weight: 600; overflow-wrap: anywhere; min-width: 13rem; max-width: 22rem; }
+tbody th { font-weight: 600; overflow-wrap: anywhere; min-width: 14.5rem; max-width: 22rem; }
 td:last-child { overflow-wrap: anywhere; }
 td.n { text-align: right; white-space: nowrap; }
 td.t { white-space: nowrap; }
