@@ -65,7 +65,8 @@ AS $$
       LEFT JOIN LATERAL (SELECT i AS same_page, 1 - i AS moved FROM @extschema@.ff_indexed_share(e) i
                           WHERE coalesce(e.seen_same_page, 0) + coalesce(e.seen_moved, 0) = 0 AND e.recent_newpage IS NULL
                             AND e.recent_hot < e.recent_updated) y ON true
-      LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_split_updates(e.recent_updated, e.recent_hot, e.recent_newpage, coalesce(y.same_page, e.seen_same_page), coalesce(y.moved, e.seen_moved))
+      LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_split_updates(e.recent_updated::double precision, e.recent_hot::double precision, e.recent_newpage::double precision,
+                                                                coalesce(y.same_page, e.seen_same_page)::double precision, coalesce(y.moved, e.seen_moved)::double precision)
                           WHERE e.recent_updated > 0) s ON true
      CROSS JOIN LATERAL (SELECT greatest(coalesce(e.updated_width, 0), coalesce(e.inserted_width, 0))::double precision AS width) w
      CROSS JOIN LATERAL (SELECT CASE
@@ -333,7 +334,7 @@ AS $$
     SELECT a.relation, a.fillfactor, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.hot_pct, a.predicted_hot_pct, a.recoverable_pct,
            a.updates_per_s, a.rows_per_page, a.predicted_rows_per_page, a.size_bytes, a.predicted_size_bytes, a.ram_ratio, a.predicted_wal_pct,
            a.sampled_at, a.reason, a.ddl
-      FROM @extschema@.ff_advise_most($1, NULL) a
+      FROM @extschema@.ff_advise_most($1, NULL::integer) a
 $$;
 REVOKE ALL ON FUNCTION @extschema@.ff_advise(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_advise(regclass) TO pg_read_all_stats;

@@ -191,7 +191,7 @@ DECLARE
     cluster_index text;
 BEGIN
     SELECT c.oid, c.relkind, c.relpersistence, c.relreplident, n.nspname, c.relname, c.reltoastrelid,
-           @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(c.relname) AS name,
+           @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(c.relname::text) AS name,
            c.reltablespace, n.nspname || c.relname ~ @extschema@.ff_unprintable() AS unprintable
       INTO t
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation;
@@ -237,7 +237,7 @@ BEGIN
       FROM pg_index i WHERE i.indrelid = relation AND i.indisvalid;
 
     -- a table that was clustered is to keep its order
-    SELECT k.relname, @extschema@.ff_quoted_name(k.relname) INTO cluster_name, cluster_index
+    SELECT k.relname, @extschema@.ff_quoted_name(k.relname::text) INTO cluster_name, cluster_index
       FROM pg_index i JOIN pg_class k ON k.oid = i.indexrelid WHERE i.indrelid = relation AND i.indisclustered AND i.indisvalid;
 
     wal_bytes := wal;
@@ -264,8 +264,8 @@ BEGIN
     SELECT e.oid, n.nspname INTO extension FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_squeeze';
     IF FOUND OR EXISTS (SELECT 1 FROM pg_available_extensions a WHERE a.name = 'pg_squeeze') THEN
         method := 'pg_squeeze';
-        statement := format('SELECT %s.squeeze_table(%s, %s, %s::name, NULL::name, NULL::name[][]);', @extschema@.ff_quoted_name(coalesce(extension.nspname, 'squeeze')),
-                            @extschema@.ff_quoted_text(t.nspname), @extschema@.ff_quoted_text(t.relname), @extschema@.ff_quoted_text(cluster_name));
+        statement := format('SELECT %s.squeeze_table(%s, %s, %s::name, NULL::name, NULL::name[][]);', @extschema@.ff_quoted_name(coalesce(extension.nspname, 'squeeze')::text),
+                            @extschema@.ff_quoted_text(t.nspname::text), @extschema@.ff_quoted_text(t.relname::text), @extschema@.ff_quoted_text(cluster_name));
         runs_in := 'psql';
         lock := 'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end';
         why := CASE WHEN extension.oid IS NULL THEN 'available here, but not created in this database: see its documentation'
@@ -400,7 +400,7 @@ BEGIN
         RAISE NOTICE '%%: %%', %11$s, verdict;
     END IF;
 END$body$,
-        @extschema@.ff_quoted_text(current_database()), (SELECT s.system_identifier FROM @extschema@.ff_server() s),
+        @extschema@.ff_quoted_text(current_database()::text), (SELECT s.system_identifier FROM @extschema@.ff_server() s),
         @extschema@.ff_quoted_text(c->>'schema'), @extschema@.ff_quoted_text(c->>'name'),
         @extschema@.ff_quoted_text(after), already, @extschema@.ff_quoted_text(before),
         @extschema@.ff_guard_from(c), statement, tries, @extschema@.ff_quoted_text(c->>'relation'),
@@ -420,7 +420,7 @@ AS $$
                       'WHEN n.nspname <> %s OR c.relname <> %s THEN ''refused: it has another name now'' '
                       'WHEN c.reloptions IS DISTINCT FROM %s::text[] THEN ''refused: its options are not those advised'' '
                       'WHEN c.relfilenode <> %s THEN ''unchanged: rewritten already'' END',
-                      @extschema@.ff_quoted_text(current_database()), (SELECT s.system_identifier FROM @extschema@.ff_server() s),
+                      @extschema@.ff_quoted_text(current_database()::text), (SELECT s.system_identifier FROM @extschema@.ff_server() s),
                       @extschema@.ff_quoted_text(c->>'schema'), @extschema@.ff_quoted_text(c->>'name'), @extschema@.ff_quoted_text(after), c->>'relfilenode') AS verdict,
                @extschema@.ff_guard_from(c) AS source
     )
@@ -536,7 +536,7 @@ DECLARE
     chosen  jsonb;
 BEGIN
     SELECT k.oid, k.relkind, k.relfilenode, k.reloptions, n.nspname, k.relname, r.rolname AS owner, i.indrelid, i.indkey::text AS indkey,
-           @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(k.relname) AS name
+           @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(k.relname::text) AS name
       INTO c
       FROM pg_class k
       JOIN pg_namespace n ON n.oid = k.relnamespace
@@ -637,7 +637,7 @@ BEGIN
         SELECT DISTINCT ON (c->>'parent') (c->>'parent')::oid AS parent, (c->>'recommended_fillfactor')::integer AS fillfactor, c->>'relation' AS leaf,
                count(*) OVER (PARTITION BY c->>'parent') AS changed,
                (SELECT count(*) FROM pg_inherits i WHERE i.inhparent = (c->>'parent')::oid) AS partitions,
-               (SELECT @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(k.relname)
+               (SELECT @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(k.relname::text)
                   FROM pg_class k JOIN pg_namespace n ON n.oid = k.relnamespace WHERE k.oid = (c->>'parent')::oid) AS name
           FROM unnest(changes) c
          WHERE c->>'parent' IS NOT NULL
@@ -702,7 +702,7 @@ BEGIN
                                                     'from', to_char(min(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
                                                     'to', to_char(max(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'))
                             FROM @extschema@.ff_collection o WHERE o.began_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)),
-            'asked_for', CASE WHEN target IS NULL THEN 'all tables' ELSE (SELECT @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(c.relname)
+            'asked_for', CASE WHEN target IS NULL THEN 'all tables' ELSE (SELECT @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(c.relname::text)
                                                                             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = target) END,
             'examined', counts, 'indexes_examined', index_counts,
             'run_as', (SELECT coalesce(jsonb_agg(DISTINCT c->'owner'), '[]') FROM unnest(changes) c),
@@ -775,7 +775,7 @@ END$body$), E'\n') || ARRAY[
     t       text;
     n       integer := 0;
     prefix  text;
-    file    CONSTANT text := format('psql -X -d %s', '''' || replace(@extschema@.ff_plain(current_database()), '''', '''\''''') || '''');
+    file    CONSTANT text := format('psql -X -d %s', '''' || replace(@extschema@.ff_plain(current_database()::text), '''', '''\''''') || '''');
 BEGIN
     RETURN NEXT '-- ' || (plan->>'generator') || ': script of changes for ' || @extschema@.ff_plain(plan->>'asked_for') || ', to be read before it is run';
     RETURN NEXT '-- database:  ' || @extschema@.ff_plain(plan->>'database') || ' of cluster ' || (plan->>'system_identifier') || ' (' || @extschema@.ff_plain(plan->>'server') || '), PostgreSQL ' || @extschema@.ff_plain(plan->>'server_version');

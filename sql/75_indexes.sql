@@ -105,7 +105,8 @@ BEGIN
         END IF;
     END IF;
     may_read := (SELECT has_function_privilege(p.oid, 'EXECUTE') FROM pg_proc p JOIN pg_extension e ON e.extnamespace = p.pronamespace
-                  WHERE e.extname = 'fillfactor_advisor' AND p.proname = 'ff_sample_index');
+                  WHERE e.extname = 'fillfactor_advisor' AND p.proname = 'ff_sample_index'
+                   AND p.proargtypes::text = 'regclass'::regtype::oid::text);
 
     FOR i IN
         SELECT x.indexrelid, x.indrelid, k.relname, n.nspname, am.amname, x.indisvalid, x.indisready, t.not_examined, k.reloptions,
@@ -115,7 +116,7 @@ BEGIN
                (SELECT p.correlation FROM pg_stats p JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
                  WHERE p.schemaname = t.nspname AND p.tablename = t.relname AND p.attname = a.attname AND NOT p.inherited) AS correlation,
                greatest(k.relpages, 0)::bigint AS pages,
-               @extschema@.ff_quoted_name(n.nspname) || '.' || @extschema@.ff_quoted_name(k.relname) AS name
+               @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(k.relname::text) AS name
           FROM pg_index x
           JOIN pg_class k ON k.oid = x.indexrelid AND k.relkind = 'i'
           JOIN pg_namespace n ON n.oid = k.relnamespace
@@ -165,7 +166,7 @@ BEGIN
             CONTINUE;
         END IF;
         BEGIN
-            SELECT * INTO s FROM @extschema@.ff_sample_index(i.indexrelid);
+            SELECT * INTO s FROM @extschema@.ff_sample_index(i.indexrelid::regclass);
         EXCEPTION WHEN OTHERS THEN
             -- one index's failure is its row
             problem := format('its pages could not be read: %s %s.', SQLSTATE, SQLERRM);

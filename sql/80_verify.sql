@@ -499,8 +499,8 @@ AS $$
                     ELSE array_to_string(c.dropped_indexes, '; ') END AS old_value,
                CASE c.kind WHEN 'fillfactor' THEN c.new_fillfactor::text WHEN 'options' THEN array_to_string(@extschema@.ff_other_options(c.new_options), ', ')
                     ELSE array_to_string(c.created_indexes, '; ') END AS new_value,
-               CASE c.kind WHEN 'indexes' THEN @extschema@.ff_undo_indexes(r.relid, c.dropped_indexes, c.created_indexes)
-                    ELSE @extschema@.ff_undo_options(r.relid, c.old_options, c.new_options, c.kind = 'fillfactor') END AS undo,
+               CASE c.kind WHEN 'indexes' THEN @extschema@.ff_undo_indexes(r.relid::regclass, c.dropped_indexes, c.created_indexes)
+                    ELSE @extschema@.ff_undo_options(r.relid::regclass, c.old_options, c.new_options, c.kind = 'fillfactor') END AS undo,
                (SELECT string_agg(o.kind, ', ' ORDER BY o.kind) FROM @extschema@.ff_change o
                  WHERE o.rel_id = c.rel_id AND o.seen_at = c.seen_at AND o.kind <> c.kind) AS together,
                c.kind = 'fillfactor' AND c.new_fillfactor < c.old_fillfactor
@@ -554,8 +554,8 @@ AS $$
                @extschema@.ff_ratio(c.hots2, c.updates2, (c.h2 + 2) * (c.u2 - c.h2 + 2) / (c.u2 + 4) ^ 3) AS hot2,
                e.statements, e.mean_ms_before, e.mean_ms_after, e.mean, e.stddev_ms_before, e.stddev_ms_after, e.stddev,
                e.wal_before, e.wal_after, e.wal, e.blocks_before, e.blocks_after,
-               (@extschema@.ff_split_updates(c.u1, c.h1, c.p1, v1.same_page, v1.moved)).moved_share AS moved1,
-               (@extschema@.ff_split_updates(c.u2, c.h2, c.p2, v2.same_page, v2.moved)).moved_share AS moved2,
+               (@extschema@.ff_split_updates(c.u1::double precision, c.h1::double precision, c.p1::double precision, v1.same_page::double precision, v1.moved::double precision)).moved_share AS moved1,
+               (@extschema@.ff_split_updates(c.u2::double precision, c.h2::double precision, c.p2::double precision, v2.same_page::double precision, v2.moved::double precision)).moved_share AS moved2,
                r1.bytes AS row1, r2.bytes AS row2, p.predicted_hot_pct, p.predicted_hot_low, p.predicted_hot_high, p.predicted_wal_pct, p.predicted_size_bytes,
                p.made_at
           FROM counted c
@@ -681,7 +681,7 @@ AS $$
           FROM @extschema@.ff_setting_history h
          CROSS JOIN LATERAL (SELECT range_agg(tstzrange(v.began_at, v.ended_at, '[]')) FILTER (WHERE v.side = 'before') AS t1,
                                     range_agg(tstzrange(v.began_at, v.ended_at, '[]')) FILTER (WHERE v.side = 'after') AS t2
-                               FROM @extschema@.ff_verify_windows(NULL, h.before_at, h.seen_at,
+                               FROM @extschema@.ff_verify_windows(NULL::bigint, h.before_at, h.seen_at,
                                         (SELECT k.epoch_id FROM @extschema@.ff_collection k WHERE k.began_at <= h.seen_at ORDER BY k.began_at DESC LIMIT 1)) v
                               WHERE v.left_out IS NULL) w
          WHERE h.before_at IS NOT NULL AND $1 IS NULL

@@ -96,27 +96,29 @@ COMMENT ON FUNCTION @extschema@.ff_svg(text, text, integer, integer, text, text)
 REVOKE ALL ON FUNCTION @extschema@.ff_svg(text, text, integer, integer, text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_svg(text, text, integer, integer, text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_svg_text(x double precision, y double precision, content text, anchor text DEFAULT 'middle', class text DEFAULT 'tick') RETURNS text
+CREATE FUNCTION @extschema@.ff_svg_text(at point, content text, anchor text DEFAULT 'middle', class text DEFAULT 'tick') RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format('<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>', class, round(x::numeric, 1), round(y::numeric, 1), anchor, @extschema@.ff_html(content))
+    SELECT format('<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>', class, round(at[0]::numeric, 1), round(at[1]::numeric, 1), anchor, @extschema@.ff_html(content))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg_text(double precision, double precision, text, text, text) IS 'A word in a picture, at a point, escaped.';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg_text(double precision, double precision, text, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_text(double precision, double precision, text, text, text) TO pg_read_all_stats;
+COMMENT ON FUNCTION @extschema@.ff_svg_text(point, text, text, text) IS 'A word in a picture, at a point, escaped.';
+REVOKE ALL ON FUNCTION @extschema@.ff_svg_text(point, text, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_text(point, text, text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_svg_grid(x0 double precision, x1 double precision, y0 double precision, y1 double precision, labels text[]) RETURNS text
+CREATE FUNCTION @extschema@.ff_svg_grid(area box, labels text[]) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT string_agg(format('<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>', x0, x1, round(l.y::numeric, 1), round(l.y::numeric, 1))
-                      || @extschema@.ff_svg_text(x0 - 6, l.y + 3.5, l.label, 'end'), '' ORDER BY l.y)
-      FROM (SELECT u.label, y0 + (y1 - y0) * (u.place - 1) / nullif(cardinality(labels) - 1, 0) AS y FROM unnest(labels) WITH ORDINALITY u(label, place)) l
+    SELECT string_agg(format('<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>', round(l.x0::numeric, 1), round(l.x1::numeric, 1), round(l.y::numeric, 1), round(l.y::numeric, 1))
+                      || @extschema@.ff_svg_text(point(l.x0 - 6, l.y + 3.5), l.label, 'end'), '' ORDER BY l.y)
+      FROM (SELECT u.label, (area[1])[0] AS x0, (area[0])[0] AS x1,
+                   (area[1])[1] + height(area) * (u.place - 1) / nullif(cardinality(labels) - 1, 0) AS y
+              FROM unnest(labels) WITH ORDINALITY u(label, place)) l
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg_grid(double precision, double precision, double precision, double precision, text[]) IS 'Horizontal lines of a picture from x0 to x1, spread evenly from y0 to y1, with their labels.';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg_grid(double precision, double precision, double precision, double precision, text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_grid(double precision, double precision, double precision, double precision, text[]) TO pg_read_all_stats;
+COMMENT ON FUNCTION @extschema@.ff_svg_grid(box, text[]) IS 'Horizontal lines across an area of a picture, spread evenly over its height, with their labels.';
+REVOKE ALL ON FUNCTION @extschema@.ff_svg_grid(box, text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_grid(box, text[]) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_svg_curve(steps jsonb, fillfactor integer, advised integer, seen_hot real) RETURNS text
 LANGUAGE sql STABLE
@@ -154,11 +156,11 @@ AS $$
                      ELSE format('; at %s, as advised, %s %% (%s to %s).', advised, round(m.then_hot::numeric, 1), round(m.then_low::numeric, 1), round(m.then_high::numeric, 1)) END
              || ' The table below the picture has every step.',
              480, 290,
-             @extschema@.ff_svg_grid(40, 470, 10, 160, ARRAY['100 %', '75 %', '50 %', '25 %', '0 %'])
-             || @extschema@.ff_svg_grid(40, 470, 194, 250, ARRAY['2x', '1x', '0x'])
-             || (SELECT string_agg(@extschema@.ff_svg_text(40 + (f - 10) * 430 / 90.0, 266, f::text), '') FROM generate_series(10, 100, 10) f)
-             || @extschema@.ff_svg_text(255, 283, 'fillfactor')
-             || CASE WHEN m.now_hot IS NULL THEN @extschema@.ff_svg_text(255, 90, 'no updates')
+             @extschema@.ff_svg_grid(box(point(40, 10), point(470, 160)), ARRAY['100 %', '75 %', '50 %', '25 %', '0 %'])
+             || @extschema@.ff_svg_grid(box(point(40, 194), point(470, 250)), ARRAY['2x', '1x', '0x'])
+             || (SELECT string_agg(@extschema@.ff_svg_text(point(40 + (f - 10) * 430 / 90.0, 266), f::text), '') FROM generate_series(10, 100, 10) f)
+             || @extschema@.ff_svg_text(point(255, 283), 'fillfactor')
+             || CASE WHEN m.now_hot IS NULL THEN @extschema@.ff_svg_text(point(255, 90), 'no updates')
                      ELSE format('<path class="band" d="%s"/><path class="hot" d="%s"/><path class="wal" d="%s"/>', l.band, l.hot, l.wal) END
              || format('<path class="size" d="%s"/>', l.size)
              || format('<line class="now" x1="%s" x2="%s" y1="10" y2="250"/><circle class="now" cx="%s" cy="%s" r="5"/>', x.now_x, x.now_x, x.now_x, round(CASE WHEN m.now_hot IS NULL THEN 222 ELSE m.now_y END::numeric, 1))
@@ -193,7 +195,7 @@ AS $$
           FROM i GROUP BY i.bucket, i.fillfactor
     )
     SELECT b.began_at, b.ended_at, b.fillfactor, b.updated, b.hot / b.updated::double precision,
-           (SELECT s.moved_share FROM @extschema@.ff_split_updates(b.updated::double precision, b.hot::double precision, b.newpage::double precision, v.same_page, v.moved) s)
+           (SELECT s.moved_share FROM @extschema@.ff_split_updates(b.updated::double precision, b.hot::double precision, b.newpage::double precision, v.same_page::double precision, v.moved::double precision) s)
       FROM b
       LEFT JOIN LATERAL (
             -- PostgreSQL 15: what the pages told next
@@ -230,7 +232,7 @@ AS $$
           FROM p
     ), changes AS (
         SELECT string_agg(format('<line class="change" x1="%1$s" x2="%1$s" y1="6" y2="130"/>', round(x, 1))
-                          || @extschema@.ff_svg_text(x + CASE WHEN x > 400 THEN -4 ELSE 4 END, 14, format('%s to %s', c.old_fillfactor, c.new_fillfactor), CASE WHEN x > 400 THEN 'end' ELSE 'start' END, 'mark'), '') AS marks,
+                          || @extschema@.ff_svg_text(point(x + CASE WHEN x > 400 THEN -4 ELSE 4 END, 14), format('%s to %s', c.old_fillfactor, c.new_fillfactor), CASE WHEN x > 400 THEN 'end' ELSE 'start' END, 'mark'), '') AS marks,
                string_agg(format('%s to %s at %s', c.old_fillfactor, c.new_fillfactor, to_char(c.seen_at, 'YYYY-MM-DD HH24:MI')), ', ' ORDER BY c.seen_at) AS words
           FROM @extschema@.ff_change c, span s
          CROSS JOIN LATERAL (SELECT 40 + 430 * extract(epoch FROM least(greatest(c.seen_at, s.t0), s.t1) - s.t0) / s.seconds AS x) g
@@ -240,9 +242,8 @@ AS $$
              format('%s updates from %s to %s: %s %% were HOT, %s %% at first and %s %% at last. Fillfactor changes: %s.', s.updated, to_char(s.t0, 'YYYY-MM-DD HH24:MI'), to_char(s.t1, 'YYYY-MM-DD HH24:MI'),
                     round((100 * s.hot)::numeric, 1), round((100 * s.first_hot)::numeric, 1), round((100 * s.last_hot)::numeric, 1), coalesce(c.words, 'none')),
              480, 155,
-             @extschema@.ff_svg_grid(40, 470, 10, 130, ARRAY['100 %', '50 %', '0 %'])
-             || (SELECT string_agg(@extschema@.ff_svg_text(40 + 430 * k / 4.0, 147, to_char(s.t0 + (s.t1 - s.t0) * (k / 4.0), CASE WHEN s.seconds < 600 THEN 'HH24:MI:SS' WHEN s.seconds < 172800 THEN 'HH24:MI' ELSE 'Mon FMDD' END),
-                                                           CASE k WHEN 0 THEN 'start' WHEN 4 THEN 'end' ELSE 'middle' END), '') FROM generate_series(0, 4) k)
+             @extschema@.ff_svg_grid(box(point(40, 10), point(470, 130)), ARRAY['100 %', '50 %', '0 %'])
+             || (SELECT string_agg(@extschema@.ff_svg_text(point(40 + 430 * k / 4.0, 147), to_char(s.t0 + (s.t1 - s.t0) * (k / 4.0), CASE WHEN s.seconds < 600 THEN 'HH24:MI:SS' WHEN s.seconds < 172800 THEN 'HH24:MI' ELSE 'Mon FMDD' END), CASE k WHEN 0 THEN 'start' WHEN 4 THEN 'end' ELSE 'middle' END), '') FROM generate_series(0, 4) k)
              || format('<path class="hot" d="%s"/>', l.hot) || coalesce('<path class="moved" d="' || l.moved || '"/>', '') || coalesce(c.marks, ''),
              format('<span class="key hot"></span>HOT%s. %s updates, %s to %s.%s', CASE WHEN l.moved IS NULL THEN '' ELSE ', <span class="key moved"></span>moved to another page' END,
                     s.updated, to_char(s.t0, 'YYYY-MM-DD HH24:MI'), to_char(s.t1, 'YYYY-MM-DD HH24:MI'), coalesce(' Fillfactor changed: ' || c.words || '.', '')))
@@ -267,9 +268,9 @@ AS $$
              480, 125,
              '<line class="grid" x1="40" x2="470" y1="100" y2="100"/>'
              || string_agg(format('<rect class="bar" x="%s" y="%s" width="39" height="%s"/>', 42 + 43 * (place - 1), round(100 - 80 * height::numeric, 1), round(80 * height::numeric, 1))
-                           || CASE WHEN pages > 0 THEN @extschema@.ff_svg_text(61.5 + 43 * (place - 1), 100 - 80 * height - 4, CASE WHEN share < 0.01 THEN '<1 %' ELSE round((100 * share)::numeric) || ' %' END) ELSE '' END
-                           || @extschema@.ff_svg_text(40 + 43 * (place - 1), 116, (10 * place - 10)::text), '' ORDER BY place)
-             || @extschema@.ff_svg_text(470, 116, '100'),
+                           || CASE WHEN pages > 0 THEN @extschema@.ff_svg_text(point(61.5 + 43 * (place - 1), 100 - 80 * height - 4), CASE WHEN share < 0.01 THEN '<1 %' ELSE round((100 * share)::numeric) || ' %' END) ELSE '' END
+                           || @extschema@.ff_svg_text(point(40 + 43 * (place - 1), 116), (10 * place - 10)::text), '' ORDER BY place)
+             || @extschema@.ff_svg_text(point(470, 116), '100'),
              format('%s sampled pages by used space, percent of the page; %s.', (SELECT sum(a.n) FROM unnest(bins) a(n)), to_char(sampled_at, 'YYYY-MM-DD HH24:MI')))
       FROM b
     HAVING sum(pages) > 0
@@ -295,13 +296,13 @@ AS $$
              || '. Table with indexes: ' || (SELECT string_agg(format('%s %s', t.name, pg_size_pretty(t.total)), ', ' ORDER BY t.place) FROM t) || '.',
              720, s.bottom::integer + 24,
              (SELECT string_agg(format('<line class="grid" x1="%1$s" x2="%1$s" y1="26" y2="%2$s"/>', round(210 + 490 * (log(g.bytes) - s.lo) / (s.hi - s.lo), 1), s.bottom)
-                                || @extschema@.ff_svg_text((210 + 490 * (log(g.bytes) - s.lo) / (s.hi - s.lo))::double precision, s.bottom + 16, g.label), '')
+                                || @extschema@.ff_svg_text(point((210 + 490 * (log(g.bytes) - s.lo) / (s.hi - s.lo))::double precision, s.bottom + 16), g.label), '')
                 FROM (SELECT 32::numeric ^ u.place * 1024 AS bytes, u.label FROM unnest(ARRAY['32 kB', '1 MB', '32 MB', '1 GB', '32 GB', '1 TB', '32 TB']) WITH ORDINALITY u(label, place)) g
                WHERE log(g.bytes) BETWEEN s.lo AND s.hi)
              || coalesce((SELECT string_agg(format('<line class="%1$s" x1="%2$s" x2="%2$s" y1="20" y2="%3$s"/>', CASE WHEN l.used THEN 'ram' ELSE 'now' END, round(210 + 490 * (log(l.bytes::numeric) - s.lo) / (s.hi - s.lo), 1), s.bottom)
-                                || @extschema@.ff_svg_text((210 + 490 * (log(l.bytes::numeric) - s.lo) / (s.hi - s.lo))::double precision, 14, l.source || ' ' || pg_size_pretty(l.bytes), CASE WHEN l.used THEN 'end' ELSE 'middle' END, 'mark'), '')
+                                || @extschema@.ff_svg_text(point((210 + 490 * (log(l.bytes::numeric) - s.lo) / (s.hi - s.lo))::double precision, 14), l.source || ' ' || pg_size_pretty(l.bytes), CASE WHEN l.used THEN 'end' ELSE 'middle' END, 'mark'), '')
                 FROM limits l), '')
-             || (SELECT string_agg(@extschema@.ff_svg_text(202, 40 + 20 * (t.place - 1), CASE WHEN length(t.name) > 34 THEN left(t.name, 33) || '~' ELSE t.name END, 'end', 'name')
+             || (SELECT string_agg(@extschema@.ff_svg_text(point(202, 40 + 20 * (t.place - 1)), CASE WHEN length(t.name) > 34 THEN left(t.name, 33) || '~' ELSE t.name END, 'end', 'name')
                                    || format('<line class="stem" x1="%s" x2="%s" y1="%s" y2="%s"/><circle class="total" cx="%s" cy="%s" r="4.5"/><circle class="heap" cx="%s" cy="%s" r="4.5"/>', g.x_heap, g.x_total, g.y, g.y, g.x_total, g.y, g.x_heap, g.y), '')
                    FROM t CROSS JOIN LATERAL (SELECT round(210 + 490 * (log(greatest(t.heap, 8192)::numeric) - s.lo) / (s.hi - s.lo), 1) AS x_heap,
                                                      round(210 + 490 * (log(greatest(t.total, t.heap, 8192)::numeric) - s.lo) / (s.hi - s.lo), 1) AS x_total, 36 + 20 * (t.place - 1) AS y) g),
@@ -411,7 +412,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     -- a statement's first 300 characters say which one it is
     SELECT @extschema@.ff_html_table('Indexes that keep updates from being HOT.', ARRAY['index', 'columns', '#updates/s', '#scans', '#size', 'statements', 'what could be done'],
-                string_agg(@extschema@.ff_html_row(ARRAY[coalesce(b.index::text, '-'), array_to_string(b.columns, ', '), @extschema@.ff_number(b.updates_per_s, 1), b.scans::text, pg_size_pretty(b.index_bytes),
+                string_agg(@extschema@.ff_html_row(ARRAY[coalesce(b.index::text, '-'), array_to_string(b.columns, ', '), @extschema@.ff_number(b.updates_per_s::double precision, 1), b.scans::text, pg_size_pretty(b.index_bytes),
                                (SELECT string_agg(CASE WHEN length(q.query) > 300 THEN left(q.query, 300) || ' ...' ELSE q.query END, '; ') FROM (SELECT * FROM unnest(b.statements) u(query) LIMIT 3) q),
                                concat_ws('. ', b.reason, b.suggestion, b.ddl)]), '' ORDER BY b.updates_per_s DESC NULLS LAST))
       FROM @extschema@.ff_blockers($1) b
@@ -425,10 +426,10 @@ CREATE FUNCTION @extschema@.ff_report_table(e @extschema@.ff_table_evidence, adv
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format(E'<article id="t%s">\n<header><h3>%s</h3><span class="badge %s">%s</span></header>\n', e.relation::oid, @extschema@.ff_html(n.name), action,
+    SELECT format(E'<article id="t%s">\n<header><h3>%s</h3><span class="badge %s">%s</span></header>\n', e.relation::oid, @extschema@.ff_html(n.name::text), action,
                   @extschema@.ff_html(CASE WHEN action IN ('lower', 'raise') THEN format('%s from %s to %s', action, e.fillfactor, advised) ELSE format('%s %s', action, e.fillfactor) END))
            || format(E'<p class="facts">%s</p>\n<p>%s</p>\n',
-                @extschema@.ff_html(concat_ws('; ', 'cause: ' || cause, 'confidence ' || confidence, @extschema@.ff_number(e.updated / nullif(e.window_s, 0), 1, ' updates/s'),
+                @extschema@.ff_html(concat_ws('; ', 'cause: ' || cause, 'confidence ' || confidence, @extschema@.ff_number((e.updated / nullif(e.window_s, 0))::double precision, 1, ' updates/s'),
                      pg_size_pretty(e.heap_bytes) || ' table', pg_size_pretty(e.index_bytes) || format(' in %s indexes', e.indexes),
                      CASE WHEN e.live_rows > 0 THEN 'about ' || round(e.live_rows) || ' rows of ' || round(greatest(e.inserted_width, e.updated_width)) || ' bytes' END)),
                 @extschema@.ff_html(reason))
@@ -441,8 +442,8 @@ AS $$
            || coalesce(E'<details><summary>Every step in numbers</summary>\n'
                 || @extschema@.ff_html_table('Prediction for ' || n.name, ARRAY['fillfactor', '#rows per page', '#HOT %', '#from', '#to', '#moved %', '#table', '#WAL per update', '#cost'],
                      (SELECT string_agg(@extschema@.ff_html_row(ARRAY[m.fillfactor || CASE WHEN m.is_current THEN ' now' WHEN m.fillfactor = advised THEN ' advised' ELSE '' END, m.rows_per_page::text,
-                                  @extschema@.ff_number(m.hot_pct, 1), @extschema@.ff_number(m.hot_pct_low, 1), @extschema@.ff_number(m.hot_pct_high, 1), @extschema@.ff_number(m.moved_pct, 1),
-                                  pg_size_pretty(m.size_bytes), @extschema@.ff_number(m.wal_bytes_per_update, 0, ' bytes'), @extschema@.ff_number(m.cost, 3)]), '' ORDER BY m.fillfactor DESC)
+                                  @extschema@.ff_number(m.hot_pct::double precision, 1), @extschema@.ff_number(m.hot_pct_low::double precision, 1), @extschema@.ff_number(m.hot_pct_high::double precision, 1), @extschema@.ff_number(m.moved_pct::double precision, 1),
+                                  pg_size_pretty(m.size_bytes), @extschema@.ff_number(m.wal_bytes_per_update::double precision, 0, ' bytes'), @extschema@.ff_number(m.cost::double precision, 3)]), '' ORDER BY m.fillfactor DESC)
                         FROM jsonb_to_recordset(s.steps) m(fillfactor integer, rows_per_page integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision,
                                                            moved_pct double precision, size_bytes bigint, wal_bytes_per_update double precision, cost double precision, is_current boolean)))
                 || E'</details>\n', '')
@@ -460,8 +461,8 @@ AS $$
     SELECT @extschema@.ff_html_table('Changes that collections noticed, the latest first. WAL per update: change with its 95 % interval.',
                 ARRAY['of', 'change', 'seen', 'before', 'after', 'verdict', '#HOT before', '#HOT after', '#WAL per update', 'why'],
                 string_agg(@extschema@.ff_html_row(ARRAY[coalesce(v.relation::text, 'the server'), v.change, to_char(v.changed_at, 'YYYY-MM-DD HH24:MI'), v.old_value, v.new_value, v.verdict,
-                               @extschema@.ff_number(v.hot_pct_before, 1, ' %'), @extschema@.ff_number(v.hot_pct_after, 1, ' %'),
-                               @extschema@.ff_number(v.wal_change_pct, 0, ' %') || format(' (%s to %s)', @extschema@.ff_number(v.wal_change_low, 0), @extschema@.ff_number(v.wal_change_high, 0)),
+                               @extschema@.ff_number(v.hot_pct_before::double precision, 1, ' %'), @extschema@.ff_number(v.hot_pct_after::double precision, 1, ' %'),
+                               @extschema@.ff_number(v.wal_change_pct::double precision, 0, ' %') || format(' (%s to %s)', @extschema@.ff_number(v.wal_change_low::double precision, 0), @extschema@.ff_number(v.wal_change_high::double precision, 0)),
                                concat_ws(' Undo: ', v.reason, v.undo)], NULL, translate(v.verdict, ' ', '-')), '' ORDER BY v.changed_at DESC))
       FROM (SELECT * FROM @extschema@.ff_verify() WHERE changed_at IS NOT NULL ORDER BY changed_at DESC LIMIT 100) v
 $$;
@@ -532,7 +533,7 @@ BEGIN
                             WHEN m.cause IN ('page_full', 'batch_update', 'row_growth', 'indexed_column', 'old_snapshot', 'read_mostly', 'too_wide') THEN 2
                             WHEN EXISTS (SELECT 1 FROM @extschema@.ff_change c WHERE c.rel_id = (m.evidence).rel_id AND c.kind = 'fillfactor') THEN 3
                             ELSE 4 END AS rank
-                  FROM @extschema@.ff_advise_most(NULL, detailed) m) r
+                  FROM @extschema@.ff_advise_most(NULL::regclass, detailed) m) r
          ORDER BY rank_place
     LOOP
         e := a.evidence;
@@ -543,9 +544,9 @@ BEGIN
         IF a.action IN ('lower', 'raise') THEN
             changes := changes + 1;
             todo := todo || @extschema@.ff_html_row(ARRAY[name, a.fillfactor::text, a.recommended_fillfactor::text, a.cause,
-                        @extschema@.ff_number(a.hot_pct, 1, ' %'), @extschema@.ff_number(a.predicted_hot_pct, 1, ' %'),
-                        pg_size_pretty(a.size_bytes), pg_size_pretty(a.predicted_size_bytes), @extschema@.ff_number(a.predicted_wal_pct, 0, ' %'),
-                        @extschema@.ff_number(100 * (1 - 1 / nullif(a.gain, 0)), 1, ' %'), @extschema@.ff_number(a.confidence, 2), CASE WHEN a.needs_rewrite THEN 'yes' ELSE 'no' END],
+                        @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'), @extschema@.ff_number(a.predicted_hot_pct::double precision, 1, ' %'),
+                        pg_size_pretty(a.size_bytes), pg_size_pretty(a.predicted_size_bytes), @extschema@.ff_number(a.predicted_wal_pct::double precision, 0, ' %'),
+                        @extschema@.ff_number((100 * (1 - 1 / nullif(a.gain, 0)))::double precision, 1, ' %'), @extschema@.ff_number(a.confidence::double precision, 2), CASE WHEN a.needs_rewrite THEN 'yes' ELSE 'no' END],
                         CASE WHEN a.rank_place <= detailed THEN 't' || a.relation::oid END);
         ELSIF a.action = 'wait' THEN
             waits := waits + 1;
@@ -557,7 +558,7 @@ BEGIN
             beyond := beyond + 1;
         END IF;
         IF a.rank = 2 AND a.action <> 'wait' AND cardinality(cure) < greatest(detailed, 20) THEN
-            cure := cure || @extschema@.ff_html_row(ARRAY[name, a.cause, @extschema@.ff_number(a.updates_per_s, 1), @extschema@.ff_number(a.hot_pct, 1, ' %'), @extschema@.ff_number(a.lost, 1), a.reason],
+            cure := cure || @extschema@.ff_html_row(ARRAY[name, a.cause, @extschema@.ff_number(a.updates_per_s::double precision, 1), @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'), @extschema@.ff_number(a.lost::double precision, 1), a.reason],
                         CASE WHEN a.rank_place <= detailed THEN 't' || a.relation::oid END);
         END IF;
         IF a.cause = 'not_examined' THEN
@@ -566,7 +567,7 @@ BEGIN
         ELSIF a.rank < 4 AND a.rank_place <= detailed THEN
             shown := shown || @extschema@.ff_report_table(e, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.hot_pct, a.reason, a.ddl);
         ELSE
-            rest := rest || @extschema@.ff_html_row(ARRAY[name, a.fillfactor::text, a.action, a.cause, @extschema@.ff_number(a.updates_per_s, 1), @extschema@.ff_number(a.hot_pct, 1, ' %'),
+            rest := rest || @extschema@.ff_html_row(ARRAY[name, a.fillfactor::text, a.action, a.cause, @extschema@.ff_number(a.updates_per_s::double precision, 1), @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'),
                         pg_size_pretty(a.size_bytes), a.reason]);
         END IF;
         IF a.size_place <= 15 AND e.heap_bytes > 0 THEN
@@ -584,8 +585,8 @@ BEGIN
         -- belt and braces: nothing is escaped wrongly, and if it were it could do nothing
         E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''; img-src data:; base-uri ''none''; form-action ''none''">\n',
         E'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n',
-        format(E'<title>Fillfactor report of %s</title>\n<style>%s</style>\n</head>\n<body>\n', @extschema@.ff_html(current_database()), @extschema@.ff_report_style()),
-        format(E'<header>\n<h1>Fillfactor report of %s</h1>\n<p class="sub">%s</p>\n', @extschema@.ff_html(current_database()),
+        format(E'<title>Fillfactor report of %s</title>\n<style>%s</style>\n</head>\n<body>\n', @extschema@.ff_html(current_database()::text), @extschema@.ff_report_style()),
+        format(E'<header>\n<h1>Fillfactor report of %s</h1>\n<p class="sub">%s</p>\n', @extschema@.ff_html(current_database()::text),
                @extschema@.ff_html(concat_ws('; ', 'PostgreSQL ' || current_setting('server_version'), 'fillfactor_advisor ' || (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
                    'made at ' || to_char(now(), 'YYYY-MM-DD HH24:MI TZ'),
                    CASE WHEN span.collections = 0 THEN 'nothing collected yet'

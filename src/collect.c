@@ -294,7 +294,7 @@ keep_promises(Collector *c)
 	int64		unused;
 	int			ndue;
 
-	due = list_due(c, psprintf("ff_promises_due(" INT64_FORMAT ")", c->collection_id), &ndue);
+	due = list_due(c, psprintf("ff_promises_due(" INT64_FORMAT "::bigint)", c->collection_id), &ndue);
 	end_step(c);
 	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)
 	{
