@@ -191,40 +191,42 @@ AS $$
     ), since AS MATERIALIZED (
         SELECT now() - make_interval(days => @extschema@.ff_setting('lookback')::integer) AS since
     ), wide AS (
-        SELECT i.*, e.fillfactor AS fillfactor_now,
-               max(i.ended_at) FILTER (WHERE i.fillfactor <> e.fillfactor) OVER (PARTITION BY i.rel_id) AS other_until
+        -- newest first, with what came after: intervals with another
+        -- fillfactor, and updates (exact below 2^53)
+        SELECT i.rel_id, i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted,
+               i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit,
+               bool_or(i.fillfactor <> e.fillfactor) OVER newest_first AS other_fillfactor,
+               sum(i.updated::double precision) OVER newest_first AS up_to_here
           FROM @extschema@.ff_interval i
           JOIN examined e ON e.rel_id = i.rel_id
          WHERE i.ended_at > (SELECT since FROM since)
            AND ($1 IS NULL OR i.rel_id = (SELECT o.rel_id FROM examined o))
-    ), same_fillfactor AS (
-        -- only intervals since fillfactor last changed speak of today's layout
-        SELECT w.* FROM wide w
-         WHERE w.fillfactor = w.fillfactor_now AND (w.other_until IS NULL OR w.ended_at > w.other_until)
+        WINDOW newest_first AS (PARTITION BY i.rel_id ORDER BY i.ended_at DESC ROWS UNBOUNDED PRECEDING)
     ), ranked AS (
-        SELECT s.*, sum(s.updated) OVER (PARTITION BY s.rel_id) AS total,
-               coalesce(sum(s.updated) OVER (PARTITION BY s.rel_id ORDER BY s.ended_at DESC
-                                             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
-          FROM same_fillfactor s
+        -- only intervals since fillfactor last changed speak of today's layout
+        SELECT w.*, max(w.up_to_here) OVER (PARTITION BY w.rel_id) AS total
+          FROM wide w
+         WHERE NOT w.other_fillfactor
     ), counted AS MATERIALIZED (
-        SELECT k.rel_id, min(k.began_at) AS window_began, count(*) AS intervals,
+        SELECT k.rel_id, min(k.began_at) AS window_began, min(k.ended_at) AS first_ended, count(*) AS intervals,
                sum(k.inserted) AS inserted, sum(k.updated) AS updated, sum(k.hot_updated) AS hot_updated, sum(k.deleted) AS deleted,
-               CASE WHEN bool_and(k.newpage_updated IS NOT NULL) THEN sum(k.newpage_updated) END AS newpage_updated,
+               CASE WHEN count(k.newpage_updated) = count(*) THEN sum(k.newpage_updated) END AS newpage_updated,
                sum(k.seq_scans) AS seq_scans, sum(k.index_scans) AS index_scans, sum(k.blocks_fetched) AS blocks_fetched, sum(k.blocks_hit) AS blocks_hit,
                sum(k.updated) FILTER (WHERE k.recent) AS recent_updated, sum(k.hot_updated) FILTER (WHERE k.recent) AS recent_hot,
-               CASE WHEN bool_and(k.newpage_updated IS NOT NULL) THEN sum(k.newpage_updated) FILTER (WHERE k.recent) END AS recent_newpage,
+               CASE WHEN count(k.newpage_updated) = count(*) THEN sum(k.newpage_updated) FILTER (WHERE k.recent) END AS recent_newpage,
                sum(k.inserted) FILTER (WHERE k.recent) AS recent_inserted,
-               sum(extract(epoch FROM k.ended_at - k.began_at)) FILTER (WHERE k.recent) AS recent_s,
+               extract(epoch FROM sum(k.ended_at - k.began_at) FILTER (WHERE k.recent)) AS recent_s,
                coalesce(sum(k.updated) FILTER (WHERE NOT k.recent), 0) AS earlier_updated, coalesce(sum(k.hot_updated) FILTER (WHERE NOT k.recent), 0) AS earlier_hot,
-               bool_or(k.rewritten) AS rewritten,
-               (array_agg(k.heap_bytes ORDER BY k.ended_at) FILTER (WHERE k.heap_bytes IS NOT NULL))[1] AS heap_bytes_before
-          FROM (SELECT *, 3 * later < total OR total = 0 AS recent FROM ranked) k
+               bool_or(k.rewritten) AS rewritten
+          FROM (SELECT *, 3 * (up_to_here - updated) < total OR total = 0 AS recent FROM ranked) k
          GROUP BY k.rel_id
     ), versions AS (
         -- what the old versions still in the pages told, over all samples
-        SELECT s.rel_id, sum(s.superseded_hot) AS hot, sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
+        SELECT s.rel_id, sum(s.superseded_hot) FILTER (WHERE s.fillfactor = e.fillfactor) AS hot,
+               sum(s.superseded_same_page) FILTER (WHERE s.fillfactor = e.fillfactor) AS same_page,
+               sum(s.superseded_moved) FILTER (WHERE s.fillfactor = e.fillfactor) AS moved
           FROM @extschema@.ff_page_sample s
-          JOIN examined e ON e.rel_id = s.rel_id AND e.fillfactor = s.fillfactor
+          JOIN examined e ON e.rel_id = s.rel_id
          WHERE s.sampled_at > (SELECT since FROM since)
          GROUP BY s.rel_id
     ), looks AS (
@@ -245,7 +247,7 @@ AS $$
            k.recent_updated, k.recent_hot, k.recent_newpage, k.recent_inserted, k.recent_s::double precision,
            k.earlier_updated, k.earlier_hot, k.rewritten, l.counts_lost, l.open_writers,
            v.hot, v.same_page, v.moved,
-           z.heap_bytes, z.index_bytes, z.toast_bytes, k.heap_bytes_before,
+           z.heap_bytes, z.index_bytes, z.toast_bytes, b.heap_bytes,
            coalesce(x.indexes, 0)::integer,
            m.bytes, (z.heap_bytes + z.index_bytes) / nullif(m.bytes, 0)::double precision,
            (SELECT p.sqlstate || ' ' || p.message FROM @extschema@.ff_problem p WHERE p.rel_id = e.rel_id),
@@ -262,6 +264,9 @@ AS $$
      CROSS JOIN memory m
       LEFT JOIN LATERAL @extschema@.ff_sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
       LEFT JOIN counted k ON k.rel_id = e.rel_id
+      LEFT JOIN LATERAL (SELECT i.heap_bytes FROM @extschema@.ff_interval i
+                          WHERE i.rel_id = k.rel_id AND i.ended_at >= k.first_ended AND i.heap_bytes IS NOT NULL
+                          ORDER BY i.ended_at LIMIT 1) b ON true
       LEFT JOIN versions v ON v.rel_id = e.rel_id
       LEFT JOIN indexed x ON x.indrelid = e.relid
       LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_page_sample s
