@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 use File::Basename qw(dirname);
+use File::Spec;
 use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -179,7 +180,7 @@ sub older_server
 sub with_extension
 {
 	my ($config) = @_;
-	my $tree = PostgreSQL::Test::Utils::tempdir;
+	my $tree = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
 	foreach my $what (qw(bindir libdir pkglibdir sharedir includedir-server))
 	{
 		chomp(my $from = `$config --$what`);
@@ -190,7 +191,7 @@ sub with_extension
 	chomp(my $pgxs = `$config --pgxs`);
 	$pgxs =~ s{/src/makefiles/pgxs.mk$}{};
 	system("cd / && cp -a --parents '.$pgxs' '$tree'") == 0 or die "could not copy $pgxs" unless -e "$tree$pgxs";
-	my $source = PostgreSQL::Test::Utils::tempdir;
+	my $source = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
 	system("cd '$FindBin::Bin/../..' && cp -a Makefile fillfactor_advisor.control sql src '$source' && rm -f '$source'/src/*.o '$source'/src/*.bc"
 		. " && make -s -C '$source' PG_CONFIG='$tree$bindir/pg_config' with_llvm=no install >'$source/log' 2>&1") == 0
 	  or die PostgreSQL::Test::Utils::slurp_file("$source/log");

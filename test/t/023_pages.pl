@@ -19,6 +19,8 @@ sub last_sample { return value("SELECT $_[1] FROM ff_page_sample s JOIN ff_relat
 my @tables = qw(sound flipped zeroed missing no_index cut torn random);
 my @create = map { "CREATE TABLE $_ AS SELECT g AS id, repeat('x', 100) AS pad FROM generate_series(1, 1000) g;" } @tables;
 value("CREATE EXTENSION fillfactor_advisor; @create CREATE INDEX no_index_id ON no_index (id)");
+# a table is extended by several pages at once since 16
+value('VACUUM');
 my %path = map { $_ => $node->data_dir . '/' . value("SELECT pg_relation_filepath('$_')") } @tables, 'no_index_id';
 my %was = map { $_ => -s $path{$_} } @tables;
 
