@@ -36,6 +36,7 @@ SQL_PIECES = \
 	sql/30_statements.sql \
 	sql/40_memory.sql \
 	sql/45_lifecycle.sql \
+	sql/48_indexed.sql \
 	sql/50_model.sql \
 	sql/60_advice.sql \
 	sql/65_blockers.sql \

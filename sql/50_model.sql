@@ -58,25 +58,24 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     WITH indexed AS MATERIALIZED (
         -- keys, included columns, expressions and predicates alike: all of them decide about HOT
-        SELECT coalesce(array_agg(a.attname::text), '{}') AS columns
-          FROM pg_attribute a
-         WHERE a.attrelid = e.relation AND a.attnum > 0
-           AND a.attnum IN (SELECT d.refobjsubid FROM pg_index i
-                              JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
-                                              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid
-                              JOIN pg_class c ON c.oid = i.indexrelid
-                              JOIN pg_am am ON am.oid = c.relam
-                             WHERE i.indrelid = e.relation AND d.refobjsubid > 0
-                               AND NOT (am.amname = 'brin' AND current_setting('server_version_num')::integer >= 160000))
+        SELECT coalesce(array_agg(DISTINCT k.column_name::text), '{}') AS columns
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+         CROSS JOIN LATERAL @extschema@.ff_index_columns(i.indexrelid) k
+         WHERE i.indrelid = e.relation AND i.indislive AND NOT coalesce(@extschema@.ff_summarizing(c.relam), false)
+    ), seen AS MATERIALIZED (
+        SELECT t.columns, sum(h.rows) AS rows
+          FROM @extschema@.ff_statement_target t
+          JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
+         WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
+           AND t.command = 'UPDATE' AND h.ended_at > e.window_began AND h.rows > 0
+         GROUP BY t.columns
     )
     -- a statement whose columns are not known could be any of them
-    SELECT CASE WHEN bool_and(t.columns IS NOT NULL)
-                THEN coalesce(sum(h.rows) FILTER (WHERE t.columns && (SELECT x.columns FROM indexed x)), 0)
-                     / sum(h.rows)::double precision END
-      FROM @extschema@.ff_statement_target t
-      JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
-     WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
-       AND t.command = 'UPDATE' AND h.ended_at > e.window_began AND h.rows > 0
+    SELECT CASE WHEN bool_and(s.columns IS NOT NULL)
+                THEN coalesce(sum(s.rows) FILTER (WHERE @extschema@.ff_changed_columns(e.relation::oid, s.columns) && (SELECT x.columns FROM indexed x)), 0)
+                     / sum(s.rows)::double precision END
+      FROM seen s
 $$;
 COMMENT ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) IS 'Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column; NULL where no statement is known, or one whose columns are not.';
 REVOKE ALL ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) FROM PUBLIC;
