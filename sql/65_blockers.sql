@@ -42,11 +42,48 @@ AS $$
                      WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity' END
            FROM pg_index i WHERE i.indexrelid = index),
         (SELECT 'part of the partitioned index ' || quote_ident(p.relname)
-           FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent WHERE h.inhrelid = index))
+           FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent WHERE h.inhrelid = index),
+        -- rare deletes may not have scanned it yet, and without it each reads the whole table
+        (SELECT format('foreign key %I, whose check finds by it the rows that refer to one deleted from %I', c.conname, p.relname)
+           FROM pg_index i
+           JOIN pg_constraint c ON c.conrelid = i.indrelid AND c.contype = 'f'
+           JOIN pg_class p ON p.oid = c.confrelid
+          WHERE i.indexrelid = index
+            AND (i.indkey::int2[])[0:least(cardinality(c.conkey), i.indnkeyatts) - 1] <@ c.conkey
+          ORDER BY c.conname LIMIT 1))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_index_needed(oid) IS 'What an index is there for besides being scanned, so that it must not be dropped for want of scans; NULL: nothing. Internal.';
+COMMENT ON FUNCTION @extschema@.ff_index_needed(oid) IS 'What an index is there for besides the scans of queries, so that it must not be dropped for want of scans; NULL: nothing. Internal.';
 REVOKE ALL ON FUNCTION @extschema@.ff_index_needed(oid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_index_needed(oid) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_scans_watched(index oid) RETURNS timestamptz
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- greatest() passes over what is NULL: a time that is not known, or that never came
+    SELECT CASE WHEN w.seen_at IS NOT NULL THEN
+               greatest(e.began_at, w.seen_at, r.opened_at,
+                        -- a reset ends an epoch when a collection notices; that of an index alone, which moves the database's, never
+                        pg_stat_get_db_stat_reset_time(e.database_oid),
+                        nullif(pg_stat_get_bgwriter_stat_reset_time(), e.cluster_reset),
+                        (SELECT max(h.seen_at) FROM @extschema@.ff_change h
+                          WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
+                        (SELECT max(c.began_at) FROM @extschema@.ff_collection c WHERE NOT c.track_counts)) END
+      FROM (SELECT n.* FROM @extschema@.ff_epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
+      JOIN @extschema@.ff_server() s ON (s.system_identifier, s.timeline) = (e.system_identifier, e.timeline)
+      JOIN pg_database d ON d.oid = e.database_oid AND d.datname = current_database()
+      JOIN pg_index i ON i.indexrelid = index
+      JOIN @extschema@.ff_relation r ON (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
+                                    AND r.closed_at IS NULL AND index = ANY (r.index_oids)
+      JOIN pg_attribute a ON a.attrelid = index AND a.attnum = 1
+      -- One dropped and made again alike is no change to ff_change.  The first
+      -- collection younger than the index's own row was the first to see it.
+      LEFT JOIN LATERAL (SELECT c.began_at AS seen_at FROM @extschema@.ff_collection c WHERE age(c.xmin) <= age(a.xmin) ORDER BY c.began_at LIMIT 1) w ON true
+     WHERE e.server_version = current_setting('server_version_num')::integer
+$$;
+COMMENT ON FUNCTION @extschema@.ff_scans_watched(oid) IS 'Since when every scan of an index is known to be in its counter: the latest of the beginning of the statistics epoch, the last reset or loss of statistics, the first collection that saw the table and the first that saw the index, and the last that found track_counts off. NULL: no collection has seen it since. Internal.';
+REVOKE ALL ON FUNCTION @extschema@.ff_scans_watched(oid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_scans_watched(oid) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Blockers
@@ -76,7 +113,10 @@ LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    WITH judged AS MATERIALIZED (
+    WITH constants AS (
+        SELECT interval '7 days' AS watch,   -- no scan in this time: a weekly job had its chance
+               0.05 AS tell                  -- share of updates that stayed in their page from which these tell of those that left it
+    ), judged AS MATERIALIZED (
         SELECT (d.evidence).relation::oid AS relid, (d.evidence).not_examined, d.cause, d.hot_share, d.moved_share,
                (d.evidence).recent_updated AS updated,
                (d.evidence).recent_updated / nullif((d.evidence).recent_s, 0) AS updates_per_s,
@@ -84,20 +124,31 @@ AS $$
                d.blocked_share,
                -- Updates that could not have been HOT: those that stayed in their page and were not, and of those that
                -- left it the same part (what more room would have made HOT is recoverable).  Unknown: all that were not.
-               CASE WHEN d.blocked_share < 0.01 THEN 0 ELSE greatest(1 - d.hot_share - coalesce(d.recoverable_share, 0), 0) END AS share,
+               CASE WHEN d.blocked_share < 0.01 THEN 0 ELSE greatest(1 - d.hot_share - coalesce(d.recoverable_share, 0), 0) END AS pages_share,
+               -- The same by the statements, where hardly any that sets an indexed column left its new version in the
+               -- page to be seen: these would not have been HOT with room either.
+               CASE WHEN st.stayed < (SELECT k.tell FROM constants k)
+                    THEN d.blocked_share + greatest(least(d.moved_share, st.setting - st.stayed), 0) END AS statements_share,
                EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = (d.evidence).relation::oid AND NOT t.tgisinternal
                           AND t.tgtype & 1 = 1 AND t.tgtype & 2 = 2 AND t.tgtype & 16 = 16) AS has_trigger
           FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
+          -- at least so many of those that set an indexed column stayed in their page: HOT ones beyond what the others can be, and all that were not HOT
+          LEFT JOIN LATERAL (SELECT i AS setting, greatest(d.hot_share + i - 1, 0) + d.blocked_share AS stayed
+                               FROM @extschema@.ff_indexed_share(d.evidence) i
+                              WHERE d.moved_share >= 0.01) st ON true
     ), blocked AS MATERIALIZED (
-        SELECT j.*, j.share * j.updates_per_s AS blocked_per_s
+        SELECT j.*, greatest(j.pages_share, j.statements_share) * j.updates_per_s AS blocked_per_s,
+               -- those that room would not help, but that lack room as well: an index less makes none of them HOT
+               j.pages_share * j.updates_per_s AS roomy_per_s
           FROM judged j
-         WHERE j.not_examined IS NULL AND j.updated > 0 AND j.share >= 0.01
+         WHERE j.not_examined IS NULL AND j.updated > 0 AND greatest(j.pages_share, j.statements_share) >= 0.01
     ), indexes AS MATERIALIZED (
         -- also those not valid: they are maintained, so they block
         SELECT i.indrelid AS relid, i.indexrelid, i.indisprimary, i.indisvalid, c.relname, n.nspname,
                coalesce(@extschema@.ff_summarizing(c.relam), false) AS summarizing,
                @extschema@.ff_index_needed(i.indexrelid) AS needed_for,
-               pg_stat_get_numscans(i.indexrelid) AS scans
+               pg_stat_get_numscans(i.indexrelid) AS scans,
+               @extschema@.ff_scans_watched(i.indexrelid) AS since
           FROM blocked b
           JOIN pg_index i ON i.indrelid = b.relid AND i.indislive
           JOIN pg_class c ON c.oid = i.indexrelid
@@ -154,21 +205,23 @@ AS $$
            AND NOT EXISTS (SELECT 1 FROM touching t WHERE t.relid = x.relid AND NOT t.summarizing)
            AND (NOT x.indisprimary OR NOT EXISTS (SELECT 1 FROM indexes o WHERE o.relid = x.relid AND NOT o.indisprimary AND NOT o.summarizing))
     ), weighed AS (
-        SELECT f.*, x.relname, x.nspname, x.indisvalid, x.summarizing, x.needed_for, x.scans, b.blocked_share, b.has_trigger,
+        SELECT f.*, x.relname, x.nspname, x.indisvalid, x.summarizing, x.needed_for, x.scans, x.since, b.blocked_share, b.has_trigger,
+               x.since <= now() - k.watch AS watched, k.watch, b.roomy_per_s < 0.99 * b.blocked_per_s AS without_room,
                b.updates_per_s AS all_per_s,
                CASE WHEN x.summarizing THEN 0 ELSE b.blocked_per_s * f.share END AS updates_per_s,
-               CASE WHEN x.summarizing THEN 0 ELSE b.blocked_per_s * f.alone END AS won_hot_per_s,
+               CASE WHEN x.summarizing THEN 0 ELSE b.roomy_per_s * f.alone END AS won_hot_per_s,
+               b.blocked_per_s * f.alone AS alone_per_s,
                -- index entries not written: an update that becomes HOT saves one in every
                -- index, one that stays as it is saves the one in this index
                CASE WHEN x.summarizing THEN 0
-                    ELSE b.blocked_per_s * f.alone * (SELECT count(*) FROM indexes o WHERE o.relid = f.relid)
-                         + greatest(b.cold_per_s - b.blocked_per_s * f.alone, 0) END AS entries_per_s,
-               NOT x.summarizing AND (x.needed_for IS NULL AND x.scans = 0 OR NOT x.indisvalid) AS free,
-               pg_stat_get_db_stat_reset_time((SELECT d.oid FROM pg_database d WHERE d.datname = current_database())) AS since,
+                    ELSE b.roomy_per_s * f.alone * (SELECT count(*) FROM indexes o WHERE o.relid = f.relid)
+                         + greatest(b.cold_per_s - b.roomy_per_s * f.alone, 0) END AS entries_per_s,
+               NOT x.summarizing AND (x.needed_for IS NULL AND x.scans = 0 AND coalesce(x.since <= now() - k.watch, false) OR NOT x.indisvalid) AS free,
                EXISTS (SELECT 1 FROM updating u WHERE u.relid = f.relid) AS has_statements
           FROM (SELECT * FROM found UNION ALL SELECT * FROM suspected) f
           JOIN indexes x ON x.indexrelid = f.indexrelid AND x.relid = f.relid
           JOIN blocked b ON b.relid = f.relid
+         CROSS JOIN constants k
     )
     SELECT o.relation, o.index, o.columns, o.role, o.updates_per_s, o.won_hot_per_s, o.won_wal_per_s, o.won_cpu_ms_per_s,
            o.scans, o.since, o.index_bytes, o.needed_for, o.summarizing, o.statements, o.reason, o.suggestion, o.ddl, o.definition
@@ -189,15 +242,18 @@ AS $$
                         || coalesce(': ' || (SELECT s.reason FROM @extschema@.ff_statement_look s ORDER BY s.collection_id DESC LIMIT 1), '')
                     ELSE format('about %s of %s updates per second could not be HOT, because they set %s',
                                 round(w.updates_per_s::numeric, 1), round(w.all_per_s::numeric, 1), array_to_string(w.columns, ', '))
-                         || CASE WHEN w.won_hot_per_s < 0.99 * w.updates_per_s THEN format('; %s of them for this index alone, the others for %s as well',
-                                                                                               CASE WHEN w.won_hot_per_s > 0 THEN round(w.won_hot_per_s::numeric, 1)::text ELSE 'none' END, w.others) ELSE '' END
+                         || CASE WHEN w.alone_per_s < 0.99 * w.updates_per_s THEN format('; %s of them for this index alone, the others for %s as well',
+                                                                                               CASE WHEN w.alone_per_s > 0 THEN round(w.alone_per_s::numeric, 1)::text ELSE 'none' END, w.others) ELSE '' END
+                         || CASE WHEN w.without_room THEN '; they left their page as well: to be HOT they would need room in it, too' ELSE '' END
                          || CASE WHEN w.blocked_share IS NULL THEN ' (at most: how many moved for lack of room is not known)' ELSE '' END
                END || CASE WHEN w.has_trigger AND NOT w.summarizing THEN '; a BEFORE UPDATE trigger may set further columns' ELSE '' END AS reason,
                CASE WHEN w.summarizing THEN 'nothing to do'
                     WHEN NOT w.indisvalid AND w.needed_for IS NULL THEN 'invalid, of use to no query, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work on it now'
                     WHEN w.needed_for IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', w.needed_for,
                         CASE WHEN w.seen THEN array_to_string(w.columns, ', ') ELSE 'its columns' END)
-                    WHEN w.scans = 0 THEN format('not scanned once%s: drop it, if it is not scanned on a standby either', coalesce(' since ' || to_char(w.since, 'YYYY-MM-DD HH24:MI'), ' since statistics began'))
+                    WHEN w.scans = 0 AND w.watched THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either', to_char(w.since, 'YYYY-MM-DD HH24:MI'))
+                    WHEN w.scans = 0 THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before %s days without one, so that a weekly job had its chance',
+                                                 @extschema@.ff_span(coalesce(greatest(extract(epoch FROM now() - w.since), 0), 0)::double precision), extract(day FROM w.watch))
                     WHEN w.role = 'include' THEN 'the column is only carried along (INCLUDE): without it in the index, these updates can be HOT'
                     WHEN w.role = 'predicate' THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
                     ELSE format('scanned %s times: weigh these scans against the updates', w.scans)
@@ -221,7 +277,7 @@ AS $$
          WHERE NOT EXISTS (SELECT 1 FROM weighed w WHERE w.relid = j.relid)) o
      ORDER BY o.last, o.jackpot DESC, o.won_hot_per_s DESC NULLS LAST, o.updates_per_s DESC NULLS LAST, o.relation::text, o.relname
 $$;
-COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS 'What keeps updates from being HOT although their page has room, one row for each table and index, the surest gain first; a row without index says why there is none. Columns: relation; index; columns: those of it that are set by the statements seen (without statements: all of it); role: what they are in it (key, include, expression, predicate, whole row); updates_per_s: updates it keeps from being HOT; won_hot_per_s: of these, those that would be HOT without this one index, or if the columns were not set; won_wal_per_s (bytes) and won_cpu_ms_per_s: the least that saves, from the number of index entries not written; scans: of the index, since scans_since (NULL: ever), on this server; index_bytes; needed_for: constraint or other reason for which it must stay; summarizing: kind of index that lets updates be HOT; statements: those that set the columns, with calls and rows of the window; reason; suggestion; ddl: only for an index that is not needed and was never scanned, or is invalid; definition: what makes it again. NULL figures are unknown, see reason.';
+COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS 'What keeps updates from being HOT whatever room their page has, one row for each table and index, the surest gain first; a row without index says why there is none. Columns: relation; index; columns: those of it that are set by the statements seen (without statements: all of it); role: what they are in it (key, include, expression, predicate, whole row); updates_per_s: updates it keeps from being HOT; won_hot_per_s: of these, those that would be HOT without this one index, or if the columns were not set, not counting those that left their page as well; won_wal_per_s (bytes) and won_cpu_ms_per_s: the least that saves, from the number of index entries not written; scans: of the index, as the server counts them, on this server; scans_since: since when no scan can have been missed: the latest of the beginning or loss of statistics and the first collection that saw the table and the index (NULL: none did since); index_bytes; needed_for: constraint or other reason for which it must stay; summarizing: kind of index that lets updates be HOT; statements: those that set the columns, with calls and rows of the window; reason; suggestion; ddl: only for an index that is not needed, by a foreign key either, and was not scanned in at least 7 days since scans_since, or is invalid; definition: what makes it again. NULL figures are unknown, see reason.';
 REVOKE ALL ON FUNCTION @extschema@.ff_blockers(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_blockers(regclass) TO pg_read_all_stats;
 

@@ -13,7 +13,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(44);
+SELECT plan(62);
 
 -- what an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
@@ -47,6 +47,14 @@ SELECT is(needed, 'unique index', 'needed: unique index') FROM of WHERE relname 
 SELECT is(needed, 'exclusion constraint x_r_excl', 'needed: exclusion constraint') FROM of WHERE relname = 'x_r_excl';
 SELECT is(needed, 'part of the partitioned index p_v', 'needed: partition') FROM of WHERE relname = 'p1_v_idx';
 SELECT is(needed, NULL, 'needed for nothing') FROM of WHERE relname = 'c_two';
+CREATE TABLE par (a int, b int, PRIMARY KEY (a, b));
+CREATE TABLE chi (id int PRIMARY KEY, a int, b int, CONSTRAINT chi_fk FOREIGN KEY (a, b) REFERENCES par);
+CREATE INDEX chi_turned ON chi (b, a, id);
+CREATE INDEX chi_part ON chi (b);
+CREATE INDEX chi_else ON chi (b, id, a);
+SELECT matches(needed, '^foreign key chi_fk, .* deleted from par$', 'needed: a foreign key''s columns lead it, in any order') FROM of WHERE relname = 'chi_turned';
+SELECT matches(needed, '^foreign key chi_fk', 'or some of them') FROM of WHERE relname = 'chi_part';
+SELECT is(needed, NULL, 'but not with another column between') FROM of WHERE relname = 'chi_else';
 SELECT is(ff.ff_summarizing((SELECT oid FROM pg_am WHERE amname = 'brin')), :'summarizing'::boolean, 'BRIN summarizes from 16 on');
 SELECT is(ff.ff_summarizing((SELECT oid FROM pg_am WHERE amname = 'btree')), false, 'B-tree does not');
 SELECT is(ff.ff_summarizing((SELECT oid FROM pg_am WHERE amname = 'heap')), NULL, 'heap is no index');
@@ -91,6 +99,21 @@ CREATE TABLE broken (id int PRIMARY KEY, a int) WITH (fillfactor = 40, autovacuu
 CREATE INDEX broken_a ON broken (a);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'broken_a'::regclass;
 ALTER TABLE p1 SET (fillfactor = 40, autovacuum_enabled = off);
+CREATE TABLE uc (k int, CONSTRAINT uc_k UNIQUE (k) DEFERRABLE);
+CREATE TABLE refers (id int PRIMARY KEY, a int, CONSTRAINT refers_fk FOREIGN KEY (a) REFERENCES c (e)) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX refers_a ON refers (a);
+INSERT INTO c (id, e) VALUES (1, 1), (2, 2);
+INSERT INTO refers SELECT i, 1 FROM generate_series(1, 2000) i;
+CREATE TABLE q (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int, status int, p text) WITH (autovacuum_enabled = off);
+CREATE INDEX q_status ON q (status);
+CREATE INDEX q_batch ON q (batch);
+CREATE TABLE moving (id int PRIMARY KEY, pid int, pad text) WITH (autovacuum_enabled = off);
+CREATE INDEX moving_pid ON moving (pid);
+CREATE TABLE roomless (id int PRIMARY KEY, a int, h int) WITH (autovacuum_enabled = off);
+CREATE INDEX roomless_a ON roomless (a);
+INSERT INTO uc SELECT i FROM generate_series(1, 2000) i;
+INSERT INTO moving SELECT i, 0, repeat('x', 100) FROM generate_series(1, 2000) i;
+INSERT INTO roomless SELECT i, i, 0 FROM generate_series(1, 2000) i;
 INSERT INTO jackpot SELECT i, i, 0 FROM generate_series(1, 2000) i;
 INSERT INTO uniq SELECT i, i, 0 FROM generate_series(1, 2000) i;
 INSERT INTO used SELECT i, i, 0 FROM generate_series(1, 2000) i;
@@ -104,6 +127,24 @@ UPDATE used SET state = state + 1;
 UPDATE hot SET h = h + 1;
 UPDATE broken SET a = a + 1;
 UPDATE p SET v = v + 1;
+UPDATE uc SET k = k + 1;
+UPDATE refers SET a = 2;
+UPDATE roomless SET h = h + 1;
+CREATE PROCEDURE batches() LANGUAGE plpgsql AS $$
+BEGIN
+    FOR b IN 1..4 LOOP
+        INSERT INTO q (batch, status, p) SELECT b, 0, repeat('x', 100) FROM generate_series(1, 500);
+        COMMIT;
+        UPDATE q SET status = 1 WHERE batch = b;
+        COMMIT;
+    END LOOP;
+    FOR i IN 1..2000 LOOP
+        UPDATE moving SET pid = i WHERE id = i;
+    END LOOP;
+END $$;
+SET pg_stat_statements.track = 'all';
+CALL batches();
+RESET pg_stat_statements.track;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SELECT count(*) FROM used WHERE id > 0 AND state > 5000 \g /dev/null
@@ -113,6 +154,12 @@ SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 
 SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'jackpot'), '"Jack %I; ""pot""" {a} key t t 0', 'the index whose column is set');
+SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'jackpot'),
+          '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one, so that a weekly job had its chance', 'never scanned, but not watched for long: no DROP');
+SELECT is((SELECT scans_since FROM ff.ff_blockers('jackpot')), (SELECT opened_at FROM ff.ff_relation WHERE relid = 'jackpot'::regclass AND closed_at IS NULL), 'watched since the first collection that saw it');
+UPDATE ff.ff_epoch SET began_at = began_at - interval '8 days';
+UPDATE ff.ff_relation SET opened_at = opened_at - interval '8 days';
+UPDATE ff.ff_collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff.ff_collection);
 SELECT is((SELECT ddl FROM told WHERE rel = 'jackpot'), 'DROP INDEX CONCURRENTLY public."Jack %I; ""pot""";', 'never scanned and not needed: it can go');
 SELECT matches((SELECT statements[1] FROM told WHERE rel = 'jackpot'), '^1 calls, 2000 rows: UPDATE jackpot SET a = a \+ \$1, h = \$2$', 'the statement, with calls and rows');
 SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t), 'what can simply be dropped comes first');
@@ -125,10 +172,28 @@ SELECT matches((SELECT suggestion FROM told WHERE rel = 'broken'), '^invalid', '
 SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ', 'a partition, updated through its parent; its index belongs to the parent''s');
 SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'size and definition');
 SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL), 0::bigint, 'no constraint''s index is ever to be dropped');
+SELECT matches((SELECT format('%s|%s|%s', scans, ddl, suggestion) FROM told WHERE idx = 'refers_a'), '^0\|\|keep it: foreign key refers_fk, ', 'nor one that a foreign key needs, however long it was watched');
+SELECT is((SELECT ff.ff_indexed_share(e) FROM ff.ff_evidence('uc') e), 1::float8, 'a constraint''s columns are indexed ones');
+SELECT is((SELECT ff.ff_indexed_share(e) FROM ff.ff_evidence('hot') e), 0::float8, 'other columns are not');
+SELECT is((SELECT ff.ff_indexed_share(e) FROM ff.ff_evidence('q') e), 1::float8, 'a queue in batches sets an indexed column');
+SELECT cmp_ok((SELECT moved_share FROM ff.ff_diagnosis('q')), '>', 0.9::float8, 'and leaves its pages');
+SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'the index whose column is set is named all the same');
+SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'with what room would be needed');
+SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'so for single updates');
+SELECT matches((SELECT format('%s|%s', idx, reason) FROM told WHERE rel = 'roomless'), '^\|.* left their page for lack of room$', 'but not where no indexed column is set');
+DROP INDEX "Jack %I; ""pot""";
+CREATE INDEX "Jack %I; ""pot""" ON jackpot (a);
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('jackpot')), '|', 'made again a moment ago: nobody watched it');
+CALL ff.ff_collect();
+SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('jackpot')), '|t', 'and only since the next collection');
+UPDATE ff.ff_collection SET began_at = began_at - interval '8 days' WHERE began_at > now() - interval '1 day';
+SELECT isnt((SELECT ddl FROM ff.ff_blockers('jackpot')), NULL, 'until that is long ago');
+SELECT pg_stat_reset_shared('bgwriter') \g /dev/null
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('jackpot')), format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched anew');
 SELECT is(ff.ff_suspect_indexes('jackpot'), '"Jack %I; ""pot"""', 'advice names the index that the statements touch');
 SELECT is(ff.ff_suspect_indexes('several'), 'several_a, several_b', 'or all that may be, where it knows no statement');
 \else
-SELECT skip('no pg_stat_statements', 15);
+SELECT skip('no pg_stat_statements', 30);
 \endif
 
 -- roles
