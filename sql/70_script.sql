@@ -547,20 +547,25 @@ BEGIN
         -- dropped since it was advised
         RETURN NULL;
     END IF;
-    after := @extschema@.ff_options_then(c.reloptions, fillfactor);
+    after := CASE WHEN fillfactor IS NULL THEN c.reloptions ELSE @extschema@.ff_options_then(c.reloptions, fillfactor) END;
     command := format('ALTER %s %s ', CASE c.relkind WHEN 'i' THEN 'INDEX' WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, c.name);
 
     change := facts || jsonb_build_object(
         'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
         'relation', c.name, 'schema', c.nspname, 'name', c.relname, 'oid', c.oid::text, 'table_oid', c.indrelid::text, 'indkey', c.indkey,
-        'relfilenode', c.relfilenode::text, 'owner', c.owner, 'recommended_fillfactor', fillfactor,
+        'relfilenode', c.relfilenode::text, 'owner', c.owner, 'recommended_fillfactor', coalesce(fillfactor, (facts->>'fillfactor')::integer),
         'options_before', to_jsonb(c.reloptions), 'options_after', to_jsonb(after),
         'statement', format('%sSET (fillfactor = %s);', command, fillfactor),
         'undo', command || @extschema@.ff_options_undo(c.reloptions) || ';',
         'lock', 'SHARE UPDATE EXCLUSIVE for a moment: readers and writers go on');
-    change := change || jsonb_build_object(
-        'guarded_statement', @extschema@.ff_guarded(change, change->>'statement', c.reloptions::text, after::text, 'already applied', tries),
-        'guarded_undo', @extschema@.ff_guarded(change, change->>'undo', after::text, c.reloptions::text, 'already as it was', tries));
+    IF fillfactor IS NULL THEN
+        -- its rebuild is all there is to it, and nothing takes that back
+        change := change || '{"statement": null, "undo": null, "guarded_statement": null, "guarded_undo": null, "lock": null}';
+    ELSE
+        change := change || jsonb_build_object(
+            'guarded_statement', @extschema@.ff_guarded(change, change->>'statement', c.reloptions::text, after::text, 'already applied', tries),
+            'guarded_undo', @extschema@.ff_guarded(change, change->>'undo', after::text, c.reloptions::text, 'already as it was', tries));
+    END IF;
 
     SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO ways FROM @extschema@.ff_rewrites(target, new_bytes) w;
     SELECT jsonb_agg(w.way || jsonb_build_object('psql', @extschema@.ff_rewrite_lines(change, after::text, w.way->>'method', w.way->>'statement', w.way->>'runs_in')) ORDER BY w.place),
@@ -572,7 +577,7 @@ BEGIN
         'method', CASE WHEN wants_rewrite THEN chosen END, 'methods', coalesce(ways, '[]')));
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) IS 'One change of a plan: statement, guard, undo and ways to rewrite; NULL where the relation is gone. Internal step of ff_plan().';
+COMMENT ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) IS 'One change of a plan: statement, guard, undo and ways to rewrite; NULL where the relation is gone. fillfactor NULL: options stay, only the rewrite. Internal step of ff_plan().';
 REVOKE ALL ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) TO pg_read_all_stats;
 
@@ -675,14 +680,14 @@ BEGIN
     -- indexes, by what their pages show now
     FOR a IN SELECT i.* FROM @extschema@.ff_advise_indexes(target) i ORDER BY i.size_bytes NULLS FIRST LOOP
         index_counts := jsonb_set(index_counts, ARRAY[a.action], to_jsonb(coalesce((index_counts->>a.action)::integer, 0) + 1));
-        CONTINUE WHEN a.action NOT IN ('lower', 'raise');
+        CONTINUE WHEN a.action NOT IN ('lower', 'raise', 'rebuild');
         -- ascending keys fill new pages anyway
-        wants := a.cause = 'never_written';
-        changes := changes || @extschema@.ff_plan_change(a.index, a.recommended_fillfactor,
+        wants := a.action = 'rebuild' OR a.cause = 'never_written';
+        changes := changes || @extschema@.ff_plan_change(a.index, CASE WHEN a.action <> 'rebuild' THEN a.recommended_fillfactor END,
             jsonb_build_object('action', a.action, 'cause', a.cause, 'fillfactor', a.fillfactor, 'reason', a.reason,
                                'effect', jsonb_build_object('leaf_density', round(a.leaf_density::numeric, 1), 'size_bytes', a.size_bytes, 'predicted_size_bytes', a.predicted_size_bytes)),
             a.predicted_size_bytes, wants,
-            CASE WHEN wants THEN 'only a rebuild packs it' ELSE 'nothing to do: new keys go to new pages, which are filled as advised from now on' END);
+            CASE WHEN a.action = 'rebuild' THEN a.reason WHEN wants THEN 'only a rebuild packs it' ELSE 'nothing to do: new keys go to new pages, which are filled as advised from now on' END);
     END LOOP;
 
     changes := array_remove(changes, NULL);
@@ -725,7 +730,7 @@ $$;
 REVOKE ALL ON FUNCTION @extschema@.ff_script_json(regclass, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_script_json(regclass, boolean) TO pg_read_all_stats;
 COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, boolean) IS
-'What ff_script() says, for tools. changes: in the order in which to run them, each with statement and undo as they are, guarded_statement and guarded_undo (DO statements that refuse with a warning where the relation is no longer what the advice was for), options_before and options_after exactly as stored, effect (bytes, percent), rewrite (wanted, reason, method chosen, methods with disk, WAL and time). templates: for new partitions. cautions: sentences. rewrites_live repeats the argument. Errors as of ff_script().';
+'What ff_script() says, for tools. changes: in the order in which to run them, each with statement and undo as they are, guarded_statement and guarded_undo (DO statements that refuse with a warning where the relation is no longer what the advice was for; all four null for an index that is only to be rebuilt, action rebuild), options_before and options_after exactly as stored, effect (bytes, percent), rewrite (wanted, reason, method chosen, methods with disk, WAL and time). templates: for new partitions. cautions: sentences. rewrites_live repeats the argument. Errors as of ff_script().';
 
 CREATE FUNCTION @extschema@.ff_script_effect(c jsonb) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -748,7 +753,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     plan    CONSTANT jsonb := @extschema@.ff_script_json(relation, rewrite);
-    total   CONSTANT integer := jsonb_array_length(plan->'changes');
+    -- those that set options; the others are rebuilds alone
+    total   CONSTANT integer := (SELECT count(*) FROM jsonb_array_elements(plan->'changes') w WHERE w->>'statement' IS NOT NULL);
     -- every session that runs a part begins and ends so
     opening CONSTANT text[] := ARRAY[
         '\set ON_ERROR_STOP on',
@@ -783,7 +789,7 @@ BEGIN
     RETURN NEXT '-- collected: ' || coalesce((plan->'collected'->>'from') || ' to ' || (plan->'collected'->>'to') || ', ' || (plan->'collected'->>'collections') || ' collections', 'nothing yet');
     RETURN NEXT '-- examined:  ' || coalesce((SELECT string_agg(e.value || ' ' || e.key, ', ' ORDER BY e.key) FROM jsonb_each_text(plan->'examined') e), 'no table')
                 || coalesce('; indexes: ' || (SELECT string_agg(e.value || ' ' || e.key, ', ' ORDER BY e.key) FROM jsonb_each_text(plan->'indexes_examined') e), '');
-    IF total = 0 THEN
+    IF jsonb_array_length(plan->'changes') = 0 THEN
         RETURN NEXT '-- Nothing is to be changed. ff_advise() and ff_advise_indexes() give the reason for each table and index.';
         RETURN;
     END IF;
@@ -797,7 +803,11 @@ BEGIN
     RETURN NEXT '';
     RETURN QUERY SELECT unnest(opening);
 
-    FOR c IN SELECT jsonb_array_elements(plan->'changes') LOOP
+    IF total = 0 THEN
+        RETURN NEXT '';
+        RETURN NEXT '-- No option is to be changed, only rebuilt what the rewrites below name.';
+    END IF;
+    FOR c IN SELECT w FROM jsonb_array_elements(plan->'changes') w WHERE w->>'statement' IS NOT NULL LOOP
         n := n + 1;
         RETURN NEXT '';
         RETURN NEXT format('-- %s of %s: %s, fillfactor %s -> %s (%s%s)', n, total, c->>'relation', c->>'fillfactor', c->>'recommended_fillfactor', c->>'cause', ', confidence ' || (c->>'confidence'));
@@ -820,14 +830,14 @@ BEGIN
     IF EXISTS (SELECT 1 FROM jsonb_array_elements(plan->'changes') w WHERE (w->'rewrite'->>'wanted')::boolean) THEN
         prefix := CASE WHEN rewrite THEN '' ELSE '--rewrite ' END;
         RETURN NEXT '';
-        RETURN NEXT '-- Rewrites: how the changes reach pages that are there already. One table at a time, when there is least to do.';
+        RETURN NEXT '-- Rewrites: how the changes reach pages that are there already, and indexes to be rebuilt as they are. One at a time, when there is least to do.';
         IF NOT coalesce(rewrite, false) THEN
             RETURN NEXT '-- They are commented out; to run them: sed -n ''s/^--rewrite //p'' FILE | ' || file;
             RETURN QUERY SELECT prefix || unnest(opening);
         END IF;
         FOR c IN SELECT w FROM jsonb_array_elements(plan->'changes') w WHERE (w->'rewrite'->>'wanted')::boolean LOOP
             RETURN NEXT '';
-            RETURN NEXT '-- ' || (c->>'relation') || ': ' || (c->'rewrite'->>'reason');
+            RETURN NEXT '-- ' || (c->>'relation') || ': ' || @extschema@.ff_plain(c->'rewrite'->>'reason');
             FOR m IN SELECT jsonb_array_elements(c->'rewrite'->'methods') LOOP
                 RETURN NEXT format('--   %s %s: %s; disk %s of %s free, WAL about %s, %s; %s', CASE WHEN m->'method' = c->'rewrite'->'method' THEN '*' WHEN (m->>'possible')::boolean THEN '+' ELSE '-' END,
                                    m->>'method', m->>'why', pg_size_pretty((m->>'disk_bytes')::bigint), pg_size_pretty((m->>'free_bytes')::bigint), pg_size_pretty((m->>'wal_bytes')::bigint),
@@ -847,11 +857,14 @@ BEGIN
 
     RETURN NEXT '';
     RETURN QUERY SELECT unnest(closing);
+    IF total = 0 THEN
+        RETURN;
+    END IF;
     RETURN NEXT '';
     RETURN NEXT '-- Undo: the options come back exactly as they were stored; old pages again only by a rewrite. To run it:';
     RETURN NEXT '-- sed -n ''s/^--undo //p'' FILE | ' || file;
     RETURN QUERY SELECT '--undo ' || unnest(opening);
-    FOR c IN SELECT w.c FROM jsonb_array_elements(plan->'changes') WITH ORDINALITY AS w(c, place) ORDER BY w.place DESC LOOP
+    FOR c IN SELECT w.c FROM jsonb_array_elements(plan->'changes') WITH ORDINALITY AS w(c, place) WHERE w.c->>'statement' IS NOT NULL ORDER BY w.place DESC LOOP
         RETURN QUERY SELECT '--undo ' || string_to_table(c->>'guarded_undo', E'\n');
     END LOOP;
     RETURN QUERY SELECT '--undo ' || unnest(closing);

@@ -41,6 +41,10 @@ AS $$
                  WHEN deduplicated_pct >= 50 THEN 'deduplicated'
                  WHEN orderly AND grows THEN 'ascending'
                  WHEN orderly AND half_full_pct <= 2 THEN 'as_built'
+                 -- a second entry for each row splits full leaves in whatever
+                 -- order keys come in; vacuum then takes the first one, so that
+                 -- half of a half is left without a row deleted
+                 WHEN cold_updated > 0.5 * coalesce(inserted, 0) AND cold_updated > 0.05 * row_pointers AND leaf_density >= 25 THEN 'version_churn'
                  WHEN leaf_density < 45 THEN 'sparse'
                  ELSE 'random' END AS cause
           FROM seen
@@ -116,6 +120,8 @@ BEGIN
                (SELECT p.correlation FROM pg_stats p JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
                  WHERE p.schemaname = t.nspname AND p.tablename = t.relname AND p.attname = a.attname AND NOT p.inherited) AS correlation,
                greatest(k.relpages, 0)::bigint AS pages,
+               x.indisunique AND x.indexprs IS NULL
+                   AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = x.indrelid AND a.attnum = ANY (x.indkey) AND NOT a.attnotnull) AS keyed,
                @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(k.relname::text) AS name
           FROM pg_index x
           JOIN pg_class k ON k.oid = x.indexrelid AND k.relkind = 'i'
@@ -201,7 +207,9 @@ BEGIN
         END IF;
 
         SELECT * INTO judged
-          FROM @extschema@.ff_index_judged(i.fillfactor, s.leaf_density, s.at_fillfactor_pct, s.half_full_pct, s.fragmentation, s.deduplicated_pct,
+          FROM @extschema@.ff_index_judged(i.fillfactor, s.leaf_density, s.at_fillfactor_pct, s.half_full_pct, s.fragmentation,
+                                           -- where no two rows share a key, lists are of versions of one row
+                                           CASE WHEN i.keyed THEN 0 ELSE s.deduplicated_pct END,
                                            s.leaf_pages, s.row_pointers, i.inserted, i.cold, i.quiet_s >= 86400.0 * @extschema@.ff_setting('lookback')::integer, i.correlation);
         cause := judged.cause;
         recommended_fillfactor := judged.recommended_fillfactor;
@@ -226,7 +234,7 @@ BEGIN
                         WHEN i.fillfactor = 100 THEN '. It is at 100 already.'
                         ELSE format('. %s updates that were not HOT put new entries into old pages, so their room is used.', i.cold) END
             WHEN 'as_built' THEN 'its pages are as they were built, and too few rows came in since to tell where they go. If they come in at random, full pages split in two and the index settles near 70 % full: a lower fillfactor would put that off, and would have to be built in.'
-            WHEN 'version_churn' THEN format('%s updates that were not HOT against %s inserts: most entries are new versions of old rows, which the server removes where it needs room. Updates that are HOT would not come here at all: see ff_advise() and ff_blockers() for the table.', i.cold, coalesce(i.inserted, 0))
+            WHEN 'version_churn' THEN format('%s updates that were not HOT against %s inserts: each put another entry beside the row''s old one, which splits full leaves in whatever order keys come in, until the server removes the old one. Another fillfactor does not end that. Updates that are HOT would not come here at all: see ff_advise() and ff_blockers() for the table.', i.cold, coalesce(i.inserted, 0))
             WHEN 'deduplicated' THEN format('%s %% of its row pointers share their key with others and are stored in lists: new rows lengthen a list where it lies, and lists that are full split by their own rule, not by fillfactor.', deduplicated_pct)
             WHEN 'sparse' THEN format('its leaf pages are only %s %% full, less than inserts at random leave: rows were deleted. A rebuild wins %s; fillfactor has no part in it.', leaf_density, pg_size_pretty(size_bytes - predicted_size_bytes))
             ELSE format('keys come in at random: %s %% of its leaf pages are half full from splits, %s %% of their space is used. Another fillfactor does not last: random inserts settle near 70 %% whatever is set.', half_full_pct, leaf_density) END;

@@ -16,6 +16,7 @@ CREATE INDEX grow_d ON grow (d);
 CREATE INDEX grow_hash ON grow USING hash (id);
 CREATE TABLE late (id bigint PRIMARY KEY, status integer);
 CREATE INDEX late_status ON late (status);
+CREATE TABLE queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch integer, status integer, payload text);
 CREATE TABLE still (r double precision);
 CREATE INDEX still_r ON still (r);
 CREATE TABLE built (r double precision);
@@ -53,15 +54,35 @@ CREATE INDEX not_valid ON late (id);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'not_valid'::regclass;
 \o
 
+-- ascending keys, each row updated in the transaction after its insert: most of
+-- these updates find their page full, and their entries split full leaves
+CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1..80 LOOP
+		INSERT INTO queue (batch, payload) SELECT i, repeat('p', 90) FROM generate_series(1, 500);
+		COMMIT;
+		UPDATE queue SET status = 1 WHERE id > (SELECT max(id) - 500 FROM queue);
+		COMMIT;
+	END LOOP;
+END $$;
+\o /dev/null
+CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
+CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
+\o
+
 CREATE TEMP TABLE advice AS SELECT *, index::text AS name FROM ff_advise_indexes();
 SELECT is(action || ', ' || cause, expected, name)
   FROM (VALUES ('grow_pkey', 'raise, ascending'), ('grow_r', 'keep, random'), ('grow_d', 'keep, deduplicated'), ('grow_hash', 'keep, not_examined'),
-               ('late_pkey', 'keep, version_churn'), ('still_r', 'raise, never_written'), ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'),
+               ('late_pkey', 'keep, version_churn'), ('queue_pkey', 'keep, version_churn'), ('still_r', 'raise, never_written'), ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'),
                ('tiny_pkey', 'keep, small'), ('not_valid', 'keep, not_examined')) AS e(name, expected) LEFT JOIN advice USING (name);
 SELECT is(count(*), (SELECT count(*) FROM pg_index i JOIN ff_candidate c ON c.relid = i.indrelid JOIN pg_class k ON k.oid = i.indexrelid AND k.relkind = 'i'), 'a row for every index') FROM advice;
 SELECT is(count(*), 0::bigint, 'a reason in every row') FROM advice WHERE reason IS NULL OR reason !~ '\.$';
 SELECT is(count(*), 0::bigint, 'a statement where something is to be done, and only there') FROM advice WHERE (ddl IS NULL) <> (action IN ('keep', 'wait'));
 SELECT matches(reason, 'does not last: random inserts settle near 70 %', 'what does not last is said') FROM advice WHERE name = 'grow_r';
+SELECT matches(reason, 'in whatever order keys come in.*see ff_advise\(\)', 'an ascending key is not said to come in at random') FROM advice WHERE name = 'queue_pkey';
+SELECT is((ff_index_judged(90, d, 5, 60, 30, 0, 500, 100000, 10000, cold, false, r)).cause, expected, format('%s %% full, %s not HOT against 10000 inserts', d, cold))
+  FROM (VALUES (55, 9000, NULL::real, 'version_churn'), (55, 5001, 0.2, 'version_churn'), (55, 5000, 0.2, 'random'), (55, 100, 1, 'random'),
+               (40, 9000, 0.9, 'version_churn'), (20, 9000, 0.9, 'sparse'), (40, 0, 0.9, 'sparse')) v(d, cold, r, expected);
 SELECT ok(leaf_density BETWEEN 60 AND 80, 'and is what the pages show') FROM advice WHERE name = 'grow_r';
 SELECT is(ddl, 'ALTER INDEX public.grow_pkey SET (fillfactor = 100); REINDEX INDEX CONCURRENTLY public.grow_pkey;', 'the statements') FROM advice WHERE name = 'grow_pkey';
 SELECT is((SELECT string_agg(index::text, ' ' ORDER BY index::text) FROM ff_advise_indexes('grow')), 'grow_d grow_hash grow_pkey grow_r', 'one table');
@@ -77,7 +98,7 @@ SELECT is(ff_index_fillfactor('{deduplicate_items=off,fillfactor=0x50}'), 80, 'o
 -- In the script: after the tables, with guard, rebuild and undo
 -- ---------------------------------------------------------------------------
 SELECT is((SELECT string_agg(c->>'relation', ' ' ORDER BY place) FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY AS w(c, place) WHERE c->>'kind' = 'index'),
-          (SELECT string_agg('public.' || name, ' ' ORDER BY size_bytes) FROM advice WHERE action = 'raise'), 'the script has them, small to large');
+          (SELECT string_agg('public.' || name, ' ' ORDER BY size_bytes) FROM advice WHERE action IN ('raise', 'rebuild')), 'the script has them, small to large');
 SELECT ok(bool_and(kind >= before), 'tables before indexes')
   FROM (SELECT (c->>'kind' = 'index')::int AS kind, lag((c->>'kind' = 'index')::int, 1, 0) OVER (ORDER BY place) AS before
           FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY AS w(c, place)) x;
@@ -90,6 +111,29 @@ SELECT cmp_ok((SELECT leaf_density FROM ff_sample_index('still_r')), '>', 97::do
 SELECT is(pg_relation_size('still_r') / 8192 - a.predicted_size_bytes / 8192 BETWEEN -0.02 * a.size_bytes / 8192 AND 0.02 * a.size_bytes / 8192, true, 'to the size foretold, within 2 %') FROM advice a WHERE name = 'still_r';
 :undo
 SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'still_r'::regclass), NULL, 'undone, although the rebuild gave it another OID');
+-- a rebuild without a change of options: with the rewrites, and never live by default
+SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s = '--rewrite REINDEX INDEX CONCURRENTLY public.thinned_pkey;'), 1::bigint, 'a rebuild is a comment');
+SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^REINDEX|^ALTER|SET .fillfactor|Nothing is to be changed'), 0::bigint, 'no option is set, and nothing is hidden');
+SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^-- public.thinned_pkey: its leaf pages are only .* rows were deleted'), 1::bigint, 'the reason is there');
+SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^--   . REINDEX CONCURRENTLY: .*; disk .* free, WAL about'), 1::bigint, 'and the disk it needs');
+SELECT is((SELECT count(*) FROM ff_script('thinned', true) s WHERE s = 'REINDEX INDEX CONCURRENTLY public.thinned_pkey;'), 1::bigint, 'live where it is asked for');
+SELECT is(c - 'rewrite' @> '{"action": "rebuild", "cause": "sparse", "fillfactor": 90, "recommended_fillfactor": 90, "statement": null, "undo": null, "guarded_statement": null, "guarded_undo": null, "options_before": null, "options_after": null}'
+          AND (c->'rewrite'->>'wanted')::boolean AND c->'rewrite'->>'method' = 'REINDEX CONCURRENTLY', true, 'in JSON')
+  FROM jsonb_array_elements(ff_script_json('thinned')->'changes') c;
+\set script `mktemp /tmp/ff_rebuild.XXXXXX`
+\o :script
+SELECT ff_script('thinned', true);
+\o
+\o /dev/null
+\i :script
+\o
+\setenv script :script
+\! rm -f "$script"
+\set QUIET 1
+SET search_path = public, ff;
+SET client_min_messages = error;
+SELECT cmp_ok((SELECT leaf_density FROM ff_sample_index('thinned_pkey')), '>', 85::double precision, 'run, it packs the index');
+SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'thinned_pkey'::regclass), NULL, 'and leaves its options');
 -- ascending keys: new pages are filled as advised without a rebuild
 ALTER INDEX grow_pkey SET (fillfactor = 100);
 INSERT INTO grow (r, d) SELECT 0, 0 FROM generate_series(1, 120000);
