@@ -139,6 +139,23 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		+ in->size_weight * log(heap_bytes + index_bytes + 1);
 }
 
+/*
+ * Do most updates fall on rows inserted lately, whatever the fit made of it?
+ * Where whole batches are updated, no page holds both kinds of rows, nothing
+ * is known of the distance, and several lifecycles explain the table alike.
+ *
+ * With an insert or more for every two updates, updates all over the table
+ * leave a third of its rows or more never updated; so hardly any such rows
+ * means that updates follow the inserts.  The marks must be the window's own,
+ * not of an update long ago, hence its part of the table.
+ */
+static int
+updates_new_rows(const Observed *seen)
+{
+	return seen->updated > 0 && seen->inserted >= 0.5 * seen->updated &&
+		seen->updated >= 0.1 * seen->live_rows && seen->updated_pct >= 80;
+}
+
 void
 choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	   const CostInput *input, Choice *choice)
@@ -198,7 +215,7 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	/* a queue reuses its pages: old ones go by themselves */
 	if (life->n > 0 && life->member[0].life.skew > 0)
 		r.scattered *= 0.5;
-	choice->needs_rewrite = r.old_pages > 0.3;
+	choice->needs_rewrite = r.old_pages > 0.3 && !updates_new_rows(seen);
 	if (life->n == 0)
 	{
 		/* nothing was updated: only space speaks */

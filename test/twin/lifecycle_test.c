@@ -171,6 +171,22 @@ main(void)
 	choose(&o, &life, &curve, &in, &choice);
 	k = curve.step[choice.advised].fillfactor;
 	ok(k >= 30 && k <= 52, "batches get room for their new versions");
+	/* a fit that is wrong about which rows are picked */
+	o.inserted = o.updated;
+	o.updated_pct = 98;
+	life.fresh_share = 0;
+	choose(&o, &life, &curve, &in, &choice);
+	ok(!choice.needs_rewrite, "each batch inserted is updated: no rewrite, whatever the fit says");
+	o.updated_pct = 60;
+	choose(&o, &life, &curve, &in, &choice);
+	ok(choice.needs_rewrite, "many rows never updated: updates may fall anywhere");
+	o.updated_pct = 98;
+	o.inserted = 0.1 * o.updated;
+	choose(&o, &life, &curve, &in, &choice);
+	ok(choice.needs_rewrite, "few inserts: most updates are of old rows");
+	o.inserted = o.updated = 0.01 * o.live_rows;
+	choose(&o, &life, &curve, &in, &choice);
+	ok(choice.needs_rewrite, "few updates: the marks may be of long ago");
 	t = base;
 	t.insert_len = 64;
 	t.update_len = 224;
