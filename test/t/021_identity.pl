@@ -180,6 +180,7 @@ sub older_server
 sub with_extension
 {
 	my ($config) = @_;
+	# by its whole name: the copies are made from the root
 	my $tree = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
 	foreach my $what (qw(bindir libdir pkglibdir sharedir includedir-server))
 	{
