@@ -61,7 +61,7 @@ SELECT c.oid AS relid, n.nspname, c.relname, c.relkind, c.relpersistence, c.reli
   JOIN pg_namespace n ON n.oid = c.relnamespace
   LEFT JOIN pg_am am ON am.oid = c.relam
  WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
-   AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+   AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname <> 'information_schema'
    AND NOT EXISTS (SELECT 1 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
                     WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
                       AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'

@@ -96,7 +96,7 @@ COMMENT ON COLUMN @extschema@.ff_table_evidence.not_examined IS 'why it is not e
 COMMENT ON COLUMN @extschema@.ff_table_evidence.fillfactor IS 'effective fillfactor now, percent';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.reloptions IS 'its storage options now, as stored';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.looked_at IS 'last look at its counters';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.lookback days, only since fillfactor last changed';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.lookback days, only since fillfactor or the set of indexes last changed';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.window_s IS 'seconds from there to the last look';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.intervals IS 'intervals in it';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.inserted IS 'rows inserted in the window';
@@ -190,23 +190,31 @@ AS $$
         SELECT @extschema@.ff_ram_bytes() AS bytes
     ), since AS MATERIALIZED (
         SELECT now() - make_interval(days => @extschema@.ff_setting('lookback')::integer) AS since
+    ), reindexed AS (
+        -- with another set of indexes, other updates can be HOT
+        SELECT c.rel_id, max(c.seen_at) AS seen_at
+          FROM @extschema@.ff_change c
+          JOIN examined e ON e.rel_id = c.rel_id
+         WHERE c.kind = 'indexes' AND c.seen_at > (SELECT since FROM since)
+         GROUP BY c.rel_id
     ), wide AS (
         -- newest first, with what came after: intervals with another
-        -- fillfactor, and updates (exact below 2^53)
+        -- fillfactor or other indexes, and updates (exact below 2^53)
         SELECT i.rel_id, i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted,
                i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit,
-               bool_or(i.fillfactor <> e.fillfactor) OVER newest_first AS other_fillfactor,
+               bool_or(i.fillfactor <> e.fillfactor OR coalesce(i.ended_at <= x.seen_at, false)) OVER newest_first AS other_times,
                sum(i.updated::double precision) OVER newest_first AS up_to_here
           FROM @extschema@.ff_interval i
           JOIN examined e ON e.rel_id = i.rel_id
+          LEFT JOIN reindexed x ON x.rel_id = i.rel_id
          WHERE i.ended_at > (SELECT since FROM since)
            AND ($1 IS NULL OR i.rel_id = (SELECT o.rel_id FROM examined o))
         WINDOW newest_first AS (PARTITION BY i.rel_id ORDER BY i.ended_at DESC ROWS UNBOUNDED PRECEDING)
     ), ranked AS (
-        -- only intervals since fillfactor last changed speak of today's layout
+        -- only intervals since fillfactor or the indexes last changed speak of today
         SELECT w.*, max(w.up_to_here) OVER (PARTITION BY w.rel_id) AS total
           FROM wide w
-         WHERE NOT w.other_fillfactor
+         WHERE NOT w.other_times
     ), counted AS MATERIALIZED (
         SELECT k.rel_id, min(k.began_at) AS window_began, min(k.ended_at) AS first_ended, count(*) AS intervals,
                sum(k.inserted) AS inserted, sum(k.updated) AS updated, sum(k.hot_updated) AS hot_updated, sum(k.deleted) AS deleted,
@@ -227,7 +235,10 @@ AS $$
                sum(s.superseded_moved) FILTER (WHERE s.fillfactor = e.fillfactor) AS moved
           FROM @extschema@.ff_page_sample s
           JOIN examined e ON e.rel_id = s.rel_id
+          LEFT JOIN reindexed x ON x.rel_id = s.rel_id
          WHERE s.sampled_at > (SELECT since FROM since)
+           -- the sample that came with the change saw the versions from before it
+           AND (x.rel_id IS NULL OR s.sampled_at >= (SELECT min(c.began_at) FROM @extschema@.ff_collection c WHERE c.began_at > x.seen_at))
          GROUP BY s.rel_id
     ), looks AS (
         SELECT max(c.began_at) AS looked_at, bool_or(NOT c.track_counts) AS counts_lost,
@@ -273,6 +284,6 @@ AS $$
                           WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
 $$;
-COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only intervals since fillfactor last changed count, at most fillfactor_advisor.lookback days of them.';
+COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only intervals since fillfactor or the set of indexes last changed count, at most fillfactor_advisor.lookback days of them.';
 REVOKE ALL ON FUNCTION @extschema@.ff_evidence(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_evidence(regclass) TO pg_read_all_stats;

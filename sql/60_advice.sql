@@ -9,32 +9,69 @@
 -- ---------------------------------------------------------------------------
 CREATE FUNCTION @extschema@.ff_split_updates(
     updated double precision, hot double precision, newpage double precision,
-    seen_same_page double precision, seen_moved double precision,
+    seen_same_page double precision, seen_moved double precision, indexed_share double precision DEFAULT NULL,
     OUT moved_share double precision, OUT blocked_share double precision, OUT eligible_share double precision, OUT recoverable_share double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH c AS (
+    WITH moved AS (
         SELECT nullif(updated, 0) AS u, least(hot, updated) AS h,
                CASE WHEN updated <= hot THEN 0
                     WHEN newpage IS NOT NULL THEN least(newpage, updated - hot)
                     WHEN seen_same_page + seen_moved > 0 THEN (updated - hot) * seen_moved / (seen_same_page + seen_moved)
                END AS m
+    ), eligible AS (
+        -- an update that left its page would have been HOT as often as those
+        -- that stayed; too few of these to tell, the statements may know;
+        -- where nobody does, nothing speaks against it
+        SELECT u, h, m, CASE WHEN u - m >= 30 THEN h / (u - m)
+                             WHEN m IS NOT NULL THEN coalesce(1 - indexed_share, 1) END AS e
+          FROM moved
     )
-    SELECT m / u, (u - h - m) / u, h / nullif(u - m, 0),
-           -- an update that left its page would have been HOT as often as
-           -- those that stayed; where none stayed, nothing speaks against it
-           m / u * coalesce(h / nullif(u - m, 0), 1)
-      FROM c
+    SELECT m / u, (u - h) / u - m / u * e, e, m / u * e FROM eligible
 $$;
-COMMENT ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision) IS
-'Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then old versions seen in the pages give the ratio). moved_share: went to another page, which more room per page can prevent; blocked_share: stayed in their page and were not HOT, because an indexed column changed, which no fillfactor can prevent; eligible_share: HOT among those that stayed; recoverable_share: moved_share x eligible_share. Shares of all updates, 0 to 1; NULL where unknown.';
-REVOKE ALL ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision) TO pg_read_all_stats;
+COMMENT ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision) IS
+'Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then old versions seen in the pages give the ratio). moved_share: went to another page; eligible_share: HOT among those that stayed, or, where fewer than 30 stayed, the share whose statements set no indexed column (1 - indexed_share; 1 where that is not known either); recoverable_share: moved_share x eligible_share, which more room per page can prevent; blocked_share: the other updates that were not HOT: an indexed column changed, which no fillfactor can prevent. Shares of all updates, 0 to 1; NULL where unknown.';
+REVOKE ALL ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Cause
 -- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_held_back(e @extschema@.ff_table_evidence) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    c record;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM @extschema@.ff_horizon_history h WHERE h.last_seen_at >= e.window_began) THEN
+        RETURN NULL;
+    END IF;
+    SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0) AS held_updated, coalesce(sum(i.hot_updated) FILTER (WHERE o.held), 0) AS held_hot,
+           coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0) AS free_updated, coalesce(sum(i.hot_updated) FILTER (WHERE NOT o.held), 0) AS free_hot
+      INTO c
+      FROM @extschema@.ff_interval i
+     CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM @extschema@.ff_horizon_history h
+                                         WHERE h.since < i.ended_at AND h.last_seen_at > i.began_at) AS held) o
+     WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began;
+    IF c.held_updated = 0 THEN
+        RETURN NULL;
+    ELSIF c.free_updated >= 100 AND c.free_hot >= 0.9 * c.free_updated
+          AND c.held_hot / c.held_updated < c.free_hot / c.free_updated - 0.1 THEN
+        RETURN format('%s %% of its updates were HOT while an old snapshot was held, %s %% otherwise',
+                      round(100 * c.held_hot / c.held_updated, 1), round(100 * c.free_hot / c.free_updated, 1));
+    ELSIF c.held_updated >= c.free_updated AND e.recently_dead_rows > 0.3 * e.live_rows AND e.recently_dead_rows > 0.8 * e.dead_rows THEN
+        RETURN format('%s old row versions wait for a snapshot to end (%s %% of live rows)',
+                      round(e.recently_dead_rows::numeric), round((100 * e.recently_dead_rows / nullif(e.live_rows, 0))::numeric));
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_held_back(@extschema@.ff_table_evidence) IS 'What a recorded holder of the visibility horizon (ff_horizon()) cost a table, in words; NULL where it was none: either the table''s HOT share fell by more than 10 points while one was there, from 90 % or more, or most versions in its pages wait for one. Internal step of ff_diagnosis().';
+REVOKE ALL ON FUNCTION @extschema@.ff_held_back(@extschema@.ff_table_evidence) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_held_back(@extschema@.ff_table_evidence) TO pg_read_all_stats;
+
 CREATE FUNCTION @extschema@.ff_diagnosis(relation regclass DEFAULT NULL)
 RETURNS TABLE (
     evidence          @extschema@.ff_table_evidence,
@@ -44,32 +81,40 @@ RETURNS TABLE (
     moved_share       double precision,
     blocked_share     double precision,
     recoverable_share double precision,
+    eligible_known    boolean,
+    held_back         text,
     row_width         double precision
 )
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    SELECT e, d.cause, d.cause IN ('page_full', 'batch_update', 'row_growth', 'old_snapshot')
+    SELECT e, d.cause, d.cause IN ('page_full', 'batch_update', 'row_growth')
                -- HOT already, but full new pages are pruned at every update
                OR d.cause = 'settled' AND e.recent_inserted > 0.05 * e.recent_updated
                -- a reserve may be given back, but not on the word of a quiet
                -- hour: pages that tell of updates forbid it
-               OR e.fillfactor < 100 AND (d.cause IN ('settled', 'indexed_column', 'too_wide')
+               OR e.fillfactor < 100 AND (d.cause IN ('indexed_column', 'too_wide')
+                    -- not where the rows were loaded anew since they were updated
+                    OR d.cause = 'settled' AND NOT (e.updated > 0.1 * e.live_rows AND coalesce(e.updated_pct, 0) < 1)
                     OR d.cause = 'few_updates' AND coalesce(e.updated_pct, 0) < 1 AND e.updated < 0.01 * e.inserted
                        AND e.inserted >= (SELECT @extschema@.ff_setting('min_updates')::bigint)),
            e.recent_hot / nullif(e.recent_updated, 0)::double precision,
-           s.moved_share, s.blocked_share, s.recoverable_share, w.width
+           s.moved_share, s.blocked_share, s.recoverable_share,
+           e.recent_updated * (1 - s.moved_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1, d.held_back, w.width
       FROM @extschema@.ff_evidence(relation) e
-      -- no old version left in the pages to tell: the statements may
-      LEFT JOIN LATERAL (SELECT i AS same_page, 1 - i AS moved FROM @extschema@.ff_indexed_share(e) i
-                          WHERE coalesce(e.seen_same_page, 0) + coalesce(e.seen_moved, 0) = 0 AND e.recent_newpage IS NULL
-                            AND e.recent_hot < e.recent_updated) y ON true
-      LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_split_updates(e.recent_updated::double precision, e.recent_hot::double precision, e.recent_newpage::double precision,
-                                                                coalesce(y.same_page, e.seen_same_page)::double precision, coalesce(y.moved, e.seen_moved)::double precision)
+      -- what the statements say of indexed columns, asked only where it matters
+      LEFT JOIN LATERAL (SELECT @extschema@.ff_indexed_share(w.e) AS indexed
+                           FROM (SELECT e WHERE e.recent_hot < 0.98 * e.recent_updated OFFSET 0) w) y ON true
+      LEFT JOIN LATERAL (SELECT p.*
+                           -- no old version left in the pages to tell: again the statements
+                           FROM (SELECT coalesce(e.seen_same_page, 0) + coalesce(e.seen_moved, 0) = 0 AS unseen) u
+                          CROSS JOIN LATERAL @extschema@.ff_split_updates(e.recent_updated::double precision, e.recent_hot::double precision, e.recent_newpage::double precision,
+                                         CASE WHEN u.unseen THEN y.indexed ELSE e.seen_same_page END::double precision,
+                                         CASE WHEN u.unseen THEN 1 - y.indexed ELSE e.seen_moved END::double precision, y.indexed) p
                           WHERE e.recent_updated > 0) s ON true
      CROSS JOIN LATERAL (SELECT greatest(coalesce(e.updated_width, 0), coalesce(e.inserted_width, 0))::double precision AS width) w
-     CROSS JOIN LATERAL (SELECT CASE
+     CROSS JOIN LATERAL (SELECT b.held_back, CASE
             WHEN e.not_examined IS NOT NULL THEN 'not_examined'
             WHEN e.sampled_at IS NULL OR e.intervals IS NULL OR e.blocks = 0 OR w.width = 0 THEN 'no_data'
             -- too little happened to say anything of updates
@@ -81,11 +126,11 @@ AS $$
             WHEN s.recoverable_share < 0.02 AND s.blocked_share >= 0.05 THEN 'indexed_column'
             WHEN s.recoverable_share < 0.02 THEN 'settled'
             WHEN s.blocked_share > 4 * s.recoverable_share AND s.recoverable_share < 0.1 THEN 'indexed_column'
-            -- versions that no vacuum could remove yet outnumber a third of the rows
-            WHEN e.recently_dead_rows > 0.3 * e.live_rows AND e.recently_dead_rows > 0.8 * e.dead_rows THEN 'old_snapshot'
+            WHEN b.held_back IS NOT NULL THEN 'old_snapshot'
             WHEN e.updated_width > 1.1 * e.inserted_width AND e.updated_width - e.inserted_width >= 8 THEN 'row_growth'
             WHEN e.update_group_rows >= greatest(3, 0.1 * e.rows_per_page) THEN 'batch_update'
-            ELSE 'page_full' END AS cause) d
+            ELSE 'page_full' END AS cause
+       FROM (SELECT CASE WHEN s.recoverable_share >= 0.02 THEN @extschema@.ff_held_back(e) END AS held_back) b) d
 $$;
 COMMENT ON FUNCTION @extschema@.ff_diagnosis(regclass) IS 'The cause that the evidence shows, one row a table, and whether a fillfactor could matter at all (wants_model). Shares are of the recent updates, 0 to 1. Internal step of ff_advise().';
 REVOKE ALL ON FUNCTION @extschema@.ff_diagnosis(regclass) FROM PUBLIC;
@@ -200,7 +245,7 @@ SET jit = off
 AS $$
     WITH judged AS (
         SELECT d.evidence, (d.evidence).*, d.cause AS seen_cause, d.wants_model, d.wants_model AND d.place > $2 AS passed_over,
-               d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.row_width, c.*
+               d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.eligible_known, d.held_back, d.row_width, c.*
           FROM (SELECT a.*, row_number() OVER (ORDER BY a.wants_model DESC,
                                                      a.recoverable_share * (a.evidence).recent_updated / nullif((a.evidence).recent_s, 0) DESC NULLS LAST,
                                                      (a.evidence).heap_bytes DESC NULLS LAST) AS place
@@ -217,6 +262,7 @@ AS $$
                      ELSE least(1, CASE WHEN j.updated < 0.01 * j.inserted THEN j.inserted ELSE j.updated END
                                    / (4.0 * (SELECT @extschema@.ff_setting('min_updates')::bigint))) END
                 * CASE WHEN j.counts_lost THEN 0.5 ELSE 1 END
+                * CASE WHEN j.wants_model AND NOT j.eligible_known THEN 0.5 ELSE 1 END
                 * CASE WHEN j.wants_model AND j.seen_cause <> 'few_updates'
                        THEN @extschema@.ff_calibrated(coalesce(j.confidence, 0), @extschema@.ff_calibration(j.rel_id)) ELSE 1 END)::double precision AS trust
           FROM judged j
@@ -263,19 +309,17 @@ AS $$
                       || CASE WHEN d.inserted > 0 THEN format(' against %s inserted rows', d.inserted) ELSE '' END
                       || CASE WHEN d.verdict = 'raise' THEN '' WHEN d.verdict = 'wait' THEN ': too few to judge from' ELSE ': too few to matter' END
                  WHEN 'too_wide' THEN format('rows of %s bytes: a page holds one of them at any fillfactor', round(d.row_width::numeric))
-                 WHEN 'indexed_column' THEN format('%s %% of recent updates stayed in their page but could not be HOT, because an indexed column changed%s: no fillfactor can help. ff_blockers() shows the index and the statements',
+                 WHEN 'indexed_column' THEN format('%s %% of recent updates could not be HOT wherever they went, because an indexed column changed%s: no fillfactor can help. ff_blockers() shows the index and the statements',
                       round((100 * d.blocked_share)::numeric, 1), ' (' || @extschema@.ff_suspect_indexes(d.relation) || ')')
                  WHEN 'settled' THEN format('%s %% of recent updates were HOT, at most %s %% left their page%s: %s',
                       d.hot, round((100 * coalesce(d.moved_share, 1 - d.hot_share))::numeric, 1),
                       CASE WHEN d.earlier_updated > 0 AND d.earlier_hot < 0.95 * d.earlier_updated * d.hot_share
                            THEN format(', after %s %% HOT before', round(100.0 * d.earlier_hot / d.earlier_updated, 1)) ELSE '' END,
                       CASE d.verdict WHEN 'lower' THEN 'what is left to save is pruning, which full new pages need at nearly every update' ELSE 'its pages have room already' END)
-                 WHEN 'old_snapshot' THEN format('%s old row versions wait for a snapshot to end (%s %% of live rows): %s',
-                      round(d.recently_dead_rows::numeric), round((100 * d.recently_dead_rows / nullif(d.live_rows, 0))::numeric),
-                      CASE d.verdict WHEN 'lower' THEN 'end it where that is possible; as long as it is held, only room in the pages keeps updates in them' ELSE 'end it first, more room would only fill up as well' END)
+                 WHEN 'old_snapshot' THEN d.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well'
                  ELSE format('%s %% of recent updates left their page because it was full', round((100 * d.moved_share)::numeric, 1))
                       || CASE d.seen_cause
-                           WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of %s on it', round(d.update_group_rows::numeric), round(d.rows_per_page::numeric))
+                           WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of the %s that fit it', round(least(d.update_group_rows, d.fits_now)::numeric), d.fits_now)
                            WHEN 'row_growth' THEN format('; rows grow from %s to %s bytes', round(d.inserted_width::numeric), round(d.updated_width::numeric))
                            ELSE '' END
                END,
@@ -284,8 +328,9 @@ AS $$
                       || CASE WHEN d.predicted_hot_pct IS NULL THEN '' ELSE format(': %s %% HOT predicted (%s to %s)',
                                          trim_scale(round(d.predicted_hot_pct::numeric, 1)), trim_scale(round(d.predicted_hot_low::numeric, 1)), trim_scale(round(d.predicted_hot_high::numeric, 1))) END
                       || CASE WHEN d.needs_rewrite THEN '; old pages keep their density until the table is rewritten' ELSE '; updates fall on new pages, so no rewrite is needed' END
-                 WHEN 'raise' THEN format('. At %s a page is filled with %s rows instead of %s, %s less to store and read once rewritten',
-                      d.new_fillfactor, d.fits_then, d.fits_now, pg_size_pretty(d.heap_bytes - d.predicted_size_bytes))
+                 WHEN 'raise' THEN format('. At %s a page is filled with %s rows instead of %s', d.new_fillfactor, d.fits_then, d.fits_now)
+                      || CASE WHEN d.heap_bytes > d.predicted_size_bytes
+                              THEN format(', %s less to store and read once rewritten', pg_size_pretty(d.heap_bytes - d.predicted_size_bytes)) ELSE '' END
                  WHEN 'wait' THEN CASE WHEN d.passed_over THEN '. The model was not asked here: ff_advise() with the name of the table asks it'
                       WHEN d.recommended_fillfactor <> d.fillfactor
                       THEN format('. %s may be better, but more has to be seen first', d.recommended_fillfactor) ELSE '' END
@@ -293,6 +338,8 @@ AS $$
                       || CASE WHEN d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
                               THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '') ELSE '' END
                END,
+               CASE WHEN d.wants_model AND NOT d.eligible_known AND d.verdict IN ('lower', 'wait')
+                    THEN '. Whether an indexed column changes is not known, as no update stayed in its page: pg_stat_statements would tell' END,
                CASE WHEN d.counts_lost THEN '. track_counts was off for a part of the time' END,
                CASE WHEN d.open_writers > 0 AND d.verdict IN ('wait', 'keep') THEN format('. %s open transactions may hold updates that are not counted yet', d.open_writers) END,
                '.')

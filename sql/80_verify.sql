@@ -554,8 +554,8 @@ AS $$
                @extschema@.ff_ratio(c.hots2, c.updates2, (c.h2 + 2) * (c.u2 - c.h2 + 2) / (c.u2 + 4) ^ 3) AS hot2,
                e.statements, e.mean_ms_before, e.mean_ms_after, e.mean, e.stddev_ms_before, e.stddev_ms_after, e.stddev,
                e.wal_before, e.wal_after, e.wal, e.blocks_before, e.blocks_after,
-               (@extschema@.ff_split_updates(c.u1::double precision, c.h1::double precision, c.p1::double precision, v1.same_page::double precision, v1.moved::double precision)).moved_share AS moved1,
-               (@extschema@.ff_split_updates(c.u2::double precision, c.h2::double precision, c.p2::double precision, v2.same_page::double precision, v2.moved::double precision)).moved_share AS moved2,
+               (@extschema@.ff_split_updates(c.u1::double precision, c.h1::double precision, c.p1::double precision, v1.same_page::double precision, v1.moved::double precision, NULL::double precision)).moved_share AS moved1,
+               (@extschema@.ff_split_updates(c.u2::double precision, c.h2::double precision, c.p2::double precision, v2.same_page::double precision, v2.moved::double precision, NULL::double precision)).moved_share AS moved2,
                r1.bytes AS row1, r2.bytes AS row2, p.predicted_hot_pct, p.predicted_hot_low, p.predicted_hot_high, p.predicted_wal_pct, p.predicted_size_bytes,
                p.made_at
           FROM counted c

@@ -40,7 +40,7 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
                (4, 'settled', 'Are next to all recent updates HOT (98 %)? A page that was filled to the brim sheds one row at its first update; that row''s room
 serves every later one. Totals since the last reset hide this, intervals show it.'),
                (5, 'indexed', 'Did the others stay in their page? Then an indexed column changed, and no fillfactor helps: look at the index.'),
-               (6, 'snapshot', 'Do old versions, which no vacuum can remove yet, outnumber a third of the rows? Then a snapshot is the first thing to look for. Room helps only as long as it is held.'),
+               (6, 'snapshot', 'Was an old snapshot held, which collections write down, and was the HOT share high without it, or do most old versions wait for it? Then the snapshot has to end. More room would only fill up as well.'),
                (7, 'growth', 'Do rows get longer when they are updated (by 10 % and 8 bytes)? Then the new version needs more room than the old one leaves.'),
                (8, 'batch', 'Does one transaction update many rows of a page (three and a tenth of it)? All their new versions need room at once, before any old one can be pruned.'),
                (9, 'full', 'Otherwise the pages are simply full when the updates come.'),

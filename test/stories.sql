@@ -41,6 +41,9 @@ END $$;
 
 CALL ff_collect();
 UPDATE ff_collection SET began_at = now();
+-- somebody held a snapshot all the while
+INSERT INTO ff_horizon_history (kind, holder, since, first_seen_at, last_seen_at, looks, xids)
+VALUES ('idle in transaction', 'pid 1', now() - interval '2 hours', now() - interval '1 hour', now(), 60, 100000);
 
 --              name       ins   upd   hot  newpage
 SELECT story('settled',     0,  1000,  995,    5);

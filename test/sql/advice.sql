@@ -16,14 +16,15 @@ SELECT width, array_agg(ff_rows_per_page(f, width) ORDER BY f DESC) AS "100, 95,
 
 -- 100 updates, of these 60 HOT and 30 to another page: 10 stayed and were not
 -- HOT, so 6 in 7 of the moved ones would have been HOT with room
-SELECT moved_share, blocked_share, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
+SELECT moved_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
   FROM ff_split_updates(100, 60, 30, NULL, NULL);
--- nothing stayed: nothing speaks against HOT
+-- nothing stayed: nothing speaks against HOT, unless the statements do
 SELECT * FROM ff_split_updates(100, 0, 100, NULL, NULL);
+SELECT * FROM ff_split_updates(100, 0, 100, NULL, NULL, 0.75);
 -- all stayed and none was HOT: an indexed column
 SELECT * FROM ff_split_updates(100, 0, 0, NULL, NULL);
 -- not counted by the server: old versions in the pages give the ratio
-SELECT moved_share, blocked_share, eligible_share, round(recoverable_share::numeric, 2) AS recoverable
+SELECT moved_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
   FROM ff_split_updates(100, 60, NULL, 10, 30);
 -- nor seen in the pages
 SELECT * FROM ff_split_updates(100, 60, NULL, 0, 0);
