@@ -40,7 +40,7 @@ SELECT is(advice_error(name::regclass), advice, format('ff_advise of %s', what))
 	('parent', 'a partitioned table', 'none'), ('far_away', 'a foreign table', 'none'), ('other_method', 'a table of another access method', 'none'),
 	('a_matview', 'a materialized view', 'none'), ('unlogged', 'an unlogged table', 'none'),
 	('a_view', 'a view', '42809'), ('a_sequence', 'a sequence', '42809'), ('toasted_id', 'an index', '42809'), ('a_type', 'a type', '42809'),
-	('temporary', 'a temporary table', '42809'), ('pg_class', 'a catalog', '42809'),
+	('temporary', 'a temporary table', 'none'), ('pg_class', 'a catalog', '42809'),
 	((SELECT reltoastrelid::regclass::text FROM pg_class WHERE relname = 'toasted'), 'a TOAST table', '42809')) v(name, what, advice);
 SELECT is(sample_error(name::regclass), error, format('ff_sample of %s', what)) FROM (VALUES
 	('parent', 'a partitioned table', '42809'), ('far_away', 'a foreign table', '42809'), ('other_method', 'a table of another access method', '42809'),
@@ -127,6 +127,6 @@ SELECT is(indexes, 1, 'which is not counted') FROM ff_evidence('doubles');
 SELECT is(index_oids, ARRAY['doubles_v'::regclass::oid], 'nor taken for a change') FROM ff_relation WHERE relid = 'doubles'::regclass;
 
 SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE relkind IN ('r', 'p', 'm', 'f') AND nspname = 'public' AND relname !~ '^ff_'), 'one row for every table of the database');
+	WHERE relkind IN ('r', 'p', 'm', 'f') AND (nspname = 'public' OR relpersistence = 't') AND relname !~ '^ff_'), 'one row for every table of the database, temporary ones with the reason why not');
 SELECT is((SELECT count(*) FROM ff_problem), 0::bigint, 'no table had a problem');
 SELECT * FROM finish();
