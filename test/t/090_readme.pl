@@ -26,7 +26,7 @@ $node->poll_query_until('mydb', "SELECT n_tup_upd = 15000 FROM pg_stat_user_tabl
 $node->safe_psql('mydb', 'CALL ff_collect()');
 
 my $readme = slurp_file("$top/README.md");
-my ($n, @columns) = (0);
+my ($n, $outputs, @columns) = (0, 0);
 while ($readme =~ /^```(\w*)\n(.*?)^```$/gms)
 {
 	my ($kind, $block) = ($1, $2);
@@ -40,6 +40,7 @@ while ($readme =~ /^```(\w*)\n(.*?)^```$/gms)
 	}
 	elsif (@columns && $block =~ /^(.*\|.*)\n-+(?:\+-+)+$/m)
 	{
+		$outputs++;
 		my @shown = map { s/^\s+|\s+$//gr } split /\|/, $1;
 		is(join(',', @shown), join(',', @columns), 'the output shown has the columns given');
 	}
@@ -50,6 +51,8 @@ while ($readme =~ /^```(\w*)\n(.*?)^```$/gms)
 	}
 }
 cmp_ok($n, '>=', 3, 'the README has examples');
+cmp_ok($outputs, '>=', 2, 'and shows what they give');
+unlike($readme, qr/<!--/, 'with nothing left to fill in');
 
 # Functions and settings that it names are there.
 my %there = map { $_ => 1 } split /\n/, $node->safe_psql('mydb', "SELECT proname FROM pg_proc WHERE proname ~ '^ff_' UNION SELECT relname FROM pg_class WHERE relname ~ '^ff_' UNION SELECT rolname FROM pg_roles UNION SELECT name FROM pg_settings WHERE name ~ '^fillfactor_advisor\\.'");
