@@ -121,19 +121,21 @@ AS $$
                (d.evidence).recent_updated AS updated,
                (d.evidence).recent_updated / nullif((d.evidence).recent_s, 0) AS updates_per_s,
                ((d.evidence).recent_updated - (d.evidence).recent_hot) / nullif((d.evidence).recent_s, 0) AS cold_per_s,
-               d.blocked_share,
+               1 - d.hot_share - d.moved_share AS blocked_share,
                -- Updates that could not have been HOT: those that stayed in their page and were not, and of those that
                -- left it the same part (what more room would have made HOT is recoverable).  Unknown: all that were not.
-               CASE WHEN d.blocked_share < 0.01 THEN 0 ELSE greatest(1 - d.hot_share - coalesce(d.recoverable_share, 0), 0) END AS pages_share,
+               CASE WHEN 1 - d.hot_share - d.moved_share < 0.01 THEN 0
+                    WHEN st.stayed < (SELECT k.tell FROM constants k) THEN 1 - d.hot_share - d.moved_share
+                    ELSE greatest(1 - d.hot_share - coalesce(d.recoverable_share, 0), 0) END AS pages_share,
                -- The same by the statements, where hardly any that sets an indexed column left its new version in the
                -- page to be seen: these would not have been HOT with room either.
                CASE WHEN st.stayed < (SELECT k.tell FROM constants k)
-                    THEN d.blocked_share + greatest(least(d.moved_share, st.setting - st.stayed), 0) END AS statements_share,
+                    THEN 1 - d.hot_share - d.moved_share + greatest(least(d.moved_share, st.setting - st.stayed), 0) END AS statements_share,
                EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = (d.evidence).relation::oid AND NOT t.tgisinternal
                           AND t.tgtype & 1 = 1 AND t.tgtype & 2 = 2 AND t.tgtype & 16 = 16) AS has_trigger
           FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
           -- at least so many of those that set an indexed column stayed in their page: HOT ones beyond what the others can be, and all that were not HOT
-          LEFT JOIN LATERAL (SELECT i AS setting, greatest(d.hot_share + i - 1, 0) + d.blocked_share AS stayed
+          LEFT JOIN LATERAL (SELECT i AS setting, greatest(d.hot_share + i - 1, 0) + (1 - d.hot_share - d.moved_share) AS stayed
                                FROM @extschema@.ff_indexed_share(d.evidence) i
                               WHERE d.moved_share >= 0.01) st ON true
     ), blocked AS MATERIALIZED (
