@@ -166,7 +166,7 @@ moved('pg_dump -C', 9);
 sub older_server
 {
 	my $own = $node->pg_version->major;
-	foreach my $config (sort { $b cmp $a } split(/:/, $ENV{FFA_OLDER_SERVERS} || ''), glob('/usr/lib/postgresql/*/bin/pg_config'))
+	foreach my $config (split(/:/, $ENV{FFA_OLDER_SERVERS} || ''), reverse glob('/usr/lib/postgresql/*/bin/pg_config'))
 	{
 		my ($major) = `$config --version 2>/dev/null` =~ /^PostgreSQL (\d+)/ or next;
 		my $headers = `$config --includedir-server`;
@@ -185,7 +185,8 @@ sub with_extension
 	foreach my $what (qw(bindir libdir pkglibdir sharedir includedir-server))
 	{
 		chomp(my $from = `$config --$what`);
-		next if $what eq 'libdir' && $from =~ m{^/usr/lib(/[^/]*-linux-[^/]*)?$} || -e "$tree$from";
+		# a system library folder is not the server's own
+		next if !-d $from || $what eq 'libdir' && $from =~ m{/usr/lib(/[^/]*-linux-[^/]*)?$} || -e "$tree$from";
 		system("cd / && cp -a --parents '.$from' '$tree'") == 0 or die "could not copy $from";
 	}
 	chomp(my $bindir = `$config --bindir`);
@@ -194,7 +195,7 @@ sub with_extension
 	system("cd / && cp -a --parents '.$pgxs' '$tree'") == 0 or die "could not copy $pgxs" unless -e "$tree$pgxs";
 	my $source = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
 	system("cd '$FindBin::Bin/../..' && cp -a Makefile fillfactor_advisor.control sql src '$source' && rm -f '$source'/src/*.o '$source'/src/*.bc"
-		. " && make -s -C '$source' PG_CONFIG='$tree$bindir/pg_config' with_llvm=no install >'$source/log' 2>&1") == 0
+		. " && make -s -C '$source' PG_CONFIG='$tree$bindir/pg_config' with_llvm=no COPT=-std=gnu17 install >'$source/log' 2>&1") == 0
 	  or die PostgreSQL::Test::Utils::slurp_file("$source/log");
 	return "$tree$bindir";
 }
