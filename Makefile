@@ -73,8 +73,9 @@ PG_CONFIG ?= pg_config
 # These set up what they need themselves, so they work without a PG_CONFIG:
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (REFERENCE.md,
-# HOWITDECIDES.md)
-ifneq ($(filter test demo check-twin dist reference,$(MAKECMDGOALS)),)
+# HOWITDECIDES.md), make sanitize, make soak [MINUTES=10] (on the running server
+# of PGHOST, PGPORT)
+ifneq ($(filter test demo check-twin dist reference sanitize soak,$(MAKECMDGOALS)),)
 test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
@@ -91,7 +92,13 @@ dist:
 reference:
 	@PG_CONFIG='$(PG_CONFIG)' test/reference
 
-.PHONY: test demo check-twin dist reference
+sanitize:
+	@test/sanitize
+
+soak:
+	@MINUTES='$(MINUTES)' test/bench/soak
+
+.PHONY: test demo check-twin dist reference sanitize soak
 else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
