@@ -64,8 +64,8 @@ typedef struct Collector
 } Collector;
 
 /*
- * Run one of the extension's own functions with up to three arguments and
- * return its first column as int64 (0 for NULL or no row).
+ * Run one of the extension's own functions and return its first column as
+ * int64 (0 for NULL or no row).
  */
 static int64
 run_step(Collector *c, const char *call, int nargs, Oid *types, Datum *values)

@@ -4,7 +4,7 @@
  *
  * The library need not be preloaded: the settings come to be with the first
  * call of one of its functions.  All of them may be changed per session, role
- * or database, except those that decide what is kept for everybody.
+ * or database.
  */
 #include "postgres.h"
 
@@ -32,7 +32,7 @@ int			collect_time;
 int			prune_batches;
 
 /*
- * Settings read by SQL functions only (through current_setting): C keeps no
+ * Settings read by SQL functions only (through ff_setting): C keeps no
  * use for the values, but defines their type, range and description.
  */
 static int	history_lookback;
