@@ -47,8 +47,10 @@ SQL_PIECES = \
 	sql/90_report.sql \
 	sql/92_metrics.sql
 
+# Beside it, what was released: the first version's script, frozen, and the
+# scripts that lead from there, by hand (make upgrade-diff says what they lack).
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
-DATA       = $(filter-out $(DATA_built),$(wildcard sql/$(EXTENSION)--*--*.sql))
+DATA       = $(wildcard sql/$(EXTENSION)--*.sql)
 
 # pg_regress: exact facts, one file a stage.
 REGRESS      = \
@@ -73,9 +75,9 @@ PG_CONFIG ?= pg_config
 # These set up what they need themselves, so they work without a PG_CONFIG:
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (REFERENCE.md,
-# HOWITDECIDES.md), make sanitize, make soak [MINUTES=10] (on the running server
-# of PGHOST, PGPORT)
-ifneq ($(filter test demo check-twin dist reference sanitize soak,$(MAKECMDGOALS)),)
+# HOWITDECIDES.md), make upgrade-diff, make sanitize, make soak [MINUTES=10] (on
+# the running server of PGHOST, PGPORT)
+ifneq ($(filter test demo check-twin dist reference upgrade-diff sanitize soak,$(MAKECMDGOALS)),)
 test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
@@ -92,13 +94,16 @@ dist:
 reference:
 	@PG_CONFIG='$(PG_CONFIG)' test/reference
 
+upgrade-diff:
+	@PG_CONFIG='$(PG_CONFIG)' test/upgrade/diff
+
 sanitize:
 	@test/sanitize
 
 soak:
 	@MINUTES='$(MINUTES)' test/bench/soak
 
-.PHONY: test demo check-twin dist reference sanitize soak
+.PHONY: test demo check-twin dist reference upgrade-diff sanitize soak
 else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
