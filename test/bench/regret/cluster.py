@@ -1,0 +1,175 @@
+"""A throwaway cluster to measure: in control groups of its own, with the machine's pace.
+
+PG_CONFIG, WORK (folder for everything, default /tmp/ff-regret) and PGPORT are read
+from the environment once, at import.  One cluster at a time.
+"""
+import csv
+import os
+import shutil
+import statistics
+import subprocess
+import threading
+import time
+
+PG_CONFIG = os.environ.get('PG_CONFIG', 'pg_config')
+WORK = os.environ.get('WORK', '/tmp/ff-regret')
+PORT = os.environ.get('PGPORT', '54210')
+BIN = subprocess.run([PG_CONFIG, '--bindir'], capture_output=True, text=True, check=True).stdout.strip()
+AS_POSTGRES = ['runuser', '-u', 'postgres', '--'] if os.geteuid() == 0 else []
+CGROUP = '/sys/fs/cgroup/%s/ff-bench-' + str(os.getpid())
+
+CONF = """
+port = {port}
+unix_socket_directories = '{work}'
+listen_addresses = ''
+shared_buffers = {shared}
+fsync = off
+synchronous_commit = off
+max_wal_size = 8GB
+checkpoint_timeout = 5min
+autovacuum_naptime = 1s
+shared_preload_libraries = '{preload}'
+{settings}
+"""
+
+
+class Pace(threading.Thread):
+    """How slow the machine is meanwhile: CPU time of a fixed piece of work."""
+
+    best = None
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.times, self.go = [], True
+
+    @staticmethod
+    def work():
+        t = time.thread_time()
+        d = {}
+        for i in range(6000):
+            d[i * 7919 % 1021] = str(i)
+        return time.thread_time() - t
+
+    def run(self):
+        while self.go:
+            self.times.append(self.work())
+            time.sleep(0.03)
+
+    def slowness(self):
+        self.go = False
+        self.join()
+        path = os.path.join(WORK, 'pace')
+        if Pace.best is None and os.path.exists(path):
+            with open(path) as f:
+                Pace.best = float(f.read())
+        fastest = min(self.times)
+        if Pace.best is None or fastest < Pace.best:
+            Pace.best = fastest
+            with open(path, 'w') as f:
+                f.write(repr(fastest))
+        return statistics.mean(self.times) / Pace.best
+
+
+class Cluster:
+    """A throwaway cluster in control groups of its own, where there are any: a copy
+    of an empty one, or of the image, the name of a data directory in WORK.
+    ram: MB it may use from limit() on.  settings: more lines of postgresql.conf."""
+
+    def __init__(self, ram=None, preload='', settings='', image='template'):
+        self.dir = os.path.join(WORK, 'data')
+        template = os.path.join(WORK, 'template')
+        if not os.path.exists(template):
+            run(AS_POSTGRES + [BIN + '/initdb', '-A', 'trust', '-D', template])
+        shutil.rmtree(self.dir, ignore_errors=True)
+        subprocess.run(['cp', '-a', os.path.join(WORK, image), self.dir], check=True)
+        with open(self.dir + '/postgresql.conf', 'a') as f:
+            f.write(CONF.format(port=PORT, work=WORK, preload=preload, settings=settings,
+                                shared='32MB' if ram else '256MB'))
+        self.groups = []
+        for controller in ('cpuacct', 'memory') if ram else ('cpuacct',):
+            path = CGROUP % controller
+            try:
+                os.mkdir(path)
+                self.groups.append(path)
+            except OSError:
+                pass
+        self.limited = ram is not None and CGROUP % 'memory' in self.groups
+        self.ram = ram
+        env = {k: v for k, v in os.environ.items() if not k.startswith('PG')}
+        join = ''.join(f"echo $$ > {g}/cgroup.procs;" for g in self.groups)
+        run(['sh', '-c', join + 'exec "$@"', 'sh'] + AS_POSTGRES +
+            [BIN + '/pg_ctl', '-D', self.dir, '-l', WORK + '/log', '-w', 'start'], env=env)
+
+    def limit(self):
+        """Memory is limited once the table is loaded."""
+        if self.limited:
+            self.sql('CHECKPOINT')
+            with open(CGROUP % 'memory' + '/memory.limit_in_bytes', 'w') as f:
+                f.write(str(self.ram << 20))
+
+    def sql(self, text, db='postgres'):
+        return run([BIN + '/psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-h', WORK, '-p', PORT,
+                    '-U', 'postgres', db], input=text).strip()
+
+    def cpu(self):
+        """Seconds of CPU the cluster has used."""
+        try:
+            with open(CGROUP % 'cpuacct' + '/cpuacct.usage') as f:
+                return int(f.read()) / 1e9
+        except OSError:
+            pass
+        with open(self.dir + '/postmaster.pid') as f:
+            root = int(f.readline())
+        total = 0
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                with open(f'/proc/{pid}/stat') as f:
+                    v = f.read().rsplit(')', 1)[1].split()
+            except OSError:
+                continue
+            if int(pid) == root:
+                total += sum(map(int, v[11:15]))
+            elif int(v[1]) == root:
+                total += sum(map(int, v[11:13]))
+        return total / os.sysconf('SC_CLK_TCK')
+
+    def stop(self, mode='immediate'):
+        subprocess.run(AS_POSTGRES + [BIN + '/pg_ctl', '-D', self.dir, '-m', mode, '-w', 'stop'],
+                       capture_output=True)
+        for g in self.groups:
+            for _ in range(50):
+                try:
+                    os.rmdir(g)
+                    break
+                except OSError:
+                    time.sleep(0.1)
+
+
+def run(cmd, input=None, env=None):
+    # the log of pg_ctl's child must not keep a pipe open
+    r = subprocess.run(cmd, input=input, stdout=subprocess.PIPE if 'pg_ctl' not in ' '.join(cmd[:8]) else subprocess.DEVNULL,
+                       stderr=subprocess.PIPE if 'pg_ctl' not in ' '.join(cmd[:8]) else subprocess.DEVNULL,
+                       text=True, env=env, timeout=600)
+    if r.returncode:
+        raise RuntimeError(f"{' '.join(cmd)}: {r.stderr}")
+    return r.stdout or ''
+
+
+def read(name, fields):
+    try:
+        with open(os.path.join(WORK, name)) as f:
+            return list(csv.DictReader(f, fields))
+    except FileNotFoundError:
+        return []
+
+
+def append(name, fields, row):
+    with open(os.path.join(WORK, name), 'a') as f:
+        csv.DictWriter(f, fields).writerow(row)
+
+
+def prepare():
+    """WORK, where the server may write."""
+    os.makedirs(WORK, exist_ok=True)
+    if os.geteuid() == 0:
+        shutil.chown(WORK, 'postgres')
