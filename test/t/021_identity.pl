@@ -3,10 +3,11 @@
 use strict;
 use warnings;
 use File::Basename qw(dirname);
-use File::Spec;
 use FindBin;
+use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use ServerCopy qw(copy_server build_extension new_folder);
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('identity');
@@ -176,28 +177,15 @@ sub older_server
 	return;
 }
 
-# A copy of that server with the extension in it: the pg_config of the copy.
+# A copy of that server with the extension in it: its folder of programs.
 sub with_extension
 {
-	my ($config) = @_;
-	# by its whole name: the copies are made from the root
-	my $tree = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
-	foreach my $what (qw(bindir libdir pkglibdir sharedir includedir-server))
-	{
-		chomp(my $from = `$config --$what`);
-		# a system library folder is not the server's own
-		next if !-d $from || $what eq 'libdir' && $from =~ m{/usr/lib(/[^/]*-linux-[^/]*)?$} || -e "$tree$from";
-		system("cd / && cp -a --parents '.$from' '$tree'") == 0 or die "could not copy $from";
-	}
-	chomp(my $bindir = `$config --bindir`);
-	chomp(my $pgxs = `$config --pgxs`);
-	$pgxs =~ s{/src/makefiles/pgxs.mk$}{};
-	system("cd / && cp -a --parents '.$pgxs' '$tree'") == 0 or die "could not copy $pgxs" unless -e "$tree$pgxs";
-	my $source = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
-	system("cd '$FindBin::Bin/../..' && cp -a Makefile fillfactor_advisor.control sql src '$source' && rm -f '$source'/src/*.o '$source'/src/*.bc"
-		. " && make -s -C '$source' PG_CONFIG='$tree$bindir/pg_config' with_llvm=no COPT=-std=gnu17 install >'$source/log' 2>&1") == 0
-	  or die PostgreSQL::Test::Utils::slurp_file("$source/log");
-	return "$tree$bindir";
+	my $config = copy_server($_[0]);
+	my $source = new_folder();
+	system("cd '$FindBin::Bin/../..' && cp -a Makefile fillfactor_advisor.control sql src '$source' && rm -f '$source'/src/*.o '$source'/src/*.bc") == 0
+	  or die 'could not copy the source';
+	build_extension($config, $source);
+	return dirname($config);
 }
 
 # checksums are a default since 18

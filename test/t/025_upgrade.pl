@@ -1,0 +1,242 @@
+# From the first release to this one: the same catalogs as a fresh install, the
+# history kept, and a library and SQL of different versions either work together
+# or say what to do.  Both releases are really built: 0.1.0 from its frozen
+# script and the sources of its library.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use FindBin;
+use lib "$FindBin::Bin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ServerCopy qw(copy_server build_extension take_extension new_folder);
+use Test::More;
+
+my $top = "$FindBin::Bin/../..";
+my ($first) = sort map { m{--([\d.]+)\.sql$} } glob("'$top'/sql/fillfactor_advisor--*.sql");
+my ($today) = slurp_file("$top/fillfactor_advisor.control") =~ /^default_version *= *'(.*)'/m;
+is($first, '0.1.0', 'the first release is there');
+
+# A server with the first release in it
+my $current = PostgreSQL::Test::Cluster->new('current')->config_data('--bindir') . '/pg_config';
+my $config = copy_server($current);
+chomp(my $extensions = `$config --sharedir`);
+unlink glob("'$extensions/extension/fillfactor_advisor'*");
+my $source = new_folder();
+system("tar -C '$source' --strip-components=1 -xzf '$top/test/upgrade/library-$first.tar.gz' && mkdir '$source/sql' && cp '$top/sql/fillfactor_advisor--$first.sql' '$source/sql/all.sql'") == 0
+  or die 'could not unpack';
+build_extension($config, $source, 'SQL_PIECES=sql/all.sql');
+
+my $node = PostgreSQL::Test::Cluster->new('upgrade', install_path => dirname(dirname($config)));
+$node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
+$node->append_conf('postgresql.conf', "autovacuum = off\nshared_preload_libraries = 'pg_stat_statements'\nfillfactor_advisor.min_updates = 1");
+$node->start;
+
+my $database = 'shop';
+sub value { return $node->safe_psql($database, $_[0]); }
+sub create { $node->safe_psql('postgres', "CREATE DATABASE $_[0]"); $database = $_[0]; return; }
+sub work { value("$_[0]; SELECT pg_stat_force_next_flush()"); return; }
+sub catalog
+{
+	my ($db) = @_;
+	my ($out, $err) = run_command([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db), '-f', "$top/test/upgrade/catalog.sql" ]);
+	die $err if $err;
+	return [ split /\n/, $out ];
+}
+# the lines that one has and the other lacks
+sub differences
+{
+	my ($got, $wanted) = @_;
+	my (%count, %in);
+	$count{$_}++ foreach @$got;
+	$count{$_}-- foreach @$wanted;
+	return join "\n", (map { "- $_" } grep { $count{$_} > 0 } keys %count), (map { "+ $_" } grep { $count{$_} < 0 } keys %count);
+}
+my $version = q(SELECT extversion FROM pg_extension WHERE extname = 'fillfactor_advisor');
+
+# What pg_dump takes along, by the columns that the first release has: NAME => contents
+my $kept;
+sub contents
+{
+	$kept //= value(q(
+		SELECT string_agg(format('SELECT %L, md5(coalesce(string_agg(t::text, E''\n'' ORDER BY t::text), '''')) || '' '' || count(*) FROM (SELECT %s FROM %s) t',
+		                         c.oid::regclass, (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped),
+		                         c.oid::regclass), ' UNION ALL ' ORDER BY c.relname)
+		  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r'));
+	return value($kept);
+}
+
+# ---------------------------------------------------------------------------
+# The first release, and a history made by it
+# ---------------------------------------------------------------------------
+create('shop');
+value(q(
+	CREATE EXTENSION pg_stat_statements;
+	CREATE EXTENSION fillfactor_advisor;
+	CREATE TABLE t (id int PRIMARY KEY, v int, pad text);
+	INSERT INTO t SELECT g, 0, repeat('x', 100) FROM generate_series(1, 2000) g;
+	CREATE TABLE doomed (id int);
+	CALL ff_collect()));
+is(value($version), $first, 'a server with the first release');
+foreach my $round (1 .. 3)
+{
+	work('UPDATE t SET v = v + 1 WHERE id % 3 = 0');
+	value('ALTER TABLE t SET (fillfactor = 90); CREATE INDEX ON t (v); DROP TABLE doomed') if $round == 2;
+	value('CALL ff_collect()');
+}
+my $updates = q(SELECT sum(i.updated) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 't');
+is(value($updates), 1998, 'its collections count');
+# every table that is dumped, but the one that needs a long transaction, a problem or a promise
+isnt(value(q(SELECT (SELECT count(*) FROM ff_epoch) * (SELECT count(*) FROM ff_page_sample) * (SELECT count(*) FROM ff_change) * (SELECT count(*) FROM ff_statement_history))), 0,
+	'and there is a history of every kind');
+value(q(INSERT INTO ff_problem SELECT rel_id, now(), 1, '55P03', 'made up' FROM ff_relation LIMIT 1));
+my $history = contents();
+my $rel_id = value(q(SELECT rel_id FROM ff_relation WHERE relname = 't'));
+my $dump = new_folder() . '/dump';
+$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr('shop') ], 'pg_dump of the first release');
+
+# Every function that can be called without an argument, or with a table, but
+# those that take steps of a collection: SQLSTATE, message and hint of each.
+my $calls = q(
+	SELECT p.oid::regprocedure, format('%s %s(%s)', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT * FROM' END, p.oid::regproc,
+	                                   CASE WHEN p.pronargs > p.pronargdefaults THEN '''public.t''::regclass' END)
+	  FROM pg_proc p JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND p.pronamespace = e.extnamespace
+	 WHERE p.proname ~ '^ff_' AND p.proname !~ '^ff_(collect_|prune|rollup|schedule|unschedule|epoch_now)' AND NOT coalesce('v' = ANY (p.proargmodes), false)
+	   AND (p.pronargs = p.pronargdefaults OR p.pronargs - p.pronargdefaults = 1 AND p.proargtypes[0] = 'regclass'::regtype)
+	 ORDER BY 1::text);
+my $outcome = q(
+	CREATE FUNCTION pg_temp.outcome(command text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE message text; hint text;
+	BEGIN
+		EXECUTE command;
+		RETURN '00000';
+	EXCEPTION WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+		RETURN concat_ws(' ', sqlstate, replace(message, E'\n', ' '), 'HINT: ' || nullif(hint, ''));
+	END $$);
+sub outcomes
+{
+	my ($session) = @_;
+	my %outcomes;
+	foreach my $call (split /\n/, value($calls))
+	{
+		my ($function, $command) = split /\|/, $call, 2;
+		$outcomes{$function} = $session->query_safe(sprintf 'SELECT pg_temp.outcome(%s)', q($c$) . $command . q($c$));
+	}
+	return \%outcomes;
+}
+sub session
+{
+	my $session = $node->background_psql($database);
+	$session->query_safe($outcome);
+	return $session;
+}
+# Of these outcomes, those that are neither as they were before nor a clear error.
+sub unclear
+{
+	my ($now, $before) = @_;
+	my @other = grep { $now->{$_} ne '00000' && $now->{$_} ne ($before->{$_} // '') } sort keys %$now;
+	note "$_: $now->{$_}" foreach @other;
+	return join "\n", map { "$_: $now->{$_}" }
+	  grep { $now->{$_} !~ /HINT: .*ALTER EXTENSION fillfactor_advisor UPDATE/ && $now->{$_} !~ /^42883 could not find function ".*" in file/ } @other;
+}
+my $old_session = session();
+my $before = outcomes($old_session);
+is(join(' ', grep { $before->{$_} ne '00000' } sort keys %$before), 'ff_sample_index(regclass)', 'all its functions can be called, one only for an index');
+
+# ---------------------------------------------------------------------------
+# New files are installed; the extension is still the old one
+# ---------------------------------------------------------------------------
+take_extension($current, $config);
+my $new_session = session();
+is(unclear(outcomes($new_session), $before), '', 'new library, old SQL: each function works, or says what to do');
+is($new_session->query_safe(q(SELECT count(*) FROM ff_advise('t'))), 1, 'there is advice');
+is($new_session->query_safe(q(SELECT live_rows FROM ff_sample('t'))), 2000, 'and a sample');
+is(unclear(outcomes($old_session), $before), '', 'a session with the old library goes on');
+is(value($version), $first, 'it is still the first release');
+
+# ---------------------------------------------------------------------------
+# The upgrade: whoever may plant things, nothing of it is called
+# ---------------------------------------------------------------------------
+value('CREATE FUNCTION ff_setting(name) RETURNS text LANGUAGE sql AS $$ SELECT NULL::text $$');
+my ($status, $out, $err) = $node->psql($database, '\set VERBOSITY verbose' . "\nALTER EXTENSION fillfactor_advisor UPDATE");
+like($err, qr/ERROR:  42723: function public\.ff_setting\(name\) is in the way/, 'a function of one of its names, of other arguments, is in the way');
+value('DROP FUNCTION ff_setting(name)');
+$history = contents();
+# better matches than those of pg_catalog, in the extension's own schema and in front of pg_catalog
+value(q(
+	CREATE FUNCTION trap(name, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile code ran'; END $$;
+	CREATE OPERATOR ^@ (LEFTARG = name, RIGHTARG = text, FUNCTION = trap);
+	CREATE SCHEMA hostile;
+	CREATE FUNCTION hostile.trap(oid, oid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile code ran'; END $$;
+	CREATE OPERATOR hostile.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = hostile.trap);
+	CREATE TABLE hostile.pg_extension (oid oid, extname name, extnamespace oid)));
+isnt($node->psql($database, q(SELECT 't'::name ^@ 't'::text)), 0, 'look-alikes that work: one in the extension\'s schema');
+isnt($node->psql($database, q(SET search_path = hostile, pg_catalog; SELECT 1::oid = 1::oid)), 0, 'and one in front of pg_catalog');
+value('SET search_path = hostile, pg_temp, pg_catalog; ALTER EXTENSION fillfactor_advisor UPDATE');
+is(value($version), $today, 'the upgrade calls none of them');
+value('DROP SCHEMA hostile CASCADE; DROP FUNCTION trap CASCADE');
+
+create('fresh');
+value('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor');
+is(value($version), $today, 'a fresh install');
+my $fresh = catalog('fresh');
+cmp_ok(scalar @$fresh, '>', 3000, 'has many facts to compare');
+is(differences(catalog('shop'), $fresh), '', 'an upgrade has the same');
+$database = 'shop';
+is(contents(), $history, 'and its history');
+
+# What the library was called by, and what it is called by now.
+create('first');
+value("CREATE EXTENSION fillfactor_advisor VERSION '$first'");
+is(value($version), $first, 'the first release can still be installed: its library functions are all there');
+my $signatures = q(SELECT prosrc || '|' || concat_ws(', ', proallargtypes::regtype[], proargtypes::regtype[], proargmodes, proargnames, prorettype::regtype, proretset)
+	FROM pg_proc WHERE probin = '$libdir/fillfactor_advisor' ORDER BY 1);
+my %called = map { split /\|/, $_, 2 } split /\n/, value($signatures);
+$database = 'fresh';
+my %calls = map { split /\|/, $_, 2 } split /\n/, value($signatures);
+is(join(' ', grep { exists $calls{$_} && $calls{$_} ne $called{$_} } sort keys %called), '', 'whose arguments or results have changed has another name in the library');
+$database = 'shop';
+
+# ---------------------------------------------------------------------------
+# After it
+# ---------------------------------------------------------------------------
+is(unclear(outcomes($old_session), $before), '', 'old library, new SQL, in a session that is still open: each function works, or says what is missing');
+is($old_session->query_safe('SELECT 1'), 1, 'and the session lives');
+my $last = session();
+is(unclear(outcomes($last), $before), '', 'a new session has both new');
+my $updated = value($updates);
+work('UPDATE t SET v = v + 1 WHERE id % 2 = 0');
+value('CALL ff_collect()');
+is(value($updates) - $updated, 1000, 'history goes on');
+is(value(q(SELECT rel_id || ' ' || count(*) OVER () FROM ff_relation WHERE relname = 't')), "$rel_id 1", 'of the same table');
+is(value('SELECT count(*) FROM ff_epoch'), 1, 'in the same epoch');
+$_->quit foreach $old_session, $new_session, $last;
+
+# ---------------------------------------------------------------------------
+# A dump of the first release
+# ---------------------------------------------------------------------------
+sub restored
+{
+	my ($how) = @_;
+	is(value($version), $today, "$how: this version");
+	is(differences(catalog($database), $fresh), '', "$how: the same catalogs");
+	is(value($updates), 1998, "$how: the history is there");
+	value('CALL ff_collect()');
+	work('UPDATE t SET v = v + 1');
+	value('CALL ff_collect()');
+	is(value($updates), 3998, "$how: and goes on");
+	return;
+}
+create('into_new');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('into_new'), $dump ], 'restored where this version is the default');
+restored('restored');
+create('into_old');
+value("CREATE EXTENSION fillfactor_advisor VERSION '$first'");
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('into_old'), $dump ], 'restored into the first release');
+value('ALTER EXTENSION fillfactor_advisor UPDATE');
+restored('restored, then upgraded');
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP|WARNING: .*(leak|own)/, 'nothing of it in the log');
+$node->stop;
+
+done_testing();
