@@ -2,7 +2,7 @@
 -- extension's own schema: none is ever called, at install or later.
 \set QUIET 1
 SET client_min_messages = error;
-SELECT plan(15);
+SELECT plan(16);
 
 -- Whatever of it runs raises this.
 CREATE FUNCTION public.trap() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile code ran' USING ERRCODE = 'TRAP0'; END $$;
@@ -74,6 +74,11 @@ SELECT is(outcome('SELECT 1 = 1', 'hostile, pg_catalog, pg_temp'), 'TRAP0', 'the
 SELECT is(outcome('SELECT now()', 'hostile, pg_catalog'), 'TRAP0', 'a function');
 
 CREATE SCHEMA advisor;
+-- The server puts the extension's own schema behind pg_catalog while the script
+-- runs: what is there is called where it matches better.
+CREATE FUNCTION advisor.trap(name, pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN PERFORM public.trap(); END $$;
+CREATE OPERATOR advisor.^@ (LEFTARG = name, RIGHTARG = pg_catalog.text, FUNCTION = advisor.trap);
+SELECT is(outcome($$ SELECT 'ff'::name ^@ 'f' $$, 'advisor'), 'TRAP0', 'an operator of better matching types');
 SELECT is(outcome('CREATE EXTENSION fillfactor_advisor SCHEMA advisor', 'hostile, pg_temp, pg_catalog'), '00000', 'CREATE EXTENSION calls none of them');
 -- the functions without an argument that must be given
 CREATE TABLE public.calls (command pg_catalog.text, outcome pg_catalog.text);

@@ -188,6 +188,20 @@ is(collected(), '1 0 0', 'promotion of a standby: a new epoch, no difference acr
 is(value('SELECT timeline FROM ff_epoch ORDER BY epoch_id DESC LIMIT 1'), 2, 'by its timeline');
 update('t', 4);
 is(collected(), '0 4 0', 'then differences again');
+# a primary that was a standby for a moment still has its counters and their reset times
+my $resets = q(SELECT pg_stat_get_bgwriter_stat_reset_time(), (SELECT stats_reset FROM pg_stat_database WHERE datname = current_database()));
+my $reset = value($resets);
+$node->stop;
+$node->set_standby_mode;
+$node->start;
+$node->promote;
+$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+update('t', 6);
+is(value($resets), $reset, 'promotion of what was the primary before: no statistics were reset');
+is(collected(), '1 0 0', 'and still a new epoch, no difference across it');
+is(value('SELECT timeline FROM ff_epoch ORDER BY epoch_id DESC LIMIT 1'), 3, 'by its timeline alone');
+update('t', 8);
+is(collected(), '0 8 0', 'then differences once more');
 is(value('SELECT count(*) FROM ff_interval WHERE ended_at < began_at'), 0, 'no interval ends before it begins');
 $node->stop;
 
