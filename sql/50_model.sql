@@ -31,7 +31,7 @@ CREATE FUNCTION @extschema@.ff_model(
     OUT cost double precision, OUT is_current boolean, OUT is_advised boolean,
     OUT gain double precision, OUT best_gain double precision, OUT confidence double precision, OUT agreement double precision,
     OUT needs_rewrite boolean, OUT seen_hot_pct double precision, OUT fitted_hot_pct double precision,
-    OUT fresh_share double precision, OUT hot_eligible double precision, OUT runs integer, OUT lifecycles text)
+    OUT fresh_share double precision, OUT hot_eligible double precision, OUT advised_in_ram integer, OUT runs integer, OUT lifecycles text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'ff_model'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE COST 100000 ROWS 50;
@@ -132,7 +132,7 @@ CREATE FUNCTION @extschema@.ff_choice(
     e @extschema@.ff_table_evidence,
     OUT recommended_fillfactor integer, OUT predicted_hot_pct double precision, OUT predicted_hot_low double precision, OUT predicted_hot_high double precision,
     OUT predicted_rows_per_page integer, OUT predicted_size_bytes bigint, OUT predicted_wal_pct double precision,
-    OUT confidence double precision, OUT gain double precision, OUT needs_rewrite boolean, OUT note text)
+    OUT confidence double precision, OUT gain double precision, OUT needs_rewrite boolean, OUT note text, OUT memory_note text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -143,11 +143,16 @@ AS $$
            a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, a.size_bytes,
            100 * a.wal_bytes_per_update / nullif(c.wal_bytes_per_update, 0), a.confidence, a.gain, a.needs_rewrite,
            CASE WHEN a.is_current AND a.best_gain > 1.005
-                THEN format('the best step would save %s %%, less than fillfactor_advisor.min_gain', round((100 * (1 - 1 / a.best_gain))::numeric, 1)) END
+                THEN format('the best step would save %s %%, less than fillfactor_advisor.min_gain', round((100 * (1 - 1 / a.best_gain))::numeric, 1)) END,
+           CASE WHEN a.fillfactor <> a.advised_in_ram
+                THEN format(CASE WHEN a.fillfactor < a.advised_in_ram
+                                 THEN 'table and indexes are %s times memory (%s would be best within it): a row that leaves its page makes index pages be read and written'
+                                 ELSE 'table and indexes are %s times memory (%s would be best within it): each page more is read from disk more often than it saves' END,
+                            round(e.ram_ratio::numeric, CASE WHEN e.ram_ratio < 10 THEN 1 ELSE 0 END), a.advised_in_ram) END
       FROM m a CROSS JOIN m c
      WHERE a.is_advised AND c.is_current
 $$;
-COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), note. No row where the pages were never sampled. Internal step of ff_advise().';
+COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), note, memory_note (why it would be another one, were the table within memory; NULL where it would not). No row where the pages were never sampled. Internal step of ff_advise().';
 REVOKE ALL ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 

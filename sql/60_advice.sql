@@ -338,6 +338,7 @@ AS $$
                       || CASE WHEN d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
                               THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '') ELSE '' END
                END,
+               CASE WHEN d.verdict IN ('lower', 'raise', 'keep') THEN '. ' || upper(left(d.memory_note, 1)) || substr(d.memory_note, 2) END,
                CASE WHEN d.wants_model AND NOT d.eligible_known AND d.verdict IN ('lower', 'wait')
                     THEN '. Whether an indexed column changes is not known, as no update stayed in its page: pg_stat_statements would tell' END,
                CASE WHEN d.counts_lost THEN '. track_counts was off for a part of the time' END,

@@ -114,10 +114,12 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		+ r->scans * heap_pages * US_SCAN_PAGE
 		+ cold * n * US_INDEX_INSERT + moved * US_MOVE + prunes * US_PRUNE
 		+ new_pages * US_NEW_PAGE
-	/* an update or read: its heap page and one leaf */
-		+ miss * (2 * page_us + r->reads * 2 * in->read_us)
-	/* the leaves of the other indexes, and the page moved to */
-		+ miss * (cold * (n > 1 ? n - 1 : 0) * page_us + moved * 0.2 * page_us)
+	/* an update: its heap page, which is written again, and the leaf that finds it */
+		+ miss * (page_us + in->read_us + r->reads * 2 * in->read_us)
+	/* not HOT: that leaf is written too, the other indexes' are read and written */
+		+ miss * cold * (n > 1 ? (n - 1) * page_us + in->read_us * WRITE_PER_READ : n * in->read_us * WRITE_PER_READ)
+	/* the page moved to, which takes several rows */
+		+ miss * moved * 0.2 * page_us
 		+ r->scans * heap_pages * bound(1 - ram / (heap_bytes + 1), 0, 1) * in->read_us / 8;
 
 	c->wal_bytes = WAL_COMMIT / r->call_rows + WAL_UPDATE + r->more_wal + prunes * WAL_PRUNE
@@ -140,6 +142,21 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 }
 
 /*
+ * Bytes of the heap with so many pages a row, by the twin, of which it says
+ * now_pages today.  What it does not explain of today's size is put down to
+ * versions that wait for vacuum, and so goes as the updates go that leave them.
+ */
+static double
+heap_at(const CostInput *in, double live, double pages, double cold,
+		double now_pages, double now_cold)
+{
+	double		off = bound(in->heap_bytes / (live * now_pages * TWIN_BLCKSZ), 0.1, 10);
+	double		part = now_cold > 0.02 ? bound(cold / now_cold, 0, 1) : 1;
+
+	return live * pages * TWIN_BLCKSZ * pow(off, part);
+}
+
+/*
  * Do most updates fall on rows inserted lately, whatever the fit made of it?
  * Where whole batches are updated, no page holds both kinds of rows, nothing
  * is known of the distance, and several lifecycles explain the table alike.
@@ -156,9 +173,9 @@ updates_new_rows(const Observed *seen)
 		seen->updated >= 0.1 * seen->live_rows && seen->updated_pct >= 80;
 }
 
-void
-choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
-	   const CostInput *input, Choice *choice)
+static void
+weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
+	  const CostInput *input, Choice *choice)
 {
 	CostInput	in = *input;
 	Rates		r;
@@ -265,10 +282,11 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 							d;
 
 				cost_of(&in, life, &r, s->member_cold[k], s->member_moved[k], s->prunes,
-						in.heap_bytes * s->member_pages[k] / now->member_pages[k],
+						heap_at(&in, live, s->member_pages[k], s->member_cold[k], now->member_pages[k], now->member_cold[k]),
 						now->member_cold[k], growth * s->member_pages[k], &c);
 				cost_of(&in, life, &r, s->member_settled_cold[k], s->member_settled_moved[k], s->prunes,
-						in.heap_bytes * s->member_settled_pages[k] / now->member_settled_pages[k],
+						heap_at(&in, live, s->member_settled_pages[k], s->member_settled_cold[k],
+								now->member_settled_pages[k], now->member_settled_cold[k]),
 						now->member_settled_cold[k], growth * s->member_settled_pages[k], &d);
 				sum->time_us += w * c.time_us;
 				sum->wal_bytes += w * c.wal_bytes;
@@ -307,7 +325,7 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 					d;
 
 		cost_of(&in, life, &r, b->member_cold[k], b->member_moved[k], b->prunes,
-				in.heap_bytes * b->member_pages[k] / now->member_pages[k],
+				heap_at(&in, live, b->member_pages[k], b->member_cold[k], now->member_pages[k], now->member_cold[k]),
 				now->member_cold[k], 0, &c);
 		cost_of(&in, life, &r, now->member_cold[k], now->member_moved[k], now->prunes,
 				in.heap_bytes, now->member_cold[k], 0, &d);
@@ -320,4 +338,17 @@ choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	choice->advised = choice->best_gain >= 1 + in.min_gain && choice->agreement >= AGREEMENT ?
 		choice->best : choice->current;
 	choice->gain = exp(choice->cost[choice->current].log_cost - choice->cost[choice->advised].log_cost);
+}
+
+void
+choose(const Observed *seen, const Lifecycle *life, const Curve *curve,
+	   const CostInput *in, Choice *choice)
+{
+	CostInput	dry = *in;
+	Choice		in_ram;
+
+	dry.ram_bytes = NAN;
+	weigh(seen, life, curve, &dry, &in_ram);
+	weigh(seen, life, curve, in, choice);
+	choice->advised_in_ram = in_ram.advised;
 }

@@ -49,6 +49,7 @@ typedef struct Choice
 	int			current;		/* step the table is at */
 	int			best;			/* cheapest, ties to the higher fillfactor */
 	int			advised;		/* best, or current where that is good enough */
+	int			advised_in_ram; /* the same, were everything in memory */
 	double		gain;			/* cost at current / at advised */
 	double		best_gain;		/* cost at current / at best */
 	double		agreement;		/* weight of the lifecycles for which best beats

@@ -28,6 +28,7 @@
 #define MIN_MEASURE		1500.0
 #define MAX_MEASURE		4000.0
 #define MAX_WARMUP		16000.0
+#define MAX_SETTLE		20000.0	/* for rows updated one by one */
 #define LAPS			8.0		/* updates per row replayed before the window, at most */
 /* Updates per row after which a table that does not grow has settled. */
 #define SETTLED_LAPS	5.0
@@ -43,6 +44,12 @@
 #define FRESH_INSERTS	0.002
 /* A distance below this part of the table's life is "soon after insert". */
 #define FRESH_LIFE_PART 0.1
+
+/* Between replayed steps: a larger difference of the share that is not HOT has
+ * one more replayed. */
+#define STEEP			0.04
+/* Share of updates that are not HOT, below which they do not matter. */
+#define ALL_HOT			0.002
 
 /* What it costs to assume, without need, that versions stay unprunable. */
 #define SHORT_LAG_PRIOR 0.5		/* a handful of transactions: other sessions */
@@ -208,7 +215,8 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 	t->warmup = warmup;
 	t->measure = measure;
 	*settle = net > 0.05 * (t->inserts_per_update > 0 ? t->inserts_per_update : 1) && net > 0.02 ?
-		warmup : bound((t->update_rows > 1.5 ? 2 : 1) * SETTLED_LAPS * rows, warmup, 2 * MAX_WARMUP);
+		warmup : bound((t->update_rows > 1.5 ? 2 : 1) * SETTLED_LAPS * rows, warmup,
+			  t->update_rows > 1.5 ? 2 * MAX_WARMUP : MAX_SETTLE);
 }
 
 /* How far the twin at the current fillfactor is from what was seen. */
@@ -673,15 +681,117 @@ interpolate(Curve *c, int from, int to)
 	}
 }
 
+/*
+ * Replay one step: the window, and the table once it has settled.  With
+ * settled_like, a step above, it has settled as there, rows staying where they
+ * were inserted.
+ */
+static void
+replay_step(HeapTwin *twin, const Lifecycle *life, const Step *settled_like, Step *s, Curve *curve)
+{
+	int			k;
+
+	for (k = 0; k < life->n; k++)
+	{
+		TwinLifecycle t = life->member[k].life;
+		TwinResult	r;
+
+		twin_run(twin, &t, s->fillfactor, SEED, &r);
+		curve->runs++;
+		take_result(&r, &s->member_cold[k], &s->member_moved[k], &s->member_pages[k],
+					k == 0 ? &s->free_share : NULL);
+		s->prunes += life->member[k].weight * r.prunes / (r.updates > 0 ? r.updates : 1);
+		s->member_settled_cold[k] = s->member_cold[k];
+		s->member_settled_moved[k] = s->member_moved[k];
+		s->member_settled_pages[k] = s->member_pages[k];
+		/* the settled table: for the likelier half, which stands for all */
+		if (life->member[k].settle_updates <= 1.2 * t.warmup + 1)
+			continue;
+		if (settled_like)
+		{
+			s->member_settled_cold[k] = settled_like->member_settled_cold[k];
+			s->member_settled_moved[k] = settled_like->member_settled_moved[k];
+			s->member_settled_pages[k] = settled_like->member_settled_pages[k] *
+				settled_like->rows_per_page / s->rows_per_page;
+		}
+		else if (k < 2)
+		{
+			t.warmup = life->member[k].settle_updates;
+			twin_run(twin, &t, s->fillfactor, SEED, &r);
+			curve->runs++;
+			take_result(&r, &s->member_settled_cold[k], &s->member_settled_moved[k],
+						&s->member_settled_pages[k], NULL);
+		}
+		else
+		{
+			s->member_settled_cold[k] = s->member_settled_cold[0];
+			s->member_settled_moved[k] = s->member_settled_moved[0];
+			s->member_settled_pages[k] = s->member_settled_pages[0];
+		}
+	}
+	if (life->n == 0)
+		s->free_share = 1 - s->rows_per_page * life->insert_len / (double) TWIN_BLCKSZ;
+}
+
+/* Is next to every update HOT, whichever lifecycle it is? */
+static int
+all_hot(const Lifecycle *life, const double *cold)
+{
+	int			k;
+
+	for (k = 0; k < life->n; k++)
+		if (cold[k] > ALL_HOT)
+			return 0;
+	return life->n > 0;
+}
+
+/* Do two steps differ by more than a straight line between them is trusted with? */
+static int
+steep(const Lifecycle *life, const Step *a, const Step *b)
+{
+	int			k;
+
+	for (k = 0; k < life->n; k++)
+		if (fabs(a->member_cold[k] - b->member_cold[k]) > STEEP ||
+			fabs(a->member_settled_cold[k] - b->member_settled_cold[k]) > STEEP)
+			return 1;
+	return 0;
+}
+
+/*
+ * A step below one at which all updates are HOT: rows stay where they were
+ * inserted, so that only the pages become more.
+ */
+static void
+extrapolate(const Lifecycle *life, const Step *last, Step *s)
+{
+	int			fillfactor = s->fillfactor;
+	int			rows = s->rows_per_page;
+	double		more = (double) last->rows_per_page / rows;
+	int			k;
+
+	*s = *last;
+	s->fillfactor = fillfactor;
+	s->rows_per_page = rows;
+	s->free_share = 1 - (1 - last->free_share) / more;
+	for (k = 0; k < life->n; k++)
+	{
+		s->member_pages[k] *= more;
+		s->member_settled_pages[k] *= more;
+	}
+}
+
 void
 lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Curve *curve)
 {
 	/* replayed; the steps between follow from their neighbours */
-	static const int anchors[] = {100, 97, 94, 90, 85, 80, 75, 70, 65, 60, 55, 50, 45, 40, 35, 30, 20, 10};
+	static const int anchors[] = {100, 97, 94, 90, 80, 70, 60, 50, 40, 30, 20, 10};
 	int			len = TWIN_MAXALIGN((int) floor(lifecycle_step_width(life)));
 	int			current = twin_step_edge((int) bound(seen->fillfactor, 10, 100), len);
 	int			at_current = 0;
 	int			last = -1;
+	int			hot = 0;		/* steps replayed in a row that were all HOT */
+	int			settled_hot = 0;	/* the same, once settled */
 	int			f,
 				i,
 				k;
@@ -691,73 +801,44 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 		return;
 	for (f = TWIN_MAX_FILLFACTOR; f >= TWIN_MIN_FILLFACTOR; f--)
 	{
-		Step	   *s;
-		int			replay = 0;
-
 		if (twin_step_edge(f, len) != f)
 			continue;
-		s = &curve->step[curve->n];
-		s->fillfactor = f;
-		s->rows_per_page = twin_rows_per_page(f, len);
+		curve->step[curve->n].fillfactor = f;
+		curve->step[curve->n].rows_per_page = twin_rows_per_page(f, len);
 		if (f == current)
 			at_current = curve->n;
-
-		/* the edges of the steps that hold an anchor, and both ends */
-		for (i = 0; i < (int) (sizeof(anchors) / sizeof(anchors[0])); i++)
-			replay |= twin_step_edge(anchors[i], len) == f;
-		replay |= f == current;
-		if (replay)
-		{
-			for (k = 0; k < life->n; k++)
-			{
-				TwinLifecycle t = life->member[k].life;
-				TwinResult	r;
-
-				twin_run(twin, &t, f, SEED, &r);
-				curve->runs++;
-				take_result(&r, &s->member_cold[k], &s->member_moved[k], &s->member_pages[k],
-							k == 0 ? &s->free_share : NULL);
-				s->prunes += life->member[k].weight * r.prunes / (r.updates > 0 ? r.updates : 1);
-				s->member_settled_cold[k] = s->member_cold[k];
-				s->member_settled_moved[k] = s->member_moved[k];
-				s->member_settled_pages[k] = s->member_pages[k];
-				/* the settled table: for the likelier half, which stands for all */
-				if (life->member[k].settle_updates <= 1.2 * t.warmup + 1)
-					continue;
-				if (k < 2)
-				{
-					t.warmup = life->member[k].settle_updates;
-					twin_run(twin, &t, f, SEED, &r);
-					curve->runs++;
-					take_result(&r, &s->member_settled_cold[k], &s->member_settled_moved[k],
-								&s->member_settled_pages[k], NULL);
-				}
-				else
-				{
-					s->member_settled_cold[k] = s->member_settled_cold[0];
-					s->member_settled_moved[k] = s->member_settled_moved[0];
-					s->member_settled_pages[k] = s->member_settled_pages[0];
-				}
-			}
-			if (life->n == 0)
-				s->free_share = 1 - s->rows_per_page * len / (double) TWIN_BLCKSZ;
-			if (last >= 0 && last < curve->n - 1)
-				interpolate(curve, last, curve->n);
-			last = curve->n;
-		}
 		curve->n++;
 	}
-	if (last >= 0)
-		for (i = last + 1; i < curve->n; i++)
-		{
-			/* below the last replayed step nothing more is to be had */
-			int			n = curve->step[i].rows_per_page;
+	for (i = 0; i < curve->n; i++)
+	{
+		Step	   *s = &curve->step[i];
+		int			replay = 0;
 
-			f = curve->step[i].fillfactor;
-			curve->step[i] = curve->step[last];
-			curve->step[i].fillfactor = f;
-			curve->step[i].rows_per_page = n;
+		/* the edges of the steps that hold an anchor, and both ends */
+		for (k = 0; k < (int) (sizeof(anchors) / sizeof(anchors[0])); k++)
+			replay |= twin_step_edge(anchors[k], len) == s->fillfactor;
+		if (i != at_current && (!replay || (hot >= 2 && settled_hot >= 2)))
+			continue;
+		replay_step(twin, life, settled_hot >= 2 ? &curve->step[last] : NULL, s, curve);
+		hot = all_hot(life, s->member_cold) ? hot + 1 : 0;
+		settled_hot = all_hot(life, s->member_settled_cold) ? settled_hot + 1 : 0;
+		if (last >= 0)
+		{
+			int			middle = (last + i) / 2;
+
+			/* where much changes, a step between is replayed, too */
+			if (middle > last && steep(life, &curve->step[last], s))
+			{
+				replay_step(twin, life, settled_hot >= 2 ? &curve->step[last] : NULL, &curve->step[middle], curve);
+				interpolate(curve, last, middle);
+				last = middle;
+			}
+			interpolate(curve, last, i);
 		}
+		last = i;
+	}
+	for (i = last + 1; i < curve->n; i++)
+		extrapolate(life, &curve->step[last], &curve->step[i]);
 
 	for (i = 0; i < curve->n; i++)
 	{

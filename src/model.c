@@ -235,8 +235,8 @@ ff_model(PG_FUNCTION_ARGS)
 	{
 		const Step *s = &curve->step[i];
 		const StepCost *c = &choice->cost[i];
-		Datum		values[25];
-		bool		nulls[25] = {0};
+		Datum		values[26];
+		bool		nulls[26] = {0};
 		int			n = 0;
 
 		values[n++] = Int32GetDatum(s->fillfactor);
@@ -263,6 +263,7 @@ ff_model(PG_FUNCTION_ARGS)
 		put(values, nulls, n++, life->n > 0 ? life->member[0].hot_pct : NAN);
 		put(values, nulls, n++, life->n > 0 ? life->fresh_share : NAN);
 		put(values, nulls, n++, life->n > 0 ? life->hot_eligible : NAN);
+		values[n++] = Int32GetDatum(curve->step[choice->advised_in_ram].fillfactor);
 		values[n++] = Int32GetDatum(life->runs + curve->runs);
 		if (life->n > 0)
 		{

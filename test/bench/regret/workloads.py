@@ -114,5 +114,49 @@ HOLDOUT = {
         "\\set a :id - 2 * random(0, least(24, :i - 1))\nUPDATE t SET pad = repeat('q', 120) WHERE grp = :a;\n"),
 }
 
+# A third set, written and run for truth before any model was asked about it.
+UNSEEN = {
+    # tickets: opened, changed once or twice within the next hundred, then never again
+    'tickets': dict(
+        setup=table(0, 320, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=9000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 320));\n"
+        "\\set a :id - 2 * random(0, least(49, :i - 1))\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
+    # user profiles: wide rows of one index, a tenth of the users does most
+    'profiles': dict(
+        setup=table(16000, 700), tx=20000,
+        script="\\set u random(1, 10)\n\\if :u = 1\n\\set a random(1, 16000)\n\\else\n\\set a 10 * random(1, 1600)\n\\endif\n"
+        "UPDATE t SET n = n + 1 WHERE id = :a;\n"),
+    # stock: sixteen neighbours of a loaded table counted down together
+    'stock': dict(
+        setup=table(48000, 40, 'CREATE INDEX ON t (grp);'), tx=3500,
+        script="\\set a 16 * random(0, 2999)\nUPDATE t SET n = n + 1 WHERE id BETWEEN :a + 1 AND :a + 16;\n"),
+    # readings: ten arrive at a time, the newest of them is corrected thrice
+    'readings': dict(
+        setup=table(0, 70, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=4000,
+        script=NEXT + "INSERT INTO t SELECT :id * 10 + g, :id, 0, repeat('p', 70) FROM generate_series(0, 9) g;\n" +
+        "UPDATE t SET n = n + 1 WHERE id = :id * 10;\n" * 3),
+    # ledger: changed soon after insert, one change in five on an indexed column
+    'ledger': dict(
+        setup=table(0, 120, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (n);'), tx=7000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 120));\n" +
+        "".join("\\set a :id - 2 * random(0, least(199, :i - 1))\nUPDATE t SET pad = repeat('q', 120) WHERE id = :a;\n" for _ in range(4)) +
+        "\\set a :id - 2 * random(0, least(199, :i - 1))\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
+    # drafts: grow while they are written, then the oldest are deleted
+    'drafts': dict(
+        setup=table(0, 100, 'CREATE INDEX ON t (grp);'), tx=7000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 100));\n" +
+        "".join("\\set a :id - 2 * random(0, least(299, :i - 1))\n"
+                "UPDATE t SET pad = pad || repeat('x', 100) WHERE id = :a;\n" for _ in range(3)) +
+        "\\set a :id - 8000\nDELETE FROM t WHERE id = :a;\n"),
+    # rollup: five hundred rows somewhere in one statement
+    'rollup': dict(
+        setup=table(40000, 60, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=150,
+        script="\\set a random(0, 79)\nUPDATE t SET n = n + 1 WHERE grp BETWEEN :a * 5 AND :a * 5 + 4;\n"),
+    # counters: a small table that is hardly ever left alone
+    'counters': dict(
+        setup=table(800, 30, 'CREATE INDEX ON t (grp);'), tx=30000,
+        script="\\set a random(1, 800)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
+}
+
 # The short form, for continuous integration.
 SHORT = dict(names=('uniform', 'jobs', 'wide'), steps=(100, 90, 70, 50), scale=0.2)
