@@ -25,6 +25,7 @@
 #define US_SCAN_PAGE	1.0		/* a page more for a sequential scan */
 #define US_NEW_PAGE		8.0		/* extend the table by a page, write it later */
 #define US_PAGE_WRITE	8.0		/* log a page whole and write it once a checkpoint */
+#define US_VACUUM_PAGE	3.0		/* vacuum a page that was changed */
 #define US_PAGE_READ	100.0	/* one random read, where not measured */
 #define WRITE_PER_READ	0.5		/* writing back a page against reading one */
 
@@ -36,6 +37,7 @@
 #define WAL_INDEX_ENTRY 72.0	/* with its share of splits and vacuum's removal */
 #define WAL_MOVE		60.0	/* to another page, without the row */
 #define WAL_DELETE		60.0
+#define WAL_VACUUM_PAGE 150.0	/* prune a page and mark it all-visible */
 
 /* Heap pages asked for: by an index scan of one row, by a change of one. */
 #define BLOCKS_INDEX_SCAN	2.0
@@ -80,6 +82,7 @@ typedef struct Rates
 	double		deletes;
 	double		reads;
 	double		scans;
+	double		vacuums;
 	double		call_rows;
 	double		insert_call_rows;
 	double		more_wal;		/* bytes an update writes beyond WAL_UPDATE */
@@ -106,6 +109,8 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 	double		first_heap;
 	double		first_leaf;
 	double		leaves = bound(n > 0 ? index_bytes / TWIN_BLCKSZ / n : 1, 1, 1e15);
+	/* pages changed between two vacuums, which each have to visit */
+	double		vacuumed = r->vacuums > 0 ? r->old_pages * r->vacuums * heap_pages * (1 - exp(-1 / (r->vacuums * heap_pages))) : 0;
 
 	c->time_us = US_STATEMENT / r->call_rows + US_ROW
 		+ r->inserts * (US_STATEMENT / r->insert_call_rows + US_ROW + n * US_INDEX_INSERT)
@@ -113,7 +118,7 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		+ r->reads * US_READ
 		+ r->scans * heap_pages * US_SCAN_PAGE
 		+ cold * n * US_INDEX_INSERT + moved * US_MOVE + prunes * US_PRUNE
-		+ new_pages * US_NEW_PAGE
+		+ new_pages * US_NEW_PAGE + vacuumed * US_VACUUM_PAGE
 	/* an update: its heap page, which is written again, and the leaf that finds it */
 		+ miss * (page_us + in->read_us + r->reads * 2 * in->read_us)
 	/* not HOT: that leaf is written too, the other indexes' are read and written */
@@ -125,7 +130,8 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 	c->wal_bytes = WAL_COMMIT / r->call_rows + WAL_UPDATE + r->more_wal + prunes * WAL_PRUNE
 		+ r->inserts * (WAL_COMMIT / r->insert_call_rows + WAL_ROW + life->insert_len + n * WAL_INDEX_ENTRY)
 		+ r->deletes * (WAL_COMMIT + WAL_DELETE)
-		+ moved * (WAL_MOVE + life->update_len) + cold * n * WAL_INDEX_ENTRY;
+		+ moved * (WAL_MOVE + life->update_len) + cold * n * WAL_INDEX_ENTRY
+		+ vacuumed * WAL_VACUUM_PAGE;
 	/*
 	 * Pages touched for the first time since a checkpoint: each is logged
 	 * whole, less its hole, and written out by the next one.
@@ -226,6 +232,7 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	r.scans = bound(in.blocks_fetched - BLOCKS_INDEX_SCAN * in.index_scans
 					- BLOCKS_CHANGE * (updated + seen->inserted + seen->deleted),
 					0, in.seq_scans * in.heap_bytes / TWIN_BLCKSZ) / updated / (in.heap_bytes / TWIN_BLCKSZ);
+	r.vacuums = bound(or_else(seen->vacuums, 0), 0, 1e9) / updated;
 	r.rate = updated / in.window_s;
 	r.updates_per_row = bound(or_else(seen->total_updated, updated) / live, 0, 1e9);
 	r.scattered = r.old_pages = 1 - life->fresh_share;

@@ -319,298 +319,332 @@ same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
 		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
 }
 
-void
-lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
+/*
+ * Widths, as far as they differ at all.  False where no row was seen, or
+ * nothing updated.
+ */
+static int
+read_widths(Observed *seen, Lifecycle *life)
+{
+	if (isnan(seen->inserted_width))
+	{
+		seen->inserted_width = seen->updated_width;
+		seen->inserted_width_err = seen->updated_width_err;
+	}
+	if (isnan(seen->updated_width))
+	{
+		seen->updated_width = seen->inserted_width;
+		seen->updated_width_err = seen->inserted_width_err;
+	}
+	if (isnan(seen->inserted_width))
+		return 0;
+	life->insert_len = bound(aligned_width(seen->inserted_width, or_else(seen->inserted_width_err, 0)),
+							 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
+	life->update_len = bound(aligned_width(seen->updated_width, or_else(seen->updated_width_err, 0)),
+							 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
+	/* a difference within the error is none */
+	if (fabs(life->update_len - life->insert_len) <
+		4 + or_else(seen->inserted_width_err, 0) + or_else(seen->updated_width_err, 0))
+	{
+		double		w = bound(or_else(seen->updated_pct, 50) / 100, 0, 1);
+
+		life->insert_len = life->update_len = w * life->update_len + (1 - w) * life->insert_len;
+	}
+	return seen->updated >= 1 && seen->live_rows >= 1;
+}
+
+/* Which explanations of the updates are tried is noted here. */
+typedef struct Plan
+{
+	TwinLifecycle t;			/* what was read off directly */
+	double		settle;			/* updates until the table has settled */
+	double		distance;		/* rows inserted between insert and update */
+	double		fresh_seen;		/* share of updates soon after the insert */
+	int			whole_pages;	/* batches of unknown size */
+	int			split_known;	/* moved and blocked updates told apart */
+} Plan;
+
+/* whole batches in pages: no whole numbers, which would fall in step */
+static const double batches[] = {3.3, 1.4, 9.6};
+
+/*
+ * Rows together: a whole page of them means that the batch is larger than a
+ * page; how much, only the statements know.
+ */
+static void
+read_batches(const Observed *seen, Plan *plan)
+{
+	TwinLifecycle *t = &plan->t;
+	double		page_rows = twin_rows_per_page((int) seen->fillfactor, (int) t->update_len);
+	double		group = or_else(seen->update_group_rows, 1);
+
+	t->update_rows = bound(group, 1, page_rows);
+	if (group >= 3 && group > 0.4 * bound(or_else(seen->rows_per_page, page_rows), 1, page_rows))
+	{
+		/* row by row in one transaction says nothing of the batch */
+		plan->whole_pages = !(seen->update_call_rows >= group);
+		t->update_rows = floor(plan->whole_pages ? batches[0] * page_rows :
+							   bound(seen->update_call_rows, group, 2000));
+	}
+	else if (group >= 2 && or_else(seen->update_call_rows, 0) > group)
+		t->update_rows = bound(seen->update_call_rows, group, page_rows);
+	t->insert_rows = bound(or_else(seen->insert_group_rows, 1), 1, page_rows);
+	if (t->update_rows > page_rows || t->insert_rows > 0.5 * page_rows)
+		t->insert_rows = bound(or_else(seen->insert_call_rows, t->update_rows), t->insert_rows, 1000);
+	if (t->inserts_per_update < FRESH_INSERTS)
+		t->insert_rows = 1;
+}
+
+/*
+ * How soon after the insert: distances are in transactions of the whole
+ * cluster, so one inserted row is worth the transactions of the table's life
+ * divided by the rows inserted in it.
+ */
+static void
+read_distance(const Observed *seen, Plan *plan)
+{
+	TwinLifecycle *t = &plan->t;
+	double		xids_per_insert = 1 / t->insert_rows + 1 / (bound(t->inserts_per_update, 1e-6, 1e6) * t->update_rows);
+	double		life_xids = seen->table_xids;
+	double		inserts = bound(or_else(seen->total_inserted, seen->inserted), 1, 1e15);
+
+	if (!isnan(life_xids) && life_xids / inserts > xids_per_insert / 50)
+		xids_per_insert = bound(life_xids / inserts, 1e-6, 1e9);
+	else
+		life_xids = xids_per_insert * inserts;
+	plan->fresh_seen = t->inserts_per_update >= FRESH_INSERTS ?
+		short_distance_share(seen, FRESH_LIFE_PART * life_xids) : NAN;
+	/* the median of the last of several updates lies at two thirds; higher
+	 * quantiles are spoilt by rows that moved between strangers */
+	plan->distance = 1.5 * seen->update_distance_p50 / xids_per_insert;
+	if (isnan(plan->distance))
+		plan->distance = t->update_rows > 1 ? t->update_rows : 200;
+	if (plan->distance > seen->live_rows / 4)
+		plan->distance = seen->live_rows / 4;
+	plan->distance = bound(plan->distance, t->update_rows, 8.0 * MAX_ROWS / 16);
+}
+
+/* What can be read directly; the rest is searched. */
+static void
+read_lifecycle(const Observed *seen, Lifecycle *life, Plan *plan)
+{
+	TwinLifecycle *t = &plan->t;
+	double		per_row;
+	double		nap;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->split_known = split_updates(seen, life);
+	t->insert_len = life->insert_len;
+	t->update_len = life->update_len;
+	t->grow_updates = 1;
+	t->hot_eligible = life->hot_eligible;
+	t->inserts_per_update = bound(or_else(seen->inserted, 0) / seen->updated, 0, 100);
+	/* no more than there is to delete */
+	t->deletes_per_update = bound(or_else(seen->deleted, 0) / seen->updated, 0,
+								  t->inserts_per_update + bound(seen->live_rows / seen->updated, 0, 1));
+	t->delete_oldest = 1;
+	t->streams = 1;
+	t->vacuum_share = bound(or_else(seen->vacuum_scale, 0.2), 0, 100);
+	t->fresh_distance = 1;
+	read_batches(seen, plan);
+	plan_course(seen, t, &life->scale, &plan->settle);
+
+	per_row = seen->updated / seen->live_rows;
+	nap = or_else(seen->vacuum_nap_s, 60) / bound(or_else(seen->window_s, 60), 1, 1e12) * per_row;
+	t->vacuum_gap = or_else(seen->vacuums, 0) >= 1 ? per_row / seen->vacuums : bound(2 * per_row, nap, 1e12);
+	read_distance(seen, plan);
+}
+
+/* Which rows are picked: any, some more than others, or those inserted lately. */
+static void
+search_picks(Search *s, const Plan *plan)
+{
+	static const double fresh[] = {0, 0.35, 0.7, 0.9, 1};
+	static const double spread[] = {1, 0.25, 4};
+	TwinLifecycle t = plan->t;
+	int			i,
+				j;
+
+	if (t.inserts_per_update < FRESH_INSERTS)
+	{
+		try_candidate(s, &t, 0);
+		t.skew = 1;
+		try_candidate(s, &t, 1.5);
+		return;
+	}
+	for (i = 0; i < (int) (sizeof(fresh) / sizeof(fresh[0])); i++)
+		for (j = 0; j < (int) (sizeof(spread) / sizeof(spread[0])); j++)
+		{
+			double		d = isnan(plan->fresh_seen) ? 0.0 : (fresh[i] - plan->fresh_seen) / 0.3;
+
+			if (fresh[i] <= 0 && j > 0)
+				continue;
+			t.fresh_share = fresh[i];
+			t.fresh_distance = bound(plan->distance * spread[j], t.update_rows, MAX_ROWS / 2);
+			try_candidate(s, &t, d * d + (j > 0 ? 0.7 : 0));
+		}
+}
+
+/* Moved, or kept from being HOT by an index: how full pages are may tell. */
+static void
+search_split(Search *s)
+{
+	int			keep[2];
+	int			k;
+
+	best_of(s, 0, keep, 2);
+	for (k = 0; k < 2 && keep[k] >= 0; k++)
+	{
+		TwinLifecycle t = s->all[keep[k]].life;
+
+		t.hot_eligible = bound(s->life->hot_pct / 100, 0, 1);
+		/* whole pages updated together cannot have stayed in them */
+		try_candidate(s, &t, s->all[keep[k]].prior + (t.update_rows >= 20 ? 4 : 0));
+	}
+}
+
+/* How large batches are. */
+static void
+search_batches(Search *s, Plan *plan)
+{
+	int			keep[3];
+	int			i,
+				k;
+
+	best_of(s, 0, keep, 3);
+	for (k = 0; k < 3; k++)
+		for (i = 1; keep[k] >= 0 && i < (int) (sizeof(batches) / sizeof(batches[0])); i++)
+		{
+			TwinLifecycle t = s->all[keep[k]].life;
+			double		rows = floor(t.update_rows / batches[0] * batches[i]);
+
+			if (t.insert_rows == t.update_rows)
+				t.insert_rows = rows;
+			if (t.fresh_distance == t.update_rows)
+				t.fresh_distance = rows;
+			t.update_rows = rows;
+			plan_course(s->seen, &t, &s->life->scale, &plan->settle);
+			try_candidate(s, &t, s->all[keep[k]].prior + 0.2);
+		}
+}
+
+/* In how many steps rows grow to the width seen. */
+static void
+search_growth(Search *s)
+{
+	static const int steps[] = {2, 4, 8};
+	double		growth = s->life->update_len - s->life->insert_len;
+	double		lambda = bound(s->seen->total_updated / s->seen->live_rows, 0.2, 20);
+	int			keep[3];
+	int			i,
+				k;
+
+	best_of(s, 0, keep, 3);
+	for (k = 0; k < 3; k++)
+		for (i = 0; keep[k] >= 0 && i < 3; i++)
+		{
+			TwinLifecycle t = s->all[keep[k]].life;
+
+			t.grow_updates = steps[i];
+			t.update_len = bound(t.insert_len + growth * steps[i] / mean_growth_steps(lambda, steps[i]),
+								 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
+			try_candidate(s, &t, s->all[keep[k]].prior + 0.2);
+		}
+}
+
+/*
+ * How long versions stay: all the time, or while a snapshot is held.  Batches
+ * take long, so that others are always at work meanwhile.
+ */
+static void
+search_lags(Search *s)
 {
 	static const double lags[] = {1, 4, 15, 60, 250, 1000, 4000};
 	static const double held_shares[] = {0.5, 0.1};
-	/* whole batches in pages: no whole numbers, which would fall in step */
-	static const double batches[] = {3.3, 1.4, 9.6};
-	static const double fresh[] = {0, 0.35, 0.7, 0.9, 1};
-	static const double spread[] = {1, 0.25, 4};
-	Search		s;
-	Observed	seen = *seen_in;
-	TwinLifecycle t;
-	double		settle;
-	double		fresh_seen = NAN;
-	double		distance;
-	double		xids_per_insert;
-	double		growth;
-	double		total;
-	int			whole_pages = 0;	/* batches of unknown size */
-	int			split_known;	/* moved and blocked updates told apart */
+	static const double nearer[] = {1.6, 1.3, 1.12};
 	int			keep[3];
 	int			i,
 				j,
 				k;
 
-	memset(life, 0, sizeof(*life));
-	life->hot_eligible = 1.0;
-	seen.fillfactor = bound(seen.fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
-	seen.live_rows = bound(seen.live_rows, 0, 1e15);
-	if (isnan(seen.inserted_width))
-	{
-		seen.inserted_width = seen.updated_width;
-		seen.inserted_width_err = seen.updated_width_err;
-	}
-	if (isnan(seen.updated_width))
-	{
-		seen.updated_width = seen.inserted_width;
-		seen.updated_width_err = seen.inserted_width_err;
-	}
-	if (isnan(seen.inserted_width))
-		return;
-	life->insert_len = bound(aligned_width(seen.inserted_width, or_else(seen.inserted_width_err, 0)),
-							 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
-	life->update_len = bound(aligned_width(seen.updated_width, or_else(seen.updated_width_err, 0)),
-							 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
-	/* a difference within the error is none */
-	growth = life->update_len - life->insert_len;
-	if (fabs(growth) < 4 + or_else(seen.inserted_width_err, 0) + or_else(seen.updated_width_err, 0))
-	{
-		double		w = bound(or_else(seen.updated_pct, 50) / 100, 0, 1);
-
-		life->insert_len = life->update_len = w * life->update_len + (1 - w) * life->insert_len;
-		growth = 0;
-	}
-	if (!(seen.updated >= 1) || seen.live_rows < 1)
-		return;
-	seen.updated = bound(seen.updated, 1, 1e15);
-	seen.hot_updated = bound(seen.hot_updated, 0, seen.updated);
-	seen.inserted = bound(seen.inserted, 0, 1e15);
-	seen.deleted = bound(seen.deleted, 0, 1e15);
-	seen.seen_hot = bound(seen.seen_hot, 0, 1e15);
-	seen.seen_same_page = bound(seen.seen_same_page, 0, 1e15);
-	seen.seen_moved = bound(seen.seen_moved, 0, 1e15);
-	split_known = split_updates(&seen, life);
-
-	memset(&t, 0, sizeof(t));
-	t.insert_len = life->insert_len;
-	t.update_len = life->update_len;
-	t.grow_updates = 1;
-	t.hot_eligible = life->hot_eligible;
-	t.inserts_per_update = bound(or_else(seen.inserted, 0) / seen.updated, 0, 100);
-	/* no more than there is to delete */
-	t.deletes_per_update = bound(or_else(seen.deleted, 0) / seen.updated, 0,
-								 t.inserts_per_update + bound(seen.live_rows / seen.updated, 0, 1));
-	t.delete_oldest = 1;
-	t.streams = 1;
-	t.vacuum_share = bound(or_else(seen.vacuum_scale, 0.2), 0, 100);
-	t.fresh_distance = 1;
-
-	/*
-	 * Rows together: a whole page of them means that the batch is larger than
-	 * a page; how much, only the statements know.
-	 */
-	{
-		double		page_rows = twin_rows_per_page((int) seen.fillfactor, (int) t.update_len);
-		double		group = or_else(seen.update_group_rows, 1);
-
-		t.update_rows = bound(group, 1, page_rows);
-		if (group >= 3 && group > 0.4 * bound(or_else(seen.rows_per_page, page_rows), 1, page_rows))
-		{
-			/* row by row in one transaction says nothing of the batch */
-			whole_pages = !(seen.update_call_rows >= group);
-			t.update_rows = floor(whole_pages ? batches[0] * page_rows :
-								  bound(seen.update_call_rows, group, 2000));
-		}
-		else if (group >= 2 && or_else(seen.update_call_rows, 0) > group)
-			t.update_rows = bound(seen.update_call_rows, group, page_rows);
-		t.insert_rows = bound(or_else(seen.insert_group_rows, 1), 1, page_rows);
-		if (t.update_rows > page_rows || t.insert_rows > 0.5 * page_rows)
-			t.insert_rows = bound(or_else(seen.insert_call_rows, t.update_rows), t.insert_rows, 1000);
-		if (t.inserts_per_update < FRESH_INSERTS)
-			t.insert_rows = 1;
-	}
-
-	plan_course(&seen, &t, &life->scale, &settle);
-	{
-		double		per_row = seen.updated / seen.live_rows;
-		double		vacuums = or_else(seen.vacuums, 0);
-		double		nap = or_else(seen.vacuum_nap_s, 60) / bound(or_else(seen.window_s, 60), 1, 1e12) * per_row;
-
-		t.vacuum_gap = vacuums >= 1 ? per_row / vacuums : bound(2 * per_row, nap, 1e12);
-	}
-
-	/*
-	 * How soon after the insert: distances are in transactions of the whole
-	 * cluster, so one inserted row is worth the transactions of the table's
-	 * life divided by the rows inserted in it.
-	 */
-	xids_per_insert = 1 / t.insert_rows + 1 / (bound(t.inserts_per_update, 1e-6, 1e6) * t.update_rows);
-	{
-		double		life_xids = seen.table_xids;
-		double		inserts = bound(or_else(seen.total_inserted, seen.inserted), 1, 1e15);
-
-		if (!isnan(life_xids) && life_xids / inserts > xids_per_insert / 50)
-			xids_per_insert = bound(life_xids / inserts, 1e-6, 1e9);
-		else
-			life_xids = xids_per_insert * inserts;
-		if (t.inserts_per_update >= FRESH_INSERTS)
-			fresh_seen = short_distance_share(&seen, FRESH_LIFE_PART * life_xids);
-	}
-	/* the median of the last of several updates lies at two thirds; higher
-	 * quantiles are spoilt by rows that moved between strangers */
-	distance = 1.5 * seen.update_distance_p50 / xids_per_insert;
-	if (isnan(distance))
-		distance = t.update_rows > 1 ? t.update_rows : 200;
-	if (distance > seen.live_rows / 4)
-		distance = seen.live_rows / 4;
-	distance = bound(distance, t.update_rows, 8.0 * MAX_ROWS / 16);
-
-	/* Which rows are picked. */
-	s.twin = twin;
-	s.seen = &seen;
-	s.life = life;
-	s.n = 0;
-	if (t.inserts_per_update < FRESH_INSERTS)
-	{
-		try_candidate(&s, &t, 0);
-		t.skew = 1;
-		try_candidate(&s, &t, 1.5);
-		t.skew = 0;
-	}
-	else
-		for (i = 0; i < (int) (sizeof(fresh) / sizeof(fresh[0])); i++)
-			for (j = 0; j < (int) (sizeof(spread) / sizeof(spread[0])); j++)
-			{
-				double		d = isnan(fresh_seen) ? 0.0 : (fresh[i] - fresh_seen) / 0.3;
-
-				if (fresh[i] <= 0 && j > 0)
-					continue;
-				t.fresh_share = fresh[i];
-				t.fresh_distance = bound(distance * spread[j], t.update_rows, MAX_ROWS / 2);
-				try_candidate(&s, &t, d * d + (j > 0 ? 0.7 : 0));
-			}
-
-	/* Moved, or kept from being HOT by an index: how full pages are may tell. */
-	if (!split_known)
-	{
-		best_of(&s, 0, keep, 2);
-		for (k = 0; k < 2 && keep[k] >= 0; k++)
-		{
-			t = s.all[keep[k]].life;
-			t.hot_eligible = bound(life->hot_pct / 100, 0, 1);
-			/* whole pages updated together cannot have stayed in them */
-			try_candidate(&s, &t, s.all[keep[k]].prior + (t.update_rows >= 20 ? 4 : 0));
-		}
-	}
-
-	/* How large batches are. */
-	if (whole_pages)
-	{
-		best_of(&s, 0, keep, 3);
-		for (k = 0; k < 3; k++)
-			for (i = 1; keep[k] >= 0 && i < (int) (sizeof(batches) / sizeof(batches[0])); i++)
-			{
-				double		rows;
-
-				t = s.all[keep[k]].life;
-				rows = floor(t.update_rows / batches[0] * batches[i]);
-				if (t.insert_rows == t.update_rows)
-					t.insert_rows = rows;
-				if (t.fresh_distance == t.update_rows)
-					t.fresh_distance = rows;
-				t.update_rows = rows;
-				plan_course(&seen, &t, &life->scale, &settle);
-				try_candidate(&s, &t, s.all[keep[k]].prior + 0.2);
-			}
-	}
-
-	/* In how many steps rows grow to the width seen. */
-	if (growth != 0)
-	{
-		double		lambda = bound(seen.total_updated / seen.live_rows, 0.2, 20);
-		static const int steps[] = {2, 4, 8};
-
-		best_of(&s, 0, keep, 3);
-		for (k = 0; k < 3; k++)
-			for (i = 0; keep[k] >= 0 && i < 3; i++)
-			{
-				t = s.all[keep[k]].life;
-				t.grow_updates = steps[i];
-				t.update_len = bound(t.insert_len + growth * steps[i] / mean_growth_steps(lambda, steps[i]),
-									 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
-				try_candidate(&s, &t, s.all[keep[k]].prior + 0.2);
-			}
-	}
-
-	/*
-	 * How long versions stay: all the time, or while a snapshot is held.
-	 * Batches take long, so that others are always at work meanwhile.
-	 */
-	best_of(&s, 0, keep, 3);
+	best_of(s, 0, keep, 3);
 	for (k = 0; k < 3; k++)
 	{
 		double		explained;
+		double		prior;
 		int			enough;
 		int			batch;
 
 		if (keep[k] < 0)
 			continue;
-		explained = s.all[keep[k]].hot_pct;
-		batch = s.all[keep[k]].life.update_rows >= 20;
+		explained = s->all[keep[k]].hot_pct;
+		prior = s->all[keep[k]].prior;
+		batch = s->all[keep[k]].life.update_rows >= 20;
 		/* more lag can only make fewer updates HOT */
-		if (explained < life->hot_pct - SIGMA_HOT)
+		if (explained < s->life->hot_pct - SIGMA_HOT)
 			continue;
-		enough = fabs(explained - life->hot_pct) < SIGMA_HOT;
+		enough = fabs(explained - s->life->hot_pct) < SIGMA_HOT;
 		for (i = 0; i < (int) (sizeof(lags) / sizeof(lags[0])); i++)
 		{
-			double		xid_rows = s.all[keep[k]].life.update_rows;
+			TwinLifecycle t = s->all[keep[k]].life;
 
-			if (enough && i >= 3)
+			if ((enough && i >= 3) || lags[i] * t.update_rows > 20 * t.measure)
 				break;
-			if (lags[i] * xid_rows > 20 * s.all[keep[k]].life.measure)
-				break;
-			t = s.all[keep[k]].life;
 			t.lag = lags[i];
-			try_candidate(&s, &t, s.all[keep[k]].prior + (lags[i] <= 4 ? (batch ? 0 : SHORT_LAG_PRIOR) : LAG_PRIOR * (batch ? 2 : 1)));
+			try_candidate(s, &t, prior + (lags[i] <= 4 ? (batch ? 0 : SHORT_LAG_PRIOR) : LAG_PRIOR * (batch ? 2 : 1)));
 			for (j = 0; i >= 2 && j < (int) (sizeof(held_shares) / sizeof(held_shares[0])); j++)
 			{
 				t.lag = 0;
 				t.held = lags[i];
 				t.held_share = held_shares[j];
-				try_candidate(&s, &t, s.all[keep[k]].prior + (batch ? 2 * HELD_PRIOR : j > 0 ? STALL_PRIOR : HELD_PRIOR));
+				try_candidate(s, &t, prior + (batch ? 2 * HELD_PRIOR : j > 0 ? STALL_PRIOR : HELD_PRIOR));
 			}
 		}
 	}
 	/* between the lags tried, nearer and nearer */
-	for (k = 0; k < 3; k++)
+	for (k = 0; k < (int) (sizeof(nearer) / sizeof(nearer[0])); k++)
 	{
-		static const double nearer[] = {1.6, 1.3, 1.12};
-
-		best_of(&s, 0, keep, 1);
-		if (keep[0] < 0 || (s.all[keep[0]].life.lag <= 0 && s.all[keep[0]].life.held <= 0))
+		best_of(s, 0, keep, 1);
+		if (keep[0] < 0 || (s->all[keep[0]].life.lag <= 0 && s->all[keep[0]].life.held <= 0))
 			break;
 		for (i = -1; i <= 1; i += 2)
 		{
-			t = s.all[keep[0]].life;
+			TwinLifecycle t = s->all[keep[0]].life;
+
 			t.lag *= pow(nearer[k], i);
 			t.held *= pow(nearer[k], i);
-			try_candidate(&s, &t, s.all[keep[0]].prior);
+			try_candidate(s, &t, s->all[keep[0]].prior);
 		}
 	}
+}
 
-	/* The best of every kind of explanation, the likeliest first. */
-	total = 0;
+/* The best of every kind of explanation, the likeliest first. */
+static void
+keep_best(const Search *s, const Plan *plan, Lifecycle *life)
+{
+	double		total = 0;
+	int			i,
+				j;
+
 	while (life->n < LIFECYCLE_ENSEMBLE)
 	{
+		Fitted	   *f = &life->member[life->n];
 		int			next = -1;
 
-		for (i = 0; i < s.n; i++)
+		for (i = 0; i < s->n; i++)
 		{
 			for (j = 0; j < life->n; j++)
-				if (same_kind(&s.all[i].life, &life->member[j].life))
+				if (same_kind(&s->all[i].life, &life->member[j].life))
 					break;
-			if (j == life->n && (next < 0 || s.all[i].misfit < s.all[next].misfit))
+			if (j == life->n && (next < 0 || s->all[i].misfit < s->all[next].misfit))
 				next = i;
 		}
-		if (next < 0 || (life->n > 0 && s.all[next].misfit > life->member[0].misfit + 6))
+		if (next < 0 || (life->n > 0 && s->all[next].misfit > life->member[0].misfit + 6))
 			break;
-		life->member[life->n] = s.all[next];
-		life->member[life->n].settle_updates = settle;
-		life->member[life->n].weight = exp(-0.5 * (s.all[next].misfit - (life->n > 0 ? life->member[0].misfit : s.all[next].misfit)));
-		total += life->member[life->n].weight;
+		*f = s->all[next];
+		f->settle_updates = plan->settle;
+		f->weight = exp(-0.5 * (f->misfit - life->member[0].misfit));
+		total += f->weight;
 		life->n++;
 	}
 	for (i = 0; i < life->n; i++)
@@ -620,10 +654,47 @@ lifecycle_fit(HeapTwin *twin, const Observed *seen_in, Lifecycle *life)
 	}
 	/* one standard deviation off per figure costs little, three cost most */
 	life->confidence = life->n > 0 ? exp(-life->member[0].misfit / 12) : 0;
-	if (!split_known)
+	if (!plan->split_known)
 		life->confidence *= 0.5;
 	/* shares of few updates are not known well */
-	life->confidence *= seen.updated / (seen.updated + 200);
+	life->confidence *= s->seen->updated / (s->seen->updated + 200);
+}
+
+void
+lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
+{
+	Observed	seen = *observed;
+	Search		s;
+	Plan		plan;
+
+	memset(life, 0, sizeof(*life));
+	life->hot_eligible = 1.0;
+	seen.fillfactor = bound(seen.fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
+	seen.live_rows = bound(seen.live_rows, 0, 1e15);
+	if (!read_widths(&seen, life))
+		return;
+	seen.updated = bound(seen.updated, 1, 1e15);
+	seen.hot_updated = bound(seen.hot_updated, 0, seen.updated);
+	seen.inserted = bound(seen.inserted, 0, 1e15);
+	seen.deleted = bound(seen.deleted, 0, 1e15);
+	seen.seen_hot = bound(seen.seen_hot, 0, 1e15);
+	seen.seen_same_page = bound(seen.seen_same_page, 0, 1e15);
+	seen.seen_moved = bound(seen.seen_moved, 0, 1e15);
+	read_lifecycle(&seen, life, &plan);
+
+	s.twin = twin;
+	s.seen = &seen;
+	s.life = life;
+	s.n = 0;
+	search_picks(&s, &plan);
+	if (!plan.split_known)
+		search_split(&s);
+	if (plan.whole_pages)
+		search_batches(&s, &plan);
+	if (life->update_len != life->insert_len)
+		search_growth(&s);
+	search_lags(&s);
+	keep_best(&s, &plan, life);
 }
 
 /* Put one replay's shares into a step, for one member of the ensemble. */
