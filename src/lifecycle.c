@@ -48,6 +48,8 @@
 /* Between replayed steps: a larger difference of the share that is not HOT has
  * one more replayed. */
 #define STEEP			0.04
+/* Old versions replaced in their page, from which they tell how many were HOT. */
+#define SEEN_ENOUGH		30
 /* Share of updates that are not HOT, below which they do not matter. */
 #define ALL_HOT			0.002
 
@@ -127,6 +129,20 @@ split_updates(const Observed *seen, Lifecycle *life)
 
 	if (!isnan(seen->newpage_updated))
 		moved = bound(seen->newpage_updated, 0, cold);
+	else if (seen->seen_hot + seen->seen_same_page >= SEEN_ENOUGH)
+	{
+		/*
+		 * Old versions go as soon whether HOT replaced them or not, so of
+		 * those that stayed in their page these tell the shares; those that
+		 * moved away left them in full pages, where they stay for longer.
+		 * What statements set no indexed column cannot have been blocked.
+		 */
+		double		eligible = seen->seen_hot / (seen->seen_hot + seen->seen_same_page);
+
+		if (seen->indexed_share >= 0 && eligible < 1 - seen->indexed_share)
+			eligible = 1 - seen->indexed_share;
+		moved = eligible > 0 ? bound(cold - seen->hot_updated * (1 - eligible) / eligible, 0, cold) : 0;
+	}
 	else if (or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0) > 0)
 		moved = cold * or_else(seen->seen_moved, 0) /
 			(or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0));

@@ -26,6 +26,14 @@ SELECT * FROM ff_split_updates(100, 0, 0, NULL, NULL);
 -- not counted by the server: old versions in the pages give the ratio
 SELECT moved_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
   FROM ff_split_updates(100, 60, NULL, 10, 30);
+-- many seen: of those that stayed two in three were HOT, so 30 stayed without
+-- being HOT; the statements allow no more than 15 for 60
+SELECT moved_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
+  FROM ff_split_updates(100, 60, NULL, 20, 300, NULL, 40);
+SELECT round(moved_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
+  FROM ff_split_updates(100, 60, NULL, 20, 300, 0.2, 40);
+-- none of them HOT: all that were not stayed
+SELECT * FROM ff_split_updates(100, 0, NULL, 40, 300, NULL, 0);
 -- nor seen in the pages
 SELECT * FROM ff_split_updates(100, 60, NULL, 0, 0);
 -- all HOT: no need to know
