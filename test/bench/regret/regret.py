@@ -12,10 +12,9 @@ where it stopped.  REPEATS (default 2) truth runs of every step, interleaved.
 
 Needs PG_CONFIG's server with the extension installed.  CPU time is that of the
 whole cluster (cpuacct control group v1; else /proc of the postmaster and its
-children), divided by how much slower than at its best the machine was meanwhile
-(a fixed piece of work, timed now and then: other load on shared cores makes CPU
-seconds longer), WAL is the distance of insert positions, size is heap and index
-pages at the end.  Everything but size is of the second half of a run.
+children), WAL is the distance of insert positions, size is heap and index pages
+at the end.  Everything but size is of the second half of a run.  Costs between
+two steps that were run are taken from a line (of their logarithms) between them.
 """
 import math
 import os
@@ -25,7 +24,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import BIN, PORT, WORK, Cluster, Pace, append, prepare, read, run  # noqa: E402
+from cluster import BIN, PORT, WORK, Cluster, append, prepare, read, run  # noqa: E402
 from workloads import HOLDOUT, SHORT, STEPS, UNSEEN, WORKLOADS  # noqa: E402
 
 ALL = {**WORKLOADS, **HOLDOUT, **UNSEEN}
@@ -33,7 +32,7 @@ ALL = {**WORKLOADS, **HOLDOUT, **UNSEEN}
 REPEATS = int(os.environ.get('REPEATS', '2'))
 CLIENTS = 2
 
-TRUTH = ('workload', 'fillfactor', 'repeat', 'cpu_us', 'wall_us', 'wal', 'pages', 'heap_pages', 'hot_pct', 'slow')
+TRUTH = ('workload', 'fillfactor', 'repeat', 'cpu_us', 'wall_us', 'wal', 'pages', 'heap_pages', 'hot_pct')
 ADVICE = ('workload', 'at', 'recommended', 'predicted', 'curve', 'hot_pct')
 
 
@@ -51,21 +50,17 @@ def half(c, w, number, scale):
     stat = "SELECT pg_stat_force_next_flush(); SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 't'"
     time.sleep(0.3)
     a = c.sql(stat).split('\n')[-1].split('|')
-    pace = Pace()
-    pace.start()
     cpu, wall = c.cpu(), time.monotonic()
     run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(CLIENTS), '-j', '1', '-t', str(tx), '-D', f'i={tx * number}',
          '-f', path, '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
     cpu, wall = c.cpu() - cpu, time.monotonic() - wall
-    slow = pace.slowness()
-    cpu /= slow
     if holder:
         os.killpg(holder.pid, 15)
         holder.wait()
     time.sleep(0.3)
     b = c.sql(stat).split('\n')[-1].split('|')
     updates = int(b[1]) - int(a[1])
-    return dict(slow=slow, cpu_us=1e6 * cpu / tx / CLIENTS, wall_us=1e6 * wall / tx / CLIENTS,
+    return dict(cpu_us=1e6 * cpu / tx / CLIENTS, wall_us=1e6 * wall / tx / CLIENTS,
                 wal=(float(b[0]) - float(a[0])) / tx / CLIENTS,
                 hot_pct=100 * (int(b[2]) - int(a[2])) / updates if updates else float('nan'))
 
@@ -93,7 +88,7 @@ def truth(names, steps=None, scale=1.0, repeats=REPEATS):
                     c.stop()
                 m.update(workload=name, fillfactor=ff, repeat=repeat, pages=size[0], heap_pages=size[1])
                 append('truth.csv', TRUTH, m)
-                print(f"{name} {ff}: cpu {m['cpu_us']:.1f} us, wal {m['wal']:.0f}, pages {size[0]}, HOT {m['hot_pct']:.1f} %, machine {m['slow']:.2f} x slower", flush=True)
+                print(f"{name} {ff}: cpu {m['cpu_us']:.1f} us, wal {m['wal']:.0f}, pages {size[0]}, HOT {m['hot_pct']:.1f} %", flush=True)
 
 
 def advice(names, scale=1.0):
@@ -169,7 +164,7 @@ def report(smoothed=False):
     for r in read('truth.csv', TRUTH):
         t.setdefault(r['workload'], {}).setdefault(int(r['fillfactor']), []).append(r)
     adv = {(r['workload'], int(r['at'])): r for r in read('advice.csv', ADVICE)}
-    sums = {}
+    sums, steps = {}, {}
     print(f"{'workload':15s} {'best':>4s} | {'at 100':>6s} {'regret':>6s} {'time':>5s} {'WAL':>5s} {'size':>5s} | {'at 70':>6s} {'regret':>6s} |"
           f" {'100':>6s} {'90':>6s} {'formula':>7s} | HOT off: mean worst")
     for name in ALL:
@@ -189,14 +184,17 @@ def report(smoothed=False):
         total = {ff: math.prod(c) for ff, c in cost.items()}
         best = min(total, key=total.get)
 
-        def nearest(ff):
+        def at_step(ff, values):
+            """A figure at a fillfactor that was not run itself."""
+            above = min((f for f in values if f >= ff), default=max(values))
+            below = max((f for f in values if f <= ff), default=min(values))
             # where the steps run are all there are, the one that ff lies on
-            if 'steps' in ALL[name] and not limited:
-                return min(f for f in total if f >= ff)
-            return min(total, key=lambda f: (abs(f - ff), -f))
+            if above == below or 'steps' in ALL[name] and not limited:
+                return values[above]
+            return values[above] * (values[below] / values[above]) ** ((above - ff) / (above - below))
 
         def regret(ff):
-            return 100 * (total[nearest(ff)] / total[best] - 1)
+            return 100 * (at_step(ff, total) / total[best] - 1)
 
         line = f"{name:15s} {best:4d} |"
         offs = []
@@ -210,16 +208,18 @@ def report(smoothed=False):
             sums.setdefault(f'at {at}', []).append(r)
             line += f" {ff:6d} {r:6.1f}"
             if at == 100:
-                line += ''.join(f" {100 * (c / b - 1):5.1f}" for c, b in zip(cost[nearest(ff)], cost[best])) + " |"
+                line += ''.join(f" {100 * (at_step(ff, {f: c[i] for f, c in cost.items()}) / cost[best][i] - 1):5.1f}" for i in range(3)) + " |"
             else:
                 line += " |"
             curve = sorted(((int(f), float(h)) for f, h in (x.split(':') for x in a['curve'].split()) if h), reverse=True)
+            seen = steps.setdefault(f'{name} at {at}', {})
             for f in med:
                 near = min(curve, key=lambda x: (abs(x[0] - f), -x[0]), default=None)
                 inside = [x for x in curve if x[0] >= f]
                 near = inside[-1] if inside else near
                 if near is not None and not math.isnan(measured[f]):
                     offs.append(abs(near[1] - measured[f]))
+                    seen[f] = (near[1], measured[f])
         hot100 = measured.get(100, float('nan'))
         for key, ff in (('always 100', 100), ('always 90', 90),
                         ('formula', formula(hot100) if not math.isnan(hot100) else 100)):
@@ -233,6 +233,12 @@ def report(smoothed=False):
     for key, rs in sums.items():
         unit = 'points' if key == 'HOT' else '%'
         print(f"{key:10s}: mean {statistics.mean(rs):.1f}, worst {max(rs):.1f} {unit}")
+    if smoothed:
+        return
+    print("\nHOT share predicted after a run at 100 or at 70, and measured, percent:\n")
+    for key, seen in steps.items():
+        if seen:
+            print(f"{key:22s} " + '  '.join(f"{f}: {p:.0f} {m:.0f}" for f, (p, m) in sorted(seen.items(), reverse=True)))
 
 
 def main():
