@@ -149,17 +149,17 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 
 /*
  * Bytes of the heap with so many pages a row, by the twin, of which it says
- * now_pages today.  What it does not explain of today's size is put down to
+ * now_pages today.  What it does not explain of the pages seen is put down to
  * versions that wait for vacuum, and so goes as the updates go that leave them.
  */
 static double
-heap_at(const CostInput *in, double live, double pages, double cold,
+heap_at(const CostInput *in, const Observed *seen, double pages, double cold,
 		double now_pages, double now_cold)
 {
-	double		off = bound(in->heap_bytes / (live * now_pages * TWIN_BLCKSZ), 0.1, 10);
+	double		off = bound(or_else(seen->blocks / (seen->live_rows * now_pages), 1), 0.2, 5);
 	double		part = now_cold > 0.02 ? bound(cold / now_cold, 0, 1) : 1;
 
-	return live * pages * TWIN_BLCKSZ * pow(off, part);
+	return in->heap_bytes * pages / now_pages * pow(off, part - 1);
 }
 
 /*
@@ -289,10 +289,10 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 							d;
 
 				cost_of(&in, life, &r, s->member_cold[k], s->member_moved[k], s->prunes,
-						heap_at(&in, live, s->member_pages[k], s->member_cold[k], now->member_pages[k], now->member_cold[k]),
+						heap_at(&in, seen, s->member_pages[k], s->member_cold[k], now->member_pages[k], now->member_cold[k]),
 						now->member_cold[k], growth * s->member_pages[k], &c);
 				cost_of(&in, life, &r, s->member_settled_cold[k], s->member_settled_moved[k], s->prunes,
-						heap_at(&in, live, s->member_settled_pages[k], s->member_settled_cold[k],
+						heap_at(&in, seen, s->member_settled_pages[k], s->member_settled_cold[k],
 								now->member_settled_pages[k], now->member_settled_cold[k]),
 						now->member_settled_cold[k], growth * s->member_settled_pages[k], &d);
 				sum->time_us += w * c.time_us;
@@ -332,7 +332,7 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 					d;
 
 		cost_of(&in, life, &r, b->member_cold[k], b->member_moved[k], b->prunes,
-				heap_at(&in, live, b->member_pages[k], b->member_cold[k], now->member_pages[k], now->member_cold[k]),
+				heap_at(&in, seen, b->member_pages[k], b->member_cold[k], now->member_pages[k], now->member_cold[k]),
 				now->member_cold[k], 0, &c);
 		cost_of(&in, life, &r, now->member_cold[k], now->member_moved[k], now->prunes,
 				in.heap_bytes, now->member_cold[k], 0, &d);
