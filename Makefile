@@ -75,9 +75,9 @@ PG_CONFIG ?= pg_config
 # These set up what they need themselves, so they work without a PG_CONFIG:
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (REFERENCE.md,
-# HOWITDECIDES.md), make upgrade-diff, make sanitize, make soak [MINUTES=10] (on
-# the running server of PGHOST, PGPORT)
-ifneq ($(filter test demo check-twin dist reference upgrade-diff sanitize soak,$(MAKECMDGOALS)),)
+# HOWITDECIDES.md), make upgrade-diff, make sanitize, make valgrind, make assertions,
+# make faults-large, make soak [MINUTES=10] (on the running server of PGHOST, PGPORT)
+ifneq ($(filter test demo check-twin dist reference upgrade-diff sanitize valgrind assertions faults-large soak,$(MAKECMDGOALS)),)
 test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
@@ -100,10 +100,22 @@ upgrade-diff:
 sanitize:
 	@test/sanitize
 
+# the parsers and the sampler's tests under valgrind, about ten minutes
+valgrind:
+	@PG_CONFIG='$(PG_CONFIG)' test/valgrind
+
+# all tests on a server with assertions, which is built first
+assertions:
+	@test/assertions
+
+# what is too large for every run of the tests
+faults-large:
+	@PG_CONFIG='$(PG_CONFIG)' test/faults_large
+
 soak:
 	@MINUTES='$(MINUTES)' test/bench/soak
 
-.PHONY: test demo check-twin dist reference upgrade-diff sanitize soak
+.PHONY: test demo check-twin dist reference upgrade-diff sanitize valgrind assertions faults-large soak
 else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))

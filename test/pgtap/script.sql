@@ -9,7 +9,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT no_plan();
+SELECT plan(72);
 
 -- ---------------------------------------------------------------------------
 -- Quoting

@@ -107,6 +107,9 @@ find_in_chroots()
 # inside COMMAND...: run COMMAND in the checkout where the provided server
 # lives, with BASE exported.  A chroot sees the checkout as /mnt and shares
 # /tmp; its mounts and processes are gone when COMMAND ends, however it ends.
+# Its folder becomes the root of its mounts: to a process that merely had its
+# root changed the kernel gives no user namespaces, which the tests of a full
+# disk need.
 inside()
 {
 	if [ -z "$ROOT" ]; then
@@ -115,12 +118,17 @@ inside()
 		unshare --mount --pid --fork --kill-child --propagation private \
 			bash -euc '
 				root=$1 top=$2; shift 2
+				mount --bind "$root" "$root"
 				mount -t proc proc "$root/proc"
 				mount --rbind /dev "$root/dev"
 				mount --bind "${TMPDIR:-/tmp}" "$root/tmp"
 				mount --bind "$top" "$root/mnt"
 				unset TMPDIR
-				exec chroot "$root" /usr/bin/env --chdir=/mnt "$@"
+				cd "$root"
+				pivot_root . media
+				cd /
+				umount -l /media
+				exec /usr/bin/env --chdir=/mnt "$@"
 			' inside "$ROOT" "$TOP" LC_ALL=C.UTF-8 BASE="$BASE" "$@"
 	fi
 }

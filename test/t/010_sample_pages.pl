@@ -3,7 +3,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More;
+use Test::More tests => 17;
 
 my $node = PostgreSQL::Test::Cluster->new('pages');
 $node->init(extra => ['--data-checksums'], allows_streaming => 1);
@@ -91,8 +91,12 @@ is(result($node, q(
 	SET statement_timeout = 300;
 	SET fillfactor_advisor.sample_delay = 200;
 	SELECT blocks_read > 0 FROM ff_sample('sound'))), 't', 'a short one ends before');
-is(result($node, q(SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0
-	AND relfilenode = pg_relation_filenode('large'))), 0, 'no pin is left') if $buffercache;
+SKIP:
+{
+	skip 'no pg_buffercache here', 1 unless $buffercache;
+	is(result($node, q(SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0
+		AND relfilenode = pg_relation_filenode('large'))), 0, 'no pin is left');
+}
 
 # another session's temporary table
 my ($in, $out, $err) = ("CREATE TEMP TABLE mine AS SELECT 1; SELECT 'ready', 'mine'::regclass::oid;\n", '', '');
@@ -115,4 +119,3 @@ is(result($standby, "$counts('unlogged')"), '0A000', 'but no unlogged table');
 
 $standby->stop;
 $node->stop;
-done_testing();

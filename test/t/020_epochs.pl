@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More;
+use Test::More tests => 42;
 
 my $node = PostgreSQL::Test::Cluster->new('epochs');
 $node->init(allows_streaming => 1);
@@ -204,5 +204,3 @@ update('t', 8);
 is(collected(), '0 8 0', 'then differences once more');
 is(value('SELECT count(*) FROM ff_interval WHERE ended_at < began_at'), 0, 'no interval ends before it begins');
 $node->stop;
-
-done_testing();

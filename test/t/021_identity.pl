@@ -8,7 +8,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension new_folder);
-use Test::More;
+use Test::More tests => 65;
 
 my $node = PostgreSQL::Test::Cluster->new('identity');
 $node->init;
@@ -241,5 +241,3 @@ SKIP:
 	moved("pg_upgrade from $major", 7);
 }
 $node->stop('fast', fail_ok => 1);
-
-done_testing();

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More;
+use Test::More tests => 28;
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
@@ -158,5 +158,3 @@ unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/out of shared mem
 $_->quit foreach $holder, $reader, $waiter, $block;
 eval { $collector->quit };
 $node->stop;
-
-done_testing();

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More;
+use Test::More tests => 21;
 
 my $node = PostgreSQL::Test::Cluster->new('damage');
 $node->init(extra => ['--data-checksums']);
@@ -85,5 +85,3 @@ is(last_sample('flipped', 's.blocks_bad, s.live_rows, s.live_pct + s.dead_pct + 
 is(value('SELECT count(*) FROM ff_problem'), 0, 'and no problem is left');
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP|WARNING: .*leak/, 'nothing of it in the log');
 $node->stop;
-
-done_testing();

@@ -5,7 +5,7 @@ use warnings;
 use File::Spec;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More;
+use Test::More tests => 53;
 
 my $node = PostgreSQL::Test::Cluster->new('resources');
 $node->init;
@@ -178,5 +178,3 @@ value('VACUUM');
 wait_until('SELECT max(age(datfrozenxid)) < 2000000000 FROM pg_database');
 is(collect(), '', 'after a vacuum, the next collection works');
 $node->stop;
-
-done_testing();

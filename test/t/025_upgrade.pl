@@ -10,7 +10,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension take_extension new_folder);
-use Test::More;
+use Test::More tests => 38;
 
 my $top = "$FindBin::Bin/../..";
 my ($first) = sort map { m{--([\d.]+)\.sql$} } glob("'$top'/sql/fillfactor_advisor--*.sql");
@@ -238,5 +238,3 @@ value('ALTER EXTENSION fillfactor_advisor UPDATE');
 restored('restored, then upgraded');
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP|WARNING: .*(leak|own)/, 'nothing of it in the log');
 $node->stop;
-
-done_testing();

@@ -5,7 +5,7 @@ use warnings;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More;
+use Test::More tests => 61;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -322,4 +322,3 @@ like($said, qr/refused: cannot execute ALTER TABLE in a read-only transaction \(
 $standby->stop;
 
 $node->stop;
-done_testing();
