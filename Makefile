@@ -22,7 +22,8 @@ OBJS = \
 	src/choice.o \
 	src/model.o \
 	src/blockers.o \
-	src/disk.o
+	src/disk.o \
+	src/outdated.o
 
 # The pieces of the install script, one a stage.
 SQL_PIECES = \

@@ -33,7 +33,7 @@ CREATE FUNCTION @extschema@.ff_model(
     OUT needs_rewrite boolean, OUT seen_hot_pct double precision, OUT fitted_hot_pct double precision,
     OUT fresh_share double precision, OUT hot_eligible double precision, OUT advised_in_ram integer, OUT runs integer, OUT lifecycles text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'ff_model'
+AS 'MODULE_PATHNAME', 'ff_model_0_2'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE COST 100000 ROWS 50;
 COMMENT ON FUNCTION @extschema@.ff_model(record, record) IS 'Internal: fits lifecycles to a row of ff_evidence() and of ff_model_extra(), taken by column name, and replays them at every step edge from 100 to 10. One row a step, see ff_curve(); gain to lifecycles describe the fit and the choice and are the same on every row. Error 42804 where a column that it reads is not a number.';
 REVOKE ALL ON FUNCTION @extschema@.ff_model(record, record) FROM PUBLIC;

@@ -27,7 +27,7 @@
 #include "lifecycle.h"
 #include "settings.h"
 
-PG_FUNCTION_INFO_V1(ff_model);
+PG_FUNCTION_INFO_V1(ff_model_0_2);
 PG_FUNCTION_INFO_V1(ff_twin);
 PG_FUNCTION_INFO_V1(ff_step_edge);
 
@@ -210,7 +210,7 @@ put(Datum *values, bool *nulls, int i, double v)
  * Errors: 42804 where such a column is not a number.
  */
 Datum
-ff_model(PG_FUNCTION_ARGS)
+ff_model_0_2(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Facts		e = open_facts(PG_GETARG_HEAPTUPLEHEADER(0));
