@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(37);
+SELECT plan(41);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -34,5 +34,18 @@ SELECT matches(reason, 'indexed_j', 'the index that is in the way is named') FRO
 SELECT is((SELECT count(*) FROM ff_advise() WHERE ddl IS NOT NULL AND action NOT IN ('lower', 'raise')), 0::bigint, 'no statement where nothing should change');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason IS NULL OR cause IS NULL OR action IS NULL OR confidence NOT BETWEEN 0 AND 1), 0::bigint, 'every row has an action, a cause, a reason and a confidence');
 SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_candidate), 'one row for every table');
+
+-- the same table and HOT shares, within memory, as large as memory, and ten times as large
+CREATE TEMP TABLE by_memory AS
+SELECT v.ratio, c.recommended_fillfactor, c.memory_note
+  FROM (VALUES (0.1), (1), (10)) v(ratio)
+ CROSS JOIN LATERAL ff_evidence('full') e
+ CROSS JOIN LATERAL jsonb_populate_record(e, jsonb_build_object('heap_bytes', 8192000, 'index_bytes', 4096000,
+                                                                'ram_bytes', (12288000 / v.ratio)::bigint, 'ram_ratio', v.ratio)) x
+ CROSS JOIN LATERAL ff_choice(x) c;
+SELECT is(b.recommended_fillfactor, 100, 'a table as large as memory stays full') FROM by_memory b WHERE b.ratio = 1;
+SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor, 'far beyond memory it gets more room than within') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
+SELECT results_eq('SELECT memory_note IS NULL FROM by_memory ORDER BY ratio', ARRAY[true, false, false], 'memory is named where it matters');
+SELECT matches(b.memory_note, '^table and indexes are 10 times memory \(\d+ would be best within it\): a row that leaves its page', 'and how') FROM by_memory b WHERE b.ratio = 10;
 SELECT * FROM finish();
 ROLLBACK;
