@@ -26,9 +26,9 @@
 #define MIN_PAGES		40
 #define MAX_PAGES		300
 #define MIN_MEASURE		1500.0
-#define MAX_MEASURE		4000.0
-#define MAX_WARMUP		16000.0
-#define MAX_SETTLE		20000.0	/* for rows updated one by one */
+#define MAX_MEASURE		3000.0
+#define MAX_WARMUP		10000.0
+#define MAX_SETTLE		14000.0	/* for rows updated one by one */
 #define LAPS			8.0		/* updates per row replayed before the window, at most */
 /* Updates per row after which a table that does not grow has settled. */
 #define SETTLED_LAPS	5.0
@@ -235,7 +235,7 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 	t->measure = measure;
 	*settle = net > 0.05 * (t->inserts_per_update > 0 ? t->inserts_per_update : 1) && net > 0.02 ?
 		warmup : bound((t->update_rows > 1.5 ? 2 : 1) * SETTLED_LAPS * rows, warmup,
-			  t->update_rows > 1.5 ? 2 * MAX_WARMUP : MAX_SETTLE);
+			  t->update_rows > 1.5 ? 2 * MAX_SETTLE : MAX_SETTLE);
 }
 
 /* How far the twin at the current fillfactor is from what was seen. */
