@@ -14,6 +14,7 @@ OBJS = \
 	src/sample.o \
 	src/sample_index.o \
 	src/relinfo.o \
+	src/window.o \
 	src/collect.o \
 	src/statements.o \
 	src/memory.o \

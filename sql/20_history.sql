@@ -171,8 +171,8 @@ COMMENT ON COLUMN @extschema@.ff_interval.index_scans IS 'index scans begun';
 COMMENT ON COLUMN @extschema@.ff_interval.blocks_fetched IS 'heap pages asked for';
 COMMENT ON COLUMN @extschema@.ff_interval.blocks_hit IS 'heap pages found in shared buffers';
 COMMENT ON COLUMN @extschema@.ff_interval.vacuums IS 'vacuums, manual and automatic';
-COMMENT ON COLUMN @extschema@.ff_interval.heap_bytes IS 'size of the main fork at the end, bytes; NULL where the table was locked';
-COMMENT ON COLUMN @extschema@.ff_interval.index_bytes IS 'size of all indexes at the end, bytes; NULL where one was locked';
+COMMENT ON COLUMN @extschema@.ff_interval.heap_bytes IS 'size of the main fork at the end, bytes; NULL where it was not to be had';
+COMMENT ON COLUMN @extschema@.ff_interval.index_bytes IS 'size of all indexes at the end, bytes; NULL where one was not to be had';
 
 -- ---------------------------------------------------------------------------
 -- Page samples
@@ -370,12 +370,68 @@ COMMENT ON COLUMN @extschema@.ff_problem.sqlstate IS 'SQLSTATE of the error';
 COMMENT ON COLUMN @extschema@.ff_problem.message IS 'its message';
 
 -- ---------------------------------------------------------------------------
+-- Summaries: what advice would otherwise add up again and again
+-- ---------------------------------------------------------------------------
+CREATE TABLE @extschema@.ff_summary (
+    rel_id          bigint PRIMARY KEY,
+    since           timestamptz NOT NULL,
+    until           timestamptz NOT NULL CHECK (until > since),
+    fillfactor      smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100),
+    changed_at      timestamptz,
+    window_began    timestamptz,
+    intervals       bigint NOT NULL,
+    inserted        bigint NOT NULL,
+    updated         bigint NOT NULL,
+    hot_updated     bigint NOT NULL,
+    newpage_updated bigint,
+    deleted         bigint NOT NULL,
+    seq_scans       bigint NOT NULL,
+    index_scans     bigint NOT NULL,
+    blocks_fetched  bigint NOT NULL,
+    blocks_hit      bigint NOT NULL,
+    rewritten       boolean NOT NULL,
+    last_updated    bigint[] NOT NULL,
+    last_hot        bigint[] NOT NULL,
+    last_newpage    bigint[] NOT NULL,
+    last_inserted   bigint[] NOT NULL,
+    last_s          double precision[] NOT NULL,
+    seen_hot        double precision,
+    seen_same_page  double precision,
+    seen_moved      double precision
+) WITH (fillfactor = 80);
+COMMENT ON TABLE @extschema@.ff_summary IS 'What the older part of a table''s window adds up to, so that advice need not do it: made by collections from ff_interval and ff_page_sample, used while it is what these would give, and never needed. Not dumped. Whoever changes rows of these two by hand empties it.';
+COMMENT ON COLUMN @extschema@.ff_summary.since IS 'begin of the window, see ff_window_since(): what ended before is not in it';
+COMMENT ON COLUMN @extschema@.ff_summary.until IS 'end (exclusive) of what is in it; newer intervals and samples come on top';
+COMMENT ON COLUMN @extschema@.ff_summary.fillfactor IS 'effective fillfactor that it was made for, percent';
+COMMENT ON COLUMN @extschema@.ff_summary.changed_at IS 'last change of fillfactor or indexes known then; NULL: none';
+COMMENT ON COLUMN @extschema@.ff_summary.window_began IS 'begin of the first interval; NULL: there is none';
+COMMENT ON COLUMN @extschema@.ff_summary.intervals IS 'intervals, whole hours counted as one';
+COMMENT ON COLUMN @extschema@.ff_summary.inserted IS 'rows inserted';
+COMMENT ON COLUMN @extschema@.ff_summary.updated IS 'rows updated';
+COMMENT ON COLUMN @extschema@.ff_summary.hot_updated IS 'rows HOT updated';
+COMMENT ON COLUMN @extschema@.ff_summary.newpage_updated IS 'rows updated whose new version went to another page; NULL where not counted';
+COMMENT ON COLUMN @extschema@.ff_summary.deleted IS 'rows deleted';
+COMMENT ON COLUMN @extschema@.ff_summary.seq_scans IS 'sequential scans begun';
+COMMENT ON COLUMN @extschema@.ff_summary.index_scans IS 'index scans begun';
+COMMENT ON COLUMN @extschema@.ff_summary.blocks_fetched IS 'heap pages asked for';
+COMMENT ON COLUMN @extschema@.ff_summary.blocks_hit IS 'heap pages found in shared buffers';
+COMMENT ON COLUMN @extschema@.ff_summary.rewritten IS 'the table got a new file';
+COMMENT ON COLUMN @extschema@.ff_summary.last_updated IS 'rows updated in each of the recent intervals or whole hours, newest first, see ff_recent()';
+COMMENT ON COLUMN @extschema@.ff_summary.last_hot IS 'of these, HOT';
+COMMENT ON COLUMN @extschema@.ff_summary.last_newpage IS 'of these, to another page; NULL where not counted';
+COMMENT ON COLUMN @extschema@.ff_summary.last_inserted IS 'rows inserted in each';
+COMMENT ON COLUMN @extschema@.ff_summary.last_s IS 'seconds that each covers';
+COMMENT ON COLUMN @extschema@.ff_summary.seen_hot IS 'old row versions in the pages whose successor is heap-only, summed over samples; NULL without one';
+COMMENT ON COLUMN @extschema@.ff_summary.seen_same_page IS 'the same: successor in the same page but not heap-only';
+COMMENT ON COLUMN @extschema@.ff_summary.seen_moved IS 'the same: successor in another page';
+
+-- ---------------------------------------------------------------------------
 -- Rights, and what pg_dump keeps
 -- ---------------------------------------------------------------------------
 REVOKE ALL ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
-              @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem FROM PUBLIC;
+              @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem, @extschema@.ff_summary FROM PUBLIC;
 GRANT SELECT ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
-                @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem TO pg_read_all_stats;
+                @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem, @extschema@.ff_summary TO pg_read_all_stats;
 
 DO $$
 DECLARE
@@ -390,5 +446,8 @@ BEGIN
     LOOP
         PERFORM pg_extension_config_dump(kept, '');
     END LOOP;
+    -- what can be made anew is not
+    PERFORM pg_extension_config_dump(c.oid, 'WHERE false')
+       FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace WHERE c.relname = 'ff_summary';
 END
 $$;

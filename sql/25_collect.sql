@@ -27,7 +27,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_index_oids(oid) TO pg_stat_scan_tables,
 CREATE FUNCTION @extschema@.ff_sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
-COMMENT ON FUNCTION @extschema@.ff_sizes(oid) IS 'Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL where a lock was not to be had at once or a file is missing. Never waits, unlike pg_relation_size().';
+COMMENT ON FUNCTION @extschema@.ff_sizes(oid) IS 'Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL where the relation is gone or a file is missing. Needs no lock, so it never waits, unlike pg_relation_size().';
 REVOKE ALL ON FUNCTION @extschema@.ff_sizes(oid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_sizes(oid) TO pg_read_all_stats;
 
@@ -50,7 +50,8 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_fillfactor(text[]) TO pg_read_all_stats
 -- ---------------------------------------------------------------------------
 CREATE VIEW @extschema@.ff_candidate AS
 SELECT c.oid AS relid, n.nspname, c.relname, c.relkind, c.relpersistence, c.relispartition, c.relnamespace,
-       coalesce(pg_relation_filenode(c.oid), 0) AS relfilenode, c.reloptions, c.reltuples, c.relallvisible, c.relpages,
+       -- nothing mapped is among them, so this is the file
+       c.relfilenode, c.reloptions, c.reltuples, c.relallvisible, c.relpages,
        CASE WHEN c.relkind = 'p' THEN 'partitioned: holds no rows itself, its partitions are advised one by one'
             WHEN c.relkind = 'f' THEN 'foreign table: its pages are on another server'
             WHEN c.relpersistence = 't' THEN 'temporary table: it goes with its session'
@@ -181,6 +182,8 @@ BEGIN
     SELECT * INTO server FROM @extschema@.ff_server();
     SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM @extschema@.ff_epoch_now() n;
     looked_at := clock_timestamp();
+    -- the clock was set back: what comes now would be looked for in vain
+    DELETE FROM @extschema@.ff_summary s WHERE s.until > looked_at;
     SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
 
     -- A history that was restored or upgraded into this database finds its
@@ -438,41 +441,67 @@ DECLARE
     n       bigint;
 BEGIN
     -- past the retention
-    DELETE FROM @extschema@.ff_interval i
-     WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_interval o, (VALUES (0), (1), (2)) g(grain)
-                                WHERE o.grain = g.grain AND o.ended_at < oldest LIMIT batch));
-    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
-    DELETE FROM @extschema@.ff_page_sample i
-     WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_page_sample o, (VALUES (0), (1), (2)) g(grain)
-                                WHERE o.grain = g.grain AND o.sampled_at < oldest LIMIT greatest(batch - removed, 0)));
-    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+    WITH gone AS (
+        DELETE FROM @extschema@.ff_interval i
+         WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_interval o, (VALUES (0), (1), (2)) g(grain)
+                                    WHERE o.grain = g.grain AND o.ended_at < oldest LIMIT batch))
+        RETURNING i.rel_id, i.ended_at AS at
+    ), stale AS (
+        DELETE FROM @extschema@.ff_summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
+    )
+    SELECT count(*) INTO n FROM gone;
+    removed := removed + n;
+    WITH gone AS (
+        DELETE FROM @extschema@.ff_page_sample i
+         WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_page_sample o, (VALUES (0), (1), (2)) g(grain)
+                                    WHERE o.grain = g.grain AND o.sampled_at < oldest LIMIT greatest(batch - removed, 0)))
+        RETURNING i.rel_id, i.sampled_at AS at
+    ), stale AS (
+        DELETE FROM @extschema@.ff_summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
+    )
+    SELECT count(*) INTO n FROM gone;
+    removed := removed + n;
 
     -- past the limit of rows: the oldest, rolled up or not
     n := least(batch - removed, @extschema@.ff_rows_kept('ff_interval') - most);
     IF n > 0 THEN
-        DELETE FROM @extschema@.ff_interval i
-         WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(grain)
-                                    CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.ended_at FROM @extschema@.ff_interval t
-                                                         WHERE t.grain = g.grain ORDER BY t.ended_at LIMIT n) o
-                                    ORDER BY o.ended_at LIMIT n));
-        GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+        WITH gone AS (
+            DELETE FROM @extschema@.ff_interval i
+             WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(grain)
+                                        CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.ended_at FROM @extschema@.ff_interval t
+                                                             WHERE t.grain = g.grain ORDER BY t.ended_at LIMIT n) o
+                                        ORDER BY o.ended_at LIMIT n))
+            RETURNING i.rel_id, i.ended_at AS at
+        ), stale AS (
+            DELETE FROM @extschema@.ff_summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
+        )
+        SELECT count(*) INTO n FROM gone;
+        removed := removed + n;
     END IF;
     n := least(batch - removed, @extschema@.ff_rows_kept('ff_page_sample') - most);
     IF n > 0 THEN
-        DELETE FROM @extschema@.ff_page_sample i
-         WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(grain)
-                                    CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.sampled_at FROM @extschema@.ff_page_sample t
-                                                         WHERE t.grain = g.grain ORDER BY t.sampled_at LIMIT n) o
-                                    ORDER BY o.sampled_at LIMIT n));
-        GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+        WITH gone AS (
+            DELETE FROM @extschema@.ff_page_sample i
+             WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(grain)
+                                        CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.sampled_at FROM @extschema@.ff_page_sample t
+                                                             WHERE t.grain = g.grain ORDER BY t.sampled_at LIMIT n) o
+                                        ORDER BY o.sampled_at LIMIT n))
+            RETURNING i.rel_id, i.sampled_at AS at
+        ), stale AS (
+            DELETE FROM @extschema@.ff_summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
+        )
+        SELECT count(*) INTO n FROM gone;
+        removed := removed + n;
     END IF;
 
     -- after a day by the hour, after two weeks by the day
-    FOR step IN SELECT * FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(grain, unit, age) LOOP
+    -- (UTC, so that all sessions agree; a volatile bound would have the index read whole)
+    FOR step IN SELECT v.*, date_trunc(v.unit, clock_timestamp() - v.age, 'UTC') AS before
+                  FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(grain, unit, age) LOOP
         WITH taken AS (
             DELETE FROM @extschema@.ff_interval i
              WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_interval o
-                                        WHERE o.grain = step.grain AND o.ended_at < date_trunc(step.unit, clock_timestamp() - step.age)
+                                        WHERE o.grain = step.grain AND o.ended_at < step.before
                                         ORDER BY o.ended_at LIMIT greatest(batch - removed, 0)))
             RETURNING *
         ), rolled AS (
@@ -480,11 +509,16 @@ BEGIN
                    (rel_id, began_at, ended_at, epoch_id, grain, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                     seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
             SELECT rel_id, min(began_at), max(ended_at), epoch_id, step.grain + 1, fillfactor, bool_or(rewritten),
-                   sum(inserted), sum(updated), sum(hot_updated), sum(newpage_updated), sum(deleted),
+                   sum(inserted), sum(updated), sum(hot_updated),
+                   CASE WHEN count(newpage_updated) = count(*) THEN sum(newpage_updated) END, sum(deleted),
                    sum(seq_scans), sum(index_scans), sum(blocks_fetched), sum(blocks_hit), sum(vacuums),
                    (array_agg(heap_bytes ORDER BY ended_at DESC) FILTER (WHERE heap_bytes IS NOT NULL))[1],
                    (array_agg(index_bytes ORDER BY ended_at DESC) FILTER (WHERE index_bytes IS NOT NULL))[1]
-              FROM taken GROUP BY rel_id, epoch_id, fillfactor, date_trunc(step.unit, ended_at)
+              FROM taken GROUP BY rel_id, epoch_id, fillfactor, date_trunc(step.unit, ended_at, 'UTC')
+        ), stale AS (
+            -- hours of one fillfactor and one set of indexes add up to what they were
+            DELETE FROM @extschema@.ff_summary s USING taken t
+             WHERE s.rel_id = t.rel_id AND s.since <= t.ended_at AND (step.grain > 0 OR s.fillfactor <> t.fillfactor OR s.changed_at >= s.since)
         )
         SELECT count(*) INTO n FROM taken;
         removed := removed + n;
@@ -493,12 +527,27 @@ BEGIN
         WITH old AS (
             SELECT o.ctid AS tid, o.rel_id, o.sampled_at
               FROM @extschema@.ff_page_sample o
-             WHERE o.grain = step.grain AND o.sampled_at < date_trunc(step.unit, clock_timestamp() - step.age)
+             WHERE o.grain = step.grain AND o.sampled_at < step.before
              ORDER BY o.sampled_at LIMIT greatest(batch - removed, 0)
         ), ranked AS (
-            SELECT tid, row_number() OVER (PARTITION BY rel_id, date_trunc(step.unit, sampled_at) ORDER BY sampled_at DESC) = 1 AS last_one FROM old
+            SELECT tid, row_number() OVER (PARTITION BY rel_id, date_trunc(step.unit, sampled_at, 'UTC') ORDER BY sampled_at DESC) = 1 AS last_one FROM old
         ), gone AS (
             DELETE FROM @extschema@.ff_page_sample i WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE NOT last_one))
+            RETURNING i.rel_id, i.sampled_at, i.fillfactor, i.superseded_hot, i.superseded_same_page, i.superseded_moved
+        ), stale AS (
+            DELETE FROM @extschema@.ff_summary s USING gone g
+             WHERE s.rel_id = g.rel_id AND s.since <= g.sampled_at AND s.changed_at >= s.since
+        ), less AS (
+            -- what ff_summarise() added up
+            UPDATE @extschema@.ff_summary s
+               SET seen_hot = s.seen_hot - l.hot, seen_same_page = s.seen_same_page - l.same_page, seen_moved = s.seen_moved - l.moved
+              FROM (SELECT o.rel_id, coalesce(sum(round(g.superseded_hot * 1024) / 1024), 0) AS hot,
+                           coalesce(sum(round(g.superseded_same_page * 1024) / 1024), 0) AS same_page,
+                           coalesce(sum(round(g.superseded_moved * 1024) / 1024), 0) AS moved
+                      FROM gone g
+                      JOIN @extschema@.ff_summary o ON o.rel_id = g.rel_id AND g.sampled_at >= o.since AND g.sampled_at < o.until AND g.fillfactor = o.fillfactor
+                     GROUP BY o.rel_id) l
+             WHERE s.rel_id = l.rel_id AND (s.changed_at >= s.since) IS NOT TRUE
         ), kept AS (
             UPDATE @extschema@.ff_page_sample i SET grain = step.grain + 1 WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE last_one))
         )
@@ -514,6 +563,7 @@ BEGIN
     -- the value in force stays, however old
     DELETE FROM @extschema@.ff_setting_history o
      WHERE o.seen_at < oldest AND EXISTS (SELECT 1 FROM @extschema@.ff_setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
+    DELETE FROM @extschema@.ff_summary s USING @extschema@.ff_relation r WHERE r.rel_id = s.rel_id AND r.closed_at IS NOT NULL;
     DELETE FROM @extschema@.ff_relation r
      WHERE r.closed_at < oldest
        AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = r.rel_id)

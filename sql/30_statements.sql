@@ -591,11 +591,13 @@ BEGIN
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
 
     -- after a day by the hour, after two weeks by the day
-    FOR step IN SELECT * FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(grain, unit, age) LOOP
+    -- (UTC, so that all sessions agree; a volatile bound would have the index read whole)
+    FOR step IN SELECT v.*, date_trunc(v.unit, clock_timestamp() - v.age, 'UTC') AS before
+                  FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(grain, unit, age) LOOP
         WITH taken AS (
             DELETE FROM @extschema@.ff_statement_history h
              WHERE h.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_statement_history o
-                                        WHERE o.grain = step.grain AND o.ended_at < date_trunc(step.unit, clock_timestamp() - step.age)
+                                        WHERE o.grain = step.grain AND o.ended_at < step.before
                                         ORDER BY o.ended_at LIMIT greatest(batch - removed, 0)))
             RETURNING *
         ), rolled AS (
@@ -606,7 +608,7 @@ BEGIN
                                  - (sum(t.total_ms) / sum(t.calls)::double precision) ^ 2, 0)),
                    sum(t.blocks_hit), sum(t.blocks_read), sum(t.blocks_dirtied), sum(t.blocks_written), sum(t.read_ms),
                    sum(t.wal_records), sum(t.wal_fpi), sum(t.wal_bytes)
-              FROM taken t GROUP BY t.statement_id, t.statement_epoch_id, date_trunc(step.unit, t.ended_at)
+              FROM taken t GROUP BY t.statement_id, t.statement_epoch_id, date_trunc(step.unit, t.ended_at, 'UTC')
         )
         SELECT count(*) INTO n FROM taken;
         removed := removed + n;

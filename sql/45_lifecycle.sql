@@ -96,9 +96,9 @@ COMMENT ON COLUMN @extschema@.ff_table_evidence.not_examined IS 'why it is not e
 COMMENT ON COLUMN @extschema@.ff_table_evidence.fillfactor IS 'effective fillfactor now, percent';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.reloptions IS 'its storage options now, as stored';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.looked_at IS 'last look at its counters';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.lookback days, only since fillfactor or the set of indexes last changed';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.lookback days and a part of one more, only since fillfactor or the set of indexes last changed';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.window_s IS 'seconds from there to the last look';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.intervals IS 'intervals in it';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.intervals IS 'intervals in it, those of an hour counted as one once it ended two hours ago';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.inserted IS 'rows inserted in the window';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.updated IS 'rows updated';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.hot_updated IS 'rows HOT updated';
@@ -121,9 +121,9 @@ COMMENT ON COLUMN @extschema@.ff_table_evidence.open_writers IS 'sessions whose 
 COMMENT ON COLUMN @extschema@.ff_table_evidence.seen_hot IS 'old row versions still in the pages whose successor is heap-only, summed over all samples of the window: to be used as a ratio';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.seen_same_page IS 'the same: successor in the same page but not heap-only';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.seen_moved IS 'the same: successor in another page';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.heap_bytes IS 'size of the main fork now; NULL where locked';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.index_bytes IS 'size of all indexes now; NULL where locked';
-COMMENT ON COLUMN @extschema@.ff_table_evidence.toast_bytes IS 'size of the TOAST table now; NULL where locked';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.heap_bytes IS 'size of the main fork now; NULL where not to be had';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.index_bytes IS 'size of all indexes now; NULL where not to be had';
+COMMENT ON COLUMN @extschema@.ff_table_evidence.toast_bytes IS 'size of the TOAST table now; NULL where not to be had';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.heap_bytes_before IS 'size of the main fork at the end of the first interval';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.indexes IS 'indexes, valid ones';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.ram_bytes IS 'memory that the table is compared with, see ff_memory()';
@@ -171,95 +171,222 @@ COMMENT ON COLUMN @extschema@.ff_table_evidence.page_lsn_age_p90 IS 'its 90th pe
 COMMENT ON COLUMN @extschema@.ff_table_evidence.full_pct IS 'pages with the page-full hint, percent of pages';
 COMMENT ON COLUMN @extschema@.ff_table_evidence.fill_histogram IS 'pages read by used share, ten bins from 0 to 100 %';
 
+-- ---------------------------------------------------------------------------
+-- The window (src/window.c)
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_window_since(rel_id bigint) RETURNS timestamptz
+LANGUAGE c STRICT STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_window_since';
+COMMENT ON FUNCTION @extschema@.ff_window_since(bigint) IS 'Where the window of a table (its rel_id) begins: fillfactor_advisor.lookback days and up to one more before this transaction, at an hour of the day of its own, so that it leaves a day behind once a day. Internal step of ff_evidence().';
+REVOKE ALL ON FUNCTION @extschema@.ff_window_since(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_window_since(bigint) TO pg_read_all_stats, pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_whole_hours() RETURNS timestamptz
+LANGUAGE c STRICT STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_whole_hours';
+COMMENT ON FUNCTION @extschema@.ff_whole_hours() IS 'Until when (exclusive) the intervals of an hour count as one: the begin of the hour two hours before this transaction. Internal step of ff_evidence().';
+REVOKE ALL ON FUNCTION @extschema@.ff_whole_hours() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_whole_hours() TO pg_read_all_stats, pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_unit(ended_at timestamptz) RETURNS timestamptz
+LANGUAGE c STRICT STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_unit';
+COMMENT ON FUNCTION @extschema@.ff_unit(timestamptz) IS 'What an interval that ended then counts with: the begin of its hour (UTC) before ff_whole_hours(), from there on itself. Internal step of ff_evidence().';
+REVOKE ALL ON FUNCTION @extschema@.ff_unit(timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_unit(timestamptz) TO pg_read_all_stats, pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_recent(
+    total bigint, updated bigint[], hot_updated bigint[], newpage_updated bigint[], inserted bigint[], seconds double precision[],
+    OUT recent integer, OUT recent_updated bigint, OUT recent_hot bigint, OUT recent_newpage bigint, OUT recent_inserted bigint, OUT recent_s double precision)
+LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_recent';
+COMMENT ON FUNCTION @extschema@.ff_recent(bigint, bigint[], bigint[], bigint[], bigint[], double precision[]) IS 'Sums of the recent ones among intervals, given newest first: the newest, each as a whole, until they have a third of the total of updates; all where that is zero. recent: how many. Internal step of ff_evidence().';
+REVOKE ALL ON FUNCTION @extschema@.ff_recent(bigint, bigint[], bigint[], bigint[], bigint[], double precision[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_recent(bigint, bigint[], bigint[], bigint[], bigint[], double precision[]) TO pg_read_all_stats, pg_stat_scan_tables;
+
+CREATE VIEW @extschema@.ff_last_change AS
+SELECT c.rel_id, c.changed_at, c.reindexed_at,
+       -- the sample that came with the change saw the versions from before it
+       CASE WHEN c.reindexed_at IS NOT NULL
+            THEN coalesce((SELECT min(o.began_at) FROM @extschema@.ff_collection o WHERE o.began_at > c.reindexed_at), 'infinity') END AS samples_from
+  FROM (SELECT h.rel_id, max(h.seen_at) AS changed_at, max(h.seen_at) FILTER (WHERE h.kind = 'indexes') AS reindexed_at
+          FROM @extschema@.ff_change h WHERE h.kind IN ('fillfactor', 'indexes') GROUP BY h.rel_id) c;
+COMMENT ON VIEW @extschema@.ff_last_change IS 'When fillfactor or indexes of a table last changed (changed_at) and when its indexes did (reindexed_at), after which other updates can be HOT and other samples speak of them (samples_from).';
+REVOKE ALL ON @extschema@.ff_last_change FROM PUBLIC;
+GRANT SELECT ON @extschema@.ff_last_change TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_summarise(ids bigint[], fillfactors integer[], until timestamptz) RETURNS SETOF @extschema@.ff_summary
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    -- Table by table and newest first, as the index has them: the plan does
+    -- not depend on statistics, and nothing is sorted that is larger than
+    -- one table's window.
+    WITH wanted AS MATERIALIZED (
+        SELECT w.rel_id AS id, w.fillfactor AS fillfactor_now, w.since AS since_now, w.changed_at AS changed_last, w.reindexed_at, w.samples_from, s.*,
+               -- whatever is written of a table moves these
+               coalesce(r.seen_at < s.until AND coalesce(r.sampled_at < s.until, true), false) AS quiet
+          FROM (SELECT a.rel_id, a.fillfactor, @extschema@.ff_window_since(a.rel_id) AS since, x.changed_at, x.reindexed_at, x.samples_from
+                  FROM unnest($1, $2) a(rel_id, fillfactor)
+                  LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_last_change l WHERE l.rel_id = a.rel_id LIMIT 1) x ON true) w
+          LEFT JOIN LATERAL (SELECT o.seen_at, o.sampled_at FROM @extschema@.ff_relation o WHERE o.rel_id = w.rel_id LIMIT 1) r ON true
+          -- a summary that is what its part of the window would add up to now
+          LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_summary o
+                              WHERE o.rel_id = w.rel_id AND o.since = w.since AND o.until <= least($3, @extschema@.ff_whole_hours())
+                                AND o.fillfactor = w.fillfactor
+                                AND o.changed_at IS NOT DISTINCT FROM w.changed_at AND coalesce(w.changed_at < o.until, true) LIMIT 1) s ON true
+    )
+    SELECT w.rel_id, w.since, $3, w.fillfactor, w.changed_at, w.window_began, w.intervals, w.inserted, w.updated, w.hot_updated, w.newpage_updated, w.deleted,
+           w.seq_scans, w.index_scans, w.blocks_fetched, w.blocks_hit, w.rewritten,
+           w.last_updated, w.last_hot, w.last_newpage, w.last_inserted, w.last_s, w.seen_hot, w.seen_same_page, w.seen_moved
+      FROM wanted w
+     WHERE w.quiet
+    UNION ALL
+    SELECT s.id, s.since_now, $3, s.fillfactor_now::smallint, s.changed_last, least(s.window_began, k.window_began), coalesce(s.intervals, 0) + k.intervals,
+           coalesce(s.inserted, 0) + k.inserted, z.total, coalesce(s.hot_updated, 0) + k.hot_updated,
+           CASE WHEN s.rel_id IS NULL THEN k.newpage_updated ELSE s.newpage_updated + k.newpage_updated END, coalesce(s.deleted, 0) + k.deleted,
+           coalesce(s.seq_scans, 0) + k.seq_scans, coalesce(s.index_scans, 0) + k.index_scans,
+           coalesce(s.blocks_fetched, 0) + k.blocks_fetched, coalesce(s.blocks_hit, 0) + k.blocks_hit, coalesce(s.rewritten, false) OR k.rewritten,
+           z.updated[:y.recent], z.hot[:y.recent], z.newpage[:y.recent], z.inserted[:y.recent], z.s[:y.recent],
+           CASE WHEN num_nonnulls(s.seen_hot, v.hot) > 0 THEN coalesce(s.seen_hot, 0) + coalesce(v.hot, 0) END,
+           CASE WHEN num_nonnulls(s.seen_same_page, v.same_page) > 0 THEN coalesce(s.seen_same_page, 0) + coalesce(v.same_page, 0) END,
+           CASE WHEN num_nonnulls(s.seen_moved, v.moved) > 0 THEN coalesce(s.seen_moved, 0) + coalesce(v.moved, 0) END
+      FROM (SELECT * FROM wanted w WHERE NOT w.quiet) s
+     CROSS JOIN LATERAL (
+        SELECT min(u.began_at) AS window_began, count(*) AS intervals,
+               coalesce(sum(u.inserted), 0)::bigint AS inserted, coalesce(sum(u.updated), 0)::bigint AS updated, coalesce(sum(u.hot_updated), 0)::bigint AS hot_updated,
+               CASE WHEN count(u.newpage_updated) = count(*) THEN coalesce(sum(u.newpage_updated), 0)::bigint END AS newpage_updated,
+               coalesce(sum(u.deleted), 0)::bigint AS deleted, coalesce(sum(u.seq_scans), 0)::bigint AS seq_scans, coalesce(sum(u.index_scans), 0)::bigint AS index_scans,
+               coalesce(sum(u.blocks_fetched), 0)::bigint AS blocks_fetched, coalesce(sum(u.blocks_hit), 0)::bigint AS blocks_hit, coalesce(bool_or(u.rewritten), false) AS rewritten,
+               coalesce(array_agg(u.updated), '{}') AS last_updated, coalesce(array_agg(u.hot_updated), '{}') AS last_hot,
+               coalesce(array_agg(u.newpage_updated), '{}') AS last_newpage, coalesce(array_agg(u.inserted), '{}') AS last_inserted,
+               coalesce(array_agg(extract(epoch FROM u.ended_at - u.began_at)::double precision), '{}') AS last_s
+          FROM (SELECT r.unit, min(r.began_at) AS began_at, max(r.ended_at) AS ended_at,
+                       sum(r.inserted)::bigint AS inserted, sum(r.updated)::bigint AS updated, sum(r.hot_updated)::bigint AS hot_updated,
+                       CASE WHEN count(r.newpage_updated) = count(*) THEN sum(r.newpage_updated)::bigint END AS newpage_updated,
+                       sum(r.deleted)::bigint AS deleted, sum(r.seq_scans)::bigint AS seq_scans, sum(r.index_scans)::bigint AS index_scans,
+                       sum(r.blocks_fetched)::bigint AS blocks_fetched, sum(r.blocks_hit)::bigint AS blocks_hit, bool_or(r.rewritten) AS rewritten
+                  FROM (SELECT i.*, @extschema@.ff_unit(i.ended_at) AS unit,
+                               bool_or(i.fillfactor <> s.fillfactor_now OR coalesce(i.ended_at <= s.reindexed_at, false))
+                                   OVER (ORDER BY i.ended_at DESC ROWS UNBOUNDED PRECEDING) AS other_times
+                          FROM @extschema@.ff_interval i
+                         WHERE i.rel_id = s.id AND i.ended_at >= coalesce(s.until, s.since_now) AND i.ended_at < $3) r
+                 -- only intervals since fillfactor or the indexes last changed speak of today
+                 WHERE NOT r.other_times
+                 GROUP BY r.unit
+                 ORDER BY r.unit DESC) u) k
+     CROSS JOIN LATERAL (
+        -- what the old versions still in the pages told, over all samples;
+        -- multiples of 1/1024 add up exactly, and can be taken away again
+        SELECT sum(round(p.superseded_hot * 1024) / 1024) AS hot, sum(round(p.superseded_same_page * 1024) / 1024) AS same_page,
+               sum(round(p.superseded_moved * 1024) / 1024) AS moved
+          FROM @extschema@.ff_page_sample p
+         WHERE p.rel_id = s.id AND p.sampled_at >= greatest(coalesce(s.until, s.since_now), s.samples_from) AND p.sampled_at < $3 AND p.fillfactor = s.fillfactor_now) v
+     CROSS JOIN LATERAL (
+        -- what was not recent any more at s.until is not recent now
+        SELECT coalesce(s.updated, 0) + k.updated AS total,
+               k.last_updated || s.last_updated AS updated, k.last_hot || s.last_hot AS hot, k.last_newpage || s.last_newpage AS newpage,
+               k.last_inserted || s.last_inserted AS inserted, k.last_s || s.last_s AS s) z
+     CROSS JOIN LATERAL @extschema@.ff_recent(z.total, z.updated, z.hot, z.newpage, z.inserted, z.s) y
+$$;
+COMMENT ON FUNCTION @extschema@.ff_summarise(bigint[], integer[], timestamptz) IS 'What the windows of these tables (rel_id) add up to, given the fillfactor that each has today, until a whole hour up to ff_whole_hours() or until infinity: a row for each, as in ff_summary. Goes on from the row there, where that is still right. Internal step of ff_evidence().';
+REVOKE ALL ON FUNCTION @extschema@.ff_summarise(bigint[], integer[], timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_summarise(bigint[], integer[], timestamptz) TO pg_read_all_stats, pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_summaries_due() RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- Not valid any more, or so old that what came since is a lot to add;
+    -- oldest first.  A table whose fillfactor or indexes changed just now has
+    -- none until that hour counts as a whole.
+    SELECT r.rel_id
+      FROM @extschema@.ff_relation r
+      -- full joins are never nested loops, whatever statistics there are
+      FULL JOIN @extschema@.ff_summary s ON s.rel_id = r.rel_id
+      FULL JOIN @extschema@.ff_last_change x ON x.rel_id = r.rel_id
+     WHERE CASE WHEN r.rel_id IS NULL OR r.closed_at IS NOT NULL OR x.changed_at >= @extschema@.ff_whole_hours() THEN false
+                ELSE s.rel_id IS NULL OR s.since <> @extschema@.ff_window_since(r.rel_id) OR s.fillfactor <> r.fillfactor
+                     OR s.changed_at IS DISTINCT FROM x.changed_at
+                     OR s.until <= @extschema@.ff_whole_hours() - interval '3 hours' AND r.seen_at >= s.until END
+     ORDER BY s.until NULLS FIRST, r.rel_id
+$$;
+COMMENT ON FUNCTION @extschema@.ff_summaries_due() IS 'rel_id of the tables whose row in ff_summary should be made anew, oldest first. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_summaries_due() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_summaries_due() TO pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_collect_summaries(ids bigint[]) RETURNS bigint
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH made AS (
+        INSERT INTO @extschema@.ff_summary AS o
+        SELECT s.*
+          FROM (SELECT array_agg(r.rel_id) AS ids, array_agg(r.fillfactor::integer) AS fillfactors
+                  FROM @extschema@.ff_relation r WHERE r.rel_id = ANY (ids)) a
+         CROSS JOIN LATERAL @extschema@.ff_summarise(a.ids, a.fillfactors, @extschema@.ff_whole_hours()) s
+        ON CONFLICT (rel_id) DO UPDATE
+           SET (since, until, fillfactor, changed_at, window_began, intervals, inserted, updated, hot_updated, newpage_updated, deleted,
+                seq_scans, index_scans, blocks_fetched, blocks_hit, rewritten, last_updated, last_hot, last_newpage, last_inserted, last_s,
+                seen_hot, seen_same_page, seen_moved)
+             = (EXCLUDED.since, EXCLUDED.until, EXCLUDED.fillfactor, EXCLUDED.changed_at, EXCLUDED.window_began, EXCLUDED.intervals, EXCLUDED.inserted,
+                EXCLUDED.updated, EXCLUDED.hot_updated, EXCLUDED.newpage_updated, EXCLUDED.deleted, EXCLUDED.seq_scans, EXCLUDED.index_scans,
+                EXCLUDED.blocks_fetched, EXCLUDED.blocks_hit, EXCLUDED.rewritten, EXCLUDED.last_updated, EXCLUDED.last_hot, EXCLUDED.last_newpage,
+                EXCLUDED.last_inserted, EXCLUDED.last_s, EXCLUDED.seen_hot, EXCLUDED.seen_same_page, EXCLUDED.seen_moved)
+        RETURNING o.rel_id
+    )
+    SELECT count(*) FROM made;
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_summaries(bigint[]) IS 'Makes the rows of ff_summary of these tables (rel_id) anew and returns how many. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_summaries(bigint[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_summaries(bigint[]) TO pg_stat_scan_tables;
+
+-- ---------------------------------------------------------------------------
+-- Evidence
+-- ---------------------------------------------------------------------------
 CREATE FUNCTION @extschema@.ff_evidence(relation regclass DEFAULT NULL)
 RETURNS SETOF @extschema@.ff_table_evidence
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
+    -- Written so that no statistics, be they missing or old, make it loop over
+    -- all tables for each table: LATERAL with LIMIT or an aggregate is a look
+    -- at an index, a full join is never a nested loop.
     WITH examined AS MATERIALIZED (
         SELECT c.*, r.rel_id, r.sampled_at, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
-          FROM @extschema@.ff_candidate c
-         CROSS JOIN @extschema@.ff_server() o
-          JOIN pg_database d ON d.datname = current_database()
-          LEFT JOIN @extschema@.ff_relation r ON r.relid = c.relid AND r.closed_at IS NULL
-           -- of a restored history the OIDs say nothing until a collection found the tables
-           AND (r.system_identifier, r.database_oid) = (o.system_identifier, d.oid)
-         WHERE $1 IS NULL OR c.relid = $1
+          FROM (SELECT n.*, o.system_identifier, d.oid AS database_oid
+                  FROM @extschema@.ff_candidate n
+                 CROSS JOIN @extschema@.ff_server() o
+                  JOIN pg_database d ON d.datname = current_database()
+                 WHERE $1 IS NULL OR n.relid = $1) c
+          LEFT JOIN LATERAL (
+                -- of a restored history the OIDs say nothing until a collection found the tables
+                SELECT k.rel_id, k.sampled_at FROM @extschema@.ff_relation k
+                 WHERE k.system_identifier = c.system_identifier AND k.database_oid = c.database_oid AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
     ), memory AS MATERIALIZED (
         SELECT @extschema@.ff_ram_bytes() AS bytes
-    ), since AS MATERIALIZED (
-        SELECT now() - make_interval(days => @extschema@.ff_setting('lookback')::integer) AS since
-    ), reindexed AS (
-        -- with another set of indexes, other updates can be HOT
-        SELECT c.rel_id, max(c.seen_at) AS seen_at
-          FROM @extschema@.ff_change c
-          JOIN examined e ON e.rel_id = c.rel_id
-         WHERE c.kind = 'indexes' AND c.seen_at > (SELECT since FROM since)
-         GROUP BY c.rel_id
-    ), wide AS (
-        -- newest first, with what came after: intervals with another
-        -- fillfactor or other indexes, and updates (exact below 2^53)
-        SELECT i.rel_id, i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted,
-               i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit,
-               bool_or(i.fillfactor <> e.fillfactor OR coalesce(i.ended_at <= x.seen_at, false)) OVER newest_first AS other_times,
-               sum(i.updated::double precision) OVER newest_first AS up_to_here
-          FROM @extschema@.ff_interval i
-          JOIN examined e ON e.rel_id = i.rel_id
-          LEFT JOIN reindexed x ON x.rel_id = i.rel_id
-         WHERE i.ended_at > (SELECT since FROM since)
-           AND ($1 IS NULL OR i.rel_id = (SELECT o.rel_id FROM examined o))
-        WINDOW newest_first AS (PARTITION BY i.rel_id ORDER BY i.ended_at DESC ROWS UNBOUNDED PRECEDING)
-    ), ranked AS (
-        -- only intervals since fillfactor or the indexes last changed speak of today
-        SELECT w.*, max(w.up_to_here) OVER (PARTITION BY w.rel_id) AS total
-          FROM wide w
-         WHERE NOT w.other_times
     ), counted AS MATERIALIZED (
-        SELECT k.rel_id, min(k.began_at) AS window_began, min(k.ended_at) AS first_ended, count(*) AS intervals,
-               sum(k.inserted) AS inserted, sum(k.updated) AS updated, sum(k.hot_updated) AS hot_updated, sum(k.deleted) AS deleted,
-               CASE WHEN count(k.newpage_updated) = count(*) THEN sum(k.newpage_updated) END AS newpage_updated,
-               sum(k.seq_scans) AS seq_scans, sum(k.index_scans) AS index_scans, sum(k.blocks_fetched) AS blocks_fetched, sum(k.blocks_hit) AS blocks_hit,
-               sum(k.updated) FILTER (WHERE k.recent) AS recent_updated, sum(k.hot_updated) FILTER (WHERE k.recent) AS recent_hot,
-               CASE WHEN count(k.newpage_updated) = count(*) THEN sum(k.newpage_updated) FILTER (WHERE k.recent) END AS recent_newpage,
-               sum(k.inserted) FILTER (WHERE k.recent) AS recent_inserted,
-               extract(epoch FROM sum(k.ended_at - k.began_at) FILTER (WHERE k.recent)) AS recent_s,
-               coalesce(sum(k.updated) FILTER (WHERE NOT k.recent), 0) AS earlier_updated, coalesce(sum(k.hot_updated) FILTER (WHERE NOT k.recent), 0) AS earlier_hot,
-               bool_or(k.rewritten) AS rewritten
-          FROM (SELECT *, 3 * (up_to_here - updated) < total OR total = 0 AS recent FROM ranked) k
-         GROUP BY k.rel_id
-    ), versions AS (
-        -- what the old versions still in the pages told, over all samples
-        SELECT s.rel_id, sum(s.superseded_hot) FILTER (WHERE s.fillfactor = e.fillfactor) AS hot,
-               sum(s.superseded_same_page) FILTER (WHERE s.fillfactor = e.fillfactor) AS same_page,
-               sum(s.superseded_moved) FILTER (WHERE s.fillfactor = e.fillfactor) AS moved
-          FROM @extschema@.ff_page_sample s
-          JOIN examined e ON e.rel_id = s.rel_id
-          LEFT JOIN reindexed x ON x.rel_id = s.rel_id
-         WHERE s.sampled_at > (SELECT since FROM since)
-           -- the sample that came with the change saw the versions from before it
-           AND (x.rel_id IS NULL OR s.sampled_at >= (SELECT min(c.began_at) FROM @extschema@.ff_collection c WHERE c.began_at > x.seen_at))
-         GROUP BY s.rel_id
-    ), looks AS (
+        SELECT s.*, y.*
+          FROM (SELECT array_agg(e.rel_id) AS ids, array_agg(e.fillfactor) AS fillfactors FROM examined e WHERE e.rel_id IS NOT NULL) a
+         CROSS JOIN LATERAL @extschema@.ff_summarise(a.ids, a.fillfactors, 'infinity') s
+         CROSS JOIN LATERAL @extschema@.ff_recent(s.updated, s.last_updated, s.last_hot, s.last_newpage, s.last_inserted, s.last_s) y
+    ), looks AS MATERIALIZED (
         SELECT max(c.began_at) AS looked_at, bool_or(NOT c.track_counts) AS counts_lost,
                (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers
           FROM @extschema@.ff_collection c
-         WHERE c.began_at > (SELECT since FROM since)
-    ), indexed AS (
-        SELECT i.indrelid, count(*) AS indexes
-         FROM pg_index i
-         WHERE i.indisvalid AND i.indrelid IN (SELECT e.relid FROM examined e)
-         GROUP BY i.indrelid
+         WHERE c.began_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.relkind, e.not_examined, e.fillfactor, e.reloptions,
-           l.looked_at, k.window_began, extract(epoch FROM l.looked_at - k.window_began)::double precision, k.intervals,
-           k.inserted, k.updated, k.hot_updated, k.newpage_updated, k.deleted,
-           k.seq_scans, k.index_scans, k.blocks_fetched, k.blocks_hit,
-           k.recent_updated, k.recent_hot, k.recent_newpage, k.recent_inserted, k.recent_s::double precision,
-           k.earlier_updated, k.earlier_hot, k.rewritten, l.counts_lost, l.open_writers,
-           v.hot, v.same_page, v.moved,
+           l.looked_at, n.window_began, extract(epoch FROM l.looked_at - n.window_began)::double precision, n.intervals,
+           n.inserted, n.updated, n.hot_updated, n.newpage_updated, n.deleted,
+           n.seq_scans, n.index_scans, n.blocks_fetched, n.blocks_hit,
+           n.recent_updated, n.recent_hot, CASE WHEN n.newpage_updated IS NOT NULL THEN n.recent_newpage END, n.recent_inserted, n.recent_s,
+           n.updated - n.recent_updated, n.hot_updated - n.recent_hot, n.rewritten, l.counts_lost, l.open_writers,
+           k.seen_hot, k.seen_same_page, k.seen_moved,
            z.heap_bytes, z.index_bytes, z.toast_bytes, b.heap_bytes,
-           coalesce(x.indexes, 0)::integer,
+           x.indexes::integer,
            m.bytes, (z.heap_bytes + z.index_bytes) / nullif(m.bytes, 0)::double precision,
            (SELECT p.sqlstate || ' ' || p.message FROM @extschema@.ff_problem p WHERE p.rel_id = e.rel_id),
            p.sampled_at,
@@ -271,19 +398,19 @@ AS $$
            p.update_group_rows, p.insert_group_rows, p.update_distance, p.update_distance_p10, p.update_distance_p90,
            p.page_lsn_age_p10, p.page_lsn_age_p50, p.page_lsn_age_p90, p.full_pct, p.fill_histogram
       FROM examined e
+      FULL JOIN counted k ON k.rel_id = e.rel_id
      CROSS JOIN looks l
      CROSS JOIN memory m
+      LEFT JOIN LATERAL (SELECT k.* WHERE k.intervals > 0) n ON true
       LEFT JOIN LATERAL @extschema@.ff_sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
-      LEFT JOIN counted k ON k.rel_id = e.rel_id
       LEFT JOIN LATERAL (SELECT i.heap_bytes FROM @extschema@.ff_interval i
-                          WHERE i.rel_id = k.rel_id AND i.ended_at >= k.first_ended AND i.heap_bytes IS NOT NULL
+                          WHERE i.rel_id = n.rel_id AND i.ended_at >= n.window_began AND i.began_at >= n.window_began AND i.heap_bytes IS NOT NULL
                           ORDER BY i.ended_at LIMIT 1) b ON true
-      LEFT JOIN versions v ON v.rel_id = e.rel_id
-      LEFT JOIN indexed x ON x.indrelid = e.relid
+     CROSS JOIN LATERAL (SELECT count(*) AS indexes FROM pg_index o WHERE o.indrelid = e.relid AND o.indisvalid) x
       LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_page_sample s
                           WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
 $$;
-COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only intervals since fillfactor or the set of indexes last changed count, at most fillfactor_advisor.lookback days of them.';
+COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only intervals since fillfactor or the set of indexes last changed count, at most fillfactor_advisor.lookback days of them and a part of one more; older than two hours, those of an hour count as one.';
 REVOKE ALL ON FUNCTION @extschema@.ff_evidence(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_evidence(regclass) TO pg_read_all_stats;

@@ -119,7 +119,10 @@ AS $$
                                          CASE WHEN u.unseen THEN y.indexed ELSE e.seen_same_page END::double precision,
                                          CASE WHEN u.unseen THEN 1 - y.indexed ELSE e.seen_moved END::double precision, y.indexed,
                                          CASE WHEN NOT u.unseen THEN e.seen_hot END::double precision) p
-                          WHERE e.recent_updated > 0) s ON true
+                          WHERE e.recent_updated > e.recent_hot
+                          UNION ALL
+                         -- what the function says of nothing to split, without the call
+                         SELECT 0, 0, 1, 0 WHERE e.recent_updated > 0 AND e.recent_updated <= e.recent_hot) s ON true
      CROSS JOIN LATERAL (SELECT greatest(coalesce(e.updated_width, 0), coalesce(e.inserted_width, 0))::double precision AS width) w
      CROSS JOIN LATERAL (SELECT b.held_back, CASE
             WHEN e.not_examined IS NOT NULL THEN 'not_examined'

@@ -24,8 +24,10 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
@@ -48,9 +50,20 @@ PG_FUNCTION_INFO_V1(ff_collect);
 /* Milliseconds after which no further table's promise is looked at. */
 #define PROMISE_MS				2000
 
+/*
+ * Tables after whose samples this session's catalog and relation caches are
+ * emptied: they would grow by some kB for each.
+ */
+#define CACHED_TABLES			200
+
+/* Tables whose windows are summed up at once, and milliseconds after which no more are. */
+#define SUMMARY_BATCH			100
+#define SUMMARY_MS				250
+
 typedef struct Collector
 {
-	const char *schema;			/* quoted name of the extension's schema */
+	Oid			namespace;		/* the extension's schema */
+	const char *schema;			/* its quoted name */
 	bool		atomic;			/* called inside a transaction block */
 	MemoryContext cxt;			/* outlives the transactions of the run */
 	MemoryContext step_cxt;		/* emptied after every step */
@@ -114,6 +127,18 @@ end_step(Collector *c)
 }
 
 /*
+ * Give back what the catalog and relation caches keep of tables that are done
+ * with: nothing else limits them.  Inside a transaction block they are left
+ * to the caller, whose work may need them.
+ */
+static void
+empty_caches(Collector *c)
+{
+	if (!c->atomic)
+		InvalidateSystemCaches();
+}
+
+/*
  * An error that ends the whole collection: the operator wants it, the server
  * lacks room, or nothing can be written at all.  Everything else belongs to
  * the table at hand.
@@ -147,7 +172,7 @@ is_skip(int sqlerrcode)
  * is this step's own affair; one that ends the collection goes on.
  */
 static ErrorData *
-try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
+try_step(Collector *c, const char *call, Oid type, Datum argument, int64 *result)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 	ErrorData  *volatile edata = NULL;
@@ -156,7 +181,7 @@ try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
 	MemoryContextSwitchTo(c->step_cxt);
 	PG_TRY();
 	{
-		*result = run_step_on(c, call, argument);
+		*result = run_step(c, call, 1, &type, &argument);
 		ReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(c->step_cxt);
 		CurrentResourceOwner = owner;
@@ -176,6 +201,12 @@ try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
 	if (edata != NULL && ends_collection(edata->sqlerrcode))
 		ReThrowError(edata);
 	return edata;
+}
+
+static ErrorData *
+try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
+{
+	return try_step(c, call, INT8OID, Int64GetDatum(argument), result);
 }
 
 /*
@@ -303,6 +334,45 @@ keep_promises(Collector *c)
 	}
 }
 
+/*
+ * Sum up the windows of tables for which nothing valid is kept, for a limited
+ * time; advice can do without.
+ */
+static void
+keep_summaries(Collector *c)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), SUMMARY_MS);
+	int64	   *due;
+	int			ndue;
+
+	/* SQL of 0.1.0, before ALTER EXTENSION UPDATE, has none */
+	if (!OidIsValid(get_relname_relid("ff_summary", c->namespace)))
+		return;
+	due = list_due(c, "ff_summaries_due()", &ndue);
+	end_step(c);
+	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i += SUMMARY_BATCH)
+	{
+		int			n = Min(SUMMARY_BATCH, ndue - i);
+		Datum	   *ids = palloc(sizeof(Datum) * n);
+		int64		unused;
+		ErrorData  *edata;
+
+		for (int k = 0; k < n; k++)
+			ids[k] = Int64GetDatum(due[i + k]);
+		edata = try_step(c, "ff_collect_summaries($1)", INT8ARRAYOID,
+						 PointerGetDatum(construct_array(ids, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)),
+						 &unused);
+		if (edata != NULL)
+		{
+			ereport(WARNING,
+					(errcode(edata->sqlerrcode),
+					 errmsg("could not sum up the history of %d tables: %s", n, edata->message)));
+			FreeErrorData(edata);
+		}
+		end_step(c);
+	}
+}
+
 static void
 collect(Collector *c)
 {
@@ -333,7 +403,11 @@ collect(Collector *c)
 		}
 		sample_relation(c, due[i]);
 		end_step(c);
+		if (i % CACHED_TABLES == CACHED_TABLES - 1)
+			empty_caches(c);
 	}
+	empty_caches(c);
+	keep_summaries(c);
 	keep_promises(c);
 
 	{
@@ -424,7 +498,8 @@ ff_collect(PG_FUNCTION_ARGS)
 		SPI_connect_ext(c.atomic ? 0 : SPI_OPT_NONATOMIC);
 		c.cxt = CurrentMemoryContext;
 		c.step_cxt = AllocSetContextCreate(c.cxt, "ff_collect step", ALLOCSET_DEFAULT_SIZES);
-		c.schema = quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+		c.namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
+		c.schema = quote_identifier(get_namespace_name(c.namespace));
 		c.pages_left = collect_pages;
 		MemoryContextSwitchTo(c.step_cxt);
 		c.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),

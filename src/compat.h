@@ -38,6 +38,14 @@
 #define FF_READ_STREAM_FLAGS READ_STREAM_MAINTENANCE
 #endif
 
+/* main fork of a permanent relation; from 18 on the path comes in a struct */
+#include "common/relpath.h"
+#if PG_VERSION_NUM >= 180000
+#define ff_relation_path(database, tablespace, file) pstrdup(GetRelationPath(database, tablespace, file, -1, MAIN_FORKNUM).str)
+#else
+#define ff_relation_path(database, tablespace, file) GetRelationPath(database, tablespace, file, -1, MAIN_FORKNUM)
+#endif
+
 /* until 18 the parser warned of backslashes, here in other people's strings */
 #if PG_VERSION_NUM >= 190000
 #define ff_quiet_parser_begin()		0

@@ -30,12 +30,12 @@ int			ff_sample_seed;
 int			collect_pages;
 int			collect_time;
 int			prune_batches;
+int			history_lookback;
 
 /*
  * Settings read by SQL functions only (through ff_setting): C keeps no
  * use for the values, but defines their type, range and description.
  */
-static int	history_lookback;
 static int	history_retention;
 static int	history_rows;
 static int	min_updates;

@@ -3,14 +3,16 @@
  *	  Facts about a relation and its server that SQL cannot have, or not
  *	  without waiting for a lock: counters, sizes, options, identity.
  *
- * No lock on a user's relation is waited for (ConditionalLock), and none is
- * kept on return.
+ * No lock on a user's relation is asked for, and none is waited for.  Nothing is
+ * left in the caches of relations and catalogs: these functions are called for
+ * all tables there are.
  */
 #include "postgres.h"
 
+#include <sys/stat.h>
+
 #include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/relation.h"
 #include "access/reloptions.h"
 #include "access/table.h"
 #include "access/xlog.h"
@@ -20,10 +22,8 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/bufmgr.h"
-#include "storage/lmgr.h"
-#include "storage/smgr.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
@@ -86,49 +86,96 @@ ff_counters(PG_FUNCTION_ARGS)
 }
 
 /*
- * Open a relation under AccessShareLock, or return NULL where the lock is not
- * to be had at once or the relation is gone.
+ * A row of pg_class, copied, or NULL: read without the caches, which would keep
+ * it for as long as the session lasts.
  */
-static Relation
-open_at_once(Oid relid)
+static HeapTuple
+read_pg_class(Oid relid)
 {
-	Relation	rel;
+	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
 
-	if (!ConditionalLockRelationOid(relid, AccessShareLock))
-		return NULL;
-	rel = try_relation_open(relid, NoLock);
-	if (rel == NULL)
-		UnlockRelationOid(relid, AccessShareLock);
-	return rel;
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	scan = systable_beginscan(pg_class, ClassOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		tuple = heap_copytuple(tuple);
+	systable_endscan(scan);
+	table_close(pg_class, AccessShareLock);
+	return tuple;
 }
 
 /*
- * Bytes of an open relation's main fork, -1 where there is none to measure: no
- * storage, another session's local buffers, a missing file.
+ * Bytes of a relation's main fork, as its files have them; -1 where there is
+ * none to measure: no storage, a temporary table (its session has it), a
+ * missing file.  Mapped relations are not looked for: only catalogs are.
  */
 static int64
-main_fork_bytes(Relation rel)
+main_fork_bytes(Form_pg_class form)
 {
-	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind) ||
-		RELATION_IS_OTHER_TEMP(rel) ||
-		!smgrexists(RelationGetSmgr(rel), MAIN_FORKNUM))
+	const char *path;
+	int64		bytes = -1;
+
+	if (!RELKIND_HAS_STORAGE(form->relkind) || !OidIsValid(form->relfilenode) ||
+		form->relpersistence == RELPERSISTENCE_TEMP || form->relisshared)
 		return -1;
-	return (int64) RelationGetNumberOfBlocks(rel) * BLCKSZ;
+
+	path = ff_relation_path(MyDatabaseId, OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace,
+							form->relfilenode);
+	for (int segment = 0;; segment++)
+	{
+		struct stat fst;
+
+		if (stat(segment == 0 ? path : psprintf("%s.%d", path, segment), &fst) != 0)
+		{
+			if (errno != ENOENT)
+				ereport(ERROR,
+						(errcode_for_file_access(),
+						 errmsg("could not stat file \"%s\": %m", path)));
+			return bytes;
+		}
+		bytes = Max(bytes, 0) + fst.st_size;
+		if (fst.st_size < (int64) RELSEG_SIZE * BLCKSZ)
+			return bytes;
+	}
 }
 
-/* The same by OID; -1 also where it could not be opened at once. */
+/* The same by OID; -1 also where it is gone. */
 static int64
 main_fork_bytes_of(Oid relid)
 {
-	Relation	rel = open_at_once(relid);
-	int64		bytes = -1;
+	HeapTuple	tuple = read_pg_class(relid);
 
-	if (rel != NULL)
+	return HeapTupleIsValid(tuple) ? main_fork_bytes((Form_pg_class) GETSTRUCT(tuple)) : -1;
+}
+
+/*
+ * The indexes of a relation that are not being dropped, or of these the valid
+ * ones; without a lock on it or them, and not by the relation's cache entry.
+ */
+static List *
+list_indexes(Oid relid, bool only_valid)
+{
+	Relation	pg_index = table_open(IndexRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	List	   *oids = NIL;
+
+	ScanKeyInit(&key, Anum_pg_index_indrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	scan = systable_beginscan(pg_index, IndexIndrelidIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
-		bytes = main_fork_bytes(rel);
-		relation_close(rel, AccessShareLock);
+		Form_pg_index form = (Form_pg_index) GETSTRUCT(tuple);
+
+		if (only_valid ? form->indisvalid : form->indislive)
+			oids = lappend_oid(oids, form->indexrelid);
 	}
-	return bytes;
+	systable_endscan(scan);
+	table_close(pg_index, AccessShareLock);
+	return oids;
 }
 
 /*
@@ -141,27 +188,10 @@ main_fork_bytes_of(Oid relid)
 Datum
 ff_index_oids(PG_FUNCTION_ARGS)
 {
-	Relation	pg_index = table_open(IndexRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	List	   *oids = NIL;
+	List	   *oids = list_indexes(PG_GETARG_OID(0), true);
 	ListCell   *lc;
 	Datum	   *datums;
 	int			n = 0;
-
-	ScanKeyInit(&key, Anum_pg_index_indrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(PG_GETARG_OID(0)));
-	scan = systable_beginscan(pg_index, IndexIndrelidIndexId, true, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_index form = (Form_pg_index) GETSTRUCT(tuple);
-
-		if (form->indisvalid)
-			oids = lappend_oid(oids, form->indexrelid);
-	}
-	systable_endscan(scan);
-	table_close(pg_index, AccessShareLock);
 
 	if (oids == NIL)
 		PG_RETURN_NULL();
@@ -176,23 +206,25 @@ ff_index_oids(PG_FUNCTION_ARGS)
  * ff_sizes(relation oid)
  *
  * heap_bytes, index_bytes, toast_bytes (main forks) of a table, its indexes
- * and its TOAST table; each NULL where a lock was not to be had at once or a
- * file is missing: unlike pg_relation_size() it never waits.
+ * and its TOAST table; each NULL where the relation is gone or a file is
+ * missing.  Unlike pg_relation_size() it needs no lock, so it never waits, and
+ * it leaves nothing in the caches.
  */
 Datum
 ff_sizes(PG_FUNCTION_ARGS)
 {
-	Relation	rel = open_at_once(PG_GETARG_OID(0));
+	HeapTuple	tuple = read_pg_class(PG_GETARG_OID(0));
 	int64		sizes[3] = {-1, -1, -1};
 	Datum		values[3];
 	bool		nulls[3];
 
-	if (rel != NULL)
+	if (HeapTupleIsValid(tuple))
 	{
-		List	   *indexes = RelationGetIndexList(rel);
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+		List	   *indexes = list_indexes(form->oid, false);
 		ListCell   *lc;
 
-		sizes[0] = main_fork_bytes(rel);
+		sizes[0] = main_fork_bytes(form);
 
 		sizes[1] = 0;
 		foreach(lc, indexes)
@@ -201,11 +233,8 @@ ff_sizes(PG_FUNCTION_ARGS)
 
 			sizes[1] = bytes < 0 || sizes[1] < 0 ? -1 : sizes[1] + bytes;
 		}
-		list_free(indexes);
 
-		sizes[2] = OidIsValid(rel->rd_rel->reltoastrelid) ?
-			main_fork_bytes_of(rel->rd_rel->reltoastrelid) : 0;
-		relation_close(rel, AccessShareLock);
+		sizes[2] = OidIsValid(form->reltoastrelid) ? main_fork_bytes_of(form->reltoastrelid) : 0;
 	}
 	for (int i = 0; i < 3; i++)
 	{

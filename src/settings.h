@@ -10,6 +10,9 @@ extern int	collect_pages;		/* pages read at most by one collection */
 extern int	collect_time;		/* seconds after which it begins no table */
 extern int	prune_batches;		/* batches of pruning a collection */
 
+/* window.c */
+extern int	history_lookback;	/* days that advice looks back */
+
 /* model.c */
 extern double ff_horizon;		/* days a choice is made for */
 extern double ff_time_weight;	/* exponents of the cost */
