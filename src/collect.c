@@ -58,7 +58,7 @@ PG_FUNCTION_INFO_V1(ff_collect);
 
 /* Tables whose windows are summed up at once, and milliseconds after which no more are. */
 #define SUMMARY_BATCH			100
-#define SUMMARY_MS				250
+#define SUMMARY_MS				500
 
 typedef struct Collector
 {
