@@ -3,7 +3,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 17;
+use Test::More tests => 18;
 
 my $node = PostgreSQL::Test::Cluster->new('pages');
 $node->init(extra => ['--data-checksums'], allows_streaming => 1);
@@ -68,6 +68,13 @@ rename "$path{missing}.away", $path{missing} or die;
 $node->command_ok([ 'pg_checksums', '--disable', '-D', $node->data_dir ], 'checksums disabled');
 $node->start;
 is(result($node, "$counts('broken')"), '18|18|0|1|942|t', 'a page with a bogus line pointer is rejected and counted');
+$node->stop;
+# pd_upper: all rows would lie in what is free
+scribble($path{holed}, 7, 14, pack('v', 8192));
+# the first row, at the end of the page, made longer than the page has room for: off, normal, len
+scribble($path{holed}, 9, 24, pack('V', 8056 | 1 << 15 | 200 << 17));
+$node->start;
+is(result($node, "$counts('holed')"), '18|18|1|2|826|t', 'so is one whose rows lie in its free space, and one with a row beyond its end');
 
 # a large read goes through a small ring
 SKIP:
