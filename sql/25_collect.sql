@@ -24,6 +24,13 @@ COMMENT ON FUNCTION @extschema@.ff_index_oids(oid) IS 'Valid indexes of a table,
 REVOKE ALL ON FUNCTION @extschema@.ff_index_oids(oid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_index_oids(oid) TO pg_stat_scan_tables, pg_read_all_stats;
 
+CREATE FUNCTION @extschema@.ff_index_definitions(relation oid, indexes oid[]) RETURNS text[]
+LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'ff_index_definitions';
+COMMENT ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) IS 'Statements that make these indexes of a table, in this order; empty for one that is gone, and for all where the table''s lock was not to be had at once. Never waits, unlike pg_get_indexdef().';
+REVOKE ALL ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) TO pg_stat_scan_tables, pg_read_all_stats;
+
 CREATE FUNCTION @extschema@.ff_sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
@@ -231,7 +238,9 @@ BEGIN
                                             pg_stat_get_last_analyze_time(l.relid), pg_stat_get_last_autoanalyze_time(l.relid)) >= previous, true) AS perhaps_reset,
                r.epoch_id IS DISTINCT FROM epoch AS new_epoch,
                (l.nspname, l.relname, l.relfilenode, l.reloptions, l.index_oids)
-                 IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions, r.index_oids) AS redefined
+                 IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions, r.index_oids) AS redefined,
+               -- its lock was not to be had when its indexes were to be read
+               coalesce('' = ANY (r.index_definitions), false) AS unread
           FROM look l
           JOIN @extschema@.ff_relation r ON r.relid = l.relid AND r.closed_at IS NULL
     ), changed AS MATERIALIZED (
@@ -239,10 +248,10 @@ BEGIN
                -- A reset table whose counters exceed the old ones already shows
                -- none that fell: then whatever it may have been is not believed.
                k.fell OR k.new_epoch OR (k.perhaps_reset AND NOT EXISTS (SELECT 1 FROM known o WHERE o.fell)) AS lost,
-               CASE WHEN k.redefined THEN (SELECT array_agg(coalesce(pg_get_indexdef(i), '') ORDER BY i) FROM unnest(k.index_oids) i) END AS index_definitions,
+               CASE WHEN k.redefined OR k.unread THEN @extschema@.ff_index_definitions(k.relid, k.index_oids) END AS index_definitions,
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = k.relid)::bigint AS index_scans
           FROM known k CROSS JOIN LATERAL @extschema@.ff_sizes(k.relid) s
-         WHERE k.moved OR k.fell OR k.new_epoch OR k.redefined
+         WHERE k.moved OR k.fell OR k.new_epoch OR k.redefined OR k.unread
     ), interval_rows AS (
         INSERT INTO @extschema@.ff_interval
                (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
@@ -267,7 +276,7 @@ BEGIN
     ), baselines AS (
         UPDATE @extschema@.ff_relation r
            SET nspname = c.nspname, relname = c.relname, relfilenode = c.relfilenode, reloptions = c.reloptions, fillfactor = c.fillfactor,
-               index_oids = c.index_oids, index_definitions = CASE WHEN c.redefined THEN c.index_definitions ELSE r.index_definitions END,
+               index_oids = c.index_oids, index_definitions = CASE WHEN c.redefined OR c.unread THEN c.index_definitions ELSE r.index_definitions END,
                epoch_id = epoch, seen_at = looked_at,
                inserted = c.inserted, updated = c.updated, hot_updated = c.hot_updated, newpage_updated = c.newpage_updated, deleted = c.deleted,
                seq_scans = c.seq_scans, index_scans = c.index_scans, blocks_fetched = c.blocks_fetched, blocks_hit = c.blocks_hit,
@@ -280,7 +289,7 @@ BEGIN
                (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, index_definitions, opened_at, epoch_id, seen_at,
                 inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
         SELECT server.system_identifier, database, l.relid, l.birth, l.nspname, l.relname, l.relfilenode, l.reloptions, l.fillfactor,
-               l.index_oids, (SELECT array_agg(coalesce(pg_get_indexdef(i), '') ORDER BY i) FROM unnest(l.index_oids) i), looked_at, epoch, looked_at,
+               l.index_oids, @extschema@.ff_index_definitions(l.relid, l.index_oids), looked_at, epoch, looked_at,
                l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted, l.seq_scans,
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = l.relid)::bigint,
                l.blocks_fetched, l.blocks_hit, l.vacuums, l.analyzes, l.inserted + l.updated + l.deleted

@@ -25,7 +25,9 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
@@ -33,6 +35,7 @@
 
 PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_index_oids);
+PG_FUNCTION_INFO_V1(ff_index_definitions);
 PG_FUNCTION_INFO_V1(ff_sizes);
 PG_FUNCTION_INFO_V1(ff_server);
 PG_FUNCTION_INFO_V1(ff_fillfactor);
@@ -200,6 +203,43 @@ ff_index_oids(PG_FUNCTION_ARGS)
 	foreach(lc, oids)
 		datums[n++] = ObjectIdGetDatum(lfirst_oid(lc));
 	PG_RETURN_ARRAYTYPE_P(construct_array(datums, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+}
+
+/*
+ * ff_index_definitions(relation oid, indexes oid[])
+ *
+ * The statements that make these indexes of a relation, in the order given; ''
+ * for one that is gone, and for all where the relation's lock was not to be had
+ * at once.  pg_get_indexdef() alone would wait for that lock, and fail where
+ * the relation is dropped meanwhile.
+ */
+Datum
+ff_index_definitions(PG_FUNCTION_ARGS)
+{
+	Relation	rel = open_at_once(PG_GETARG_OID(0));
+	Datum	   *indexes;
+	int			n;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), OIDOID, sizeof(Oid), true, TYPALIGN_INT, &indexes, NULL, &n);
+	for (int i = 0; i < n; i++)
+	{
+		LOCAL_FCINFO(call, 1);
+		Datum		definition = (Datum) 0;
+
+		InitFunctionCallInfoData(*call, NULL, 1, InvalidOid, NULL, NULL);
+		call->isnull = true;
+		call->args[0].value = indexes[i];
+		call->args[0].isnull = false;
+		if (rel != NULL)
+		{
+			call->isnull = false;
+			definition = pg_get_indexdef(call);
+		}
+		indexes[i] = call->isnull ? CStringGetTextDatum("") : definition;
+	}
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
+	PG_RETURN_ARRAYTYPE_P(construct_array(indexes, n, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
 /*

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 28;
+use Test::More tests => 34;
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
@@ -48,8 +48,11 @@ value(q(
 			EXECUTE format('CREATE TABLE slow%s AS SELECT g AS id, repeat(''x'', 2000) AS pad FROM generate_series(1, 1200) g', i);
 		END LOOP;
 	END $$;
-	CREATE TABLE held AS SELECT 1 AS id;
-	CREATE TABLE awaited AS SELECT 1 AS id));
+	-- with indexes, whose definitions a collection writes down
+	CREATE TABLE held (id int PRIMARY KEY);
+	CREATE TABLE awaited (id int PRIMARY KEY);
+	INSERT INTO held VALUES (1);
+	INSERT INTO awaited VALUES (1)));
 sub change_all
 {
 	value(q(
@@ -66,6 +69,7 @@ sub change_all
 my $holder = $node->background_psql('postgres');
 my $reader = $node->background_psql('postgres');
 my $waiter = $node->background_psql('postgres');
+my $block = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; LOCK TABLE held IN ACCESS EXCLUSIVE MODE');
 $reader->query_safe('BEGIN; SELECT * FROM awaited');
 start($waiter, 'BEGIN; LOCK TABLE awaited IN ACCESS EXCLUSIVE MODE; SELECT 1; COMMIT;');
@@ -75,11 +79,21 @@ is(last_run('sampled, skipped, failed, deferred'), '10|2|0|0', 'the two tables a
 is(problem('held') . ' ' . problem('awaited'), '55P03 55P03', 'and the reason is written down');
 like(value(q(SELECT reason FROM ff_advise('held'))), qr/could not be sampled: 55P03 could not obtain lock/, 'advice says so');
 is(value(q(SELECT count(*) FROM pg_locks WHERE relation = 'awaited'::regclass)), 2, 'nobody joined the queue');
+# one that is held later, with another index; its rows changed, too
+my $definitions = q(SELECT array_to_string(index_definitions, ';') FROM ff_relation WHERE relname = );
+is(value("$definitions 'held'"), '', 'nor are the indexes of a table read that somebody holds');
+$block->query_safe('BEGIN; CREATE INDEX slow0_id ON slow0 (id); COMMIT; BEGIN; LOCK TABLE slow0 IN ACCESS EXCLUSIVE MODE');
+is(collect('statement_timeout = 20000'), '', 'an index made, its table held: the collector does not wait');
+is(value(q(SELECT count(*) FROM ff_change WHERE kind = 'indexes')), 1, 'and sees that it was made');
+$block->query_safe('COMMIT');
 start($reader, 'COMMIT;');
 start($holder, 'COMMIT;');
 wait_until(q(SELECT NOT EXISTS (SELECT FROM pg_locks WHERE relation IN ('held'::regclass, 'awaited'::regclass))));
 is(collect(), '', 'when the locks are gone');
 is(last_run('sampled, skipped') . ' ' . value('SELECT count(*) FROM ff_problem'), '2|0 0', 'the two are sampled, and there is no problem left');
+is(value("$definitions 'held'"), 'CREATE UNIQUE INDEX held_pkey ON public.held USING btree (id)', 'their indexes are read');
+is(value("$definitions 'slow0'"), 'CREATE INDEX slow0_id ON public.slow0 USING btree (id)', 'so are those of the third');
+is(value(q(SELECT count(*) FROM ff_change WHERE kind = 'indexes')), 1, 'which is no change');
 
 # While a collection runs
 my $collector = $node->background_psql('postgres', on_error_stop => 0);
@@ -136,7 +150,6 @@ collect();
 is(value("SELECT closed_at IS NOT NULL FROM ff_relation WHERE relname = '$table'"), 't', 'and the next collection closes its history');
 
 # in a transaction block the rows come later, and so does the next collector
-my $block = $node->background_psql('postgres');
 value('CREATE TABLE newcomer (i int)');
 $block->query_safe('BEGIN; CALL ff_collect()');
 like(collect('statement_timeout = 20000'), qr/another collection is running/, 'a collector in a transaction block keeps others out until its end');
