@@ -24,6 +24,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -216,7 +217,8 @@ ff_index_oids(PG_FUNCTION_ARGS)
 Datum
 ff_index_definitions(PG_FUNCTION_ARGS)
 {
-	Relation	rel = open_at_once(PG_GETARG_OID(0));
+	Oid			relid = PG_GETARG_OID(0);
+	bool		locked = ConditionalLockRelationOid(relid, AccessShareLock);
 	Datum	   *indexes;
 	int			n;
 
@@ -230,15 +232,16 @@ ff_index_definitions(PG_FUNCTION_ARGS)
 		call->isnull = true;
 		call->args[0].value = indexes[i];
 		call->args[0].isnull = false;
-		if (rel != NULL)
+		if (locked)
 		{
+			/* NULL where it is gone, and with the lock it stays if it is not */
 			call->isnull = false;
 			definition = pg_get_indexdef(call);
 		}
 		indexes[i] = call->isnull ? CStringGetTextDatum("") : definition;
 	}
-	if (rel != NULL)
-		relation_close(rel, AccessShareLock);
+	if (locked)
+		UnlockRelationOid(relid, AccessShareLock);
 	PG_RETURN_ARRAYTYPE_P(construct_array(indexes, n, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
