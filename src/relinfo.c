@@ -13,7 +13,6 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/relation.h"
 #include "access/reloptions.h"
 #include "access/table.h"
 #include "access/xlog.h"
@@ -205,23 +204,6 @@ ff_index_oids(PG_FUNCTION_ARGS)
 	foreach(lc, oids)
 		datums[n++] = ObjectIdGetDatum(lfirst_oid(lc));
 	PG_RETURN_ARRAYTYPE_P(construct_array(datums, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
-}
-
-/*
- * Open a relation under AccessShareLock, or return NULL where the lock is not
- * to be had at once or the relation is gone.
- */
-static Relation
-open_at_once(Oid relid)
-{
-	Relation	rel;
-
-	if (!ConditionalLockRelationOid(relid, AccessShareLock))
-		return NULL;
-	rel = try_relation_open(relid, NoLock);
-	if (rel == NULL)
-		UnlockRelationOid(relid, AccessShareLock);
-	return rel;
 }
 
 /*
