@@ -81,6 +81,28 @@ COMMENT ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) 
 REVOKE ALL ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
+CREATE FUNCTION @extschema@.ff_page_read_us() RETURNS double precision
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    r record;
+BEGIN
+    -- without the scans, which read ahead in rings of buffers of their own
+    IF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
+        EXECUTE $io$SELECT sum(i.reads) AS reads, sum(i.read_time) AS ms FROM pg_catalog.pg_stat_io i WHERE i.object = 'relation' AND i.context = 'normal'$io$ INTO r;
+    ELSE
+        SELECT d.blks_read AS reads, d.blk_read_time AS ms INTO r FROM pg_stat_database d WHERE d.datname = current_database();
+    END IF;
+    -- what the operating system served from memory is in the mean: a disk's own
+    -- reads are slower
+    RETURN CASE WHEN r.reads > 1000 AND r.ms > 0 THEN greatest(50, 1000 * r.ms / r.reads) END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_page_read_us() IS 'Mean time of a page read from outside shared buffers, microseconds, at least 50: from pg_stat_io where there is one (PostgreSQL 16), else of this database; NULL without track_io_timing, or with fewer than 1,000 reads since the statistics were reset.';
+REVOKE ALL ON FUNCTION @extschema@.ff_page_read_us() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_page_read_us() TO pg_read_all_stats;
+
 CREATE FUNCTION @extschema@.ff_model_extra(
     e @extschema@.ff_table_evidence,
     OUT total_inserted bigint, OUT total_updated bigint, OUT table_xids integer, OUT vacuums bigint,
@@ -111,10 +133,7 @@ AS $$
                     current_setting('autovacuum_vacuum_scale_factor')::double precision),
            extract(epoch FROM current_setting('autovacuum_naptime')::interval)::double precision,
            extract(epoch FROM current_setting('checkpoint_timeout')::interval)::double precision,
-           -- reads that the operating system served from memory are in the mean:
-           -- a disk's own are slower
-           (SELECT CASE WHEN d.blks_read > 1000 AND d.blk_read_time > 0 THEN greatest(50, 1000 * d.blk_read_time / d.blks_read) END
-              FROM pg_stat_database d WHERE d.datname = current_database()),
+           @extschema@.ff_page_read_us(),
            u.call_rows, u.wal_bytes, i.call_rows, @extschema@.ff_indexed_share(e)
       FROM @extschema@.ff_relation r
       LEFT JOIN command u ON u.command = 'UPDATE'
