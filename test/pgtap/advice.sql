@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(41);
+SELECT plan(42);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -47,5 +47,6 @@ SELECT is(b.recommended_fillfactor, 100, 'a table as large as memory stays full'
 SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor, 'far beyond memory it gets more room than within') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
 SELECT results_eq('SELECT memory_note IS NULL FROM by_memory ORDER BY ratio', ARRAY[true, false, false], 'memory is named where it matters');
 SELECT matches(b.memory_note, '^table and indexes are 10 times memory \(\d+ would be best within it\): a row that leaves its page', 'and how') FROM by_memory b WHERE b.ratio = 10;
+SELECT is(ff_page_read_us(), NULL, 'without track_io_timing nobody knows what a page read takes');
 SELECT * FROM finish();
 ROLLBACK;
