@@ -34,164 +34,6 @@ COMMENT ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) IS 'Statements 
 REVOKE ALL ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) TO pg_stat_scan_tables, pg_read_all_stats;
 
-CREATE OR REPLACE FUNCTION @extschema@.ff_collect_begin() RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-SET jit = off
--- straight from shared memory: a snapshot of all tables would be kept until the end
-SET stats_fetch_consistency = none
-AS $$
-DECLARE
-    server    record;
-    database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
-    epoch     integer;
-    one_reset boolean;
-    previous  timestamptz;
-    looked_at timestamptz;
-    seen      integer;
-    written   integer;
-    id        bigint;
-BEGIN
-    PERFORM pg_stat_clear_snapshot();
-    SELECT * INTO server FROM @extschema@.ff_server();
-    SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM @extschema@.ff_epoch_now() n;
-    looked_at := clock_timestamp();
-    SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
-
-    -- A history that was restored or upgraded into this database finds its
-    -- tables by name, once.
-    UPDATE @extschema@.ff_relation r
-       SET system_identifier = server.system_identifier, database_oid = database, relid = c.relid, birth = a.xmin,
-           relfilenode = c.relfilenode
-      FROM @extschema@.ff_candidate c
-      JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
-     WHERE r.closed_at IS NULL
-       AND (r.system_identifier, r.database_oid) <> (server.system_identifier, database)
-       AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
-
-    -- Gone, another table under the same OID, or not found by name.
-    UPDATE @extschema@.ff_relation r
-       SET closed_at = looked_at
-     WHERE r.closed_at IS NULL
-       AND ((r.system_identifier, r.database_oid) <> (server.system_identifier, database)
-            OR NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = r.relid AND a.attnum = -1 AND a.xmin = r.birth));
-    DELETE FROM @extschema@.ff_problem p
-     USING @extschema@.ff_relation r WHERE r.rel_id = p.rel_id AND r.closed_at = looked_at;
-
-    -- One look at all counters serves every statement part: all of them see
-    -- the baselines as they were before.
-    WITH look AS MATERIALIZED (
-        SELECT c.relid, a.xmin AS birth, c.nspname, c.relname, c.relfilenode, c.reloptions,
-               @extschema@.ff_fillfactor(c.reloptions) AS fillfactor,
-               @extschema@.ff_index_oids(c.relid) AS index_oids, k.*
-          FROM @extschema@.ff_candidate c
-          JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
-         CROSS JOIN LATERAL @extschema@.ff_counters(c.relid) k
-         WHERE c.not_examined IS NULL
-    ), known AS (
-        SELECT l.*, r.rel_id, r.epoch_id,
-               r.relfilenode <> l.relfilenode AS rewritten,
-               (l.inserted, l.updated, l.hot_updated, coalesce(l.newpage_updated, 0), l.deleted)
-                 IS DISTINCT FROM (r.inserted, r.updated, r.hot_updated, coalesce(r.newpage_updated, 0), r.deleted) AS moved,
-               -- one table's counters were reset: any of them fell
-               l.inserted < r.inserted OR l.updated < r.updated OR l.hot_updated < r.hot_updated OR l.deleted < r.deleted
-                 OR coalesce(l.newpage_updated < r.newpage_updated, false) OR l.seq_scans < r.seq_scans OR l.blocks_fetched < r.blocks_fetched
-                 OR l.vacuums < r.vacuums OR l.analyzes < r.analyzes AS fell,
-               -- a vacuum or analyze before the last collection would have been
-               -- forgotten by a reset since
-               one_reset AND coalesce(least(pg_stat_get_last_vacuum_time(l.relid), pg_stat_get_last_autovacuum_time(l.relid),
-                                            pg_stat_get_last_analyze_time(l.relid), pg_stat_get_last_autoanalyze_time(l.relid)) >= previous, true) AS perhaps_reset,
-               r.epoch_id IS DISTINCT FROM epoch AS new_epoch,
-               (l.nspname, l.relname, l.relfilenode, l.reloptions, l.index_oids)
-                 IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions, r.index_oids) AS redefined,
-               -- its lock was not to be had when its indexes were to be read
-               coalesce('' = ANY (r.index_definitions), false) AS unread
-          FROM look l
-          JOIN @extschema@.ff_relation r ON r.relid = l.relid AND r.closed_at IS NULL
-    ), changed AS MATERIALIZED (
-        SELECT k.*, s.heap_bytes, s.index_bytes,
-               -- A reset table whose counters exceed the old ones already shows
-               -- none that fell: then whatever it may have been is not believed.
-               k.fell OR k.new_epoch OR (k.perhaps_reset AND NOT EXISTS (SELECT 1 FROM known o WHERE o.fell)) AS lost,
-               CASE WHEN k.redefined OR k.unread THEN @extschema@.ff_index_definitions(k.relid, k.index_oids) END AS index_definitions,
-               (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = k.relid)::bigint AS index_scans
-          FROM known k CROSS JOIN LATERAL @extschema@.ff_sizes(k.relid) s
-         WHERE k.moved OR k.fell OR k.new_epoch OR k.redefined OR k.unread
-    ), interval_rows AS (
-        INSERT INTO @extschema@.ff_interval
-               (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
-                seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-        SELECT c.rel_id, greatest(r.seen_at, previous), looked_at, epoch, c.fillfactor, c.rewritten,
-               c.inserted - r.inserted, c.updated - r.updated, c.hot_updated - r.hot_updated, c.newpage_updated - r.newpage_updated, c.deleted - r.deleted,
-               c.seq_scans - r.seq_scans, greatest(c.index_scans - r.index_scans, 0), c.blocks_fetched - r.blocks_fetched, greatest(c.blocks_hit - r.blocks_hit, 0),
-               c.vacuums - r.vacuums, c.heap_bytes, c.index_bytes
-          FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
-         WHERE (c.moved OR c.redefined) AND NOT c.lost
-        RETURNING rel_id
-    ), changes AS (
-        INSERT INTO @extschema@.ff_change
-               (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options, dropped_indexes, created_indexes)
-        SELECT c.rel_id, k.kind, greatest(r.seen_at, previous), looked_at, epoch, r.fillfactor, c.fillfactor, r.reloptions, c.reloptions, x.dropped, x.created
-          FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
-         CROSS JOIN LATERAL @extschema@.ff_index_changes(r.index_oids, r.index_definitions, c.index_oids, c.index_definitions) x
-         CROSS JOIN LATERAL (VALUES ('fillfactor', c.fillfactor <> r.fillfactor),
-                                    ('options', @extschema@.ff_other_options(c.reloptions) IS DISTINCT FROM @extschema@.ff_other_options(r.reloptions)),
-                                    ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
-         WHERE c.redefined AND k.differs
-    ), baselines AS (
-        UPDATE @extschema@.ff_relation r
-           SET nspname = c.nspname, relname = c.relname, relfilenode = c.relfilenode, reloptions = c.reloptions, fillfactor = c.fillfactor,
-               index_oids = c.index_oids, index_definitions = CASE WHEN c.redefined OR c.unread THEN c.index_definitions ELSE r.index_definitions END,
-               epoch_id = epoch, seen_at = looked_at,
-               inserted = c.inserted, updated = c.updated, hot_updated = c.hot_updated, newpage_updated = c.newpage_updated, deleted = c.deleted,
-               seq_scans = c.seq_scans, index_scans = c.index_scans, blocks_fetched = c.blocks_fetched, blocks_hit = c.blocks_hit,
-               vacuums = c.vacuums, analyzes = c.analyzes,
-               changes_since_sample = CASE WHEN c.lost THEN r.changes_since_sample + c.inserted + c.updated + c.deleted
-                   ELSE r.changes_since_sample + c.inserted - r.inserted + c.updated - r.updated + c.deleted - r.deleted END
-          FROM changed c WHERE r.rel_id = c.rel_id
-    ), fresh AS (
-        INSERT INTO @extschema@.ff_relation
-               (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, index_definitions, opened_at, epoch_id, seen_at,
-                inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
-        SELECT server.system_identifier, database, l.relid, l.birth, l.nspname, l.relname, l.relfilenode, l.reloptions, l.fillfactor,
-               l.index_oids, @extschema@.ff_index_definitions(l.relid, l.index_oids), looked_at, epoch, looked_at,
-               l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted, l.seq_scans,
-               (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = l.relid)::bigint,
-               l.blocks_fetched, l.blocks_hit, l.vacuums, l.analyzes, l.inserted + l.updated + l.deleted
-          FROM look l
-         WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = l.relid AND r.closed_at IS NULL)
-        RETURNING rel_id, relid
-    ), first_interval AS (
-        -- Born since the previous collection of this epoch: its counters began
-        -- at zero then, so they are an interval already.
-        INSERT INTO @extschema@.ff_interval
-               (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
-                seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-        SELECT f.rel_id, previous, looked_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
-               l.seq_scans, 0, l.blocks_fetched, l.blocks_hit, l.vacuums, s.heap_bytes, s.index_bytes
-          FROM fresh f JOIN look l USING (relid) CROSS JOIN LATERAL @extschema@.ff_sizes(l.relid) s
-         WHERE previous IS NOT NULL AND l.inserted + l.updated + l.deleted > 0
-        RETURNING rel_id
-    )
-    SELECT (SELECT count(*) FROM look),
-           (SELECT count(*) FROM interval_rows) + (SELECT count(*) FROM first_interval)
-      INTO seen, written;
-
-    INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary)
-    SELECT epoch, looked_at, seen, written, current_setting('track_counts')::boolean,
-           (SELECT count(*) FROM pg_stat_get_activity(NULL) s
-             WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
-               -- a procedure that commits as it goes reports its counts at its end
-               AND least(s.xact_start, s.query_start) < coalesce(previous, looked_at)),
-           -- this row itself will be counted
-           1 + (SELECT k.inserted FROM pg_class o, @extschema@.ff_counters(o.oid) k
-                 WHERE o.relname = 'ff_collection'
-                   AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'))
-    RETURNING collection_id INTO id;
-    RETURN id;
-END
-$$;
-
 DROP FUNCTION @extschema@.ff_model(record, record);
 CREATE FUNCTION @extschema@.ff_model(
     evidence record, extra record,
@@ -672,7 +514,9 @@ BEGIN
                                             pg_stat_get_last_analyze_time(l.relid), pg_stat_get_last_autoanalyze_time(l.relid)) >= previous, true) AS perhaps_reset,
                r.epoch_id IS DISTINCT FROM epoch AS new_epoch,
                (l.nspname, l.relname, l.relfilenode, l.reloptions, l.index_oids)
-                 IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions, r.index_oids) AS redefined
+                 IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions, r.index_oids) AS redefined,
+               -- its lock was not to be had when its indexes were to be read
+               coalesce('' = ANY (r.index_definitions), false) AS unread
           FROM look l
           JOIN @extschema@.ff_relation r ON r.relid = l.relid AND r.closed_at IS NULL
     ), changed AS MATERIALIZED (
@@ -680,10 +524,10 @@ BEGIN
                -- A reset table whose counters exceed the old ones already shows
                -- none that fell: then whatever it may have been is not believed.
                k.fell OR k.new_epoch OR (k.perhaps_reset AND NOT EXISTS (SELECT 1 FROM known o WHERE o.fell)) AS lost,
-               CASE WHEN k.redefined THEN (SELECT array_agg(coalesce(pg_get_indexdef(i), '') ORDER BY i) FROM unnest(k.index_oids) i) END AS index_definitions,
+               CASE WHEN k.redefined OR k.unread THEN @extschema@.ff_index_definitions(k.relid, k.index_oids) END AS index_definitions,
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = k.relid)::bigint AS index_scans
           FROM known k CROSS JOIN LATERAL @extschema@.ff_sizes(k.relid) s
-         WHERE k.moved OR k.fell OR k.new_epoch OR k.redefined
+         WHERE k.moved OR k.fell OR k.new_epoch OR k.redefined OR k.unread
     ), interval_rows AS (
         INSERT INTO @extschema@.ff_interval
                (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
@@ -708,7 +552,7 @@ BEGIN
     ), baselines AS (
         UPDATE @extschema@.ff_relation r
            SET nspname = c.nspname, relname = c.relname, relfilenode = c.relfilenode, reloptions = c.reloptions, fillfactor = c.fillfactor,
-               index_oids = c.index_oids, index_definitions = CASE WHEN c.redefined THEN c.index_definitions ELSE r.index_definitions END,
+               index_oids = c.index_oids, index_definitions = CASE WHEN c.redefined OR c.unread THEN c.index_definitions ELSE r.index_definitions END,
                epoch_id = epoch, seen_at = looked_at,
                inserted = c.inserted, updated = c.updated, hot_updated = c.hot_updated, newpage_updated = c.newpage_updated, deleted = c.deleted,
                seq_scans = c.seq_scans, index_scans = c.index_scans, blocks_fetched = c.blocks_fetched, blocks_hit = c.blocks_hit,
@@ -721,7 +565,7 @@ BEGIN
                (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, index_definitions, opened_at, epoch_id, seen_at,
                 inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
         SELECT server.system_identifier, database, l.relid, l.birth, l.nspname, l.relname, l.relfilenode, l.reloptions, l.fillfactor,
-               l.index_oids, (SELECT array_agg(coalesce(pg_get_indexdef(i), '') ORDER BY i) FROM unnest(l.index_oids) i), looked_at, epoch, looked_at,
+               l.index_oids, @extschema@.ff_index_definitions(l.relid, l.index_oids), looked_at, epoch, looked_at,
                l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted, l.seq_scans,
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = l.relid)::bigint,
                l.blocks_fetched, l.blocks_hit, l.vacuums, l.analyzes, l.inserted + l.updated + l.deleted

@@ -4,8 +4,8 @@
  *	  without waiting for a lock: counters, sizes, options, identity.
  *
  * No lock on a user's relation is asked for, and none is waited for.  Nothing is
- * left in the caches of relations and catalogs: these functions are called for
- * all tables there are.
+ * left in the caches of relations and catalogs for long: these functions are
+ * called for all tables there are.
  */
 #include "postgres.h"
 
@@ -29,6 +29,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
@@ -40,6 +41,12 @@ PG_FUNCTION_INFO_V1(ff_index_definitions);
 PG_FUNCTION_INFO_V1(ff_sizes);
 PG_FUNCTION_INFO_V1(ff_server);
 PG_FUNCTION_INFO_V1(ff_fillfactor);
+
+/*
+ * Indexes after whose definitions this session's catalog and relation caches are
+ * emptied: they would grow by some kB for each, within one statement.
+ */
+#define CACHED_DEFINITIONS	200
 
 /* The row type that the SQL declaration of the calling function names. */
 static TupleDesc
@@ -217,6 +224,7 @@ ff_index_oids(PG_FUNCTION_ARGS)
 Datum
 ff_index_definitions(PG_FUNCTION_ARGS)
 {
+	static int	definitions = 0;
 	Oid			relid = PG_GETARG_OID(0);
 	bool		locked = ConditionalLockRelationOid(relid, AccessShareLock);
 	Datum	   *indexes;
@@ -239,6 +247,10 @@ ff_index_definitions(PG_FUNCTION_ARGS)
 			definition = pg_get_indexdef(call);
 		}
 		indexes[i] = call->isnull ? CStringGetTextDatum("") : definition;
+
+		/* as a message from another session could do it, here as anywhere */
+		if (++definitions % CACHED_DEFINITIONS == 0)
+			InvalidateSystemCaches();
 	}
 	if (locked)
 		UnlockRelationOid(relid, AccessShareLock);

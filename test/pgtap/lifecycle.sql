@@ -1,7 +1,7 @@
 -- Evidence is the same with and without the summaries that collections keep,
 -- whatever happened to a table and however old the summary is.
 BEGIN;
-SELECT plan(22);
+SELECT plan(23);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -67,6 +67,10 @@ SELECT is(ff_collect_summaries(ARRAY(SELECT rel_id FROM ff_relation)), 40::bigin
 SELECT is((SELECT count(*) FROM ff_summaries_due()), 0::bigint, 'then none is due');
 SELECT is(differing('now'), 0::bigint, 'evidence is the same with summaries and without');
 SELECT cmp_ok((SELECT count(*) FROM ff_evidence() WHERE intervals > 0 AND recent_newpage IS NOT NULL AND earlier_updated > 0 AND seen_moved > 0), '>', 15::bigint, 'of tables that had much to sum up');
+
+ALTER TABLE t2 SET (fillfactor = 90);
+SELECT is(differing('altered'), 0::bigint, 'also after a change of fillfactor that no collection has seen');
+ALTER TABLE t2 SET (fillfactor = 100);
 
 DELETE FROM ff_summary;
 INSERT INTO ff_summary SELECT s.* FROM (SELECT array_agg(rel_id) AS ids, array_agg(fillfactor::int) AS fillfactors FROM ff_relation) a,
