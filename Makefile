@@ -122,6 +122,9 @@ else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
 
+# PGXS follows no includes.
+$(OBJS): $(wildcard src/*.h)
+
 $(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
 	cat $(SQL_PIECES) > $@
 
