@@ -428,6 +428,93 @@ COMMENT ON FUNCTION @extschema@.ff_undo_indexes(regclass, text[], text[]) IS 'St
 REVOKE ALL ON FUNCTION @extschema@.ff_undo_indexes(regclass, text[], text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_undo_indexes(regclass, text[], text[]) TO pg_read_all_stats;
 
+-- ---------------------------------------------------------------------------
+-- Settings: as SHOW has them, and back
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_units() RETURNS TABLE (name text, kind text, size numeric)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 11
+SET search_path = pg_catalog, pg_temp
+AS $$
+    VALUES ('B', 'memory', 1::numeric), ('kB', 'memory', 1024), ('MB', 'memory', 1048576), ('GB', 'memory', 1073741824), ('TB', 'memory', 1099511627776),
+           ('us', 'time', 1), ('ms', 'time', 1000), ('s', 'time', 1000000), ('min', 'time', 60000000), ('h', 'time', 3600000000), ('d', 'time', 86400000000)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_units() IS 'Units of settings, in bytes or microseconds.';
+REVOKE ALL ON FUNCTION @extschema@.ff_units() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_units() TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_setting_amount(value text, unit text, OUT amount numeric, OUT kind text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- a unit of its own goes before that of the setting, which may be a
+    -- multiple (8kB)
+    WITH m AS (
+        SELECT v.m[1]::numeric AS n, coalesce(v.m[2], unit) AS unit
+          FROM regexp_match(value, '^\s*([-+]?[0-9]*\.?[0-9]+(?:e[-+]?[0-9]+)?)\s*(B|kB|MB|GB|TB|us|ms|s|min|h|d)?\s*$') v(m) WHERE v.m IS NOT NULL
+    )
+    SELECT m.n * coalesce(nullif(b.m[1], '')::numeric * s.size, s.size, 1), s.kind
+      FROM m
+      LEFT JOIN LATERAL regexp_match(m.unit, '^([0-9]*)([A-Za-z]+)$') b(m) ON true
+      LEFT JOIN @extschema@.ff_units() s ON s.name = b.m[2]
+$$;
+COMMENT ON FUNCTION @extschema@.ff_setting_amount(text, text) IS 'A setting''s value as a number: bytes or microseconds (kind memory or time) where it or the setting has a unit, else as it is; NULL where it is no number. The value may have a unit of its own, as in a configuration file; unit is that of pg_settings.';
+REVOKE ALL ON FUNCTION @extschema@.ff_setting_amount(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_setting_amount(text, text) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_setting_shown(value text, unit text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- as the server does: the largest unit that leaves a whole number, none
+    -- for zero and for values that mean something special
+    SELECT CASE WHEN a.kind IS NOT NULL AND a.amount > 0
+                THEN (SELECT trim_scale(a.amount / s.size) || s.name FROM @extschema@.ff_units() s
+                       WHERE s.kind = a.kind AND (a.amount % s.size = 0 OR s.size = 1) ORDER BY s.size DESC LIMIT 1)
+                ELSE value END
+      FROM (SELECT 1) one LEFT JOIN @extschema@.ff_setting_amount(value, unit) a ON true
+$$;
+COMMENT ON FUNCTION @extschema@.ff_setting_shown(text, text) IS 'A setting''s value as SHOW has it, given how pg_settings has it: the number and its unit (such as 8kB; NULL: none).';
+REVOKE ALL ON FUNCTION @extschema@.ff_setting_shown(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_setting_shown(text, text) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_restore_setting(setting text, old_value text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s      record;
+    beside text;
+    equal  boolean;
+BEGIN
+    SELECT p.name, p.unit, p.vartype, p.boot_val, p.sourcefile INTO s FROM pg_settings p WHERE p.name = ff_restore_setting.setting;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    -- Where ALTER SYSTEM set the present value, and the old one is what would
+    -- be there without it, nobody had set the old one by ALTER SYSTEM.
+    IF s.sourcefile ~ '[/\\]postgresql\.auto\.conf$' THEN
+        beside := s.boot_val;
+        IF has_table_privilege('pg_file_settings', 'SELECT') AND has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN
+            SELECT f.setting INTO beside
+              FROM (SELECT s.boot_val AS setting, 0 AS seqno
+                    UNION ALL
+                    SELECT f.setting, f.seqno FROM pg_file_settings f
+                     WHERE lower(f.name) = lower(s.name) AND f.sourcefile !~ '[/\\]postgresql\.auto\.conf$') f
+             ORDER BY f.seqno DESC LIMIT 1;
+        END IF;
+        equal := CASE s.vartype WHEN 'bool' THEN old_value::boolean = beside::boolean
+                                WHEN 'integer' THEN (@extschema@.ff_setting_amount(old_value, s.unit)).amount = (@extschema@.ff_setting_amount(beside, s.unit)).amount
+                                WHEN 'real' THEN (@extschema@.ff_setting_amount(old_value, s.unit)).amount = (@extschema@.ff_setting_amount(beside, s.unit)).amount
+                                ELSE lower(old_value) = lower(beside) END;
+    END IF;
+    RETURN CASE WHEN equal THEN format('ALTER SYSTEM RESET %I; SELECT pg_reload_conf();', s.name)
+                ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.name, @extschema@.ff_setting_shown(old_value, s.unit)) END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_restore_setting(text, text) IS 'The statements that bring a server setting back to an earlier value (as pg_settings has it): ALTER SYSTEM RESET where that is what the other configuration files, or the default, give without ALTER SYSTEM; else it is set. The files are asked only on behalf of roles that may read pg_file_settings, for others the default alone counts; where the present value comes from is hidden from some roles: then the old one is set. NULL where there is no such setting.';
+REVOKE ALL ON FUNCTION @extschema@.ff_restore_setting(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_restore_setting(text, text) TO pg_read_all_stats;
+
 CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL)
 RETURNS TABLE (
     relation             regclass,
@@ -512,8 +599,8 @@ AS $$
         UNION ALL
         SELECT NULL, NULL, 'setting ' || s.setting, s.before_at, s.seen_at,
                (SELECT k.epoch_id FROM @extschema@.ff_collection k WHERE k.began_at <= s.seen_at ORDER BY k.began_at DESC LIMIT 1), NULL, NULL,
-               concat_ws(' x ', s.old_value, s.unit), concat_ws(' x ', s.value, s.unit),
-               format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.setting, s.old_value),
+               @extschema@.ff_setting_shown(s.old_value, s.unit), @extschema@.ff_setting_shown(s.value, s.unit),
+               @extschema@.ff_restore_setting(s.setting, s.old_value),
                (SELECT string_agg(o.setting, ', ' ORDER BY o.setting) FROM @extschema@.ff_setting_history o
                  WHERE o.seen_at = s.seen_at AND o.setting <> s.setting AND o.before_at IS NOT NULL), false
           FROM setting s
@@ -748,24 +835,56 @@ COMMENT ON FUNCTION @extschema@.ff_collect_settings(bigint) IS 'Writes down the 
 REVOKE ALL ON FUNCTION @extschema@.ff_collect_settings(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_settings(bigint) TO pg_stat_scan_tables;
 
+CREATE TABLE @extschema@.ff_advised (
+    rel_id            bigint PRIMARY KEY,
+    asked_at          timestamptz NOT NULL,
+    from_fillfactor   smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
+    to_fillfactor     smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100),
+    predicted_hot_pct double precision,
+    confidence        double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    CHECK (from_fillfactor <> to_fillfactor)
+) WITH (fillfactor = 80);
+COMMENT ON TABLE @extschema@.ff_advised IS 'Changes of a fillfactor that ff_advise() advised when a collection asked last, one row a table; the row goes when it advises none any more. What was promised, and what came of it, is in ff_prediction.';
+COMMENT ON COLUMN @extschema@.ff_advised.asked_at IS 'when a collection asked';
+COMMENT ON COLUMN @extschema@.ff_advised.from_fillfactor IS 'effective fillfactor then, percent';
+COMMENT ON COLUMN @extschema@.ff_advised.to_fillfactor IS 'advised fillfactor, percent';
+COMMENT ON COLUMN @extschema@.ff_advised.predicted_hot_pct IS 'HOT share foretold at the advised fillfactor, percent; NULL where no updates are foreseen';
+COMMENT ON COLUMN @extschema@.ff_advised.confidence IS 'confidence of the advice, 0 to 1';
+REVOKE ALL ON @extschema@.ff_advised FROM PUBLIC;
+GRANT SELECT ON @extschema@.ff_advised TO pg_read_all_stats;
+
+SELECT pg_extension_config_dump(c.oid, '')
+  FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
+ WHERE c.relname = 'ff_advised';
+
 CREATE FUNCTION @extschema@.ff_promises_due(id bigint) RETURNS SETOF bigint
-LANGUAGE sql STABLE
+LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- Tables that changed in this collection, the one asked longest ago
-    -- first, as many as one collection may ask the model for.  A table known
-    -- for longer than an hour is asked once an hour: the answer is costly
-    -- and moves slowly.
+    -- advice for a table goes with it
+    DELETE FROM @extschema@.ff_advised a
+     WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.rel_id = a.rel_id AND r.closed_at IS NULL);
+
+    -- Tables that changed in this collection, and those whose advice stands
+    -- and may have turned without a change; the one asked longest ago first,
+    -- as many as one collection may ask the model for.  A table known for
+    -- longer than an hour is asked once an hour: the answer is costly and
+    -- moves slowly.
     SELECT r.rel_id
       FROM @extschema@.ff_collection c
-      JOIN @extschema@.ff_interval i ON i.grain = 0 AND i.ended_at = c.began_at
-      JOIN @extschema@.ff_relation r ON r.rel_id = i.rel_id
-     WHERE c.collection_id = id AND (i.updated > 0 OR r.fillfactor < 100) AND r.closed_at IS NULL AND r.sampled_at IS NOT NULL
+     CROSS JOIN LATERAL (
+           SELECT u.rel_id, max(u.updated) AS updated, bool_or(u.stands) AS stands
+             FROM (SELECT i.rel_id, i.updated, false FROM @extschema@.ff_interval i WHERE i.grain = 0 AND i.ended_at = c.began_at
+                   UNION ALL
+                   SELECT a.rel_id, 0, true FROM @extschema@.ff_advised a) u(rel_id, updated, stands)
+            GROUP BY u.rel_id) d
+      JOIN @extschema@.ff_relation r ON r.rel_id = d.rel_id
+     WHERE c.collection_id = id AND (d.updated > 0 OR r.fillfactor < 100 OR d.stands) AND r.closed_at IS NULL AND r.sampled_at IS NOT NULL
        AND (r.promised_at IS NULL OR r.promised_at <= c.began_at - interval '1 hour' OR r.opened_at > c.began_at - interval '1 hour')
-     ORDER BY r.promised_at NULLS FIRST, i.updated DESC, r.rel_id
+     ORDER BY r.promised_at NULLS FIRST, d.updated DESC, r.rel_id
      LIMIT 20
 $$;
-COMMENT ON FUNCTION @extschema@.ff_promises_due(bigint) IS 'rel_id of the tables whose advice may promise something new after a collection, at most 20. Internal step of ff_collect().';
+COMMENT ON FUNCTION @extschema@.ff_promises_due(bigint) IS 'rel_id of the tables whose advice may be another one after a collection, at most 20; removes the advice for tables that are gone. Internal step of ff_collect().';
 REVOKE ALL ON FUNCTION @extschema@.ff_promises_due(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_promises_due(bigint) TO pg_stat_scan_tables;
 
@@ -778,7 +897,7 @@ DECLARE
     new_promise CONSTANT double precision := 2;
     looked_at   CONSTANT timestamptz := clock_timestamp();
     relation    regclass;
-    shown       record;
+    advice      record;
     e           @extschema@.ff_table_evidence;
     choice      record;
     last        @extschema@.ff_prediction;
@@ -787,23 +906,35 @@ DECLARE
     written     bigint := 0;
 BEGIN
     UPDATE @extschema@.ff_relation r SET promised_at = looked_at WHERE r.rel_id = id RETURNING r.relid::regclass INTO relation;
-    SELECT d.evidence, d.hot_share, d.wants_model INTO shown FROM @extschema@.ff_diagnosis(relation) d;
-    IF shown.wants_model THEN
-        e := shown.evidence;
-        SELECT * INTO choice FROM @extschema@.ff_choice(e);
+    IF relation IS NULL THEN
+        RETURN 0;
+    END IF;
+    SELECT a.action, a.fillfactor, a.recommended_fillfactor, a.hot_pct, a.predicted_hot_pct, a.confidence, a.evidence INTO advice
+      FROM @extschema@.ff_advise_most(relation, NULL::integer) a;
+    IF advice.action IN ('lower', 'raise') THEN
+        INSERT INTO @extschema@.ff_advised AS s (rel_id, asked_at, from_fillfactor, to_fillfactor, predicted_hot_pct, confidence)
+        VALUES (id, looked_at, advice.fillfactor, advice.recommended_fillfactor, advice.predicted_hot_pct::numeric, advice.confidence::numeric)
+        ON CONFLICT (rel_id) DO UPDATE
+           SET asked_at = EXCLUDED.asked_at, from_fillfactor = EXCLUDED.from_fillfactor, to_fillfactor = EXCLUDED.to_fillfactor,
+               predicted_hot_pct = EXCLUDED.predicted_hot_pct, confidence = EXCLUDED.confidence;
+
         SELECT * INTO last FROM @extschema@.ff_prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
-        IF choice.recommended_fillfactor <> e.fillfactor
-           AND (last IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (e.fillfactor, choice.recommended_fillfactor)
-                OR last.made_at < looked_at - interval '1 day' OR last.judged_at IS NOT NULL
-                OR coalesce(abs(last.predicted_hot_pct - choice.predicted_hot_pct) >= new_promise,
-                            last.predicted_hot_pct IS NULL AND choice.predicted_hot_pct IS NOT NULL))
+        IF last IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (advice.fillfactor, advice.recommended_fillfactor)
+           OR last.made_at < looked_at - interval '1 day' OR last.judged_at IS NOT NULL
+           OR coalesce(abs(last.predicted_hot_pct - advice.predicted_hot_pct) >= new_promise,
+                       last.predicted_hot_pct IS NULL AND advice.predicted_hot_pct IS NOT NULL)
         THEN
+            -- once more, for the whole of it: that is seldom
+            e := advice.evidence;
+            SELECT * INTO choice FROM @extschema@.ff_choice(e);
             INSERT INTO @extschema@.ff_prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low,
                         predicted_hot_high, predicted_wal_pct, size_bytes, predicted_size_bytes, confidence)
-            VALUES (id, looked_at, e.fillfactor, choice.recommended_fillfactor, 100 * shown.hot_share, choice.predicted_hot_pct, choice.predicted_hot_low,
+            VALUES (id, looked_at, advice.fillfactor, advice.recommended_fillfactor, advice.hot_pct, choice.predicted_hot_pct, choice.predicted_hot_low,
                     choice.predicted_hot_high, choice.predicted_wal_pct, e.heap_bytes, choice.predicted_size_bytes, choice.confidence);
             written := 1;
         END IF;
+    ELSE
+        DELETE FROM @extschema@.ff_advised s WHERE s.rel_id = id;
     END IF;
 
     -- The last change, if it was promised something: judged as soon as that is
@@ -824,7 +955,7 @@ BEGIN
     RETURN written;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_promise(bigint) IS 'Writes down what advice to change a table''s fillfactor promises now, where that is new, and what came of the promise that the last change took up. Returns the promises written. Internal step of ff_collect().';
+COMMENT ON FUNCTION @extschema@.ff_collect_promise(bigint) IS 'Writes down whether another fillfactor is advised for a table now (ff_advised), what that promises, where it is new (ff_prediction), and what came of the promise that the last change took up. Returns the promises written. Internal step of ff_collect().';
 REVOKE ALL ON FUNCTION @extschema@.ff_collect_promise(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_promise(bigint) TO pg_stat_scan_tables;
 

@@ -1,17 +1,18 @@
 -- Stage report, for machines: views whose columns keep their names, cheap
 -- enough to be read every minute.  They ask no model and read no page; what
--- is advised is what a collection foretold last (ff_prediction).
+-- is advised is what ff_advise() said when a collection asked last (ff_advised).
 -- Ready queries and a dashboard: sql/monitoring.
 
 CREATE VIEW @extschema@.ff_metrics AS
 SELECT r.nspname AS schemaname, r.relname, r.fillfactor,
-       p.to_fillfactor AS advised_fillfactor, p.predicted_hot_pct / 100 AS predicted_hot_ratio, p.confidence,
+       a.to_fillfactor AS advised_fillfactor, a.predicted_hot_pct / 100 AS predicted_hot_ratio, a.confidence,
        h.updated / nullif(h.seconds, 0) AS updates_per_s,
        h.hot / nullif(h.updated, 0) AS hot_ratio, h.newpage / nullif(h.updated, 0) AS newpage_ratio,
        h.heap_bytes, h.index_bytes,
        s.live_pct / 100 AS live_ratio, s.dead_pct / 100 AS dead_ratio, s.free_pct / 100 AS free_ratio,
        extract(epoch FROM now() - r.sampled_at)::double precision AS sample_age_s,
-       extract(epoch FROM now() - r.seen_at)::double precision AS change_age_s
+       extract(epoch FROM now() - r.seen_at)::double precision AS change_age_s,
+       extract(epoch FROM now() - r.promised_at)::double precision AS advice_age_s
   FROM @extschema@.ff_relation r
   LEFT JOIN LATERAL (
         SELECT sum(i.updated)::double precision AS updated, sum(i.hot_updated)::double precision AS hot,
@@ -20,15 +21,16 @@ SELECT r.nspname AS schemaname, r.relname, r.fillfactor,
                (array_agg(i.heap_bytes ORDER BY i.ended_at DESC))[1] AS heap_bytes, (array_agg(i.index_bytes ORDER BY i.ended_at DESC))[1] AS index_bytes
           FROM @extschema@.ff_interval i WHERE i.rel_id = r.rel_id AND i.ended_at > now() - interval '1 hour') h ON true
   LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_page_sample o WHERE o.rel_id = r.rel_id ORDER BY o.sampled_at DESC LIMIT 1) s ON true
-  LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_prediction o WHERE o.rel_id = r.rel_id ORDER BY o.made_at DESC LIMIT 1) p ON p.from_fillfactor = r.fillfactor
+  -- taken up meanwhile, it is advice no more
+  LEFT JOIN @extschema@.ff_advised a ON a.rel_id = r.rel_id AND a.from_fillfactor = r.fillfactor
  WHERE r.closed_at IS NULL;
 COMMENT ON VIEW @extschema@.ff_metrics IS 'One row a table, for monitoring; columns keep their names. Rates and shares are of the last hour, NULL where it was not written to.';
 COMMENT ON COLUMN @extschema@.ff_metrics.schemaname IS 'schema';
 COMMENT ON COLUMN @extschema@.ff_metrics.relname IS 'name';
 COMMENT ON COLUMN @extschema@.ff_metrics.fillfactor IS 'effective fillfactor, percent';
-COMMENT ON COLUMN @extschema@.ff_metrics.advised_fillfactor IS 'fillfactor that was advised last, percent; NULL where none other is';
+COMMENT ON COLUMN @extschema@.ff_metrics.advised_fillfactor IS 'fillfactor that ff_advise() advised when a collection asked last, percent; NULL where it advised no other';
 COMMENT ON COLUMN @extschema@.ff_metrics.predicted_hot_ratio IS 'HOT share foretold at the advised fillfactor, 0 to 1';
-COMMENT ON COLUMN @extschema@.ff_metrics.confidence IS 'confidence of that, 0 to 1';
+COMMENT ON COLUMN @extschema@.ff_metrics.confidence IS 'confidence of that advice, 0 to 1';
 COMMENT ON COLUMN @extschema@.ff_metrics.updates_per_s IS 'rows updated per second';
 COMMENT ON COLUMN @extschema@.ff_metrics.hot_ratio IS 'HOT share of the updates, 0 to 1';
 COMMENT ON COLUMN @extschema@.ff_metrics.newpage_ratio IS 'share of the updates that left their page, 0 to 1; NULL before PostgreSQL 16';
@@ -39,6 +41,7 @@ COMMENT ON COLUMN @extschema@.ff_metrics.dead_ratio IS 'share of the table that 
 COMMENT ON COLUMN @extschema@.ff_metrics.free_ratio IS 'share of the table that is free, 0 to 1';
 COMMENT ON COLUMN @extschema@.ff_metrics.sample_age_s IS 'seconds since its pages were sampled';
 COMMENT ON COLUMN @extschema@.ff_metrics.change_age_s IS 'seconds since a collection saw a change of it';
+COMMENT ON COLUMN @extschema@.ff_metrics.advice_age_s IS 'seconds since a collection asked for its advice, once an hour while it changes or another fillfactor is advised; NULL: not yet';
 REVOKE ALL ON @extschema@.ff_metrics FROM PUBLIC;
 GRANT SELECT ON @extschema@.ff_metrics TO pg_read_all_stats;
 

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(79);
+SELECT plan(90);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_epoch \gset
@@ -245,13 +245,20 @@ UNION ALL SELECT 'backend_flush_after', now() - interval '5 hours', now() - inte
 UPDATE ff_setting_history SET seen_at = now() - interval '2 days' WHERE before_at IS NULL AND setting <> 'backend_flush_after';
 UPDATE ff_collection SET began_at = now() - interval '1 day';
 SELECT is((SELECT (verdict, old_value, new_value, updates_before, updates_after)::text FROM ff_verify() WHERE change = 'setting backend_flush_after'),
-    '(hurt,"0 x 8kB","256 x 8kB",1200,1200)', 'a setting: judged by all statements that ran before and after');
+    '(hurt,0,2MB,1200,1200)', 'a setting: judged by all statements that ran before and after');
 SELECT is((SELECT undo FROM ff_verify() WHERE change = 'setting backend_flush_after'), 'ALTER SYSTEM SET backend_flush_after = ''0''; SELECT pg_reload_conf();', 'a setting: undo');
 DELETE FROM ff_statement_history WHERE statement_id IN (SELECT statement_id FROM ff_statement WHERE queryid IN (1, 2, 3));
 SELECT is((SELECT verdict FROM ff_verify() WHERE change = 'setting backend_flush_after'), 'too early', 'a setting: too few calls are too early');
 SELECT statement(:helped, 4, '{1000,1000,1010,990,1000,1000}', '{1000,1000,990,1010,1000,1000}', stddev1 => 1.0, stddev2 => 0.5), statement(:helped, 5, '{1000,1000,1010,990,1000,1000}', '{1000,1000,990,1010,1000,1000}', stddev1 => 1.0, stddev2 => 0.5);
 SELECT is((SELECT (verdict, round(stddev_change_pct::numeric, 6), round(mean_change_pct::numeric, 6))::text FROM ff_verify() WHERE change = 'setting backend_flush_after'),
     '(helped,-50.000000,0.000000)', 'a setting: the standard deviation counts too');
+
+-- As SHOW has them.
+SELECT is_empty($$ SELECT name, setting, unit FROM pg_settings WHERE ff_setting_shown(setting, unit) IS DISTINCT FROM current_setting(name) AND unit IS NOT NULL $$, 'settings with a unit: as SHOW has them');
+SELECT is((SELECT array_agg(ff_setting_shown(v, u) ORDER BY n) FROM (VALUES (1, '2.5', 'ms'), (2, '-1', 'kB'), (3, '0', '8kB'), (4, 'on', NULL), (5, '100', NULL), (6, '131072', '8kB'), (7, '90', 's')) x(n, v, u)),
+    '{2500us,-1,0,on,100,1GB,90s}', 'a number with its largest whole unit');
+SELECT is((SELECT (amount, kind)::text FROM ff_setting_amount('1.5 GB', '8kB')), '(1610612736.0,memory)', 'a unit of its own');
+SELECT is((SELECT amount FROM ff_setting_amount('pglz', NULL)), NULL, 'no number');
 
 -- ---------------------------------------------------------------------------
 -- Promises
@@ -284,6 +291,16 @@ SELECT ok(due(:helped, NULL, '1 day', :'last_at', :last), 'never asked: due');
 SELECT ok(NOT due(:helped, '59 min', '1 day', :'last_at', :last), 'asked less than an hour ago: not due');
 SELECT ok(due(:helped, '60 min', '1 day', :'last_at', :last), 'an hour ago: due');
 SELECT ok(due(:helped, '1 min', '50 min', :'last_at', :last), 'a table new to the history: due each time');
+SELECT rel_id AS same FROM ff_relation WHERE relname = 'same' \gset
+DELETE FROM ff_interval WHERE rel_id = :same AND ended_at = :'last_at';
+SELECT ok(NOT due(:same, '60 min', '1 day', :'last_at', :last), 'nothing changed: not due');
+INSERT INTO ff_advised VALUES (:same, now(), 100, 50, 90, 0.5), (-1, now(), 100, 50, 90, 0.5);
+SELECT ok(due(:same, '60 min', '1 day', :'last_at', :last), 'nothing changed, but advice stands: due');
+SELECT ok(NOT due(:same, '59 min', '1 day', :'last_at', :last), 'once an hour, that too');
+SELECT is((SELECT array_agg(rel_id) FROM ff_advised), ARRAY[:same::bigint], 'advice for a table that is gone goes');
+SELECT is(ff_collect_promise(:same), 0::bigint, 'no other fillfactor is advised: no promise');
+SELECT is((SELECT count(*) FROM ff_advised), 0::bigint, 'and the advice is taken back');
+SELECT is(ff_collect_promise(-1), 0::bigint, 'no such table');
 
 SELECT * FROM finish();
 ROLLBACK;

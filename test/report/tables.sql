@@ -5,9 +5,9 @@ CALL ff_collect();
 UPDATE ff_collection SET began_at = now(), relations = :n, changed = 0;
 SELECT format('CREATE TABLE t%s (i int PRIMARY KEY, j int) WITH (fillfactor = %s); CREATE INDEX ON t%s (j);', k, CASE k % 18 WHEN 5 THEN 70 ELSE 100 END, k) FROM generate_series(1, :n) k \gexec
 
-INSERT INTO ff_relation (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, fillfactor, opened_at, epoch_id, seen_at,
+INSERT INTO ff_relation (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, reloptions, index_oids, fillfactor, opened_at, epoch_id, seen_at,
                          inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, sampled_at)
-SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', c.relname, c.relfilenode, ff_fillfactor(c.reloptions), now() - interval '1 hour', (SELECT max(epoch_id) FROM ff_epoch), now(),
+SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', c.relname, c.relfilenode, c.reloptions, ff_index_oids(c.oid), ff_fillfactor(c.reloptions), now() - interval '1 hour', (SELECT max(epoch_id) FROM ff_epoch), now(),
        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() - interval '1 second'
   FROM ff_server() s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
  WHERE d.datname = current_database() AND c.relkind = 'r' AND c.relname ~ '^t\d+$' AND substr(c.relname, 2)::int % 3 > 0;

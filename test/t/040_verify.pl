@@ -119,7 +119,26 @@ bench('-f', "$FindBin::Bin/../loop/jobs.sql", '-t', 10);
 collect();
 my $setting = verified(q{() WHERE change LIKE 'setting %'});
 is("$setting->{change}: $setting->{verdict}", 'setting backend_flush_after: too early', 'a setting is noticed');
-is("$setting->{old_value}, $setting->{new_value}", '0 x 8kB, 256 x 8kB', 'from and to');
+is("$setting->{old_value}, $setting->{new_value}", '0, 2MB', 'from and to');
+# Nobody had set it before, so it is reset; other values are set again.
+sub restored { return value("SELECT ff_restore_setting('$_[0]', '$_[1]')"); }
+my $reload = 'SELECT pg_reload_conf();';
+is(restored('backend_flush_after', '0'), "ALTER SYSTEM RESET backend_flush_after; $reload", 'a setting: back to none');
+is(restored('backend_flush_after', '128'), "ALTER SYSTEM SET backend_flush_after = '1MB'; $reload", 'a setting: back to a value that ALTER SYSTEM had set');
+is(restored('no_such_setting', '1'), '', 'a setting that the server does not know');
+$node->append_conf('postgresql.conf', "Max_WAL_Size = 512MB\ntrack_io_timing = yes\ncheckpoint_timeout = 10min\n");
+$node->safe_psql('postgres', "ALTER SYSTEM SET max_wal_size = '2GB'; ALTER SYSTEM SET track_io_timing = off; ALTER SYSTEM SET wal_compression = on; SELECT pg_reload_conf()");
+$node->poll_query_until('postgres', q(SELECT count(*) = 4 FROM pg_settings WHERE (name, reset_val) IN (('max_wal_size', '2048'), ('track_io_timing', 'off'), ('checkpoint_timeout', '600')) OR name = 'wal_compression' AND reset_val <> 'off')) or die 'not reloaded';
+is(restored('max_wal_size', '512'), "ALTER SYSTEM RESET max_wal_size; $reload", 'a setting: back to what the file has');
+is(restored('max_wal_size', '1024'), "ALTER SYSTEM SET max_wal_size = '1GB'; $reload", 'a setting: not to its default where the file has another');
+is(restored('track_io_timing', 'on'), "ALTER SYSTEM RESET track_io_timing; $reload", 'a switch: back to what the file has');
+is(restored('track_io_timing', 'off'), "ALTER SYSTEM SET track_io_timing = 'off'; $reload", 'a switch: not to its default');
+is(restored('wal_compression', 'off'), "ALTER SYSTEM RESET wal_compression; $reload", 'a word: back to its default');
+is(restored('checkpoint_timeout', '300'), "ALTER SYSTEM SET checkpoint_timeout = '5min'; $reload", 'a setting that the file has: set, as it cannot be reset');
+# What it says does it.
+value($_) foreach split /(?<=;) /, restored('max_wal_size', '512');
+ok($node->poll_query_until('postgres', q(SELECT reset_val = '512' FROM pg_settings WHERE name = 'max_wal_size')), 'a setting: it is back');
+is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'max_wal_size' AND sourcefile ~ 'auto')), '0', 'a setting: and nothing is left of the change');
 is(value(q(SELECT count(*) FROM ff_change)), '2', 'neither a rebuilt index nor a new name is a change');
 is(value(q(SELECT count(*) FROM ff_problem)), '0', 'no problem');
 

@@ -1,8 +1,12 @@
 # The queries for monitoring run as they are delivered, by a role that only
-# monitors, and the progress of a collection can be watched.
+# monitors, in a real exporter too; what they say is advised is what
+# ff_advise() advises; and the progress of a collection can be watched.
 use strict;
 use warnings;
 use FindBin;
+use CPAN::Meta::YAML;
+use HTTP::Tiny;
+use IPC::Run ();
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -23,6 +27,42 @@ value('CALL ff_collect()');
 is(value("SELECT fillfactor, updates_per_s > 0, hot_ratio BETWEEN 0 AND 1, heap_bytes > 0, live_ratio > 0 FROM ff_metrics WHERE relname = 't'"),
 	'100|t|t|t|t', 'metrics of a table');
 
+# What is advised: as ff_advise() has it, whatever it was before.  The history
+# is written by hand, so nothing but the settings changes.
+$node->safe_psql('postgres', 'CREATE DATABASE advised');
+$node->safe_psql('advised', 'CREATE EXTENSION fillfactor_advisor');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-v', 'n=18', '-o', '/dev/null', '-f', "$FindBin::Bin/../report/tables.sql", '-d', $node->connstr('advised') ], 'tables');
+my $advised = q(SELECT count(*) FROM ff_metrics WHERE advised_fillfactor IS NOT NULL);
+my $differ = q(SELECT string_agg(format('%s: %s %s %s, %s %s %s', m.relname, m.advised_fillfactor, m.predicted_hot_ratio, m.confidence, a.recommended_fillfactor, a.predicted_hot_pct, a.confidence), '; ')
+	FROM ff_metrics m LEFT JOIN ff_advise() a ON a.relation = format('%I.%I', m.schemaname, m.relname)::regclass AND a.action IN ('lower', 'raise')
+	WHERE (m.advised_fillfactor, round((100 * m.predicted_hot_ratio)::numeric, 3), round(m.confidence::numeric, 3)) IS DISTINCT FROM
+	      (a.recommended_fillfactor, round(a.predicted_hot_pct::numeric, 3), round(a.confidence::numeric, 3)));
+sub asked_again
+{
+	# as if asked an hour ago; nothing changed in the tables
+	$node->safe_psql('advised', "UPDATE ff_relation SET promised_at = now() - interval '2 hours', opened_at = now() - interval '1 day'; CALL ff_collect()");
+	return;
+}
+$node->safe_psql('advised', 'SELECT ff_collect_promise(rel_id) FROM ff_relation');
+is($node->safe_psql('advised', $differ), '', 'metrics: as ff_advise() says');
+my $some = $node->safe_psql('advised', $advised);
+cmp_ok($some, '>=', 2, 'metrics: some changes are advised');
+is($node->safe_psql('advised', 'SELECT count(*) FROM ff_metrics WHERE advice_age_s IS NULL'), '0', 'metrics: since when');
+foreach my $turn ([ 'min_confidence = 1.0', 'wait' ], [ 'min_gain = 90', 'keep' ])
+{
+	my ($setting, $action) = @$turn;
+	$node->safe_psql('advised', "ALTER DATABASE advised SET fillfactor_advisor.$setting");
+	asked_again();
+	is($node->safe_psql('advised', $differ), '', "metrics: advice turned to $action");
+	cmp_ok($node->safe_psql('advised', $advised), '<', $some, "metrics: $setting takes advice back");
+	$node->safe_psql('advised', 'ALTER DATABASE advised RESET ALL');
+	# what is not advised any more is asked when it changes
+	$node->safe_psql('advised', 'SELECT ff_collect_promise(rel_id) FROM ff_relation');
+	is($node->safe_psql('advised', $advised), $some, 'metrics: advised again');
+}
+$node->safe_psql('advised', "DROP TABLE t4; CALL ff_collect()");
+is($node->safe_psql('advised', 'SELECT count(*) FROM ff_advised JOIN ff_relation r USING (rel_id) WHERE r.closed_at IS NOT NULL'), '0', 'metrics: advice for a table goes with it');
+
 # Every column of a query is in the list of its metrics, and the other way round.
 my $yaml = slurp_file("$FindBin::Bin/../../sql/monitoring/postgres_exporter.yaml");
 my @queries = $yaml =~ /^(\w+:\n  query: ".*?(?=^\w|\z))/gms;
@@ -33,6 +73,59 @@ foreach my $query (@queries)
 	my @listed = $query =~ /^    - (\w+):/gm;
 	my $header = (split /\n/, $node->safe_psql('postgres', "SET ROLE watcher; COPY ($sql) TO STDOUT WITH (FORMAT csv, HEADER)"))[0];
 	is($header, join(',', @listed), "postgres_exporter: $name");
+}
+
+# pgwatch: a time, tags that are text, and types that it can store; NULLs it
+# leaves out.
+my $pgwatch = CPAN::Meta::YAML->read("$FindBin::Bin/../../sql/monitoring/pgwatch.yaml")->[0];
+is(join(' ', sort keys %{ $pgwatch->{metrics} }), 'fillfactor_advisor fillfactor_advisor_table', 'pgwatch: two metrics');
+is_deeply([ sort keys %{ $pgwatch->{presets}{fillfactor_advisor}{metrics} } ], [ sort keys %{ $pgwatch->{metrics} } ], 'pgwatch: both in the preset');
+foreach my $name (sort keys %{ $pgwatch->{metrics} })
+{
+	my $metric = $pgwatch->{metrics}{$name};
+	is(join(' ', keys %{ $metric->{sqls} }), '15', "pgwatch: $name, for all versions");
+	is_deeply($metric->{gauges}, ['*'], "pgwatch: $name, gauges");
+	my $sql = $metric->{sqls}{15};
+	my $described = $node->safe_psql('postgres', "SET ROLE watcher;\n$sql \\gdesc\n");
+	my @columns = map { [ split /\|/ ] } split /\n/, $described;
+	is($columns[0][0] . ' ' . $columns[0][1], 'epoch_ns bigint', "pgwatch: $name, the time");
+	is(join(' ', map { $_->[0] } grep { $_->[0] =~ /^tag_/ ? $_->[1] ne 'text' : $_->[1] !~ /^(?:bigint|integer|double precision)$/ } @columns), '', "pgwatch: $name, types");
+	my $rows = $node->safe_psql('postgres', "SET ROLE watcher;\n$sql");
+	like($rows, $name =~ /table/ ? qr/\|public\|t\|100\|/ : qr/^\d{19}\|2\|/, "pgwatch: $name, rows");
+}
+
+# The queries in a real exporter.
+SKIP:
+{
+	unless ($ENV{FFA_EXPORTER})
+	{
+		my $why = ($ENV{FFA_TOOLS} // 'yes') eq 'yes' ? 'no prometheus-postgres-exporter; make test unpacks it, with apt' : $ENV{FFA_TOOLS};
+		diag "NOT TESTED: the queries in a Prometheus exporter: $why";
+		skip $why, 6;
+	}
+	my $port = PostgreSQL::Test::Cluster::get_free_port();
+	local $ENV{DATA_SOURCE_NAME} = 'user=watcher dbname=postgres sslmode=disable host=' . $node->host . ' port=' . $node->port;
+	my $said = '';
+	my $exporter = IPC::Run::start([ $ENV{FFA_EXPORTER}, "--web.listen-address=127.0.0.1:$port", '--disable-default-metrics', '--disable-settings-metrics',
+		"--extend.query-path=$FindBin::Bin/../../sql/monitoring/postgres_exporter.yaml" ], '<', \undef, '>&', \$said);
+	my $page = '';
+	foreach (1 .. 50 * 10)
+	{
+		my $answer = HTTP::Tiny->new(timeout => 10)->get("http://127.0.0.1:$port/metrics");
+		$page = $answer->{content} if $answer->{success};
+		last if $page =~ /^fillfactor_advisor_/m || !$exporter->pumpable;
+		select undef, undef, undef, 0.1;
+	}
+	$exporter->signal('TERM');
+	$exporter->finish;
+	like($page, qr/^pg_exporter_last_scrape_error 0$/m, 'exporter: no error') or diag $said;
+	like($page, qr/^pg_exporter_user_queries_load_error\{[^}]*\} 0$/m, 'exporter: the file is read');
+	foreach my $metric ([ 'fillfactor_advisor_table_fillfactor', '100' ], [ 'fillfactor_advisor_table_hot_ratio', '[0-9.e-]+' ])
+	{
+		like($page, qr/^$metric->[0]\{(?=[^}]*datname="postgres")(?=[^}]*relname="t")(?=[^}]*schemaname="public")[^}]*\} $metric->[1]$/m, "exporter: $metric->[0]");
+	}
+	like($page, qr/^fillfactor_advisor_collections\{[^}]*\} 2$/m, 'exporter: collections');
+	like($page, qr/^# HELP fillfactor_advisor_table_hot_ratio HOT share of the updates, 0 to 1, last hour$/m, 'exporter: its help');
 }
 
 # Grafana puts a condition on the time column in the place of its macro.
