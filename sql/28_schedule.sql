@@ -77,6 +77,59 @@ REVOKE ALL ON FUNCTION @extschema@.ff_cron() FROM PUBLIC;
 COMMENT ON FUNCTION @extschema@.ff_cron() IS
 'internal: where pg_cron is, and the names ff_schedule() and ff_unschedule() use';
 
+CREATE FUNCTION @extschema@.ff_is_schedule(schedule text) RETURNS boolean
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- Five fields; each a list of *, a number or name, or a range of them,
+    -- with an optional step.  Names of months and days stand for numbers.
+    WITH field AS (
+        SELECT f.place, f.value, b.lo, b.hi, b.names
+          FROM regexp_split_to_table(schedule, '[ \t]+') WITH ORDINALITY f(value, place)
+          LEFT JOIN (VALUES (1, 0, 59, '[0-9]'), (2, 0, 23, '[0-9]'), (3, 1, 31, '[0-9]'), (4, 1, 12, 'jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec'),
+                            (5, 0, 7, 'sun|mon|tue|wed|thu|fri|sat')) b(place, lo, hi, names) ON b.place = f.place
+    ), item AS (
+        SELECT field.*, m IS NOT NULL AS known, CASE WHEN m[1] ~ '^[0-9]' THEN m[1]::integer END AS first, CASE WHEN m[2] ~ '^[0-9]' THEN m[2]::integer END AS last, m[3]::integer AS step
+          FROM field
+         CROSS JOIN LATERAL regexp_split_to_table(field.value, ',') i(value)
+          LEFT JOIN LATERAL regexp_match(i.value, replace('^(?:\*|([0-9]{1,2}|NAMES)(?:-([0-9]{1,2}|NAMES))?)(?:/([0-9]{1,2}))?$', 'NAMES', field.names), 'i') m ON true
+    )
+    SELECT schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually|reboot)$'
+        OR (SELECT count(*) = 5 FROM field)
+           AND (SELECT bool_and(known AND coalesce(first BETWEEN lo AND hi, true) AND coalesce(last BETWEEN lo AND hi, true)
+                                AND coalesce(first <= last, true) AND coalesce(step > 0, true)) FROM item)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_is_schedule(text) IS 'Whether a text is a schedule that every cron understands: five fields, or a word such as @hourly.';
+REVOKE ALL ON FUNCTION @extschema@.ff_is_schedule(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_is_schedule(text) TO pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_check_collector() RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    missing text;
+BEGIN
+    SELECT format('%I.%I', n.nspname, c.relname) INTO missing
+      FROM pg_extension e
+      JOIN pg_class c ON c.oid = ANY (e.extconfig) AND c.relkind = 'r'
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE e.extname = 'fillfactor_advisor'
+       AND NOT (has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))
+     ORDER BY 1 LIMIT 1;
+    IF missing IS NOT NULL THEN
+        RAISE EXCEPTION 'role % may not write the history', quote_ident(current_user)
+            USING ERRCODE = 'insufficient_privilege',
+                  DETAIL = format('A collection inserts into, updates and deletes from the tables of the extension, among them %s.', missing),
+                  HINT = 'Grant the role INSERT, UPDATE and DELETE on them: the chapter "Rights" of README.md has the statements. A superuser needs no grant.';
+    END IF;
+END
+$$;
+REVOKE ALL ON FUNCTION @extschema@.ff_check_collector() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_check_collector() TO pg_stat_scan_tables;
+COMMENT ON FUNCTION @extschema@.ff_check_collector() IS
+'internal: error 42501, with a hint, where the calling role may not write what a collection writes';
+
 CREATE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *') RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -95,6 +148,8 @@ BEGIN
     SELECT * INTO cron FROM @extschema@.ff_cron();
 
     IF cron.state = 'here' THEN
+        -- its job would fail each time
+        PERFORM @extschema@.ff_check_collector();
         -- a wrong schedule is refused by pg_cron, in its own words
         EXECUTE format('SELECT %s($1, $2, $3)', cron.schedule_function)
            INTO job USING cron.job_name, schedule, cron.command;
@@ -107,7 +162,17 @@ BEGIN
         END IF;
         RETURN format('job %s: %s in database %I, schedule %s, as user %I. Run ff_unschedule() before DROP EXTENSION.',
                       job, cron.command, current_database(), schedule, current_user);
-    ELSIF cron.state = 'elsewhere' THEN
+    END IF;
+
+    -- Nobody else looks at it; pg_cron may know seconds, and $ for the last
+    -- day of the month, too.
+    IF NOT @extschema@.ff_is_schedule(CASE cron.state WHEN 'elsewhere' THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *') ELSE schedule END) THEN
+        RAISE EXCEPTION 'invalid schedule: %', quote_literal(schedule)
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'A schedule has five fields: minute, hour, day of the month, month, day of the week; for example ''*/5 * * * *'', every five minutes.';
+    END IF;
+
+    IF cron.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', cron.cron_database
             USING HINT = 'Run the returned statement there.';
         RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
@@ -119,7 +184,7 @@ BEGIN
     END IF;
 
     -- In a crontab % is a line end and a line end cannot be written.
-    IF cron.command || current_database() || schedule ~ '[[:cntrl:]]' THEN
+    IF cron.command || current_database() ~ '[[:cntrl:]]' THEN
         crontab := 'call psql on this database';
     ELSE
         crontab := format('%s  PGDATABASE=''%s'' psql -X -q -c ''%s''', schedule,
@@ -137,7 +202,7 @@ $$;
 REVOKE ALL ON FUNCTION @extschema@.ff_schedule(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_cron(), @extschema@.ff_schedule(text) TO pg_stat_scan_tables;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
-'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there';
+'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
 
 CREATE FUNCTION @extschema@.ff_unschedule() RETURNS text
 LANGUAGE plpgsql VOLATILE

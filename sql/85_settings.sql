@@ -159,12 +159,13 @@ AS $$
         -- backend_flush_after
         SELECT 10 AS n, 'backend_flush_after' AS name, NULL::regclass AS relation,
                CASE WHEN p.value = '0' AND z.linux AND z.data > greatest(z.ram, z.buffers) THEN '2MB' END AS proposed, 'trial' AS how,
-               format('tables and indexes of this database %s, memory %s (%s times), shared_buffers %s', pg_size_pretty(z.data::bigint), pg_size_pretty(z.ram::bigint),
-                      round((z.data / nullif(z.ram, 0))::numeric, 2), pg_size_pretty(z.buffers::bigint))
+               concat(CASE WHEN z.data > 0 THEN 'tables and indexes of this database ' || pg_size_pretty(z.data::bigint) ELSE 'no table with pages in this database yet' END,
+                      ', memory ' || coalesce(pg_size_pretty(z.ram::bigint), 'unknown'), ' (' || round((nullif(z.data, 0) / nullif(z.ram, 0))::numeric, 2) || ' times)',
+                      ', shared_buffers ' || pg_size_pretty(z.buffers::bigint))
                    || CASE WHEN z.dirtied > 0 THEN format('; statements wrote %s pages out themselves and dirtied %s', z.written, z.dirtied) ELSE '' END AS evidence,
                CASE WHEN NOT z.linux THEN 'it acts on Linux only'
                     WHEN p.value <> '0' THEN 'set already; ff_verify() judges it once statements were seen before and after the change'
-                    WHEN z.data IS NULL THEN 'no table here yet'
+                    WHEN z.data > 0 IS NOT TRUE THEN 'no table here yet'
                     WHEN z.data <= z.buffers THEN 'the data fit shared_buffers, where it was seen to change nothing'
                     WHEN z.data <= z.ram THEN 'the data fit memory, so evicted pages are seldom waited for'
                     ELSE 'the data are larger than memory: a backend that evicts dirty pages may cause bursts of writing, which this spreads. Measurements disagree, so try it and let ff_verify() judge mean and standard deviation' END AS reason,

@@ -11,7 +11,7 @@ DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA "F f; %I";
 CREATE EXTENSION fillfactor_advisor SCHEMA "F f; %I";
 SET search_path = "F f; %I", public;
-SELECT plan(20);
+SELECT plan(24);
 
 SELECT CASE WHEN current_setting('cron.database_name', true) = current_database() THEN 'here'
             WHEN current_setting('cron.database_name', true) IS NULL THEN 'absent'
@@ -19,6 +19,10 @@ SELECT CASE WHEN current_setting('cron.database_name', true) = current_database(
 SELECT :'cron' = 'here' AS here, :'cron' = 'elsewhere' AS elsewhere, :'cron' = 'absent' AS absent \gset
 
 SELECT throws_ok($$SELECT ff_schedule(NULL)$$, '22004', NULL, 'null schedule is refused');
+
+SELECT is((SELECT string_agg(s, ' | ' ORDER BY n) FROM unnest(ARRAY['*/5 * * * *', 'bogus', '* * * *', '* * * * * *', '60 * * * *', '0-30/10,45 1 1 jan mon-Fri', '5-2 * * * *', '*/0 * * * *', '@hourly',
+    '@bogus', '10 seconds', E'* * * * *\nrm', '0 24 * * *', '0 0 0 * *', '0 0 1 13 *', '0 0 * * 7', '0 0 * * 8', '', '1,,2 * * * *', '$(id) * * * *', '0 * * jan', '0 jan * * *', ' * * * * *'])
+    WITH ORDINALITY u(s, n) WHERE ff_is_schedule(s)), '*/5 * * * * | 0-30/10,45 1 1 jan mon-Fri | @hourly | 0 0 * * 7', 'what is a schedule for every cron');
 
 \if :here
 CREATE EXTENSION IF NOT EXISTS pg_cron;
@@ -48,9 +52,15 @@ RESET ROLE;
 ALTER EXTENSION pg_cron DROP FUNCTION cron.unschedule(bigint);
 SELECT throws_ok('SELECT ff_unschedule()', '0A000', 'pg_cron is too old', 'a function that is no member of the extension is not called');
 ALTER EXTENSION pg_cron ADD FUNCTION cron.unschedule(bigint);
-SELECT skip('pg_cron is here', 7);
+-- a job that could not write would fail each time
+CREATE ROLE regress_ff_monitor IN ROLE pg_monitor;
+GRANT USAGE ON SCHEMA "F f; %I" TO regress_ff_monitor;
+SET LOCAL ROLE regress_ff_monitor;
+SELECT throws_ok($$SELECT "F f; %I".ff_schedule()$$, '42501', 'role regress_ff_monitor may not write the history', 'nor one that may not write');
+RESET ROLE;
+SELECT skip('pg_cron is here', 9);
 \else
-SELECT skip('pg_cron is not in this database', 12);
+SELECT skip('pg_cron is not in this database', 13);
 -- a look-alike
 CREATE SCHEMA cron;
 CREATE TABLE cron.job (jobid bigint, jobname text, database text, schedule text, command text, username text);
@@ -64,15 +74,15 @@ SELECT is((ff_cron()).schedule_function, NULL, 'nor are its functions');
 SELECT is(ff_schedule('7 * * * *'),
     format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(), '7 * * * *',
            'CALL "F f; %I".ff_collect()', current_database()), 'the statement for the other database');
-SELECT is(ff_schedule($$x'); SELECT 'bad$$),
-    format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(), $$x'); SELECT 'bad$$,
-           'CALL "F f; %I".ff_collect()', current_database()), 'the schedule is quoted');
+SELECT throws_ok($$SELECT ff_schedule('x''); SELECT ''bad')$$, '22023', NULL, 'what is no schedule is refused');
+SELECT matches(ff_schedule('59 seconds'), '''59 seconds''', 'seconds are for pg_cron to judge');
 SELECT is(ff_unschedule(),
     format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', 'fillfactor_advisor ' || current_database(),
            current_database()), 'the statement that removes it there');
-SELECT skip('pg_cron is loaded', 2);
+SELECT skip('pg_cron is loaded', 3);
 \else
-SELECT skip('pg_cron is not loaded', 3);
+SELECT skip('pg_cron is not loaded', 4);
+SELECT throws_ok($$SELECT ff_schedule('bogus')$$, '22023', 'invalid schedule: ''bogus''', 'absent: what is no schedule is refused, too');
 SELECT throws_ok('SELECT ff_schedule()', '55000', 'pg_cron is not loaded by this server', 'absent: clear error');
 SELECT is(ff_unschedule(), '0 job(s) removed: pg_cron is not in this database', 'absent: nothing to remove');
 \endif
