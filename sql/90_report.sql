@@ -8,47 +8,88 @@
 -- ---------------------------------------------------------------------------
 -- Text and tables
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_html(content text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION @extschema@.ff_codepoints(content text) RETURNS integer[]
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE WHEN content ~ '^[ !#-%(-;=?-~]*$' THEN content ELSE (
-        SELECT string_agg(CASE WHEN c.ch = '&' THEN '&amp;' WHEN c.ch = '<' THEN '&lt;' WHEN c.ch = '>' THEN '&gt;'
-                               WHEN c.ch = '"' THEN '&quot;' WHEN c.ch = '''' THEN '&#39;'
-                               WHEN c.ch ~ '[ -~]' THEN c.ch
-                               WHEN c.ch IN (E'\n', E'\t') THEN ' '
-                               WHEN ascii(c.ch) < 32 OR ascii(c.ch) = 127 THEN '&#xFFFD;'
-                               WHEN getdatabaseencoding() <> 'UTF8' THEN c.ch
-                               -- what would hide or reverse its neighbours
-                               WHEN ascii(c.ch) < 160 OR ascii(c.ch) BETWEEN 8203 AND 8207 OR ascii(c.ch) BETWEEN 8232 AND 8238
-                                    OR ascii(c.ch) BETWEEN 8288 AND 8297 OR ascii(c.ch) IN (65279, 65534, 65535) THEN '&#xFFFD;'
-                               ELSE '&#' || ascii(c.ch) || ';' END, '' ORDER BY c.place)
-          FROM string_to_table(content, NULL) WITH ORDINALITY c(ch, place)) END
+DECLARE
+    -- SQL_ASCII is no encoding: mostly its bytes are in UTF-8 all the same
+    target CONSTANT name := CASE getdatabaseencoding() WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END;
+    hex    text;
+    ch     text;
+BEGIN
+    BEGIN
+        hex := encode(convert_to(content, target), 'hex');
+    EXCEPTION WHEN untranslatable_character OR undefined_function THEN
+        -- some character, or all that are not ASCII, are not in Unicode
+        hex := '';
+        FOREACH ch IN ARRAY string_to_array(content, NULL) LOOP
+            BEGIN
+                hex := hex || CASE WHEN ch ~ '^[\x01-\x7f]$' THEN encode(convert_to(ch, 'SQL_ASCII'), 'hex') ELSE encode(convert_to(ch, target), 'hex') END;
+            EXCEPTION WHEN untranslatable_character OR undefined_function THEN
+                hex := hex || 'ff';
+            END;
+        END LOOP;
+    END;
+    -- Well-formed sequences of UTF-8; a byte that is in none of them stands
+    -- alone.  The longest alternative is taken, so bytes never come apart.
+    RETURN ARRAY(
+        SELECT CASE length(s.b) WHEN 1 THEN CASE WHEN get_byte(s.b, 0) < 128 THEN get_byte(s.b, 0) END
+                                WHEN 2 THEN (get_byte(s.b, 0) & 31) * 64 + (get_byte(s.b, 1) & 63)
+                                WHEN 3 THEN (get_byte(s.b, 0) & 15) * 4096 + (get_byte(s.b, 1) & 63) * 64 + (get_byte(s.b, 2) & 63)
+                                WHEN 4 THEN (get_byte(s.b, 0) & 7) * 262144 + (get_byte(s.b, 1) & 63) * 4096 + (get_byte(s.b, 2) & 63) * 64 + (get_byte(s.b, 3) & 63) END
+          FROM regexp_matches(hex, '(?:..|(?:c[2-9a-f]|d.)[89ab].|(?:e0[ab].|e[1-9abcef][89ab].|ed[89].)[89ab].|(?:f0[9ab].|f[123][89ab].|f48.)[89ab].[89ab].)', 'g') WITH ORDINALITY m(bytes, place)
+         CROSS JOIN LATERAL (SELECT decode(m.bytes[1], 'hex') AS b) s
+         ORDER BY m.place);
+END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_html(text) IS 'A text for an HTML page: what has a meaning there is escaped, line ends are spaces, unprintable characters and those that hide or reverse others are replaced, all others beyond ASCII are numeric references (where the database is in UTF8).';
+COMMENT ON FUNCTION @extschema@.ff_codepoints(text) IS 'The characters of a text as numbers of Unicode, whatever the encoding of the database; NULL for one that has none. In SQL_ASCII, UTF-8 is read where there is any, and another byte beyond ASCII has none. Internal step of ff_html().';
+REVOKE ALL ON FUNCTION @extschema@.ff_codepoints(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_codepoints(text) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_html(content text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN content ~ '^[ !#-%(-;=?-~]*$' THEN content
+                WHEN content IS NOT NULL THEN (
+        SELECT string_agg(CASE WHEN c.code = 38 THEN '&amp;' WHEN c.code = 60 THEN '&lt;' WHEN c.code = 62 THEN '&gt;'
+                               WHEN c.code = 34 THEN '&quot;' WHEN c.code = 39 THEN '&#39;'
+                               WHEN c.code BETWEEN 32 AND 126 THEN chr(c.code)
+                               WHEN c.code IN (9, 10, 13) THEN ' '
+                               WHEN c.code >= 160
+                                    -- what would hide or reverse its neighbours
+                                    AND NOT (c.code = 1564 OR c.code BETWEEN 8203 AND 8207 OR c.code BETWEEN 8232 AND 8238 OR c.code BETWEEN 8288 AND 8297
+                                             OR c.code = 65279 OR c.code BETWEEN 917504 AND 917631)
+                                    -- what is no character and never will be
+                                    AND NOT (c.code BETWEEN 64976 AND 65007 OR (c.code & 65534) = 65534) THEN '&#' || c.code || ';'
+                               ELSE '&#xFFFD;' END, '' ORDER BY c.place)
+          FROM unnest(@extschema@.ff_codepoints(content)) WITH ORDINALITY c(code, place)) END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_html(text) IS 'A text for an HTML page, plain ASCII in every encoding: what has a meaning there is escaped, line ends are spaces, unprintable characters and those that hide or reverse others are replaced, all others beyond ASCII are numeric references.';
 REVOKE ALL ON FUNCTION @extschema@.ff_html(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_html(text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_html_row(cells text[], target text DEFAULT NULL, class text DEFAULT NULL) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION @extschema@.ff_html_row(cells text[], target text DEFAULT NULL, class text DEFAULT NULL, id text DEFAULT NULL, picture text DEFAULT NULL) RETURNS text
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT '<tr' || coalesce(' class="' || class || '"', '') || '>'
+    SELECT '<tr' || coalesce(' class="' || class || '"', '') || coalesce(' id="' || id || '"', '') || '>'
            || string_agg(CASE WHEN c.place > 1
                               THEN '<td' || CASE WHEN c.cell ~ '^[-+]?[0-9][0-9.,]*( %| bytes| [kMGTP]B)?$' THEN ' class="n"'
                                               WHEN c.cell ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' AND length(c.cell) < 20 THEN ' class="t"' ELSE '' END
                                    || '>' || coalesce(@extschema@.ff_html(c.cell), '') || '</td>'
                               WHEN target IS NOT NULL THEN '<th scope="row"><a href="#' || target || '">' || @extschema@.ff_html(c.cell) || '</a></th>'
                               ELSE '<th scope="row">' || coalesce(@extschema@.ff_html(c.cell), '') || '</th>' END, '' ORDER BY c.place)
-           || E'</tr>\n'
+           || coalesce('<td class="p">' || picture || '</td>', '') || E'</tr>\n'
       FROM unnest(cells) WITH ORDINALITY c(cell, place)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_html_row(text[], text, text) IS 'A row of an HTML table, cells escaped, the first its header, which links to the element of id target (NULL: to none); numbers are aligned, times not broken.';
-REVOKE ALL ON FUNCTION @extschema@.ff_html_row(text[], text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_html_row(text[], text, text) TO pg_read_all_stats;
+COMMENT ON FUNCTION @extschema@.ff_html_row(text[], text, text, text, text) IS 'A row of an HTML table, cells escaped, the first its header, which links to the element of id target (NULL: to none); numbers are aligned, times not broken. class and id are its own (NULL: none); picture is HTML for one more cell (NULL: none).';
+REVOKE ALL ON FUNCTION @extschema@.ff_html_row(text[], text, text, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_html_row(text[], text, text, text, text) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_html_table(caption text, head text[], rows text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT E'<div class="wide"><table>\n<caption>' || @extschema@.ff_html(caption) || E'</caption>\n<thead><tr>'
@@ -61,7 +102,7 @@ REVOKE ALL ON FUNCTION @extschema@.ff_html_table(text, text[], text) FROM PUBLIC
 GRANT EXECUTE ON FUNCTION @extschema@.ff_html_table(text, text[], text) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_html_section(id text, title text, body text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', id, @extschema@.ff_html(title), body)
@@ -85,7 +126,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_number(double precision, integer, text)
 -- Pictures.  Coordinates are user units of each one's own view box.
 -- ---------------------------------------------------------------------------
 CREATE FUNCTION @extschema@.ff_svg(title text, description text, width integer, height integer, body text, caption text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format(E'<figure>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">\n<title>%s</title>\n<desc>%s</desc>\n%s\n</svg>\n<figcaption>%s</figcaption>\n</figure>\n',
@@ -97,7 +138,7 @@ REVOKE ALL ON FUNCTION @extschema@.ff_svg(text, text, integer, integer, text, te
 GRANT EXECUTE ON FUNCTION @extschema@.ff_svg(text, text, integer, integer, text, text) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_svg_text(at point, content text, anchor text DEFAULT 'middle', class text DEFAULT 'tick') RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>', class, round(at[0]::numeric, 1), round(at[1]::numeric, 1), anchor, @extschema@.ff_html(content))
@@ -107,7 +148,7 @@ REVOKE ALL ON FUNCTION @extschema@.ff_svg_text(point, text, text, text) FROM PUB
 GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_text(point, text, text, text) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_svg_grid(area box, labels text[]) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT string_agg(format('<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>', round(l.x0::numeric, 1), round(l.x1::numeric, 1), round(l.y::numeric, 1), round(l.y::numeric, 1))
@@ -119,6 +160,79 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_svg_grid(box, text[]) IS 'Horizontal lines across an area of a picture, spread evenly over its height, with their labels.';
 REVOKE ALL ON FUNCTION @extschema@.ff_svg_grid(box, text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_grid(box, text[]) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_report_stairs(steps jsonb)
+RETURNS TABLE (fillfactor integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision, size double precision, is_current boolean)
+LANGUAGE sql STABLE ROWS 50
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT r.fillfactor, r.hot_pct, coalesce(r.hot_pct_low, r.hot_pct), coalesce(r.hot_pct_high, r.hot_pct),
+           r.size_bytes / nullif(max(r.size_bytes) FILTER (WHERE r.is_current) OVER (), 0), r.is_current
+      FROM jsonb_to_recordset(steps) AS r(fillfactor integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision,
+                                          size_bytes double precision, is_current boolean)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_report_stairs(jsonb) IS 'Steps of a curve by ff_report_steps(): HOT share with its range, percent, NULL where no updates are foreseen, and the size against today. Internal step of ff_report().';
+REVOKE ALL ON FUNCTION @extschema@.ff_report_stairs(jsonb) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_report_stairs(jsonb) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_curve_words(steps jsonb, fillfactor integer, advised integer) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN c.hot_pct IS NULL THEN 'No updates are foreseen, so only the size of the table changes'
+                ELSE format('At %s, as now, %s %% of updates are predicted to be HOT', $2, round(c.hot_pct::numeric, 1)) END
+           || CASE WHEN a.fillfactor IS NULL THEN '; no other step is advised.'
+                   WHEN a.hot_pct IS NULL THEN format('; at %s, as advised, to %s times today''s.', advised, round(a.size::numeric, 2))
+                   ELSE format('; at %s, as advised, %s %% (%s to %s).', advised, round(a.hot_pct::numeric, 1), round(a.hot_pct_low::numeric, 1), round(a.hot_pct_high::numeric, 1)) END
+      FROM (SELECT 1) one
+      LEFT JOIN LATERAL (SELECT s.* FROM @extschema@.ff_report_stairs(steps) s WHERE s.is_current LIMIT 1) c ON true
+      LEFT JOIN LATERAL (SELECT s.* FROM @extschema@.ff_report_stairs(steps) s WHERE s.fillfactor = advised AND advised <> $2) a ON true
+$$;
+COMMENT ON FUNCTION @extschema@.ff_curve_words(jsonb, integer, integer) IS 'A curve in words: what is predicted at the present fillfactor and at the advised one. Internal step of ff_report().';
+REVOKE ALL ON FUNCTION @extschema@.ff_curve_words(jsonb, integer, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_curve_words(jsonb, integer, integer) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_svg_small_curve(steps jsonb, fillfactor integer, advised integer) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- 4/3 units a point of fillfactor; HOT share 0 to 100 % at y 33 to 3, or,
+    -- where no updates are foreseen, the size, 0 to 2 times.  Points are whole
+    -- units, and only where the line turns, so that a picture is small
+    -- however many steps there are.
+    WITH s AS (
+        SELECT t.fillfactor, round((t.fillfactor - 10) * 4 / 3.0)::integer AS x, t.is_current, t.hot_pct IS NOT NULL AS updated,
+               (CASE WHEN t.hot_pct IS NULL THEN 33 - 15 * least(2, t.size) ELSE 33 - 0.3 * t.hot_pct END)::integer AS y,
+               (33 - 0.3 * t.hot_pct_low)::integer AS low, (33 - 0.3 * t.hot_pct_high)::integer AS high
+          FROM @extschema@.ff_report_stairs(steps) t
+    ), turns AS (
+        SELECT s.*, y IS DISTINCT FROM lag(y) OVER w AS y_turns, high IS DISTINCT FROM lag(high) OVER w AS high_turns, low IS DISTINCT FROM lag(low) OVER w AS low_turns,
+               lag(low) OVER w AS low_before
+          FROM s WINDOW w AS (ORDER BY s.fillfactor DESC)
+    ), line AS (
+        SELECT string_agg(format('H%sV%s', x, y), '' ORDER BY t.fillfactor DESC) FILTER (WHERE y_turns) AS y,
+               string_agg(format('H%sV%s', x, high), '' ORDER BY t.fillfactor DESC) FILTER (WHERE high_turns) AS high,
+               -- back, from the left
+               format('V%s', (array_agg(low ORDER BY t.fillfactor))[1]) || coalesce(string_agg(format('H%sV%s', x, low_before), '' ORDER BY t.fillfactor) FILTER (WHERE low_turns AND low_before IS NOT NULL), '') AS low,
+               (array_agg(high ORDER BY t.fillfactor DESC))[1] AS first_high, (array_agg(y ORDER BY t.fillfactor DESC))[1] AS first_y,
+               max(x) FILTER (WHERE is_current) AS now_x, max(y) FILTER (WHERE is_current) AS now_y,
+               max(x) FILTER (WHERE t.fillfactor = advised AND advised <> $2) AS then_x, max(y) FILTER (WHERE t.fillfactor = advised AND advised <> $2) AS then_y,
+               coalesce(bool_or(updated), false) AS updated
+          FROM turns t
+    )
+    SELECT format(E'<svg class="small" xmlns="http://www.w3.org/2000/svg" viewBox="-4 -2 128 40" role="img">\n<title>%s</title>\n<desc>%s</desc>\n',
+                  CASE WHEN l.updated THEN 'Predicted HOT share at each fillfactor' ELSE 'Predicted size at each fillfactor' END, @extschema@.ff_html(@extschema@.ff_curve_words(steps, $2, advised)))
+           || CASE WHEN l.updated THEN format('<path class="band" d="M120 %s%sH0%sH120Z"/><path class="hot" d="M120 %s%sH0"/>', l.first_high, l.high, l.low, l.first_y, l.y)
+                   ELSE format('<path class="size" d="M120 %s%sH0"/>', l.first_y, l.y) END
+           || coalesce(format('<circle class="now" cx="%s" cy="%s" r="3"/>', l.now_x, l.now_y), '')
+           || CASE WHEN l.then_x IS NULL THEN '' ELSE format('<path class="then" d="M%s %sl4 4l-4 4l-4-4Z"/>', l.then_x, l.then_y - 4) END
+           || E'\n</svg>'
+      FROM line l
+     WHERE l.first_y IS NOT NULL
+$$;
+COMMENT ON FUNCTION @extschema@.ff_svg_small_curve(jsonb, integer, integer) IS 'The predicted HOT share, or, where no updates are foreseen, the size, at each fillfactor as a small picture, with its equivalent in words; NULL where there is no curve. A thousand bytes or two at most. Internal step of ff_report().';
+REVOKE ALL ON FUNCTION @extschema@.ff_svg_small_curve(jsonb, integer, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_small_curve(jsonb, integer, integer) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_svg_curve(steps jsonb, fillfactor integer, advised integer, seen_hot real) RETURNS text
 LANGUAGE sql STABLE
@@ -150,11 +264,7 @@ AS $$
           FULL JOIN (SELECT * FROM s WHERE s.fillfactor = advised AND advised <> $2) a ON true
     )
     SELECT @extschema@.ff_svg('Predicted HOT share at each fillfactor',
-             CASE WHEN m.now_hot IS NULL THEN 'No updates are foreseen, so only the size of the table changes' ELSE format('At %s, as now, %s %% of updates are predicted to be HOT', $2, round(m.now_hot::numeric, 1)) END
-             || CASE WHEN m.then_x IS NULL THEN '; no other step is advised.'
-                     WHEN m.then_hot IS NULL THEN format('; %s is advised.', advised)
-                     ELSE format('; at %s, as advised, %s %% (%s to %s).', advised, round(m.then_hot::numeric, 1), round(m.then_low::numeric, 1), round(m.then_high::numeric, 1)) END
-             || ' The table below the picture has every step.',
+             @extschema@.ff_curve_words(steps, $2, advised) || ' The table below the picture has every step.',
              480, 290,
              @extschema@.ff_svg_grid(box(point(40, 10), point(470, 160)), ARRAY['100 %', '75 %', '50 %', '25 %', '0 %'])
              || @extschema@.ff_svg_grid(box(point(40, 194), point(470, 250)), ARRAY['2x', '1x', '0x'])
@@ -360,6 +470,11 @@ pre { background: var(--soft); border-radius: 6px; padding: .5rem .8rem; margin:
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: .4rem 1.6rem; align-items: start; margin-top: .6rem; }
 figure { margin: 0 0 .6rem; }
 svg { display: block; width: 100%; height: auto; max-width: 46rem; }
+svg.small { width: 6.6rem; }
+td.p { padding-top: .15rem; padding-bottom: 0; }
+#first th, #first td { padding-left: .4rem; padding-right: .4rem; }
+#first tbody th { min-width: 9rem; }
+nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; list-style: none; margin: 1.1rem 0 0; padding: 0; font-size: .9rem; }
 svg text { font: 10.5px system-ui, "DejaVu Sans", sans-serif; fill: var(--muted); }
 svg text.mark, svg text.name { fill: var(--ink); }
 svg .grid { stroke: var(--line); stroke-width: 1; }
@@ -387,7 +502,10 @@ summary { cursor: pointer; }
 @media (max-width: 40rem) { body { padding: 1rem .8rem 3rem; } .charts { grid-template-columns: 1fr; } }
 @media print { :root { --page: #fff; --card: #fff; --soft: #f4f6f8; --ink: #000; --muted: #444; --line: #bbb; --hot: #1d5fb8; --band: #1d5fb826; --moved: #ad4e09; --good: #14713f; --warn: #8a5a00; }
   body { padding: 0; max-width: none; font-size: 10.5pt; } a { color: inherit; text-decoration: none; }
-  .charts { grid-template-columns: 1fr 1fr; } article, figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } details { display: none; } .wide { overflow: visible; } thead { display: table-header-group; } }
+  /* closed details are printed open; browsers that cannot do that print their summaries */
+  details::details-content { content-visibility: visible; display: block; height: auto; opacity: 1; } details > summary { list-style: none; }
+  nav { display: none; } .charts { grid-template-columns: 1fr 1fr; } figure, tr { break-inside: avoid; } h2, h3, caption { break-after: avoid; } .wide { overflow: visible; }
+  table { font-size: 8pt; } th, td { padding: .12rem .3rem; } tbody th { min-width: 0; } thead { display: table-header-group; } td:last-child { overflow-wrap: anywhere; } }
 $css$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_report_style() IS 'The style sheet of the report. Internal step of ff_report().';
@@ -411,18 +529,23 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- a statement's first 300 characters say which one it is
-    SELECT @extschema@.ff_html_table('Indexes that keep updates from being HOT.', ARRAY['index', 'columns', '#updates/s', '#scans', '#size', 'statements', 'what could be done'],
-                string_agg(@extschema@.ff_html_row(ARRAY[coalesce(b.index::text, '-'), array_to_string(b.columns, ', '), @extschema@.ff_number(b.updates_per_s::double precision, 1), b.scans::text, pg_size_pretty(b.index_bytes),
+    WITH b AS MATERIALIZED (
+        SELECT * FROM @extschema@.ff_blockers($1) WHERE $1 IS NOT NULL
+    )
+    SELECT coalesce(@extschema@.ff_html_table('Indexes on columns that updates set, and whether they keep updates from being HOT.', ARRAY['index', 'columns', '#updates/s', '#scans', '#size', 'statements', 'what could be done'],
+                string_agg(@extschema@.ff_html_row(ARRAY[n.name, array_to_string(b.columns, ', '), @extschema@.ff_number(b.updates_per_s::double precision, 1), b.scans::text, pg_size_pretty(b.index_bytes),
                                (SELECT string_agg(CASE WHEN length(q.query) > 300 THEN left(q.query, 300) || ' ...' ELSE q.query END, '; ') FROM (SELECT * FROM unnest(b.statements) u(query) LIMIT 3) q),
-                               concat_ws('. ', b.reason, b.suggestion, b.ddl)]), '' ORDER BY b.updates_per_s DESC NULLS LAST))
-      FROM @extschema@.ff_blockers($1) b
-     WHERE $1 IS NOT NULL AND b.index IS NOT NULL
+                               concat_ws('. ', b.reason, b.suggestion, b.ddl)]), '' ORDER BY b.updates_per_s DESC NULLS LAST, n.name) FILTER (WHERE b.index IS NOT NULL)),
+                format(E'<p class="facts">Indexes in the way: none; %s.</p>\n', @extschema@.ff_html(string_agg(b.reason, '; ') FILTER (WHERE b.index IS NULL))))
+      FROM b
+      LEFT JOIN LATERAL (SELECT c.relname::text FROM pg_class c WHERE c.oid = b.index) n(name) ON true
+    HAVING count(*) > 0
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_blockers(regclass) IS 'What ff_blockers() says of a table, as an HTML table; NULL where nothing blocks. Internal step of ff_report().';
+COMMENT ON FUNCTION @extschema@.ff_report_blockers(regclass) IS 'What ff_blockers() says of a table, as HTML: a table of its indexes, or in a line why none is in the way. Internal step of ff_report().';
 REVOKE ALL ON FUNCTION @extschema@.ff_report_blockers(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_report_blockers(regclass) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_report_table(e @extschema@.ff_table_evidence, advised integer, action text, cause text, confidence real, hot_pct real, reason text, ddl text) RETURNS text
+CREATE FUNCTION @extschema@.ff_report_table(e @extschema@.ff_table_evidence, steps jsonb, advised integer, action text, cause text, confidence real, hot_pct real, reason text, ddl text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -435,24 +558,24 @@ AS $$
                 @extschema@.ff_html(reason))
            || coalesce(E'<pre>' || @extschema@.ff_html(ddl) || E'</pre>\n', '')
            || E'<div class="charts">\n'
-           || coalesce(@extschema@.ff_svg_curve(s.steps, e.fillfactor, advised, hot_pct), '')
+           || coalesce(@extschema@.ff_svg_curve(steps, e.fillfactor, advised, hot_pct), '')
            || coalesce('<div>' || nullif(concat(@extschema@.ff_svg_history(e.rel_id), @extschema@.ff_svg_histogram(e.fill_histogram, e.sampled_at)), '') || E'</div>\n', '')
            || E'</div>\n'
-           || coalesce(@extschema@.ff_report_blockers(CASE WHEN cause = 'indexed_column' THEN e.relation END), '')
+           || coalesce(@extschema@.ff_report_blockers(e.relation), '')
            || coalesce(E'<details><summary>Every step in numbers</summary>\n'
                 || @extschema@.ff_html_table('Prediction for ' || n.name, ARRAY['fillfactor', '#rows per page', '#HOT %', '#from', '#to', '#moved %', '#table', '#WAL per update', '#cost'],
                      (SELECT string_agg(@extschema@.ff_html_row(ARRAY[m.fillfactor || CASE WHEN m.is_current THEN ' now' WHEN m.fillfactor = advised THEN ' advised' ELSE '' END, m.rows_per_page::text,
                                   @extschema@.ff_number(m.hot_pct::double precision, 1), @extschema@.ff_number(m.hot_pct_low::double precision, 1), @extschema@.ff_number(m.hot_pct_high::double precision, 1), @extschema@.ff_number(m.moved_pct::double precision, 1),
                                   pg_size_pretty(m.size_bytes), @extschema@.ff_number(m.wal_bytes_per_update::double precision, 0, ' bytes'), @extschema@.ff_number(m.cost::double precision, 3)]), '' ORDER BY m.fillfactor DESC)
-                        FROM jsonb_to_recordset(s.steps) m(fillfactor integer, rows_per_page integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision,
+                        FROM jsonb_to_recordset(steps) m(fillfactor integer, rows_per_page integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision,
                                                            moved_pct double precision, size_bytes bigint, wal_bytes_per_update double precision, cost double precision, is_current boolean)))
                 || E'</details>\n', '')
            || E'</article>\n'
-      FROM @extschema@.ff_report_steps(e) s(steps), (SELECT format('%s.%s', e.nspname, e.relname)) n(name)
+      FROM (SELECT format('%s.%s', e.nspname, e.relname)) n(name)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, integer, text, text, real, real, text, text) IS 'One table in detail, as HTML: what ff_advise() says of it, the curve, its history, its pages, what blocks HOT. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, integer, text, text, real, real, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, integer, text, text, real, real, text, text) TO pg_read_all_stats;
+COMMENT ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) IS 'One table in detail, as HTML: what ff_advise() says of it, the curve, its history, its pages, what blocks HOT. Internal step of ff_report().';
+REVOKE ALL ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_report_verified() RETURNS text
 LANGUAGE sql STABLE
@@ -508,7 +631,8 @@ DECLARE
     changes  integer := 0;
     waits    integer := 0;
     skipped  integer := 0;
-    passed   integer := 0;
+    steps    jsonb;
+    in_detail boolean;
     beyond   integer := 0;
     updated  numeric := 0;
     hot      numeric := 0;
@@ -520,6 +644,7 @@ DECLARE
     names    text[] := '{}';
     heaps    bigint[] := '{}';
     totals   bigint[] := '{}';
+    sections text[];
     page     text[];
 BEGIN
     IF detailed IS NULL OR detailed < 0 THEN
@@ -533,7 +658,7 @@ BEGIN
                             WHEN m.cause IN ('page_full', 'batch_update', 'row_growth', 'indexed_column', 'old_snapshot', 'read_mostly', 'too_wide') THEN 2
                             WHEN EXISTS (SELECT 1 FROM @extschema@.ff_change c WHERE c.rel_id = (m.evidence).rel_id AND c.kind = 'fillfactor') THEN 3
                             ELSE 4 END AS rank
-                  FROM @extschema@.ff_advise_most(NULL::regclass, detailed) m) r
+                  FROM @extschema@.ff_advise_most(NULL::regclass, NULL::integer) m) r
          ORDER BY rank_place
     LOOP
         e := a.evidence;
@@ -541,34 +666,33 @@ BEGIN
         n := n + 1;
         updated := updated + coalesce(e.updated, 0);
         hot := hot + coalesce(e.hot_updated, 0);
+        in_detail := a.rank < 4 AND a.rank_place <= detailed;
+        steps := CASE WHEN a.action IN ('lower', 'raise') OR in_detail THEN @extschema@.ff_report_steps(e) END;
         IF a.action IN ('lower', 'raise') THEN
             changes := changes + 1;
             todo := todo || @extschema@.ff_html_row(ARRAY[name, a.fillfactor::text, a.recommended_fillfactor::text, a.cause,
                         @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'), @extschema@.ff_number(a.predicted_hot_pct::double precision, 1, ' %'),
                         pg_size_pretty(a.size_bytes), pg_size_pretty(a.predicted_size_bytes), @extschema@.ff_number(a.predicted_wal_pct::double precision, 0, ' %'),
                         @extschema@.ff_number((100 * (1 - 1 / nullif(a.gain, 0)))::double precision, 1, ' %'), @extschema@.ff_number(a.confidence::double precision, 2), CASE WHEN a.needs_rewrite THEN 'yes' ELSE 'no' END],
-                        CASE WHEN a.rank_place <= detailed THEN 't' || a.relation::oid END);
+                        't' || a.relation::oid, NULL, NULL, coalesce(@extschema@.ff_svg_small_curve(steps, a.fillfactor, a.recommended_fillfactor), ''));
         ELSIF a.action = 'wait' THEN
             waits := waits + 1;
-        END IF;
-        IF a.passed_over THEN
-            passed := passed + 1;
         END IF;
         IF a.rank = 2 AND a.action <> 'wait' THEN
             beyond := beyond + 1;
         END IF;
         IF a.rank = 2 AND a.action <> 'wait' AND cardinality(cure) < greatest(detailed, 20) THEN
             cure := cure || @extschema@.ff_html_row(ARRAY[name, a.cause, @extschema@.ff_number(a.updates_per_s::double precision, 1), @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'), @extschema@.ff_number(a.lost::double precision, 1), a.reason],
-                        CASE WHEN a.rank_place <= detailed THEN 't' || a.relation::oid END);
+                        't' || a.relation::oid);
         END IF;
         IF a.cause = 'not_examined' THEN
             skipped := skipped + 1;
             left_out := left_out || @extschema@.ff_html_row(ARRAY[name, a.reason]);
-        ELSIF a.rank < 4 AND a.rank_place <= detailed THEN
-            shown := shown || @extschema@.ff_report_table(e, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.hot_pct, a.reason, a.ddl);
+        ELSIF in_detail THEN
+            shown := shown || @extschema@.ff_report_table(e, steps, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.hot_pct, a.reason, a.ddl);
         ELSE
             rest := rest || @extschema@.ff_html_row(ARRAY[name, a.fillfactor::text, a.action, a.cause, @extschema@.ff_number(a.updates_per_s::double precision, 1), @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'),
-                        pg_size_pretty(a.size_bytes), a.reason]);
+                        pg_size_pretty(a.size_bytes), a.reason], NULL, NULL, 't' || a.relation::oid);
         END IF;
         IF a.size_place <= 15 AND e.heap_bytes > 0 THEN
             names := names || name;
@@ -580,24 +704,11 @@ BEGIN
       INTO names, heaps, totals FROM unnest(names, heaps, totals) s(name, heap, total);
     SELECT count(*) AS collections, min(c.began_at) AS first, max(c.began_at) AS last INTO span FROM @extschema@.ff_collection c;
 
-    page := ARRAY[
-        E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
-        -- belt and braces: nothing is escaped wrongly, and if it were it could do nothing
-        E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''; img-src data:; base-uri ''none''; form-action ''none''">\n',
-        E'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n',
-        format(E'<title>Fillfactor report of %s</title>\n<style>%s</style>\n</head>\n<body>\n', @extschema@.ff_html(current_database()::text), @extschema@.ff_report_style()),
-        format(E'<header>\n<h1>Fillfactor report of %s</h1>\n<p class="sub">%s</p>\n', @extschema@.ff_html(current_database()::text),
-               @extschema@.ff_html(concat_ws('; ', 'PostgreSQL ' || current_setting('server_version'), 'fillfactor_advisor ' || (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
-                   'made at ' || to_char(now(), 'YYYY-MM-DD HH24:MI TZ'),
-                   CASE WHEN span.collections = 0 THEN 'nothing collected yet'
-                        ELSE format('%s collections from %s to %s', span.collections, to_char(span.first, 'YYYY-MM-DD HH24:MI'), to_char(span.last, 'YYYY-MM-DD HH24:MI')) END))),
-        format(E'<dl class="tiles"><div><dt>tables examined</dt><dd>%s</dd></div><div><dt>to change</dt><dd>%s</dd></div><div><dt>not by fillfactor</dt><dd>%s</dd></div><div><dt>to wait for</dt><dd>%s</dd></div><div><dt>updates seen</dt><dd>%s</dd></div><div><dt>of these, HOT</dt><dd>%s</dd></div></dl>\n</header>\n<main>\n',
-               n - skipped, changes, beyond, waits, to_char(updated, 'FM999,999,999,999,999'), coalesce(round(100 * hot / nullif(updated, 0), 1) || ' %', '-')),
+    sections := ARRAY[
         @extschema@.ff_html_section('first', 'What to do first',
-            coalesce(@extschema@.ff_html_table('The most worthwhile change first. Saved: of the expected cost (time, WAL and size, as weighted in the settings). Rewrite: whether old pages matter, so that the table should be rewritten.',
-                         ARRAY['table', '#now', '#new', 'cause', '#HOT', '#predicted', '#table size', '#then', '#WAL per update', '#saved', '#confidence', 'rewrite'], array_to_string(todo, '')),
+            coalesce(@extschema@.ff_html_table('The most worthwhile change first. Saved: of the expected cost (time, WAL and size, as weighted in the settings). Rewrite: whether old pages matter, so that the table should be rewritten. Curve: predicted HOT share (0 to 100 %) at fillfactors from 10, left, to 100, or the size where no updates are foreseen; ring: now, diamond: advised.',
+                         ARRAY['table', '#now', '#new', 'cause', '#HOT', '#predicted', '#table size', '#then', '#WAL per update', '#saved', '#confidence', 'rewrite', 'curve'], array_to_string(todo, '')),
                      E'<p>No change of a fillfactor is advised.</p>\n')
-            || CASE WHEN passed > 0 THEN format(E'<p>Of %s more tables room in their pages may be worth something; the model was asked only for the %s with the most to win. ff_report(%s) asks for all.</p>\n', passed, detailed, detailed + passed) ELSE '' END
             || CASE WHEN changes > 0 THEN E'<p class="sub">ff_script() writes the statements to review, with their undo; ff_verify() says afterwards whether they helped.</p>\n' ELSE '' END),
         @extschema@.ff_html_section('cure', 'Where fillfactor is not the cure',
             @extschema@.ff_html_table('Tables whose updates are not all HOT, for a reason that no other fillfactor cures; the most updates that were not HOT first.'
@@ -625,11 +736,27 @@ BEGIN
                    (SELECT string_agg(@extschema@.ff_html_row(ARRAY[format('%s.%s', r.nspname, r.relname), p.occurrences::text, to_char(p.seen_at, 'YYYY-MM-DD HH24:MI'), p.sqlstate || ' ' || p.message]), '' ORDER BY p.seen_at DESC)
                       FROM @extschema@.ff_problem p JOIN @extschema@.ff_relation r USING (rel_id))), '')),
         @extschema@.ff_html_section('words', 'How to read this',
-            E'<p><b>HOT</b>: an update whose new row version finds room in the same page and changes no indexed column; it needs no new index entry. <b>Moved</b>: an update whose version went to another page because its own was full; this is what a lower fillfactor can prevent. <b>Step</b>: only rows per page count, so between two steps of a curve nothing changes. <b>Range</b>: what the model finds plausible given how well it explains the table today. <b>Confidence</b>: how much was seen, and how well the model explains it.</p>\n'),
-        E'</main>\n</body>\n</html>\n'];
+            E'<p><b>HOT</b>: an update whose new row version finds room in the same page and changes no indexed column; it needs no new index entry. <b>Moved</b>: an update whose version went to another page because its own was full; this is what a lower fillfactor can prevent. <b>Step</b>: only rows per page count, so between two steps of a curve nothing changes. <b>Range</b>: what the model finds plausible given how well it explains the table today. <b>Confidence</b>: how much was seen, and how well the model explains it.</p>\n')];
+    page := ARRAY[
+        E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+        -- belt and braces: nothing is escaped wrongly, and if it were it could do nothing
+        E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''; img-src data:; base-uri ''none''; form-action ''none''">\n',
+        E'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n',
+        format(E'<title>Fillfactor report of %s</title>\n<style>%s</style>\n</head>\n<body>\n', @extschema@.ff_html(current_database()::text), @extschema@.ff_report_style()),
+        format(E'<header>\n<h1>Fillfactor report of %s</h1>\n<p class="sub">%s</p>\n', @extschema@.ff_html(current_database()::text),
+               @extschema@.ff_html(concat_ws('; ', 'PostgreSQL ' || current_setting('server_version'), 'fillfactor_advisor ' || (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
+                   'made at ' || to_char(now(), 'YYYY-MM-DD HH24:MI TZ'),
+                   CASE WHEN span.collections = 0 THEN 'nothing collected yet'
+                        ELSE format('%s collections from %s to %s', span.collections, to_char(span.first, 'YYYY-MM-DD HH24:MI'), to_char(span.last, 'YYYY-MM-DD HH24:MI')) END))),
+        format(E'<dl class="tiles"><div><dt>tables examined</dt><dd>%s</dd></div><div><dt>to change</dt><dd>%s</dd></div><div><dt>not by fillfactor</dt><dd>%s</dd></div><div><dt>to wait for</dt><dd>%s</dd></div><div><dt>updates seen</dt><dd>%s</dd></div><div><dt>of these, HOT</dt><dd>%s</dd></div></dl>\n%s</header>\n<main>\n',
+               n - skipped, changes, beyond, waits, to_char(updated, 'FM999,999,999,999,999'), coalesce(round(100 * hot / nullif(updated, 0), 1) || ' %', '-'),
+               (SELECT E'<nav aria-label="Contents"><ul>' || string_agg(format('<li><a href="#%s">%s</a></li>', h.m[1], h.m[2]), '' ORDER BY u.place) || E'</ul></nav>\n'
+                  FROM unnest(sections) WITH ORDINALITY u(html, place) CROSS JOIN LATERAL regexp_match(left(u.html, 200), '^<section id="([a-z]+)">\n<h2>([^<]*)</h2>') h(m)
+                 WHERE h.m IS NOT NULL))]
+        || sections || E'</main>\n</body>\n</html>\n'::text;
     RETURN array_to_string(page, '');
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report(integer) IS 'Everything on one HTML page that needs nothing else: what to do first, each table with something to change or to explain (as many as detailed says, the most worthwhile first; the model is asked for these alone) with its predicted curve, history and page fill, all others in short, memory against table sizes, settings, and what was not examined. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';
+COMMENT ON FUNCTION @extschema@.ff_report(integer) IS 'Everything on one HTML page that needs nothing else: what to do first, ranked, with the predicted curve of every table for which a change is advised; each table with something to change or to explain (as many as detailed says, the most worthwhile first) with its curve at large, history, page fill and blockers; all others in short; memory against table sizes, settings, and what was not examined. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';
 REVOKE ALL ON FUNCTION @extschema@.ff_report(integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_report(integer) TO pg_read_all_stats;
