@@ -50,12 +50,13 @@ major_of()
 	"$1" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/'
 }
 
-# Install Debian packages that are missing; nothing happens if none is.
+# Install Debian packages that are missing; nothing happens if none is.  A
+# name may be followed by =VERSION, to be installed in that one.
 need_packages()
 {
 	local package missing=()
 	for package; do
-		dpkg-query -W -f '${Status}' "$package" 2>/dev/null |
+		dpkg-query -W -f '${Status}' "${package%%=*}" 2>/dev/null |
 			grep -q 'install ok installed' || missing+=("$package")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0

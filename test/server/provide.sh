@@ -34,6 +34,54 @@ provide_given()
 	BASE=$("$config" --bindir)/pg_config FROM="$config"
 }
 
+# What a few tests need besides a server: a browser for the report, an exporter
+# for the metrics, package tools for the packages.  Once is enough, so only
+# where the server is this machine's own.  What cannot be had is said here and
+# by the test that skips; nothing fails for it.  Sets FFA_TOOLS (yes, or why
+# the tools are not there) and FFA_EXPORTER (a program, or nothing).
+provide_tools()
+{
+	local common
+	export FFA_TOOLS=yes FFA_EXPORTER=
+	case $FROM in
+	wheel|chroot) FFA_TOOLS="only with a PostgreSQL of the machine's own: once is enough"; return 0 ;;
+	esac
+	refresh_package_lists
+	( need_packages chromium fonts-dejavu-core ) ||
+		say "NOT TESTED: the report in a browser (no chromium)"
+	( need_packages git unzip ) ||
+		say "NOT TESTED: make dist (no git, or no unzip)"
+	# In the version of what is there already: nothing of a server is to be
+	# replaced.
+	common=$(dpkg-query -W -f '${Version}' postgresql-common 2>/dev/null || true)
+	( need_packages build-essential dpkg-dev debhelper "postgresql-server-dev-all${common:+=$common}" ) ||
+		say "NOT TESTED: the Debian package (no debhelper, or no postgresql-server-dev-all)"
+	fetch_exporter || say "NOT TESTED: the queries in a Prometheus exporter (no prometheus-postgres-exporter)"
+}
+
+# Unpacked and not installed: the package would start a service.
+fetch_exporter()
+{
+	local name=prometheus-postgres-exporter dir=$CACHE/exporter
+	if have "$name"; then
+		FFA_EXPORTER=$(command -v "$name")
+		return 0
+	fi
+	if [ ! -x "$dir/usr/bin/$name" ]; then
+		offered "$name" || return 1
+		mkdir -p "$CACHE" || return 1
+		(
+			flock 9
+			[ ! -x "$dir/usr/bin/$name" ] || exit 0
+			tmp=$(mktemp -d "$CACHE/.new.XXXXXX") && cd "$tmp" || exit 1
+			trap 'rm -rf "$tmp"' EXIT
+			say "unpacking: $name"
+			apt-get download -qq "$name" && dpkg-deb -x "$name"_*.deb root && mv root "$dir"
+		) 9>"$CACHE/.lock-exporter" >/dev/null 2>"$CACHE/exporter.log" </dev/null || return 1
+	fi
+	FFA_EXPORTER=$dir/usr/bin/$name
+}
+
 # Packages of this machine's own distribution.
 provide_host()
 {
