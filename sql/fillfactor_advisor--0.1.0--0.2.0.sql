@@ -1047,3 +1047,1344 @@ AS $$
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
 $$;
 COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only intervals since fillfactor or the set of indexes last changed count, at most fillfactor_advisor.lookback days of them and a part of one more; older than two hours, those of an hour count as one.';
+REVOKE ALL ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
+              @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem, @extschema@.ff_summary FROM PUBLIC;
+GRANT SELECT ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
+                @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem, @extschema@.ff_summary TO pg_read_all_stats;
+
+DO $$
+DECLARE
+    kept oid;
+BEGIN
+    FOR kept IN
+        SELECT c.oid FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
+         WHERE c.relname IN ('ff_epoch', 'ff_collection', 'ff_relation', 'ff_interval', 'ff_page_sample', 'ff_problem',
+                             'ff_change', 'ff_prediction', 'ff_setting_history',
+                             'ff_epoch_epoch_id_seq', 'ff_collection_collection_id_seq', 'ff_relation_rel_id_seq', 'ff_change_change_id_seq')
+         ORDER BY c.relkind, c.relname
+    LOOP
+        PERFORM pg_extension_config_dump(kept, '');
+    END LOOP;
+    -- what can be made anew is not
+    PERFORM pg_extension_config_dump(c.oid, 'WHERE false')
+       FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace WHERE c.relname = 'ff_summary';
+END
+$$;
+
+CREATE FUNCTION @extschema@.ff_is_schedule(schedule text) RETURNS boolean
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- Five fields; each a list of *, a number or name, or a range of them,
+    -- with an optional step.  Names of months and days stand for numbers.
+    WITH field AS (
+        SELECT f.place, f.value, b.lo, b.hi, b.names
+          FROM regexp_split_to_table(schedule, '[ \t]+') WITH ORDINALITY f(value, place)
+          LEFT JOIN (VALUES (1, 0, 59, '[0-9]'), (2, 0, 23, '[0-9]'), (3, 1, 31, '[0-9]'), (4, 1, 12, 'jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec'),
+                            (5, 0, 7, 'sun|mon|tue|wed|thu|fri|sat')) b(place, lo, hi, names) ON b.place = f.place
+    ), item AS (
+        SELECT field.*, m IS NOT NULL AS known, CASE WHEN m[1] ~ '^[0-9]' THEN m[1]::integer END AS first, CASE WHEN m[2] ~ '^[0-9]' THEN m[2]::integer END AS last, m[3]::integer AS step
+          FROM field
+         CROSS JOIN LATERAL regexp_split_to_table(field.value, ',') i(value)
+          LEFT JOIN LATERAL regexp_match(i.value, replace('^(?:\*|([0-9]{1,2}|NAMES)(?:-([0-9]{1,2}|NAMES))?)(?:/([0-9]{1,2}))?$', 'NAMES', field.names), 'i') m ON true
+    )
+    SELECT schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually|reboot)$'
+        OR (SELECT count(*) = 5 FROM field)
+           AND (SELECT bool_and(known AND coalesce(first BETWEEN lo AND hi, true) AND coalesce(last BETWEEN lo AND hi, true)
+                                AND coalesce(first <= last, true) AND coalesce(step > 0, true)) FROM item)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_is_schedule(text) IS 'Whether a text is a schedule that every cron understands: five fields, or a word such as @hourly.';
+REVOKE ALL ON FUNCTION @extschema@.ff_is_schedule(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_is_schedule(text) TO pg_stat_scan_tables;
+
+CREATE FUNCTION @extschema@.ff_check_collector() RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    missing text;
+BEGIN
+    SELECT format('%I.%I', n.nspname, c.relname) INTO missing
+      FROM pg_extension e
+      JOIN pg_class c ON c.oid = ANY (e.extconfig) AND c.relkind = 'r'
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE e.extname = 'fillfactor_advisor'
+       AND NOT (has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))
+     ORDER BY 1 LIMIT 1;
+    IF missing IS NOT NULL THEN
+        RAISE EXCEPTION 'role % may not write the history', quote_ident(current_user)
+            USING ERRCODE = 'insufficient_privilege',
+                  DETAIL = format('A collection inserts into, updates and deletes from the tables of the extension, among them %s.', missing),
+                  HINT = 'Grant the role INSERT, UPDATE and DELETE on them: the chapter "Rights" of README.md has the statements. A superuser needs no grant.';
+    END IF;
+END
+$$;
+REVOKE ALL ON FUNCTION @extschema@.ff_check_collector() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_check_collector() TO pg_stat_scan_tables;
+COMMENT ON FUNCTION @extschema@.ff_check_collector() IS
+'internal: error 42501, with a hint, where the calling role may not write what a collection writes';
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *') RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    cron record;
+    job bigint;
+    others bigint;
+    crontab text;
+BEGIN
+    IF schedule IS NULL THEN
+        RAISE EXCEPTION 'schedule must not be null'
+            USING ERRCODE = 'null_value_not_allowed',
+                  HINT = 'To stop collecting, use ff_unschedule().';
+    END IF;
+    SELECT * INTO cron FROM @extschema@.ff_cron();
+
+    IF cron.state = 'here' THEN
+        -- its job would fail each time
+        PERFORM @extschema@.ff_check_collector();
+        -- a wrong schedule is refused by pg_cron, in its own words
+        EXECUTE format('SELECT %s($1, $2, $3)', cron.schedule_function)
+           INTO job USING cron.job_name, schedule, cron.command;
+        EXECUTE format('SELECT count(*) FROM %s WHERE jobid <> $1 AND jobname = $2 AND database = $3', cron.job_table)
+           INTO others USING job, cron.job_name, current_database();
+        IF others > 0 THEN
+            RAISE WARNING 'another role has scheduled the same collection'
+                USING DETAIL = 'The second of two collectors leaves without harm.',
+                      HINT = 'ff_unschedule(), run by a superuser, removes all of them.';
+        END IF;
+        RETURN format('job %s: %s in database %I, schedule %s, as user %I. Run ff_unschedule() before DROP EXTENSION.',
+                      job, cron.command, current_database(), schedule, current_user);
+    END IF;
+
+    -- Nobody else looks at it; pg_cron may know seconds, and $ for the last
+    -- day of the month, too.
+    IF NOT @extschema@.ff_is_schedule(CASE cron.state WHEN 'elsewhere' THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *') ELSE schedule END) THEN
+        RAISE EXCEPTION 'invalid schedule: %', quote_literal(schedule)
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'A schedule has five fields: minute, hour, day of the month, month, day of the week; for example ''*/5 * * * *'', every five minutes.';
+    END IF;
+
+    IF cron.state = 'elsewhere' THEN
+        RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', cron.cron_database
+            USING HINT = 'Run the returned statement there.';
+        RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
+                      cron.job_name, schedule, cron.command, current_database());
+    ELSIF cron.state = 'not_created' THEN
+        RAISE EXCEPTION 'pg_cron is loaded but not created in this database'
+            USING ERRCODE = 'undefined_object',
+                  HINT = 'Run CREATE EXTENSION pg_cron, then ff_schedule() again.';
+    END IF;
+
+    -- In a crontab % is a line end and a line end cannot be written.
+    IF cron.command || current_database() ~ '[[:cntrl:]]' THEN
+        crontab := 'call psql on this database';
+    ELSE
+        crontab := format('%s  PGDATABASE=''%s'' psql -X -q -c ''%s''', schedule,
+                          replace(replace(current_database(), '''', '''\'''''), '%', '\%'),
+                          replace(replace(cron.command, '''', '''\'''''), '%', '\%'));
+    END IF;
+    RAISE EXCEPTION '%', CASE cron.state
+            WHEN 'unknown' THEN 'pg_cron is not in this database, and the server''s settings are hidden from this role'
+            ELSE 'pg_cron is not loaded by this server' END
+        USING ERRCODE = 'object_not_in_prerequisite_state',
+              HINT = format('Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that cron.database_name names. '
+                            'Without pg_cron a line in the crontab (or a systemd timer with its command) does the same: %s', crontab);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
+'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
+
+CREATE FUNCTION @extschema@.ff_page_read_us() RETURNS double precision
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    r record;
+BEGIN
+    -- without the scans, which read ahead in rings of buffers of their own
+    IF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
+        EXECUTE $io$SELECT sum(i.reads) AS reads, sum(i.read_time) AS ms FROM pg_catalog.pg_stat_io i WHERE i.object = 'relation' AND i.context = 'normal'$io$ INTO r;
+    ELSE
+        SELECT d.blks_read AS reads, d.blk_read_time AS ms INTO r FROM pg_stat_database d WHERE d.datname = current_database();
+    END IF;
+    -- what the operating system served from memory is in the mean: a disk's own
+    -- reads are slower
+    RETURN CASE WHEN r.reads > 1000 AND r.ms > 0 THEN greatest(50, 1000 * r.ms / r.reads) END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_page_read_us() IS 'Mean time of a page read from outside shared buffers, microseconds, at least 50: from pg_stat_io where there is one (PostgreSQL 16), else of this database; NULL without track_io_timing, or with fewer than 1,000 reads since the statistics were reset.';
+REVOKE ALL ON FUNCTION @extschema@.ff_page_read_us() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_page_read_us() TO pg_read_all_stats;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_model_extra(
+    e @extschema@.ff_table_evidence,
+    OUT total_inserted bigint, OUT total_updated bigint, OUT table_xids integer, OUT vacuums bigint,
+    OUT vacuum_scale double precision, OUT vacuum_nap_s double precision, OUT checkpoint_s double precision, OUT read_us double precision,
+    OUT update_call_rows double precision, OUT update_wal_bytes double precision, OUT insert_call_rows double precision,
+    OUT indexed_share double precision)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH statement AS (
+        SELECT t.command, sum(h.calls)::double precision AS calls, sum(h.rows)::double precision AS rows, sum(h.wal_bytes)::double precision AS wal_bytes
+          FROM @extschema@.ff_statement_target t
+          JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
+         WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
+           AND t.how <> 'cte' AND h.ended_at > e.window_began
+         GROUP BY t.statement_id, t.command
+        HAVING sum(h.rows) > 0
+    ), command AS (
+        -- rows per call as the mean row meets it
+        SELECT s.command, sum(s.rows ^ 2 / s.calls) / sum(s.rows) AS call_rows, sum(s.wal_bytes) / sum(s.rows) AS wal_bytes
+          FROM statement s
+         GROUP BY s.command
+    )
+    SELECT r.inserted, r.updated, age(r.birth),
+           (SELECT coalesce(sum(i.vacuums), 0)::bigint FROM @extschema@.ff_interval i
+             WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began AND i.fillfactor = e.fillfactor),
+           coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
+                    current_setting('autovacuum_vacuum_scale_factor')::double precision),
+           extract(epoch FROM current_setting('autovacuum_naptime')::interval)::double precision,
+           extract(epoch FROM current_setting('checkpoint_timeout')::interval)::double precision,
+           @extschema@.ff_page_read_us(),
+           u.call_rows, u.wal_bytes, i.call_rows, @extschema@.ff_indexed_share(e)
+      FROM @extschema@.ff_relation r
+      LEFT JOIN command u ON u.command = 'UPDATE'
+      LEFT JOIN command i ON i.command = 'INSERT'
+     WHERE r.rel_id = e.rel_id
+$$;
+
+CREATE FUNCTION @extschema@.ff_units() RETURNS TABLE (name text, kind text, size numeric)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 11
+SET search_path = pg_catalog, pg_temp
+AS $$
+    VALUES ('B', 'memory', 1::numeric), ('kB', 'memory', 1024), ('MB', 'memory', 1048576), ('GB', 'memory', 1073741824), ('TB', 'memory', 1099511627776),
+           ('us', 'time', 1), ('ms', 'time', 1000), ('s', 'time', 1000000), ('min', 'time', 60000000), ('h', 'time', 3600000000), ('d', 'time', 86400000000)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_units() IS 'Units of settings, in bytes or microseconds.';
+REVOKE ALL ON FUNCTION @extschema@.ff_units() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_units() TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_setting_amount(value text, unit text, OUT amount numeric, OUT kind text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- a unit of its own goes before that of the setting, which may be a
+    -- multiple (8kB)
+    WITH m AS (
+        SELECT v.m[1]::numeric AS n, coalesce(v.m[2], unit) AS unit
+          FROM regexp_match(value, '^\s*([-+]?[0-9]*\.?[0-9]+(?:e[-+]?[0-9]+)?)\s*(B|kB|MB|GB|TB|us|ms|s|min|h|d)?\s*$') v(m) WHERE v.m IS NOT NULL
+    )
+    SELECT m.n * coalesce(nullif(b.m[1], '')::numeric * s.size, s.size, 1), s.kind
+      FROM m
+      LEFT JOIN LATERAL regexp_match(m.unit, '^([0-9]*)([A-Za-z]+)$') b(m) ON true
+      LEFT JOIN @extschema@.ff_units() s ON s.name = b.m[2]
+$$;
+COMMENT ON FUNCTION @extschema@.ff_setting_amount(text, text) IS 'A setting''s value as a number: bytes or microseconds (kind memory or time) where it or the setting has a unit, else as it is; NULL where it is no number. The value may have a unit of its own, as in a configuration file; unit is that of pg_settings.';
+REVOKE ALL ON FUNCTION @extschema@.ff_setting_amount(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_setting_amount(text, text) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_setting_shown(value text, unit text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- as the server does: the largest unit that leaves a whole number, none
+    -- for zero and for values that mean something special
+    SELECT CASE WHEN a.kind IS NOT NULL AND a.amount > 0
+                THEN (SELECT trim_scale(a.amount / s.size) || s.name FROM @extschema@.ff_units() s
+                       WHERE s.kind = a.kind AND (a.amount % s.size = 0 OR s.size = 1) ORDER BY s.size DESC LIMIT 1)
+                ELSE value END
+      FROM (SELECT 1) one LEFT JOIN @extschema@.ff_setting_amount(value, unit) a ON true
+$$;
+COMMENT ON FUNCTION @extschema@.ff_setting_shown(text, text) IS 'A setting''s value as SHOW has it, given how pg_settings has it: the number and its unit (such as 8kB; NULL: none).';
+REVOKE ALL ON FUNCTION @extschema@.ff_setting_shown(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_setting_shown(text, text) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_restore_setting(setting text, old_value text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s      record;
+    beside text;
+    equal  boolean;
+BEGIN
+    SELECT p.name, p.unit, p.vartype, p.boot_val, p.sourcefile INTO s FROM pg_settings p WHERE p.name = ff_restore_setting.setting;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    -- Where ALTER SYSTEM set the present value, and the old one is what would
+    -- be there without it, nobody had set the old one by ALTER SYSTEM.
+    IF s.sourcefile ~ '[/\\]postgresql\.auto\.conf$' THEN
+        beside := s.boot_val;
+        IF has_table_privilege('pg_file_settings', 'SELECT') AND has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN
+            SELECT f.setting INTO beside
+              FROM (SELECT s.boot_val AS setting, 0 AS seqno
+                    UNION ALL
+                    SELECT f.setting, f.seqno FROM pg_file_settings f
+                     WHERE lower(f.name) = lower(s.name) AND f.sourcefile !~ '[/\\]postgresql\.auto\.conf$') f
+             ORDER BY f.seqno DESC LIMIT 1;
+        END IF;
+        equal := CASE s.vartype WHEN 'bool' THEN old_value::boolean = beside::boolean
+                                WHEN 'integer' THEN (@extschema@.ff_setting_amount(old_value, s.unit)).amount = (@extschema@.ff_setting_amount(beside, s.unit)).amount
+                                WHEN 'real' THEN (@extschema@.ff_setting_amount(old_value, s.unit)).amount = (@extschema@.ff_setting_amount(beside, s.unit)).amount
+                                ELSE lower(old_value) = lower(beside) END;
+    END IF;
+    RETURN CASE WHEN equal THEN format('ALTER SYSTEM RESET %I; SELECT pg_reload_conf();', s.name)
+                ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.name, @extschema@.ff_setting_shown(old_value, s.unit)) END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_restore_setting(text, text) IS 'The statements that bring a server setting back to an earlier value (as pg_settings has it): ALTER SYSTEM RESET where that is what the other configuration files, or the default, give without ALTER SYSTEM; else it is set. The files are asked only on behalf of roles that may read pg_file_settings, for others the default alone counts; where the present value comes from is hidden from some roles: then the old one is set. NULL where there is no such setting.';
+REVOKE ALL ON FUNCTION @extschema@.ff_restore_setting(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_restore_setting(text, text) TO pg_read_all_stats;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL)
+RETURNS TABLE (
+    relation             regclass,
+    change               text,
+    changed_at           timestamptz,
+    old_value            text,
+    new_value            text,
+    verdict              text,
+    reason               text,
+    undo                 text,
+    intervals_before     integer,
+    intervals_after      integer,
+    updates_before       bigint,
+    updates_after        bigint,
+    updates_per_s_before double precision,
+    updates_per_s_after  double precision,
+    hot_pct_before       double precision,
+    hot_pct_after        double precision,
+    hot_change           double precision,
+    hot_change_low       double precision,
+    hot_change_high      double precision,
+    moved_pct_before     double precision,
+    moved_pct_after      double precision,
+    wal_bytes_per_update_before double precision,
+    wal_bytes_per_update_after  double precision,
+    wal_change_pct       double precision,
+    wal_change_low       double precision,
+    wal_change_high      double precision,
+    blocks_per_update_before double precision,
+    blocks_per_update_after  double precision,
+    mean_ms_before       double precision,
+    mean_ms_after        double precision,
+    mean_change_pct      double precision,
+    mean_change_low      double precision,
+    mean_change_high     double precision,
+    stddev_ms_before     double precision,
+    stddev_ms_after      double precision,
+    stddev_change_pct    double precision,
+    stddev_change_low    double precision,
+    stddev_change_high   double precision,
+    heap_bytes_before    bigint,
+    heap_bytes_after     bigint,
+    index_bytes_before   bigint,
+    index_bytes_after    bigint,
+    row_bytes_before     double precision,
+    row_bytes_after      double precision,
+    hit_pct_before       double precision,
+    hit_pct_after        double precision,
+    predicted_hot_pct    double precision,
+    predicted_hot_low    double precision,
+    predicted_hot_high   double precision,
+    predicted_wal_pct    double precision,
+    predicted_size_bytes bigint,
+    left_out             text,
+    missing              text
+)
+LANGUAGE sql STABLE ROWS 100
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH asked AS (
+        SELECT @extschema@.ff_checked_table($1) AS relid
+    ), setting AS (
+        SELECT h.setting, h.value, h.unit, h.before_at, h.seen_at, lag(h.value) OVER (PARTITION BY h.setting ORDER BY h.seen_at) AS old_value
+          FROM @extschema@.ff_setting_history h
+    ), changed AS (
+        SELECT c.rel_id, r.relid::regclass AS relid, c.kind AS change, c.before_at, c.seen_at, c.epoch_id, c.old_fillfactor, c.new_fillfactor,
+               CASE c.kind WHEN 'fillfactor' THEN c.old_fillfactor::text WHEN 'options' THEN array_to_string(@extschema@.ff_other_options(c.old_options), ', ')
+                    ELSE array_to_string(c.dropped_indexes, '; ') END AS old_value,
+               CASE c.kind WHEN 'fillfactor' THEN c.new_fillfactor::text WHEN 'options' THEN array_to_string(@extschema@.ff_other_options(c.new_options), ', ')
+                    ELSE array_to_string(c.created_indexes, '; ') END AS new_value,
+               CASE c.kind WHEN 'indexes' THEN @extschema@.ff_undo_indexes(r.relid::regclass, c.dropped_indexes, c.created_indexes)
+                    ELSE @extschema@.ff_undo_options(r.relid::regclass, c.old_options, c.new_options, c.kind = 'fillfactor') END AS undo,
+               (SELECT string_agg(o.kind, ', ' ORDER BY o.kind) FROM @extschema@.ff_change o
+                 WHERE o.rel_id = c.rel_id AND o.seen_at = c.seen_at AND o.kind <> c.kind) AS together,
+               c.kind = 'fillfactor' AND c.new_fillfactor < c.old_fillfactor
+                   AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.rewritten) AS old_pages
+          FROM @extschema@.ff_change c
+          JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id AND r.closed_at IS NULL
+          JOIN pg_class t ON t.oid = r.relid
+         WHERE (SELECT a.relid FROM asked a) IS NULL OR r.relid = (SELECT a.relid FROM asked a)
+        UNION ALL
+        SELECT NULL, NULL, 'setting ' || s.setting, s.before_at, s.seen_at,
+               (SELECT k.epoch_id FROM @extschema@.ff_collection k WHERE k.began_at <= s.seen_at ORDER BY k.began_at DESC LIMIT 1), NULL, NULL,
+               @extschema@.ff_setting_shown(s.old_value, s.unit), @extschema@.ff_setting_shown(s.value, s.unit),
+               @extschema@.ff_restore_setting(s.setting, s.old_value),
+               (SELECT string_agg(o.setting, ', ' ORDER BY o.setting) FROM @extschema@.ff_setting_history o
+                 WHERE o.seen_at = s.seen_at AND o.setting <> s.setting AND o.before_at IS NOT NULL), false
+          FROM setting s
+         WHERE s.before_at IS NOT NULL AND (SELECT a.relid FROM asked a) IS NULL
+    ), counted AS (
+        SELECT c.*, w.*
+          FROM changed c
+         CROSS JOIN LATERAL (
+               SELECT (count(*) FILTER (WHERE b))::integer AS n1, (count(*) FILTER (WHERE a))::integer AS n2,
+                      coalesce(sum(v.updated) FILTER (WHERE b), 0) AS u1, coalesce(sum(v.updated) FILTER (WHERE a), 0) AS u2,
+                      sum(extract(epoch FROM v.ended_at - v.began_at)) FILTER (WHERE b)::double precision AS s1,
+                      sum(extract(epoch FROM v.ended_at - v.began_at)) FILTER (WHERE a)::double precision AS s2,
+                      sum(v.hot_updated) FILTER (WHERE b) AS h1, sum(v.hot_updated) FILTER (WHERE a) AS h2,
+                      sum(v.newpage_updated) FILTER (WHERE b) AS p1, sum(v.newpage_updated) FILTER (WHERE a) AS p2,
+                      array_agg(v.hot_updated) FILTER (WHERE b) AS hots1, array_agg(v.hot_updated) FILTER (WHERE a) AS hots2,
+                      array_agg(v.updated) FILTER (WHERE b) AS updates1, array_agg(v.updated) FILTER (WHERE a) AS updates2,
+                      range_agg(tstzrange(v.began_at, v.ended_at, '[]')) FILTER (WHERE b) AS t1, range_agg(tstzrange(v.began_at, v.ended_at, '[]')) FILTER (WHERE a) AS t2,
+                      100 * sum(v.blocks_hit) FILTER (WHERE b) / nullif(sum(v.blocks_fetched) FILTER (WHERE b), 0) AS hit1,
+                      100 * sum(v.blocks_hit) FILTER (WHERE a) / nullif(sum(v.blocks_fetched) FILTER (WHERE a), 0) AS hit2,
+                      (array_agg(v.heap_bytes ORDER BY v.ended_at DESC) FILTER (WHERE v.side = 'before' AND v.heap_bytes IS NOT NULL))[1] AS heap1,
+                      (array_agg(v.heap_bytes ORDER BY v.ended_at DESC) FILTER (WHERE v.side = 'after' AND v.heap_bytes IS NOT NULL))[1] AS heap2,
+                      (array_agg(v.index_bytes ORDER BY v.ended_at DESC) FILTER (WHERE v.side = 'before' AND v.index_bytes IS NOT NULL))[1] AS index1,
+                      (array_agg(v.index_bytes ORDER BY v.ended_at DESC) FILTER (WHERE v.side = 'after' AND v.index_bytes IS NOT NULL))[1] AS index2,
+                      min(v.began_at) AS first_at, max(v.ended_at) AS last_at
+                 FROM @extschema@.ff_verify_windows(c.rel_id, c.before_at, c.seen_at, c.epoch_id) v
+                CROSS JOIN LATERAL (SELECT v.left_out IS NULL AND v.side = 'before' AS b, v.left_out IS NULL AND v.side = 'after' AS a) x) w
+    ), left_out AS (
+        SELECT c.rel_id, c.change, c.seen_at, string_agg(format('%s %s %s', l.n, l.side, l.left_out), ', ' ORDER BY l.side DESC, l.left_out) AS left_out
+          FROM changed c
+         CROSS JOIN LATERAL (SELECT v.side, v.left_out, count(*) AS n
+                               FROM @extschema@.ff_verify_windows(c.rel_id, c.before_at, c.seen_at, c.epoch_id) v
+                              WHERE v.left_out <> 'holds the change' GROUP BY v.side, v.left_out) l
+         GROUP BY c.rel_id, c.change, c.seen_at
+    ), measured AS (
+        SELECT c.*, l.left_out,
+               -- never surer than single updates would allow (Agresti and Coull's share)
+               @extschema@.ff_ratio(c.hots1, c.updates1, (c.h1 + 2) * (c.u1 - c.h1 + 2) / (c.u1 + 4) ^ 3) AS hot1,
+               @extschema@.ff_ratio(c.hots2, c.updates2, (c.h2 + 2) * (c.u2 - c.h2 + 2) / (c.u2 + 4) ^ 3) AS hot2,
+               e.statements, e.mean_ms_before, e.mean_ms_after, e.mean, e.stddev_ms_before, e.stddev_ms_after, e.stddev,
+               e.wal_before, e.wal_after, e.wal, e.blocks_before, e.blocks_after,
+               (@extschema@.ff_split_updates(c.u1::double precision, c.h1::double precision, c.p1::double precision, v1.same_page::double precision, v1.moved::double precision, NULL::double precision)).moved_share AS moved1,
+               (@extschema@.ff_split_updates(c.u2::double precision, c.h2::double precision, c.p2::double precision, v2.same_page::double precision, v2.moved::double precision, NULL::double precision)).moved_share AS moved2,
+               r1.bytes AS row1, r2.bytes AS row2, p.predicted_hot_pct, p.predicted_hot_low, p.predicted_hot_high, p.predicted_wal_pct, p.predicted_size_bytes,
+               p.made_at
+          FROM counted c
+          LEFT JOIN left_out l ON l.rel_id IS NOT DISTINCT FROM c.rel_id AND l.change = c.change AND l.seen_at = c.seen_at
+          LEFT JOIN LATERAL @extschema@.ff_statement_effect(c.rel_id, c.t1, c.t2) e ON true
+         CROSS JOIN LATERAL (SELECT sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
+                               FROM @extschema@.ff_page_sample s WHERE s.rel_id = c.rel_id AND s.sampled_at BETWEEN lower(c.t1) AND c.seen_at) v1
+         CROSS JOIN LATERAL (SELECT sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
+                               FROM @extschema@.ff_page_sample s WHERE s.rel_id = c.rel_id AND s.sampled_at >= lower(c.t2)
+                                AND s.sampled_at <= upper(c.t2) + (upper(c.t2) - lower(c.t2))) v2
+          LEFT JOIN LATERAL (SELECT s.blocks * 8192.0 / nullif(s.live_rows, 0) AS bytes FROM @extschema@.ff_page_sample s
+                              WHERE s.rel_id = c.rel_id AND s.sampled_at BETWEEN c.first_at AND c.seen_at ORDER BY s.sampled_at DESC LIMIT 1) r1 ON true
+          LEFT JOIN LATERAL (SELECT s.blocks * 8192.0 / nullif(s.live_rows, 0) AS bytes FROM @extschema@.ff_page_sample s
+                              WHERE s.rel_id = c.rel_id AND s.sampled_at >= coalesce(lower(c.t2), c.seen_at)
+                                AND s.sampled_at < coalesce((SELECT min(o.seen_at) FROM @extschema@.ff_change o WHERE o.rel_id = c.rel_id AND o.seen_at > c.seen_at), 'infinity')
+                              ORDER BY s.sampled_at DESC LIMIT 1) r2 ON true
+          LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_prediction o
+                              WHERE c.change = 'fillfactor' AND o.rel_id = c.rel_id AND o.from_fillfactor = c.old_fillfactor AND o.to_fillfactor = c.new_fillfactor
+                                AND o.made_at < c.seen_at
+                              ORDER BY o.made_at DESC LIMIT 1) p ON true
+    ), compared AS (
+        SELECT m.*, h.d AS hot, 100 * (m.row2 / m.row1 - 1) AS row_pct
+          FROM measured m
+         CROSS JOIN LATERAL (SELECT array_agg(greatest(-100, least(100, 100 * x.d)) ORDER BY x.n) AS d
+                               FROM unnest(@extschema@.ff_difference((m.hot1).ratio, (m.hot1).variance, (m.hot1).clusters,
+                                                                     (m.hot2).ratio, (m.hot2).variance, (m.hot2).clusters)) WITH ORDINALITY x(d, n)) h
+    )
+    SELECT c.relid, c.change, c.seen_at, c.old_value, c.new_value, v.verdict,
+           concat(CASE WHEN c.change = 'fillfactor' AND (c.hot1).ratio IS NOT NULL AND (c.hot2).ratio IS NOT NULL
+                       THEN format('HOT share %s %% at %s, %s %% at %s', round((100 * (c.hot1).ratio)::numeric, 1), c.old_fillfactor, round((100 * (c.hot2).ratio)::numeric, 1), c.new_fillfactor)
+                       WHEN (c.hot1).ratio IS NOT NULL AND (c.hot2).ratio IS NOT NULL
+                       THEN format('HOT share %s %% before, %s %% after', round((100 * (c.hot1).ratio)::numeric, 1), round((100 * (c.hot2).ratio)::numeric, 1)) END
+                  || CASE WHEN c.predicted_hot_pct IS NOT NULL
+                          THEN format(' (%s %% predicted, %s to %s)', round(c.predicted_hot_pct::numeric), round(c.predicted_hot_low::numeric), round(c.predicted_hot_high::numeric)) ELSE '' END || ': ',
+                  v.reason,
+                  CASE WHEN v.verdict = 'too early' AND c.left_out IS NOT NULL THEN '; intervals left out: ' || c.left_out END,
+                  CASE WHEN c.old_pages AND v.verdict <> 'helped' THEN '; the table was not rewritten since, so its old pages are as full as before' END,
+                  CASE WHEN c.together IS NOT NULL THEN '; changed at the same time, so not told apart: ' || c.together END,
+                  CASE WHEN c.change = 'indexes' AND v.verdict = 'hurt' THEN '; what the indexes are good for in reading is not judged here' END, '.'),
+           CASE WHEN v.verdict = 'hurt' THEN c.undo END,
+           c.n1, c.n2, c.u1::bigint, c.u2::bigint, c.u1 / nullif(c.s1, 0), c.u2 / nullif(c.s2, 0),
+           100 * (c.hot1).ratio, 100 * (c.hot2).ratio, c.hot[1], c.hot[2], c.hot[3],
+           100 * c.moved1, 100 * c.moved2,
+           c.wal_before, c.wal_after, c.wal[1], c.wal[2], c.wal[3], c.blocks_before, c.blocks_after,
+           c.mean_ms_before, c.mean_ms_after, c.mean[1], c.mean[2], c.mean[3],
+           c.stddev_ms_before, c.stddev_ms_after, c.stddev[1], c.stddev[2], c.stddev[3],
+           c.heap1, c.heap2, c.index1, c.index2, c.row1, c.row2, c.hit1, c.hit2,
+           c.predicted_hot_pct, c.predicted_hot_low, c.predicted_hot_high, c.predicted_wal_pct, c.predicted_size_bytes,
+           c.left_out,
+           nullif(concat_ws('; ',
+               CASE WHEN c.statements IS NULL AND c.t1 IS NOT NULL AND c.t2 IS NOT NULL
+                    THEN 'WAL, blocks and time: ' || coalesce((SELECT k.reason FROM @extschema@.ff_statement_look k ORDER BY k.collection_id DESC LIMIT 1),
+                         CASE WHEN c.rel_id IS NULL THEN 'no statement' ELSE 'no statement that only updates this table' END || ' was seen both before and after') END,
+               CASE WHEN c.change = 'fillfactor' AND c.made_at IS NULL THEN 'prediction: this change was not advised by a collection before it' END,
+               CASE WHEN c.rel_id IS NOT NULL AND c.u1 > 0 AND c.u2 > 0 AND (c.moved1 IS NULL OR c.moved2 IS NULL)
+                    THEN 'moved share: not counted before PostgreSQL 16, and no old versions were seen in the pages' END), '')
+      FROM compared c
+     CROSS JOIN LATERAL @extschema@.ff_verdict(c.n1, c.n2, c.u1, c.u2, c.hot, c.wal, c.mean, c.stddev, c.row_pct,
+                                               CASE WHEN c.rel_id IS NULL THEN 'calls' ELSE 'updates' END) v
+    UNION ALL
+    SELECT a.relid, NULL, NULL, NULL, NULL, NULL,
+           CASE WHEN k.not_examined IS NOT NULL THEN k.not_examined || '.'
+                WHEN a.relid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = a.relid AND r.closed_at IS NULL)
+                THEN 'not collected yet: run CALL ff_collect() or ff_schedule().'
+                ELSE coalesce('no change was seen since ' || to_char(coalesce((SELECT r.opened_at FROM @extschema@.ff_relation r WHERE r.relid = a.relid AND r.closed_at IS NULL),
+                                                        (SELECT min(k.began_at) FROM @extschema@.ff_collection k)), 'YYYY-MM-DD HH24:MI') || '.',
+                              'not collected yet: run CALL ff_collect() or ff_schedule().') END,
+           NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+           NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+      FROM asked a
+      LEFT JOIN @extschema@.ff_candidate k ON k.relid = a.relid
+     WHERE NOT EXISTS (SELECT 1 FROM changed)
+     ORDER BY 3 DESC, 1, 2
+$$;
+
+CREATE TABLE @extschema@.ff_advised (
+    rel_id            bigint PRIMARY KEY,
+    asked_at          timestamptz NOT NULL,
+    from_fillfactor   smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
+    to_fillfactor     smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100),
+    predicted_hot_pct double precision,
+    confidence        double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    CHECK (from_fillfactor <> to_fillfactor)
+) WITH (fillfactor = 80);
+COMMENT ON TABLE @extschema@.ff_advised IS 'Changes of a fillfactor that ff_advise() advised when a collection asked last, one row a table; the row goes when it advises none any more. What was promised, and what came of it, is in ff_prediction.';
+COMMENT ON COLUMN @extschema@.ff_advised.asked_at IS 'when a collection asked';
+COMMENT ON COLUMN @extschema@.ff_advised.from_fillfactor IS 'effective fillfactor then, percent';
+COMMENT ON COLUMN @extschema@.ff_advised.to_fillfactor IS 'advised fillfactor, percent';
+COMMENT ON COLUMN @extschema@.ff_advised.predicted_hot_pct IS 'HOT share foretold at the advised fillfactor, percent; NULL where no updates are foreseen';
+COMMENT ON COLUMN @extschema@.ff_advised.confidence IS 'confidence of the advice, 0 to 1';
+REVOKE ALL ON @extschema@.ff_advised FROM PUBLIC;
+GRANT SELECT ON @extschema@.ff_advised TO pg_read_all_stats;
+
+SELECT pg_extension_config_dump(c.oid, '')
+  FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
+ WHERE c.relname = 'ff_advised';
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_promises_due(id bigint) RETURNS SETOF bigint
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- advice for a table goes with it
+    DELETE FROM @extschema@.ff_advised a
+     WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.rel_id = a.rel_id AND r.closed_at IS NULL);
+
+    -- Tables that changed in this collection, and those whose advice stands
+    -- and may have turned without a change; the one asked longest ago first,
+    -- as many as one collection may ask the model for.  A table known for
+    -- longer than an hour is asked once an hour: the answer is costly and
+    -- moves slowly.
+    SELECT r.rel_id
+      FROM @extschema@.ff_collection c
+     CROSS JOIN LATERAL (
+           SELECT u.rel_id, max(u.updated) AS updated, bool_or(u.stands) AS stands
+             FROM (SELECT i.rel_id, i.updated, false FROM @extschema@.ff_interval i WHERE i.grain = 0 AND i.ended_at = c.began_at
+                   UNION ALL
+                   SELECT a.rel_id, 0, true FROM @extschema@.ff_advised a) u(rel_id, updated, stands)
+            GROUP BY u.rel_id) d
+      JOIN @extschema@.ff_relation r ON r.rel_id = d.rel_id
+     WHERE c.collection_id = id AND (d.updated > 0 OR r.fillfactor < 100 OR d.stands) AND r.closed_at IS NULL AND r.sampled_at IS NOT NULL
+       AND (r.promised_at IS NULL OR r.promised_at <= c.began_at - interval '1 hour' OR r.opened_at > c.began_at - interval '1 hour')
+     ORDER BY r.promised_at NULLS FIRST, d.updated DESC, r.rel_id
+     LIMIT 20
+$$;
+COMMENT ON FUNCTION @extschema@.ff_promises_due(bigint) IS 'rel_id of the tables whose advice may be another one after a collection, at most 20; removes the advice for tables that are gone. Internal step of ff_collect().';
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_collect_promise(id bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- a promise is written anew when its HOT share moved by so many points, or after a day
+    new_promise CONSTANT double precision := 2;
+    looked_at   CONSTANT timestamptz := clock_timestamp();
+    relation    regclass;
+    advice      record;
+    e           @extschema@.ff_table_evidence;
+    choice      record;
+    last        @extschema@.ff_prediction;
+    made        timestamptz;
+    changed     timestamptz;
+    written     bigint := 0;
+BEGIN
+    UPDATE @extschema@.ff_relation r SET promised_at = looked_at WHERE r.rel_id = id RETURNING r.relid::regclass INTO relation;
+    IF relation IS NULL THEN
+        RETURN 0;
+    END IF;
+    SELECT a.action, a.fillfactor, a.recommended_fillfactor, a.hot_pct, a.predicted_hot_pct, a.confidence, a.evidence INTO advice
+      FROM @extschema@.ff_advise_most(relation, NULL::integer) a;
+    IF advice.action IN ('lower', 'raise') THEN
+        INSERT INTO @extschema@.ff_advised AS s (rel_id, asked_at, from_fillfactor, to_fillfactor, predicted_hot_pct, confidence)
+        VALUES (id, looked_at, advice.fillfactor, advice.recommended_fillfactor, advice.predicted_hot_pct::numeric, advice.confidence::numeric)
+        ON CONFLICT (rel_id) DO UPDATE
+           SET asked_at = EXCLUDED.asked_at, from_fillfactor = EXCLUDED.from_fillfactor, to_fillfactor = EXCLUDED.to_fillfactor,
+               predicted_hot_pct = EXCLUDED.predicted_hot_pct, confidence = EXCLUDED.confidence;
+
+        SELECT * INTO last FROM @extschema@.ff_prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
+        IF last IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (advice.fillfactor, advice.recommended_fillfactor)
+           OR last.made_at < looked_at - interval '1 day' OR last.judged_at IS NOT NULL
+           OR coalesce(abs(last.predicted_hot_pct - advice.predicted_hot_pct) >= new_promise,
+                       last.predicted_hot_pct IS NULL AND advice.predicted_hot_pct IS NOT NULL)
+        THEN
+            -- once more, for the whole of it: that is seldom
+            e := advice.evidence;
+            SELECT * INTO choice FROM @extschema@.ff_choice(e);
+            INSERT INTO @extschema@.ff_prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low,
+                        predicted_hot_high, predicted_wal_pct, size_bytes, predicted_size_bytes, confidence)
+            VALUES (id, looked_at, advice.fillfactor, advice.recommended_fillfactor, advice.hot_pct, choice.predicted_hot_pct, choice.predicted_hot_low,
+                    choice.predicted_hot_high, choice.predicted_wal_pct, e.heap_bytes, choice.predicted_size_bytes, choice.confidence);
+            written := 1;
+        END IF;
+    ELSE
+        DELETE FROM @extschema@.ff_advised s WHERE s.rel_id = id;
+    END IF;
+
+    -- The last change, if it was promised something: judged as soon as that is
+    -- possible, then once an hour while the window after it grows.
+    SELECT p.made_at, c.seen_at INTO made, changed
+      FROM @extschema@.ff_change c
+      JOIN @extschema@.ff_prediction p ON p.rel_id = c.rel_id AND p.from_fillfactor = c.old_fillfactor AND p.to_fillfactor = c.new_fillfactor AND p.made_at < c.seen_at
+     WHERE c.rel_id = id AND c.kind = 'fillfactor' AND c.seen_at > looked_at - make_interval(days => @extschema@.ff_setting('lookback')::integer)
+     ORDER BY c.seen_at DESC, p.made_at DESC LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN written;
+    END IF;
+    UPDATE @extschema@.ff_prediction p
+       SET judged_at = looked_at, verdict = v.verdict, achieved_hot_pct = v.hot_pct_after, achieved_wal_pct = 100 + v.wal_change_pct
+      FROM @extschema@.ff_verify(relation) v
+     WHERE p.rel_id = id AND p.made_at = made AND (p.judged_at IS NULL OR p.judged_at < looked_at - interval '1 hour')
+       AND v.change = 'fillfactor' AND v.changed_at = changed AND v.verdict <> 'too early';
+    RETURN written;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_promise(bigint) IS 'Writes down whether another fillfactor is advised for a table now (ff_advised), what that promises, where it is new (ff_prediction), and what came of the promise that the last change took up. Returns the promises written. Internal step of ff_collect().';
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_settings()
+RETURNS TABLE (
+    setting        text,
+    scope          text,
+    relation       regclass,
+    current_value  text,
+    proposed_value text,
+    action         text,
+    evidence       text,
+    reason         text,
+    source         text,
+    ddl            text,
+    undo           text
+)
+LANGUAGE sql VOLATILE ROWS 20
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    -- What counts as much: where page cost is worth measuring, nanoseconds a
+    -- reading; full-page images as a share of WAL, and the WAL (bytes) from
+    -- which on it is judged; dead rows as a share of a table, and the smallest
+    -- table so judged, rows.
+    WITH constant AS (
+        SELECT 250.0 AS slow_clock_ns, 0.5 AS images_share, 1e8 AS enough_wal, 0.1 AS dead_share, 10000.0 AS enough_rows
+    ), present AS MATERIALIZED (
+        SELECT s.name, s.reset_val AS value, s.enumvals, current_setting(s.name) AS shown
+          FROM pg_settings s
+    ), size AS MATERIALIZED (
+        SELECT (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
+                  FROM @extschema@.ff_candidate c CROSS JOIN LATERAL @extschema@.ff_sizes(c.relid) z WHERE c.not_examined IS NULL)::double precision AS data,
+               @extschema@.ff_ram_bytes()::double precision AS ram,
+               (SELECT p.value::double precision * current_setting('block_size')::integer FROM present p WHERE p.name = 'shared_buffers') AS buffers,
+               (SELECT sum(h.blocks_written)::double precision FROM @extschema@.ff_statement_history h
+                 WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)) AS written,
+               (SELECT sum(h.blocks_dirtied)::double precision FROM @extschema@.ff_statement_history h
+                 WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)) AS dirtied,
+               version() ~* 'linux' AS linux
+    ), clock AS MATERIALIZED (
+        SELECT @extschema@.ff_clock_ns() AS ns
+    ), wal AS MATERIALIZED (
+        SELECT w.wal_records AS records, w.wal_fpi AS images, w.wal_bytes::double precision AS bytes,
+               least(1, w.wal_fpi * current_setting('block_size')::double precision / nullif(w.wal_bytes, 0)::double precision) AS most_share, w.stats_reset
+          FROM pg_stat_wal w
+    ), idle AS MATERIALIZED (
+        SELECT count(*) AS held, max(h.held_s) AS longest_s, sum(h.lost_hot) AS lost_hot, (array_agg(h.role_name ORDER BY h.held_s DESC))[1] AS role_name
+          FROM @extschema@.ff_horizon() h WHERE h.kind = 'idle in transaction' AND h.held_s >= 60
+    ), lag AS MATERIALIZED (
+        SELECT l.*, n.nspname, c.relname FROM @extschema@.ff_vacuum_lag() l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
+    ), tried AS MATERIALIZED (
+        -- the last change of a setting, and what came of it
+        SELECT DISTINCT ON (v.change) substr(v.change, 9) AS name, v.verdict, v.reason, v.changed_at, v.old_value, v.undo
+          FROM @extschema@.ff_verify() v
+         WHERE EXISTS (SELECT 1 FROM @extschema@.ff_setting_history h WHERE h.before_at IS NOT NULL) AND v.change LIKE 'setting %'
+         ORDER BY v.change, v.changed_at DESC
+    ), proposal AS (
+        -- backend_flush_after
+        SELECT 10 AS n, 'backend_flush_after' AS name, NULL::regclass AS relation,
+               CASE WHEN p.value = '0' AND z.linux AND z.data > greatest(z.ram, z.buffers) THEN '2MB' END AS proposed, 'trial' AS how,
+               concat(CASE WHEN z.data > 0 THEN 'tables and indexes of this database ' || pg_size_pretty(z.data::bigint) ELSE 'no table with pages in this database yet' END,
+                      ', memory ' || coalesce(pg_size_pretty(z.ram::bigint), 'unknown'), ' (' || round((nullif(z.data, 0) / nullif(z.ram, 0))::numeric, 2) || ' times)',
+                      ', shared_buffers ' || pg_size_pretty(z.buffers::bigint))
+                   || CASE WHEN z.dirtied > 0 THEN format('; statements wrote %s pages out themselves and dirtied %s', z.written, z.dirtied) ELSE '' END AS evidence,
+               CASE WHEN NOT z.linux THEN 'it acts on Linux only'
+                    WHEN p.value <> '0' THEN 'set already; ff_verify() judges it once statements were seen before and after the change'
+                    WHEN z.data > 0 IS NOT TRUE THEN 'no table here yet'
+                    WHEN z.data <= z.buffers THEN 'the data fit shared_buffers, where it was seen to change nothing'
+                    WHEN z.data <= z.ram THEN 'the data fit memory, so evicted pages are seldom waited for'
+                    ELSE 'the data are larger than memory: a backend that evicts dirty pages may cause bursts of writing, which this spreads. Measurements disagree, so try it and let ff_verify() judge mean and standard deviation' END AS reason,
+               'PostgreSQL documentation, "Resource Consumption", Asynchronous Behavior; published measurement with a working set of 4 times RAM: 2 MB gave -4.4 % mean and -27 % standard deviation of update time, nothing where the data fit shared_buffers; three paired runs of 60 s elsewhere showed no consistent effect' AS source
+          FROM present p, size z WHERE p.name = 'backend_flush_after'
+        UNION ALL
+        -- track_io_timing
+        SELECT 20, 'track_io_timing', NULL,
+               CASE WHEN p.value = 'off' AND c.ns <= k.slow_clock_ns THEN 'on' END, 'change',
+               format('one reading of the clock takes %s ns here', round(c.ns::numeric)),
+               CASE WHEN p.value = 'on' THEN 'on already: the cost of a page read is measured'
+                    WHEN c.ns <= k.slow_clock_ns THEN 'the cost of a page read can be measured instead of assumed, for two readings of the clock a page read; it makes nothing faster by itself'
+                    ELSE 'the clock is slow here: two readings a page read would cost too much' END,
+               'PostgreSQL documentation, "Run-time Statistics", and pg_test_timing'
+          FROM present p, clock c, constant k WHERE p.name = 'track_io_timing'
+        UNION ALL
+        -- wal_compression
+        SELECT 30, 'wal_compression', NULL,
+               CASE WHEN p.value = 'off' AND w.bytes >= k.enough_wal AND w.most_share >= k.images_share
+                    THEN CASE WHEN 'lz4' = ANY (p.enumvals) THEN 'lz4' ELSE 'on' END END, 'trial',
+               format('%s of WAL since %s, %s records, %s full-page images: at most %s %% of it', pg_size_pretty(w.bytes::bigint), to_char(w.stats_reset, 'YYYY-MM-DD HH24:MI'),
+                      w.records, w.images, round((100 * w.most_share)::numeric)),
+               CASE WHEN p.value <> 'off' THEN 'on already'
+                    WHEN w.bytes < k.enough_wal THEN 'too little WAL yet to judge'
+                    WHEN w.most_share >= k.images_share THEN 'full-page images may be most of the WAL, and they compress; it costs CPU time at every first change of a page after a checkpoint. Rarer checkpoints (checkpoint_timeout, max_wal_size) save them altogether'
+                    ELSE 'full-page images are not what the WAL consists of' END,
+               'PostgreSQL documentation, "Write Ahead Log" and view pg_stat_wal (an image has at most one page, less its hole)'
+          FROM present p, wal w, constant k WHERE p.name = 'wal_compression'
+        UNION ALL
+        -- idle_in_transaction_session_timeout
+        SELECT 40, 'idle_in_transaction_session_timeout', NULL,
+               CASE WHEN i.held > 0 AND (p.value = '0' OR p.value::bigint > 600000) THEN '10min' END, 'trial',
+               CASE WHEN i.held = 0 THEN 'no session was seen idle in transaction for a minute'
+                    ELSE format('%s sessions idle in transaction held a snapshot for a minute or more, the longest (role %s) for %s', i.held, coalesce(quote_ident(i.role_name), 'unknown'), @extschema@.ff_span(i.longest_s))
+                         || coalesce(format('; %s updates were not HOT meanwhile that usually are', i.lost_hot), '') END,
+               CASE WHEN i.held = 0 THEN 'nothing to cure'
+                    WHEN p.value <> '0' AND p.value::bigint <= 600000 THEN 'set already'
+                    ELSE 'nothing that such a session could still see can be pruned. The server ends the session when the time is over: the application must bear that, so commit sooner where that is possible; see ff_horizon()' END,
+               'PostgreSQL documentation, "Client Connection Defaults", idle_in_transaction_session_timeout, and "Heap-Only Tuples"'
+          FROM present p, idle i WHERE p.name = 'idle_in_transaction_session_timeout'
+        UNION ALL
+        -- autovacuum at all
+        SELECT 50, 'autovacuum', NULL, CASE WHEN p.value = 'off' THEN 'on' END, 'change',
+               format('autovacuum is %s', p.value),
+               CASE WHEN p.value = 'off' THEN 'without it dead index entries and moved rows are never cleaned up, and transaction ids run out' ELSE 'as it should be' END,
+               'PostgreSQL documentation, "Routine Vacuuming"'
+          FROM present p WHERE p.name = 'autovacuum'
+        UNION ALL
+        SELECT 60, 'autovacuum_enabled', l.relation, 'true', 'change',
+               format('%s dead of %s rows; %s vacuums in %s', round(l.dead_rows::numeric), round((l.live_rows + l.dead_rows)::numeric), l.vacuums, coalesce(@extschema@.ff_span(l.window_s), 'the time since it was first seen')),
+               'autovacuum is off for this table and its dead rows stay; if that is on purpose, vacuum it by other means',
+               'PostgreSQL documentation, "Routine Vacuuming"'
+          FROM lag l, constant k WHERE NOT l.enabled AND l.removable_rows >= k.dead_share * (l.live_rows + l.dead_rows) AND l.live_rows + l.dead_rows >= k.enough_rows
+        UNION ALL
+        -- scale factor of the tables whose dead rows outpace vacuum
+        SELECT 61, 'autovacuum_vacuum_scale_factor', l.relation,
+               CASE WHEN l.removable_rows < l.starts_at THEN CASE WHEN l.scale_factor > 0.05 THEN '0.05' WHEN l.scale_factor > 0.02 THEN '0.02' WHEN l.scale_factor > 0.01 THEN '0.01' END END, 'trial',
+               format('%s dead rows that nobody can see, of %s rows (%s %%); autovacuum starts at %s; %s vacuums in %s', round(l.removable_rows::numeric), round((l.live_rows + l.dead_rows)::numeric),
+                      round((100 * l.removable_rows / (l.live_rows + l.dead_rows))::numeric), round(l.starts_at::numeric), l.vacuums, coalesce(@extschema@.ff_span(l.window_s), 'the time since it was first seen')),
+               CASE WHEN l.removable_rows >= l.starts_at THEN 'a vacuum is due already and does not come round: the scale factor is not the reason; see autovacuum_max_workers, autovacuum_naptime and autovacuum_vacuum_cost_limit'
+                    WHEN l.scale_factor <= 0.01 THEN 'low already'
+                    ELSE 'dead rows take room in pages that updates could use, and vacuum is not due yet. More frequent vacuums read the indexes more often, so ff_verify() should judge it' END,
+               'PostgreSQL documentation, "Routine Vacuuming", The Autovacuum Daemon'
+          FROM lag l, constant k
+         WHERE l.enabled AND l.removable_rows >= k.dead_share * (l.live_rows + l.dead_rows) AND l.live_rows + l.dead_rows >= k.enough_rows
+        UNION ALL
+        SELECT 62, 'autovacuum_vacuum_scale_factor', NULL, NULL, 'trial',
+               format('%s of %s sampled tables have %s %% or more dead rows that could be removed', count(*) FILTER (WHERE l.removable_rows >= k.dead_share * (l.live_rows + l.dead_rows) AND l.live_rows + l.dead_rows >= k.enough_rows),
+                      count(l.relation), round(100 * k.dead_share)),
+               'single tables that need it are better served one by one', 'PostgreSQL documentation, "Routine Vacuuming", The Autovacuum Daemon'
+          FROM constant k LEFT JOIN lag l ON true GROUP BY k.dead_share
+        UNION ALL
+        -- settings that hold back pruning by themselves; gone in later versions
+        SELECT 70, p.name, NULL, CASE WHEN p.value::integer > 0 THEN '0' END, 'change', format('it is %s transactions', p.value),
+               CASE WHEN p.value::integer > 0 THEN 'every old row version is kept for so many transactions longer, also by pruning' ELSE 'it holds nothing back' END,
+               'PostgreSQL documentation, "Replication", vacuum_defer_cleanup_age (removed in 16)'
+          FROM present p WHERE p.name = 'vacuum_defer_cleanup_age'
+        UNION ALL
+        -- leave as is
+        SELECT 80, p.name, NULL, NULL, 'leave', format('it is %s', p.shown), v.why, v.source
+          FROM present p
+          JOIN (VALUES ('full_page_writes', 'full-page images cost WAL, but without them a torn page cannot be recovered; fewer updates that leave their page and rarer checkpoints write fewer of them', 'PostgreSQL documentation, "Write Ahead Log"'),
+                       ('synchronous_commit', 'it decides what a crash may lose, not how updates are stored', 'PostgreSQL documentation, "Write Ahead Log"'),
+                       ('hot_standby_feedback', 'on a standby it trades cancelled queries there for versions kept here; see ff_horizon() for what is held back now', 'PostgreSQL documentation, "Replication"'),
+                       ('old_snapshot_threshold', 'it ends snapshots by error and was removed in 17; a timeout for idle transactions does less harm', 'PostgreSQL 17 release notes'),
+                       ('shared_buffers', 'no measurement here speaks for another size; fewer pages changed by each update relieve it at any size', 'PostgreSQL documentation, "Resource Consumption"')) v(name, why, source) ON v.name = p.name
+    ), told AS (
+        SELECT o.n, o.name, o.relation, o.evidence, o.source,
+               CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN t.old_value ELSE o.proposed END AS proposed,
+               CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN 'change' WHEN o.proposed IS NULL THEN 'leave' ELSE o.how END AS action,
+               o.reason || CASE WHEN t.verdict IS NOT NULL AND o.relation IS NULL
+                                THEN format('. Changed from %s, seen %s; ff_verify(): %s: %s', t.old_value, to_char(t.changed_at, 'YYYY-MM-DD HH24:MI'), t.verdict, rtrim(t.reason, '.')) ELSE '' END || '.' AS reason,
+               CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN t.undo END AS way_back
+          FROM proposal o LEFT JOIN tried t ON t.name = o.name
+    )
+    SELECT d.name, CASE WHEN d.relation IS NULL THEN 'system' ELSE 'table' END, d.relation,
+           CASE WHEN d.relation IS NULL THEN (SELECT p.shown FROM present p WHERE p.name = d.name)
+                ELSE coalesce((SELECT max(split_part(o, '=', 2)) FROM lag l, unnest(l.reloptions) o WHERE l.relation = d.relation AND split_part(o, '=', 1) = d.name),
+                              (SELECT p.shown || ' (system)' FROM present p WHERE p.name = d.name)) END,
+           d.proposed, d.action, d.evidence, d.reason, d.source,
+           CASE WHEN d.action = 'leave' THEN NULL
+                WHEN d.way_back IS NOT NULL THEN d.way_back
+                WHEN d.relation IS NULL THEN format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', d.name, d.proposed)
+                ELSE (SELECT @extschema@.ff_set_option(d.relation, d.name, d.proposed)) END,
+           CASE WHEN d.action = 'leave' THEN NULL
+                WHEN d.relation IS NULL THEN @extschema@.ff_undo_setting(d.name)
+                ELSE (SELECT @extschema@.ff_undo_options(d.relation, l.reloptions, ARRAY(SELECT o FROM unnest(l.reloptions) o WHERE split_part(o, '=', 1) <> d.name) || (d.name || '=' || d.proposed), false) FROM lag l WHERE l.relation = d.relation) END
+      FROM told d
+     ORDER BY d.action = 'leave', d.n, d.relation::oid, d.name
+$$;
+
+CREATE FUNCTION @extschema@.ff_codepoints(content text) RETURNS integer[]
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- SQL_ASCII is no encoding: mostly its bytes are in UTF-8 all the same
+    target CONSTANT name := CASE getdatabaseencoding() WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END;
+    hex    text;
+    ch     text;
+BEGIN
+    BEGIN
+        hex := encode(convert_to(content, target), 'hex');
+    EXCEPTION WHEN untranslatable_character OR undefined_function THEN
+        -- some character, or all that are not ASCII, are not in Unicode
+        hex := '';
+        FOREACH ch IN ARRAY string_to_array(content, NULL) LOOP
+            BEGIN
+                hex := hex || CASE WHEN ch ~ '^[\x01-\x7f]$' THEN encode(convert_to(ch, 'SQL_ASCII'), 'hex') ELSE encode(convert_to(ch, target), 'hex') END;
+            EXCEPTION WHEN untranslatable_character OR undefined_function THEN
+                hex := hex || 'ff';
+            END;
+        END LOOP;
+    END;
+    -- Well-formed sequences of UTF-8; a byte that is in none of them stands
+    -- alone.  The longest alternative is taken, so bytes never come apart.
+    RETURN ARRAY(
+        SELECT CASE length(s.b) WHEN 1 THEN CASE WHEN get_byte(s.b, 0) < 128 THEN get_byte(s.b, 0) END
+                                WHEN 2 THEN (get_byte(s.b, 0) & 31) * 64 + (get_byte(s.b, 1) & 63)
+                                WHEN 3 THEN (get_byte(s.b, 0) & 15) * 4096 + (get_byte(s.b, 1) & 63) * 64 + (get_byte(s.b, 2) & 63)
+                                WHEN 4 THEN (get_byte(s.b, 0) & 7) * 262144 + (get_byte(s.b, 1) & 63) * 4096 + (get_byte(s.b, 2) & 63) * 64 + (get_byte(s.b, 3) & 63) END
+          FROM regexp_matches(hex, '(?:..|(?:c[2-9a-f]|d.)[89ab].|(?:e0[ab].|e[1-9abcef][89ab].|ed[89].)[89ab].|(?:f0[9ab].|f[123][89ab].|f48.)[89ab].[89ab].)', 'g') WITH ORDINALITY m(bytes, place)
+         CROSS JOIN LATERAL (SELECT decode(m.bytes[1], 'hex') AS b) s
+         ORDER BY m.place);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_codepoints(text) IS 'The characters of a text as numbers of Unicode, whatever the encoding of the database; NULL for one that has none. In SQL_ASCII, UTF-8 is read where there is any, and another byte beyond ASCII has none. Internal step of ff_html().';
+REVOKE ALL ON FUNCTION @extschema@.ff_codepoints(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_codepoints(text) TO pg_read_all_stats;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_html(content text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN content ~ '^[ !#-%(-;=?-~]*$' THEN content
+                WHEN content IS NOT NULL THEN (
+        SELECT string_agg(CASE WHEN c.code = 38 THEN '&amp;' WHEN c.code = 60 THEN '&lt;' WHEN c.code = 62 THEN '&gt;'
+                               WHEN c.code = 34 THEN '&quot;' WHEN c.code = 39 THEN '&#39;'
+                               WHEN c.code BETWEEN 32 AND 126 THEN chr(c.code)
+                               WHEN c.code IN (9, 10, 13) THEN ' '
+                               WHEN c.code >= 160
+                                    -- what would hide or reverse its neighbours
+                                    AND NOT (c.code = 1564 OR c.code BETWEEN 8203 AND 8207 OR c.code BETWEEN 8232 AND 8238 OR c.code BETWEEN 8288 AND 8297
+                                             OR c.code = 65279 OR c.code BETWEEN 917504 AND 917631)
+                                    -- what is no character and never will be
+                                    AND NOT (c.code BETWEEN 64976 AND 65007 OR (c.code & 65534) = 65534) THEN '&#' || c.code || ';'
+                               ELSE '&#xFFFD;' END, '' ORDER BY c.place)
+          FROM unnest(@extschema@.ff_codepoints(content)) WITH ORDINALITY c(code, place)) END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_html(text) IS 'A text for an HTML page, plain ASCII in every encoding: what has a meaning there is escaped, line ends are spaces, unprintable characters and those that hide or reverse others are replaced, all others beyond ASCII are numeric references.';
+
+DROP FUNCTION @extschema@.ff_html_row(text[], text, text);
+CREATE FUNCTION @extschema@.ff_html_row(cells text[], target text DEFAULT NULL, class text DEFAULT NULL, id text DEFAULT NULL, picture text DEFAULT NULL) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT '<tr' || coalesce(' class="' || class || '"', '') || coalesce(' id="' || id || '"', '') || '>'
+           || string_agg(CASE WHEN c.place > 1
+                              THEN '<td' || CASE WHEN c.cell ~ '^[-+]?[0-9][0-9.,]*( %| bytes| [kMGTP]B)?$' THEN ' class="n"'
+                                              WHEN c.cell ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' AND length(c.cell) < 20 THEN ' class="t"' ELSE '' END
+                                   || '>' || coalesce(@extschema@.ff_html(c.cell), '') || '</td>'
+                              WHEN target IS NOT NULL THEN '<th scope="row"><a href="#' || target || '">' || @extschema@.ff_html(c.cell) || '</a></th>'
+                              ELSE '<th scope="row">' || coalesce(@extschema@.ff_html(c.cell), '') || '</th>' END, '' ORDER BY c.place)
+           || coalesce('<td class="p">' || picture || '</td>', '') || E'</tr>\n'
+      FROM unnest(cells) WITH ORDINALITY c(cell, place)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_html_row(text[], text, text, text, text) IS 'A row of an HTML table, cells escaped, the first its header, which links to the element of id target (NULL: to none); numbers are aligned, times not broken. class and id are its own (NULL: none); picture is HTML for one more cell (NULL: none).';
+REVOKE ALL ON FUNCTION @extschema@.ff_html_row(text[], text, text, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_html_row(text[], text, text, text, text) TO pg_read_all_stats;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_html_table(caption text, head text[], rows text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT E'<div class="wide"><table>\n<caption>' || @extschema@.ff_html(caption) || E'</caption>\n<thead><tr>'
+           || (SELECT string_agg('<th scope="col"' || CASE WHEN h.name LIKE '#%' THEN ' class="n"' ELSE '' END || '>' || @extschema@.ff_html(ltrim(h.name, '#')) || '</th>', '' ORDER BY h.place) FROM unnest(head) WITH ORDINALITY h(name, place))
+           || E'</tr></thead>\n<tbody>\n' || rows || E'</tbody></table></div>\n'
+     WHERE rows <> ''
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_html_section(id text, title text, body text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', id, @extschema@.ff_html(title), body)
+     WHERE body <> ''
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_svg(title text, description text, width integer, height integer, body text, caption text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format(E'<figure>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">\n<title>%s</title>\n<desc>%s</desc>\n%s\n</svg>\n<figcaption>%s</figcaption>\n</figure>\n',
+                  width, height, @extschema@.ff_html(title), @extschema@.ff_html(title), @extschema@.ff_html(description), body, caption)
+     WHERE body IS NOT NULL
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_svg_text(at point, content text, anchor text DEFAULT 'middle', class text DEFAULT 'tick') RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>', class, round(at[0]::numeric, 1), round(at[1]::numeric, 1), anchor, @extschema@.ff_html(content))
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_svg_grid(area box, labels text[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(format('<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>', round(l.x0::numeric, 1), round(l.x1::numeric, 1), round(l.y::numeric, 1), round(l.y::numeric, 1))
+                      || @extschema@.ff_svg_text(point(l.x0 - 6, l.y + 3.5), l.label, 'end'), '' ORDER BY l.y)
+      FROM (SELECT u.label, (area[1])[0] AS x0, (area[0])[0] AS x1,
+                   (area[1])[1] + height(area) * (u.place - 1) / nullif(cardinality(labels) - 1, 0) AS y
+              FROM unnest(labels) WITH ORDINALITY u(label, place)) l
+$$;
+
+CREATE FUNCTION @extschema@.ff_report_stairs(steps jsonb)
+RETURNS TABLE (fillfactor integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision, size double precision, is_current boolean)
+LANGUAGE sql STABLE ROWS 50
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT r.fillfactor, r.hot_pct, coalesce(r.hot_pct_low, r.hot_pct), coalesce(r.hot_pct_high, r.hot_pct),
+           r.size_bytes / nullif(max(r.size_bytes) FILTER (WHERE r.is_current) OVER (), 0), r.is_current
+      FROM jsonb_to_recordset(steps) AS r(fillfactor integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision,
+                                          size_bytes double precision, is_current boolean)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_report_stairs(jsonb) IS 'Steps of a curve by ff_report_steps(): HOT share with its range, percent, NULL where no updates are foreseen, and the size against today. Internal step of ff_report().';
+REVOKE ALL ON FUNCTION @extschema@.ff_report_stairs(jsonb) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_report_stairs(jsonb) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_curve_words(steps jsonb, fillfactor integer, advised integer) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN c.hot_pct IS NULL THEN 'No updates are foreseen, so only the size of the table changes'
+                ELSE format('At %s, as now, %s %% of updates are predicted to be HOT', $2, round(c.hot_pct::numeric, 1)) END
+           || CASE WHEN a.fillfactor IS NULL THEN '; no other step is advised.'
+                   WHEN a.hot_pct IS NULL THEN format('; at %s, as advised, to %s times today''s.', advised, round(a.size::numeric, 2))
+                   ELSE format('; at %s, as advised, %s %% (%s to %s).', advised, round(a.hot_pct::numeric, 1), round(a.hot_pct_low::numeric, 1), round(a.hot_pct_high::numeric, 1)) END
+      FROM (SELECT 1) one
+      LEFT JOIN LATERAL (SELECT s.* FROM @extschema@.ff_report_stairs(steps) s WHERE s.is_current LIMIT 1) c ON true
+      LEFT JOIN LATERAL (SELECT s.* FROM @extschema@.ff_report_stairs(steps) s WHERE s.fillfactor = advised AND advised <> $2) a ON true
+$$;
+COMMENT ON FUNCTION @extschema@.ff_curve_words(jsonb, integer, integer) IS 'A curve in words: what is predicted at the present fillfactor and at the advised one. Internal step of ff_report().';
+REVOKE ALL ON FUNCTION @extschema@.ff_curve_words(jsonb, integer, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_curve_words(jsonb, integer, integer) TO pg_read_all_stats;
+
+CREATE FUNCTION @extschema@.ff_svg_small_curve(steps jsonb, fillfactor integer, advised integer) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- 4/3 units a point of fillfactor; HOT share 0 to 100 % at y 33 to 3, or,
+    -- where no updates are foreseen, the size, 0 to 2 times.  Points are whole
+    -- units, and only where the line turns, so that a picture is small
+    -- however many steps there are.
+    WITH s AS (
+        SELECT t.fillfactor, round((t.fillfactor - 10) * 4 / 3.0)::integer AS x, t.is_current, t.hot_pct IS NOT NULL AS updated,
+               (CASE WHEN t.hot_pct IS NULL THEN 33 - 15 * least(2, t.size) ELSE 33 - 0.3 * t.hot_pct END)::integer AS y,
+               (33 - 0.3 * t.hot_pct_low)::integer AS low, (33 - 0.3 * t.hot_pct_high)::integer AS high
+          FROM @extschema@.ff_report_stairs(steps) t
+    ), turns AS (
+        SELECT s.*, y IS DISTINCT FROM lag(y) OVER w AS y_turns, high IS DISTINCT FROM lag(high) OVER w AS high_turns, low IS DISTINCT FROM lag(low) OVER w AS low_turns,
+               lag(low) OVER w AS low_before
+          FROM s WINDOW w AS (ORDER BY s.fillfactor DESC)
+    ), line AS (
+        SELECT string_agg(format('H%sV%s', x, y), '' ORDER BY t.fillfactor DESC) FILTER (WHERE y_turns) AS y,
+               string_agg(format('H%sV%s', x, high), '' ORDER BY t.fillfactor DESC) FILTER (WHERE high_turns) AS high,
+               -- back, from the left
+               format('V%s', (array_agg(low ORDER BY t.fillfactor))[1]) || coalesce(string_agg(format('H%sV%s', x, low_before), '' ORDER BY t.fillfactor) FILTER (WHERE low_turns AND low_before IS NOT NULL), '') AS low,
+               (array_agg(high ORDER BY t.fillfactor DESC))[1] AS first_high, (array_agg(y ORDER BY t.fillfactor DESC))[1] AS first_y,
+               max(x) FILTER (WHERE is_current) AS now_x, max(y) FILTER (WHERE is_current) AS now_y,
+               max(x) FILTER (WHERE t.fillfactor = advised AND advised <> $2) AS then_x, max(y) FILTER (WHERE t.fillfactor = advised AND advised <> $2) AS then_y,
+               coalesce(bool_or(updated), false) AS updated
+          FROM turns t
+    )
+    SELECT format(E'<svg class="small" xmlns="http://www.w3.org/2000/svg" viewBox="-4 -2 128 40" role="img">\n<title>%s</title>\n<desc>%s</desc>\n',
+                  CASE WHEN l.updated THEN 'Predicted HOT share at each fillfactor' ELSE 'Predicted size at each fillfactor' END, @extschema@.ff_html(@extschema@.ff_curve_words(steps, $2, advised)))
+           || CASE WHEN l.updated THEN format('<path class="band" d="M120 %s%sH0%sH120Z"/><path class="hot" d="M120 %s%sH0"/>', l.first_high, l.high, l.low, l.first_y, l.y)
+                   ELSE format('<path class="size" d="M120 %s%sH0"/>', l.first_y, l.y) END
+           || coalesce(format('<circle class="now" cx="%s" cy="%s" r="3"/>', l.now_x, l.now_y), '')
+           || CASE WHEN l.then_x IS NULL THEN '' ELSE format('<path class="then" d="M%s %sl4 4l-4 4l-4-4Z"/>', l.then_x, l.then_y - 4) END
+           || E'\n</svg>'
+      FROM line l
+     WHERE l.first_y IS NOT NULL
+$$;
+COMMENT ON FUNCTION @extschema@.ff_svg_small_curve(jsonb, integer, integer) IS 'The predicted HOT share, or, where no updates are foreseen, the size, at each fillfactor as a small picture, with its equivalent in words; NULL where there is no curve. A thousand bytes or two at most. Internal step of ff_report().';
+REVOKE ALL ON FUNCTION @extschema@.ff_svg_small_curve(jsonb, integer, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_small_curve(jsonb, integer, integer) TO pg_read_all_stats;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_svg_curve(steps jsonb, fillfactor integer, advised integer, seen_hot real) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- A step holds from its fillfactor down to the next one, so lines are
+    -- stairs.  Above: HOT share, 0 to 100 %, at y 160 to 10; below: size and
+    -- WAL against today, 0 to 2.5 times, at y 250 to 180.
+    WITH s AS (
+        SELECT r.*, 40 + (r.fillfactor - 10) * 430 / 90.0 AS x,
+               160 - 1.5 * coalesce(r.hot_pct, 0) AS y, 160 - 1.5 * coalesce(r.hot_pct_low, r.hot_pct, 0) AS y_low, 160 - 1.5 * coalesce(r.hot_pct_high, r.hot_pct, 0) AS y_high,
+               250 - 28 * least(2.6, r.size_bytes / nullif(t.size_bytes, 0)::double precision) AS y_size,
+               250 - 28 * least(2.6, r.wal_bytes_per_update / nullif(t.wal_bytes_per_update, 0)) AS y_wal
+          FROM jsonb_to_recordset(steps) AS r(fillfactor integer, rows_per_page integer, hot_pct double precision, hot_pct_low double precision,
+                                              hot_pct_high double precision, size_bytes double precision, wal_bytes_per_update double precision, is_current boolean)
+         CROSS JOIN (SELECT c.* FROM jsonb_to_recordset(steps) AS c(size_bytes double precision, wal_bytes_per_update double precision, is_current boolean)
+                      WHERE c.is_current LIMIT 1) t
+    ), lines AS (
+        SELECT 'M470 ' || round((array_agg(y ORDER BY x DESC))[1]::numeric, 1) || string_agg(format(' V%s H%s', round(y::numeric, 1), round(x_next::numeric, 1)), '' ORDER BY x DESC) AS hot,
+               'M470 ' || round((array_agg(y_high ORDER BY x DESC))[1]::numeric, 1) || string_agg(format(' V%s H%s', round(y_high::numeric, 1), round(x_next::numeric, 1)), '' ORDER BY x DESC)
+                 || string_agg(format(' V%s H%s', round(y_low::numeric, 1), round(x::numeric, 1)), '' ORDER BY x) || ' H470 Z' AS band,
+               'M470 ' || round((array_agg(y_size ORDER BY x DESC))[1]::numeric, 1) || string_agg(format(' V%s H%s', round(y_size::numeric, 1), round(x_next::numeric, 1)), '' ORDER BY x DESC) AS size,
+               'M470 ' || round((array_agg(y_wal ORDER BY x DESC))[1]::numeric, 1) || string_agg(format(' V%s H%s', round(y_wal::numeric, 1), round(x_next::numeric, 1)), '' ORDER BY x DESC) AS wal
+          FROM (SELECT s.*, lead(s.x, 1, 40) OVER (ORDER BY s.x DESC) AS x_next FROM s) n
+    ), marks AS (
+        SELECT max(c.hot_pct) AS now_hot, max(c.y) AS now_y, max(a.hot_pct) AS then_hot, max(a.hot_pct_low) AS then_low, max(a.hot_pct_high) AS then_high,
+               max(a.y) AS then_y, max(a.y_size) AS then_size, max(a.x) AS then_x
+          FROM (SELECT * FROM s WHERE s.is_current LIMIT 1) c
+          FULL JOIN (SELECT * FROM s WHERE s.fillfactor = advised AND advised <> $2) a ON true
+    )
+    SELECT @extschema@.ff_svg('Predicted HOT share at each fillfactor',
+             @extschema@.ff_curve_words(steps, $2, advised) || ' The table below the picture has every step.',
+             480, 290,
+             @extschema@.ff_svg_grid(box(point(40, 10), point(470, 160)), ARRAY['100 %', '75 %', '50 %', '25 %', '0 %'])
+             || @extschema@.ff_svg_grid(box(point(40, 194), point(470, 250)), ARRAY['2x', '1x', '0x'])
+             || (SELECT string_agg(@extschema@.ff_svg_text(point(40 + (f - 10) * 430 / 90.0, 266), f::text), '') FROM generate_series(10, 100, 10) f)
+             || @extschema@.ff_svg_text(point(255, 283), 'fillfactor')
+             || CASE WHEN m.now_hot IS NULL THEN @extschema@.ff_svg_text(point(255, 90), 'no updates')
+                     ELSE format('<path class="band" d="%s"/><path class="hot" d="%s"/><path class="wal" d="%s"/>', l.band, l.hot, l.wal) END
+             || format('<path class="size" d="%s"/>', l.size)
+             || format('<line class="now" x1="%s" x2="%s" y1="10" y2="250"/><circle class="now" cx="%s" cy="%s" r="5"/>', x.now_x, x.now_x, x.now_x, round(CASE WHEN m.now_hot IS NULL THEN 222 ELSE m.now_y END::numeric, 1))
+             || CASE WHEN m.then_x IS NULL THEN ''
+                     ELSE format('<line class="then" x1="%s" x2="%s" y1="10" y2="250"/><path class="then" d="M%s %s l6 6 l-6 6 l-6 -6 Z"/>',
+                                 round(m.then_x::numeric, 1), round(m.then_x::numeric, 1), round(m.then_x::numeric, 1), round(CASE WHEN m.then_hot IS NULL THEN m.then_size ELSE m.then_y END::numeric - 6, 1)) END,
+             CASE WHEN m.now_hot IS NULL THEN 'Against today: <span class="key size"></span>size of the table'
+                  ELSE 'Above: <span class="key hot"></span>predicted HOT share of the updates, with its range. Below, against today: <span class="key size"></span>size of the table, <span class="key wal"></span>WAL per update' END
+             || ' (cut at 2.6x).<br><span class="dot now"></span>now ' || $2
+             || CASE WHEN m.now_hot IS NULL THEN '' ELSE format(': %s %% predicted%s', round(m.now_hot::numeric, 1), CASE WHEN seen_hot IS NULL THEN '' ELSE format(', %s %% seen', seen_hot) END) END
+             || CASE WHEN m.then_x IS NULL THEN '; no other step is advised.'
+                     ELSE '; <span class="dot then"></span>advised ' || advised
+                          || CASE WHEN m.then_hot IS NULL THEN '.' ELSE format(': %s %% (%s to %s).', round(m.then_hot::numeric, 1), round(m.then_low::numeric, 1), round(m.then_high::numeric, 1)) END END)
+      FROM lines l, marks m, (SELECT round(40 + ($2 - 10) * 430 / 90.0, 1) AS now_x) x
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_report_style() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT $css$
+:root { color-scheme: light dark; --page: #fff; --card: #fff; --soft: #f4f6f8; --ink: #1b232c; --muted: #566270; --line: #d9dfe6;
+  --hot: #1d5fb8; --band: #1d5fb826; --moved: #ad4e09; --good: #14713f; --warn: #8a5a00; }
+@media (prefers-color-scheme: dark) { :root { --page: #12161b; --card: #181d23; --soft: #1f262e; --ink: #e6eaef; --muted: #a0acb9; --line: #343d48;
+  --hot: #72b0ff; --band: #72b0ff30; --moved: #f2a863; --good: #5fd39a; --warn: #e8bf62; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 76rem; background: var(--page); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.7rem; margin: 0; letter-spacing: -.01em; }
+h2 { font-size: 1.2rem; margin: 2.5rem 0 .7rem; padding-top: .6rem; border-top: 1px solid var(--line); }
+h3 { font-size: 1.02rem; margin: 0; overflow-wrap: anywhere; }
+p { margin: .4rem 0; max-width: 62rem; }
+a { color: var(--hot); text-decoration-thickness: 1px; text-underline-offset: 2px; }
+a:focus-visible, summary:focus-visible { outline: 2px solid var(--hot); outline-offset: 2px; }
+.sub, figcaption, caption, summary { color: var(--muted); font-size: .86rem; }
+dl.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .7rem; margin: 1.3rem 0 0; }
+dl.tiles div { background: var(--soft); border-radius: 8px; padding: .6rem .9rem; }
+dt { color: var(--muted); font-size: .8rem; }
+dd { margin: 0; font-size: 1.3rem; font-weight: 600; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; margin: .3rem 0 .8rem; font-size: .86rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding: .2rem 0 .4rem; caption-side: top; }
+th, td { padding: .32rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+thead th { color: var(--muted); font-weight: 600; vertical-align: bottom; border-bottom: 1.5px solid var(--muted); }
+th.n { text-align: right; }
+tbody th { font-weight: 600; overflow-wrap: anywhere; min-width: 14.5rem; max-width: 22rem; }
+td:last-child { overflow-wrap: anywhere; }
+td.n { text-align: right; white-space: nowrap; }
+td.t { white-space: nowrap; }
+article { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1rem 1.2rem; margin: 0 0 1.1rem; }
+article header { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: baseline; }
+.badge { font-size: .78rem; font-weight: 600; border: 1px solid currentColor; border-radius: 99px; padding: .02rem .6rem; white-space: nowrap; color: var(--muted); }
+.badge.lower, .badge.raise { color: var(--good); }
+.badge.wait { color: var(--warn); }
+.facts { color: var(--muted); font-size: .86rem; margin: .1rem 0 0; }
+pre { background: var(--soft); border-radius: 6px; padding: .5rem .8rem; margin: .6rem 0; overflow-x: auto; font: .84rem/1.45 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: .4rem 1.6rem; align-items: start; margin-top: .6rem; }
+figure { margin: 0 0 .6rem; }
+svg { display: block; width: 100%; height: auto; max-width: 46rem; }
+svg.small { width: 6.6rem; }
+td.p { padding-top: .15rem; padding-bottom: 0; }
+#first th, #first td { padding-left: .4rem; padding-right: .4rem; }
+#first tbody th { min-width: 9rem; }
+nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; list-style: none; margin: 1.1rem 0 0; padding: 0; font-size: .9rem; }
+svg text { font: 10.5px system-ui, "DejaVu Sans", sans-serif; fill: var(--muted); }
+svg text.mark, svg text.name { fill: var(--ink); }
+svg .grid { stroke: var(--line); stroke-width: 1; }
+svg .band { fill: var(--band); }
+svg path.hot { fill: none; stroke: var(--hot); stroke-width: 2; stroke-linecap: round; }
+svg path.moved { fill: none; stroke: var(--moved); stroke-width: 2; stroke-dasharray: 6 3; }
+svg path.size { fill: none; stroke: var(--ink); stroke-width: 1.5; }
+svg path.wal { fill: none; stroke: var(--moved); stroke-width: 1.5; stroke-dasharray: 5 3; }
+svg .bar { fill: var(--hot); }
+svg line.now, svg line.change { stroke: var(--muted); stroke-width: 1; stroke-dasharray: 3 3; }
+svg line.then { stroke: var(--good); stroke-width: 1; stroke-dasharray: 3 3; }
+svg line.ram { stroke: var(--ink); stroke-width: 1.5; }
+svg .stem { stroke: var(--line); stroke-width: 2; }
+svg circle.now, svg circle.total { fill: var(--card); stroke: var(--ink); stroke-width: 1.8; }
+svg circle.heap { fill: var(--hot); }
+svg path.then { fill: var(--good); stroke: var(--card); stroke-width: 1; }
+.key { display: inline-block; width: 1.5em; height: 0; border-top: 2px solid var(--hot); margin: 0 .3em .25em 0; vertical-align: middle; }
+.key.moved, .key.wal { border-top: 2px dashed var(--moved); }
+.key.size { border-color: var(--ink); }
+.dot { display: inline-block; width: .62em; height: .62em; border-radius: 50%; margin: 0 .35em 0 0; border: 1.5px solid var(--ink); }
+.dot.then { border-radius: 1px; transform: rotate(45deg); background: var(--good); border-color: var(--good); }
+.dot.heap { background: var(--hot); border-color: var(--hot); }
+details { margin: .3rem 0; }
+summary { cursor: pointer; }
+@media (max-width: 40rem) { body { padding: 1rem .8rem 3rem; } .charts { grid-template-columns: 1fr; } }
+@media print { :root { --page: #fff; --card: #fff; --soft: #f4f6f8; --ink: #000; --muted: #444; --line: #bbb; --hot: #1d5fb8; --band: #1d5fb826; --moved: #ad4e09; --good: #14713f; --warn: #8a5a00; }
+  body { padding: 0; max-width: none; font-size: 10.5pt; } a { color: inherit; text-decoration: none; }
+  /* closed details are printed open; browsers that cannot do that print their summaries */
+  details::details-content { content-visibility: visible; display: block; height: auto; opacity: 1; } details > summary { list-style: none; }
+  nav { display: none; } .charts { grid-template-columns: 1fr 1fr; } figure, tr { break-inside: avoid; } h2, h3, caption { break-after: avoid; } .wide { overflow: visible; }
+  table { font-size: 8pt; } th, td { padding: .12rem .3rem; } tbody th { min-width: 0; } thead { display: table-header-group; } td:last-child { overflow-wrap: anywhere; } }
+$css$
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_report_blockers(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- a statement's first 300 characters say which one it is
+    WITH b AS MATERIALIZED (
+        SELECT * FROM @extschema@.ff_blockers($1) WHERE $1 IS NOT NULL
+    )
+    SELECT coalesce(@extschema@.ff_html_table('Indexes on columns that updates set, and whether they keep updates from being HOT.', ARRAY['index', 'columns', '#updates/s', '#scans', '#size', 'statements', 'what could be done'],
+                string_agg(@extschema@.ff_html_row(ARRAY[n.name, array_to_string(b.columns, ', '), @extschema@.ff_number(b.updates_per_s::double precision, 1), b.scans::text, pg_size_pretty(b.index_bytes),
+                               (SELECT string_agg(CASE WHEN length(q.query) > 300 THEN left(q.query, 300) || ' ...' ELSE q.query END, '; ') FROM (SELECT * FROM unnest(b.statements) u(query) LIMIT 3) q),
+                               concat_ws('. ', b.reason, b.suggestion, b.ddl)]), '' ORDER BY b.updates_per_s DESC NULLS LAST, n.name) FILTER (WHERE b.index IS NOT NULL)),
+                format(E'<p class="facts">Indexes in the way: none; %s.</p>\n', @extschema@.ff_html(string_agg(b.reason, '; ') FILTER (WHERE b.index IS NULL))))
+      FROM b
+      LEFT JOIN LATERAL (SELECT c.relname::text FROM pg_class c WHERE c.oid = b.index) n(name) ON true
+    HAVING count(*) > 0
+$$;
+COMMENT ON FUNCTION @extschema@.ff_report_blockers(regclass) IS 'What ff_blockers() says of a table, as HTML: a table of its indexes, or in a line why none is in the way. Internal step of ff_report().';
+
+DROP FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, integer, text, text, real, real, text, text);
+CREATE FUNCTION @extschema@.ff_report_table(e @extschema@.ff_table_evidence, steps jsonb, advised integer, action text, cause text, confidence real, hot_pct real, reason text, ddl text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format(E'<article id="t%s">\n<header><h3>%s</h3><span class="badge %s">%s</span></header>\n', e.relation::oid, @extschema@.ff_html(n.name::text), action,
+                  @extschema@.ff_html(CASE WHEN action IN ('lower', 'raise') THEN format('%s from %s to %s', action, e.fillfactor, advised) ELSE format('%s %s', action, e.fillfactor) END))
+           || format(E'<p class="facts">%s</p>\n<p>%s</p>\n',
+                @extschema@.ff_html(concat_ws('; ', 'cause: ' || cause, 'confidence ' || confidence, @extschema@.ff_number((e.updated / nullif(e.window_s, 0))::double precision, 1, ' updates/s'),
+                     pg_size_pretty(e.heap_bytes) || ' table', pg_size_pretty(e.index_bytes) || format(' in %s indexes', e.indexes),
+                     CASE WHEN e.live_rows > 0 THEN 'about ' || round(e.live_rows) || ' rows of ' || round(greatest(e.inserted_width, e.updated_width)) || ' bytes' END)),
+                @extschema@.ff_html(reason))
+           || coalesce(E'<pre>' || @extschema@.ff_html(ddl) || E'</pre>\n', '')
+           || E'<div class="charts">\n'
+           || coalesce(@extschema@.ff_svg_curve(steps, e.fillfactor, advised, hot_pct), '')
+           || coalesce('<div>' || nullif(concat(@extschema@.ff_svg_history(e.rel_id), @extschema@.ff_svg_histogram(e.fill_histogram, e.sampled_at)), '') || E'</div>\n', '')
+           || E'</div>\n'
+           || coalesce(@extschema@.ff_report_blockers(e.relation), '')
+           || coalesce(E'<details><summary>Every step in numbers</summary>\n'
+                || @extschema@.ff_html_table('Prediction for ' || n.name, ARRAY['fillfactor', '#rows per page', '#HOT %', '#from', '#to', '#moved %', '#table', '#WAL per update', '#cost'],
+                     (SELECT string_agg(@extschema@.ff_html_row(ARRAY[m.fillfactor || CASE WHEN m.is_current THEN ' now' WHEN m.fillfactor = advised THEN ' advised' ELSE '' END, m.rows_per_page::text,
+                                  @extschema@.ff_number(m.hot_pct::double precision, 1), @extschema@.ff_number(m.hot_pct_low::double precision, 1), @extschema@.ff_number(m.hot_pct_high::double precision, 1), @extschema@.ff_number(m.moved_pct::double precision, 1),
+                                  pg_size_pretty(m.size_bytes), @extschema@.ff_number(m.wal_bytes_per_update::double precision, 0, ' bytes'), @extschema@.ff_number(m.cost::double precision, 3)]), '' ORDER BY m.fillfactor DESC)
+                        FROM jsonb_to_recordset(steps) m(fillfactor integer, rows_per_page integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision,
+                                                           moved_pct double precision, size_bytes bigint, wal_bytes_per_update double precision, cost double precision, is_current boolean)))
+                || E'</details>\n', '')
+           || E'</article>\n'
+      FROM (SELECT format('%s.%s', e.nspname, e.relname)) n(name)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) IS 'One table in detail, as HTML: what ff_advise() says of it, the curve, its history, its pages, what blocks HOT. Internal step of ff_report().';
+REVOKE ALL ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) TO pg_read_all_stats;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_report(detailed integer DEFAULT 20) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    a        record;
+    e        @extschema@.ff_table_evidence;
+    span     record;
+    name     text;
+    n        integer := 0;
+    changes  integer := 0;
+    waits    integer := 0;
+    skipped  integer := 0;
+    steps    jsonb;
+    in_detail boolean;
+    beyond   integer := 0;
+    updated  numeric := 0;
+    hot      numeric := 0;
+    todo     text[] := '{}';
+    cure     text[] := '{}';
+    shown    text[] := '{}';
+    rest     text[] := '{}';
+    left_out text[] := '{}';
+    names    text[] := '{}';
+    heaps    bigint[] := '{}';
+    totals   bigint[] := '{}';
+    sections text[];
+    page     text[];
+BEGIN
+    IF detailed IS NULL OR detailed < 0 THEN
+        RAISE 'number of tables to show in detail must be zero or more' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    FOR a IN
+        SELECT r.*, row_number() OVER (ORDER BY r.rank, r.gain DESC NULLS LAST, r.lost DESC NULLS LAST, r.place) AS rank_place,
+               row_number() OVER (ORDER BY (r.evidence).heap_bytes + (r.evidence).index_bytes DESC NULLS LAST) AS size_place
+          FROM (SELECT m.*, row_number() OVER () AS place, m.updates_per_s * (1 - m.hot_pct / 100) AS lost,
+                       CASE WHEN m.action IN ('lower', 'raise') THEN 1
+                            WHEN m.cause IN ('page_full', 'batch_update', 'row_growth', 'indexed_column', 'old_snapshot', 'read_mostly', 'too_wide') THEN 2
+                            WHEN EXISTS (SELECT 1 FROM @extschema@.ff_change c WHERE c.rel_id = (m.evidence).rel_id AND c.kind = 'fillfactor') THEN 3
+                            ELSE 4 END AS rank
+                  FROM @extschema@.ff_advise_most(NULL::regclass, NULL::integer) m) r
+         ORDER BY rank_place
+    LOOP
+        e := a.evidence;
+        name := format('%s.%s', e.nspname, e.relname);
+        n := n + 1;
+        updated := updated + coalesce(e.updated, 0);
+        hot := hot + coalesce(e.hot_updated, 0);
+        in_detail := a.rank < 4 AND a.rank_place <= detailed;
+        steps := CASE WHEN a.action IN ('lower', 'raise') OR in_detail THEN @extschema@.ff_report_steps(e) END;
+        IF a.action IN ('lower', 'raise') THEN
+            changes := changes + 1;
+            todo := todo || @extschema@.ff_html_row(ARRAY[name, a.fillfactor::text, a.recommended_fillfactor::text, a.cause,
+                        @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'), @extschema@.ff_number(a.predicted_hot_pct::double precision, 1, ' %'),
+                        pg_size_pretty(a.size_bytes), pg_size_pretty(a.predicted_size_bytes), @extschema@.ff_number(a.predicted_wal_pct::double precision, 0, ' %'),
+                        @extschema@.ff_number((100 * (1 - 1 / nullif(a.gain, 0)))::double precision, 1, ' %'), @extschema@.ff_number(a.confidence::double precision, 2), CASE WHEN a.needs_rewrite THEN 'yes' ELSE 'no' END],
+                        't' || a.relation::oid, NULL, NULL, coalesce(@extschema@.ff_svg_small_curve(steps, a.fillfactor, a.recommended_fillfactor), ''));
+        ELSIF a.action = 'wait' THEN
+            waits := waits + 1;
+        END IF;
+        IF a.rank = 2 AND a.action <> 'wait' THEN
+            beyond := beyond + 1;
+        END IF;
+        IF a.rank = 2 AND a.action <> 'wait' AND cardinality(cure) < greatest(detailed, 20) THEN
+            cure := cure || @extschema@.ff_html_row(ARRAY[name, a.cause, @extschema@.ff_number(a.updates_per_s::double precision, 1), @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'), @extschema@.ff_number(a.lost::double precision, 1), a.reason],
+                        't' || a.relation::oid);
+        END IF;
+        IF a.cause = 'not_examined' THEN
+            skipped := skipped + 1;
+            left_out := left_out || @extschema@.ff_html_row(ARRAY[name, a.reason]);
+        ELSIF in_detail THEN
+            shown := shown || @extschema@.ff_report_table(e, steps, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.hot_pct, a.reason, a.ddl);
+        ELSE
+            rest := rest || @extschema@.ff_html_row(ARRAY[name, a.fillfactor::text, a.action, a.cause, @extschema@.ff_number(a.updates_per_s::double precision, 1), @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'),
+                        pg_size_pretty(a.size_bytes), a.reason], NULL, NULL, 't' || a.relation::oid);
+        END IF;
+        IF a.size_place <= 15 AND e.heap_bytes > 0 THEN
+            names := names || name;
+            heaps := heaps || e.heap_bytes;
+            totals := totals || (e.heap_bytes + coalesce(e.index_bytes, 0));
+        END IF;
+    END LOOP;
+    SELECT array_agg(s.name ORDER BY s.total DESC), array_agg(s.heap ORDER BY s.total DESC), array_agg(s.total ORDER BY s.total DESC)
+      INTO names, heaps, totals FROM unnest(names, heaps, totals) s(name, heap, total);
+    SELECT count(*) AS collections, min(c.began_at) AS first, max(c.began_at) AS last INTO span FROM @extschema@.ff_collection c;
+
+    sections := ARRAY[
+        @extschema@.ff_html_section('first', 'What to do first',
+            coalesce(@extschema@.ff_html_table('The most worthwhile change first. Saved: of the expected cost (time, WAL and size, as weighted in the settings). Rewrite: whether old pages matter, so that the table should be rewritten. Curve: predicted HOT share (0 to 100 %) at fillfactors from 10, left, to 100, or the size where no updates are foreseen; ring: now, diamond: advised.',
+                         ARRAY['table', '#now', '#new', 'cause', '#HOT', '#predicted', '#table size', '#then', '#WAL per update', '#saved', '#confidence', 'rewrite', 'curve'], array_to_string(todo, '')),
+                     E'<p>No change of a fillfactor is advised.</p>\n')
+            || CASE WHEN changes > 0 THEN E'<p class="sub">ff_script() writes the statements to review, with their undo; ff_verify() says afterwards whether they helped.</p>\n' ELSE '' END),
+        @extschema@.ff_html_section('cure', 'Where fillfactor is not the cure',
+            @extschema@.ff_html_table('Tables whose updates are not all HOT, for a reason that no other fillfactor cures; the most updates that were not HOT first.'
+                || CASE WHEN beyond > cardinality(cure) THEN format(' The first %s of %s.', cardinality(cure), beyond) ELSE '' END,
+                ARRAY['table', 'cause', '#updates/s', '#HOT', '#not HOT/s', 'why'], array_to_string(cure, ''))),
+        @extschema@.ff_html_section('details', 'Tables in detail', array_to_string(shown, '')),
+        @extschema@.ff_html_section('rest', CASE WHEN cardinality(shown) > 0 THEN 'All other tables' ELSE 'All tables' END,
+            @extschema@.ff_html_table(format('%s tables.', cardinality(rest)), ARRAY['table', '#fillfactor', 'action', 'cause', '#updates/s', '#HOT', '#size', 'why'], array_to_string(rest, ''))),
+        @extschema@.ff_html_section('verified', 'Did it help', coalesce(@extschema@.ff_report_verified(), E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
+        @extschema@.ff_html_section('memory', 'Memory and table sizes',
+            coalesce(@extschema@.ff_svg_sizes(names, heaps, totals), '')
+            || coalesce(@extschema@.ff_html_table('What may hold tables. The larger a table against memory, the more a moved row costs: index leaves must be read.', ARRAY['source', '#size', 'compared with', 'note'],
+                   (SELECT string_agg(@extschema@.ff_html_row(ARRAY[m.source, coalesce(pg_size_pretty(m.bytes), '-'), CASE WHEN m.used THEN 'yes' ELSE '' END, m.note]), '') FROM @extschema@.ff_memory() m)), '')),
+        @extschema@.ff_html_section('settings', 'Settings',
+            coalesce(@extschema@.ff_html_table('Settings of the server that belong to the same problem, see ff_settings() for the statements.', ARRAY['setting', 'of', 'now', 'proposed', 'action', 'evidence', 'why'],
+                   (SELECT string_agg(@extschema@.ff_html_row(ARRAY[s.setting, coalesce(s.relation::text, 'the server'), s.current_value, s.proposed_value, s.action, s.evidence, s.reason]), '' ORDER BY s.action = 'leave', s.action, s.setting, s.relation::text)
+                      FROM @extschema@.ff_settings() s)), '') ||
+            coalesce(@extschema@.ff_html_table('Settings of the advisor, as they are for this session.', ARRAY['setting', 'value', 'meaning'],
+                   (SELECT string_agg(@extschema@.ff_html_row(ARRAY[s.name, current_setting(s.name) || CASE WHEN s.setting IS DISTINCT FROM s.boot_val THEN ' (changed)' ELSE '' END, s.short_desc]), '' ORDER BY s.name)
+                      FROM pg_settings s WHERE s.name LIKE 'fillfactor_advisor.%')), '')),
+        @extschema@.ff_html_section('limits', 'What was not examined, and what is not known',
+            coalesce(@extschema@.ff_report_limits(), '')
+            || coalesce(@extschema@.ff_html_table('Not examined.', ARRAY['table', 'why'], array_to_string(left_out, '')), '')
+            || coalesce(@extschema@.ff_html_table('Could not be sampled the last time.', ARRAY['table', 'times', 'last', 'error'],
+                   (SELECT string_agg(@extschema@.ff_html_row(ARRAY[format('%s.%s', r.nspname, r.relname), p.occurrences::text, to_char(p.seen_at, 'YYYY-MM-DD HH24:MI'), p.sqlstate || ' ' || p.message]), '' ORDER BY p.seen_at DESC)
+                      FROM @extschema@.ff_problem p JOIN @extschema@.ff_relation r USING (rel_id))), '')),
+        @extschema@.ff_html_section('words', 'How to read this',
+            E'<p><b>HOT</b>: an update whose new row version finds room in the same page and changes no indexed column; it needs no new index entry. <b>Moved</b>: an update whose version went to another page because its own was full; this is what a lower fillfactor can prevent. <b>Step</b>: only rows per page count, so between two steps of a curve nothing changes. <b>Range</b>: what the model finds plausible given how well it explains the table today. <b>Confidence</b>: how much was seen, and how well the model explains it.</p>\n')];
+    page := ARRAY[
+        E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+        -- belt and braces: nothing is escaped wrongly, and if it were it could do nothing
+        E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''; img-src data:; base-uri ''none''; form-action ''none''">\n',
+        E'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n',
+        format(E'<title>Fillfactor report of %s</title>\n<style>%s</style>\n</head>\n<body>\n', @extschema@.ff_html(current_database()::text), @extschema@.ff_report_style()),
+        format(E'<header>\n<h1>Fillfactor report of %s</h1>\n<p class="sub">%s</p>\n', @extschema@.ff_html(current_database()::text),
+               @extschema@.ff_html(concat_ws('; ', 'PostgreSQL ' || current_setting('server_version'), 'fillfactor_advisor ' || (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
+                   'made at ' || to_char(now(), 'YYYY-MM-DD HH24:MI TZ'),
+                   CASE WHEN span.collections = 0 THEN 'nothing collected yet'
+                        ELSE format('%s collections from %s to %s', span.collections, to_char(span.first, 'YYYY-MM-DD HH24:MI'), to_char(span.last, 'YYYY-MM-DD HH24:MI')) END))),
+        format(E'<dl class="tiles"><div><dt>tables examined</dt><dd>%s</dd></div><div><dt>to change</dt><dd>%s</dd></div><div><dt>not by fillfactor</dt><dd>%s</dd></div><div><dt>to wait for</dt><dd>%s</dd></div><div><dt>updates seen</dt><dd>%s</dd></div><div><dt>of these, HOT</dt><dd>%s</dd></div></dl>\n%s</header>\n<main>\n',
+               n - skipped, changes, beyond, waits, to_char(updated, 'FM999,999,999,999,999'), coalesce(round(100 * hot / nullif(updated, 0), 1) || ' %', '-'),
+               (SELECT E'<nav aria-label="Contents"><ul>' || string_agg(format('<li><a href="#%s">%s</a></li>', h.m[1], h.m[2]), '' ORDER BY u.place) || E'</ul></nav>\n'
+                  FROM unnest(sections) WITH ORDINALITY u(html, place) CROSS JOIN LATERAL regexp_match(left(u.html, 200), '^<section id="([a-z]+)">\n<h2>([^<]*)</h2>') h(m)
+                 WHERE h.m IS NOT NULL))]
+        || sections || E'</main>\n</body>\n</html>\n'::text;
+    RETURN array_to_string(page, '');
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_report(integer) IS 'Everything on one HTML page that needs nothing else: what to do first, ranked, with the predicted curve of every table for which a change is advised; each table with something to change or to explain (as many as detailed says, the most worthwhile first) with its curve at large, history, page fill and blockers; all others in short; memory against table sizes, settings, and what was not examined. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';
+
+CREATE OR REPLACE VIEW @extschema@.ff_metrics AS
+SELECT r.nspname AS schemaname, r.relname, r.fillfactor,
+       a.to_fillfactor AS advised_fillfactor, a.predicted_hot_pct / 100 AS predicted_hot_ratio, a.confidence,
+       h.updated / nullif(h.seconds, 0) AS updates_per_s,
+       h.hot / nullif(h.updated, 0) AS hot_ratio, h.newpage / nullif(h.updated, 0) AS newpage_ratio,
+       h.heap_bytes, h.index_bytes,
+       s.live_pct / 100 AS live_ratio, s.dead_pct / 100 AS dead_ratio, s.free_pct / 100 AS free_ratio,
+       extract(epoch FROM now() - r.sampled_at)::double precision AS sample_age_s,
+       extract(epoch FROM now() - r.seen_at)::double precision AS change_age_s,
+       extract(epoch FROM now() - r.promised_at)::double precision AS advice_age_s
+  FROM @extschema@.ff_relation r
+  LEFT JOIN LATERAL (
+        SELECT sum(i.updated)::double precision AS updated, sum(i.hot_updated)::double precision AS hot,
+               CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated)::double precision END AS newpage,
+               extract(epoch FROM max(i.ended_at) - min(i.began_at))::double precision AS seconds,
+               (array_agg(i.heap_bytes ORDER BY i.ended_at DESC))[1] AS heap_bytes, (array_agg(i.index_bytes ORDER BY i.ended_at DESC))[1] AS index_bytes
+          FROM @extschema@.ff_interval i WHERE i.rel_id = r.rel_id AND i.ended_at > now() - interval '1 hour') h ON true
+  LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_page_sample o WHERE o.rel_id = r.rel_id ORDER BY o.sampled_at DESC LIMIT 1) s ON true
+  -- taken up meanwhile, it is advice no more
+  LEFT JOIN @extschema@.ff_advised a ON a.rel_id = r.rel_id AND a.from_fillfactor = r.fillfactor
+ WHERE r.closed_at IS NULL;
+COMMENT ON COLUMN @extschema@.ff_metrics.advised_fillfactor IS 'fillfactor that ff_advise() advised when a collection asked last, percent; NULL where it advised no other';
+COMMENT ON COLUMN @extschema@.ff_metrics.confidence IS 'confidence of that advice, 0 to 1';
+COMMENT ON COLUMN @extschema@.ff_metrics.advice_age_s IS 'seconds since a collection asked for its advice, once an hour while it changes or another fillfactor is advised; NULL: not yet';
