@@ -73,8 +73,10 @@ $node->stop;
 scribble($path{holed}, 7, 14, pack('v', 8192));
 # the first row, at the end of the page, made longer than the page has room for: off, normal, len
 scribble($path{holed}, 9, 24, pack('V', 8056 | 1 << 15 | 200 << 17));
+# two line pointers to one row
+scribble($path{holed}, 11, 28, pack('V', 8056 | 1 << 15 | 129 << 17));
 $node->start;
-is(result($node, "$counts('holed')"), '18|18|1|2|826|t', 'so is one whose rows lie in its free space, and one with a row beyond its end');
+is(result($node, "$counts('holed')"), '18|18|1|3|768|t', 'so are one whose rows lie in its free space, one with a row beyond its end, and one with two pointers to a row');
 
 # a large read goes through a small ring
 SKIP:
