@@ -264,8 +264,8 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 			StepCost	c;
 			double		known;
 
-			cost_of(&in, life, &r, now->member_cold[0], now->member_moved[0], now->prunes,
-					in.heap_bytes, now->member_cold[0], 0, &c);
+			cost_of(&in, life, &r, now->window[0].cold, now->window[0].moved, now->prunes,
+					in.heap_bytes, now->window[0].cold, 0, &c);
 			known = c.wal_bytes - WAL_COMMIT / r.call_rows
 				- r.inserts * (WAL_COMMIT / r.insert_call_rows + WAL_ROW + life->insert_len + in.indexes * WAL_INDEX_ENTRY)
 				- r.deletes * (WAL_COMMIT + WAL_DELETE);
@@ -288,13 +288,13 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 				StepCost	c,
 							d;
 
-				cost_of(&in, life, &r, s->member_cold[k], s->member_moved[k], s->prunes,
-						heap_at(&in, seen, s->member_pages[k], s->member_cold[k], now->member_pages[k], now->member_cold[k]),
-						now->member_cold[k], growth * s->member_pages[k], &c);
-				cost_of(&in, life, &r, s->member_settled_cold[k], s->member_settled_moved[k], s->prunes,
-						heap_at(&in, seen, s->member_settled_pages[k], s->member_settled_cold[k],
-								now->member_settled_pages[k], now->member_settled_cold[k]),
-						now->member_settled_cold[k], growth * s->member_settled_pages[k], &d);
+				cost_of(&in, life, &r, s->window[k].cold, s->window[k].moved, s->prunes,
+						heap_at(&in, seen, s->window[k].pages, s->window[k].cold, now->window[k].pages, now->window[k].cold),
+						now->window[k].cold, growth * s->window[k].pages, &c);
+				cost_of(&in, life, &r, s->settled[k].cold, s->settled[k].moved, s->prunes,
+						heap_at(&in, seen, s->settled[k].pages, s->settled[k].cold,
+								now->settled[k].pages, now->settled[k].cold),
+						now->settled[k].cold, growth * s->settled[k].pages, &d);
 				sum->time_us += w * c.time_us;
 				sum->wal_bytes += w * c.wal_bytes;
 				sum->size_bytes += w * c.size_bytes;
@@ -331,11 +331,11 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 		StepCost	c,
 					d;
 
-		cost_of(&in, life, &r, b->member_cold[k], b->member_moved[k], b->prunes,
-				heap_at(&in, seen, b->member_pages[k], b->member_cold[k], now->member_pages[k], now->member_cold[k]),
-				now->member_cold[k], 0, &c);
-		cost_of(&in, life, &r, now->member_cold[k], now->member_moved[k], now->prunes,
-				in.heap_bytes, now->member_cold[k], 0, &d);
+		cost_of(&in, life, &r, b->window[k].cold, b->window[k].moved, b->prunes,
+				heap_at(&in, seen, b->window[k].pages, b->window[k].cold, now->window[k].pages, now->window[k].cold),
+				now->window[k].cold, 0, &c);
+		cost_of(&in, life, &r, now->window[k].cold, now->window[k].moved, now->prunes,
+				in.heap_bytes, now->window[k].cold, 0, &d);
 		member_gain[k] = d.log_cost - c.log_cost;
 		if (member_gain[k] > 0)
 			choice->agreement += life->member[k].weight;

@@ -26,9 +26,9 @@
 #define MIN_PAGES		40
 #define MAX_PAGES		300
 #define MIN_MEASURE		1500.0
-#define MAX_MEASURE		4000.0
-#define MAX_WARMUP		16000.0
-#define MAX_SETTLE		20000.0	/* for rows updated one by one */
+#define MAX_MEASURE		3000.0
+#define MAX_WARMUP		10000.0
+#define MAX_SETTLE		14000.0	/* for rows updated one by one */
 #define LAPS			8.0		/* updates per row replayed before the window, at most */
 /* Updates per row after which a table that does not grow has settled. */
 #define SETTLED_LAPS	5.0
@@ -48,6 +48,9 @@
 /* Between replayed steps: a larger difference of the share that is not HOT has
  * one more replayed. */
 #define STEEP			0.04
+#define COARSE_ANCHORS	6
+/* Fillfactor whose reserve is the room that pruning on access wants anyway. */
+#define PRUNE_RESERVE	90
 /* Old versions replaced in their page, from which they tell how many were HOT. */
 #define SEEN_ENOUGH		30
 /* Share of updates that are not HOT, below which they do not matter. */
@@ -232,7 +235,7 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 	t->measure = measure;
 	*settle = net > 0.05 * (t->inserts_per_update > 0 ? t->inserts_per_update : 1) && net > 0.02 ?
 		warmup : bound((t->update_rows > 1.5 ? 2 : 1) * SETTLED_LAPS * rows, warmup,
-			  t->update_rows > 1.5 ? 2 * MAX_WARMUP : MAX_SETTLE);
+			  t->update_rows > 1.5 ? 2 * MAX_SETTLE : MAX_SETTLE);
 }
 
 /* How far the twin at the current fillfactor is from what was seen. */
@@ -713,23 +716,31 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	keep_best(&s, &plan, life);
 }
 
-/* Put one replay's shares into a step, for one member of the ensemble. */
-static void
-take_result(const TwinResult *r, double *cold, double *moved, double *pages, double *free_share)
-{
-	double		u = r->updates > 0 ? r->updates : 1;
-
-	*cold = (r->updates - r->hot) / u;
-	*moved = r->moved / u;
-	*pages = r->rows > 0 ? r->pages / r->rows : 1;
-	if (free_share)
-		*free_share = bound(r->free_bytes / ((double) TWIN_BLCKSZ * (r->pages > 0 ? r->pages : 1)), 0, 1);
-}
-
 static double
 between(double a, double b, double part)
 {
 	return a + (b - a) * part;
+}
+
+/* One lifecycle's curve: over the window observed, or once settled. */
+static Shares *
+shares_at(Step *s, int k, int settled)
+{
+	return settled ? &s->settled[k] : &s->window[k];
+}
+
+static void
+replay_step(HeapTwin *twin, const TwinLifecycle *t, int fillfactor, Shares *s)
+{
+	TwinResult	r;
+	double		u;
+
+	twin_run(twin, t, fillfactor, SEED, &r);
+	u = r.updates > 0 ? r.updates : 1;
+	s->cold = (r.updates - r.hot) / u;
+	s->moved = r.moved / u;
+	s->prunes = r.prunes / u;
+	s->pages = r.rows > 0 ? r.pages / r.rows : 1;
 }
 
 /*
@@ -737,148 +748,90 @@ between(double a, double b, double part)
  * straight line over rows per page.
  */
 static void
-interpolate(Curve *c, int from, int to)
+interpolate(Curve *c, int k, int settled, int from, int to)
 {
-	int			i,
-				k;
+	const Shares *a = shares_at(&c->step[from], k, settled);
+	const Shares *b = shares_at(&c->step[to], k, settled);
+	double		rows_a = c->step[from].rows_per_page;
+	double		rows_b = c->step[to].rows_per_page;
+	int			i;
 
 	for (i = from + 1; i < to; i++)
 	{
-		Step	   *s = &c->step[i];
-		const Step *a = &c->step[from];
-		const Step *b = &c->step[to];
-		double		part = (double) (a->rows_per_page - s->rows_per_page) /
-			(a->rows_per_page - b->rows_per_page);
+		Shares	   *s = shares_at(&c->step[i], k, settled);
+		double		rows = c->step[i].rows_per_page;
+		double		part = (rows_a - rows) / (rows_a - rows_b);
 
-		/* pages follow 1 / rows per page */
-		double		inverse = (1.0 / s->rows_per_page - 1.0 / a->rows_per_page) /
-			(1.0 / b->rows_per_page - 1.0 / a->rows_per_page);
-
-		for (k = 0; k < LIFECYCLE_ENSEMBLE; k++)
-		{
-			s->member_cold[k] = between(a->member_cold[k], b->member_cold[k], part);
-			s->member_moved[k] = between(a->member_moved[k], b->member_moved[k], part);
-			s->member_settled_cold[k] = between(a->member_settled_cold[k], b->member_settled_cold[k], part);
-			s->member_settled_moved[k] = between(a->member_settled_moved[k], b->member_settled_moved[k], part);
-			s->member_pages[k] = between(a->member_pages[k], b->member_pages[k], inverse);
-			s->member_settled_pages[k] = between(a->member_settled_pages[k], b->member_settled_pages[k], inverse);
-		}
-		s->free_share = between(a->free_share, b->free_share, inverse);
+		s->cold = between(a->cold, b->cold, part);
+		s->moved = between(a->moved, b->moved, part);
 		s->prunes = between(a->prunes, b->prunes, part);
+		/* pages follow 1 / rows per page */
+		s->pages = between(a->pages, b->pages, (1 / rows - 1 / rows_a) / (1 / rows_b - 1 / rows_a));
 	}
 }
 
 /*
- * Replay one step: the window, and the table once it has settled.  With
- * settled_like, a step above, it has settled as there, rows staying where they
- * were inserted.
+ * Replay one lifecycle at the edges of the steps that hold an anchor and at
+ * the current fillfactor, and fill in the steps between.  Where the share that
+ * is not HOT changes much, one more step is replayed; below the second step at
+ * which next to all is HOT, none.
  */
 static void
-replay_step(HeapTwin *twin, const Lifecycle *life, const Step *settled_like, Step *s, Curve *curve)
+replay_series(HeapTwin *twin, const TwinLifecycle *t, int k, int settled,
+			  int fine, int at_current, int len, Curve *curve)
 {
-	int			k;
+	static const int anchors[] = {100, 90, 70, 50, 30, 10, 97, 94, 80, 60, 40, 20};
+	int			n = fine ? (int) (sizeof(anchors) / sizeof(anchors[0])) : COARSE_ANCHORS;
+	int			hot = 0;		/* steps replayed in a row that were all HOT */
+	int			last = -1;
+	int			i,
+				j;
 
-	for (k = 0; k < life->n; k++)
+	for (i = 0; i < curve->n; i++)
 	{
-		TwinLifecycle t = life->member[k].life;
-		TwinResult	r;
+		Shares	   *s = shares_at(&curve->step[i], k, settled);
+		int			replay = 0;
 
-		twin_run(twin, &t, s->fillfactor, SEED, &r);
-		curve->runs++;
-		take_result(&r, &s->member_cold[k], &s->member_moved[k], &s->member_pages[k],
-					k == 0 ? &s->free_share : NULL);
-		s->prunes += life->member[k].weight * r.prunes / (r.updates > 0 ? r.updates : 1);
-		s->member_settled_cold[k] = s->member_cold[k];
-		s->member_settled_moved[k] = s->member_moved[k];
-		s->member_settled_pages[k] = s->member_pages[k];
-		/* the settled table: for the likelier half, which stands for all */
-		if (life->member[k].settle_updates <= 1.2 * t.warmup + 1)
+		for (j = 0; j < n; j++)
+			replay |= twin_step_edge(anchors[j], len) == curve->step[i].fillfactor;
+		if (i != at_current && (!replay || hot >= 2))
 			continue;
-		if (settled_like)
+		replay_step(twin, t, curve->step[i].fillfactor, s);
+		curve->runs++;
+		/* above, pages are pruned before they reach the reserve, below after it */
+		if (curve->step[i].fillfactor <= PRUNE_RESERVE)
+			hot = s->cold <= ALL_HOT ? hot + 1 : 0;
+		if (last >= 0)
 		{
-			s->member_settled_cold[k] = settled_like->member_settled_cold[k];
-			s->member_settled_moved[k] = settled_like->member_settled_moved[k];
-			s->member_settled_pages[k] = settled_like->member_settled_pages[k] *
-				settled_like->rows_per_page / s->rows_per_page;
+			int			middle = (last + i) / 2;
+
+			if (middle > last && fabs(shares_at(&curve->step[last], k, settled)->cold - s->cold) > STEEP)
+			{
+				replay_step(twin, t, curve->step[middle].fillfactor, shares_at(&curve->step[middle], k, settled));
+				curve->runs++;
+				interpolate(curve, k, settled, last, middle);
+				last = middle;
+			}
+			interpolate(curve, k, settled, last, i);
 		}
-		else if (k < 2)
-		{
-			t.warmup = life->member[k].settle_updates;
-			twin_run(twin, &t, s->fillfactor, SEED, &r);
-			curve->runs++;
-			take_result(&r, &s->member_settled_cold[k], &s->member_settled_moved[k],
-						&s->member_settled_pages[k], NULL);
-		}
-		else
-		{
-			s->member_settled_cold[k] = s->member_settled_cold[0];
-			s->member_settled_moved[k] = s->member_settled_moved[0];
-			s->member_settled_pages[k] = s->member_settled_pages[0];
-		}
+		last = i;
 	}
-	if (life->n == 0)
-		s->free_share = 1 - s->rows_per_page * life->insert_len / (double) TWIN_BLCKSZ;
-}
-
-/* Is next to every update HOT, whichever lifecycle it is? */
-static int
-all_hot(const Lifecycle *life, const double *cold)
-{
-	int			k;
-
-	for (k = 0; k < life->n; k++)
-		if (cold[k] > ALL_HOT)
-			return 0;
-	return life->n > 0;
-}
-
-/* Do two steps differ by more than a straight line between them is trusted with? */
-static int
-steep(const Lifecycle *life, const Step *a, const Step *b)
-{
-	int			k;
-
-	for (k = 0; k < life->n; k++)
-		if (fabs(a->member_cold[k] - b->member_cold[k]) > STEEP ||
-			fabs(a->member_settled_cold[k] - b->member_settled_cold[k]) > STEEP)
-			return 1;
-	return 0;
-}
-
-/*
- * A step below one at which all updates are HOT: rows stay where they were
- * inserted, so that only the pages become more.
- */
-static void
-extrapolate(const Lifecycle *life, const Step *last, Step *s)
-{
-	int			fillfactor = s->fillfactor;
-	int			rows = s->rows_per_page;
-	double		more = (double) last->rows_per_page / rows;
-	int			k;
-
-	*s = *last;
-	s->fillfactor = fillfactor;
-	s->rows_per_page = rows;
-	s->free_share = 1 - (1 - last->free_share) / more;
-	for (k = 0; k < life->n; k++)
+	/* all HOT: rows stay where they were inserted, only pages become more */
+	for (i = last + 1; i < curve->n; i++)
 	{
-		s->member_pages[k] *= more;
-		s->member_settled_pages[k] *= more;
+		Shares	   *s = shares_at(&curve->step[i], k, settled);
+
+		*s = *shares_at(&curve->step[last], k, settled);
+		s->pages *= (double) curve->step[last].rows_per_page / curve->step[i].rows_per_page;
 	}
 }
 
 void
 lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Curve *curve)
 {
-	/* replayed; the steps between follow from their neighbours */
-	static const int anchors[] = {100, 97, 94, 90, 80, 70, 60, 50, 40, 30, 20, 10};
 	int			len = TWIN_MAXALIGN((int) floor(lifecycle_step_width(life)));
 	int			current = twin_step_edge((int) bound(seen->fillfactor, 10, 100), len);
 	int			at_current = 0;
-	int			last = -1;
-	int			hot = 0;		/* steps replayed in a row that were all HOT */
-	int			settled_hot = 0;	/* the same, once settled */
 	int			f,
 				i,
 				k;
@@ -896,36 +849,23 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 			at_current = curve->n;
 		curve->n++;
 	}
-	for (i = 0; i < curve->n; i++)
+	for (k = 0; k < life->n; k++)
 	{
-		Step	   *s = &curve->step[i];
-		int			replay = 0;
+		TwinLifecycle t = life->member[k].life;
 
-		/* the edges of the steps that hold an anchor, and both ends */
-		for (k = 0; k < (int) (sizeof(anchors) / sizeof(anchors[0])); k++)
-			replay |= twin_step_edge(anchors[k], len) == s->fillfactor;
-		if (i != at_current && (!replay || (hot >= 2 && settled_hot >= 2)))
-			continue;
-		replay_step(twin, life, settled_hot >= 2 ? &curve->step[last] : NULL, s, curve);
-		hot = all_hot(life, s->member_cold) ? hot + 1 : 0;
-		settled_hot = all_hot(life, s->member_settled_cold) ? settled_hot + 1 : 0;
-		if (last >= 0)
+		replay_series(twin, &t, k, 0, k < 2, at_current, len, curve);
+		/* the settled table: for the likelier half, of which the first stands for all */
+		if (life->member[k].settle_updates <= 1.2 * t.warmup + 1 || k >= 2)
 		{
-			int			middle = (last + i) / 2;
+			int			settled = life->member[k].settle_updates > 1.2 * t.warmup + 1;
 
-			/* where much changes, a step between is replayed, too */
-			if (middle > last && steep(life, &curve->step[last], s))
-			{
-				replay_step(twin, life, settled_hot >= 2 ? &curve->step[last] : NULL, &curve->step[middle], curve);
-				interpolate(curve, last, middle);
-				last = middle;
-			}
-			interpolate(curve, last, i);
+			for (i = 0; i < curve->n; i++)
+				curve->step[i].settled[k] = *shares_at(&curve->step[i], settled ? 0 : k, settled);
+			continue;
 		}
-		last = i;
+		t.warmup = life->member[k].settle_updates;
+		replay_series(twin, &t, k, 1, 0, at_current, len, curve);
 	}
-	for (i = last + 1; i < curve->n; i++)
-		extrapolate(life, &curve->step[last], &curve->step[i]);
 
 	for (i = 0; i < curve->n; i++)
 	{
@@ -944,14 +884,15 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 		for (k = 0; k < life->n; k++)
 		{
 			double		w = life->member[k].weight;
-			double		hot = 100 * (1 - s->member_cold[k]);
+			double		hot = 100 * (1 - s->window[k].cold);
 
-			s->cold_pct += 100 * w * s->member_cold[k];
-			s->moved_pct += 100 * w * s->member_moved[k];
-			s->settled_cold_pct += 100 * w * s->member_settled_cold[k];
-			s->settled_moved_pct += 100 * w * s->member_settled_moved[k];
-			s->pages_ratio += w * s->member_pages[k] / now->member_pages[k];
-			s->settled_pages_ratio += w * s->member_settled_pages[k] / now->member_settled_pages[k];
+			s->cold_pct += 100 * w * s->window[k].cold;
+			s->moved_pct += 100 * w * s->window[k].moved;
+			s->settled_cold_pct += 100 * w * s->settled[k].cold;
+			s->settled_moved_pct += 100 * w * s->settled[k].moved;
+			s->prunes += w * s->window[k].prunes;
+			s->pages_ratio += w * s->window[k].pages / now->window[k].pages;
+			s->settled_pages_ratio += w * s->settled[k].pages / now->settled[k].pages;
 			if (w > 0.05)
 			{
 				low = hot < low ? hot : low;

@@ -97,6 +97,15 @@ typedef struct Lifecycle
 	int			runs;			/* of the twin */
 } Lifecycle;
 
+/* What one lifecycle makes of a fillfactor; per update but for the pages. */
+typedef struct Shares
+{
+	double		cold;			/* not HOT, moved or not */
+	double		moved;
+	double		prunes;			/* pages pruned on access */
+	double		pages;			/* of the table, per row */
+} Shares;
+
 /* What a fillfactor would do. */
 typedef struct Step
 {
@@ -112,15 +121,10 @@ typedef struct Step
 	double		settled_moved_pct;
 	double		pages_ratio;	/* pages, relative to the current fillfactor */
 	double		settled_pages_ratio;
-	double		free_share;		/* of a page, 0..1, on average */
 	double		prunes;			/* pages pruned on access, per update */
-	/* the same for each member of the ensemble */
-	double		member_cold[LIFECYCLE_ENSEMBLE];
-	double		member_moved[LIFECYCLE_ENSEMBLE];
-	double		member_pages[LIFECYCLE_ENSEMBLE];
-	double		member_settled_cold[LIFECYCLE_ENSEMBLE];
-	double		member_settled_moved[LIFECYCLE_ENSEMBLE];
-	double		member_settled_pages[LIFECYCLE_ENSEMBLE];
+	/* for each member of the ensemble */
+	Shares		window[LIFECYCLE_ENSEMBLE];
+	Shares		settled[LIFECYCLE_ENSEMBLE];
 } Step;
 
 typedef struct Curve

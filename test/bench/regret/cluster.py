@@ -73,9 +73,10 @@ class Pace(threading.Thread):
 class Cluster:
     """A throwaway cluster in control groups of its own, where there are any: a copy
     of an empty one, or of the image, the name of a data directory in WORK.
-    ram: MB it may use from limit() on.  settings: more lines of postgresql.conf."""
+    ram: MB it may use from limit() on.  settings: more lines of postgresql.conf.
+    before: called with the data directory before the server is started."""
 
-    def __init__(self, ram=None, preload='', settings='', image='template'):
+    def __init__(self, ram=None, preload='', settings='', image='template', before=None):
         self.dir = os.path.join(WORK, 'data')
         template = os.path.join(WORK, 'template')
         if not os.path.exists(template):
@@ -85,6 +86,8 @@ class Cluster:
         with open(self.dir + '/postgresql.conf', 'a') as f:
             f.write(CONF.format(port=PORT, work=WORK, preload=preload, settings=settings,
                                 shared='32MB' if ram else '256MB'))
+        if before:
+            before(self.dir)
         self.groups = []
         for controller in ('cpuacct', 'memory') if ram else ('cpuacct',):
             path = CGROUP % controller
