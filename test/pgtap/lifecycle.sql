@@ -39,6 +39,7 @@ SELECT k.rel_id, t - interval '5 min', t, 1, 0,
   FROM kind k CROSS JOIN generate_series(now() - interval '10 days', now() - interval '1 min', '20 min') t CROSS JOIN LATERAL (SELECT (100 * random() + k.n)::int AS u) x
  -- some are busy, some hardly ever, some not at all
  WHERE random() < CASE WHEN t IS NULL OR k.n > 38 THEN 0 WHEN k.n % 4 = 0 THEN 0.01 ELSE 0.5 END;
+DELETE FROM ff_page_sample;
 INSERT INTO ff_page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad, superseded_hot, superseded_same_page, superseded_moved)
 SELECT i.rel_id, i.ended_at + interval '1 second', i.fillfactor, 10, 10, 0, 0, random() * 100, random() * 10, random() * 3 FROM ff_interval i;
 INSERT INTO ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary)
@@ -47,7 +48,8 @@ INSERT INTO ff_change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfacto
 SELECT k.rel_id, kind, at, at, 1, 90, k.fillfactor
   FROM kind k JOIN (VALUES (3, 'fillfactor', now() - interval '3 days'), (4, 'fillfactor', now() - interval '80 min'), (5, 'indexes', now() - interval '2 days'),
                            (6, 'indexes', now() - interval '90 min'), (8, 'indexes', now() - interval '9 days')) c(kind_of, kind, at) ON k.n % 10 = c.kind_of;
-UPDATE ff_relation SET seen_at = now(), sampled_at = (SELECT max(sampled_at) FROM ff_page_sample s WHERE s.rel_id = ff_relation.rel_id);
+-- as a collection leaves it: some have nothing newer than their summary
+UPDATE ff_relation SET seen_at = coalesce((SELECT max(ended_at) FROM ff_interval i WHERE i.rel_id = ff_relation.rel_id), now() - interval '9 days'), sampled_at = (SELECT max(sampled_at) FROM ff_page_sample s WHERE s.rel_id = ff_relation.rel_id);
 
 -- evidence without summaries, with those of this hour, and with old ones
 CREATE FUNCTION differing(a text) RETURNS bigint LANGUAGE plpgsql AS $$
