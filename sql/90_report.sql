@@ -505,7 +505,7 @@ summary { cursor: pointer; }
   /* closed details are printed open; browsers that cannot do that print their summaries */
   details::details-content { content-visibility: visible; display: block; height: auto; opacity: 1; } details > summary { list-style: none; }
   nav { display: none; } .charts { grid-template-columns: 1fr 1fr; } figure, tr { break-inside: avoid; } h2, h3, caption { break-after: avoid; } .wide { overflow: visible; }
-  table { font-size: 8pt; } th, td { padding: .12rem .3rem; } tbody th { min-width: 0; } thead { display: table-header-group; } td:last-child { overflow-wrap: anywhere; } }
+  table { font-size: 8pt; } th, td { padding: .12rem .3rem; } tbody th { min-width: 6rem; } thead { display: table-header-group; } td:last-child { overflow-wrap: anywhere; } }
 $css$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_report_style() IS 'The style sheet of the report. Internal step of ff_report().';
