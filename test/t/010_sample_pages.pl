@@ -75,8 +75,11 @@ scribble($path{holed}, 7, 14, pack('v', 8192));
 scribble($path{holed}, 9, 24, pack('V', 8056 | 1 << 15 | 200 << 17));
 # two line pointers to one row
 scribble($path{holed}, 11, 28, pack('V', 8056 | 1 << 15 | 129 << 17));
+# a header longer than its row
+scribble($path{holed}, 13, 8056 + 22, pack('C', 248));
 $node->start;
-is(result($node, "$counts('holed')"), '18|18|1|3|768|t', 'so are one whose rows lie in its free space, one with a row beyond its end, and one with two pointers to a row');
+is(result($node, "$counts('holed')"), '18|18|1|4|710|t',
+	'so are those with rows in the free space, a row beyond the end, two pointers to a row, and a header longer than its row');
 
 # a large read goes through a small ring
 SKIP:
