@@ -163,7 +163,9 @@ $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres
 $database = 'shop';
 moved('pg_dump -C', 9);
 
-# pg_upgrade, where there is an older server next to this one
+# pg_upgrade, where there is an older server next to this one.  A server of
+# make assertions, or of the wheel, does as FFA_OLDER_SERVERS for every newer one;
+# where that is in a chroot, it must lie below /tmp.
 sub older_server
 {
 	my $own = $node->pg_version->major;
