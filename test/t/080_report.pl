@@ -174,7 +174,7 @@ my $none = $node->safe_psql('none', 'SELECT ff_report()');
 check_html($none, 'no table');
 has($none, qr/Nothing was collected yet/, 'no table: says that nothing was collected');
 like($node->safe_psql('none', q(SELECT evidence FROM ff_settings() WHERE setting = 'backend_flush_after')), qr/^no table with pages in this database yet, memory (?:unknown|\d+ [kMGT]B), shared_buffers \d+ [kMG]B$/, 'no table: the settings say so');
-is($node->safe_psql('none', q(SELECT string_agg(evidence, '; ') FROM ff_settings() WHERE evidence ~ ' [,;]|\( | \)|^ | $|  ')), '', 'no table: no evidence has a gap');
+is($node->safe_psql('none', q{SELECT string_agg(evidence, '; ') FROM ff_settings() WHERE evidence ~ ' [,;]|\( | \)|^ | $|  '}), '', 'no table: no evidence has a gap');
 
 my ($code, undef, $error) = $node->psql('none', 'SELECT ff_report(-1)', extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
 like($error, qr/22023/, 'a negative number of tables is an error');
