@@ -144,7 +144,8 @@ $table = value(q(SELECT relname FROM ff_relation WHERE relname ~ '^slow' AND sam
 value("DROP TABLE $table");
 is(value("SELECT $runs"), 't', 'and DROP TABLE of one that is listed, but not opened yet, does not wait');
 collector_ended();
-is(last_run('skipped, failed'), '1|0', 'it is skipped, the others are sampled');
+# on a slow machine the end of the collection may meet one of these statements' locks, too
+is(last_run('skipped BETWEEN 1 AND 2, failed'), 't|0', 'it is skipped, the others are sampled');
 is(problem($table), '42P01', 'with the reason');
 collect();
 is(value("SELECT closed_at IS NOT NULL FROM ff_relation WHERE relname = '$table'"), 't', 'and the next collection closes its history');
