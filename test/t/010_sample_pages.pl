@@ -3,7 +3,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 19;
+use Test::More tests => 20;
 
 my $node = PostgreSQL::Test::Cluster->new('pages');
 $node->init(extra => ['--data-checksums'], allows_streaming => 1);
@@ -80,11 +80,15 @@ scribble($path{holed}, 13, 8056 + 22, pack('C', 248));
 # more line pointers, all unused, than a page of tuples can have
 scribble($path{holed}, 15, 12, pack('vv', 24 + 4 * 300, 8192));
 scribble($path{holed}, 15, 24, "\0" x 1200);
+# inserted by a transaction that never was, without a hint about it
+scribble($path{broken}, 7, 8056, pack('V', 1_000_000_000));
+scribble($path{broken}, 7, 8056 + 20, pack('v', 0x0802));
 # in the index, a posting list of more rows than its item has room for
 scribble($path{holed_id}, 1, 8160, pack('vvvv', 0, 8, 0x2000 | 100, 0x2000 | 16));
 $node->start;
 is(result($node, "$counts('holed')"), '18|18|1|5|652|t',
 	'so are those with rows in the free space, a row beyond the end, two pointers to a row, a header longer than its row, and too many pointers');
+is(result($node, "$counts('broken')"), '18|18|0|2|884|t', 'and one with a row of a transaction that never was');
 is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|1|1', 'and one of an index with a posting list beyond its item');
 
 # a large read goes through a small ring
