@@ -185,6 +185,7 @@ DECLARE
     written   integer;
     id        bigint;
 BEGIN
+    PERFORM @extschema@.ff_check_collector();
     PERFORM pg_stat_clear_snapshot();
     SELECT * INTO server FROM @extschema@.ff_server();
     SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM @extschema@.ff_epoch_now() n;

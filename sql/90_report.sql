@@ -305,11 +305,11 @@ AS $$
           FROM i GROUP BY i.bucket, i.fillfactor
     )
     SELECT b.began_at, b.ended_at, b.fillfactor, b.updated, b.hot / b.updated::double precision,
-           (SELECT s.moved_share FROM @extschema@.ff_split_updates(b.updated::double precision, b.hot::double precision, b.newpage::double precision, v.same_page::double precision, v.moved::double precision) s)
+           (SELECT s.moved_share FROM @extschema@.ff_split_updates(b.updated::double precision, b.hot::double precision, b.newpage::double precision, v.same_page::double precision, v.moved::double precision, NULL, v.hot::double precision) s)
       FROM b
       LEFT JOIN LATERAL (
             -- PostgreSQL 15: what the pages told next
-            SELECT p.superseded_same_page AS same_page, p.superseded_moved AS moved
+            SELECT p.superseded_hot AS hot, p.superseded_same_page AS same_page, p.superseded_moved AS moved
               FROM @extschema@.ff_page_sample p
              WHERE b.newpage IS NULL AND p.rel_id = id AND p.sampled_at >= b.began_at AND p.superseded_same_page + p.superseded_moved > 0
              ORDER BY p.sampled_at LIMIT 1) v ON true

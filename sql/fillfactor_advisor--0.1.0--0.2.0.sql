@@ -461,6 +461,7 @@ DECLARE
     written   integer;
     id        bigint;
 BEGIN
+    PERFORM @extschema@.ff_check_collector();
     PERFORM pg_stat_clear_snapshot();
     SELECT * INTO server FROM @extschema@.ff_server();
     SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM @extschema@.ff_epoch_now() n;
@@ -1466,16 +1467,16 @@ AS $$
                @extschema@.ff_ratio(c.hots2, c.updates2, (c.h2 + 2) * (c.u2 - c.h2 + 2) / (c.u2 + 4) ^ 3) AS hot2,
                e.statements, e.mean_ms_before, e.mean_ms_after, e.mean, e.stddev_ms_before, e.stddev_ms_after, e.stddev,
                e.wal_before, e.wal_after, e.wal, e.blocks_before, e.blocks_after,
-               (@extschema@.ff_split_updates(c.u1::double precision, c.h1::double precision, c.p1::double precision, v1.same_page::double precision, v1.moved::double precision, NULL::double precision)).moved_share AS moved1,
-               (@extschema@.ff_split_updates(c.u2::double precision, c.h2::double precision, c.p2::double precision, v2.same_page::double precision, v2.moved::double precision, NULL::double precision)).moved_share AS moved2,
+               (@extschema@.ff_split_updates(c.u1::double precision, c.h1::double precision, c.p1::double precision, v1.same_page::double precision, v1.moved::double precision, NULL, v1.hot::double precision)).moved_share AS moved1,
+               (@extschema@.ff_split_updates(c.u2::double precision, c.h2::double precision, c.p2::double precision, v2.same_page::double precision, v2.moved::double precision, NULL, v2.hot::double precision)).moved_share AS moved2,
                r1.bytes AS row1, r2.bytes AS row2, p.predicted_hot_pct, p.predicted_hot_low, p.predicted_hot_high, p.predicted_wal_pct, p.predicted_size_bytes,
                p.made_at
           FROM counted c
           LEFT JOIN left_out l ON l.rel_id IS NOT DISTINCT FROM c.rel_id AND l.change = c.change AND l.seen_at = c.seen_at
           LEFT JOIN LATERAL @extschema@.ff_statement_effect(c.rel_id, c.t1, c.t2) e ON true
-         CROSS JOIN LATERAL (SELECT sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
+         CROSS JOIN LATERAL (SELECT sum(s.superseded_hot) AS hot, sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
                                FROM @extschema@.ff_page_sample s WHERE s.rel_id = c.rel_id AND s.sampled_at BETWEEN lower(c.t1) AND c.seen_at) v1
-         CROSS JOIN LATERAL (SELECT sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
+         CROSS JOIN LATERAL (SELECT sum(s.superseded_hot) AS hot, sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
                                FROM @extschema@.ff_page_sample s WHERE s.rel_id = c.rel_id AND s.sampled_at >= lower(c.t2)
                                 AND s.sampled_at <= upper(c.t2) + (upper(c.t2) - lower(c.t2))) v2
           LEFT JOIN LATERAL (SELECT s.blocks * 8192.0 / nullif(s.live_rows, 0) AS bytes FROM @extschema@.ff_page_sample s
@@ -1541,6 +1542,32 @@ AS $$
       LEFT JOIN @extschema@.ff_candidate k ON k.relid = a.relid
      WHERE NOT EXISTS (SELECT 1 FROM changed)
      ORDER BY 3 DESC, 1, 2
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_report_history(id bigint)
+RETURNS TABLE (began_at timestamptz, ended_at timestamptz, fillfactor integer, updated bigint, hot_share double precision, moved_share double precision)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- at most about a hundred points, however long the history is
+    WITH i AS (
+        SELECT n.*, ntile(100) OVER (ORDER BY n.ended_at) AS bucket
+          FROM @extschema@.ff_interval n WHERE n.rel_id = id AND n.updated > 0
+    ), b AS (
+        SELECT min(i.began_at) AS began_at, max(i.ended_at) AS ended_at, i.fillfactor, sum(i.updated)::bigint AS updated, sum(i.hot_updated) AS hot,
+               CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated) END AS newpage
+          FROM i GROUP BY i.bucket, i.fillfactor
+    )
+    SELECT b.began_at, b.ended_at, b.fillfactor, b.updated, b.hot / b.updated::double precision,
+           (SELECT s.moved_share FROM @extschema@.ff_split_updates(b.updated::double precision, b.hot::double precision, b.newpage::double precision, v.same_page::double precision, v.moved::double precision, NULL, v.hot::double precision) s)
+      FROM b
+      LEFT JOIN LATERAL (
+            -- PostgreSQL 15: what the pages told next
+            SELECT p.superseded_hot AS hot, p.superseded_same_page AS same_page, p.superseded_moved AS moved
+              FROM @extschema@.ff_page_sample p
+             WHERE b.newpage IS NULL AND p.rel_id = id AND p.sampled_at >= b.began_at AND p.superseded_same_page + p.superseded_moved > 0
+             ORDER BY p.sampled_at LIMIT 1) v ON true
+     ORDER BY b.ended_at
 $$;
 
 CREATE TABLE @extschema@.ff_advised (
