@@ -17,7 +17,7 @@ CREATE TABLE secret (id int, v int);
 INSERT INTO secret SELECT g, 0 FROM generate_series(1, 1000) g;
 ALTER TABLE secret OWNER TO regress_ff_owner;
 REVOKE ALL ON secret FROM PUBLIC;
-SELECT plan(40);
+SELECT plan(41);
 
 -- what README tells to grant
 SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO regress_ff_collector', string_agg(c.oid::regclass::text, ', '))
@@ -61,9 +61,11 @@ CALL advisor.ff_collect();
 SET ROLE regress_ff_monitor;
 CALL advisor.ff_collect();
 \set monitor :SQLSTATE
+\set why :LAST_ERROR_MESSAGE
 RESET ROLE;
 \set ON_ERROR_STOP 1
 SELECT is(ARRAY[:'plain', :'owner', :'scan', :'reader', :'monitor'], '{42501,42501,42501,42501,42501}', 'a role without rights on the history may not collect');
+SELECT is(:'why'::text, 'role regress_ff_monitor may not write the history', 'and is told what it lacks');
 SELECT is((SELECT count(*) FROM advisor.ff_epoch) + (SELECT count(*) FROM advisor.ff_collection) + (SELECT count(*) FROM advisor.ff_relation), 0::bigint,
 	'and leaves nothing behind');
 SELECT is_empty($$ SELECT * FROM pg_locks WHERE locktype = 'advisory' $$, 'no lock either');
