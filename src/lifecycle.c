@@ -26,6 +26,11 @@
 #define MIN_PAGES		40
 #define MAX_PAGES		300
 #define MIN_MEASURE		1500.0
+/* Updates of a sparse window: no more than fall on so many rows; several
+ * replays make up for it. */
+#define SPARSE_MEASURE	100.0
+#define SPARSE_ENOUGH	400.0
+#define SPARSE_REPLAYS	4
 #define MAX_MEASURE		3000.0
 #define MAX_WARMUP		10000.0
 #define MAX_SETTLE		14000.0	/* for rows updated one by one */
@@ -212,7 +217,7 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 		rows = 1;
 	*scale = rows / live;
 
-	measure = bound(seen->updated * *scale, MIN_MEASURE, MAX_MEASURE);
+	measure = bound(seen->updated * *scale, SPARSE_MEASURE, MAX_MEASURE);
 	warmup = (bound(seen->total_updated, seen->updated, 1e15) - seen->updated) * *scale;
 	/* a batch is not to be cut off by the edge of the run */
 	if (measure < 8 * t->update_rows)
@@ -238,6 +243,37 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 			  t->update_rows > 1.5 ? 2 * MAX_SETTLE : MAX_SETTLE);
 }
 
+/*
+ * Replay a course, a short one several times: a window in which few rows of a
+ * large table were updated must not be replayed with more updates a page.
+ */
+static void
+replay(HeapTwin *twin, const TwinLifecycle *t, int fillfactor, TwinResult *sum)
+{
+	int			n = (int) bound(ceil(SPARSE_ENOUGH / t->measure), 1, SPARSE_REPLAYS);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		TwinResult	r;
+
+		twin_run(twin, t, fillfactor, SEED + i, &r);
+		if (i == 0)
+		{
+			*sum = r;
+			continue;
+		}
+		sum->updates += r.updates;
+		sum->hot += r.hot;
+		sum->moved += r.moved;
+		sum->prunes += r.prunes;
+		sum->pages += r.pages;
+		sum->rows += r.rows;
+		sum->updated_rows += r.updated_rows;
+		sum->truncated |= r.truncated;
+	}
+}
+
 /* How far the twin at the current fillfactor is from what was seen. */
 static double
 misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted *f)
@@ -245,9 +281,13 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	double		hot = r->updates > 0 ? 100.0 * r->hot / r->updates : 0;
 	double		sigma = SIGMA_HOT + SIGMA_HOT_SHARE *
 	(life->hot_pct < 50 ? life->hot_pct : 100.0 - life->hot_pct);
+	double		share = bound(hot / 100, 0.02, 0.98);
 	double		d;
 	double		sum;
 
+	/* that of the replay itself, where it has few updates */
+	if (r->updates > 0 && r->updates < MIN_MEASURE)
+		sigma = sqrt(sigma * sigma + 1e4 * share * (1 - share) / r->updates);
 	f->hot_pct = hot;
 	f->moved_pct = r->updates > 0 ? 100.0 * r->moved / r->updates : 0;
 	f->updated_pct = r->rows > 0 ? 100.0 * r->updated_rows / r->rows : 0;
@@ -295,7 +335,7 @@ try_candidate(Search *s, const TwinLifecycle *t, double prior)
 	f = &s->all[s->n];
 	memset(f, 0, sizeof(*f));
 	f->life = *t;
-	twin_run(s->twin, t, (int) s->seen->fillfactor, SEED, &r);
+	replay(s->twin, t, (int) s->seen->fillfactor, &r);
 	s->life->runs++;
 	f->prior = prior;
 	f->misfit = misfit(s->seen, s->life, &r, f) + prior;
@@ -735,7 +775,7 @@ replay_step(HeapTwin *twin, const TwinLifecycle *t, int fillfactor, Shares *s)
 	TwinResult	r;
 	double		u;
 
-	twin_run(twin, t, fillfactor, SEED, &r);
+	replay(twin, t, fillfactor, &r);
 	u = r.updates > 0 ? r.updates : 1;
 	s->cold = (r.updates - r.hot) / u;
 	s->moved = r.moved / u;
