@@ -7,6 +7,7 @@ usage: published.py run    [--scale X] [--repeats N] [experiment ...]   measure,
 
 experiments:
   ram      pgbench -N, the tables inside the memory, 2 and 10 times as large; 100, 90, 80, 70
+  settled  10 times the memory again, after one row of each page was updated; 100 against 90
   indexed  one column, indexed; a tenth of the rows gets new values; 100 against 90
   tpcb     pgbench's TPC-B at 100 to 70 in steps of 5
   single   each kind of statement alone on a table of its own, at the same steps
@@ -113,7 +114,9 @@ class ram(Pgbench):
     settings = LIMITED
     # a unit of pgbench's scale is 15 MB at 100
     scales = {'inside': 3, '2x': 17, '10x': 85}
-    seconds = {'inside': 10, '2x': 15, '10x': 30}
+    # transactions of each of four clients: a fixed number, so that WAL, HOT share and size
+    # do not depend on what else the machine does
+    tx = {'inside': 12500, '2x': 15000, '10x': 18000}
 
     def pgbench_scale(self, part):
         return self.scales[part]
@@ -122,7 +125,17 @@ class ram(Pgbench):
         return ('pgbench_accounts',)
 
     def work(self, part, number, advice):
-        return ['-N', '-c', '4', '-T', str(max(2, round(self.seconds[part] * self.scale / (2 if advice else 1))))]
+        return ['-N', '-c', '4', '-t', str(max(100, int(self.tx[part] * self.scale / (2 if advice else 1))))]
+
+
+class settled(ram):
+    fillfactors = (100, 90)
+    parts = ('10x',)
+
+    def load(self, c, part, ff):
+        super().load(c, part, ff)
+        # a row of each page, as 61 fill one at 100: full pages shed it, the others have room
+        c.sql("UPDATE pgbench_accounts SET abalance = 1 WHERE aid % 61 = 0")
 
 
 class indexed(Experiment):
@@ -204,7 +217,7 @@ class tpcc(Experiment):
     ram = RAM_MB
     settings = LIMITED
     files_measured = True
-    seconds = 40
+    tx = 7000
     mix = {'new_order': 45, 'payment': 43, 'order_status': 4, 'delivery': 4, 'stock_level': 4}
 
     def size(self):
@@ -222,7 +235,7 @@ class tpcc(Experiment):
         return ('warehouse', 'district', 'customer', 'history', 'new_order', 'orders', 'order_line', 'item', 'stock')
 
     def work(self, part, number, advice):
-        args = ['-c', '4', '-T', str(max(2, round(self.seconds * self.scale / (2 if advice else 1))))]
+        args = ['-c', '4', '-t', str(max(100, int(self.tx * self.scale / (2 if advice else 1))))]
         for k, v in self.size().items():
             args += ['-D', f'{k}={v}']
         for name, weight in self.mix.items():
@@ -230,7 +243,7 @@ class tpcc(Experiment):
         return args
 
 
-EXPERIMENTS = {e.__name__: e for e in (ram, indexed, tpcb, single, tpcc)}
+EXPERIMENTS = {e.__name__: e for e in (ram, settled, indexed, tpcb, single, tpcc)}
 
 
 def drop_cache(folder):
