@@ -125,7 +125,7 @@ COMMENT ON COLUMN @extschema@.ff_relation.blocks_hit IS 'heap pages found in sha
 COMMENT ON COLUMN @extschema@.ff_relation.vacuums IS 'vacuums, manual and automatic, cumulative';
 COMMENT ON COLUMN @extschema@.ff_relation.analyzes IS 'analyzes, manual and automatic, cumulative';
 COMMENT ON COLUMN @extschema@.ff_relation.sampled_at IS 'when its pages were last sampled';
-COMMENT ON COLUMN @extschema@.ff_relation.changes_since_sample IS 'rows inserted, updated and deleted since then';
+COMMENT ON COLUMN @extschema@.ff_relation.changes_since_sample IS 'rows inserted, updated and deleted since then; all of them where the table was rewritten';
 COMMENT ON COLUMN @extschema@.ff_relation.promised_at IS 'when the model was last asked for what advice promises, see ff_prediction';
 
 -- ---------------------------------------------------------------------------

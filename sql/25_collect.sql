@@ -257,7 +257,7 @@ BEGIN
         INSERT INTO @extschema@.ff_interval
                (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                 seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-        SELECT c.rel_id, greatest(r.seen_at, previous), looked_at, epoch, c.fillfactor, c.rewritten,
+        SELECT c.rel_id, least(greatest(r.seen_at, previous), looked_at), looked_at, epoch, c.fillfactor, c.rewritten,
                c.inserted - r.inserted, c.updated - r.updated, c.hot_updated - r.hot_updated, c.newpage_updated - r.newpage_updated, c.deleted - r.deleted,
                c.seq_scans - r.seq_scans, greatest(c.index_scans - r.index_scans, 0), c.blocks_fetched - r.blocks_fetched, greatest(c.blocks_hit - r.blocks_hit, 0),
                c.vacuums - r.vacuums, c.heap_bytes, c.index_bytes
@@ -267,7 +267,7 @@ BEGIN
     ), changes AS (
         INSERT INTO @extschema@.ff_change
                (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options, dropped_indexes, created_indexes)
-        SELECT c.rel_id, k.kind, greatest(r.seen_at, previous), looked_at, epoch, r.fillfactor, c.fillfactor, r.reloptions, c.reloptions, x.dropped, x.created
+        SELECT c.rel_id, k.kind, least(greatest(r.seen_at, previous), looked_at), looked_at, epoch, r.fillfactor, c.fillfactor, r.reloptions, c.reloptions, x.dropped, x.created
           FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
          CROSS JOIN LATERAL @extschema@.ff_index_changes(r.index_oids, r.index_definitions, c.index_oids, c.index_definitions) x
          CROSS JOIN LATERAL (VALUES ('fillfactor', c.fillfactor <> r.fillfactor),
@@ -284,6 +284,8 @@ BEGIN
                vacuums = c.vacuums, analyzes = c.analyzes,
                changes_since_sample = CASE WHEN c.lost THEN r.changes_since_sample + c.inserted + c.updated + c.deleted
                    ELSE r.changes_since_sample + c.inserted - r.inserted + c.updated - r.updated + c.deleted - r.deleted END
+                   -- in a new file every row has a new place
+                   + CASE WHEN c.rewritten THEN coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o WHERE o.oid = c.relid AND o.reltuples < 1e15), 100) ELSE 0 END
           FROM changed c WHERE r.rel_id = c.rel_id
     ), fresh AS (
         INSERT INTO @extschema@.ff_relation
@@ -303,7 +305,7 @@ BEGIN
         INSERT INTO @extschema@.ff_interval
                (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                 seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-        SELECT f.rel_id, previous, looked_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
+        SELECT f.rel_id, least(previous, looked_at), looked_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
                l.seq_scans, 0, l.blocks_fetched, l.blocks_hit, l.vacuums, s.heap_bytes, s.index_bytes
           FROM fresh f JOIN look l USING (relid) CROSS JOIN LATERAL @extschema@.ff_sizes(l.relid) s
          WHERE previous IS NOT NULL AND l.inserted + l.updated + l.deleted > 0
@@ -340,7 +342,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     -- Worth reading again: a hundredth of the rows changed since the last
     -- sample, or anything did and a day has passed.  Longest waiting first,
-    -- then most changed.
+    -- then most changed; where nothing changed a wait counts for an eighth, where
+    -- it changed since a sample for half: no table waits for ever.
     SELECT r.rel_id
       FROM @extschema@.ff_relation r
       LEFT JOIN pg_class c ON c.oid = r.relid
@@ -349,7 +352,9 @@ AS $$
                 WHEN r.changes_since_sample = 0 THEN false
                 WHEN r.sampled_at < clock_timestamp() - interval '1 day' THEN true
                 ELSE r.changes_since_sample >= 0.01 * greatest(CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples ELSE 0 END, 100) END
-     ORDER BY r.changes_since_sample = 0, date_trunc('hour', r.sampled_at) NULLS FIRST, r.changes_since_sample DESC, r.rel_id
+     ORDER BY (clock_timestamp() - coalesce(r.sampled_at, r.opened_at))
+              * CASE WHEN r.changes_since_sample = 0 THEN 1 WHEN r.sampled_at IS NULL THEN 8 ELSE 4 END DESC,
+              r.changes_since_sample DESC, r.rel_id
 $$;
 COMMENT ON FUNCTION @extschema@.ff_collect_due() IS 'rel_id of the tables whose pages should be sampled now, most urgent first. Internal step of ff_collect().';
 REVOKE ALL ON FUNCTION @extschema@.ff_collect_due() FROM PUBLIC;
@@ -568,16 +573,23 @@ BEGIN
     DELETE FROM @extschema@.ff_collection c
      WHERE c.collection_id = ANY (ARRAY(SELECT o.collection_id FROM @extschema@.ff_collection o WHERE o.began_at < oldest ORDER BY o.began_at LIMIT batch));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
-    DELETE FROM @extschema@.ff_change o WHERE o.seen_at < oldest;
-    DELETE FROM @extschema@.ff_prediction o WHERE o.made_at < oldest;
+    DELETE FROM @extschema@.ff_change c
+     WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_change o WHERE o.seen_at < oldest LIMIT batch));
+    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+    DELETE FROM @extschema@.ff_prediction p
+     WHERE p.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_prediction o WHERE o.made_at < oldest LIMIT batch));
+    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
     -- the value in force stays, however old
     DELETE FROM @extschema@.ff_setting_history o
      WHERE o.seen_at < oldest AND EXISTS (SELECT 1 FROM @extschema@.ff_setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
-    DELETE FROM @extschema@.ff_summary s USING @extschema@.ff_relation r WHERE r.rel_id = s.rel_id AND r.closed_at IS NOT NULL;
+    DELETE FROM @extschema@.ff_summary s
+     WHERE s.rel_id = ANY (ARRAY(SELECT o.rel_id FROM @extschema@.ff_summary o JOIN @extschema@.ff_relation r ON r.rel_id = o.rel_id
+                                  WHERE r.closed_at IS NOT NULL LIMIT batch));
     DELETE FROM @extschema@.ff_relation r
-     WHERE r.closed_at < oldest
-       AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = r.rel_id)
-       AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_page_sample p WHERE p.rel_id = r.rel_id);
+     WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM @extschema@.ff_relation o WHERE o.closed_at < oldest
+                                    AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = o.rel_id)
+                                    AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_page_sample p WHERE p.rel_id = o.rel_id) LIMIT batch));
+    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
     RETURN removed;
 END
 $$;

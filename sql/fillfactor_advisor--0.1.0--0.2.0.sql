@@ -533,7 +533,7 @@ BEGIN
         INSERT INTO @extschema@.ff_interval
                (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                 seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-        SELECT c.rel_id, greatest(r.seen_at, previous), looked_at, epoch, c.fillfactor, c.rewritten,
+        SELECT c.rel_id, least(greatest(r.seen_at, previous), looked_at), looked_at, epoch, c.fillfactor, c.rewritten,
                c.inserted - r.inserted, c.updated - r.updated, c.hot_updated - r.hot_updated, c.newpage_updated - r.newpage_updated, c.deleted - r.deleted,
                c.seq_scans - r.seq_scans, greatest(c.index_scans - r.index_scans, 0), c.blocks_fetched - r.blocks_fetched, greatest(c.blocks_hit - r.blocks_hit, 0),
                c.vacuums - r.vacuums, c.heap_bytes, c.index_bytes
@@ -543,7 +543,7 @@ BEGIN
     ), changes AS (
         INSERT INTO @extschema@.ff_change
                (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options, dropped_indexes, created_indexes)
-        SELECT c.rel_id, k.kind, greatest(r.seen_at, previous), looked_at, epoch, r.fillfactor, c.fillfactor, r.reloptions, c.reloptions, x.dropped, x.created
+        SELECT c.rel_id, k.kind, least(greatest(r.seen_at, previous), looked_at), looked_at, epoch, r.fillfactor, c.fillfactor, r.reloptions, c.reloptions, x.dropped, x.created
           FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
          CROSS JOIN LATERAL @extschema@.ff_index_changes(r.index_oids, r.index_definitions, c.index_oids, c.index_definitions) x
          CROSS JOIN LATERAL (VALUES ('fillfactor', c.fillfactor <> r.fillfactor),
@@ -560,6 +560,8 @@ BEGIN
                vacuums = c.vacuums, analyzes = c.analyzes,
                changes_since_sample = CASE WHEN c.lost THEN r.changes_since_sample + c.inserted + c.updated + c.deleted
                    ELSE r.changes_since_sample + c.inserted - r.inserted + c.updated - r.updated + c.deleted - r.deleted END
+                   -- in a new file every row has a new place
+                   + CASE WHEN c.rewritten THEN coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o WHERE o.oid = c.relid AND o.reltuples < 1e15), 100) ELSE 0 END
           FROM changed c WHERE r.rel_id = c.rel_id
     ), fresh AS (
         INSERT INTO @extschema@.ff_relation
@@ -579,7 +581,7 @@ BEGIN
         INSERT INTO @extschema@.ff_interval
                (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                 seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-        SELECT f.rel_id, previous, looked_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
+        SELECT f.rel_id, least(previous, looked_at), looked_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
                l.seq_scans, 0, l.blocks_fetched, l.blocks_hit, l.vacuums, s.heap_bytes, s.index_bytes
           FROM fresh f JOIN look l USING (relid) CROSS JOIN LATERAL @extschema@.ff_sizes(l.relid) s
          WHERE previous IS NOT NULL AND l.inserted + l.updated + l.deleted > 0
@@ -602,6 +604,27 @@ BEGIN
     RETURNING collection_id INTO id;
     RETURN id;
 END
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_collect_due() RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- Worth reading again: a hundredth of the rows changed since the last
+    -- sample, or anything did and a day has passed.  Longest waiting first,
+    -- then most changed; where nothing changed a wait counts for an eighth, where
+    -- it changed since a sample for half: no table waits for ever.
+    SELECT r.rel_id
+      FROM @extschema@.ff_relation r
+      LEFT JOIN pg_class c ON c.oid = r.relid
+     WHERE r.closed_at IS NULL
+       AND CASE WHEN r.sampled_at IS NULL THEN true
+                WHEN r.changes_since_sample = 0 THEN false
+                WHEN r.sampled_at < clock_timestamp() - interval '1 day' THEN true
+                ELSE r.changes_since_sample >= 0.01 * greatest(CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples ELSE 0 END, 100) END
+     ORDER BY (clock_timestamp() - coalesce(r.sampled_at, r.opened_at))
+              * CASE WHEN r.changes_since_sample = 0 THEN 1 WHEN r.sampled_at IS NULL THEN 8 ELSE 4 END DESC,
+              r.changes_since_sample DESC, r.rel_id
 $$;
 
 CREATE OR REPLACE FUNCTION @extschema@.ff_prune(batch bigint) RETURNS bigint
@@ -733,16 +756,23 @@ BEGIN
     DELETE FROM @extschema@.ff_collection c
      WHERE c.collection_id = ANY (ARRAY(SELECT o.collection_id FROM @extschema@.ff_collection o WHERE o.began_at < oldest ORDER BY o.began_at LIMIT batch));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
-    DELETE FROM @extschema@.ff_change o WHERE o.seen_at < oldest;
-    DELETE FROM @extschema@.ff_prediction o WHERE o.made_at < oldest;
+    DELETE FROM @extschema@.ff_change c
+     WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_change o WHERE o.seen_at < oldest LIMIT batch));
+    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
+    DELETE FROM @extschema@.ff_prediction p
+     WHERE p.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_prediction o WHERE o.made_at < oldest LIMIT batch));
+    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
     -- the value in force stays, however old
     DELETE FROM @extschema@.ff_setting_history o
      WHERE o.seen_at < oldest AND EXISTS (SELECT 1 FROM @extschema@.ff_setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
-    DELETE FROM @extschema@.ff_summary s USING @extschema@.ff_relation r WHERE r.rel_id = s.rel_id AND r.closed_at IS NOT NULL;
+    DELETE FROM @extschema@.ff_summary s
+     WHERE s.rel_id = ANY (ARRAY(SELECT o.rel_id FROM @extschema@.ff_summary o JOIN @extschema@.ff_relation r ON r.rel_id = o.rel_id
+                                  WHERE r.closed_at IS NOT NULL LIMIT batch));
     DELETE FROM @extschema@.ff_relation r
-     WHERE r.closed_at < oldest
-       AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = r.rel_id)
-       AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_page_sample p WHERE p.rel_id = r.rel_id);
+     WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM @extschema@.ff_relation o WHERE o.closed_at < oldest
+                                    AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = o.rel_id)
+                                    AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_page_sample p WHERE p.rel_id = o.rel_id) LIMIT batch));
+    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
     RETURN removed;
 END
 $$;
@@ -2415,3 +2445,5 @@ SELECT r.nspname AS schemaname, r.relname, r.fillfactor,
 COMMENT ON COLUMN @extschema@.ff_metrics.advised_fillfactor IS 'fillfactor that ff_advise() advised when a collection asked last, percent; NULL where it advised no other';
 COMMENT ON COLUMN @extschema@.ff_metrics.confidence IS 'confidence of that advice, 0 to 1';
 COMMENT ON COLUMN @extschema@.ff_metrics.advice_age_s IS 'seconds since a collection asked for its advice, once an hour while it changes or another fillfactor is advised; NULL: not yet';
+
+COMMENT ON COLUMN @extschema@.ff_relation.changes_since_sample IS 'rows inserted, updated and deleted since then; all of them where the table was rewritten';

@@ -324,12 +324,24 @@ keep_promises(Collector *c)
 	int64	   *due;
 	int64		unused;
 	int			ndue;
+	bool		warned = false;	/* one of them is enough */
 
 	due = list_due(c, psprintf("ff_promises_due(" INT64_FORMAT "::bigint)", c->collection_id), &ndue);
 	end_step(c);
 	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)
 	{
-		(void) try_relation(c, "ff_collect_promise($1)", due[i], &unused);
+		ErrorData  *edata = try_step_on(c, "ff_collect_promise($1)", due[i], &unused);
+
+		if (edata != NULL)
+		{
+			/* not an affair of the table's pages: they were sampled */
+			if (!is_skip(edata->sqlerrcode) && !warned)
+				ereport(WARNING,
+						(errcode(edata->sqlerrcode),
+						 errmsg("could not write down what the advice promises: %s", edata->message)));
+			warned = true;
+			FreeErrorData(edata);
+		}
 		end_step(c);
 	}
 }

@@ -71,13 +71,13 @@ _PG_init(void)
 				"Wanted half width of a sample's 95 % intervals, in percentage points of the table; 0 reads as much as allowed.",
 				&ff_sample_error, 0.5, 0, 100, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.sample_delay",
-				"Sleep after every 100 pages read; 0 reads at full speed.",
+				"Sleep after every 100 pages read, the table's lock held; 0 reads at full speed.",
 				&ff_sample_delay, 0, 0, 10000, PGC_USERSET, GUC_UNIT_MS);
 	define_int("fillfactor_advisor.sample_seed",
 			   "Seed of the choice of pages, to repeat a sample; 0 chooses anew each time.",
 			   &ff_sample_seed, 0, 0, INT_MAX, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.collect_pages",
-			   "Pages of user tables that one collection reads at most.",
+			   "Pages of user tables after which a collection begins no further sample.",
 			   &collect_pages, 100000, 1, INT_MAX, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.collect_time",
 			   "Time after which a collection begins no further table.",

@@ -324,7 +324,9 @@ ff_heap_page(const char *page, BlockNumber block, int reserve,
 		}
 	}
 
-	metric[FF_HEAP_FREE_BYTES] = header->pd_upper - header->pd_lower;
+	/* without a line pointer to be had, no row fits (PageGetHeapFreeSpace) */
+	if (nlps < MaxHeapTuplesPerPage || metric[FF_HEAP_UNUSED_LPS] > 0)
+		metric[FF_HEAP_FREE_BYTES] = header->pd_upper - header->pd_lower;
 	metric[FF_HEAP_RESERVE_BYTES] = Min(metric[FF_HEAP_FREE_BYTES], reserve);
 	metric[FF_HEAP_INHABITED] = metric[FF_HEAP_LIVE_ROWS] > 0;
 	metric[FF_HEAP_FULL_HINT] = (header->pd_flags & PD_PAGE_FULL) != 0;

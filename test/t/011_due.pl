@@ -1,0 +1,55 @@
+# Which tables are sampled, and when again: after a rewrite, with a clock that
+# was set back, with a budget for one table at a time; and pruning in batches.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More tests => 12;
+
+my $node = PostgreSQL::Test::Cluster->new('due');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\n");
+$node->start;
+sub value { return $node->safe_psql('postgres', @_); }
+sub collect { return $node->psql('postgres', join('', @_) . 'CALL ff_collect()'); }
+sub sampled { return value("SELECT s.blocks || ' ' || round(s.dead_pct) FROM ff_page_sample s JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY s.sampled_at DESC LIMIT 1"); }
+sub samples { return value("SELECT count(*) FROM ff_page_sample s JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
+# the counters of sessions that have ended are there
+sub counted { $node->poll_query_until('postgres', "SELECT n_tup_upd >= $_[1] FROM pg_stat_user_tables WHERE relname = '$_[0]'") or die "no counters of $_[0]"; }
+
+value('CREATE EXTENSION fillfactor_advisor; CREATE TABLE s AS SELECT i, 0 AS j FROM generate_series(1, 20000) i; UPDATE s SET j = 1');
+counted('s', 20000);
+collect();
+like(sampled('s'), qr/^\d+ [1-9]/, 'a table half of dead versions');
+value('VACUUM FULL s');
+collect();
+is(sampled('s'), value("SELECT pg_relation_size('s') / 8192") . ' 0', 'sampled again after VACUUM FULL');
+value('TRUNCATE s');
+collect();
+is(value("SELECT s.blocks FROM ff_page_sample s JOIN ff_relation r USING (rel_id) WHERE r.relname = 's' ORDER BY s.sampled_at DESC LIMIT 1"), '0', 'and after TRUNCATE');
+
+# the clock was set back by twenty minutes
+value("UPDATE ff_relation SET seen_at = seen_at + interval '20 minutes'; UPDATE ff_collection SET began_at = began_at + interval '20 minutes', ended_at = ended_at + interval '20 minutes'");
+value('INSERT INTO s SELECT i, 0 FROM generate_series(1, 1000) i');
+$node->poll_query_until('postgres', "SELECT n_tup_ins >= 1000 FROM pg_stat_user_tables WHERE relname = 's'") or die;
+is(collect(), 0, 'a clock that was set back does not stop collections');
+is(value('SELECT count(*) FROM ff_interval WHERE ended_at < began_at'), '0', 'nor are there intervals of negative length');
+is(value("SELECT sum(i.inserted) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 's' AND i.ended_at = (SELECT max(o.ended_at) FROM ff_interval o WHERE o.rel_id = i.rel_id)"), '1000', 'what happened meanwhile is counted');
+value('TRUNCATE ff_collection, ff_relation, ff_interval, ff_page_sample, ff_summary');
+
+# one table a collection
+value('CREATE TABLE quiet AS SELECT i FROM generate_series(1, 50000) i; CREATE TABLE hot AS SELECT i, 0 AS j FROM generate_series(1, 10000) i; CREATE TABLE warm AS SELECT i, 0 AS j FROM generate_series(1, 1000) i; SELECT pg_stat_reset_single_table_counters($$quiet$$::regclass)');
+for my $lap (1 .. 12)
+{
+	value('UPDATE hot SET j = j + 1; UPDATE warm SET j = j + 1');
+	counted('hot', 10000 * $lap);
+	collect('SET fillfactor_advisor.collect_pages = 1;');
+}
+cmp_ok(samples('quiet'), '>=', 1, 'a table that nothing changed has its turn');
+cmp_ok(samples('warm'), '>=', 2, 'the one with fewer changes, too');
+cmp_ok(samples('hot'), '>=', 2, 'and the one with most');
+is(value('SELECT max(sampled) FROM ff_collection'), '1', 'one table a collection it was');
+
+value("INSERT INTO ff_change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor) SELECT 1, 'options', t, t, 1, 100, 100 FROM (SELECT now() - interval '1 year' + i * interval '1 s' AS t FROM generate_series(1, 3000) i) o");
+is(value('SELECT ff_prune(1000)'), '1000', 'pruning takes a batch');
+is(value("SELECT count(*) FROM ff_change WHERE seen_at < now() - interval '100 days'"), '2000', 'of every part of the history');
