@@ -45,7 +45,19 @@ CREATE FUNCTION @extschema@.ff_sample(
 	OUT page_lsn_age_p90 float8,
 	OUT full_pct float8,
 	OUT fill_histogram int[],
-	OUT aborted_rows float8
+	OUT aborted_rows float8,
+	OUT recently_dead_rows_err float8,
+	OUT redirect_lps_err float8,
+	OUT dead_lps_err float8,
+	OUT unused_lps_err float8,
+	OUT updated_hot_rows_err float8,
+	OUT updated_cold_rows_err float8,
+	OUT superseded_hot_err float8,
+	OUT superseded_same_page_err float8,
+	OUT superseded_moved_err float8,
+	OUT aborted_rows_err float8,
+	OUT rows_per_page_err float8,
+	OUT updated_pct_err float8
 )
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
@@ -55,7 +67,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_sample(regclass) TO pg_stat_scan_tables
 
 COMMENT ON FUNCTION @extschema@.ff_sample(regclass) IS
 $$Samples the pages of one heap table now: a few hundred pages chosen at random in ranges of blocks, more if fillfactor_advisor.sample_error asks for it, fillfactor_advisor.sample_pages at most; small tables are read whole. Waits for no lock, dirties no page.
-Columns ending in _err are half widths of the 95 % interval of the column before, in its unit; 0 if all pages were read. Estimates are for the whole table. NULL means that there is nothing to measure.
+Columns ending in _err are half widths of the 95 % interval of the column of the name before that, in its unit; 0 if all pages were read. Estimates are for the whole table. NULL means that there is nothing to measure.
 relation: the table.
 blocks: pages of its main fork.
 blocks_read: of them, read by this call.

@@ -149,6 +149,19 @@ take_sample(FfHeapSample *sample)
 static void
 fill_row(const FfHeapSample *sample, FfRow *row)
 {
+	/* whose errors come last, in their order */
+	static const int counted[] = {
+		FF_HEAP_RECENT_ROWS,
+		FF_HEAP_REDIRECT_LPS,
+		FF_HEAP_DEAD_LPS,
+		FF_HEAP_UNUSED_LPS,
+		FF_HEAP_UPDATED_HOT,
+		FF_HEAP_UPDATED_COLD,
+		FF_HEAP_SUPERSEDED_HOT,
+		FF_HEAP_SUPERSEDED_SAME,
+		FF_HEAP_SUPERSEDED_MOVED,
+		FF_HEAP_ABORTED_ROWS
+	};
 	const FfStrata *strata = &sample->strata;
 	const double percent = 100.0 / BLCKSZ;
 
@@ -195,6 +208,13 @@ fill_row(const FfHeapSample *sample, FfRow *row)
 	ff_put_histogram(row, sample->fill_bin, FF_FILL_BINS);
 	ff_put_float(row, TOTAL(FF_HEAP_ABORTED_ROWS));
 #undef TOTAL
+	/* 0.2.0 */
+	for (int i = 0; i < (int) lengthof(counted); i++)
+		ff_put_float(row, ff_strata_total(strata, counted[i]).error);
+	ff_put_float(row, ff_strata_ratio(strata, FF_HEAP_LIVE_ROWS,
+									  FF_HEAP_INHABITED).error);
+	ff_put_float(row, ff_strata_ratio(strata, FF_HEAP_UPDATED_ROWS,
+									  FF_HEAP_LIVE_ROWS).error * 100);
 }
 
 /*

@@ -128,7 +128,8 @@ ff_row_datum(FunctionCallInfo fcinfo, FfRow *row)
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	if (tupdesc->natts != row->ncolumns)
+	/* an older release's SQL knows fewer columns, newer ones come last */
+	if (tupdesc->natts > row->ncolumns)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("library and SQL definition of a function differ: %d and %d columns",
