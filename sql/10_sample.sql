@@ -59,7 +59,7 @@ CREATE FUNCTION @extschema@.ff_sample(
 	OUT rows_per_page_err float8,
 	OUT updated_pct_err float8
 )
-AS 'MODULE_PATHNAME', 'ff_sample'
+AS 'MODULE_PATHNAME', 'ff_sample_0_2'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 REVOKE ALL ON FUNCTION @extschema@.ff_sample(regclass) FROM PUBLIC;

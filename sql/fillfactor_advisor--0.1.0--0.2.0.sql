@@ -403,23 +403,9 @@ COMMENT ON COLUMN @extschema@.ff_summary.seen_moved IS 'the same: successor in a
 
 REVOKE ALL ON @extschema@.ff_summary FROM PUBLIC;
 GRANT SELECT ON @extschema@.ff_summary TO pg_read_all_stats;
--- who may write the history may write this
-DO $$
-DECLARE
-    may record;
-BEGIN
-    FOR may IN
-        SELECT a.privilege_type, a.grantee::regrole AS grantee
-          FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
-         CROSS JOIN LATERAL aclexplode(c.relacl) a
-         WHERE c.relname = 'ff_interval' AND a.privilege_type IN ('INSERT', 'UPDATE', 'DELETE') AND a.grantee NOT IN (0, c.relowner)
-    LOOP
-        EXECUTE format('GRANT %s ON @extschema@.ff_summary TO %s', may.privilege_type, may.grantee);
-    END LOOP;
-    PERFORM pg_extension_config_dump(c.oid, 'WHERE false')
-       FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace WHERE c.relname = 'ff_summary';
-END
-$$;
+SELECT pg_extension_config_dump(c.oid, 'WHERE false')
+  FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
+ WHERE c.relname = 'ff_summary';
 
 COMMENT ON FUNCTION @extschema@.ff_sizes(oid) IS 'Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL where the relation is gone or a file is missing. Needs no lock, so it never waits, unlike pg_relation_size().';
 
@@ -502,7 +488,7 @@ CREATE FUNCTION @extschema@.ff_sample(
 	OUT rows_per_page_err float8,
 	OUT updated_pct_err float8
 )
-AS 'MODULE_PATHNAME', 'ff_sample'
+AS 'MODULE_PATHNAME', 'ff_sample_0_2'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 REVOKE ALL ON FUNCTION @extschema@.ff_sample(regclass) FROM PUBLIC;
@@ -2539,3 +2525,20 @@ COMMENT ON COLUMN @extschema@.ff_metrics.confidence IS 'confidence of that advic
 COMMENT ON COLUMN @extschema@.ff_metrics.advice_age_s IS 'seconds since a collection asked for its advice, once an hour while it changes or another fillfactor is advised; NULL: not yet';
 
 COMMENT ON COLUMN @extschema@.ff_relation.changes_since_sample IS 'rows inserted, updated and deleted since then; all of them where the table was rewritten';
+
+-- who may write the history may write its new tables
+DO $$
+DECLARE
+    may record;
+BEGIN
+    FOR may IN
+        SELECT n.relname, a.privilege_type, a.grantee::regrole AS grantee
+          FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
+         CROSS JOIN LATERAL aclexplode(c.relacl) a
+         CROSS JOIN (VALUES ('ff_summary'), ('ff_advised')) n(relname)
+         WHERE c.relname = 'ff_interval' AND a.privilege_type IN ('INSERT', 'UPDATE', 'DELETE') AND a.grantee NOT IN (0, c.relowner)
+    LOOP
+        EXECUTE format('GRANT %s ON @extschema@.%I TO %s', may.privilege_type, may.relname, may.grantee);
+    END LOOP;
+END
+$$;

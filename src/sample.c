@@ -56,6 +56,7 @@ typedef struct FfHeapSample
 } FfHeapSample;
 
 PG_FUNCTION_INFO_V1(ff_sample);
+PG_FUNCTION_INFO_V1(ff_sample_0_2);
 
 static void
 count_page(void *arg, int position, BlockNumber block, const char *page)
@@ -227,7 +228,7 @@ fill_row(const FfHeapSample *sample, FfRow *row)
  * lock cannot be had at once.
  */
 Datum
-ff_sample(PG_FUNCTION_ARGS)
+ff_sample_0_2(PG_FUNCTION_ARGS)
 {
 	FfHeapSample *sample;
 	FfRow		row = {0};
@@ -244,4 +245,11 @@ ff_sample(PG_FUNCTION_ARGS)
 	relation_close(sample->rel, AccessShareLock);
 
 	PG_RETURN_DATUM(ff_row_datum(fcinfo, &row));
+}
+
+/* 0.1.0: the same, its SQL lacks the last columns. */
+Datum
+ff_sample(PG_FUNCTION_ARGS)
+{
+	return ff_sample_0_2(fcinfo);
 }

@@ -10,7 +10,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension take_extension new_folder);
-use Test::More tests => 38;
+use Test::More tests => 40;
 
 my $top = "$FindBin::Bin/../..";
 my ($first) = sort map { m{--([\d.]+)\.sql$} } glob("'$top'/sql/fillfactor_advisor--*.sql");
@@ -238,4 +238,17 @@ $node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('into_
 value('ALTER EXTENSION fillfactor_advisor UPDATE');
 restored('restored, then upgraded');
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP|WARNING: .*(leak|own)/, 'nothing of it in the log');
+# ---------------------------------------------------------------------------
+# A collector that is no superuser goes on
+# ---------------------------------------------------------------------------
+create('rights');
+value(qq(CREATE ROLE upgrade_collector IN ROLE pg_monitor; CREATE EXTENSION fillfactor_advisor VERSION '$first'));
+value(q(SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO upgrade_collector', string_agg(c.oid::regclass::text, ', '))
+          FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec
+ALTER EXTENSION fillfactor_advisor UPDATE));
+is(value(q(SELECT string_agg(c.relname, ' ') FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) AND c.relkind = 'r'
+            WHERE e.extname = 'fillfactor_advisor' AND NOT (has_table_privilege('upgrade_collector', c.oid, 'INSERT')
+              AND has_table_privilege('upgrade_collector', c.oid, 'UPDATE') AND has_table_privilege('upgrade_collector', c.oid, 'DELETE')))), '', 'it may write what is new, too');
+is($node->psql('rights', 'SET ROLE upgrade_collector; CALL ff_collect()'), 0, 'and collects');
+
 $node->stop;
