@@ -162,7 +162,9 @@ AS $$
            a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, a.size_bytes,
            100 * a.wal_bytes_per_update / nullif(c.wal_bytes_per_update, 0), a.confidence, a.gain, a.needs_rewrite,
            CASE WHEN a.is_current AND a.best_gain > 1.005
-                THEN format('the best step would save %s %%, less than fillfactor_advisor.min_gain', round((100 * (1 - 1 / a.best_gain))::numeric, 1)) END,
+                THEN format(CASE WHEN a.best_gain < 1 + @extschema@.ff_setting('min_gain')::double precision / 100
+                                 THEN 'the best step would save %s %%, less than fillfactor_advisor.min_gain'
+                                 ELSE 'one might save %s %%, but not by every explanation of what was seen' END, round((100 * (1 - 1 / a.best_gain))::numeric, 1)) END,
            CASE WHEN a.fillfactor <> a.advised_in_ram
                 THEN format(CASE WHEN a.fillfactor < a.advised_in_ram
                                  THEN 'table and indexes are %s times memory (%s would be best within it): a row that leaves its page makes index pages be read and written'

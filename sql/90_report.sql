@@ -711,7 +711,7 @@ BEGIN
                      E'<p>No change of a fillfactor is advised.</p>\n')
             || CASE WHEN changes > 0 THEN E'<p class="sub">ff_script() writes the statements to review, with their undo; ff_verify() says afterwards whether they helped.</p>\n' ELSE '' END),
         @extschema@.ff_html_section('cure', 'Where fillfactor is not the cure',
-            @extschema@.ff_html_table('Tables whose updates are not all HOT, for a reason that no other fillfactor cures; the most updates that were not HOT first.'
+            @extschema@.ff_html_table('Tables whose updates are not all HOT, for a reason that no other fillfactor cures, or not clearly enough; the most updates that were not HOT first.'
                 || CASE WHEN beyond > cardinality(cure) THEN format(' The first %s of %s.', cardinality(cure), beyond) ELSE '' END,
                 ARRAY['table', 'cause', '#updates/s', '#HOT', '#not HOT/s', 'why'], array_to_string(cure, ''))),
         @extschema@.ff_html_section('details', 'Tables in detail', array_to_string(shown, '')),

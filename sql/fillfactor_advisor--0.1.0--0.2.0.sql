@@ -68,7 +68,9 @@ AS $$
            a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, a.size_bytes,
            100 * a.wal_bytes_per_update / nullif(c.wal_bytes_per_update, 0), a.confidence, a.gain, a.needs_rewrite,
            CASE WHEN a.is_current AND a.best_gain > 1.005
-                THEN format('the best step would save %s %%, less than fillfactor_advisor.min_gain', round((100 * (1 - 1 / a.best_gain))::numeric, 1)) END,
+                THEN format(CASE WHEN a.best_gain < 1 + @extschema@.ff_setting('min_gain')::double precision / 100
+                                 THEN 'the best step would save %s %%, less than fillfactor_advisor.min_gain'
+                                 ELSE 'one might save %s %%, but not by every explanation of what was seen' END, round((100 * (1 - 1 / a.best_gain))::numeric, 1)) END,
            CASE WHEN a.fillfactor <> a.advised_in_ram
                 THEN format(CASE WHEN a.fillfactor < a.advised_in_ram
                                  THEN 'table and indexes are %s times memory (%s would be best within it): a row that leaves its page makes index pages be read and written'
@@ -2451,7 +2453,7 @@ BEGIN
                      E'<p>No change of a fillfactor is advised.</p>\n')
             || CASE WHEN changes > 0 THEN E'<p class="sub">ff_script() writes the statements to review, with their undo; ff_verify() says afterwards whether they helped.</p>\n' ELSE '' END),
         @extschema@.ff_html_section('cure', 'Where fillfactor is not the cure',
-            @extschema@.ff_html_table('Tables whose updates are not all HOT, for a reason that no other fillfactor cures; the most updates that were not HOT first.'
+            @extschema@.ff_html_table('Tables whose updates are not all HOT, for a reason that no other fillfactor cures, or not clearly enough; the most updates that were not HOT first.'
                 || CASE WHEN beyond > cardinality(cure) THEN format(' The first %s of %s.', cardinality(cure), beyond) ELSE '' END,
                 ARRAY['table', 'cause', '#updates/s', '#HOT', '#not HOT/s', 'why'], array_to_string(cure, ''))),
         @extschema@.ff_html_section('details', 'Tables in detail', array_to_string(shown, '')),

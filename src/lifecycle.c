@@ -166,6 +166,9 @@ split_updates(const Observed *seen, Lifecycle *life)
 	life->hot_eligible = (seen->hot_updated + 1.0) / (stayed + 1.0);
 	if (life->hot_eligible > 1.0 || life->blocked_share < 0.002)
 		life->hot_eligible = 1.0;
+	/* then the statements may know */
+	if (stayed < SEEN_ENOUGH && seen->indexed_share >= 0 && seen->indexed_share <= 1)
+		life->hot_eligible = 1 - seen->indexed_share;
 	return known;
 }
 

@@ -45,7 +45,7 @@ serves every later one. Totals since the last reset hide this, intervals show it
                (8, 'batch', 'Does one transaction update many rows of a page (three and a tenth of it)? All their new versions need room at once, before any old one can be pruned.'),
                (9, 'full', 'Otherwise the pages are simply full when the updates come.'),
                (10, 'readers', 'In the last three cases the model replays the table at every step and weighs time, WAL and size. Where no step saves
-`fillfactor_advisor.min_gain`, it keeps; where that is because of the readers, who would have more pages to read, it says so.')) v(place, name, words)
+`fillfactor_advisor.min_gain`, it keeps, and also where the lifecycles that explain what was seen do not agree (by 70 % of their weight) that it saves anything; where that is because of the readers, who would have more pages to read, it says so.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  CROSS JOIN LATERAL ff_evidence(format('%I', v.name)::regclass) e
  ORDER BY v.place;

@@ -140,7 +140,7 @@ is(value("SELECT $runs"), 't', 'so does VACUUM FULL');
 $table = (split /\n/, value($sampled_now))[0];
 value("TRUNCATE $table");
 $table = value(q(SELECT relname FROM ff_relation WHERE relname ~ '^slow' AND sampled_at < (SELECT max(began_at) FROM ff_collection) AND closed_at IS NULL
-	ORDER BY changes_since_sample, rel_id DESC LIMIT 1));
+	ORDER BY sampled_at DESC LIMIT 1));
 value("DROP TABLE $table");
 is(value("SELECT $runs"), 't', 'and DROP TABLE of one that is listed, but not opened yet, does not wait');
 collector_ended();
