@@ -2298,6 +2298,7 @@ svg path.then { fill: var(--good); stroke: var(--card); stroke-width: 1; }
 .dot.heap { background: var(--hot); border-color: var(--hot); }
 details { margin: .3rem 0; }
 summary { cursor: pointer; }
+@media (max-width: 60rem) { tbody th { min-width: 7rem; } caption { white-space: normal; max-width: 90vw; } }
 @media (max-width: 40rem) { body { padding: 1rem .8rem 3rem; } .charts { grid-template-columns: 1fr; } }
 @media print { :root { --page: #fff; --card: #fff; --soft: #f4f6f8; --ink: #000; --muted: #444; --line: #bbb; --hot: #1d5fb8; --band: #1d5fb826; --moved: #ad4e09; --good: #14713f; --warn: #8a5a00; }
   body { padding: 0; max-width: none; font-size: 10.5pt; } a { color: inherit; text-decoration: none; }
