@@ -254,12 +254,14 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH judged AS (
-        SELECT d.evidence, (d.evidence).*, d.cause AS seen_cause, d.wants_model, d.wants_model AND d.place > $2 AS passed_over,
+        SELECT d.evidence, e.*, d.cause AS seen_cause, d.wants_model, d.wants_model AND d.place > $2 AS passed_over,
                d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.eligible_known, d.held_back, d.row_width, c.*
           FROM (SELECT a.*, row_number() OVER (ORDER BY a.wants_model DESC,
                                                      a.recoverable_share * (a.evidence).recent_updated / nullif((a.evidence).recent_s, 0) DESC NULLS LAST,
                                                      (a.evidence).heap_bytes DESC NULLS LAST) AS place
                   FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) a) d
+          -- its columns, taken apart once and not one by one
+         CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
           -- OFFSET keeps the filter in front of the model, which is asked only where it matters
           LEFT JOIN LATERAL (SELECT x.* FROM (SELECT d.evidence AS e WHERE d.wants_model AND (d.place > $2) IS NOT TRUE OFFSET 0) w CROSS JOIN LATERAL @extschema@.ff_choice(w.e) x) c ON true
     ), trusted AS (
