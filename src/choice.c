@@ -122,7 +122,7 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 	/* an update: its heap page, which is written again, and the leaf that finds it */
 		+ miss * (page_us + in->read_us + r->reads * 2 * in->read_us)
 	/* not HOT: that leaf is written too, the other indexes' are read and written */
-		+ miss * cold * (n > 1 ? (n - 1) * page_us + in->read_us * WRITE_PER_READ : n * in->read_us * WRITE_PER_READ)
+		+ miss * cold * ((n > 1 ? n - 1 : 0) * page_us + (n > 1 ? 1 : n) * in->read_us * WRITE_PER_READ)
 	/* the page moved to, which takes several rows */
 		+ miss * moved * 0.2 * page_us
 		+ r->scans * heap_pages * bound(1 - ram / (heap_bytes + 1), 0, 1) * in->read_us / 8;

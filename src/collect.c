@@ -267,7 +267,17 @@ read_statements(Collector *c)
 	}
 }
 
-/* Note what holds back pruning; a collection can do without it. */
+/* A collection can do without what failed: a warning is all there is of it. */
+static void
+do_without(ErrorData *edata, const char *what)
+{
+	ereport(WARNING,
+			(errcode(edata->sqlerrcode),
+			 errmsg("could not %s: %s", what, edata->message)));
+	FreeErrorData(edata);
+}
+
+/* Note what holds back pruning. */
 static void
 read_horizon(Collector *c)
 {
@@ -275,12 +285,7 @@ read_horizon(Collector *c)
 	ErrorData  *edata = try_step_on(c, "ff_collect_horizon($1)", c->collection_id, &unused);
 
 	if (edata != NULL)
-	{
-		ereport(WARNING,
-				(errcode(edata->sqlerrcode),
-				 errmsg("could not note what holds back pruning: %s", edata->message)));
-		FreeErrorData(edata);
-	}
+		do_without(edata, "note what holds back pruning");
 }
 
 /*
@@ -335,12 +340,11 @@ keep_promises(Collector *c)
 		if (edata != NULL)
 		{
 			/* not an affair of the table's pages: they were sampled */
-			if (!is_skip(edata->sqlerrcode) && !warned)
-				ereport(WARNING,
-						(errcode(edata->sqlerrcode),
-						 errmsg("could not write down what the advice promises: %s", edata->message)));
+			if (is_skip(edata->sqlerrcode) || warned)
+				FreeErrorData(edata);
+			else
+				do_without(edata, "write down what the advice promises");
 			warned = true;
-			FreeErrorData(edata);
 		}
 		end_step(c);
 	}
@@ -375,12 +379,7 @@ keep_summaries(Collector *c)
 						 PointerGetDatum(construct_array(ids, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)),
 						 &unused);
 		if (edata != NULL)
-		{
-			ereport(WARNING,
-					(errcode(edata->sqlerrcode),
-					 errmsg("could not sum up the history of %d tables: %s", n, edata->message)));
-			FreeErrorData(edata);
-		}
+			do_without(edata, psprintf("sum up the history of %d tables", n));
 		end_step(c);
 	}
 }

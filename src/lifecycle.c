@@ -919,9 +919,9 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 
 		if (life->n == 0)
 		{
-			s->pages_ratio = s->settled_pages_ratio = (double) now->rows_per_page / s->rows_per_page;
+			s->pages_ratio = (double) now->rows_per_page / s->rows_per_page;
 			s->hot_pct = s->hot_low = s->hot_high = s->moved_pct = s->cold_pct = NAN;
-			s->settled_hot_pct = s->settled_cold_pct = s->settled_moved_pct = NAN;
+			s->settled_hot_pct = s->settled_cold_pct = NAN;
 			continue;
 		}
 		for (k = 0; k < life->n; k++)
@@ -932,10 +932,7 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 			s->cold_pct += 100 * w * s->window[k].cold;
 			s->moved_pct += 100 * w * s->window[k].moved;
 			s->settled_cold_pct += 100 * w * s->settled[k].cold;
-			s->settled_moved_pct += 100 * w * s->settled[k].moved;
 			s->prunes += w * s->window[k].prunes;
-			s->pages_ratio += w * s->window[k].pages / now->window[k].pages;
-			s->settled_pages_ratio += w * s->settled[k].pages / now->settled[k].pages;
 			if (w > 0.05)
 			{
 				low = hot < low ? hot : low;

@@ -118,9 +118,8 @@ typedef struct Step
 	double		cold_pct;		/* not HOT, moved or not */
 	double		settled_hot_pct;	/* when the table has settled */
 	double		settled_cold_pct;
-	double		settled_moved_pct;
-	double		pages_ratio;	/* pages, relative to the current fillfactor */
-	double		settled_pages_ratio;
+	double		pages_ratio;	/* pages, relative to the current fillfactor, where
+								 * nothing was updated */
 	double		prunes;			/* pages pruned on access, per update */
 	/* for each member of the ensemble */
 	Shares		window[LIFECYCLE_ENSEMBLE];
