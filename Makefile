@@ -18,6 +18,7 @@ OBJS = \
 	src/collect.o \
 	src/statements.o \
 	src/memory.o \
+	src/update_split.o \
 	src/heap_twin.o \
 	src/lifecycle.o \
 	src/choice.o \

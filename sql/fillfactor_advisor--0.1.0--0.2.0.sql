@@ -88,33 +88,10 @@ CREATE FUNCTION @extschema@.ff_split_updates(
     updated double precision, hot double precision, newpage double precision,
     seen_same_page double precision, seen_moved double precision, indexed_share double precision DEFAULT NULL, seen_hot double precision DEFAULT NULL,
     OUT moved_share double precision, OUT blocked_share double precision, OUT eligible_share double precision, OUT recoverable_share double precision)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH moved AS (
-        SELECT nullif(updated, 0) AS u, least(hot, updated) AS h,
-               CASE WHEN updated <= hot THEN 0
-                    WHEN newpage IS NOT NULL THEN least(newpage, updated - hot)
-                    -- old versions go as soon whether HOT replaced them or not, so of
-                    -- those that stayed these tell the shares; those that moved away
-                    -- left them in full pages, where they stay for longer
-                    WHEN seen_hot + seen_same_page >= 30
-                        THEN greatest(0, (updated - hot) - hot / nullif(greatest(seen_hot / (seen_hot + seen_same_page), 1 - coalesce(indexed_share, 1)), 0)
-                                                               * least(seen_same_page / (seen_hot + seen_same_page), coalesce(indexed_share, 1)))
-                    WHEN seen_same_page + seen_moved > 0 THEN (updated - hot) * seen_moved / (seen_same_page + seen_moved)
-               END AS m
-    ), eligible AS (
-        -- an update that left its page would have been HOT as often as those
-        -- that stayed; too few of these to tell, the statements may know;
-        -- where nobody does, nothing speaks against it
-        SELECT u, h, m, CASE WHEN u - m >= 30 THEN h / (u - m)
-                             WHEN m IS NOT NULL THEN coalesce(1 - indexed_share, 1) END AS e
-          FROM moved
-    )
-    SELECT m / u, (u - h) / u - m / u * e, e, m / u * e FROM eligible
-$$;
+AS 'MODULE_PATHNAME', 'ff_split_updates'
+LANGUAGE c IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision, double precision) IS
-'Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then old versions seen in the pages tell: from 30 on, those replaced in their page, seen_same_page against seen_hot, which go at the same time, give the share of those that stayed without being HOT, at most the share whose statements set an indexed column; below, seen_same_page against seen_moved). moved_share: went to another page; eligible_share: HOT among those that stayed, or, where fewer than 30 stayed, the share whose statements set no indexed column (1 - indexed_share; 1 where that is not known either); recoverable_share: moved_share x eligible_share, which more room per page can prevent; blocked_share: the other updates that were not HOT: an indexed column changed, which no fillfactor can prevent. Shares of all updates, 0 to 1; NULL where unknown.';
+'Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then old versions seen in the pages tell: from 30 on, those replaced in their page, seen_same_page against seen_hot, which go at the same time, give the share of those that stayed without being HOT, at most the share whose statements set an indexed column; below, seen_same_page against seen_moved; where none was seen, indexed_share). moved_share: went to another page; eligible_share: HOT among those that stayed, or, where fewer than 30 stayed, the share whose statements set no indexed column (1 - indexed_share; 1 where that is not known either); recoverable_share: moved_share x eligible_share, which more room per page can prevent; blocked_share: the other updates that were not HOT: an indexed column changed, which no fillfactor can prevent. Shares of all updates, 0 to 1; NULL where unknown.';
 REVOKE ALL ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision, double precision) TO pg_read_all_stats;
 
@@ -153,12 +130,8 @@ AS $$
       LEFT JOIN LATERAL (SELECT @extschema@.ff_indexed_share(w.e) AS indexed
                            FROM (SELECT e WHERE e.recent_hot < 0.98 * e.recent_updated OFFSET 0) w) y ON true
       LEFT JOIN LATERAL (SELECT p.*
-                           -- no old version left in the pages to tell: again the statements
-                           FROM (SELECT coalesce(e.seen_same_page, 0) + coalesce(e.seen_moved, 0) = 0 AS unseen) u
-                          CROSS JOIN LATERAL @extschema@.ff_split_updates(e.recent_updated::double precision, e.recent_hot::double precision, e.recent_newpage::double precision,
-                                         CASE WHEN u.unseen THEN y.indexed ELSE e.seen_same_page END::double precision,
-                                         CASE WHEN u.unseen THEN 1 - y.indexed ELSE e.seen_moved END::double precision, y.indexed,
-                                         CASE WHEN NOT u.unseen THEN e.seen_hot END::double precision) p
+                           FROM @extschema@.ff_split_updates(e.recent_updated::double precision, e.recent_hot::double precision, e.recent_newpage::double precision,
+                                         e.seen_same_page, e.seen_moved, y.indexed, e.seen_hot) p
                           WHERE e.recent_updated > e.recent_hot
                           UNION ALL
                          -- what the function says of nothing to split, without the call
@@ -1308,6 +1281,38 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
 'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_indexed_share(e @extschema@.ff_table_evidence) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH indexed AS MATERIALIZED (
+        -- keys, included columns, expressions and predicates alike: all of them decide about HOT
+        SELECT coalesce(array_agg(DISTINCT k.column_name::text), '{}') AS columns
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+         CROSS JOIN LATERAL @extschema@.ff_index_columns(i.indexrelid) k
+         WHERE i.indrelid = e.relation AND i.indislive AND NOT coalesce(@extschema@.ff_summarizing(c.relam), false)
+    ), seen AS MATERIALIZED (
+        SELECT t.columns, sum(h.rows) AS rows
+          FROM @extschema@.ff_statement_target t
+          JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
+         WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
+           AND t.command = 'UPDATE' AND h.ended_at > e.window_began AND h.rows > 0
+         GROUP BY t.columns
+    )
+    -- a statement whose columns are not known could be any of them
+    SELECT CASE WHEN bool_and(s.columns IS NOT NULL)
+                THEN coalesce(sum(s.rows) FILTER (WHERE @extschema@.ff_changed_columns(e.relation::oid, s.columns) && (SELECT x.columns FROM indexed x)), 0)
+                     / sum(s.rows)::double precision
+                -- keys are hardly ever changed, and no page shows that they were
+                WHEN coalesce(e.seen_same_page, 0) = 0
+                     AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+                                      WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary AND NOT coalesce(@extschema@.ff_summarizing(c.relam), false))
+                THEN 0 END
+      FROM seen s
+$$;
+COMMENT ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) IS 'Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column; where no statement is known, or one whose columns are not, 0 if the primary key is its only index and no page shows otherwise, else NULL.';
 
 CREATE FUNCTION @extschema@.ff_page_read_us() RETURNS double precision
 LANGUAGE plpgsql STABLE

@@ -56,8 +56,6 @@
 #define COARSE_ANCHORS	6
 /* Fillfactor whose reserve is the room that pruning on access wants anyway. */
 #define PRUNE_RESERVE	90
-/* Old versions replaced in their page, from which they tell how many were HOT. */
-#define SEEN_ENOUGH		30
 /* Share of updates that are not HOT, below which they do not matter. */
 #define ALL_HOT			0.002
 
@@ -123,53 +121,26 @@ mean_growth_steps(double lambda, int steps)
 }
 
 /*
- * Split the updates: how many left their page, how many stayed and were not
- * HOT.  One that left its page would have been HOT as often as those that
- * stayed.  False where nothing tells the two apart.
+ * Which updates could be HOT.  False where nothing tells those that moved from
+ * those that an indexed column kept from it.
  */
 static int
-split_updates(const Observed *seen, Lifecycle *life)
+read_split(const Observed *seen, Lifecycle *life)
 {
-	int			known = 1;
-	double		cold = bound(seen->updated - seen->hot_updated, 0, seen->updated);
-	double		moved = cold;
-	double		stayed;
+	double		cold = bound(seen->updated - seen->hot_updated, 0, seen->updated) / seen->updated;
+	UpdateCounts n = {
+		.updated = seen->updated,.hot = seen->hot_updated,.newpage = seen->newpage_updated,
+		.seen_hot = seen->seen_hot,.seen_same_page = seen->seen_same_page,.seen_moved = seen->seen_moved,
+		.indexed_share = seen->indexed_share
+	};
+	UpdateSplit split = split_updates(&n);
 
-	if (!isnan(seen->newpage_updated))
-		moved = bound(seen->newpage_updated, 0, cold);
-	else if (seen->seen_hot + seen->seen_same_page >= SEEN_ENOUGH)
-	{
-		/*
-		 * Old versions go as soon whether HOT replaced them or not, so of
-		 * those that stayed in their page these tell the shares; those that
-		 * moved away left them in full pages, where they stay for longer.
-		 * What statements set no indexed column cannot have been blocked.
-		 */
-		double		eligible = seen->seen_hot / (seen->seen_hot + seen->seen_same_page);
-
-		if (seen->indexed_share >= 0 && eligible < 1 - seen->indexed_share)
-			eligible = 1 - seen->indexed_share;
-		moved = eligible > 0 ? bound(cold - seen->hot_updated * (1 - eligible) / eligible, 0, cold) : 0;
-	}
-	else if (or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0) > 0)
-		moved = cold * or_else(seen->seen_moved, 0) /
-			(or_else(seen->seen_same_page, 0) + or_else(seen->seen_moved, 0));
-	else if (seen->indexed_share >= 0 && seen->indexed_share <= 1)
-		moved = cold * (1 - seen->indexed_share);
-	else
-		known = cold < 0.01 * seen->updated;
-	stayed = seen->updated - moved;
-	life->hot_pct = 100.0 * seen->hot_updated / seen->updated;
-	life->moved_share = moved / seen->updated;
-	life->blocked_share = (cold - moved) / seen->updated;
-	/* where hardly any stayed, nothing speaks against HOT but the few that did */
-	life->hot_eligible = (seen->hot_updated + 1.0) / (stayed + 1.0);
-	if (life->hot_eligible > 1.0 || life->blocked_share < 0.002)
-		life->hot_eligible = 1.0;
-	/* then the statements may know */
-	if (stayed < SEEN_ENOUGH && seen->indexed_share >= 0 && seen->indexed_share <= 1)
-		life->hot_eligible = 1 - seen->indexed_share;
-	return known;
+	life->hot_pct = 100.0 * (1 - cold);
+	life->moved_share = or_else(split.moved, cold);
+	life->hot_eligible = or_else(split.eligible, 1);
+	if (life->hot_eligible > 1 - ALL_HOT)
+		life->hot_eligible = 1;
+	return !isnan(split.moved) || cold < 0.01;
 }
 
 /* Share of updates that came soon after the insert, from three quantiles. */
@@ -495,7 +466,7 @@ read_lifecycle(const Observed *seen, Lifecycle *life, Plan *plan)
 	double		nap;
 
 	memset(plan, 0, sizeof(*plan));
-	plan->split_known = split_updates(seen, life);
+	plan->split_known = read_split(seen, life);
 	t->insert_len = life->insert_len;
 	t->update_len = life->update_len;
 	t->grow_updates = 1;

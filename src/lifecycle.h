@@ -10,6 +10,7 @@
 #define FF_LIFECYCLE_H
 
 #include "heap_twin.h"
+#include "update_split.h"
 
 /* Lifecycles kept when several explain the table about as well. */
 #define LIFECYCLE_ENSEMBLE	4
@@ -89,7 +90,6 @@ typedef struct Lifecycle
 	double		update_len;
 	double		hot_pct;		/* observed */
 	double		moved_share;	/* of all updates, 0..1 */
-	double		blocked_share;	/* kept their page and were not HOT */
 	double		hot_eligible;	/* 0..1 */
 	double		fresh_share;	/* of updates, mean of the ensemble */
 	double		scale;			/* simulated / real rows */

@@ -27,6 +27,7 @@
 #include "lifecycle.h"
 #include "settings.h"
 
+PG_FUNCTION_INFO_V1(ff_split_updates);
 PG_FUNCTION_INFO_V1(ff_model_0_2);
 PG_FUNCTION_INFO_V1(ff_twin);
 PG_FUNCTION_INFO_V1(ff_step_edge);
@@ -292,6 +293,36 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
+}
+
+/*
+ * ff_split_updates(updated, hot, newpage, seen_same_page, seen_moved,
+ *					indexed_share, seen_hot: all float8)
+ *
+ * Shares of the updates: moved, blocked, eligible, recoverable, 0 to 1; NULL
+ * where unknown, as any argument may be.  See update_split.c.
+ */
+Datum
+ff_split_updates(PG_FUNCTION_ARGS)
+{
+#define NUMBER(i) (PG_ARGISNULL(i) ? NAN : PG_GETARG_FLOAT8(i))
+	UpdateCounts n = {
+		.updated = NUMBER(0),.hot = NUMBER(1),.newpage = NUMBER(2),
+		.seen_same_page = NUMBER(3),.seen_moved = NUMBER(4),
+		.indexed_share = NUMBER(5),.seen_hot = NUMBER(6)
+	};
+	UpdateSplit s = split_updates(&n);
+	TupleDesc	desc;
+	Datum		values[4];
+	bool		nulls[4];
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	put(values, nulls, 0, s.moved);
+	put(values, nulls, 1, s.blocked);
+	put(values, nulls, 2, s.eligible);
+	put(values, nulls, 3, s.recoverable);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 
 /*

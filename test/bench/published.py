@@ -22,7 +22,7 @@ and again.
 
 Needs PG_CONFIG's server with the extension installed and pg_stat_statements.
 ram and tpcc need memory control groups (v1): the cluster may use RAM_MB, page
-cache and WAL included, from its start.  For CPU time, machine's pace and WAL see
+cache and WAL included, from its start.  For CPU time and WAL see
 regret/regret.py.
 """
 import argparse
@@ -37,7 +37,7 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, 'regret'))
 os.environ.setdefault('WORK', '/tmp/ff-published')
-from cluster import AS_POSTGRES, BIN, PORT, WORK, Cluster, Pace, append, prepare, read, run  # noqa: E402
+from cluster import AS_POSTGRES, BIN, PORT, WORK, Cluster, append, prepare, read, run  # noqa: E402
 
 RAM_MB = 128
 STEPS5 = (100, 95, 90, 85, 80, 75, 70)
@@ -47,7 +47,7 @@ CONNECT = ['-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres']
 # written twice, as recycled ones are not.
 LIMITED = "fsync = on\nwal_init_zero = off\n"
 
-RUNS = ('experiment', 'part', 'fillfactor', 'repeat', 'tx', 'seconds', 'tps', 'cpu_us', 'slow', 'wal', 'updates', 'hot_pct',
+RUNS = ('experiment', 'part', 'fillfactor', 'repeat', 'tx', 'seconds', 'tps', 'cpu_us', 'wal', 'updates', 'hot_pct',
         'heap_mb', 'index_mb', 'loaded_mb', 'loaded_used_mb', 'loaded_zlib_mb', 'used_mb', 'zlib_mb')
 ADVICE = ('experiment', 'part', 'storage_weight', 'relation', 'fillfactor', 'recommended', 'action', 'cause', 'confidence',
           'hot_pct', 'predicted', 'reason')
@@ -339,16 +339,14 @@ def measure(e, parts, ff, storage):
             e.warm(c, part)
             time.sleep(0.3)
             a = counters(c, tables)
-            pace = Pace()
-            pace.start()
             cpu = c.cpu()
             tx, tps = pgbench(e, part)
-            cpu, slow = c.cpu() - cpu, pace.slowness()
+            cpu = c.cpu() - cpu
             time.sleep(0.3)
             b = counters(c, tables)
             size = c.sql("SELECT sum(pg_relation_size(oid)) / 2^20, sum(pg_indexes_size(oid)) / 2^20"
                          f" FROM pg_class WHERE relname IN {names(tables)}").split('|')
-            m = dict(part=part, tx=tx, seconds=tx / tps, tps=tps, cpu_us=1e6 * cpu / slow / tx, slow=slow,
+            m = dict(part=part, tx=tx, seconds=tx / tps, tps=tps, cpu_us=1e6 * cpu / tx,
                      wal=(b[0] - a[0]) / tx, updates=b[1] - a[1],
                      hot_pct=100 * (b[2] - a[2]) / (b[1] - a[1]) if b[1] > a[1] else '', heap_mb=size[0], index_mb=size[1])
             if e.files_measured and storage:
@@ -419,7 +417,7 @@ def bench(experiments, scale, repeats):
                         hot = '' if m['hot_pct'] == '' else f", HOT {m['hot_pct']:.1f} %"
                         print(f"{time.strftime('%T')} {name} {m['part']} {ff}: {m['tx']} tx in {m['seconds']:.1f} s,"
                               f" {m['tps']:.0f} tps, cpu {m['cpu_us']:.1f} us, wal {m['wal']:.0f},"
-                              f" {float(m['heap_mb']):.1f} + {float(m['index_mb']):.1f} MB{hot}, machine {m['slow']:.2f} x slower", flush=True)
+                              f" {float(m['heap_mb']):.1f} + {float(m['index_mb']):.1f} MB{hot}", flush=True)
         for name in experiments if repeat == 0 else ():
             e = EXPERIMENTS[name](scale)
             for parts in groups(e):
@@ -504,9 +502,7 @@ def report(scale):
         m = medians([r for r in rows if r['experiment'] == name])
         if not m:
             continue
-        slow = [float(r['slow']) for r in rows if r['experiment'] == name]
-        print(f"### {name}\n\n{min(v['runs'] for v in m.values())} to {max(v['runs'] for v in m.values())} runs of each;"
-              f" machine {min(slow):.2f} to {max(slow):.2f} times slower than at its best\n")
+        print(f"### {name}\n\n{min(v['runs'] for v in m.values())} to {max(v['runs'] for v in m.values())} runs of each\n")
         (report_parts if e.together else report_runs)(e, m)
         for r in advice:
             if r['experiment'] == name:

@@ -28,7 +28,7 @@ SELECT moved_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_
   FROM ff_split_updates(100, 60, NULL, 10, 30);
 -- many seen: of those that stayed two in three were HOT, so 30 stayed without
 -- being HOT; the statements allow no more than 15 for 60
-SELECT moved_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
+SELECT round(moved_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
   FROM ff_split_updates(100, 60, NULL, 20, 300, NULL, 40);
 SELECT round(moved_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
   FROM ff_split_updates(100, 60, NULL, 20, 300, 0.2, 40);

@@ -1,4 +1,4 @@
-"""A throwaway cluster to measure: in control groups of its own, with the machine's pace.
+"""A throwaway cluster to measure: in control groups of its own.
 
 PG_CONFIG, WORK (folder for everything, default /tmp/ff-regret) and PGPORT are read
 from the environment once, at import.  One cluster at a time.
@@ -6,9 +6,7 @@ from the environment once, at import.  One cluster at a time.
 import csv
 import os
 import shutil
-import statistics
 import subprocess
-import threading
 import time
 
 PG_CONFIG = os.environ.get('PG_CONFIG', 'pg_config')
@@ -31,43 +29,6 @@ autovacuum_naptime = 1s
 shared_preload_libraries = '{preload}'
 {settings}
 """
-
-
-class Pace(threading.Thread):
-    """How slow the machine is meanwhile: CPU time of a fixed piece of work."""
-
-    best = None
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.times, self.go = [], True
-
-    @staticmethod
-    def work():
-        t = time.thread_time()
-        d = {}
-        for i in range(6000):
-            d[i * 7919 % 1021] = str(i)
-        return time.thread_time() - t
-
-    def run(self):
-        while self.go:
-            self.times.append(self.work())
-            time.sleep(0.03)
-
-    def slowness(self):
-        self.go = False
-        self.join()
-        path = os.path.join(WORK, 'pace')
-        if Pace.best is None and os.path.exists(path):
-            with open(path) as f:
-                Pace.best = float(f.read())
-        fastest = min(self.times)
-        if Pace.best is None or fastest < Pace.best:
-            Pace.best = fastest
-            with open(path, 'w') as f:
-                f.write(repr(fastest))
-        return statistics.mean(self.times) / Pace.best
 
 
 class Cluster:

@@ -1,0 +1,79 @@
+/*
+ * update_split.c
+ *	  Which of a table's updates more room in its pages could make HOT.
+ *
+ * The one place of this rule: an update is HOT when its page has room and no
+ * indexed column changes (a summarizing index's aside, from PostgreSQL 16 on).
+ * So those that kept their page tell how many may be HOT at all, and of those
+ * that left it as many would have been.
+ */
+#include "update_split.h"
+
+#include <math.h>
+
+/* Updates that stayed, or old versions of such, from which a share is taken. */
+#define ENOUGH	30
+
+static double
+at_most(double v, double high)
+{
+	return v > high ? high : v;
+}
+
+/* How many left their page; NAN where nothing tells. */
+static double
+moved_updates(const UpdateCounts *n, double hot)
+{
+	double		cold = n->updated - hot;
+	double		stayed = n->seen_hot + n->seen_same_page;
+
+	if (cold <= 0)
+		return 0;
+	if (!isnan(n->newpage))
+		return at_most(fmax(n->newpage, 0), cold);
+	if (stayed >= ENOUGH)
+	{
+		/*
+		 * Old versions go as soon whether HOT replaced them or not, so of
+		 * those that stayed in their page these tell the shares; those that
+		 * moved away left them in full pages, where they stay for longer.
+		 * What statements set no indexed column cannot have been blocked.
+		 */
+		double		eligible = fmax(n->seen_hot / stayed, 1 - n->indexed_share);
+
+		return eligible > 0 ? fmax(cold - hot * (1 - eligible) / eligible, 0) : 0;
+	}
+	if (n->seen_same_page + n->seen_moved > 0)
+		return cold * n->seen_moved / (n->seen_same_page + n->seen_moved);
+	return cold * (1 - n->indexed_share);
+}
+
+/*
+ * Split updates into HOT, moved and blocked.  Where too few kept their page to
+ * tell how many may be HOT, the statements do; where nobody does, nothing
+ * speaks against it.
+ */
+UpdateSplit
+split_updates(const UpdateCounts *counts)
+{
+	UpdateCounts n = *counts;
+	UpdateSplit s = {NAN, NAN, NAN, NAN};
+	double		hot;
+	double		moved;
+	double		stayed;
+
+	if (!(n.updated > 0))
+		return s;
+	if (!(n.indexed_share >= 0 && n.indexed_share <= 1))
+		n.indexed_share = NAN;
+	hot = at_most(fmax(n.hot, 0), n.updated);
+	moved = moved_updates(&n, hot);
+	if (isnan(moved))
+		return s;
+	stayed = n.updated - moved;
+	s.eligible = stayed >= ENOUGH ? hot / stayed : isnan(n.indexed_share) ? 1 : 1 - n.indexed_share;
+	s.moved = moved / n.updated;
+	s.recoverable = s.moved * s.eligible;
+	s.blocked = fmax((n.updated - hot) / n.updated - s.recoverable, 0);
+	return s;
+}
