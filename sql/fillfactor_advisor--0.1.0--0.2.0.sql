@@ -1429,7 +1429,12 @@ DECLARE
     beside text;
     equal  boolean;
 BEGIN
-    SELECT p.name, p.unit, p.vartype, p.boot_val, p.sourcefile INTO s FROM pg_settings p WHERE p.name = ff_restore_setting.setting;
+    -- the history may name any, and any value, which a superuser would run
+    SELECT p.name, p.unit, p.vartype, p.boot_val, p.sourcefile INTO s
+      FROM pg_settings p
+     WHERE p.name = ff_restore_setting.setting AND p.name = ANY (@extschema@.ff_tracked_settings())
+       AND CASE p.vartype WHEN 'bool' THEN old_value IN ('on', 'off') WHEN 'enum' THEN old_value = ANY (p.enumvals)
+                          ELSE (SELECT m.amount IS NOT NULL FROM @extschema@.ff_setting_amount(old_value, p.unit) m) END;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
@@ -1454,9 +1459,131 @@ BEGIN
                 ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.name, @extschema@.ff_setting_shown(old_value, s.unit)) END;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_restore_setting(text, text) IS 'The statements that bring a server setting back to an earlier value (as pg_settings has it): ALTER SYSTEM RESET where that is what the other configuration files, or the default, give without ALTER SYSTEM; else it is set. The files are asked only on behalf of roles that may read pg_file_settings, for others the default alone counts; where the present value comes from is hidden from some roles: then the old one is set. NULL where there is no such setting.';
+COMMENT ON FUNCTION @extschema@.ff_restore_setting(text, text) IS 'The statements that bring a server setting back to an earlier value (as pg_settings has it): ALTER SYSTEM RESET where that is what the other configuration files, or the default, give without ALTER SYSTEM; else it is set. The files are asked only on behalf of roles that may read pg_file_settings, for others the default alone counts; where the present value comes from is hidden from some roles: then the old one is set. NULL where that is none of ff_tracked_settings(), or no value of it.';
 REVOKE ALL ON FUNCTION @extschema@.ff_restore_setting(text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_restore_setting(text, text) TO pg_read_all_stats;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_undo_options(relation regclass, old_options text[], new_options text[], fillfactor boolean) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- toast.* options are stored with the TOAST table, not here
+    WITH o AS (
+        SELECT split_part(u.option, '=', 1) AS name, substr(u.option, strpos(u.option, '=') + 1) AS value, u.old
+          FROM (SELECT unnest(old_options), true UNION ALL SELECT unnest(new_options), false) u(option, old)
+    ), one AS (
+        SELECT coalesce(a.name, b.name) AS name, a.name IS NOT NULL AS was_set, a.value
+          FROM (SELECT * FROM o WHERE o.old) a FULL JOIN (SELECT * FROM o WHERE NOT o.old) b ON a.name = b.name
+         WHERE a.value IS DISTINCT FROM b.value AND (lower(coalesce(a.name, b.name)) = 'fillfactor') = fillfactor
+           -- the history may hold anything, the server stores no other names
+           AND coalesce(a.name, b.name) ~ '^[A-Za-z_][A-Za-z0-9_]*$'
+    )
+    SELECT string_agg(format('ALTER %s %s.%s %s;', CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
+                             @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text),
+                             CASE WHEN one.was_set THEN format('SET (%s = %s)', @extschema@.ff_quoted_name(one.name), @extschema@.ff_quoted_text(one.value))
+                                  ELSE format('RESET (%s)', @extschema@.ff_quoted_name(one.name)) END), ' ' ORDER BY one.name)
+      FROM one, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.oid = relation AND c.relkind IN ('r', 'm')
+$$;
+COMMENT ON FUNCTION @extschema@.ff_undo_options(regclass, text[], text[], boolean) IS 'Statements that put a table''s storage options back, exactly as they were stored: its fillfactor, or all others; NULL where it is no table. Internal step of ff_verify().';
+
+CREATE FUNCTION @extschema@.ff_index_statement(relation oid, definition text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- The definition comes from the history, which roles may write that are no
+    -- superusers; who runs the statement may be one.  So it has to consist of
+    -- nothing but what pg_get_indexdef() writes, and may call no code but the
+    -- server's own: what is not qualified is looked for in pg_catalog only, and
+    -- of qualified names these are let through that cannot call any.
+    name    CONSTANT text := '(?:[A-Za-z_][A-Za-z0-9_]*|"(?:[^"]|"")+")';
+    token   CONSTANT text := '''(?:[^'']|'''')*''|"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9.]*(?:e[-+]?[0-9]+)?|::|[-+*/<>=~!@#%^&|`?]+|[][(),.]|[ \n]+';
+    head    text[];
+    made    text;
+    t       text[];
+    target  text;
+    schema_name text;
+    object_name text;
+    simple  boolean := true;
+    depth   integer := 0;
+BEGIN
+    head := regexp_match(definition, '^CREATE (UNIQUE )?INDEX (' || name || ') ON (?:ONLY )?' || name || '\.' || name || ' USING (' || name || ')( \(.*)$');
+    SELECT @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(c.relname::text) INTO target
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation AND c.relkind IN ('r', 'm');
+    IF head IS NULL OR target IS NULL OR strpos(definition, '\') > 0 THEN
+        RETURN NULL;
+    END IF;
+    SELECT array_agg(m[1] ORDER BY n) INTO t FROM regexp_matches(head[4], '(' || token || ')', 'g') WITH ORDINALITY x(m, n);
+    IF array_to_string(t, '') <> head[4] THEN
+        RETURN NULL;
+    END IF;
+    -- CASE is written on several lines
+    SELECT array_agg(CASE WHEN u.t ~ '^[ \n]+$' THEN ' ' ELSE u.t END ORDER BY u.n) INTO t FROM unnest(t) WITH ORDINALITY u(t, n);
+    made := concat('CREATE ', head[1], 'INDEX ', head[2], ' ON ', target, ' USING ', head[3], array_to_string(t, ''), ';');
+    IF made ~ @extschema@.ff_unprintable() THEN
+        RETURN NULL;
+    END IF;
+    FOR i IN 1 .. cardinality(t) LOOP
+        IF t[i] !~ '^[''"]' AND t[i] ~ '--|/\*' OR lower(t[i]) = 'operator'
+           -- another kind of literal: E'', U&'', B''
+           OR left(t[i], 1) IN ('''', '"') AND t[i - 1] ~ '^([A-Za-z_0-9]|&$)' THEN
+            RETURN NULL;
+        ELSIF t[i] = '(' THEN
+            depth := depth + 1;
+            simple := simple AND (i = 2 OR t[i - 1] = ' ' AND t[i - 2] IN ('INCLUDE', 'WITH'));
+        ELSIF t[i] = ')' THEN
+            depth := depth - 1;
+        ELSIF t[i] = '.' THEN
+            -- a field of a composite value, or a qualified name of two parts
+            CONTINUE WHEN t[i - 1] = ')';
+            IF t[i - 2] = '.' OR t[i + 2] = '.' OR t[i - 1] !~ ('^' || name || '$') OR t[i + 1] !~ ('^' || name || '$') THEN
+                RETURN NULL;
+            END IF;
+            schema_name := CASE WHEN t[i - 1] LIKE '"%' THEN replace(substr(t[i - 1], 2, length(t[i - 1]) - 2), '""', '"') ELSE lower(t[i - 1]) END;
+            object_name := CASE WHEN t[i + 1] LIKE '"%' THEN replace(substr(t[i + 1], 2, length(t[i + 1]) - 2), '""', '"') ELSE lower(t[i + 1]) END;
+            CONTINUE WHEN t[i - 3] = 'COLLATE';
+            -- an operator class, which only superusers make, behind a column or expression
+            CONTINUE WHEN depth = 1 AND NOT 'WHERE' = ANY (t[:i]) AND t[i - 2] = ' ' AND t[i - 3] ~ ('^(\)|' || name || ')$')
+                      AND (t[i + 2] IN (',', ')') OR t[i + 2] = ' ' AND t[i + 3] IN ('ASC', 'DESC', 'NULLS'))
+                      AND EXISTS (SELECT 1 FROM pg_opclass o JOIN pg_namespace n ON n.oid = o.opcnamespace JOIN pg_am a ON a.oid = o.opcmethod
+                                   WHERE o.opcname = object_name AND n.nspname = schema_name AND quote_ident(a.amname) = head[3]);
+            -- a literal of a type that the table has a column of
+            CONTINUE WHEN t[i - 2] = '::' AND t[i - 3] LIKE '''%'
+                      AND EXISTS (SELECT 1 FROM pg_attribute a JOIN pg_type y ON a.atttypid IN (y.oid, y.typarray) JOIN pg_namespace n ON n.oid = y.typnamespace
+                                   WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND y.typname = object_name AND n.nspname = schema_name);
+            RETURN NULL;
+        ELSIF t[i] = 'WHERE' THEN
+            simple := false;
+        END IF;
+    END LOOP;
+    RETURN CASE WHEN simple THEN made
+                ELSE replace(@extschema@.ff_do('BEGIN PERFORM pg_catalog.set_config(''search_path'', ''pg_catalog, pg_temp'', true); ' || made || ' END'), E'\n', ' ') END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_index_statement(oid, text) IS 'The statement that makes an index of a table again, on the table as it is called now, given its definition as a collection wrote it down. One with expressions or a predicate is run with a search_path of pg_catalog alone. NULL where the text is anything but one CREATE INDEX, or names functions, operators or types of others than the server or the table. Internal step of ff_verify().';
+REVOKE ALL ON FUNCTION @extschema@.ff_index_statement(oid, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_index_statement(oid, text) TO pg_read_all_stats;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_undo_indexes(relation regclass, dropped text[], created text[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- a new index that is still there is found by its definition
+    SELECT nullif(concat_ws(' ',
+        (SELECT string_agg(format('DROP INDEX %s.%s;', @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text)), ' ' ORDER BY c.relname)
+           FROM (SELECT array_agg(i.indexrelid) AS ids FROM pg_index i WHERE i.indrelid = relation) x
+          CROSS JOIN unnest(x.ids, @extschema@.ff_index_definitions(relation, x.ids)) d(id, definition)
+           JOIN pg_class c ON c.oid = d.id JOIN pg_namespace n ON n.oid = c.relnamespace
+          WHERE d.definition <> '' AND d.definition = ANY (created)),
+        (SELECT concat_ws(' ', string_agg(s.statement, ' ' ORDER BY d.place),
+                          CASE WHEN count(*) > count(s.statement)
+                               THEN format('/* not written out: %s of the old definitions, which call what is not the server''s own; read them before you run them */', count(*) - count(s.statement)) END)
+           FROM unnest(dropped) WITH ORDINALITY AS d(definition, place)
+          CROSS JOIN LATERAL (SELECT @extschema@.ff_index_statement(relation, d.definition) AS statement) s
+          WHERE d.definition <> '')), '')
+$$;
+COMMENT ON FUNCTION @extschema@.ff_undo_indexes(regclass, text[], text[]) IS 'Statements that drop the indexes created and make those dropped again, given their definitions; a constraint that an index belonged to is not restored, nor an index that ff_index_statement() does not vouch for. Internal step of ff_verify().';
 
 CREATE OR REPLACE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL)
 RETURNS TABLE (
