@@ -370,7 +370,7 @@ AS $$
     ), counted AS MATERIALIZED (
         SELECT s.*, y.*
           FROM (SELECT array_agg(e.rel_id) AS ids, array_agg(e.fillfactor) AS fillfactors FROM examined e WHERE e.rel_id IS NOT NULL) a
-         CROSS JOIN LATERAL @extschema@.ff_summarise(a.ids, a.fillfactors, 'infinity') s
+         CROSS JOIN LATERAL @extschema@.ff_summarise(a.ids, a.fillfactors, timestamptz 'infinity') s
          CROSS JOIN LATERAL @extschema@.ff_recent(s.updated, s.last_updated, s.last_hot, s.last_newpage, s.last_inserted, s.last_s) y
     ), looks AS MATERIALIZED (
         SELECT max(c.began_at) AS looked_at, bool_or(NOT c.track_counts) AS counts_lost,

@@ -625,7 +625,7 @@ BEGIN
             why := CASE WHEN wants THEN 'updates fall on old pages, which keep their density until they are rewritten'
                         ELSE 'nothing to do: updates fall on new pages, and those are filled as advised from now on' END;
         END IF;
-        changes := changes || @extschema@.ff_plan_change(a.relation, a.recommended_fillfactor,
+        changes := changes || @extschema@.ff_plan_change(a.relation::oid, a.recommended_fillfactor,
             jsonb_build_object('action', a.action, 'cause', a.cause, 'confidence', round(a.confidence::numeric, 2), 'fillfactor', a.fillfactor, 'reason', a.reason,
                                'parent', a.parent::oid::text, 'updates_per_s', round(a.updates_per_s::numeric, 2),
                                'effect', jsonb_build_object('hot_pct', round(a.hot_pct::numeric, 1), 'predicted_hot_pct', round(a.predicted_hot_pct::numeric, 1),
@@ -667,13 +667,13 @@ BEGIN
             changes := changes || @extschema@.ff_plan_change(a.oid, p.fillfactor,
                 jsonb_build_object('action', 'template', 'cause', 'template', 'fillfactor', a.fillfactor,
                                    'reason', format('an empty partition of %s, made ahead: it is to be filled as %s is advised to be', p.name, p.leaf)),
-                0, false, 'it holds no rows');
+                0::bigint, false, 'it holds no rows');
         END LOOP;
         IF template IS NOT NULL AND (SELECT @extschema@.ff_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template) <> p.fillfactor THEN
             changes := changes || @extschema@.ff_plan_change(template, p.fillfactor,
                 jsonb_build_object('action', 'template', 'cause', 'template', 'fillfactor', (SELECT @extschema@.ff_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template),
                                    'reason', format('pg_partman gives the options of this table to new partitions of %s, which are advised as %s is', p.name, p.leaf)),
-                0, false, 'it holds no rows');
+                0::bigint, false, 'it holds no rows');
         END IF;
     END LOOP;
 
@@ -683,7 +683,7 @@ BEGIN
         CONTINUE WHEN a.action NOT IN ('lower', 'raise', 'rebuild');
         -- ascending keys fill new pages anyway
         wants := a.action = 'rebuild' OR a.cause = 'never_written';
-        changes := changes || @extschema@.ff_plan_change(a.index, CASE WHEN a.action <> 'rebuild' THEN a.recommended_fillfactor END,
+        changes := changes || @extschema@.ff_plan_change(a.index::oid, CASE WHEN a.action <> 'rebuild' THEN a.recommended_fillfactor END,
             jsonb_build_object('action', a.action, 'cause', a.cause, 'fillfactor', a.fillfactor, 'reason', a.reason,
                                'effect', jsonb_build_object('leaf_density', round(a.leaf_density::numeric, 1), 'size_bytes', a.size_bytes, 'predicted_size_bytes', a.predicted_size_bytes)),
             a.predicted_size_bytes, wants,

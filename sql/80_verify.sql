@@ -503,14 +503,14 @@ AS $$
     SELECT nullif(concat_ws(' ',
         (SELECT string_agg(format('DROP INDEX %s.%s;', @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text)), ' ' ORDER BY c.relname)
            FROM (SELECT array_agg(i.indexrelid) AS ids FROM pg_index i WHERE i.indrelid = relation) x
-          CROSS JOIN unnest(x.ids, @extschema@.ff_index_definitions(relation, x.ids)) d(id, definition)
+          CROSS JOIN unnest(x.ids, @extschema@.ff_index_definitions(relation::oid, x.ids)) d(id, definition)
            JOIN pg_class c ON c.oid = d.id JOIN pg_namespace n ON n.oid = c.relnamespace
           WHERE d.definition <> '' AND d.definition = ANY (created)),
         (SELECT concat_ws(' ', string_agg(s.statement, ' ' ORDER BY d.place),
                           CASE WHEN count(*) > count(s.statement)
                                THEN format('/* not written out: %s of the old definitions, which call what is not the server''s own; read them before you run them */', count(*) - count(s.statement)) END)
            FROM unnest(dropped) WITH ORDINALITY AS d(definition, place)
-          CROSS JOIN LATERAL (SELECT @extschema@.ff_index_statement(relation, d.definition) AS statement) s
+          CROSS JOIN LATERAL (SELECT @extschema@.ff_index_statement(relation::oid, d.definition) AS statement) s
           WHERE d.definition <> '')), '')
 $$;
 COMMENT ON FUNCTION @extschema@.ff_undo_indexes(regclass, text[], text[]) IS 'Statements that drop the indexes created and make those dropped again, given their definitions; a constraint that an index belonged to is not restored, nor an index that ff_index_statement() does not vouch for. Internal step of ff_verify().';

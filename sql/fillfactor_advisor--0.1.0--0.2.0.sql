@@ -1091,7 +1091,7 @@ AS $$
     ), counted AS MATERIALIZED (
         SELECT s.*, y.*
           FROM (SELECT array_agg(e.rel_id) AS ids, array_agg(e.fillfactor) AS fillfactors FROM examined e WHERE e.rel_id IS NOT NULL) a
-         CROSS JOIN LATERAL @extschema@.ff_summarise(a.ids, a.fillfactors, 'infinity') s
+         CROSS JOIN LATERAL @extschema@.ff_summarise(a.ids, a.fillfactors, timestamptz 'infinity') s
          CROSS JOIN LATERAL @extschema@.ff_recent(s.updated, s.last_updated, s.last_hot, s.last_newpage, s.last_inserted, s.last_s) y
     ), looks AS MATERIALIZED (
         SELECT max(c.began_at) AS looked_at, bool_or(NOT c.track_counts) AS counts_lost,
@@ -1463,6 +1463,143 @@ COMMENT ON FUNCTION @extschema@.ff_restore_setting(text, text) IS 'The statement
 REVOKE ALL ON FUNCTION @extschema@.ff_restore_setting(text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_restore_setting(text, text) TO pg_read_all_stats;
 
+CREATE OR REPLACE FUNCTION @extschema@.ff_plan(target regclass) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    kind      CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
+    -- what a raise must save of a table, to be worth a rewrite
+    worth     CONSTANT double precision := 0.1;
+    a         record;
+    p         record;
+    changes   jsonb[] := '{}';
+    counts    jsonb := '{}';
+    index_counts jsonb := '{}';
+    templates jsonb[] := '{}';
+    wants     boolean;
+    why       text;
+    template  oid;
+    wal       bigint;
+BEGIN
+    IF target IS NOT NULL AND kind IS DISTINCT FROM 'i' THEN
+        PERFORM @extschema@.ff_checked_table(target);
+    END IF;
+
+    FOR a IN
+        SELECT v.*, (SELECT i.inhparent FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition WHERE i.inhrelid = v.relation) AS parent
+          FROM (SELECT NULL::regclass AS t WHERE target IS NULL
+                UNION ALL SELECT t.relid FROM pg_partition_tree(target) t WHERE kind = 'p' AND t.isleaf
+                UNION ALL SELECT target WHERE kind NOT IN ('p', 'i')) x
+         CROSS JOIN LATERAL @extschema@.ff_advise(x.t) v
+         ORDER BY v.size_bytes NULLS FIRST, v.relation
+    LOOP
+        counts := jsonb_set(counts, ARRAY[a.action], to_jsonb(coalesce((counts->>a.action)::integer, 0) + 1));
+        CONTINUE WHEN a.action NOT IN ('lower', 'raise');
+
+        IF a.action = 'raise' THEN
+            wants := a.predicted_size_bytes < a.size_bytes * (1 - worth);
+            why := CASE WHEN wants THEN format('gives back %s at once; without it, new rows fill up the old pages by and by', pg_size_pretty(a.size_bytes - a.predicted_size_bytes))
+                        ELSE 'not worth it: it would give back next to nothing' END;
+        ELSE
+            SELECT coalesce(c.needs_rewrite, true) INTO wants
+              FROM @extschema@.ff_evidence(a.relation) e CROSS JOIN LATERAL @extschema@.ff_choice(e) c;
+            why := CASE WHEN wants THEN 'updates fall on old pages, which keep their density until they are rewritten'
+                        ELSE 'nothing to do: updates fall on new pages, and those are filled as advised from now on' END;
+        END IF;
+        changes := changes || @extschema@.ff_plan_change(a.relation::oid, a.recommended_fillfactor,
+            jsonb_build_object('action', a.action, 'cause', a.cause, 'confidence', round(a.confidence::numeric, 2), 'fillfactor', a.fillfactor, 'reason', a.reason,
+                               'parent', a.parent::oid::text, 'updates_per_s', round(a.updates_per_s::numeric, 2),
+                               'effect', jsonb_build_object('hot_pct', round(a.hot_pct::numeric, 1), 'predicted_hot_pct', round(a.predicted_hot_pct::numeric, 1),
+                                                            'rows_per_page', a.rows_per_page, 'predicted_rows_per_page', a.predicted_rows_per_page,
+                                                            'size_bytes', a.size_bytes, 'predicted_size_bytes', a.predicted_size_bytes,
+                                                            'predicted_wal_pct', round(a.predicted_wal_pct::numeric))),
+            a.predicted_size_bytes, wants, why);
+    END LOOP;
+
+    changes := array_remove(changes, NULL);
+
+    -- new partitions: as the busiest one of those changed
+    FOR p IN
+        SELECT DISTINCT ON (c->>'parent') (c->>'parent')::oid AS parent, (c->>'recommended_fillfactor')::integer AS fillfactor, c->>'relation' AS leaf,
+               count(*) OVER (PARTITION BY c->>'parent') AS changed,
+               (SELECT count(*) FROM pg_inherits i WHERE i.inhparent = (c->>'parent')::oid) AS partitions,
+               (SELECT @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(k.relname::text)
+                  FROM pg_class k JOIN pg_namespace n ON n.oid = k.relnamespace WHERE k.oid = (c->>'parent')::oid) AS name
+          FROM unnest(changes) c
+         WHERE c->>'parent' IS NOT NULL
+         ORDER BY c->>'parent', (c->>'updates_per_s')::double precision DESC NULLS LAST
+    LOOP
+        template := @extschema@.ff_partman_template(p.parent);
+        templates := templates || jsonb_build_object('parent', p.name, 'parent_oid', p.parent::text, 'fillfactor', p.fillfactor, 'as', p.leaf, 'changed', p.changed, 'partitions', p.partitions,
+            'managed_by', CASE WHEN template IS NOT NULL THEN 'pg_partman' END,
+            'statement', format('CREATE TABLE ... PARTITION OF %s ... WITH (fillfactor = %s);', p.name, p.fillfactor));
+        CONTINUE WHEN kind IS DISTINCT FROM 'p' AND target IS NOT NULL;
+        -- those made ahead, still empty
+        FOR a IN
+            SELECT c.oid, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
+              FROM pg_inherits i
+              JOIN @extschema@.ff_candidate k ON k.relid = i.inhrelid AND k.not_examined IS NULL
+              JOIN pg_class c ON c.oid = i.inhrelid
+             CROSS JOIN LATERAL @extschema@.ff_sizes(c.oid) z
+             WHERE i.inhparent = p.parent AND z.heap_bytes = 0 AND @extschema@.ff_fillfactor(c.reloptions) <> p.fillfactor
+               AND NOT EXISTS (SELECT 1 FROM pg_partitioned_table d WHERE d.partrelid = p.parent AND d.partdefid = c.oid)
+             ORDER BY k.nspname, k.relname
+        LOOP
+            changes := changes || @extschema@.ff_plan_change(a.oid, p.fillfactor,
+                jsonb_build_object('action', 'template', 'cause', 'template', 'fillfactor', a.fillfactor,
+                                   'reason', format('an empty partition of %s, made ahead: it is to be filled as %s is advised to be', p.name, p.leaf)),
+                0::bigint, false, 'it holds no rows');
+        END LOOP;
+        IF template IS NOT NULL AND (SELECT @extschema@.ff_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template) <> p.fillfactor THEN
+            changes := changes || @extschema@.ff_plan_change(template, p.fillfactor,
+                jsonb_build_object('action', 'template', 'cause', 'template', 'fillfactor', (SELECT @extschema@.ff_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template),
+                                   'reason', format('pg_partman gives the options of this table to new partitions of %s, which are advised as %s is', p.name, p.leaf)),
+                0::bigint, false, 'it holds no rows');
+        END IF;
+    END LOOP;
+
+    -- indexes, by what their pages show now
+    FOR a IN SELECT i.* FROM @extschema@.ff_advise_indexes(target) i ORDER BY i.size_bytes NULLS FIRST LOOP
+        index_counts := jsonb_set(index_counts, ARRAY[a.action], to_jsonb(coalesce((index_counts->>a.action)::integer, 0) + 1));
+        CONTINUE WHEN a.action NOT IN ('lower', 'raise', 'rebuild');
+        -- ascending keys fill new pages anyway
+        wants := a.action = 'rebuild' OR a.cause = 'never_written';
+        changes := changes || @extschema@.ff_plan_change(a.index::oid, CASE WHEN a.action <> 'rebuild' THEN a.recommended_fillfactor END,
+            jsonb_build_object('action', a.action, 'cause', a.cause, 'fillfactor', a.fillfactor, 'reason', a.reason,
+                               'effect', jsonb_build_object('leaf_density', round(a.leaf_density::numeric, 1), 'size_bytes', a.size_bytes, 'predicted_size_bytes', a.predicted_size_bytes)),
+            a.predicted_size_bytes, wants,
+            CASE WHEN a.action = 'rebuild' THEN a.reason WHEN wants THEN 'only a rebuild packs it' ELSE 'nothing to do: new keys go to new pages, which are filled as advised from now on' END);
+    END LOOP;
+
+    changes := array_remove(changes, NULL);
+    SELECT coalesce(sum((m->>'wal_bytes')::bigint), 0) INTO wal
+      FROM unnest(changes) c CROSS JOIN LATERAL jsonb_array_elements(c->'rewrite'->'methods') m
+     WHERE m->'method' = c->'rewrite'->'method';
+
+    RETURN (
+        SELECT jsonb_build_object(
+            'format', 1,
+            'generator', 'fillfactor_advisor ' || (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'),
+            'database', current_database(), 'system_identifier', (SELECT s.system_identifier::text FROM @extschema@.ff_server() s),
+            'server', concat_ws(', ', nullif(current_setting('cluster_name'), ''), 'port ' || current_setting('port')),
+            'server_version', current_setting('server_version'), 'client_encoding', pg_client_encoding(),
+            'generated_at', to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'), 'generated_by', current_user,
+            'collected', (SELECT jsonb_build_object('collections', count(*),
+                                                    'from', to_char(min(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
+                                                    'to', to_char(max(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'))
+                            FROM @extschema@.ff_collection o WHERE o.began_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)),
+            'asked_for', CASE WHEN target IS NULL THEN 'all tables' ELSE (SELECT @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(c.relname::text)
+                                                                            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = target) END,
+            'examined', counts, 'indexes_examined', index_counts,
+            'run_as', (SELECT coalesce(jsonb_agg(DISTINCT c->'owner'), '[]') FROM unnest(changes) c),
+            'wal_bytes', wal, 'io_rate', (SELECT to_jsonb(i) FROM @extschema@.ff_io_rate() i),
+            'cautions', (SELECT coalesce(jsonb_agg(w), '[]') FROM @extschema@.ff_cautions(wal) w),
+            'changes', (SELECT coalesce(jsonb_agg(c ORDER BY c->>'kind' = 'index', (c->'effect'->>'size_bytes')::bigint NULLS FIRST, c->>'relation'), '[]') FROM unnest(changes) c),
+            'templates', to_jsonb(templates)));
+END
+$$;
+
 CREATE OR REPLACE FUNCTION @extschema@.ff_undo_options(relation regclass, old_options text[], new_options text[], fillfactor boolean) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -1573,14 +1710,14 @@ AS $$
     SELECT nullif(concat_ws(' ',
         (SELECT string_agg(format('DROP INDEX %s.%s;', @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text)), ' ' ORDER BY c.relname)
            FROM (SELECT array_agg(i.indexrelid) AS ids FROM pg_index i WHERE i.indrelid = relation) x
-          CROSS JOIN unnest(x.ids, @extschema@.ff_index_definitions(relation, x.ids)) d(id, definition)
+          CROSS JOIN unnest(x.ids, @extschema@.ff_index_definitions(relation::oid, x.ids)) d(id, definition)
            JOIN pg_class c ON c.oid = d.id JOIN pg_namespace n ON n.oid = c.relnamespace
           WHERE d.definition <> '' AND d.definition = ANY (created)),
         (SELECT concat_ws(' ', string_agg(s.statement, ' ' ORDER BY d.place),
                           CASE WHEN count(*) > count(s.statement)
                                THEN format('/* not written out: %s of the old definitions, which call what is not the server''s own; read them before you run them */', count(*) - count(s.statement)) END)
            FROM unnest(dropped) WITH ORDINALITY AS d(definition, place)
-          CROSS JOIN LATERAL (SELECT @extschema@.ff_index_statement(relation, d.definition) AS statement) s
+          CROSS JOIN LATERAL (SELECT @extschema@.ff_index_statement(relation::oid, d.definition) AS statement) s
           WHERE d.definition <> '')), '')
 $$;
 COMMENT ON FUNCTION @extschema@.ff_undo_indexes(regclass, text[], text[]) IS 'Statements that drop the indexes created and make those dropped again, given their definitions; a constraint that an index belonged to is not restored, nor an index that ff_index_statement() does not vouch for. Internal step of ff_verify().';

@@ -1,168 +1,222 @@
 -- Look-alikes in the caller's search_path, in the temporary schema and in the
--- extension's own schema: none is ever called, at install or later.
+-- extension's own schema, casts of somebody's types, and what is there before the
+-- extension: none is ever called, at install or later (t/025_upgrade.pl: at an
+-- upgrade).
 \set QUIET 1
 SET client_min_messages = error;
-SELECT plan(16);
-
--- Whatever of it runs raises this.
-CREATE FUNCTION public.trap() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile code ran' USING ERRCODE = 'TRAP0'; END $$;
-
--- ---------------------------------------------------------------------------
--- In front of pg_catalog in the caller's search_path
--- ---------------------------------------------------------------------------
-CREATE SCHEMA hostile;
--- every function of pg_catalog that the install script or a body names
-CREATE FUNCTION hostile.plant() RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	f record;
-	planted int := 0;
-BEGIN
-	FOR f IN
-		SELECT p.proname, pg_get_function_identity_arguments(p.oid) AS arguments, pg_get_function_result(p.oid) AS result
-		  FROM pg_proc p
-		 WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.prokind = 'f'
-		   AND p.proname = ANY ('{format,quote_ident,quote_literal,coalesce,concat,concat_ws,now,clock_timestamp,make_interval,current_setting,set_config,
-		       pg_stat_clear_snapshot,pg_stat_get_activity,pg_backend_pid,pg_stat_get_numscans,pg_relation_filenode,pg_size_pretty,pg_extension_config_dump,
-		       pg_stat_get_db_stat_reset_time,pg_stat_get_bgwriter_stat_reset_time,pg_get_indexdef,date_trunc,round,floor,ceil,length,substring,replace,
-		       unnest,cardinality,array_length,regexp_replace,md5,jsonb_build_object,to_char,sqrt,ln,exp,power,abs,has_table_privilege,pg_has_role,left,right,upper,lower}'::text[])
-		   AND pg_get_function_result(p.oid) !~ '^(any|internal|TABLE|SETOF)' AND pg_get_function_identity_arguments(p.oid) !~ 'VARIADIC|internal|any|OUT '
-	LOOP
-		EXECUTE format('CREATE FUNCTION hostile.%I(%s) RETURNS %s LANGUAGE plpgsql AS %L', f.proname, f.arguments, f.result, 'BEGIN PERFORM public.trap(); END');
-		planted := planted + 1;
-	END LOOP;
-	-- operators, the exact types of the built-in ones
-	FOR f IN
-		SELECT o.oprname, o.oprleft::regtype AS l, o.oprright::regtype AS r, o.oprresult::regtype AS result, row_number() OVER () AS n
-		  FROM pg_operator o
-		 WHERE o.oprnamespace = 'pg_catalog'::regnamespace AND o.oprkind = 'b' AND o.oprname IN ('=', '<>', '<', '>', '<=', '>=', '+', '-', '*', '/', '||', '~', '!~', '^@', '~~')
-		   AND 'anyarray'::regtype NOT IN (o.oprleft, o.oprright)
-		   AND o.oprleft::regtype::text !~ '^any' AND o.oprright::regtype::text !~ '^any'
-	LOOP
-		EXECUTE format('CREATE FUNCTION hostile.operator_%s(%s, %s) RETURNS %s LANGUAGE plpgsql AS %L', f.n, f.l, f.r, f.result, 'BEGIN PERFORM public.trap(); END');
-		EXECUTE format('CREATE OPERATOR hostile.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = hostile.operator_%s)', f.oprname, f.l, f.r, f.n);
-		planted := planted + 1;
-	END LOOP;
-	RETURN planted;
-END $$;
-SELECT cmp_ok(hostile.plant(), '>', 300, 'look-alikes of functions and operators');
--- of catalogs and types
-CREATE TABLE hostile.pg_class (oid oid, relname text);
-CREATE TABLE hostile.pg_extension (oid oid, extname text, extnamespace oid);
-CREATE TYPE hostile.text AS (a int);
-CREATE TYPE hostile.bigint AS (a int);
-CREATE TEMP TABLE pg_namespace (oid oid, nspname text);
-CREATE TEMP TABLE pg_database (oid oid, datname text);
-CREATE DOMAIN pg_temp.regclass AS oid CHECK (public.trap() IS NOT NULL);
-CREATE DOMAIN pg_temp.float8 AS int CHECK (public.trap() IS NOT NULL);
-CREATE TABLE public.t (id int PRIMARY KEY, v int);
-INSERT INTO public.t SELECT g, 0 FROM generate_series(1, 1000) g;
-
--- outcome(COMMAND): its SQLSTATE, with another search_path while it runs
-CREATE FUNCTION public.outcome(command pg_catalog.text, path pg_catalog.text DEFAULT 'public') RETURNS pg_catalog.text LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM pg_catalog.set_config('search_path', path, false);
-	BEGIN
-		EXECUTE command;
-	EXCEPTION WHEN OTHERS THEN
-		PERFORM pg_catalog.set_config('search_path', 'public', false);
-		RETURN sqlstate;
-	END;
-	PERFORM pg_catalog.set_config('search_path', 'public', false);
-	RETURN '00000';
-END $$;
-SELECT is(outcome('SELECT 1 = 1', 'hostile, pg_catalog, pg_temp'), 'TRAP0', 'the trap works: an operator');
-SELECT is(outcome('SELECT now()', 'hostile, pg_catalog'), 'TRAP0', 'a function');
-
 CREATE SCHEMA advisor;
--- The server puts the extension's own schema behind pg_catalog while the script
--- runs: what is there is called where it matches better.
-CREATE FUNCTION advisor.trap(name, pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN PERFORM public.trap(); END $$;
-CREATE OPERATOR advisor.^@ (LEFTARG = name, RIGHTARG = pg_catalog.text, FUNCTION = advisor.trap);
-SELECT is(outcome($$ SELECT 'ff'::name ^@ 'f' $$, 'advisor'), 'TRAP0', 'an operator of better matching types');
-SELECT is(outcome('CREATE EXTENSION fillfactor_advisor SCHEMA advisor', 'hostile, pg_temp, pg_catalog'), '00000', 'CREATE EXTENSION calls none of them');
--- the functions without an argument that must be given
-CREATE TABLE public.calls (command pg_catalog.text, outcome pg_catalog.text);
-INSERT INTO public.calls (command)
-SELECT format('%s %I.%I()', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT * FROM' END, n.nspname, p.proname)
-  FROM pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
- WHERE n.nspname = 'advisor' AND p.pronargs = p.pronargdefaults AND p.proname NOT IN ('ff_schedule', 'ff_unschedule');
-INSERT INTO public.calls (command)
-SELECT format('SELECT * FROM %I.%I(%L::pg_catalog.regclass)', n.nspname, p.proname, 'public.t')
-  FROM pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
- WHERE n.nspname = 'advisor' AND p.prokind = 'f' AND p.proname <> 'ff_sample_index'
-   AND p.proargtypes[0] = 'pg_catalog.regclass'::pg_catalog.regtype AND p.pronargs - p.pronargdefaults <= 1;
-SELECT cmp_ok(count(*), '>=', 12::bigint, 'every function that needs no argument, or a table') FROM public.calls;
+SELECT plan(34);
+SELECT count(*) > 0 AS statements FROM pg_available_extensions WHERE name = 'pg_stat_statements' \gset
+\if :statements
+CREATE EXTENSION pg_stat_statements;
+\endif
+\set own advisor
+\set scripts 'sql/[0-9]*.sql'
+\ir ../hostile/plant.sql
+\ir ../hostile/plant_temp.sql
+-- of this script itself
+SET search_path = pg_catalog, public, pg_temp;
 
--- a first history, and updates enough for every path of the advice
-CALL advisor.ff_collect();
-UPDATE public.t SET v = v + 1;
-UPDATE public.t SET v = v + 1;
-SELECT pg_stat_force_next_flush();
-CALL advisor.ff_collect();
-UPDATE public.t SET v = v + 1;
-SELECT pg_stat_force_next_flush();
-UPDATE public.calls SET outcome = public.outcome(command);
-SELECT is_empty($$ SELECT command, outcome FROM public.calls WHERE outcome <> public.outcome(command, 'hostile, pg_temp, pg_catalog, advisor') $$,
-	'none calls a look-alike found first in search_path');
-SELECT isnt_empty($$ SELECT FROM public.calls WHERE outcome = '00000' AND command ~ 'ff_advise' $$, 'nor are they all refused');
-SELECT cmp_ok((SELECT count(*) FROM advisor.ff_interval), '>', 1::bigint, 'and they did their work');
+-- outcome(COMMAND, PATH, ROLE): its SQLSTATE, and "called" where any of what was
+-- planted ran; nothing that it did stays
+CREATE FUNCTION public.outcome(command text, path text DEFAULT 'public', role name DEFAULT current_user, stays boolean DEFAULT false) RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	state text := '00000';
+BEGIN
+	PERFORM setval('hostile.ran', 1, false);
+	BEGIN
+		EXECUTE format('SET LOCAL ROLE %I', role);
+		PERFORM set_config('search_path', path, true);
+		EXECUTE command;
+		-- the path is still the hostile one
+		PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+		RESET ROLE;
+		IF NOT stays THEN
+			RAISE USING ERRCODE = 'P0BCK';
+		END IF;
+	EXCEPTION WHEN OTHERS THEN
+		state := CASE WHEN sqlstate = 'P0BCK' THEN '00000' ELSE sqlstate END;
+	END;
+	RETURN state || CASE WHEN (SELECT is_called FROM hostile.ran) THEN ' called' ELSE '' END;
+END $$;
+
+-- ---------------------------------------------------------------------------
+-- The traps work
+-- ---------------------------------------------------------------------------
+SELECT cmp_ok((SELECT count(*) FROM hostile.planted WHERE kind = 'function'), '>', 300::bigint, 'look-alikes of functions');
+SELECT cmp_ok((SELECT count(*) FROM hostile.planted WHERE kind ~ '^operator'), '>', 5000::bigint, 'and operators');
+SELECT cmp_ok((SELECT count(*) FROM hostile.planted WHERE kind = 'better match'), '>', 3000::bigint, 'functions of better matching types');
+SELECT matches(public.outcome(c.command, c.path), 'called$', 'the trap works: ' || c.what)
+  FROM (VALUES ('an operator', 'SELECT 1 = 1', 'hostile, pg_catalog'), ('a function', 'SELECT now()', 'hostile, pg_catalog'), ('an aggregate', 'SELECT sum(1)', 'hostile, pg_catalog'),
+               ('a set', 'SELECT * FROM generate_series(1, 2)', 'hostile, pg_catalog'), ('an operator of better matching types', $$SELECT 'ff'::name ^@ 'f'::text$$, 'advisor'),
+               ('a function instead of VARIADIC "any"', $$SELECT format('%s', 'x'::text)$$, 'advisor'), ('a function of better matching types', $$SELECT length('x'::name)$$, 'advisor'),
+               ('a catalog', 'SELECT FROM pg_class', 'hostile, pg_catalog'), ('a type', $$SELECT 'x'::text$$, 'hostile, pg_catalog'), ('a cast', 'SELECT 1::hostile.word', 'public'),
+               ('a temporary catalog', 'SELECT FROM pg_class', 'pg_temp, pg_catalog'), ('a temporary type', $$SELECT 'x'::text$$, 'pg_temp, pg_catalog')) c(what, command, path);
+
+-- ---------------------------------------------------------------------------
+-- Install
+-- ---------------------------------------------------------------------------
+SELECT is(public.outcome('CREATE EXTENSION fillfactor_advisor SCHEMA advisor', 'pg_temp, hostile, advisor, pg_catalog', stays => true), '00000', 'CREATE EXTENSION calls none of them');
+
+-- ---------------------------------------------------------------------------
+-- Calls: every function of the extension, with arguments that fit
+-- ---------------------------------------------------------------------------
+-- a table that is to be lowered, one that is to be raised, and changes to verify
+CREATE TABLE public.t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int NOT NULL, status int NOT NULL DEFAULT 0, payload text);
+CREATE INDEX t_batch ON public.t (batch);
+CREATE TABLE public.log (line text) WITH (fillfactor = 50);
+CREATE TABLE public.keys (id bigint PRIMARY KEY);
+INSERT INTO public.keys SELECT g FROM generate_series(1, 60000) g;
+CREATE PROCEDURE public.work() LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO public.keys SELECT 100000 + g + (SELECT max(id) FROM public.keys) FROM generate_series(1, 1000) g;
+	FOR i IN 1..6 LOOP
+		INSERT INTO public.t (batch, payload) SELECT i, repeat('p', 90) FROM generate_series(1, 500);
+		INSERT INTO public.log SELECT repeat('l', 100) FROM generate_series(1, 1000);
+		COMMIT;
+		UPDATE public.t SET status = 1 WHERE id > (SELECT max(id) - 500 FROM public.t);
+		COMMIT;
+	END LOOP;
+END $$;
+\o /dev/null
+CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect();
+ALTER TABLE public.t SET (autovacuum_enabled = off);
+DROP INDEX public.t_batch;
+CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect();
+CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect();
+CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect();
+\o
+SELECT is((SELECT string_agg(format('%s %s', relation, action), ', ' ORDER BY relation::text) FROM advisor.ff_advise() WHERE action IN ('lower', 'raise')), 'log raise, t lower', 'advice to act on');
+SELECT cmp_ok((SELECT count(*) FROM advisor.ff_verify('public.t')), '>=', 2::bigint, 'and changes to judge');
+SELECT rel_id AS t FROM advisor.ff_relation WHERE relname = 't' \gset
+
+-- a collector, who is no superuser
+DROP ROLE IF EXISTS regress_ff_collecting;
+CREATE ROLE regress_ff_collecting IN ROLE pg_monitor;
+GRANT USAGE ON SCHEMA advisor TO regress_ff_collecting;
+SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO regress_ff_collecting', string_agg('advisor.' || quote_ident(c.relname), ', '))
+  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec
+
+CREATE TABLE public.calls AS
+SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT * FROM' END, n.nspname, p.proname,
+              (SELECT string_agg(CASE format_type(a.type, NULL)
+                                      WHEN 'regclass' THEN '''public.t''::pg_catalog.regclass'
+                                      WHEN 'oid' THEN CASE WHEN p.proname ~ 'index' AND p.pronargs = 1 THEN '''public.t_pkey''' ELSE '''public.t''' END || '::pg_catalog.regclass::pg_catalog.oid'
+                                      WHEN 'bigint' THEN :'t' || '::pg_catalog.int8'
+                                      WHEN 'integer' THEN '80'
+                                      WHEN 'text' THEN CASE WHEN p.proname = 'ff_setting' THEN '''lookback''' ELSE '''10''::pg_catalog.text' END
+                                      WHEN 'double precision' THEN '0.5::pg_catalog.float8'
+                                      WHEN 'boolean' THEN 'true'
+                                      WHEN 'text[]' THEN '''{fillfactor=90}''::pg_catalog.text[]'
+                                      WHEN 'timestamp with time zone' THEN 'pg_catalog.now()'
+                                      WHEN 'jsonb' THEN '''{}''::pg_catalog.jsonb'
+                                      ELSE 'NULL::' || CASE WHEN y.typnamespace = 'pg_catalog'::regnamespace THEN 'pg_catalog.' || quote_ident(y.typname) ELSE format_type(a.type, NULL) END END, ', ' ORDER BY a.n)
+                 FROM unnest(p.proargtypes) WITH ORDINALITY a(type, n) JOIN pg_type y ON y.oid = a.type)) AS command,
+       NULL::text AS of_superuser, NULL::text AS of_collector, p.pronargs > 0 AND p.pronargs = p.pronargdefaults AS optional
+  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'fillfactor_advisor'
+  JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+  JOIN pg_namespace n ON n.oid = p.pronamespace
+ -- of rows of no type that could be given
+ WHERE NOT 'record'::regtype = ANY (p.proargtypes::oid[]);
+INSERT INTO public.calls (function, command) SELECT function, regexp_replace(command, '\(.*', '()') FROM public.calls WHERE optional;
+UPDATE public.calls SET of_superuser = public.outcome(command), of_collector = public.outcome(command, role => 'regress_ff_collecting');
+SELECT is_empty($$ SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'advisor'::regnamespace AND p.proname ^@ 'ff_' AND p.proowner = (SELECT oid FROM pg_roles WHERE rolname = current_user)
+	AND NOT EXISTS (SELECT FROM public.calls c WHERE c.function = p.oid) AND NOT 'record'::regtype = ANY (p.proargtypes::oid[]) $$, 'every function has a call');
+SELECT cmp_ok((SELECT count(*) FILTER (WHERE of_superuser = '00000')::float8 / count(*) FROM public.calls), '>', 0.9::float8, 'most of which succeed');
+SELECT cmp_ok((SELECT count(*) FILTER (WHERE of_collector = '00000')::float8 / count(*) FROM public.calls), '>', 0.9::float8, 'for a collector, too');
+SELECT is((SELECT string_agg(command, E'\n') FROM public.calls WHERE of_superuser ~ 'called' OR of_collector ~ 'called'), NULL, 'none calls anything of somebody else''s by the usual search_path');
+-- those that end otherwise by another path, or with more around
+CREATE FUNCTION public.otherwise(path text) RETURNS TABLE (command text, who text, before text, after text) LANGUAGE sql AS $$
+	SELECT c.command, 'superuser', c.of_superuser, o FROM public.calls c, public.outcome(c.command, path) o WHERE o <> c.of_superuser
+	UNION ALL
+	SELECT c.command, 'collector', c.of_collector, o FROM public.calls c, public.outcome(c.command, path, 'regress_ff_collecting') o WHERE o <> c.of_collector
+$$;
+DISCARD PLANS;
+SELECT is_empty($$ SELECT * FROM public.otherwise('pg_temp, hostile, advisor, pg_catalog') $$, 'nor by a search_path that finds look-alikes first, for neither of them');
+SELECT is(public.outcome('TABLE advisor.' || quote_ident(c.relname), 'pg_temp, hostile, advisor, pg_catalog'), '00000', 'nor does the view ' || c.relname)
+  FROM pg_class c WHERE c.relnamespace = 'advisor'::regnamespace AND c.relkind = 'v' AND c.relname ^@ 'ff_' ORDER BY c.relname;
 
 -- ---------------------------------------------------------------------------
 -- In the extension's own schema, where somebody else may create things
 -- ---------------------------------------------------------------------------
 -- Overloads that would be a better match for some call: every function of the
--- extension, its arguments of all the types that could be meant instead.
-CREATE FUNCTION public.overload() RETURNS int LANGUAGE plpgsql AS $$
+-- extension, its arguments of all the types that could be meant instead, the
+-- attacker's own with their implicit casts among them.
+CREATE FUNCTION public.overload(more boolean) RETURNS int LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	f record;
 	planted int := 0;
-	instead CONSTANT jsonb := '{"float8": ["int4", "int8", "numeric", "float4"], "int4": ["int2", "int8", "numeric"], "int8": ["int4", "numeric", "oid"],
-		"text": ["varchar", "name", "\"char\""], "regclass": ["oid", "int8", "text"], "oid": ["regclass", "int4", "int8"], "_text": ["_varchar", "_name"], "name": ["text"]}';
+	instead CONSTANT jsonb := '{"float8": ["text", "int4", "int8", "numeric", "float4", "hostile.word"], "int4": ["text", "int2", "int8", "numeric", "hostile.word"], "int8": ["text", "int4", "numeric", "oid", "hostile.word"],
+		"text": ["varchar", "name", "\"char\"", "hostile.word", "hostile.text"], "regclass": ["oid", "int8", "text", "hostile.word", "hostile.regclass"], "oid": ["text", "regclass", "int4", "int8", "hostile.word"],
+		"_text": ["text", "_varchar", "_name", "anyarray"], "name": ["text", "hostile.word"], "bool": ["text", "int4", "hostile.word"], "jsonb": ["json", "text", "hostile.word"], "timestamptz": ["text", "timestamp", "date", "hostile.word"]}';
 BEGIN
 	FOR f IN
 		WITH RECURSIVE own AS (
-			SELECT p.oid, p.proname, p.prokind, p.pronargs, p.proargtypes FROM pg_proc p WHERE p.pronamespace = 'advisor'::regnamespace AND p.pronargs BETWEEN 1 AND 6
+			SELECT p.oid, p.proname, p.pronargs, p.proargtypes, pg_get_function_result(p.oid) AS result, p.proretset OR coalesce(p.proargmodes && '{o,t}', false) AS row,
+			       -- the same results, or a call would not fit together
+			       (SELECT string_agg(format(', OUT %I %s', a.name, format_type(a.type, NULL)), '' ORDER BY a.n) FROM unnest(p.proargnames, p.proallargtypes, p.proargmodes) WITH ORDINALITY a(name, type, mode, n) WHERE a.mode = 'o') AS out
+			  FROM pg_proc p JOIN public.calls c ON c.function = p.oid WHERE p.pronargs BETWEEN 1 AND 6 AND p.prokind = 'f'
 		), choice AS (
 			SELECT o.oid, i, t FROM own o, generate_series(0, o.pronargs - 1) i,
 			       LATERAL (SELECT format_type(o.proargtypes[i], NULL) AS t
 			                UNION ALL SELECT jsonb_array_elements_text(instead -> (SELECT typname::text FROM pg_type WHERE oid = o.proargtypes[i]))) x
 		), combined AS (
-			SELECT oid, 0 AS i, t AS arguments FROM choice WHERE i = 0
+			SELECT oid, 0 AS i, t AS arguments, 1 AS many FROM choice WHERE i = 0
 			UNION ALL
-			SELECT c.oid, c.i + 1, c.arguments || ', ' || x.t FROM combined c JOIN choice x ON x.oid = c.oid AND x.i = c.i + 1
+			-- of many arguments two differ at most
+			SELECT c.oid, c.i + 1, c.arguments || ', ' || x.t, c.many + (x.t <> format_type(o.proargtypes[x.i], NULL))::int
+			  FROM combined c JOIN choice x ON x.oid = c.oid AND x.i = c.i + 1 JOIN own o ON o.oid = c.oid WHERE o.pronargs <= 3 OR c.many < 3
 		)
-		SELECT o.proname, o.prokind, c.arguments FROM combined c JOIN own o ON o.oid = c.oid AND c.i = o.pronargs - 1
+		SELECT o.proname, c.arguments, o.result, o.row, o.out FROM combined c JOIN own o ON o.oid = c.oid AND c.i = o.pronargs - 1
 		 WHERE c.arguments <> (SELECT string_agg(format_type(t, NULL), ', ' ORDER BY n) FROM unnest(o.proargtypes) WITH ORDINALITY u(t, n))
+		UNION ALL
+		SELECT o.proname, v.arguments, o.result, o.row, o.out
+		  FROM own o, LATERAL (VALUES (array_to_string(array_fill('anyelement'::text, ARRAY[o.pronargs::int]), ', ')), ('VARIADIC text[]'), ('VARIADIC anyarray'),
+		                              (CASE WHEN more THEN concat_ws(', ', (SELECT string_agg(format_type(t, NULL), ', ' ORDER BY n) FROM unnest(o.proargtypes) WITH ORDINALITY u(t, n)), 'more int DEFAULT 1') END)) v(arguments)
+		 WHERE v.arguments IS NOT NULL
 	LOOP
-		BEGIN
-			EXECUTE format('CREATE FUNCTION advisor.%I(%s) RETURNS void LANGUAGE plpgsql AS %L', f.proname, f.arguments, 'BEGIN PERFORM public.trap(); END');
-			planted := planted + 1;
-		EXCEPTION WHEN duplicate_function THEN
-			NULL;
-		END;
+		planted := planted + hostile.plant('advisor', f.proname, concat(f.arguments, f.out), f.result, 'overload', f.row)::int;
 	END LOOP;
 	RETURN planted;
 END $$;
-SELECT cmp_ok(public.overload(), '>', 100, 'overloads of the extension''s functions in its own schema');
+SELECT cmp_ok((SELECT public.overload(false)), '>', 1000, 'overloads of the extension''s functions in its own schema');
 DISCARD PLANS;
-SELECT is_empty($$ SELECT command, outcome, public.outcome(command) FROM public.calls WHERE outcome <> public.outcome(command) $$, 'none of them is called by another');
+SELECT is_empty($$ SELECT * FROM public.otherwise('public') $$, 'none of them is called by another');
+-- one that takes more, by a default: the server then takes neither
+SELECT cmp_ok((SELECT public.overload(true)), '>', 100, 'and with more arguments, by default');
+DISCARD PLANS;
+SELECT is_empty($$ SELECT * FROM public.otherwise('public') WHERE after <> '42725' $$, 'a call may be found ambiguous, but calls none of these either');
 
 -- ---------------------------------------------------------------------------
--- There before the extension
+-- There before the extension: each name that it would use
 -- ---------------------------------------------------------------------------
-DROP EXTENSION fillfactor_advisor;
+CREATE TABLE public.names AS
+SELECT c.relname AS name, 'relation' AS kind FROM pg_class c JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+ WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e'
+UNION ALL
+-- but those that the server names
+SELECT c.relname, 'index' FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indrelid JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+ WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e' AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid)
+UNION ALL
+SELECT DISTINCT p.proname, 'function' FROM public.calls c JOIN pg_proc p ON p.oid = c.function;
+SELECT cmp_ok((SELECT count(*) FROM public.names), '>', 150::bigint, 'names of tables, views, indexes and functions');
+DROP EXTENSION fillfactor_advisor CASCADE;
 CREATE SCHEMA taken;
-CREATE FUNCTION taken.ff_setting(name) RETURNS text LANGUAGE sql AS 'SELECT NULL::text';
-SELECT throws_ok('CREATE EXTENSION fillfactor_advisor SCHEMA taken', '42723', NULL, 'a function of one of its names, of other arguments, is in the way');
-DROP FUNCTION taken.ff_setting(name);
-CREATE TABLE taken.ff_interval (rel_id bigint);
-SELECT throws_ok('CREATE EXTENSION fillfactor_advisor SCHEMA taken', '42P07', NULL, 'so is a table');
-DROP TABLE taken.ff_interval;
-CREATE VIEW taken.ff_candidate AS SELECT 1;
-SELECT throws_ok('CREATE EXTENSION fillfactor_advisor SCHEMA taken', '42P07', NULL, 'a view');
-DROP VIEW taken.ff_candidate;
-CREATE DOMAIN taken.ff_table_evidence AS int;
-SELECT throws_ok('CREATE EXTENSION fillfactor_advisor SCHEMA taken', '42710', NULL, 'a type');
-DROP DOMAIN taken.ff_table_evidence;
-SELECT lives_ok('CREATE EXTENSION fillfactor_advisor SCHEMA taken', 'without them it installs');
+GRANT ALL ON SCHEMA taken TO regress_ff_attacker;
+CREATE FUNCTION public.in_the_way(decoy text) RETURNS text LANGUAGE sql AS $$
+	SELECT public.outcome(format('SET LOCAL ROLE regress_ff_attacker; %s; RESET ROLE; CREATE EXTENSION fillfactor_advisor SCHEMA taken', decoy))
+$$;
+CREATE TABLE public.decoys AS
+SELECT n.name, format(d.decoy, n.name) AS decoy
+  FROM public.names n
+  JOIN (VALUES ('relation', 'CREATE TABLE taken.%I (rel_id bigint)'), ('relation', 'CREATE VIEW taken.%I AS SELECT 1 AS rel_id'), ('relation', 'CREATE SEQUENCE taken.%I'), ('relation', 'CREATE TYPE taken.%I AS (rel_id bigint)'),
+               ('index', 'CREATE TABLE taken.%I (rel_id bigint)'), ('function', 'CREATE FUNCTION taken.%I(name) RETURNS text LANGUAGE sql AS ''SELECT NULL::text''')) d(kind, decoy) USING (kind)
+UNION ALL
+SELECT n.name, format('CREATE DOMAIN taken.%I AS int', n.name) FROM public.names n JOIN pg_class c ON false;
+SELECT is_empty($$ SELECT decoy, outcome FROM (SELECT decoy, public.in_the_way(decoy) AS outcome FROM public.decoys) d WHERE outcome NOT IN ('42723', '42P07', '42710', '55000') $$,
+	'what is there under one of them refuses the extension');
+SELECT is(public.outcome('CREATE EXTENSION fillfactor_advisor SCHEMA taken'), '00000', 'without them it installs');
 SELECT * FROM finish();
+-- the attacker stays: to drop all that he owns takes more locks than there are
+DROP OWNED BY regress_ff_collecting;
+DROP ROLE regress_ff_collecting;
