@@ -17,7 +17,7 @@ CREATE TABLE secret (id int, v int);
 INSERT INTO secret SELECT g, 0 FROM generate_series(1, 1000) g;
 ALTER TABLE secret OWNER TO regress_ff_owner;
 REVOKE ALL ON secret FROM PUBLIC;
-SELECT plan(41);
+SELECT plan(48);
 
 -- what README tells to grant
 SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO regress_ff_collector', string_agg(c.oid::regclass::text, ', '))
@@ -100,12 +100,92 @@ END $$;
 SELECT is((SELECT count(*) FROM read_advice()), 1::bigint, 'a reader gets advice on a table that it may not read');
 SELECT is(outcome('regress_ff_reader', 'SELECT advisor.ff_prune(1)'), '42501', 'and may not take a step of a collection');
 
--- every function, for a plain role
-SELECT is_empty($$ SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'advisor'::regnamespace AND has_function_privilege('regress_ff_plain', p.oid, 'EXECUTE') $$,
-	'a plain role may call nothing');
-SELECT is_empty($$ SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = 'advisor'::regnamespace AND c.relkind IN ('r', 'v')
-	AND has_table_privilege('regress_ff_plain', c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') $$,
-	'and read nothing');
+-- ---------------------------------------------------------------------------
+-- Every function, table and view, whatever it is called: a new one without a right
+-- that is stated here fails
+-- ---------------------------------------------------------------------------
+CREATE VIEW own_function AS
+SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+ WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e';
+CREATE TABLE stated AS
+SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
+  FROM own_function f
+  LEFT JOIN (
+	-- what reads pages, and the steps of a collection
+	SELECT unnest('{ff_sample,ff_sample_index,ff_collect,ff_check_collector,ff_collect_begin,ff_collect_end,ff_collect_horizon,ff_collect_pages,ff_collect_problem,ff_collect_promise,ff_collect_settings,
+		ff_collect_statements,ff_collect_statements_failed,ff_collect_summaries,ff_epoch_now,ff_index_changes,ff_promises_due,ff_prune,ff_prune_statements,ff_rows_kept,ff_summaries_due,ff_schedule,ff_unschedule,ff_cron,ff_is_schedule}'::name[]),
+	       '{pg_stat_scan_tables}'::text[]
+	UNION ALL
+	-- what steps of a collection share with readers
+	SELECT unnest('{ff_setting,ff_collect_due,ff_recent,ff_summarise,ff_unit,ff_whole_hours,ff_window_since,ff_horizon_holders,ff_index_definitions,ff_index_oids,ff_other_options,ff_parse_statement,ff_resolve,ff_statement_source,ff_tracked_settings}'::name[]),
+	       '{pg_read_all_stats,pg_stat_scan_tables}'
+	UNION ALL
+	-- files of the system by name
+	SELECT 'ff_memory_parse', '{}') s(name, may) ON s.name = f.proname;
+SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f JOIN stated s USING (oid)
+	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
+	WHERE s.may <> g.may $$, 'each function is granted as stated, all others to readers');
+SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
+	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?advisor\.' $$, 'what readers may call writes nothing');
+SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
+	'{ff_counters,ff_disk,ff_disk_wal,ff_fillfactor,ff_index_definitions,ff_index_oids,ff_memory,ff_model,ff_parse_statement,ff_ram_bytes,ff_recent,ff_server,ff_setting,ff_sizes,ff_split_updates,ff_step_edge,ff_summarizing,ff_twin,ff_unit,ff_whole_hours,ff_window_since}'::text[],
+	'nor do those in C, which are these');
+
+SELECT rel_id AS t FROM advisor.ff_relation WHERE relname = 'secret' \gset
+CREATE TABLE public.calls AS
+SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT * FROM' END, n.nspname, p.proname,
+              (SELECT string_agg(CASE format_type(a.type, NULL)
+                                      WHEN 'regclass' THEN '''public.secret''::pg_catalog.regclass'
+                                      WHEN 'oid' THEN CASE WHEN p.proname ~ 'index' AND p.pronargs = 1 THEN '''public.secret''' ELSE '''public.secret''' END || '::pg_catalog.regclass::pg_catalog.oid'
+                                      WHEN 'bigint' THEN :'t' || '::pg_catalog.int8'
+                                      WHEN 'integer' THEN '80'
+                                      WHEN 'text' THEN CASE WHEN p.proname = 'ff_setting' THEN '''lookback''' ELSE '''10''::pg_catalog.text' END
+                                      WHEN 'double precision' THEN '0.5::pg_catalog.float8'
+                                      WHEN 'boolean' THEN 'true'
+                                      WHEN 'text[]' THEN '''{fillfactor=90}''::pg_catalog.text[]'
+                                      WHEN 'timestamp with time zone' THEN 'pg_catalog.now()'
+                                      WHEN 'jsonb' THEN '''{}''::pg_catalog.jsonb'
+                                      WHEN 'oid[]' THEN '''{1}''::pg_catalog.oid[]'
+                                      ELSE 'NULL::' || CASE WHEN y.typnamespace = 'pg_catalog'::regnamespace THEN 'pg_catalog.' || quote_ident(y.typname) ELSE format_type(a.type, NULL) END END, ', ' ORDER BY a.n)
+                 FROM unnest(p.proargtypes) WITH ORDINALITY a(type, n) JOIN pg_type y ON y.oid = a.type)) AS command
+  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'fillfactor_advisor'
+  JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+  JOIN pg_namespace n ON n.oid = p.pronamespace
+ -- of rows of no type that could be given
+ WHERE NOT 'record'::regtype = ANY (p.proargtypes::oid[]) AND d.deptype = 'e';
+
+-- tried(ROLE, COMMAND): SQLSTATE, and nothing stays
+CREATE FUNCTION tried(role name, command text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SET LOCAL ROLE %I', role);
+	EXECUTE command;
+	RAISE USING ERRCODE = 'P0BCK';
+EXCEPTION WHEN OTHERS THEN
+	RETURN CASE sqlstate WHEN 'P0BCK' THEN '00000' ELSE sqlstate END;
+END $$;
+CREATE TABLE roles AS
+SELECT * FROM (VALUES ('plain', '{}'::text[]), ('owner', '{}'), ('scan', '{pg_stat_scan_tables}'), ('reader', '{pg_read_all_stats}'),
+                      ('monitor', '{pg_stat_scan_tables,pg_read_all_stats}'), ('collector', '{pg_stat_scan_tables,pg_read_all_stats}')) r(role, groups);
+CREATE TABLE rights AS
+SELECT c.command, s.proname, r.role, s.may && r.groups AS may, tried('regress_ff_' || r.role, c.command) AS outcome
+  FROM public.calls c JOIN stated s ON s.oid = c.function CROSS JOIN roles r;
+SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function called as each of six roles');
+SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' $$, 'who may not call a function is refused');
+SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
+SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_sample,ff_sample_index,ff_setting,ff_index_oids,ff_index_definitions,ff_index_changes,ff_other_options,ff_horizon_holders,ff_parse_statement,ff_resolve,ff_statement_source,ff_tracked_settings,ff_recent,ff_unit,ff_whole_hours,ff_window_since,
+	ff_cron,ff_is_schedule,ff_schedule,ff_unschedule}'::text[], 'who may only sample does that, and nothing that needs the history');
+
+CREATE TABLE reads AS
+SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, format(a.command, 'advisor.' || quote_ident(c.relname), (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = '' LIMIT 1))) AS outcome
+  FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND e.extname = 'fillfactor_advisor' JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+  JOIN (VALUES ('{r,v}'::"char"[], 'SELECT', 'SELECT FROM %s'), ('{r}', 'INSERT', 'INSERT INTO %1$s (%2$s) SELECT %2$s FROM %1$s WHERE false'), ('{r}', 'UPDATE', 'UPDATE %s SET %2$s = %2$s WHERE false'), ('{r}', 'DELETE', 'DELETE FROM %s WHERE false'),
+               ('{r}', 'TRUNCATE', 'TRUNCATE %s'), ('{r}', 'LOCK', 'LOCK %s IN ACCESS EXCLUSIVE MODE'), ('{r,v}', 'OWNER', 'ALTER TABLE %s RENAME TO mine'),
+               ('{S}', 'SEQUENCE', 'SELECT pg_catalog.setval(''%s'', 1000)'), ('{S}', 'SEQUENCE', 'SELECT pg_catalog.nextval(''%s'')'), ('{S}', 'SEQUENCE', 'SELECT FROM %s')) a(kinds, what, command) ON c.relkind = ANY (a.kinds)
+ CROSS JOIN roles r;
+SELECT is_empty($$ SELECT role, what, relname, outcome FROM reads WHERE (outcome = '42501') IS DISTINCT FROM NOT CASE WHEN what = 'SELECT' THEN role IN ('reader', 'monitor', 'collector')
+	-- who may delete may lock
+	WHEN what IN ('INSERT', 'UPDATE', 'DELETE', 'LOCK') THEN role = 'collector' ELSE false END $$, 'tables and views are read by readers and written by collectors, row by row');
 SELECT * FROM finish();
 DROP EXTENSION fillfactor_advisor CASCADE;
 DROP OWNED BY regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_reader, regress_ff_monitor, regress_ff_collector;
