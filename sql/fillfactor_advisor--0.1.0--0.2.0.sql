@@ -1336,12 +1336,14 @@ COMMENT ON FUNCTION @extschema@.ff_page_read_us() IS 'Mean time of a page read f
 REVOKE ALL ON FUNCTION @extschema@.ff_page_read_us() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_page_read_us() TO pg_read_all_stats;
 
-CREATE OR REPLACE FUNCTION @extschema@.ff_model_extra(
+DROP FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence);
+CREATE FUNCTION @extschema@.ff_model_extra(
     e @extschema@.ff_table_evidence,
     OUT total_inserted bigint, OUT total_updated bigint, OUT table_xids integer, OUT vacuums bigint,
     OUT vacuum_scale double precision, OUT vacuum_nap_s double precision, OUT checkpoint_s double precision, OUT read_us double precision,
     OUT update_call_rows double precision, OUT update_wal_bytes double precision, OUT insert_call_rows double precision,
-    OUT indexed_share double precision)
+    OUT indexed_share double precision,
+    OUT recent_seq_scans double precision, OUT recent_index_scans double precision, OUT recent_blocks_fetched double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1358,21 +1360,35 @@ AS $$
         SELECT s.command, sum(s.rows ^ 2 / s.calls) / sum(s.rows) AS call_rows, sum(s.wal_bytes) / sum(s.rows) AS wal_bytes
           FROM statement s
          GROUP BY s.command
+    ), seen AS (
+        SELECT i.*, i.ended_at - (i.ended_at - i.began_at) / 2 > e.looked_at - make_interval(secs => e.recent_s) AS recent
+          FROM @extschema@.ff_interval i
+         WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began AND i.fillfactor = e.fillfactor
+    ), counted AS (
+        SELECT coalesce(sum(n.vacuums), 0)::bigint AS vacuums,
+               -- how many updates of the evidence's recent ones that is
+               e.recent_updated / nullif(sum(n.updated) FILTER (WHERE n.recent), 0)::double precision AS part,
+               sum(n.seq_scans) FILTER (WHERE n.recent) AS seq_scans, sum(n.index_scans) FILTER (WHERE n.recent) AS index_scans,
+               sum(n.blocks_fetched) FILTER (WHERE n.recent) AS blocks_fetched
+          FROM seen n
     )
-    SELECT r.inserted, r.updated, age(r.birth),
-           (SELECT coalesce(sum(i.vacuums), 0)::bigint FROM @extschema@.ff_interval i
-             WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began AND i.fillfactor = e.fillfactor),
+    SELECT r.inserted, r.updated, age(r.birth), k.vacuums,
            coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
                     current_setting('autovacuum_vacuum_scale_factor')::double precision),
            extract(epoch FROM current_setting('autovacuum_naptime')::interval)::double precision,
            extract(epoch FROM current_setting('checkpoint_timeout')::interval)::double precision,
            @extschema@.ff_page_read_us(),
-           u.call_rows, u.wal_bytes, i.call_rows, @extschema@.ff_indexed_share(e)
+           u.call_rows, u.wal_bytes, i.call_rows, @extschema@.ff_indexed_share(e),
+           k.part * k.seq_scans, k.part * k.index_scans, k.part * k.blocks_fetched
       FROM @extschema@.ff_relation r
+     CROSS JOIN counted k
       LEFT JOIN command u ON u.command = 'UPDATE'
       LEFT JOIN command i ON i.command = 'INSERT'
      WHERE r.rel_id = e.rel_id
 $$;
+COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none).';
+REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_units() RETURNS TABLE (name text, kind text, size numeric)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 11

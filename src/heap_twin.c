@@ -22,6 +22,9 @@
  */
 #define NEARLY_EMPTY	(TWIN_MAX_TUPLE_SIZE - (TWIN_MAX_TUPLES / 8 * TWIN_ITEMID))
 
+/* Rows inserted in the run from which the share of updated ones is taken. */
+#define ENOUGH_JUDGED	200
+
 /* Vacuum leaves dead line pointers alone when fewer pages have any (vacuumlazy.c). */
 #define BYPASS_PAGES_SHARE	0.02
 
@@ -476,18 +479,56 @@ autovacuum(HeapTwin *t)
 	vacuum(t);
 }
 
+/* Rows inserted since the one that is updated for the k-th time in turn. */
+static inline int64_t
+turn_delay(const HeapTwin *t, int k, int n)
+{
+	int64_t		delay = (int64_t) (t->life->fresh_distance * (k + 1) / t->turns) - n;
+
+	return delay > 0 ? delay : 0;
+}
+
 /*
- * The id of the row an update picks: one of the last fresh_distance rows, or
- * any; -1 when a few tries met only deleted rows.
+ * The first of n rows whose turn it is, -1 when none has waited long enough:
+ * each turn follows the inserts at a distance of its own.
  */
 static int64_t
-pick_row(HeapTwin *t)
+pick_in_turn(HeapTwin *t, int n)
+{
+	int			waiting = 0;
+
+	while (waiting < t->turns)
+	{
+		int			k = t->turn_now;
+		int64_t		id = t->turn[k];
+
+		t->turn_now = (k + 1) % t->turns;
+		if (id < t->first_row)
+			id = t->first_row;
+		if (id + n > t->next_row - turn_delay(t, k, n))
+		{
+			waiting++;
+			continue;
+		}
+		t->turn[k] = id + n;
+		if (t->turn_share >= 1.0 || random_unit(t) < t->turn_share)
+			return id;
+	}
+	return -1;
+}
+
+/*
+ * The id of the first of n neighbouring rows that an update picks: lately
+ * inserted ones, or any; -1 when a few tries met only deleted rows.
+ */
+static int64_t
+pick_rows(HeapTwin *t, int n)
 {
 	const TwinLifecycle *l = t->life;
-	int64_t		n = t->next_row - t->first_row;
+	int64_t		all = t->next_row - t->first_row;
 	int			tries;
 
-	if (n <= 0)
+	if (all <= 0)
 		return -1;
 	for (tries = 0; tries < 32; tries++)
 	{
@@ -497,8 +538,10 @@ pick_row(HeapTwin *t)
 		{
 			int64_t		d = (int64_t) l->fresh_distance;
 
-			if (d > n)
-				d = n;
+			if (l->in_turn)
+				return pick_in_turn(t, n);
+			if (d > all)
+				d = all;
 			if (d < 1)
 				d = 1;
 			id = t->next_row - 1 - random_below(t, d);
@@ -510,14 +553,15 @@ pick_row(HeapTwin *t)
 			double		q = t->skew_quantile[bin] +
 				(t->skew_quantile[bin + 1] - t->skew_quantile[bin]) * (u - bin);
 
-			id = t->first_row + (int64_t) (q * (double) n);
+			id = t->first_row + (int64_t) (q * (double) all);
 			if (id >= t->next_row)
 				id = t->next_row - 1;
 		}
 		else
-			id = t->first_row + random_below(t, n);
+			id = t->first_row + random_below(t, all);
+		/* groups are aligned: the same rows go together every time */
 		if (row_of(t, id)->page >= 0)
-			return id;
+			return n > 1 ? id - id % n : id;
 	}
 	return -1;
 }
@@ -537,7 +581,7 @@ static void
 update_transaction(HeapTwin *t)
 {
 	int			n = whole(t, t->life->update_rows);
-	int64_t		id = pick_row(t);
+	int64_t		id = pick_rows(t, n);
 	int			stream = t->life->streams > 1 ? (int) random_below(t, t->life->streams) : 0;
 	int			i;
 
@@ -547,9 +591,6 @@ update_transaction(HeapTwin *t)
 		t->updates_since_vacuum++;
 		return;
 	}
-	/* groups are aligned: the same rows go together every time */
-	if (n > 1)
-		id -= id % n;
 	for (i = 0; i < n && id + i < t->next_row; i++)
 		if (id + i >= t->first_row && row_of(t, id + i)->page >= 0)
 			update_row(t, row_of(t, id + i), stream);
@@ -654,6 +695,25 @@ prepare_skew(HeapTwin *t, double skew, double n)
 	}
 }
 
+/* As many turns as there are updates of lately inserted rows for each of them. */
+static void
+prepare_turns(HeapTwin *t)
+{
+	const TwinLifecycle *l = t->life;
+	double		per_row = l->inserts_per_update > 0.0 ? l->fresh_share / l->inserts_per_update : 1.0;
+	int			k;
+
+	t->turns = (int) ceil(per_row - 0.05);
+	if (per_row > TWIN_MAX_TURNS)
+		t->turns = TWIN_MAX_TURNS;
+	if (t->turns < 1)
+		t->turns = 1;
+	t->turn_share = per_row / t->turns;
+	t->turn_now = 0;
+	for (k = 0; k < TWIN_MAX_TURNS; k++)
+		t->turn[k] = k < t->turns ? t->next_row - turn_delay(t, k, (int) l->update_rows) : 0;
+}
+
 static double
 clamp(double v, double low, double high)
 {
@@ -672,6 +732,8 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	int			base_pages;
 	int			i;
 	int64_t		id;
+	int64_t		judge_from = 0;
+	int64_t		judge_to = 0;
 
 	l.insert_len = clamp(l.insert_len, TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
 	l.update_len = clamp(l.update_len, TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
@@ -723,6 +785,7 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 		insert_row(twin, 0);
 	for (i = 0; i < TWIN_MAX_STREAMS; i++)
 		twin->target[i] = -1;
+	prepare_turns(twin);
 
 	run_phase(twin, l.warmup, &ins_due, &del_due);
 	base_pages = twin->npages;
@@ -744,13 +807,27 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 		result->full_pages += twin->page[i].full;
 		result->free_bytes += twin->page[i].gap;
 	}
+	/* of a part of a table too many rows are loaded ones, or too young */
+	if (l.fresh_share > 0.0)
+	{
+		judge_from = (int64_t) l.start_rows;
+		judge_to = twin->next_row - (int64_t) l.fresh_distance;
+	}
+	if (judge_to - judge_from < ENOUGH_JUDGED)
+	{
+		judge_from = 0;
+		judge_to = twin->next_row;
+	}
 	for (id = twin->first_row; id < twin->next_row; id++)
 	{
 		const TwinRow *r = row_of(twin, id);
 
 		if (r->page < 0)
 			continue;
-		result->updated_rows += r->updates > 0;
 		result->live_bytes += r->len;
+		if (id < judge_from || id >= judge_to)
+			continue;
+		result->judged_rows++;
+		result->updated_rows += r->updates > 0;
 	}
 }

@@ -27,6 +27,7 @@
 #define TWIN_MAX_DEAD		65536	/* dead versions not yet pruned */
 #define TWIN_MAX_STREAMS	8		/* sessions that insert side by side */
 #define TWIN_SKEW_BINS		256		/* resolution of the skewed pick */
+#define TWIN_MAX_TURNS		16		/* updates that come to a row in turn */
 
 #define TWIN_MAXALIGN(len)	(((int) (len) + 7) & ~7)
 
@@ -53,6 +54,8 @@ typedef struct TwinLifecycle
 	/* which rows it picks */
 	double		fresh_share;	/* 0..1, updates of recently inserted rows */
 	double		fresh_distance; /* rows: these are among the last this many */
+	int			in_turn;		/* these take rows in turn, each as often, the last
+								 * time at that distance; 0: at random within it */
 	double		skew;			/* the others: 0 uniform, 1 zipf-like */
 	double		delete_oldest;	/* 0..1, deletes that take the oldest row */
 
@@ -91,7 +94,9 @@ typedef struct TwinResult
 	double		dead_versions;	/* not yet pruned */
 	double		dead_lps;		/* line pointers waiting for vacuum */
 	double		full_pages;		/* pages with the page-full hint */
-	double		updated_rows;	/* live rows updated at least once */
+	double		judged_rows;	/* live rows that had their chance to be updated:
+								 * those inserted in the run, but for the last */
+	double		updated_rows;	/* of these, updated at least once */
 	double		live_bytes;
 	double		free_bytes;		/* between line pointers and rows: not logged in
 								 * full-page images */
@@ -150,6 +155,10 @@ typedef struct HeapTwin
 	double		advance;		/* chance that a transaction moves it */
 	int64_t		first_row;		/* oldest row id remembered */
 	int64_t		next_row;
+	int			turns;			/* updates that come to each row in turn */
+	double		turn_share;		/* of the rows, that each of them takes */
+	int			turn_now;		/* the one whose turn it is */
+	int64_t		turn[TWIN_MAX_TURNS];	/* row each of them takes next */
 	int64_t		nlive;			/* live rows, forgotten ones included */
 	int64_t		nforgotten;
 	int64_t		updates_since_vacuum;

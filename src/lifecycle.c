@@ -42,11 +42,16 @@
  * the twin and of the sample. */
 #define SIGMA_HOT		1.0		/* points */
 #define SIGMA_HOT_SHARE 0.06	/* of the share that is HOT, or is not: the less */
-#define SIGMA_UPDATED	8.0		/* points */
+#define SIGMA_UPDATED	4.0		/* points; where rows are older than the counters: */
+#define SIGMA_NO_MARKS	8.0		/* the twin updated more rows than bear marks */
+#define SIGMA_OLD_MARKS 24.0	/* or fewer */
 #define SIGMA_FILL		0.12	/* of ln rows per page */
 
 /* Inserts per update from which a table has fresh rows at all. */
 #define FRESH_INSERTS	0.002
+/* Largest distance from insert of updates spread evenly up to it, in medians of
+ * what the pages show: the last of a row's several updates. */
+#define SPREAD_MEDIAN	1.5
 /* A distance below this part of the table's life is "soon after insert". */
 #define FRESH_LIFE_PART 0.1
 
@@ -243,6 +248,7 @@ replay(HeapTwin *twin, const TwinLifecycle *t, int fillfactor, TwinResult *sum)
 		sum->prunes += r.prunes;
 		sum->pages += r.pages;
 		sum->rows += r.rows;
+		sum->judged_rows += r.judged_rows;
 		sum->updated_rows += r.updated_rows;
 		sum->truncated |= r.truncated;
 	}
@@ -264,17 +270,18 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 		sigma = sqrt(sigma * sigma + 1e4 * share * (1 - share) / r->updates);
 	f->hot_pct = hot;
 	f->moved_pct = r->updates > 0 ? 100.0 * r->moved / r->updates : 0;
-	f->updated_pct = r->rows > 0 ? 100.0 * r->updated_rows / r->rows : 0;
+	f->updated_pct = r->judged_rows > 0 ? 100.0 * r->updated_rows / r->judged_rows : 0;
 	f->rows_per_page = r->pages > 0 ? r->rows / r->pages : 0;
 
 	d = (hot - life->hot_pct) / sigma;
 	sum = d * d;
 	if (!isnan(seen->updated_pct))
 	{
-		d = (f->updated_pct - seen->updated_pct) / SIGMA_UPDATED;
 		/* an old table's rows may carry marks of updates long past */
-		if (d < 0)
-			d /= 3;
+		int			known = seen->total_inserted >= 0.9 * seen->live_rows && seen->total_updated <= LAPS * seen->live_rows;
+
+		d = f->updated_pct - seen->updated_pct;
+		d /= known ? SIGMA_UPDATED : d < 0 ? SIGMA_OLD_MARKS : SIGMA_NO_MARKS;
 		sum += bound(d * d, 0, 6);
 	}
 	if (seen->blocks > 0 && seen->live_rows > 0 && f->rows_per_page > 0)
@@ -348,7 +355,7 @@ same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
 	return (a->lag > 0) == (b->lag > 0) && (a->held > 0) == (b->held > 0) &&
 		(a->held_share > 0.3) == (b->held_share > 0.3) &&
 		(a->fresh_share > 0.5) == (b->fresh_share > 0.5) &&
-		(a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
+		a->in_turn == b->in_turn && (a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
 		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
 }
 
@@ -449,7 +456,7 @@ read_distance(const Observed *seen, Plan *plan)
 		short_distance_share(seen, FRESH_LIFE_PART * life_xids) : NAN;
 	/* the median of the last of several updates lies at two thirds; higher
 	 * quantiles are spoilt by rows that moved between strangers */
-	plan->distance = 1.5 * seen->update_distance_p50 / xids_per_insert;
+	plan->distance = SPREAD_MEDIAN * seen->update_distance_p50 / xids_per_insert;
 	if (isnan(plan->distance))
 		plan->distance = t->update_rows > 1 ? t->update_rows : 200;
 	if (plan->distance > seen->live_rows / 4)
@@ -515,6 +522,13 @@ search_picks(Search *s, const Plan *plan)
 			t.fresh_share = fresh[i];
 			t.fresh_distance = bound(plan->distance * spread[j], t.update_rows, MAX_ROWS / 2);
 			try_candidate(s, &t, d * d + (j > 0 ? 0.7 : 0));
+			/* each row as often: the last time is what the pages show */
+			if (fresh[i] < 1 || t.inserts_per_update * TWIN_MAX_TURNS < 1)
+				continue;
+			t.in_turn = 1;
+			t.fresh_distance = bound(plan->distance * spread[j] / SPREAD_MEDIAN, t.update_rows, MAX_ROWS / 2);
+			try_candidate(s, &t, d * d + (j > 0 ? 0.7 : 0));
+			t.in_turn = 0;
 		}
 }
 

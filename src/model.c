@@ -177,9 +177,10 @@ read_cost_input(const Facts *e, const Facts *x, const Observed *o, CostInput *in
 	in->index_bytes = known(fact(e, "index_bytes"), 0);
 	in->heap_bytes = known(fact(e, "heap_bytes"), known(o->blocks, 1) * TWIN_BLCKSZ);
 	in->ram_bytes = fact(e, "ram_bytes");
-	in->index_scans = fact(e, "index_scans") * part;
-	in->seq_scans = fact(e, "seq_scans") * part;
-	in->blocks_fetched = fact(e, "blocks_fetched") * part;
+	/* what was scanned before says nothing of today: a table once small, a plan since changed */
+	in->index_scans = known(fact(x, "recent_index_scans"), fact(e, "index_scans") * part);
+	in->seq_scans = known(fact(x, "recent_seq_scans"), fact(e, "seq_scans") * part);
+	in->blocks_fetched = known(fact(x, "recent_blocks_fetched"), fact(e, "blocks_fetched") * part);
 	in->window_s = o->window_s;
 	/* what was seen may have been shorter than from one checkpoint to the next */
 	in->checkpoint_s = fact(x, "checkpoint_s");
@@ -279,10 +280,10 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 				const Fitted *f = &life->member[k];
 				const TwinLifecycle *l = &f->life;
 
-				appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; widths %.0f to %.0f in %.0f, together %.0f and %.0f, per update %.3f inserted %.3f deleted, eligible %.2f, fresh %.2f within %.0f, skew %.1f, lag %.0f, held %.0f, vacuum every %.2f, rows %.0f, updates %.0f + %.0f",
+				appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; widths %.0f to %.0f in %.0f, together %.0f and %.0f, per update %.3f inserted %.3f deleted, eligible %.2f, fresh %.2f %s %.0f, skew %.1f, lag %.0f, held %.0f, vacuum every %.2f, rows %.0f, updates %.0f + %.0f",
 								 k > 0 ? "\n" : "", f->weight, f->misfit, f->hot_pct, f->updated_pct, f->rows_per_page,
 								 l->insert_len, l->update_len, l->grow_updates, l->insert_rows, l->update_rows,
-								 l->inserts_per_update, l->deletes_per_update, l->hot_eligible, l->fresh_share, l->fresh_distance,
+								 l->inserts_per_update, l->deletes_per_update, l->hot_eligible, l->fresh_share, l->in_turn ? "in turn by" : "within", l->fresh_distance,
 								 l->skew, l->lag, l->held, l->vacuum_gap, l->start_rows, l->warmup, l->measure);
 			}
 			values[n++] = CStringGetTextDatum(t.data);
@@ -392,6 +393,7 @@ ff_twin(PG_FUNCTION_ARGS)
 	t.hot_eligible = known(fact(&f, "hot_eligible"), 1);
 	t.fresh_share = known(fact(&f, "fresh_share"), 0);
 	t.fresh_distance = known(fact(&f, "fresh_distance"), 1);
+	t.in_turn = known(fact(&f, "in_turn"), 0) > 0;
 	t.skew = known(fact(&f, "skew"), 0);
 	t.delete_oldest = known(fact(&f, "delete_oldest"), 1);
 	t.lag = known(fact(&f, "lag"), 0);

@@ -74,7 +74,7 @@ seen_of(const TwinLifecycle *t, int fillfactor)
 	o.inserted_width = t->insert_len;
 	o.updated_width = t->update_len;
 	o.inserted_width_err = o.updated_width_err = 0;
-	o.updated_pct = 100 * r.updated_rows / r.rows;
+	o.updated_pct = 100 * r.updated_rows / r.judged_rows;
 	o.update_group_rows = t->update_rows;
 	o.insert_group_rows = t->insert_rows;
 	o.update_call_rows = t->update_rows;

@@ -58,6 +58,8 @@ main(int argc, char **argv)
 			seed = strtoull(eq, NULL, 10);
 		else if (strcmp(argv[i], "streams") == 0)
 			life.streams = atoi(eq);
+		else if (strcmp(argv[i], "in_turn") == 0)
+			life.in_turn = atoi(eq);
 		else
 		{
 			for (f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)

@@ -163,6 +163,20 @@ main(void)
 	l.measure = 12000;
 	ok(hot_pct(&l, 100) < 2, "batches updated whole: next to nothing heap-only at 100");
 	ok(hot_pct(&l, 50) > 99.9, "and everything at 50");
+	/* the same in turn: two updates come to every row of two for an insert */
+	l.insert_rows = l.update_rows = 200;
+	twin_run(&twin, &l, 70, 1, &a);
+	ok(a.updated_rows < 0.9 * a.judged_rows, "picked at random, batches are missed");
+	l.in_turn = 1;
+	twin_run(&twin, &l, 70, 1, &a);
+	ok(a.judged_rows > 3000 && a.updated_rows == a.judged_rows && fabs(a.updates - 2 * a.inserts) <= 400,
+	   "in turn, none is");
+	l.lag = 1000;
+	ok(hot_pct(&l, 50) > 45 && hot_pct(&l, 50) < 60 && hot_pct(&l, 30) > 99.9,
+	   "while nothing can be pruned, half a page is room for one of two updates, two thirds for both");
+	l.inserts_per_update = 2;
+	twin_run(&twin, &l, 70, 1, &a);
+	ok(fabs(a.updated_rows / a.judged_rows - 0.5) < 0.05, "half an update a row: half the rows have a turn");
 	l = settled();
 	l.insert_len = l.update_len = 2440;
 	l.start_rows = 300;
@@ -198,6 +212,7 @@ main(void)
 		l.hot_eligible = RND(1.5);
 		l.fresh_share = RND(1.5) - 0.2;
 		l.fresh_distance = RND(3000);
+		l.in_turn = rand() % 2;
 		l.skew = RND(1) < 0.5 ? 0 : RND(1.5);
 		l.delete_oldest = RND(1);
 		l.lag = RND(1) < 0.5 ? 0 : RND(3000);
@@ -217,6 +232,7 @@ main(void)
 	ok(bad == 0, "random lifecycles: every byte and line pointer accounted for");
 
 	memset(&l, 0xff, sizeof(l));	/* NaN everywhere */
+	l.in_turn = 1;
 	twin_run(&twin, &l, -5, 0, &a);
 	l = settled();
 	l.insert_len = INFINITY;
