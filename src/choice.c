@@ -16,12 +16,13 @@
  * CPU, microseconds of the whole cluster; measured with the regret bench's
  * workloads on PostgreSQL 15, prepared statements over a local socket.
  */
-#define US_STATEMENT	19.0	/* a statement and its transaction, no row yet */
+#define US_STATEMENT	28.0	/* a statement and its transaction, no row yet */
 #define US_ROW			1.3		/* one row inserted, updated or deleted */
-#define US_READ			8.0		/* a read by index: inside a join less, alone more */
+#define US_READ			12.0	/* a read by index: inside a join less, alone more */
 #define US_INDEX_INSERT 1.6		/* one index entry, leaf in cache, vacuum included */
+#define US_INDEX_VISIT	3.5		/* on top of it, once a statement that updates */
 #define US_MOVE			1.5		/* find another page, write the whole row */
-#define US_PRUNE		2.2		/* prune a page on access */
+#define US_PRUNE		9.0		/* prune a page on access */
 #define US_SCAN_PAGE	1.0		/* a page more for a sequential scan */
 #define US_NEW_PAGE		8.0		/* extend the table by a page, write it later */
 #define US_PAGE_WRITE	8.0		/* log a page whole and write it once a checkpoint */
@@ -53,7 +54,7 @@
 /* Share of RAM that is really left for one table's pages. */
 #define CACHE_SHARE		0.8
 /* The settled table is a forecast: the window observed counts for at least: */
-#define WINDOW_WEIGHT	0.35
+#define WINDOW_WEIGHT	0.5
 /* Predictions far from what was seen err more: cost (ln) of halving the rows
  * of a page. */
 #define CAUTION			0.02
@@ -117,7 +118,7 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		+ r->deletes * (US_STATEMENT + US_ROW)
 		+ r->reads * US_READ
 		+ r->scans * heap_pages * US_SCAN_PAGE
-		+ cold * n * US_INDEX_INSERT + moved * US_MOVE + prunes * US_PRUNE
+		+ cold * n * (US_INDEX_INSERT + US_INDEX_VISIT / r->call_rows) + moved * US_MOVE + prunes * US_PRUNE
 		+ new_pages * US_NEW_PAGE + vacuumed * US_VACUUM_PAGE
 	/* an update: its heap page, which is written again, and the leaf that finds it */
 		+ miss * (page_us + in->read_us + r->reads * 2 * in->read_us)

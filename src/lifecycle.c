@@ -32,8 +32,11 @@
 #define SPARSE_ENOUGH	400.0
 #define SPARSE_REPLAYS	4
 #define MAX_MEASURE		3000.0
-#define MAX_WARMUP		10000.0
+#define MAX_WARMUP		7000.0
 #define MAX_SETTLE		14000.0	/* for rows updated one by one */
+#define BATCH_ROWS		8		/* updated together: they settle late, and replay fast */
+#define BATCH_PART		2.0		/* so much more of them is replayed */
+#define WHOLE_TABLE		0.2		/* share of the rows from which a batch is taken as such a share */
 #define LAPS			8.0		/* updates per row replayed before the window, at most */
 /* Updates per row after which a table that does not grow has settled. */
 #define SETTLED_LAPS	5.0
@@ -69,6 +72,10 @@
 #define LAG_PRIOR		2.0
 #define HELD_PRIOR		1.5
 #define STALL_PRIOR		0.3		/* now and then: a session that waits for its turn */
+/* Batches take long, so that others are at work meanwhile: what it costs to
+ * assume that there were none. */
+#define LONG_BATCH		20		/* rows */
+#define BATCH_ALONE		1.0
 
 #define MAX_CANDIDATES	128
 #define SEED			20
@@ -184,6 +191,7 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 	double		measure;
 	double		warmup;
 	double		net = t->inserts_per_update - t->deletes_per_update;
+	int			batch = t->update_rows >= BATCH_ROWS;
 	double		density = seen->updated / live;
 
 	rows = bound(MIN_PAGES * per_page, MIN_ROWS, MAX_PAGES * per_page);
@@ -195,15 +203,20 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 	if (rows < 1)
 		rows = 1;
 	*scale = rows / live;
+	/* a statement for much of the table is one for as much of its part */
+	if (batch && seen->update_call_rows > WHOLE_TABLE * live)
+		t->update_rows = floor(bound(seen->update_call_rows / live, 0, 1) * rows + 0.5);
 
-	measure = bound(seen->updated * *scale, SPARSE_MEASURE, MAX_MEASURE);
-	warmup = (bound(seen->total_updated, seen->updated, 1e15) - seen->updated) * *scale;
+	measure = bound(seen->updated * *scale, SPARSE_MEASURE, batch ? BATCH_PART * MAX_MEASURE : MAX_MEASURE);
 	/* a batch is not to be cut off by the edge of the run */
 	if (measure < 8 * t->update_rows)
 		measure = 8 * t->update_rows;
+	/* what came before, and half of what is not replayed: the middle of the window */
+	warmup = (bound(seen->total_updated, seen->updated, 1e15) - seen->updated) * *scale +
+		bound((seen->updated * *scale - measure) / 2, 0, 1e15);
 	if (warmup > 0 && warmup < 2 * t->update_rows)
 		warmup = 2 * t->update_rows;
-	warmup = bound(warmup, 0, bound(LAPS * rows, MAX_WARMUP / 4, MAX_WARMUP));
+	warmup = bound(warmup, 0, bound(LAPS * rows, MAX_WARMUP / 4, batch ? BATCH_PART * MAX_WARMUP : MAX_WARMUP));
 	if (net > 1e-6)
 	{
 		/* the table has grown to its rows during the run */
@@ -288,7 +301,7 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	{
 		d = log(f->rows_per_page * seen->blocks / seen->live_rows) / SIGMA_FILL;
 		/* how far batches blow a table up is a matter of when vacuum comes */
-		sum += bound(d * d, 0, f->life.update_rows >= 20 ? 1.5 : 4);
+		sum += bound(d * d, 0, f->life.update_rows >= LONG_BATCH ? 1.5 : 4);
 	}
 	if (r->truncated)
 		sum += 4;
@@ -348,14 +361,31 @@ best_of(const Search *s, int from, int *best, int wanted)
 	}
 }
 
+/* Are fresh rows picked in the same way?  The newest batch is the newest batch. */
+static int
+same_pick(const TwinLifecycle *a, const TwinLifecycle *b)
+{
+	return a->in_turn == b->in_turn ||
+		(a->fresh_distance <= a->update_rows && b->fresh_distance <= b->update_rows);
+}
+
+/* Nobody else at work, now and then, one other session, more: told apart by batches only. */
+static int
+lag_class(const TwinLifecycle *t)
+{
+	if (t->lag <= 0)
+		return 0;
+	return t->update_rows < LONG_BATCH ? 1 : t->lag < 0.75 ? 1 : t->lag < 2.5 ? 2 : 3;
+}
+
 /* Do two lifecycles explain a table in the same way, but for a detail? */
 static int
 same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
 {
-	return (a->lag > 0) == (b->lag > 0) && (a->held > 0) == (b->held > 0) &&
-		(a->held_share > 0.3) == (b->held_share > 0.3) &&
+	return lag_class(a) == lag_class(b) && (a->held > 0) == (b->held > 0) &&
+		a->held_share == b->held_share &&
 		(a->fresh_share > 0.5) == (b->fresh_share > 0.5) &&
-		a->in_turn == b->in_turn && (a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
+		same_pick(a, b) && (a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
 		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
 }
 
@@ -423,8 +453,8 @@ read_batches(const Observed *seen, Plan *plan)
 	{
 		/* row by row in one transaction says nothing of the batch */
 		plan->whole_pages = !(seen->update_call_rows >= group);
-		t->update_rows = floor(plan->whole_pages ? batches[0] * page_rows :
-							   bound(seen->update_call_rows, group, 2000));
+		t->update_rows = plan->whole_pages ? floor(batches[0] * page_rows) :
+			floor(bound(seen->update_call_rows, group, 2000) + 0.5);
 	}
 	else if (group >= 2 && or_else(seen->update_call_rows, 0) > group)
 		t->update_rows = bound(seen->update_call_rows, group, page_rows);
@@ -502,14 +532,15 @@ search_picks(Search *s, const Plan *plan)
 	static const double fresh[] = {0, 0.35, 0.7, 0.9, 1};
 	static const double spread[] = {1, 0.25, 4};
 	TwinLifecycle t = plan->t;
+	double		alone = t.update_rows >= LONG_BATCH ? BATCH_ALONE : 0;
 	int			i,
 				j;
 
 	if (t.inserts_per_update < FRESH_INSERTS)
 	{
-		try_candidate(s, &t, 0);
+		try_candidate(s, &t, alone);
 		t.skew = 1;
-		try_candidate(s, &t, 1.5);
+		try_candidate(s, &t, alone + 1.5);
 		return;
 	}
 	for (i = 0; i < (int) (sizeof(fresh) / sizeof(fresh[0])); i++)
@@ -521,13 +552,13 @@ search_picks(Search *s, const Plan *plan)
 				continue;
 			t.fresh_share = fresh[i];
 			t.fresh_distance = bound(plan->distance * spread[j], t.update_rows, MAX_ROWS / 2);
-			try_candidate(s, &t, d * d + (j > 0 ? 0.7 : 0));
+			try_candidate(s, &t, alone + d * d + (j > 0 ? 0.7 : 0));
 			/* each row as often: the last time is what the pages show */
 			if (fresh[i] < 1 || t.inserts_per_update * TWIN_MAX_TURNS < 1)
 				continue;
 			t.in_turn = 1;
 			t.fresh_distance = bound(plan->distance * spread[j] / SPREAD_MEDIAN, t.update_rows, MAX_ROWS / 2);
-			try_candidate(s, &t, d * d + (j > 0 ? 0.7 : 0));
+			try_candidate(s, &t, alone + d * d + (j > 0 ? 0.7 : 0));
 			t.in_turn = 0;
 		}
 }
@@ -546,7 +577,7 @@ search_split(Search *s)
 
 		t.hot_eligible = bound(s->life->hot_pct / 100, 0, 1);
 		/* whole pages updated together cannot have stayed in them */
-		try_candidate(s, &t, s->all[keep[k]].prior + (t.update_rows >= 20 ? 4 : 0));
+		try_candidate(s, &t, s->all[keep[k]].prior + (t.update_rows >= LONG_BATCH ? 4 : 0));
 	}
 }
 
@@ -606,8 +637,9 @@ search_growth(Search *s)
 static void
 search_lags(Search *s)
 {
-	static const double lags[] = {1, 4, 15, 60, 250, 1000, 4000};
-	static const double held_shares[] = {0.5, 0.1};
+	static const double lags[] = {0.5, 1, 2, 4, 15, 60, 250, 1000, 4000};
+	static const int held_from = 4; /* shorter ones are not told from a lag */
+	static const double held_shares[] = {0.5, 0.1, 1};
 	static const double nearer[] = {1.6, 1.3, 1.12};
 	int			keep[3];
 	int			i,
@@ -626,7 +658,7 @@ search_lags(Search *s)
 			continue;
 		explained = s->all[keep[k]].hot_pct;
 		prior = s->all[keep[k]].prior;
-		batch = s->all[keep[k]].life.update_rows >= 20;
+		batch = s->all[keep[k]].life.update_rows >= LONG_BATCH;
 		/* more lag can only make fewer updates HOT */
 		if (explained < s->life->hot_pct - SIGMA_HOT)
 			continue;
@@ -635,16 +667,19 @@ search_lags(Search *s)
 		{
 			TwinLifecycle t = s->all[keep[k]].life;
 
-			if ((enough && i >= 3) || lags[i] * t.update_rows > 20 * t.measure)
+			if ((enough && i > held_from) || lags[i] * t.update_rows > 20 * t.measure)
 				break;
+			/* one row is as good as another: only batches tell them apart */
+			if (!batch && (lags[i] == 0.5 || lags[i] == 2))
+				continue;
 			t.lag = lags[i];
-			try_candidate(s, &t, prior + (lags[i] <= 4 ? (batch ? 0 : SHORT_LAG_PRIOR) : LAG_PRIOR * (batch ? 2 : 1)));
-			for (j = 0; i >= 2 && j < (int) (sizeof(held_shares) / sizeof(held_shares[0])); j++)
+			try_candidate(s, &t, prior + (lags[i] > 4 ? LAG_PRIOR * (batch ? 2 : 1) : !batch ? SHORT_LAG_PRIOR : lags[i] == 1 || lags[i] == 2 ? -BATCH_ALONE : 0));
+			for (j = 0; i >= held_from && j < (int) (sizeof(held_shares) / sizeof(held_shares[0])); j++)
 			{
 				t.lag = 0;
 				t.held = lags[i];
 				t.held_share = held_shares[j];
-				try_candidate(s, &t, prior + (batch ? 2 * HELD_PRIOR : j > 0 ? STALL_PRIOR : HELD_PRIOR));
+				try_candidate(s, &t, prior + (batch ? 2 * HELD_PRIOR : held_shares[j] < 0.3 ? STALL_PRIOR : HELD_PRIOR));
 			}
 		}
 	}
