@@ -24,6 +24,7 @@
 #define MIN_ROWS		1500
 #define MAX_ROWS		12000
 #define MIN_PAGES		40
+#define LEAST_PAGES		20		/* where much happened to each row */
 #define MAX_PAGES		300
 #define MIN_MEASURE		1500.0
 /* Updates of a sparse window: no more than fall on so many rows; several
@@ -193,11 +194,15 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 	double		net = t->inserts_per_update - t->deletes_per_update;
 	int			batch = t->update_rows >= BATCH_ROWS;
 	double		density = seen->updated / live;
+	double		laps = bound(seen->total_updated / live, density, LAPS);
 
 	rows = bound(MIN_PAGES * per_page, MIN_ROWS, MAX_PAGES * per_page);
 	if (rows * density < MIN_MEASURE)
 		rows = bound(MIN_MEASURE / (density > 1e-9 ? density : 1e-9), rows,
 					 bound(MAX_PAGES * per_page, 0, MAX_ROWS));
+	/* few enough that all that happened to them can be replayed */
+	if (!batch && t->inserts_per_update < FRESH_INSERTS && rows * laps > MAX_WARMUP)
+		rows = bound(MAX_WARMUP / laps, bound(LEAST_PAGES * per_page, 0, rows), rows);
 	if (rows > live)
 		rows = live;
 	if (rows < 1)
