@@ -22,7 +22,7 @@
 #define US_INDEX_INSERT 1.6		/* one index entry, leaf in cache, vacuum included */
 #define US_INDEX_VISIT	3.5		/* on top of it, once a statement that updates */
 #define US_MOVE			1.5		/* find another page, write the whole row */
-#define US_PRUNE		9.0		/* prune a page on access */
+#define US_PRUNE		7.0		/* prune a page on access */
 #define US_SCAN_PAGE	1.0		/* a page more for a sequential scan */
 #define US_NEW_PAGE		8.0		/* extend the table by a page, write it later */
 #define US_PAGE_WRITE	8.0		/* log a page whole and write it once a checkpoint */

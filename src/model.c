@@ -182,10 +182,7 @@ read_cost_input(const Facts *e, const Facts *x, const Observed *o, CostInput *in
 	in->seq_scans = known(fact(x, "recent_seq_scans"), fact(e, "seq_scans") * part);
 	in->blocks_fetched = known(fact(x, "recent_blocks_fetched"), fact(e, "blocks_fetched") * part);
 	in->window_s = o->window_s;
-	/* what was seen may have been shorter than from one checkpoint to the next */
 	in->checkpoint_s = fact(x, "checkpoint_s");
-	if (fact(e, "window_s") < in->checkpoint_s)
-		in->checkpoint_s = fact(e, "window_s");
 	in->read_us = ff_page_read_cost > 0 ? ff_page_read_cost : fact(x, "read_us");
 	in->horizon_s = ff_horizon * 86400;
 	in->time_weight = ff_time_weight;
