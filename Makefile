@@ -21,6 +21,7 @@ OBJS = \
 	src/update_split.o \
 	src/heap_twin.o \
 	src/lifecycle.o \
+	src/curve.o \
 	src/choice.o \
 	src/model.o \
 	src/blockers.o \

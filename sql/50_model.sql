@@ -1,7 +1,7 @@
 -- Stage model: what each fillfactor would do to a table, and which one to take.
 --
--- The model itself is C (src/lifecycle.c fits, src/heap_twin.c replays,
--- src/choice.c weighs); here it gets its evidence and its answers get names.
+-- The model itself is C (src/lifecycle.c fits, src/heap_twin.c replays, src/curve.c
+-- draws, src/choice.c weighs); here it gets its evidence and its answers get names.
 
 CREATE FUNCTION @extschema@.ff_rows_per_page(fillfactor integer, width double precision) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -8,6 +8,7 @@
  * other, not on every machine.
  */
 #include "choice.h"
+#include "numbers.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,20 +63,6 @@
 #define AGREEMENT		0.7
 /* Steps within this of the best count as ties. */
 #define TIE				0.003
-
-static double
-or_else(double v, double otherwise)
-{
-	return isnan(v) ? otherwise : v;
-}
-
-static double
-bound(double v, double low, double high)
-{
-	if (!(v >= low))
-		return low;
-	return v > high ? high : v;
-}
 
 typedef struct Rates
 {

@@ -9,6 +9,7 @@
  * pruning tells the free space map nothing, vacuum and failed inserts do.
  */
 #include "heap_twin.h"
+#include "numbers.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,6 +25,11 @@
 
 /* Rows inserted in the run from which the share of updated ones is taken. */
 #define ENOUGH_JUDGED	200
+
+/* Updates counted by twin_replay(), where that takes no more than so many replays. */
+#define REPLAY_UPDATES	400.0
+#define REPLAYS			4
+#define REPLAY_SEED		20
 
 /* Vacuum leaves dead line pointers alone when fewer pages have any (vacuumlazy.c). */
 #define BYPASS_PAGES_SHARE	0.02
@@ -714,14 +720,6 @@ prepare_turns(HeapTwin *t)
 		t->turn[k] = k < t->turns ? t->next_row - turn_delay(t, k, (int) l->update_rows) : 0;
 }
 
-static double
-clamp(double v, double low, double high)
-{
-	if (!(v >= low))			/* NaN too */
-		return low;
-	return v > high ? high : v;
-}
-
 void
 twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 		 uint64_t seed, TwinResult *result)
@@ -735,27 +733,27 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	int64_t		judge_from = 0;
 	int64_t		judge_to = 0;
 
-	l.insert_len = clamp(l.insert_len, TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
-	l.update_len = clamp(l.update_len, TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
-	l.grow_updates = clamp(l.grow_updates, 1.0, 255.0);
-	l.insert_rows = clamp(l.insert_rows, 1.0, TWIN_MAX_ROWS / 4);
-	l.update_rows = clamp(l.update_rows, 1.0, TWIN_MAX_ROWS / 4);
-	l.inserts_per_update = clamp(l.inserts_per_update, 0.0, 1000.0);
-	l.deletes_per_update = clamp(l.deletes_per_update, 0.0, 1000.0);
-	l.hot_eligible = clamp(l.hot_eligible, 0.0, 1.0);
-	l.fresh_share = clamp(l.fresh_share, 0.0, 1.0);
-	l.fresh_distance = clamp(l.fresh_distance, 1.0, TWIN_MAX_ROWS);
-	l.skew = clamp(l.skew, 0.0, 2.0);
-	l.delete_oldest = clamp(l.delete_oldest, 0.0, 1.0);
-	l.lag = clamp(l.lag, 0.0, 1e9);
-	l.held = clamp(l.held, 0.0, 1e9);
-	l.held_share = clamp(l.held_share, 0.0, 1.0);
-	l.vacuum_share = clamp(l.vacuum_share, 0.0, 1e9);
-	l.streams = (int) clamp(l.streams, 1, TWIN_MAX_STREAMS);
-	l.start_rows = clamp(l.start_rows, 0.0, TWIN_MAX_ROWS);
-	l.warmup = clamp(l.warmup, 0.0, 1e7);
-	l.measure = clamp(l.measure, 0.0, 1e7);
-	fillfactor = (int) clamp(fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
+	l.insert_len = bound(l.insert_len, TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
+	l.update_len = bound(l.update_len, TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
+	l.grow_updates = bound(l.grow_updates, 1.0, 255.0);
+	l.insert_rows = bound(l.insert_rows, 1.0, TWIN_MAX_ROWS / 4);
+	l.update_rows = bound(l.update_rows, 1.0, TWIN_MAX_ROWS / 4);
+	l.inserts_per_update = bound(l.inserts_per_update, 0.0, 1000.0);
+	l.deletes_per_update = bound(l.deletes_per_update, 0.0, 1000.0);
+	l.hot_eligible = bound(l.hot_eligible, 0.0, 1.0);
+	l.fresh_share = bound(l.fresh_share, 0.0, 1.0);
+	l.fresh_distance = bound(l.fresh_distance, 1.0, TWIN_MAX_ROWS);
+	l.skew = bound(l.skew, 0.0, 2.0);
+	l.delete_oldest = bound(l.delete_oldest, 0.0, 1.0);
+	l.lag = bound(l.lag, 0.0, 1e9);
+	l.held = bound(l.held, 0.0, 1e9);
+	l.held_share = bound(l.held_share, 0.0, 1.0);
+	l.vacuum_share = bound(l.vacuum_share, 0.0, 1e9);
+	l.streams = (int) bound(l.streams, 1, TWIN_MAX_STREAMS);
+	l.start_rows = bound(l.start_rows, 0.0, TWIN_MAX_ROWS);
+	l.warmup = bound(l.warmup, 0.0, 1e7);
+	l.measure = bound(l.measure, 0.0, 1e7);
+	fillfactor = (int) bound(fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
 
 	twin->life = &l;
 	twin->rng = seed * UINT64_C(0x9E3779B97F4A7C15) + UINT64_C(0xD1B54A32D192ED03);
@@ -829,5 +827,37 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 			continue;
 		result->judged_rows++;
 		result->updated_rows += r->updates > 0;
+	}
+}
+
+/*
+ * A short course is replayed several times: a window in which few rows of a
+ * large table were updated must not be replayed with more updates a page.
+ */
+void
+twin_replay(HeapTwin *twin, const TwinLifecycle *life, int fillfactor, TwinResult *sum)
+{
+	int			n = (int) bound(ceil(REPLAY_UPDATES / life->measure), 1, REPLAYS);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		TwinResult	r;
+
+		twin_run(twin, life, fillfactor, REPLAY_SEED + i, &r);
+		if (i == 0)
+		{
+			*sum = r;
+			continue;
+		}
+		sum->updates += r.updates;
+		sum->hot += r.hot;
+		sum->moved += r.moved;
+		sum->prunes += r.prunes;
+		sum->pages += r.pages;
+		sum->rows += r.rows;
+		sum->judged_rows += r.judged_rows;
+		sum->updated_rows += r.updated_rows;
+		sum->truncated |= r.truncated;
 	}
 }

@@ -185,4 +185,11 @@ extern int	twin_step_edge(int fillfactor, int len);
 extern void twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 					 uint64_t seed, TwinResult *result);
 
+/*
+ * The same with seeds of its own, and as often as needed for some hundreds of
+ * updates: counts are sums over these replays.
+ */
+extern void twin_replay(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
+						TwinResult *sum);
+
 #endif							/* FF_HEAP_TWIN_H */

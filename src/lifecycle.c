@@ -1,7 +1,6 @@
 /*
  * lifecycle.c
- *	  From what was observed of a table to the lifecycles that explain it, and
- *	  from these to what another fillfactor would do.
+ *	  From what was observed of a table to the lifecycles that explain it.
  *
  * What can be read directly is read: widths, rates, rows a transaction
  * updates together, the share of updates that an indexed column keeps from
@@ -16,6 +15,7 @@
  * scale.
  */
 #include "lifecycle.h"
+#include "numbers.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,8 +30,6 @@
 /* Updates of a sparse window: no more than fall on so many rows; several
  * replays make up for it. */
 #define SPARSE_MEASURE	100.0
-#define SPARSE_ENOUGH	400.0
-#define SPARSE_REPLAYS	4
 #define MAX_MEASURE		3000.0
 #define MAX_WARMUP		7000.0
 #define MAX_SETTLE		14000.0	/* for rows updated one by one */
@@ -59,15 +57,6 @@
 /* A distance below this part of the table's life is "soon after insert". */
 #define FRESH_LIFE_PART 0.1
 
-/* Between replayed steps: a larger difference of the share that is not HOT has
- * one more replayed. */
-#define STEEP			0.04
-#define COARSE_ANCHORS	6
-/* Fillfactor whose reserve is the room that pruning on access wants anyway. */
-#define PRUNE_RESERVE	90
-/* Share of updates that are not HOT, below which they do not matter. */
-#define ALL_HOT			0.002
-
 /* What it costs to assume, without need, that versions stay unprunable. */
 #define SHORT_LAG_PRIOR 0.5		/* a handful of transactions: other sessions */
 #define LAG_PRIOR		2.0
@@ -79,21 +68,6 @@
 #define BATCH_ALONE		1.0
 
 #define MAX_CANDIDATES	128
-#define SEED			20
-
-static double
-or_else(double v, double otherwise)
-{
-	return isnan(v) ? otherwise : v;
-}
-
-static double
-bound(double v, double low, double high)
-{
-	if (!(v >= low))
-		return low;
-	return v > high ? high : v;
-}
 
 /*
  * Mean MAXALIGNed length.  Rows of one length have no error and align
@@ -240,38 +214,6 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 			  t->update_rows > 1.5 ? 2 * MAX_SETTLE : MAX_SETTLE);
 }
 
-/*
- * Replay a course, a short one several times: a window in which few rows of a
- * large table were updated must not be replayed with more updates a page.
- */
-static void
-replay(HeapTwin *twin, const TwinLifecycle *t, int fillfactor, TwinResult *sum)
-{
-	int			n = (int) bound(ceil(SPARSE_ENOUGH / t->measure), 1, SPARSE_REPLAYS);
-	int			i;
-
-	for (i = 0; i < n; i++)
-	{
-		TwinResult	r;
-
-		twin_run(twin, t, fillfactor, SEED + i, &r);
-		if (i == 0)
-		{
-			*sum = r;
-			continue;
-		}
-		sum->updates += r.updates;
-		sum->hot += r.hot;
-		sum->moved += r.moved;
-		sum->prunes += r.prunes;
-		sum->pages += r.pages;
-		sum->rows += r.rows;
-		sum->judged_rows += r.judged_rows;
-		sum->updated_rows += r.updated_rows;
-		sum->truncated |= r.truncated;
-	}
-}
-
 /* How far the twin at the current fillfactor is from what was seen. */
 static double
 misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted *f)
@@ -334,7 +276,7 @@ try_candidate(Search *s, const TwinLifecycle *t, double prior)
 	f = &s->all[s->n];
 	memset(f, 0, sizeof(*f));
 	f->life = *t;
-	replay(s->twin, t, (int) s->seen->fillfactor, &r);
+	twin_replay(s->twin, t, (int) s->seen->fillfactor, &r);
 	s->life->runs++;
 	f->prior = prior;
 	f->misfit = misfit(s->seen, s->life, &r, f) + prior;
@@ -782,205 +724,4 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 		search_growth(&s);
 	search_lags(&s);
 	keep_best(&s, &plan, life);
-}
-
-static double
-between(double a, double b, double part)
-{
-	return a + (b - a) * part;
-}
-
-/* One lifecycle's curve: over the window observed, or once settled. */
-static Shares *
-shares_at(Step *s, int k, int settled)
-{
-	return settled ? &s->settled[k] : &s->window[k];
-}
-
-static void
-replay_step(HeapTwin *twin, const TwinLifecycle *t, int fillfactor, Shares *s)
-{
-	TwinResult	r;
-	double		u;
-
-	replay(twin, t, fillfactor, &r);
-	u = r.updates > 0 ? r.updates : 1;
-	s->cold = (r.updates - r.hot) / u;
-	s->moved = r.moved / u;
-	s->prunes = r.prunes / u;
-	s->pages = r.rows > 0 ? r.pages / r.rows : 1;
-}
-
-/*
- * Steps between "from" and "to" of the curve, both replayed, are taken from a
- * straight line over rows per page.
- */
-static void
-interpolate(Curve *c, int k, int settled, int from, int to)
-{
-	const Shares *a = shares_at(&c->step[from], k, settled);
-	const Shares *b = shares_at(&c->step[to], k, settled);
-	double		rows_a = c->step[from].rows_per_page;
-	double		rows_b = c->step[to].rows_per_page;
-	int			i;
-
-	for (i = from + 1; i < to; i++)
-	{
-		Shares	   *s = shares_at(&c->step[i], k, settled);
-		double		rows = c->step[i].rows_per_page;
-		double		part = (rows_a - rows) / (rows_a - rows_b);
-
-		s->cold = between(a->cold, b->cold, part);
-		s->moved = between(a->moved, b->moved, part);
-		s->prunes = between(a->prunes, b->prunes, part);
-		/* pages follow 1 / rows per page */
-		s->pages = between(a->pages, b->pages, (1 / rows - 1 / rows_a) / (1 / rows_b - 1 / rows_a));
-	}
-}
-
-/*
- * Replay one lifecycle at the edges of the steps that hold an anchor and at
- * the current fillfactor, and fill in the steps between.  Where the share that
- * is not HOT changes much, one more step is replayed; below the second step at
- * which next to all is HOT, none.
- */
-static void
-replay_series(HeapTwin *twin, const TwinLifecycle *t, int k, int settled,
-			  int fine, int at_current, int len, Curve *curve)
-{
-	static const int anchors[] = {100, 90, 70, 50, 30, 10, 97, 94, 80, 60, 40, 20};
-	int			n = fine ? (int) (sizeof(anchors) / sizeof(anchors[0])) : COARSE_ANCHORS;
-	int			hot = 0;		/* steps replayed in a row that were all HOT */
-	int			last = -1;
-	int			i,
-				j;
-
-	for (i = 0; i < curve->n; i++)
-	{
-		Shares	   *s = shares_at(&curve->step[i], k, settled);
-		int			replay = 0;
-
-		for (j = 0; j < n; j++)
-			replay |= twin_step_edge(anchors[j], len) == curve->step[i].fillfactor;
-		if (i != at_current && (!replay || hot >= 2))
-			continue;
-		replay_step(twin, t, curve->step[i].fillfactor, s);
-		curve->runs++;
-		/* above, pages are pruned before they reach the reserve, below after it */
-		if (curve->step[i].fillfactor <= PRUNE_RESERVE)
-			hot = s->cold <= ALL_HOT ? hot + 1 : 0;
-		if (last >= 0)
-		{
-			int			middle = (last + i) / 2;
-
-			if (middle > last && fabs(shares_at(&curve->step[last], k, settled)->cold - s->cold) > STEEP)
-			{
-				replay_step(twin, t, curve->step[middle].fillfactor, shares_at(&curve->step[middle], k, settled));
-				curve->runs++;
-				interpolate(curve, k, settled, last, middle);
-				last = middle;
-			}
-			interpolate(curve, k, settled, last, i);
-		}
-		last = i;
-	}
-	/* all HOT: rows stay where they were inserted, only pages become more */
-	for (i = last + 1; i < curve->n; i++)
-	{
-		Shares	   *s = shares_at(&curve->step[i], k, settled);
-
-		*s = *shares_at(&curve->step[last], k, settled);
-		s->pages *= (double) curve->step[last].rows_per_page / curve->step[i].rows_per_page;
-	}
-}
-
-void
-lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Curve *curve)
-{
-	int			len = TWIN_MAXALIGN((int) floor(lifecycle_step_width(life)));
-	int			current = twin_step_edge((int) bound(seen->fillfactor, 10, 100), len);
-	int			at_current = 0;
-	int			f,
-				i,
-				k;
-
-	memset(curve, 0, sizeof(*curve));
-	if (!(life->insert_len > 0))
-		return;
-	for (f = TWIN_MAX_FILLFACTOR; f >= TWIN_MIN_FILLFACTOR; f--)
-	{
-		if (twin_step_edge(f, len) != f)
-			continue;
-		curve->step[curve->n].fillfactor = f;
-		curve->step[curve->n].rows_per_page = twin_rows_per_page(f, len);
-		if (f == current)
-			at_current = curve->n;
-		curve->n++;
-	}
-	for (k = 0; k < life->n; k++)
-	{
-		TwinLifecycle t = life->member[k].life;
-
-		replay_series(twin, &t, k, 0, k < 2, at_current, len, curve);
-		/* the settled table: for the likelier half, of which the first stands for all */
-		if (life->member[k].settle_updates <= 1.2 * t.warmup + 1 || k >= 2)
-		{
-			int			settled = life->member[k].settle_updates > 1.2 * t.warmup + 1;
-
-			for (i = 0; i < curve->n; i++)
-				curve->step[i].settled[k] = *shares_at(&curve->step[i], settled ? 0 : k, settled);
-			continue;
-		}
-		t.warmup = life->member[k].settle_updates;
-		replay_series(twin, &t, k, 1, 0, at_current, len, curve);
-	}
-
-	for (i = 0; i < curve->n; i++)
-	{
-		Step	   *s = &curve->step[i];
-		const Step *now = &curve->step[at_current];
-		double		low = 101,
-					high = -1;
-
-		if (life->n == 0)
-		{
-			s->pages_ratio = (double) now->rows_per_page / s->rows_per_page;
-			s->hot_pct = s->hot_low = s->hot_high = s->moved_pct = s->cold_pct = NAN;
-			s->settled_hot_pct = s->settled_cold_pct = NAN;
-			continue;
-		}
-		for (k = 0; k < life->n; k++)
-		{
-			double		w = life->member[k].weight;
-			double		hot = 100 * (1 - s->window[k].cold);
-
-			s->cold_pct += 100 * w * s->window[k].cold;
-			s->moved_pct += 100 * w * s->window[k].moved;
-			s->settled_cold_pct += 100 * w * s->settled[k].cold;
-			s->prunes += w * s->window[k].prunes;
-			if (w > 0.05)
-			{
-				low = hot < low ? hot : low;
-				high = hot > high ? hot : high;
-			}
-		}
-		s->hot_pct = bound(100 - s->cold_pct, 0, 100);
-		s->settled_hot_pct = bound(100 - s->settled_cold_pct, 0, 100);
-		s->hot_low = low;
-		s->hot_high = high;
-	}
-	/* the range also holds what the best fit is off by at the current step */
-	if (life->n > 0)
-	{
-		double		off = fabs(curve->step[at_current].hot_pct - life->hot_pct);
-
-		for (i = 0; i < curve->n; i++)
-		{
-			Step	   *s = &curve->step[i];
-			double		room = 0.5 + off + 0.02 * (100 - s->hot_pct);
-
-			s->hot_low = bound(bound(s->hot_low, 0, s->hot_pct) - room, 0, 100);
-			s->hot_high = bound(bound(s->hot_high, s->hot_pct, 100) + room, 0, 100);
-		}
-	}
 }

@@ -15,6 +15,9 @@
 /* Lifecycles kept when several explain the table about as well. */
 #define LIFECYCLE_ENSEMBLE	4
 
+/* Share of updates that are not HOT, below which they do not matter. */
+#define ALL_HOT			0.002
+
 /* Fillfactors from 10 to 100 that can be step edges. */
 #define LIFECYCLE_MAX_STEPS 91
 
