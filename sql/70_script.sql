@@ -16,7 +16,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     -- psql ends a comment at a line feed or carriage return; the others, and
     -- what reverses or hides text, would show a reader something else
-    SELECT CASE getdatabaseencoding() WHEN 'UTF8' THEN '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]'
+    SELECT CASE getdatabaseencoding() WHEN 'UTF8' THEN '[\u0001-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]'
                 ELSE '[\u0001-\u001f\u007f]' END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_unprintable() IS 'Regular expression for one character that must not stand in generated text: control characters and, in UTF-8, characters that hide or reverse others.';
@@ -28,7 +28,8 @@ LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT string_agg(CASE WHEN c.ch ~ @extschema@.ff_unprintable()
-                           THEN CASE quote WHEN '''' THEN '\u' ELSE '\' END || lpad(to_hex(ascii(c.ch)), 4, '0')
+                           THEN CASE WHEN ascii(c.ch) < 65536 THEN CASE quote WHEN '''' THEN '\u' ELSE '\' END || lpad(to_hex(ascii(c.ch)), 4, '0')
+                                     ELSE CASE quote WHEN '''' THEN '\U00' ELSE '\+' END || lpad(to_hex(ascii(c.ch)), 6, '0') END
                            WHEN c.ch IN ('\', quote) THEN c.ch || c.ch
                            ELSE c.ch END, '' ORDER BY c.place)
       FROM string_to_table(content, NULL) WITH ORDINALITY AS c(ch, place)
@@ -781,7 +782,9 @@ END$body$), E'\n') || ARRAY[
     t       text;
     n       integer := 0;
     prefix  text;
-    file    CONSTANT text := format('psql -X -d %s', '''' || replace(@extschema@.ff_plain(current_database()::text), '''', '''\''''') || '''');
+    -- what has an equals sign, or looks like an address, psql takes for a connection string
+    file    CONSTANT text := (SELECT format('psql -X -d %s', '''' || replace(CASE WHEN d.name ~ '=|^postgres(ql)?://' THEN 'dbname=''' || regexp_replace(d.name, '([''\\])', '\\\1', 'g') || '''' ELSE d.name END, '''', '''\''''') || '''')
+                                FROM (SELECT @extschema@.ff_plain(current_database()::text)) d(name));
 BEGIN
     RETURN NEXT '-- ' || (plan->>'generator') || ': script of changes for ' || @extschema@.ff_plain(plan->>'asked_for') || ', to be read before it is run';
     RETURN NEXT '-- database:  ' || @extschema@.ff_plain(plan->>'database') || ' of cluster ' || (plan->>'system_identifier') || ' (' || @extschema@.ff_plain(plan->>'server') || '), PostgreSQL ' || @extschema@.ff_plain(plan->>'server_version');

@@ -27,6 +27,22 @@ BEGIN
 END
 $$;
 
+-- Functions that are dropped below and made anew are to have the rights that
+-- were granted, and lack those that were taken away, since they were installed.
+DO $$
+BEGIN
+    PERFORM set_config('ff_upgrade.rights', coalesce((
+        SELECT jsonb_agg(jsonb_build_object('oid', p.oid::text, 'name', p.proname,
+                         'granted', (SELECT jsonb_agg(format('TO %s%s', CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END))
+                                       FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee <> p.proowner)))
+          FROM pg_extension e
+          JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+          JOIN pg_proc p ON p.oid = d.objid
+          LEFT JOIN pg_init_privs i ON i.classoid = 'pg_proc'::regclass AND i.objoid = p.oid AND i.objsubid = 0
+         WHERE e.extname = 'fillfactor_advisor' AND p.proacl IS DISTINCT FROM i.initprivs), '[]')::text, true);
+END
+$$;
+
 CREATE FUNCTION @extschema@.ff_index_definitions(relation oid, indexes oid[]) RETURNS text[]
 LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_index_definitions';
@@ -1616,6 +1632,154 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION @extschema@.ff_script(relation regclass DEFAULT NULL, rewrite boolean DEFAULT false) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    plan    CONSTANT jsonb := @extschema@.ff_script_json(relation, rewrite);
+    -- those that set options; the others are rebuilds alone
+    total   CONSTANT integer := (SELECT count(*) FROM jsonb_array_elements(plan->'changes') w WHERE w->>'statement' IS NOT NULL);
+    -- every session that runs a part begins and ends so
+    opening CONSTANT text[] := ARRAY[
+        '\set ON_ERROR_STOP on',
+        '\set AUTOCOMMIT on',
+        '\set QUIET on',
+        format('\encoding %s', plan->>'client_encoding'),
+        'SET search_path = pg_catalog, pg_temp;',
+        'SET client_min_messages = notice;',
+        'SET statement_timeout = 0;',
+        'SET lock_timeout = ''2s'';',
+        'SET ff_script.done = 0;',
+        'SET ff_script.unchanged = 0;',
+        'SET ff_script.refused = 0;'];
+    closing CONSTANT text[] := string_to_array(@extschema@.ff_do($body$BEGIN
+    RAISE NOTICE '% done, % unchanged, % refused', current_setting('ff_script.done'), current_setting('ff_script.unchanged'), current_setting('ff_script.refused');
+    IF current_setting('ff_script.refused') <> '0' THEN
+        RAISE EXCEPTION '% refused, for the reasons in the warnings above', current_setting('ff_script.refused')
+            USING HINT = 'The others are in force. What was locked can be run again; for the rest, generate the script anew.';
+    END IF;
+END$body$), E'\n') || ARRAY[
+        'RESET lock_timeout;', 'RESET statement_timeout;', 'RESET client_min_messages;', 'RESET search_path;'];
+    c       jsonb;
+    m       jsonb;
+    t       text;
+    n       integer := 0;
+    prefix  text;
+    -- what has an equals sign, or looks like an address, psql takes for a connection string
+    file    CONSTANT text := (SELECT format('psql -X -d %s', '''' || replace(CASE WHEN d.name ~ '=|^postgres(ql)?://' THEN 'dbname=''' || regexp_replace(d.name, '([''\\])', '\\\1', 'g') || '''' ELSE d.name END, '''', '''\''''') || '''')
+                                FROM (SELECT @extschema@.ff_plain(current_database()::text)) d(name));
+BEGIN
+    RETURN NEXT '-- ' || (plan->>'generator') || ': script of changes for ' || @extschema@.ff_plain(plan->>'asked_for') || ', to be read before it is run';
+    RETURN NEXT '-- database:  ' || @extschema@.ff_plain(plan->>'database') || ' of cluster ' || (plan->>'system_identifier') || ' (' || @extschema@.ff_plain(plan->>'server') || '), PostgreSQL ' || @extschema@.ff_plain(plan->>'server_version');
+    RETURN NEXT '-- generated: ' || (plan->>'generated_at') || ' by ' || @extschema@.ff_plain(plan->>'generated_by');
+    RETURN NEXT '-- collected: ' || coalesce((plan->'collected'->>'from') || ' to ' || (plan->'collected'->>'to') || ', ' || (plan->'collected'->>'collections') || ' collections', 'nothing yet');
+    RETURN NEXT '-- examined:  ' || coalesce((SELECT string_agg(e.value || ' ' || e.key, ', ' ORDER BY e.key) FROM jsonb_each_text(plan->'examined') e), 'no table')
+                || coalesce('; indexes: ' || (SELECT string_agg(e.value || ' ' || e.key, ', ' ORDER BY e.key) FROM jsonb_each_text(plan->'indexes_examined') e), '');
+    IF jsonb_array_length(plan->'changes') = 0 THEN
+        RETURN NEXT '-- Nothing is to be changed. ff_advise() and ff_advise_indexes() give the reason for each table and index.';
+        RETURN;
+    END IF;
+    RETURN NEXT '-- run as:    a superuser, or a member of the owners: ' || (SELECT string_agg(@extschema@.ff_plain(o), ', ') FROM jsonb_array_elements_text(plan->'run_as') o);
+    RETURN NEXT '-- how:       ' || file || ' -f FILE, not with --single-transaction';
+    RETURN NEXT '-- Each change refuses with a warning where something is no longer as it was when this was generated, and the';
+    RETURN NEXT '-- rest goes on; psql then ends with an error. Run again, it changes nothing that is in force already.';
+    FOR t IN SELECT jsonb_array_elements_text(plan->'cautions') LOOP
+        RETURN NEXT '-- caution:   ' || @extschema@.ff_plain(t);
+    END LOOP;
+    RETURN NEXT '';
+    RETURN QUERY SELECT unnest(opening);
+
+    IF total = 0 THEN
+        RETURN NEXT '';
+        RETURN NEXT '-- No option is to be changed, only rebuilt what the rewrites below name.';
+    END IF;
+    FOR c IN SELECT w FROM jsonb_array_elements(plan->'changes') w WHERE w->>'statement' IS NOT NULL LOOP
+        n := n + 1;
+        RETURN NEXT '';
+        RETURN NEXT format('-- %s of %s: %s, fillfactor %s -> %s (%s%s)', n, total, c->>'relation', c->>'fillfactor', c->>'recommended_fillfactor', c->>'cause', ', confidence ' || (c->>'confidence'));
+        RETURN NEXT '-- reason:    ' || @extschema@.ff_plain(c->>'reason');
+        t := @extschema@.ff_script_effect(c);
+        IF t <> '' THEN
+            RETURN NEXT '-- expected:  ' || t;
+        END IF;
+        RETURN NEXT '-- lock:      ' || (c->>'lock') || '; 5 tries of 2 s';
+        RETURN NEXT '-- old pages: ' || (c->'rewrite'->>'reason') || coalesce('; by ' || (c->'rewrite'->>'method') || ', see below', '');
+        RETURN QUERY SELECT string_to_table(c->>'guarded_statement', E'\n');
+    END LOOP;
+
+    FOR c IN SELECT jsonb_array_elements(plan->'templates') LOOP
+        RETURN NEXT '';
+        RETURN NEXT format('-- New partitions of %s should be as %s is (%s of %s partitions change); a partitioned table itself takes no fillfactor:', c->>'parent', c->>'as', c->>'changed', c->>'partitions');
+        RETURN NEXT '--   ' || (c->>'statement') || CASE WHEN c->>'managed_by' IS NOT NULL THEN ' (pg_partman does so by its template table)' ELSE '' END;
+    END LOOP;
+
+    IF EXISTS (SELECT 1 FROM jsonb_array_elements(plan->'changes') w WHERE (w->'rewrite'->>'wanted')::boolean) THEN
+        prefix := CASE WHEN rewrite THEN '' ELSE '--rewrite ' END;
+        RETURN NEXT '';
+        RETURN NEXT '-- Rewrites: how the changes reach pages that are there already, and indexes to be rebuilt as they are. One at a time, when there is least to do.';
+        IF NOT coalesce(rewrite, false) THEN
+            RETURN NEXT '-- They are commented out; to run them: sed -n ''s/^--rewrite //p'' FILE | ' || file;
+            RETURN QUERY SELECT prefix || unnest(opening);
+        END IF;
+        FOR c IN SELECT w FROM jsonb_array_elements(plan->'changes') w WHERE (w->'rewrite'->>'wanted')::boolean LOOP
+            RETURN NEXT '';
+            RETURN NEXT '-- ' || (c->>'relation') || ': ' || @extschema@.ff_plain(c->'rewrite'->>'reason');
+            FOR m IN SELECT jsonb_array_elements(c->'rewrite'->'methods') LOOP
+                RETURN NEXT format('--   %s %s: %s; disk %s of %s free, WAL about %s, %s; %s', CASE WHEN m->'method' = c->'rewrite'->'method' THEN '*' WHEN (m->>'possible')::boolean THEN '+' ELSE '-' END,
+                                   m->>'method', m->>'why', pg_size_pretty((m->>'disk_bytes')::bigint), pg_size_pretty((m->>'free_bytes')::bigint), pg_size_pretty((m->>'wal_bytes')::bigint),
+                                   coalesce('at least ' || @extschema@.ff_span((m->>'seconds')::double precision) || ' at the speed measured', 'time unknown, as track_io_timing has measured nothing'), m->>'lock');
+                IF m->'method' IS DISTINCT FROM c->'rewrite'->'method' AND (m->>'possible')::boolean THEN
+                    RETURN NEXT '--       ' || (m->>'statement');
+                END IF;
+            END LOOP;
+            FOR m IN SELECT w FROM jsonb_array_elements(c->'rewrite'->'methods') w WHERE w->'method' = c->'rewrite'->'method' LOOP
+                RETURN QUERY SELECT prefix || string_to_table(m->>'psql', E'\n');
+            END LOOP;
+        END LOOP;
+        IF NOT coalesce(rewrite, false) THEN
+            RETURN QUERY SELECT prefix || unnest(closing);
+        END IF;
+    END IF;
+
+    RETURN NEXT '';
+    RETURN QUERY SELECT unnest(closing);
+    IF total = 0 THEN
+        RETURN;
+    END IF;
+    RETURN NEXT '';
+    RETURN NEXT '-- Undo: the options come back exactly as they were stored; old pages again only by a rewrite. To run it:';
+    RETURN NEXT '-- sed -n ''s/^--undo //p'' FILE | ' || file;
+    RETURN QUERY SELECT '--undo ' || unnest(opening);
+    FOR c IN SELECT w.c FROM jsonb_array_elements(plan->'changes') WITH ORDINALITY AS w(c, place) WHERE w.c->>'statement' IS NOT NULL ORDER BY w.place DESC LOOP
+        RETURN QUERY SELECT '--undo ' || string_to_table(c->>'guarded_undo', E'\n');
+    END LOOP;
+    RETURN QUERY SELECT '--undo ' || unnest(closing);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_unprintable() RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- psql ends a comment at a line feed or carriage return; the others, and
+    -- what reverses or hides text, would show a reader something else
+    SELECT CASE getdatabaseencoding() WHEN 'UTF8' THEN '[\u0001-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]'
+                ELSE '[\u0001-\u001f\u007f]' END
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_escaped(content text, quote text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(CASE WHEN c.ch ~ @extschema@.ff_unprintable()
+                           THEN CASE WHEN ascii(c.ch) < 65536 THEN CASE quote WHEN '''' THEN '\u' ELSE '\' END || lpad(to_hex(ascii(c.ch)), 4, '0')
+                                     ELSE CASE quote WHEN '''' THEN '\U00' ELSE '\+' END || lpad(to_hex(ascii(c.ch)), 6, '0') END
+                           WHEN c.ch IN ('\', quote) THEN c.ch || c.ch
+                           ELSE c.ch END, '' ORDER BY c.place)
+      FROM string_to_table(content, NULL) WITH ORDINALITY AS c(ch, place)
+$$;
+
 CREATE OR REPLACE FUNCTION @extschema@.ff_undo_options(relation regclass, old_options text[], new_options text[], fillfactor boolean) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -2829,6 +2993,29 @@ BEGIN
          WHERE c.relname = 'ff_interval' AND a.privilege_type IN ('INSERT', 'UPDATE', 'DELETE') AND a.grantee NOT IN (0, c.relowner)
     LOOP
         EXECUTE format('GRANT %s ON @extschema@.%I TO %s', may.privilege_type, may.relname, may.grantee);
+    END LOOP;
+END
+$$;
+
+-- and who may, or may not, call a function that was made anew, still may or may not
+DO $$
+DECLARE
+    anew    record;
+    who     text;
+BEGIN
+    FOR anew IN
+        SELECT p.oid::regprocedure AS function, p.proacl, p.proowner, r.one->'granted' AS granted
+          FROM jsonb_array_elements(current_setting('ff_upgrade.rights')::jsonb) r(one)
+          JOIN pg_extension e ON e.extname = 'fillfactor_advisor'
+          JOIN pg_proc p ON p.pronamespace = e.extnamespace AND p.proname = (r.one->>'name')
+         WHERE NOT EXISTS (SELECT 1 FROM pg_proc o WHERE o.oid = (r.one->>'oid')::oid)
+    LOOP
+        FOR who IN SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM aclexplode(anew.proacl) a WHERE a.grantee <> anew.proowner LOOP
+            EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', anew.function, who);
+        END LOOP;
+        FOR who IN SELECT jsonb_array_elements_text(CASE jsonb_typeof(anew.granted) WHEN 'array' THEN anew.granted ELSE '[]' END) LOOP
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s %s', anew.function, who);
+        END LOOP;
     END LOOP;
 END
 $$;

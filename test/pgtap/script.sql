@@ -9,7 +9,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT plan(72);
+SELECT plan(73);
 
 -- ---------------------------------------------------------------------------
 -- Quoting
@@ -32,7 +32,7 @@ BEGIN
 	RETURN r;
 END $$;
 SELECT is(back(n), n, 'there and back: ' || ff_plain(n))
-  FROM unnest(ARRAY['plain', E'a\nb', E'\t"\\x', E'\u202e\u2028', E'x''\r\n;--', '$ff$', 'ä€𝄞' || E'\n𝄞', repeat('ä', 31) || E'\n']::name[]) n;
+  FROM unnest(ARRAY['plain', E'a\nb', E'\t"\\x', E'\u202e\u2028', E'x''\r\n;--', '$ff$', 'ä€𝄞' || E'\n𝄞', E'a\u061c\U000e0041''"', repeat('ä', 31) || E'\n']::name[]) n;
 
 -- ---------------------------------------------------------------------------
 -- Options there and back, as the server stores them

@@ -4,18 +4,22 @@
 # script and the sources of its library.
 use strict;
 use warnings;
+use Digest::SHA;
 use File::Basename qw(dirname);
 use FindBin;
 use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension take_extension new_folder);
-use Test::More tests => 40;
+use Test::More tests => 53;
 
 my $top = "$FindBin::Bin/../..";
 my ($first) = sort map { m{--([\d.]+)\.sql$} } glob("'$top'/sql/fillfactor_advisor--*.sql");
 my ($today) = slurp_file("$top/fillfactor_advisor.control") =~ /^default_version *= *'(.*)'/m;
 is($first, '0.1.0', 'the first release is there');
+# who installed it has it for good: what is to change belongs into the script from there
+is(Digest::SHA->new(256)->addfile("$top/sql/fillfactor_advisor--$first.sql")->hexdigest, 'aa2e7a61b8c8af9a138be6a0e5616d674005527b8a7671646ab822b7444784a1',
+	'as it was released');
 
 # A server with the first release in it
 my $current = PostgreSQL::Test::Cluster->new('current')->config_data('--bindir') . '/pg_config';
@@ -239,6 +243,98 @@ value('ALTER EXTENSION fillfactor_advisor UPDATE');
 restored('restored, then upgraded');
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP|WARNING: .*(leak|own)/, 'nothing of it in the log');
 # ---------------------------------------------------------------------------
+# Names that this version takes, taken by somebody else before
+# ---------------------------------------------------------------------------
+my $names = q(
+	WITH member AS (
+		SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e')
+	SELECT 'relation ' || c.relname FROM member JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid
+	UNION ALL
+	-- but indexes that the server names
+	SELECT 'index ' || c.relname FROM member JOIN pg_index i ON classid = 'pg_class'::regclass AND i.indrelid = objid JOIN pg_class c ON c.oid = i.indexrelid
+	 WHERE NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)
+	UNION ALL
+	SELECT 'function ' || p.proname FROM member JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid
+	UNION ALL
+	SELECT 'type ' || t.typname FROM member JOIN pg_type t ON classid = 'pg_type'::regclass AND t.oid = objid
+	 WHERE t.typelem = 0 AND (t.typrelid = 0 OR EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = t.typrelid AND c.relkind = 'c'))
+	ORDER BY 1);
+my %decoys = (
+	relation => [ 'CREATE TABLE advisor.%s (rel_id bigint)', 'CREATE VIEW advisor.%s AS SELECT 1 AS rel_id', 'CREATE MATERIALIZED VIEW advisor.%s AS SELECT 1 AS rel_id', 'CREATE SEQUENCE advisor.%s',
+		'CREATE TYPE advisor.%s AS (rel_id bigint)', 'CREATE TABLE advisor.%s (rel_id bigint) PARTITION BY LIST (rel_id)', 'CREATE DOMAIN advisor.%s AS int' ],
+	index => ['CREATE TABLE advisor.%s (rel_id bigint)'],
+	type => [ 'CREATE DOMAIN advisor.%s AS int', q(CREATE TYPE advisor.%s AS ENUM ('a')) ],
+	function => [ q(CREATE FUNCTION advisor.%s(name) RETURNS text LANGUAGE sql AS 'SELECT NULL::text'), q(CREATE FUNCTION advisor.%s() RETURNS text LANGUAGE sql AS 'SELECT NULL::text'),
+		q(CREATE PROCEDURE advisor.%s(name) LANGUAGE sql AS '') ]);
+$database = 'first';
+my %was = map { $_ => 1 } split /\n/, value($names);
+$database = 'fresh';
+my @new = grep { !$was{$_} } split /\n/, value($names);
+cmp_ok(scalar(grep { /^relation/ } @new), '>=', 3, 'there are new tables and views');
+cmp_ok(scalar(grep { /^function/ } @new), '>=', 10, 'and functions');
+
+create('planted');
+value("CREATE SCHEMA advisor; CREATE EXTENSION fillfactor_advisor SCHEMA advisor VERSION '$first';
+	CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t SELECT g, 0 FROM generate_series(1, 1000) g; CALL advisor.ff_collect()");
+work('UPDATE t SET v = 1');
+value('CALL advisor.ff_collect()');
+value(q(
+	CREATE ROLE regress_ff_attacker;
+	GRANT USAGE, CREATE ON SCHEMA advisor TO regress_ff_attacker;
+	CREATE FUNCTION attempt(decoy text) RETURNS text LANGUAGE plpgsql AS $$
+	BEGIN
+		SET LOCAL ROLE regress_ff_attacker;
+		EXECUTE decoy;
+		RESET ROLE;
+		ALTER EXTENSION fillfactor_advisor UPDATE;
+		RETURN 'upgraded';
+	EXCEPTION WHEN OTHERS THEN
+		RETURN sqlstate || ' ' || sqlerrm;
+	END $$));
+my $not_yet = catalog('planted');
+my @passed;
+foreach my $new (@new)
+{
+	my ($kind, $name) = split / /, $new;
+	foreach my $decoy (map { sprintf $_, $name } @{ $decoys{$kind} })
+	{
+		my $outcome = value(sprintf 'SELECT attempt($d$%s$d$)', $decoy);
+		push @passed, "$decoy: $outcome" unless $outcome =~ /^(?:42723 function advisor\.$name\(.*\) is in the way|42P07 relation "$name" already exists|42710 type "$name" already exists)$/;
+	}
+}
+is(join("\n", @passed), '', 'each refuses the upgrade, and is named');
+is(differences(catalog('planted'), $not_yet), '', 'which has changed nothing');
+
+# ---------------------------------------------------------------------------
+# All that a role can plant, in the session of a superuser with a careless search_path
+# ---------------------------------------------------------------------------
+my @plant = ('-v', 'ON_ERROR_STOP=1', '-v', 'own=advisor', '-v', "scripts=$top/sql/*.sql", '-f', "$top/test/hostile/plant.sql");
+$node->command_ok([ 'psql', '-Xq', '-d', $node->connstr('planted'), @plant ], 'look-alikes, casts, better matches');
+cmp_ok(value('SET search_path = pg_catalog; SELECT count(*) FROM hostile.planted'), '>', 10000, 'many of them');
+my $upgrade = new_folder() . '/upgrade.sql';
+append_to_file($upgrade, <<"END");
+\\i $top/test/hostile/plant_temp.sql
+SET search_path = hostile, pg_catalog;
+SELECT 1 = 1 AS called;
+SET search_path = pg_catalog, pg_temp;
+SELECT is_called AS works, setval('hostile.ran', 1, false) FROM hostile.ran \\gset
+SET search_path = pg_temp, hostile, advisor, pg_catalog;
+ALTER EXTENSION fillfactor_advisor UPDATE;
+SET search_path = pg_catalog, pg_temp;
+\\echo :works
+SELECT is_called FROM hostile.ran;
+END
+my ($told, $complaint) = run_command([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('planted'), '-f', $upgrade ]);
+is($told, "\nt\nf", 'the traps work, and an upgrade calls none of them') or diag $complaint;
+is(value('SET search_path = pg_catalog; ' . $version), $today, 'it is this version');
+$node->safe_psql('postgres', 'CREATE DATABASE fresh_schema');
+$node->safe_psql('fresh_schema', 'CREATE SCHEMA advisor; CREATE EXTENSION fillfactor_advisor SCHEMA advisor');
+is(differences(catalog('planted'), catalog('fresh_schema')), '', 'the same catalogs as where nothing was planted');
+work('UPDATE t SET v = 2');
+value('CALL advisor.ff_collect()');
+is(value('SET search_path = pg_catalog; SELECT (SELECT sum(updated) FROM advisor.ff_interval), is_called FROM hostile.ran'), '2000|f', 'and the history goes on');
+
+# ---------------------------------------------------------------------------
 # A collector that is no superuser goes on
 # ---------------------------------------------------------------------------
 create('rights');
@@ -250,5 +346,21 @@ is(value(q(SELECT string_agg(c.relname, ' ') FROM pg_extension e JOIN pg_class c
             WHERE e.extname = 'fillfactor_advisor' AND NOT (has_table_privilege('upgrade_collector', c.oid, 'INSERT')
               AND has_table_privilege('upgrade_collector', c.oid, 'UPDATE') AND has_table_privilege('upgrade_collector', c.oid, 'DELETE')))), '', 'it may write what is new, too');
 is($node->psql('rights', 'SET ROLE upgrade_collector; CALL ff_collect()'), 0, 'and collects');
+
+# ---------------------------------------------------------------------------
+# Rights on single functions, also those that are made anew
+# ---------------------------------------------------------------------------
+create('granted');
+value(qq(CREATE ROLE "Upgrade; reader"; CREATE EXTENSION fillfactor_advisor VERSION '$first';
+	GRANT EXECUTE ON FUNCTION ff_sample(regclass) TO "Upgrade; reader" WITH GRANT OPTION;
+	REVOKE EXECUTE ON FUNCTION ff_sample(regclass) FROM pg_stat_scan_tables;
+	GRANT EXECUTE ON FUNCTION ff_choice(ff_table_evidence), ff_ram_bytes() TO PUBLIC));
+my $rights = q(SELECT p.proname, p.proacl FROM pg_proc p JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND p.pronamespace = e.extnamespace
+	WHERE p.proname IN ('ff_sample', 'ff_choice', 'ff_ram_bytes', 'ff_model') ORDER BY 1);
+my $oids = q(SELECT string_agg(oid::text, ' ' ORDER BY proname) FROM pg_proc WHERE proname IN ('ff_sample', 'ff_choice'));
+my ($had, $were) = (value($rights), value($oids));
+value('ALTER EXTENSION fillfactor_advisor UPDATE');
+isnt(value($oids), $were, 'functions are made anew');
+is(value($rights), $had, 'and have the rights that they had');
 
 $node->stop;
