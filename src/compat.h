@@ -46,24 +46,9 @@
 #define ff_relation_path(database, tablespace, file) GetRelationPath(database, tablespace, file, -1, MAIN_FORKNUM)
 #endif
 
-/* until 18 the parser warned of backslashes, here in other people's strings */
-#if PG_VERSION_NUM >= 190000
-#define ff_quiet_parser_begin()		0
-#define ff_quiet_parser_end(nest)	((void) (nest))
-#else
-#include "utils/guc.h"
-
-static inline int
-ff_quiet_parser_begin(void)
-{
-	int			nest = NewGUCNestLevel();
-
-	(void) set_config_option("escape_string_warning", "off", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	return nest;
-}
-
-#define ff_quiet_parser_end(nest)	AtEOXact_GUC(true, nest)
+/* until 18 the parser warned of backslashes in strings, if asked to */
+#if PG_VERSION_NUM < 190000
+#define FF_HAVE_ESCAPE_STRING_WARNING
 #endif
 
 /* until 16 an update of any indexed column could not be HOT */

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
@@ -22,6 +23,7 @@
 #include "parser/parser.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/tuplestore.h"
@@ -60,7 +62,8 @@ static bool find_targets(Node *node, void *context);
 /*
  * Adds the columns that a SET list assigns, once each.  Fields and elements,
  * SET a.b = and a[1] =, count as their column; in (a, b) = (...) each is an
- * entry of its own.
+ * entry of its own.  No table has more of them than are taken here; without the
+ * limit a long list that no table has would take its length squared.
  */
 static List *
 add_columns(List *columns, List *targetlist)
@@ -75,6 +78,8 @@ add_columns(List *columns, List *targetlist)
 
 		if (!IsA(target, ResTarget) || target->name == NULL)
 			continue;
+		if (list_length(columns) == MaxHeapAttributeNumber)
+			break;
 		foreach(known, columns)
 			found = found || strcmp(lfirst(known), target->name) == 0;
 		if (!found)
@@ -219,9 +224,28 @@ find_statement(Node *statement, FfParse *parse)
 }
 
 /*
+ * Until the end of the nest level, or of the subtransaction, the parser says
+ * nothing about other people's texts: no warning of backslashes, no notice of
+ * names too long, which shows the whole name.
+ */
+static int
+quiet_parser_begin(void)
+{
+	int			nest = NewGUCNestLevel();
+
+	(void) set_config_option("client_min_messages", "error", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+#ifdef FF_HAVE_ESCAPE_STRING_WARNING
+	(void) set_config_option("escape_string_warning", "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+#endif
+	return nest;
+}
+
+/*
  * Parses the text in a subtransaction.  Returns NULL, or why it could not be
- * parsed.  Only what the text itself can cause is taken for a reason: a cancel,
- * a lack of memory and internal errors go on.
+ * parsed.  Only what the text itself can cause is taken for a reason: a cancel
+ * and a lack of memory go on.
  */
 static const char *
 parse_text(const char *text, FfParse *parse)
@@ -235,11 +259,11 @@ parse_text(const char *text, FfParse *parse)
 	PG_TRY();
 	{
 		/* undone by the end of the subtransaction where the parser fails */
-		int			nest = ff_quiet_parser_begin();
+		int			nest = quiet_parser_begin();
 		List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
 		ListCell   *lc;
 
-		ff_quiet_parser_end(nest);
+		AtEOXact_GUC(true, nest);
 		foreach(lc, statements)
 			find_statement(((RawStmt *) lfirst(lc))->stmt, parse);
 		ReleaseCurrentSubTransaction();
@@ -268,6 +292,10 @@ parse_text(const char *text, FfParse *parse)
 			case ERRCODE_DATA_EXCEPTION:
 			case ERRCODE_FEATURE_NOT_SUPPORTED:
 				reason = "not accepted by this server's parser";
+				break;
+			case ERRCODE_INTERNAL_ERROR:
+				/* a node that the server's walker was not taught */
+				reason = "not understood by this server's parser";
 				break;
 			default:
 				ReThrowError(error);

@@ -11,7 +11,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
-SELECT plan(42);
+SELECT plan(49);
 
 -- names
 CREATE SCHEMA a;
@@ -36,6 +36,88 @@ SELECT is((ff.ff_resolve(NULL, 'passing')).reason, 'temporary table', 'a tempora
 SELECT matches((ff.ff_resolve(NULL, 'hid')).reason, '^several tables of that name: a.hid, pg_temp_\d+.hid$', 'a temporary table of the same name');
 SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'system table') FROM ff.ff_resolve(NULL, 'pg_class') r;
 SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'the extension''s own') FROM ff.ff_resolve(NULL, 'ff_statement') r;
+
+-- texts of other versions, other systems, cut, broken, deep: each is read or has a reason, none is an error
+CREATE FUNCTION pg_temp.read(query text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT coalesce(string_agg(coalesce(p.reason, concat_ws(' ', p.command, p.how, p.relation_name, p.columns)), '; '), 'nothing') FROM ff.ff_parse_statement(query) p);
+EXCEPTION WHEN OTHERS THEN
+    RETURN concat_ws(' ', 'ERROR', sqlstate, sqlerrm);
+END $$;
+CREATE TABLE texts (query text);
+INSERT INTO texts SELECT unnest(ARRAY[
+'WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT JSON_ARRAY(a, 1 RETURNING jsonb), JSON_OBJECT(''a'': a ABSENT ON NULL WITH UNIQUE KEYS RETURNING text FORMAT JSON), JSON_ARRAYAGG(a ORDER BY a), JSON_OBJECTAGG(a: a) FROM x',
+'UPDATE t SET j = JSON_ARRAY(SELECT a FROM u RETURNING jsonb) WHERE j IS JSON OBJECT WITH UNIQUE KEYS',
+'UPDATE t SET j = JSON(''{}'' WITH UNIQUE KEYS), k = JSON_SCALAR(1), l = JSON_SERIALIZE(j RETURNING text)',
+'UPDATE t SET j = JSON_QUERY(j, ''$.a'' PASSING 1 AS x RETURNING jsonb WITH WRAPPER KEEP QUOTES EMPTY ON EMPTY ERROR ON ERROR), k = JSON_VALUE(j, ''$'' DEFAULT 1 ON EMPTY), l = JSON_EXISTS(j, ''$'' )',
+'UPDATE t SET a = x.a FROM JSON_TABLE(j, ''$[*]'' AS p PASSING 1 AS q COLUMNS (id FOR ORDINALITY, a int PATH ''$.a'' DEFAULT 1 ON EMPTY, b int EXISTS, c jsonb FORMAT JSON PATH ''$'', NESTED PATH ''$.n'' AS n COLUMNS (z int)) PLAN DEFAULT (UNION)) x',
+'UPDATE t SET a = x.a FROM JSON_TABLE(j, ''$[*]'' COLUMNS (id FOR ORDINALITY, a int PATH ''$.a'', NESTED PATH ''$.n'' COLUMNS (z int)) ERROR ON ERROR) x',
+'UPDATE t SET a = x.a FROM XMLTABLE(XMLNAMESPACES(''http://x'' AS x, DEFAULT ''y''), ''/r'' PASSING BY REF d COLUMNS i FOR ORDINALITY, c text PATH ''a'' DEFAULT ''q'' NOT NULL) x',
+'UPDATE t SET x = XMLELEMENT(NAME a, XMLATTRIBUTES(b AS c), XMLFOREST(d AS e)), y = XMLSERIALIZE(CONTENT z AS text INDENT), z = XMLPI(NAME p), q = XMLROOT(a, VERSION NO VALUE), w = a IS DOCUMENT',
+'MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN UPDATE SET a = 1 WHEN NOT MATCHED BY SOURCE THEN DELETE WHEN NOT MATCHED BY TARGET THEN INSERT VALUES (1) RETURNING merge_action(), t.*',
+'UPDATE t SET a = 1 RETURNING WITH (OLD AS o, NEW AS n) o.a, n.a',
+'INSERT INTO t VALUES (1) ON CONFLICT (a) DO SELECT FOR UPDATE RETURNING a',
+'UPDATE t FOR PORTION OF valid_at FROM ''2000-01-01'' TO ''2001-01-01'' SET a = 1',
+'DELETE FROM t FOR PORTION OF valid_at (daterange(''2000-01-01'', ''2001-01-01''))',
+'UPDATE t SET a = 1 FROM GRAPH_TABLE (g MATCH (a IS x WHERE a.z = 1)-[e IS y]->(b) COLUMNS (a.n AS an, b.n)) gt',
+'UPDATE t SET a = (SELECT sum(x) FILTER (WHERE y) OVER (PARTITION BY z ORDER BY q ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING EXCLUDE TIES) FROM v TABLESAMPLE system (1) REPEATABLE (2))',
+'UPDATE t SET a = first_value(x) IGNORE NULLS OVER w',
+'UPDATE t SET a = (SELECT 1 FROM v GROUP BY GROUPING SETS ((a), ROLLUP (b), CUBE (c), ()) HAVING GROUPING(a) > 0 WINDOW w AS (ORDER BY 1) FETCH FIRST 3 ROWS WITH TIES FOR NO KEY UPDATE OF v SKIP LOCKED)',
+'UPDATE t SET a = (SELECT 1 FROM v GROUP BY ALL)',
+'UPDATE t SET a = (SELECT 1 FROM v GROUP BY DISTINCT a, ROLLUP(b))',
+'UPDATE t SET a = ARRAY[[1,2],[3]] || ARRAY(SELECT 1), b = ROW(1, 2), c = (d).e, f = g[1:2], h = CASE WHEN 1 = ANY (ARRAY[1]) THEN 1 ELSE 2 END, i = COALESCE(a, b), j = GREATEST(a, 1), k = NULLIF(a, b)',
+'UPDATE t SET a = current_date, b = current_timestamp(3), c = session_user, d = x COLLATE "C", e = x AT TIME ZONE ''UTC'', e2 = x AT LOCAL, f = EXTRACT(epoch FROM x), g = OVERLAY(a PLACING b FROM 1), h = TRIM(BOTH ''x'' FROM y), i = NORMALIZE(x, NFC), j = x IS NOT NFC NORMALIZED, k = x::int[], l = CAST(x AS numeric(3,2)), m = interval ''1'' day, n = b''101'', o = x''ff'', p = 1_000, q = 0x1F, r = U&''\0041''',
+'UPDATE t SET a = 1 WHERE CURRENT OF c',
+'UPDATE t * SET a = 1',
+'UPDATE t SET a = x.a FROM ROWS FROM (generate_series(1,2) AS (a int), unnest($1)) WITH ORDINALITY AS x (a, b), LATERAL (VALUES (1, DEFAULT)) y, (u JOIN w USING (a) AS uw NATURAL JOIN z) CROSS JOIN q',
+'WITH RECURSIVE s (a) AS MATERIALIZED (SELECT 1 UNION ALL SELECT a FROM s) SEARCH DEPTH FIRST BY a SET o CYCLE a SET c TO 1 DEFAULT 0 USING p UPDATE t SET a = 1 FROM s',
+'INSERT INTO t OVERRIDING SYSTEM VALUE DEFAULT VALUES RETURNING *',
+'INSERT INTO t (a[1], b.c) SELECT 1, 2 ON CONFLICT ON CONSTRAINT k DO UPDATE SET (a, b) = ROW (1, 2) WHERE t.a > 1',
+'INSERT INTO t VALUES (1) ON CONFLICT (lower(a) COLLATE "C" text_ops, b) WHERE a > 1 DO UPDATE SET a = excluded.a',
+'SELECT 1 INTO x FROM t', 'SELECT 1 INTO TEMP x', 'VALUES (1), (2)', 'TABLE t', 
+'CREATE TABLE x AS WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d',
+'CREATE MATERIALIZED VIEW v AS SELECT 1', 'REFRESH MATERIALIZED VIEW v',
+'DECLARE c CURSOR FOR UPDATE t SET a = 1', 'CALL p(1)', 'DO $x$ BEGIN END $x$', 'EXECUTE p(1)',
+'FETCH 1 FROM c', 'MOVE c', 'TRUNCATE t', 'COPY t FROM PROGRAM ''x''',
+'COPY (UPDATE t SET a = 1 RETURNING *) TO STDOUT', 'COPY (WITH d AS (DELETE FROM t) SELECT 1) TO STDOUT',
+'EXPLAIN (ANALYZE) EXECUTE p', 'EXPLAIN CREATE TABLE x AS UPDATE t SET a = 1',
+'EXPLAIN DECLARE c CURSOR FOR SELECT 1', 'EXPLAIN (FORMAT json) DELETE FROM t',
+'PREPARE p AS MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE', 'VACUUM t',
+'CREATE RULE r AS ON INSERT TO t DO ALSO INSERT INTO u VALUES (1)',
+'CREATE FUNCTION f() RETURNS int BEGIN ATOMIC UPDATE t SET a = 1; SELECT 1; END',
+'CREATE PROCEDURE f() BEGIN ATOMIC UPDATE t SET a = 1; END', 'REPACK t', 'WAIT FOR LSN ''0/1''',
+'UPDATE t SET a = 1;;;UPDATE u SET b = 2', 'UPDATE t SET a = $1::int WHERE b = $2 IS TRUE',
+'UPDATE t SET a = :x', 'UPDATE t SET a = ?', 'UPDATE t SET `a` = 1', 'UPDATE t SET a := 1',
+'UPDATE TOP (1) t SET a = 1', 'UPDATE t SET a = 1 LIMIT 1', 'DELETE t FROM t', 'REPLACE INTO t VALUES (1)',
+'INSERT INTO t SET a = 1', 'UPDATE t SET ROW = (1, 2)', 'UPDATE t SET a = e''\'''' b',
+'UPDATE t SET a = ''unterminated', 'UPDATE t SET a = "unterminated', 'UPDATE t SET a = $x$unterminated',
+'UPDATE t SET a = /* unterminated', 'UPDATE t SET a = $99999999999999', 'UPDATE t SET a = 1e400',
+'UPDATE t SET a = 0xZZ', 'UPDATE t SET a = 1__0', 'UPDATE "" SET a = 1', 'UPDATE t SET a = U&''\D800''',
+'UPDATE t SET a = U&''\00zz''', 'UPDATE t SET a = U&''x'' UESCAPE ''+''', 'UPDATE t SET a = E''\x80''',
+'UPDATE t SET a = E''\xe2\x82''', 'UPDATE t SET a = E''\000''',
+'UPDATE ' || repeat('x', 1000) || ' SET a = 1', E'\uFEFFUPDATE t SET a = 1', E'UPDATE t\u00a0SET a = 1',
+E'UPDATE t SET a = 1\x01', 'UPDATE a.b.c.d.e SET x = 1',
+'INSERT INTO t AS x VALUES (1) ON CONFLICT DO UPDATE SET a = 1',
+'UPDATE t SET a = 1 WHERE x = ALL (VALUES (1))', 'UPDATE t SET a = SOME',
+'DELETE FROM ONLY (t) WHERE a IN (SELECT 1 UNION (SELECT 2 INTERSECT SELECT 3) EXCEPT ALL SELECT 4)',
+'UPDATE t SET a = x FROM f(VARIADIC ARRAY[1], b => 2, c := 3) x(a int, b text)',
+'UPDATE t SET a = percentile_disc(0.5) WITHIN GROUP (ORDER BY b)',
+'UPDATE t SET a = x OPERATOR(pg_catalog.+) y, b = -x, c = x ~~* y ESCAPE z, d = x SIMILAR TO y, e = x BETWEEN SYMMETRIC 1 AND 2, f = (a, b) OVERLAPS (c, d), g = x IS DISTINCT FROM y, h = x IS UNKNOWN, i = EXISTS (SELECT), j = UNIQUE (SELECT 1)']);
+SELECT is((SELECT string_agg(left(query, 80) || ': ' || pg_temp.read(query), E'\n') FROM texts WHERE pg_temp.read(query) ~ '^ERROR'), NULL, 'syntax of every version, and of others'' servers');
+SELECT is(pg_temp.read('MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN UPDATE SET a = 1 WHEN NOT MATCHED BY SOURCE THEN DELETE RETURNING merge_action(), t.*'),
+    CASE WHEN current_setting('server_version_num')::int >= 170000 THEN 'UPDATE merge t {a}; DELETE merge t' ELSE 'syntax error, perhaps truncated' END, 'read by the versions that know it');
+SELECT is(pg_temp.read('WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT JSON_ARRAY(a, 1 RETURNING jsonb), JSON_OBJECTAGG(a: a) FROM x'),
+    CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'INSERT cte t' ELSE 'syntax error, perhaps truncated' END, 'and below what is new in it');
+-- cut at every byte, as far as it is valid text
+SELECT is((SELECT count(*) FROM texts, generate_series(1, length(query)) n WHERE length(query) < 1000 AND pg_temp.read(left(query, n)) ~ '^ERROR'), 0::bigint, 'all of them, cut anywhere');
+SELECT is((SELECT string_agg(DISTINCT left(around, 30) || ' ' || n || ': ' || verdict, E'\n') FROM (
+    SELECT around, n, pg_temp.read('UPDATE t SET a = ' || repeat(split_part(around, '|', 1), n) || '1' || repeat(split_part(around, '|', 2), n)) AS verdict
+      FROM unnest(ARRAY['(|)', 'NOT |', '- |', '(SELECT |)', 'ARRAY[|]', 'CASE WHEN true THEN | END', 'f(|)', 'x[|]', '|+ 1', '| AND b', '| OR (b', '| UNION SELECT 1', '|::int', '|IS NULL ',
+                        '(WITH w AS (SELECT |) SELECT 1)', '(SELECT 1 FROM (SELECT |) x)', '(SELECT 1 UNION SELECT |)', 'ROW(1, |)', 'EXISTS (SELECT |)', '| || (b', 'a.b[|]', '|, c = 1']) around,
+           unnest(ARRAY[100, 9000, 30000]) n) v
+   WHERE verdict !~ '^(UPDATE top t \{a(,c)?\}|syntax error, perhaps truncated|too complex to parse)$'), NULL, 'nested 100, 9,000 and 30,000 deep: read, or too complex');
+SELECT is((SELECT cardinality(p.columns) FROM ff.ff_parse_statement('UPDATE t SET ' || (SELECT string_agg(format('c%s = 1', i), ', ') FROM generate_series(1, 70000) i)) p), 1600, 'more columns than a table has');
+SELECT is(pg_temp.read('UPDATE ' || repeat('x', 500000) || ' SET a = 1'), format('UPDATE top %s {a}', repeat('x', 63)), 'a name of half a megabyte');
 
 -- without pg_stat_statements: a look-alike is not called, the reason is told
 DROP EXTENSION IF EXISTS pg_stat_statements;
@@ -141,7 +223,7 @@ SELECT ff.ff_collect_begin() \g /dev/null
 SELECT ff.ff_collect_statements(108) \g /dev/null
 SELECT is((SELECT count(*) FROM ff.ff_statement s JOIN ff.ff_statement_target t USING (statement_id) WHERE t.relation_name = 'once' AND s.closed_at IS NULL AND t.relid IS DISTINCT FROM 'a.once'::regclass AND t.reason IS NULL),
     0::bigint, 'no statement stays with a table that is gone');
-SELECT is((SELECT array_agg(format('%s %s', command, calls) ORDER BY command, query) FROM ff.ff_statements('a.once')),
+SELECT is((SELECT array_agg(format('%s %s', command, calls) ORDER BY command, query) FROM ff.ff_statements('a.once') WHERE relation IS NOT NULL),
     CASE WHEN current_setting('server_version_num')::int < 180000 THEN ARRAY['INSERT 1', 'UPDATE 1'] ELSE
     (SELECT array_agg(format('%s %s', command, calls) ORDER BY command, query) FROM ff.ff_statements('a.once') WHERE calls > 0) END,
     'a table of the same name begins anew');
