@@ -104,6 +104,7 @@ CREATE TABLE @extschema@.ff_statement_look (
     left_out           integer CHECK (left_out >= 0),
     lost               integer CHECK (lost >= 0),
     reason             text,
+    texts_reason       text,
     CHECK ((reason IS NULL) = (statement_epoch_id IS NOT NULL))
 );
 CREATE INDEX ff_statement_look_looked_at ON @extschema@.ff_statement_look (looked_at);
@@ -115,8 +116,9 @@ COMMENT ON COLUMN @extschema@.ff_statement_look.hidden IS 'of these, other roles
 COMMENT ON COLUMN @extschema@.ff_statement_look.tracked IS 'statements followed that were among them';
 COMMENT ON COLUMN @extschema@.ff_statement_look.admitted IS 'statements read for the first time';
 COMMENT ON COLUMN @extschema@.ff_statement_look.left_out IS 'statements that write but are beyond fillfactor_advisor.statements';
-COMMENT ON COLUMN @extschema@.ff_statement_look.lost IS 'entries whose counters fell (evicted and entered again, or reset): their interval is lost';
+COMMENT ON COLUMN @extschema@.ff_statement_look.lost IS 'entries that were evicted and entered again, or reset, or may have been: their interval is lost';
 COMMENT ON COLUMN @extschema@.ff_statement_look.reason IS 'why nothing was read; NULL where it was';
+COMMENT ON COLUMN @extschema@.ff_statement_look.texts_reason IS 'why texts of new statements could not be read; these are left out and asked for again; NULL where they could, or there were none';
 
 CREATE TABLE @extschema@.ff_statement (
     statement_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -142,7 +144,7 @@ COMMENT ON COLUMN @extschema@.ff_statement.text_hash IS 'SHA-256 of the whole te
 COMMENT ON COLUMN @extschema@.ff_statement.reason IS 'why its text could not be read';
 COMMENT ON COLUMN @extschema@.ff_statement.statement_epoch_id IS 'epoch in which it was read';
 COMMENT ON COLUMN @extschema@.ff_statement.opened_at IS 'when it was read';
-COMMENT ON COLUMN @extschema@.ff_statement.closed_at IS 'when its table was found gone, or it had not been called for a week; NULL: followed';
+COMMENT ON COLUMN @extschema@.ff_statement.closed_at IS 'when its table was found gone, or it had not been called for a week, or was evicted and another called more often; NULL: followed';
 
 CREATE TABLE @extschema@.ff_statement_target (
     statement_id  bigint NOT NULL,
@@ -371,6 +373,7 @@ DECLARE
     admitted  integer := 0;
     left_out  integer;
     lost      integer;
+    texts_why text;
 BEGIN
     SELECT ns.nspname INTO STRICT own FROM pg_extension e JOIN pg_namespace ns ON ns.oid = e.extnamespace WHERE e.extname = 'fillfactor_advisor';
     SELECT * INTO source FROM @extschema@.ff_statement_source();
@@ -426,47 +429,81 @@ BEGIN
                       AND (c.oid IS NULL OR r.closed_at IS NOT NULL OR by_name AND c.relname <> t.relation_name));
 
     -- New statements that write, most called first, as many as there is room for.
+    -- One that is followed but was evicted makes room for one called more often
+    -- than it ever was, so that many statements of a few calls shut out no other,
+    -- and yet only few can displace one another.
     SELECT greatest(most - count(*), 0) INTO room FROM @extschema@.ff_statement s WHERE s.closed_at IS NULL AND s.kind <> 'other';
-    EXECUTE format(
-        'WITH candidate AS ('
-        '  SELECT c.queryid, c.toplevel, row_number() OVER (ORDER BY sum(c.calls) DESC, c.queryid) AS n'
-        '    FROM (%s) c WHERE c.writes AND c.queryid IS NOT NULL'
-        '     AND NOT EXISTS (SELECT 1 FROM %I.ff_statement s WHERE s.queryid = c.queryid AND s.toplevel = c.toplevel AND s.closed_at IS NULL)'
-        '   GROUP BY c.queryid, c.toplevel)'
-        'SELECT array_agg(queryid) FILTER (WHERE n <= $1), array_agg(toplevel) FILTER (WHERE n <= $1), count(*) FILTER (WHERE n > $1) FROM candidate',
-        source.counters, own)
-       INTO new_ids, new_tops, left_out USING room;
+    BEGIN
+        EXECUTE format($q$
+            WITH look AS MATERIALIZED (%1$s),
+            candidate AS MATERIALIZED (
+                SELECT c.queryid, c.toplevel, sum(c.calls) AS calls, row_number() OVER (ORDER BY sum(c.calls) DESC, c.queryid) AS n
+                  FROM look c
+                 WHERE c.writes AND c.queryid IS NOT NULL
+                   AND NOT EXISTS (SELECT 1 FROM %2$I.ff_statement s WHERE s.queryid = c.queryid AND s.toplevel = c.toplevel AND s.closed_at IS NULL)
+                 GROUP BY c.queryid, c.toplevel
+            ), evicted AS (
+                SELECT s.statement_id, coalesce(b.calls, 0) AS calls, row_number() OVER (ORDER BY coalesce(b.calls, 0), s.statement_id) AS n
+                  FROM %2$I.ff_statement s
+                  LEFT JOIN (SELECT statement_id, sum(calls) AS calls FROM %2$I.ff_statement_baseline GROUP BY statement_id) b ON b.statement_id = s.statement_id
+                 WHERE s.closed_at IS NULL AND s.kind <> 'other' AND EXISTS (SELECT 1 FROM candidate c WHERE c.n > $1)
+                   AND NOT EXISTS (SELECT 1 FROM look l WHERE l.queryid = s.queryid AND l.toplevel = s.toplevel)
+            ), displaced AS (
+                UPDATE %2$I.ff_statement s SET closed_at = $2
+                  FROM evicted e JOIN candidate c ON c.n = $1 + e.n
+                 WHERE s.statement_id = e.statement_id AND c.calls > e.calls
+                RETURNING 1
+            ), taken AS (
+                SELECT $1 + count(*) AS n FROM displaced
+            )
+            SELECT array_agg(c.queryid) FILTER (WHERE c.n <= t.n), array_agg(c.toplevel) FILTER (WHERE c.n <= t.n), count(*) FILTER (WHERE c.n > t.n)
+              FROM candidate c, taken t
+            $q$, source.counters, own)
+           INTO new_ids, new_tops, left_out USING room, at;
 
-    IF new_ids IS NOT NULL THEN
-        FOR one IN EXECUTE source.texts USING new_ids, new_tops LOOP
-            INSERT INTO @extschema@.ff_statement (queryid, toplevel, kind, text, text_bytes, text_hash, statement_epoch_id, opened_at)
-            VALUES (one.queryid, one.toplevel, 'other', left(one.query, 4000), octet_length(one.query), encode(sha256(convert_to(one.query, 'UTF8')), 'hex'), epoch.statement_epoch_id, at)
-            RETURNING statement_id INTO statement;
-            n := 0;  resolved := 0;  unresolved := 0;  why := NULL;
-            FOR target IN SELECT * FROM @extschema@.ff_parse_statement(one.query) LOOP
-                IF target.reason IS NOT NULL THEN
-                    why := target.reason;
-                    EXIT;
+        IF new_ids IS NOT NULL THEN
+            FOR one IN EXECUTE source.texts USING new_ids, new_tops LOOP
+                IF one.query IS NULL THEN
+                    -- the server could not read its file of texts, or lost this one: asked for again next time
+                    texts_why := 'no text';
+                    left_out := left_out + 1;
+                    CONTINUE;
                 END IF;
-                SELECT * INTO meant FROM @extschema@.ff_resolve(target.schema_name, target.relation_name);
-                CONTINUE WHEN meant.relid IS NULL AND meant.reason IS NULL;
-                n := n + 1;
-                resolved := resolved + (meant.relid IS NOT NULL)::integer;
-                unresolved := unresolved + (meant.relid IS NULL)::integer;
-                INSERT INTO @extschema@.ff_statement_target (statement_id, "position", command, how, schema_name, relation_name, relid, rel_id, columns, reason)
-                VALUES (statement, n, target.command, target.how, target.schema_name, target.relation_name, meant.relid,
-                        (SELECT r.rel_id FROM @extschema@.ff_relation r WHERE r.relid = meant.relid AND r.closed_at IS NULL ORDER BY r.rel_id DESC LIMIT 1),
-                        target.columns, meant.reason);
-                EXIT WHEN n = 32767;
+                INSERT INTO @extschema@.ff_statement (queryid, toplevel, kind, text, text_bytes, text_hash, statement_epoch_id, opened_at)
+                VALUES (one.queryid, one.toplevel, 'other', left(one.query, 4000), octet_length(one.query), encode(sha256(convert_to(one.query, getdatabaseencoding())), 'hex'), epoch.statement_epoch_id, at)
+                RETURNING statement_id INTO statement;
+                n := 0;  resolved := 0;  unresolved := 0;  why := NULL;
+                FOR target IN SELECT * FROM @extschema@.ff_parse_statement(one.query) LOOP
+                    IF target.reason IS NOT NULL THEN
+                        why := target.reason;
+                        EXIT;
+                    END IF;
+                    SELECT * INTO meant FROM @extschema@.ff_resolve(target.schema_name, target.relation_name);
+                    CONTINUE WHEN meant.relid IS NULL AND meant.reason IS NULL;
+                    n := n + 1;
+                    resolved := resolved + (meant.relid IS NOT NULL)::integer;
+                    unresolved := unresolved + (meant.relid IS NULL)::integer;
+                    INSERT INTO @extschema@.ff_statement_target (statement_id, "position", command, how, schema_name, relation_name, relid, rel_id, columns, reason)
+                    VALUES (statement, n, target.command, target.how, target.schema_name, target.relation_name, meant.relid,
+                            (SELECT r.rel_id FROM @extschema@.ff_relation r WHERE r.relid = meant.relid AND r.closed_at IS NULL ORDER BY r.rel_id DESC LIMIT 1),
+                            target.columns, meant.reason);
+                    EXIT WHEN n = 32767;
+                END LOOP;
+                UPDATE @extschema@.ff_statement s
+                   SET kind = CASE WHEN resolved > 0 THEN 'write' WHEN unresolved > 0 OR why IS NOT NULL THEN 'unattributed' ELSE 'other' END,
+                       reason = why,
+                       text = CASE WHEN n > 0 OR why IS NOT NULL THEN s.text END
+                 WHERE s.statement_id = statement;
+                admitted := admitted + 1;
             END LOOP;
-            UPDATE @extschema@.ff_statement s
-               SET kind = CASE WHEN resolved > 0 THEN 'write' WHEN unresolved > 0 OR why IS NOT NULL THEN 'unattributed' ELSE 'other' END,
-                   reason = why,
-                   text = CASE WHEN n > 0 OR why IS NOT NULL THEN s.text END
-             WHERE s.statement_id = statement;
-            admitted := admitted + 1;
-        END LOOP;
-    END IF;
+        END IF;
+    EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+        -- One text that is damaged, or does not fit this database's encoding, be
+        -- it another database's, and the server gives none.
+        texts_why := SQLERRM;
+        admitted := 0;
+        left_out := left_out + cardinality(new_ids);
+    END;
 
     -- Differences to the baselines, and the new baselines.  Every part of the
     -- statement sees the same one look, and the baselines as they were before.
@@ -480,8 +517,11 @@ BEGIN
                             AND l.wal_records >= b.wal_records AND l.wal_fpi >= b.wal_fpi AND l.blocks_hit >= b.blocks_hit
                             AND l.blocks_read >= b.blocks_read AND l.blocks_dirtied >= b.blocks_dirtied
                             AND l.blocks_written >= b.blocks_written AND l.read_ms >= b.read_ms
-                            -- without the time of entry, the extremes tell an entry that was evicted and came back
-                            AND (l.entered_at IS NOT NULL OR l.min_ms <= b.min_ms AND l.max_ms >= b.max_ms), false) AS same,
+                            -- Without the time of entry, the extremes tell an entry that was evicted and came back.  Where
+                            -- any was evicted since, at least one of them must be the old one, to the nanosecond.
+                            AND (l.entered_at IS NOT NULL OR b.calls = 0
+                                 OR l.min_ms <= b.min_ms AND l.max_ms >= b.max_ms
+                                    AND (k.evictions IS NOT DISTINCT FROM $5 OR l.min_ms = b.min_ms OR l.max_ms = b.max_ms)), false) AS same,
                    -- entered since the look before: its counters began at zero then
                    coalesce(CASE WHEN l.entered_at IS NOT NULL THEN l.entered_at >= $2
                                  ELSE b.statement_id IS NULL AND $3 AND NOT EXISTS (
@@ -494,6 +534,7 @@ BEGIN
               FROM look l
               JOIN %2$I.ff_statement s ON s.queryid = l.queryid AND s.toplevel = l.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
               LEFT JOIN %2$I.ff_statement_baseline b ON b.statement_id = s.statement_id AND b.userid = l.userid
+              LEFT JOIN %2$I.ff_statement_look k ON k.looked_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
         ), differences AS (
             SELECT f.statement_id, f.calls - z.calls AS calls, f.rows - z.rows AS rows, f.total_ms - z.total_ms AS total_ms,
                    f.blocks_hit - z.blocks_hit AS blocks_hit, f.blocks_read - z.blocks_read AS blocks_read,
@@ -548,13 +589,13 @@ BEGIN
                (SELECT count(*) FROM followed WHERE known AND statement_epoch_id = $1 AND NOT same AND NOT fresh)
         $q$, source.counters, own)
        INTO entries, hidden, tracked, lost
-      USING epoch.statement_epoch_id, previous.looked_at, coalesce(previous.left_out = 0 AND previous.hidden = 0, false), at;
+      USING epoch.statement_epoch_id, previous.looked_at, coalesce(previous.left_out = 0 AND previous.hidden = 0, false), at, told.evictions;
 
     DELETE FROM @extschema@.ff_statement_baseline b
      USING @extschema@.ff_statement s WHERE s.statement_id = b.statement_id AND s.closed_at IS NOT NULL;
 
-    INSERT INTO @extschema@.ff_statement_look (collection_id, looked_at, statement_epoch_id, evictions, entries, hidden, tracked, admitted, left_out, lost)
-    VALUES (id, at, epoch.statement_epoch_id, told.evictions, entries, hidden, tracked, admitted, left_out, lost);
+    INSERT INTO @extschema@.ff_statement_look (collection_id, looked_at, statement_epoch_id, evictions, entries, hidden, tracked, admitted, left_out, lost, texts_reason)
+    VALUES (id, at, epoch.statement_epoch_id, told.evictions, entries, hidden, tracked, admitted, left_out, lost, texts_why);
     RETURN NULL;
 END
 $$;
@@ -658,11 +699,16 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     WITH looked AS MATERIALIZED (
         SELECT * FROM @extschema@.ff_statement_look ORDER BY collection_id DESC LIMIT 1
-    ), span AS MATERIALIZED (
-        -- the part of the window in which statements were looked at
-        SELECT extract(epoch FROM max(l.looked_at) - min(l.looked_at))::double precision AS seconds
+    ), looks AS MATERIALIZED (
+        SELECT l.statement_epoch_id, min(l.looked_at) AS first, max(l.looked_at) AS last,
+               max(l.evictions) - min(l.evictions) AS evictions, sum(l.lost) AS lost
           FROM @extschema@.ff_statement_look l
          WHERE l.reason IS NULL AND l.looked_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
+         GROUP BY l.statement_epoch_id
+    ), span AS MATERIALIZED (
+        -- the part of the window in which statements were looked at
+        SELECT extract(epoch FROM max(l.last) - min(l.first))::double precision AS seconds, sum(l.evictions) AS evictions, sum(l.lost) AS lost
+          FROM looks l
     ), total AS MATERIALIZED (
         SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows, sum(h.total_ms) AS total_ms,
                sqrt(greatest(sum(h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls) / sum(h.calls)::double precision
@@ -695,7 +741,16 @@ AS $$
               FROM looked l WHERE l.hidden > 0
             UNION ALL
             SELECT format('%s more statements that write are not followed: raise fillfactor_advisor.statements', l.left_out)
-              FROM looked l WHERE l.left_out > 0) w
+              FROM looked l WHERE l.left_out > 0 AND l.texts_reason IS NULL
+            UNION ALL
+            SELECT format('%s new statements are not followed, because texts of pg_stat_statements cannot be read (%s): one is lost or damaged, or is another database''s and does not fit this one''s encoding; pg_stat_statements_reset() removes it', l.left_out, l.texts_reason)
+              FROM looked l WHERE l.texts_reason IS NOT NULL
+            UNION ALL
+            SELECT format('pg_stat_statements had no room and evicted the least called statements (%s times in the window): what these did is missing: raise pg_stat_statements.max', p.evictions)
+              FROM span p WHERE p.evictions > 0
+            UNION ALL
+            SELECT format('%s intervals of statements are missing, because their counters began anew', p.lost)
+              FROM span p WHERE p.lost > 0) w
      WHERE w.reason IS NOT NULL
      ORDER BY 5 DESC NULLS LAST, 13, 2
 $$;

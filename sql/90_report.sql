@@ -613,7 +613,8 @@ AS $$
             UNION ALL
             SELECT 7, 'Indexes are not on this page, because judging them reads their pages: see ff_advise_indexes().'
             UNION ALL
-            SELECT 6, 'pg_stat_statements is not installed in this database: statements, their WAL and times are not known.' WHERE NOT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'pg_stat_statements')) w(place, words)
+            SELECT 6, format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
+              FROM @extschema@.ff_statements() s WHERE s.statement_id IS NULL AND EXISTS (SELECT 1 FROM @extschema@.ff_statement_look)) w(place, words)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_report_limits() IS 'What the report cannot know, and why, as an HTML list; NULL where there is nothing. Internal step of ff_report().';
 REVOKE ALL ON FUNCTION @extschema@.ff_report_limits() FROM PUBLIC;

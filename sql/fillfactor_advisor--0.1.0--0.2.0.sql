@@ -901,6 +901,352 @@ BEGIN
 END
 $$;
 
+ALTER TABLE @extschema@.ff_statement_look ADD COLUMN texts_reason text;
+
+COMMENT ON COLUMN @extschema@.ff_statement_look.lost IS 'entries that were evicted and entered again, or reset, or may have been: their interval is lost';
+
+COMMENT ON COLUMN @extschema@.ff_statement_look.texts_reason IS 'why texts of new statements could not be read; these are left out and asked for again; NULL where they could, or there were none';
+
+COMMENT ON COLUMN @extschema@.ff_statement.closed_at IS 'when its table was found gone, or it had not been called for a week, or was evicted and another called more often; NULL: followed';
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_collect_statements(id bigint) RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    at        CONSTANT timestamptz := clock_timestamp();
+    most      CONSTANT integer := @extschema@.ff_setting('statements');
+    by_name   CONSTANT boolean := current_setting('server_version_num')::integer >= 180000;
+    source    record;
+    server    record;
+    told      record;
+    epoch     @extschema@.ff_statement_epoch;
+    previous  @extschema@.ff_statement_look;
+    why       text;
+    one       record;
+    target    record;
+    meant     record;
+    own       name;
+    new_ids   bigint[];
+    new_tops  boolean[];
+    statement bigint;
+    n         integer;
+    resolved  integer;
+    unresolved integer;
+    room      integer;
+    entries   integer;
+    hidden    integer;
+    tracked   integer;
+    admitted  integer := 0;
+    left_out  integer;
+    lost      integer;
+    texts_why text;
+BEGIN
+    SELECT ns.nspname INTO STRICT own FROM pg_extension e JOIN pg_namespace ns ON ns.oid = e.extnamespace WHERE e.extname = 'fillfactor_advisor';
+    SELECT * INTO source FROM @extschema@.ff_statement_source();
+    why := CASE WHEN most = 0 THEN 'fillfactor_advisor.statements is 0' ELSE source.reason END;
+    IF why IS NULL THEN
+        BEGIN
+            EXECUTE source.info INTO told;
+            EXECUTE source.counters || ' LIMIT 0';
+        EXCEPTION WHEN object_not_in_prerequisite_state OR insufficient_privilege OR undefined_function OR undefined_file THEN
+            -- not preloaded, not readable, or its library is gone
+            why := SQLERRM;
+        END;
+    END IF;
+    IF why IS NOT NULL THEN
+        INSERT INTO @extschema@.ff_statement_look (collection_id, looked_at, reason) VALUES (id, at, why);
+        RETURN why;
+    END IF;
+
+    -- Epoch.  A statement's identifier holds for one major version and database.
+    SELECT s.system_identifier, d.oid AS database, current_setting('server_version_num')::integer / 10000 * 10000 AS version
+      INTO server FROM @extschema@.ff_server() s, pg_database d WHERE d.datname = current_database();
+    SELECT * INTO epoch FROM @extschema@.ff_statement_epoch ORDER BY statement_epoch_id DESC LIMIT 1;
+    IF NOT FOUND OR (epoch.system_identifier, epoch.database_oid, epoch.server_version) <> (server.system_identifier, server.database, server.version)
+                 OR epoch.stats_reset IS DISTINCT FROM told.stats_reset THEN
+        IF (epoch.system_identifier, epoch.database_oid, epoch.server_version) <> (server.system_identifier, server.database, server.version) THEN
+            UPDATE @extschema@.ff_statement SET closed_at = at WHERE closed_at IS NULL;
+        ELSE
+            -- a text that could not be read may have come back whole
+            UPDATE @extschema@.ff_statement s SET closed_at = at WHERE s.closed_at IS NULL AND s.reason IS NOT NULL;
+        END IF;
+        INSERT INTO @extschema@.ff_statement_epoch (system_identifier, database_oid, server_version, stats_reset, began_at)
+        VALUES (server.system_identifier, server.database, server.version, told.stats_reset, at)
+        RETURNING * INTO epoch;
+    END IF;
+    SELECT * INTO previous FROM @extschema@.ff_statement_look l
+     WHERE l.statement_epoch_id = epoch.statement_epoch_id ORDER BY l.collection_id DESC LIMIT 1;
+
+    -- A table gone takes its statements along.  Where identifiers follow names
+    -- (PostgreSQL 18 and later), so does a table that now has another name.
+    UPDATE @extschema@.ff_statement_target t
+       SET rel_id = r.rel_id
+      FROM @extschema@.ff_relation r, @extschema@.ff_statement s
+     WHERE t.rel_id IS NULL AND r.relid = t.relid AND r.closed_at IS NULL
+       AND s.statement_id = t.statement_id AND s.closed_at IS NULL;
+    UPDATE @extschema@.ff_statement s
+       SET closed_at = at
+     WHERE s.closed_at IS NULL
+       AND EXISTS (SELECT 1
+                     FROM @extschema@.ff_statement_target t
+                     LEFT JOIN pg_class c ON c.oid = t.relid
+                     LEFT JOIN @extschema@.ff_relation r ON r.rel_id = t.rel_id
+                    WHERE t.statement_id = s.statement_id AND t.relid IS NOT NULL
+                      AND (c.oid IS NULL OR r.closed_at IS NOT NULL OR by_name AND c.relname <> t.relation_name));
+
+    -- New statements that write, most called first, as many as there is room for.
+    -- One that is followed but was evicted makes room for one called more often
+    -- than it ever was, so that many statements of a few calls shut out no other,
+    -- and yet only few can displace one another.
+    SELECT greatest(most - count(*), 0) INTO room FROM @extschema@.ff_statement s WHERE s.closed_at IS NULL AND s.kind <> 'other';
+    BEGIN
+        EXECUTE format($q$
+            WITH look AS MATERIALIZED (%1$s),
+            candidate AS MATERIALIZED (
+                SELECT c.queryid, c.toplevel, sum(c.calls) AS calls, row_number() OVER (ORDER BY sum(c.calls) DESC, c.queryid) AS n
+                  FROM look c
+                 WHERE c.writes AND c.queryid IS NOT NULL
+                   AND NOT EXISTS (SELECT 1 FROM %2$I.ff_statement s WHERE s.queryid = c.queryid AND s.toplevel = c.toplevel AND s.closed_at IS NULL)
+                 GROUP BY c.queryid, c.toplevel
+            ), evicted AS (
+                SELECT s.statement_id, coalesce(b.calls, 0) AS calls, row_number() OVER (ORDER BY coalesce(b.calls, 0), s.statement_id) AS n
+                  FROM %2$I.ff_statement s
+                  LEFT JOIN (SELECT statement_id, sum(calls) AS calls FROM %2$I.ff_statement_baseline GROUP BY statement_id) b ON b.statement_id = s.statement_id
+                 WHERE s.closed_at IS NULL AND s.kind <> 'other' AND EXISTS (SELECT 1 FROM candidate c WHERE c.n > $1)
+                   AND NOT EXISTS (SELECT 1 FROM look l WHERE l.queryid = s.queryid AND l.toplevel = s.toplevel)
+            ), displaced AS (
+                UPDATE %2$I.ff_statement s SET closed_at = $2
+                  FROM evicted e JOIN candidate c ON c.n = $1 + e.n
+                 WHERE s.statement_id = e.statement_id AND c.calls > e.calls
+                RETURNING 1
+            ), taken AS (
+                SELECT $1 + count(*) AS n FROM displaced
+            )
+            SELECT array_agg(c.queryid) FILTER (WHERE c.n <= t.n), array_agg(c.toplevel) FILTER (WHERE c.n <= t.n), count(*) FILTER (WHERE c.n > t.n)
+              FROM candidate c, taken t
+            $q$, source.counters, own)
+           INTO new_ids, new_tops, left_out USING room, at;
+
+        IF new_ids IS NOT NULL THEN
+            FOR one IN EXECUTE source.texts USING new_ids, new_tops LOOP
+                IF one.query IS NULL THEN
+                    -- the server could not read its file of texts, or lost this one: asked for again next time
+                    texts_why := 'no text';
+                    left_out := left_out + 1;
+                    CONTINUE;
+                END IF;
+                INSERT INTO @extschema@.ff_statement (queryid, toplevel, kind, text, text_bytes, text_hash, statement_epoch_id, opened_at)
+                VALUES (one.queryid, one.toplevel, 'other', left(one.query, 4000), octet_length(one.query), encode(sha256(convert_to(one.query, getdatabaseencoding())), 'hex'), epoch.statement_epoch_id, at)
+                RETURNING statement_id INTO statement;
+                n := 0;  resolved := 0;  unresolved := 0;  why := NULL;
+                FOR target IN SELECT * FROM @extschema@.ff_parse_statement(one.query) LOOP
+                    IF target.reason IS NOT NULL THEN
+                        why := target.reason;
+                        EXIT;
+                    END IF;
+                    SELECT * INTO meant FROM @extschema@.ff_resolve(target.schema_name, target.relation_name);
+                    CONTINUE WHEN meant.relid IS NULL AND meant.reason IS NULL;
+                    n := n + 1;
+                    resolved := resolved + (meant.relid IS NOT NULL)::integer;
+                    unresolved := unresolved + (meant.relid IS NULL)::integer;
+                    INSERT INTO @extschema@.ff_statement_target (statement_id, "position", command, how, schema_name, relation_name, relid, rel_id, columns, reason)
+                    VALUES (statement, n, target.command, target.how, target.schema_name, target.relation_name, meant.relid,
+                            (SELECT r.rel_id FROM @extschema@.ff_relation r WHERE r.relid = meant.relid AND r.closed_at IS NULL ORDER BY r.rel_id DESC LIMIT 1),
+                            target.columns, meant.reason);
+                    EXIT WHEN n = 32767;
+                END LOOP;
+                UPDATE @extschema@.ff_statement s
+                   SET kind = CASE WHEN resolved > 0 THEN 'write' WHEN unresolved > 0 OR why IS NOT NULL THEN 'unattributed' ELSE 'other' END,
+                       reason = why,
+                       text = CASE WHEN n > 0 OR why IS NOT NULL THEN s.text END
+                 WHERE s.statement_id = statement;
+                admitted := admitted + 1;
+            END LOOP;
+        END IF;
+    EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+        -- One text that is damaged, or does not fit this database's encoding, be
+        -- it another database's, and the server gives none.
+        texts_why := SQLERRM;
+        admitted := 0;
+        left_out := left_out + cardinality(new_ids);
+    END;
+
+    -- Differences to the baselines, and the new baselines.  Every part of the
+    -- statement sees the same one look, and the baselines as they were before.
+    EXECUTE format($q$
+        WITH look AS MATERIALIZED (%s),
+        followed AS MATERIALIZED (
+            SELECT l.*, s.statement_id, b.statement_id IS NOT NULL AS known,
+                   -- the same entry, further on
+                   coalesce(b.statement_epoch_id = $1 AND b.entered_at IS NOT DISTINCT FROM l.entered_at
+                            AND l.calls >= b.calls AND l.rows >= b.rows AND l.total_ms >= b.total_ms AND l.wal_bytes >= b.wal_bytes
+                            AND l.wal_records >= b.wal_records AND l.wal_fpi >= b.wal_fpi AND l.blocks_hit >= b.blocks_hit
+                            AND l.blocks_read >= b.blocks_read AND l.blocks_dirtied >= b.blocks_dirtied
+                            AND l.blocks_written >= b.blocks_written AND l.read_ms >= b.read_ms
+                            -- Without the time of entry, the extremes tell an entry that was evicted and came back.  Where
+                            -- any was evicted since, at least one of them must be the old one, to the nanosecond.
+                            AND (l.entered_at IS NOT NULL OR b.calls = 0
+                                 OR l.min_ms <= b.min_ms AND l.max_ms >= b.max_ms
+                                    AND (k.evictions IS NOT DISTINCT FROM $5 OR l.min_ms = b.min_ms OR l.max_ms = b.max_ms)), false) AS same,
+                   -- entered since the look before: its counters began at zero then
+                   coalesce(CASE WHEN l.entered_at IS NOT NULL THEN l.entered_at >= $2
+                                 ELSE b.statement_id IS NULL AND $3 AND NOT EXISTS (
+                                      SELECT 1 FROM %2$I.ff_statement o
+                                       WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel AND o.closed_at IS NOT NULL
+                                         AND s.opened_at = $4) END, false) AS fresh,
+                   b.statement_epoch_id, b.calls AS calls0, b.rows AS rows0, b.total_ms AS total_ms0, b.stddev_ms AS stddev_ms0,
+                   b.blocks_hit AS blocks_hit0, b.blocks_read AS blocks_read0, b.blocks_dirtied AS blocks_dirtied0, b.blocks_written AS blocks_written0,
+                   b.read_ms AS read_ms0, b.wal_records AS wal_records0, b.wal_fpi AS wal_fpi0, b.wal_bytes AS wal_bytes0
+              FROM look l
+              JOIN %2$I.ff_statement s ON s.queryid = l.queryid AND s.toplevel = l.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
+              LEFT JOIN %2$I.ff_statement_baseline b ON b.statement_id = s.statement_id AND b.userid = l.userid
+              LEFT JOIN %2$I.ff_statement_look k ON k.looked_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
+        ), differences AS (
+            SELECT f.statement_id, f.calls - z.calls AS calls, f.rows - z.rows AS rows, f.total_ms - z.total_ms AS total_ms,
+                   f.blocks_hit - z.blocks_hit AS blocks_hit, f.blocks_read - z.blocks_read AS blocks_read,
+                   f.blocks_dirtied - z.blocks_dirtied AS blocks_dirtied, f.blocks_written - z.blocks_written AS blocks_written,
+                   f.read_ms - z.read_ms AS read_ms, f.wal_records - z.wal_records AS wal_records, f.wal_fpi - z.wal_fpi AS wal_fpi,
+                   f.wal_bytes - z.wal_bytes AS wal_bytes,
+                   -- Sum of squared deviations of the interval alone: that of the whole, less that of the part before,
+                   -- less what lies between the two means (Chan, Golub and LeVeque).
+                   greatest(f.calls * f.stddev_ms ^ 2 - z.calls * z.stddev_ms ^ 2
+                            - CASE WHEN z.calls > 0 THEN ((f.total_ms - z.total_ms) / (f.calls - z.calls) - z.total_ms / z.calls) ^ 2
+                                   * z.calls * (f.calls - z.calls)::double precision / f.calls ELSE 0 END, 0) AS deviation
+              FROM followed f
+             CROSS JOIN LATERAL (SELECT CASE WHEN f.same THEN f.calls0 ELSE 0 END AS calls, CASE WHEN f.same THEN f.rows0 ELSE 0 END AS rows,
+                                        CASE WHEN f.same THEN f.total_ms0 ELSE 0 END AS total_ms, CASE WHEN f.same THEN f.stddev_ms0 ELSE 0 END AS stddev_ms,
+                                        CASE WHEN f.same THEN f.blocks_hit0 ELSE 0 END AS blocks_hit, CASE WHEN f.same THEN f.blocks_read0 ELSE 0 END AS blocks_read,
+                                        CASE WHEN f.same THEN f.blocks_dirtied0 ELSE 0 END AS blocks_dirtied, CASE WHEN f.same THEN f.blocks_written0 ELSE 0 END AS blocks_written,
+                                        CASE WHEN f.same THEN f.read_ms0 ELSE 0 END AS read_ms, CASE WHEN f.same THEN f.wal_records0 ELSE 0 END AS wal_records,
+                                        CASE WHEN f.same THEN f.wal_fpi0 ELSE 0 END AS wal_fpi, CASE WHEN f.same THEN f.wal_bytes0 ELSE 0 END AS wal_bytes) z
+             WHERE (f.same OR f.fresh) AND f.calls > z.calls
+        ), written AS (
+            INSERT INTO %2$I.ff_statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms,
+                   blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, wal_records, wal_fpi, wal_bytes)
+            SELECT d.statement_id, $2, $4, $1, sum(d.calls), sum(d.rows), sum(d.total_ms),
+                   sqrt(greatest(sum(d.deviation + d.total_ms ^ 2 / d.calls) / sum(d.calls)::double precision - (sum(d.total_ms) / sum(d.calls)::double precision) ^ 2, 0)),
+                   sum(d.blocks_hit), sum(d.blocks_read), sum(d.blocks_dirtied), sum(d.blocks_written), sum(d.read_ms),
+                   sum(d.wal_records), sum(d.wal_fpi), least(sum(d.wal_bytes), 9223372036854775807)
+              FROM differences d WHERE $2 IS NOT NULL GROUP BY d.statement_id
+        ), baselines AS (
+            INSERT INTO %2$I.ff_statement_baseline AS b (statement_id, userid, statement_epoch_id, seen_at, entered_at, calls, rows, total_ms, stddev_ms,
+                   min_ms, max_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, wal_records, wal_fpi, wal_bytes)
+            SELECT f.statement_id, f.userid, $1, $4, f.entered_at, f.calls, f.rows, f.total_ms, f.stddev_ms,
+                   f.min_ms, f.max_ms, f.blocks_hit, f.blocks_read, f.blocks_dirtied, f.blocks_written, f.read_ms, f.wal_records, f.wal_fpi, f.wal_bytes
+              FROM followed f WHERE NOT f.same OR f.calls > f.calls0
+            ON CONFLICT (statement_id, userid) DO UPDATE
+               SET statement_epoch_id = EXCLUDED.statement_epoch_id, seen_at = EXCLUDED.seen_at, entered_at = EXCLUDED.entered_at,
+                   calls = EXCLUDED.calls, rows = EXCLUDED.rows, total_ms = EXCLUDED.total_ms, stddev_ms = EXCLUDED.stddev_ms,
+                   min_ms = EXCLUDED.min_ms, max_ms = EXCLUDED.max_ms, blocks_hit = EXCLUDED.blocks_hit, blocks_read = EXCLUDED.blocks_read,
+                   blocks_dirtied = EXCLUDED.blocks_dirtied, blocks_written = EXCLUDED.blocks_written, read_ms = EXCLUDED.read_ms,
+                   wal_records = EXCLUDED.wal_records, wal_fpi = EXCLUDED.wal_fpi, wal_bytes = EXCLUDED.wal_bytes
+        ), forgotten AS (
+            -- writes nothing and is evicted: it need not be remembered
+            DELETE FROM %2$I.ff_statement s
+             WHERE s.kind = 'other' AND NOT EXISTS (SELECT 1 FROM look l WHERE l.queryid = s.queryid AND l.toplevel = s.toplevel)
+        ), idle AS (
+            UPDATE %2$I.ff_statement s SET closed_at = $4
+             WHERE s.closed_at IS NULL AND s.kind <> 'other' AND s.opened_at < $4 - interval '7 days'
+               AND NOT EXISTS (SELECT 1 FROM look l WHERE l.queryid = s.queryid AND l.toplevel = s.toplevel)
+               AND NOT EXISTS (SELECT 1 FROM %2$I.ff_statement_baseline b WHERE b.statement_id = s.statement_id AND b.seen_at > $4 - interval '7 days')
+        )
+        SELECT (SELECT count(*) FROM look), (SELECT count(*) FROM look WHERE queryid IS NULL),
+               (SELECT count(DISTINCT statement_id) FROM followed),
+               (SELECT count(*) FROM followed WHERE known AND statement_epoch_id = $1 AND NOT same AND NOT fresh)
+        $q$, source.counters, own)
+       INTO entries, hidden, tracked, lost
+      USING epoch.statement_epoch_id, previous.looked_at, coalesce(previous.left_out = 0 AND previous.hidden = 0, false), at, told.evictions;
+
+    DELETE FROM @extschema@.ff_statement_baseline b
+     USING @extschema@.ff_statement s WHERE s.statement_id = b.statement_id AND s.closed_at IS NOT NULL;
+
+    INSERT INTO @extschema@.ff_statement_look (collection_id, looked_at, statement_epoch_id, evictions, entries, hidden, tracked, admitted, left_out, lost, texts_reason)
+    VALUES (id, at, epoch.statement_epoch_id, told.evictions, entries, hidden, tracked, admitted, left_out, lost, texts_why);
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_statements(relation regclass DEFAULT NULL)
+RETURNS TABLE (
+    relation regclass,
+    command text,
+    how text,
+    columns text[],
+    calls bigint,
+    calls_per_s double precision,
+    rows bigint,
+    rows_per_call double precision,
+    mean_ms double precision,
+    stddev_ms double precision,
+    blocks_per_call double precision,
+    wal_bytes_per_call double precision,
+    statement_id bigint,
+    queryid bigint,
+    query text,
+    reason text
+)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH looked AS MATERIALIZED (
+        SELECT * FROM @extschema@.ff_statement_look ORDER BY collection_id DESC LIMIT 1
+    ), looks AS MATERIALIZED (
+        SELECT l.statement_epoch_id, min(l.looked_at) AS first, max(l.looked_at) AS last,
+               max(l.evictions) - min(l.evictions) AS evictions, sum(l.lost) AS lost
+          FROM @extschema@.ff_statement_look l
+         WHERE l.reason IS NULL AND l.looked_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
+         GROUP BY l.statement_epoch_id
+    ), span AS MATERIALIZED (
+        -- the part of the window in which statements were looked at
+        SELECT extract(epoch FROM max(l.last) - min(l.first))::double precision AS seconds, sum(l.evictions) AS evictions, sum(l.lost) AS lost
+          FROM looks l
+    ), total AS MATERIALIZED (
+        SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows, sum(h.total_ms) AS total_ms,
+               sqrt(greatest(sum(h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls) / sum(h.calls)::double precision
+                             - (sum(h.total_ms) / sum(h.calls)::double precision) ^ 2, 0)) AS stddev_ms,
+               sum(h.blocks_hit + h.blocks_read)::double precision AS blocks, sum(h.wal_bytes)::double precision AS wal_bytes
+          FROM @extschema@.ff_statement_history h
+         WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
+         GROUP BY h.statement_id
+    )
+    SELECT c.oid::regclass, t.command, t.how, t.columns,
+           s.calls, s.calls / nullif(p.seconds, 0), CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows END,
+           CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows::double precision / s.calls END,
+           s.total_ms / s.calls, s.stddev_ms, s.blocks / s.calls, s.wal_bytes / s.calls,
+           q.statement_id, q.queryid, q.text, coalesce(q.reason, t.reason)
+      FROM total s
+      JOIN @extschema@.ff_statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
+      LEFT JOIN @extschema@.ff_statement_target t ON t.statement_id = s.statement_id
+      LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
+     CROSS JOIN span p
+     WHERE $1 IS NULL
+        OR c.oid = $1
+        OR c.oid IN (SELECT a.relid FROM pg_partition_ancestors($1) a)
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, w.reason
+      FROM (SELECT CASE WHEN l.collection_id IS NULL THEN 'nothing was collected yet: CALL ff_collect()'
+                        ELSE l.reason END AS reason
+              FROM (VALUES (1)) v LEFT JOIN looked l ON true
+            UNION ALL
+            SELECT format('%s statements of other roles are hidden from the collecting role: GRANT pg_read_all_stats to it', l.hidden)
+              FROM looked l WHERE l.hidden > 0
+            UNION ALL
+            SELECT format('%s more statements that write are not followed: raise fillfactor_advisor.statements', l.left_out)
+              FROM looked l WHERE l.left_out > 0 AND l.texts_reason IS NULL
+            UNION ALL
+            SELECT format('%s new statements are not followed, because texts of pg_stat_statements cannot be read (%s): one is lost or damaged, or is another database''s and does not fit this one''s encoding; pg_stat_statements_reset() removes it', l.left_out, l.texts_reason)
+              FROM looked l WHERE l.texts_reason IS NOT NULL
+            UNION ALL
+            SELECT format('pg_stat_statements had no room and evicted the least called statements (%s times in the window): what these did is missing: raise pg_stat_statements.max', p.evictions)
+              FROM span p WHERE p.evictions > 0
+            UNION ALL
+            SELECT format('%s intervals of statements are missing, because their counters began anew', p.lost)
+              FROM span p WHERE p.lost > 0) w
+     WHERE w.reason IS NOT NULL
+     ORDER BY 5 DESC NULLS LAST, 13, 2
+$$;
+
 COMMENT ON COLUMN @extschema@.ff_table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.lookback days and a part of one more, only since fillfactor or the set of indexes last changed';
 
 COMMENT ON COLUMN @extschema@.ff_table_evidence.intervals IS 'intervals in it, those of an hour counted as one once it ended two hours ago';
@@ -2811,6 +3157,29 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) IS 'One table in detail, as HTML: what ff_advise() says of it, the curve, its history, its pages, what blocks HOT. Internal step of ff_report().';
 REVOKE ALL ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) TO pg_read_all_stats;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_report_limits() RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT E'<ul>\n' || string_agg('<li>' || @extschema@.ff_html(w.words) || E'</li>\n', '' ORDER BY w.place) || E'</ul>\n'
+      FROM (SELECT 1, 'Nothing was collected yet: run CALL ff_collect() or ff_schedule().' WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_collection)
+            UNION ALL
+            SELECT 2, CASE WHEN c.ended_at IS NULL THEN 'The last collection did not finish, or is still running.'
+                           ELSE format('The last collection read the counters of %s tables, sampled %s, skipped %s that were locked or gone, failed on %s and left %s for the next one.', c.relations, c.sampled, c.skipped, c.failed, c.deferred) END
+              FROM (SELECT * FROM @extschema@.ff_collection ORDER BY collection_id DESC LIMIT 1) c
+            UNION ALL
+            SELECT 3, format('%s collections in which track_counts was off are in the window.', count(*)) FROM @extschema@.ff_collection c WHERE NOT c.track_counts HAVING count(*) > 0
+            UNION ALL
+            SELECT 4, 'The statistics were reset or the server crashed within the history; no figure spans such an event.' FROM @extschema@.ff_epoch HAVING count(*) > 1
+            UNION ALL
+            SELECT 5, 'PostgreSQL 15 does not count updates that leave their page; their share is taken from old row versions still in the pages.' WHERE current_setting('server_version_num')::integer < 160000
+            UNION ALL
+            SELECT 7, 'Indexes are not on this page, because judging them reads their pages: see ff_advise_indexes().'
+            UNION ALL
+            SELECT 6, format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
+              FROM @extschema@.ff_statements() s WHERE s.statement_id IS NULL AND EXISTS (SELECT 1 FROM @extschema@.ff_statement_look)) w(place, words)
+$$;
 
 CREATE OR REPLACE FUNCTION @extschema@.ff_report(detailed integer DEFAULT 20) RETURNS text
 LANGUAGE plpgsql STABLE

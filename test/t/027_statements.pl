@@ -1,0 +1,381 @@
+# pg_stat_statements as it can be met: not there, not loaded, older, too small,
+# reset, its texts hidden, lost, damaged or huge.  Collections go on, nothing
+# false is counted, and what is missing is said.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More tests => 103;
+
+my $node = PostgreSQL::Test::Cluster->new('statements');
+$node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
+$node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = on\nfillfactor_advisor.min_updates = 1");
+$node->start;
+# PostgreSQL 17 knows when an entry was made
+my $timed = $node->pg_version->major >= 17;
+
+my $database = 'postgres';
+sub value { return $node->safe_psql($database, $_[0]); }
+sub collect { value('CALL ff_collect()'); return; }
+sub updates { return value(q(SELECT coalesce(sum(i.updated), 0) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 't')); }
+# what ff_statements() says of what is missing altogether, one line each
+sub missing { return value('SELECT reason FROM ff_statements() WHERE statement_id IS NULL ORDER BY 1'); }
+# a figure of the last look
+sub look { return value("SELECT $_[0] FROM ff_statement_look ORDER BY collection_id DESC LIMIT 1"); }
+# calls that the history has of the statements with this in their text
+sub calls { return value("SELECT coalesce(sum(h.calls), 0) FROM ff_statement s JOIN ff_statement_history h USING (statement_id) WHERE s.text LIKE '%$_[0]%'"); }
+sub reset_all { value('SELECT count(*) FROM (SELECT pg_stat_statements_reset()) r'); return; }
+
+value(q(
+	CREATE EXTENSION fillfactor_advisor;
+	CREATE TABLE t (id int PRIMARY KEY, v int);
+	INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g;
+	CALL ff_collect()));
+
+# Whatever is missing: the collection ends, counts, says so in one line, and so does the report.
+sub goes_without
+{
+	my ($how, $reason) = @_;
+	my $before = updates();
+	value('UPDATE t SET v = v + 1; SELECT pg_stat_force_next_flush()');
+	my ($status, $out, $err) = $node->psql($database, 'CALL ff_collect()');
+	is("$status $err", '0 ', "$how: the collection goes on, and is quiet");
+	is(updates() - $before, 100, "$how: and counts");
+	like(look('reason'), $reason, "$how: the look says why");
+	like(missing(), qr/\A[^\n]*\z/, "$how: ff_statements() has one line");
+	like(missing(), $reason, "$how: which says why");
+	like(value('SELECT ff_report()'), qr/<li>What statements did[^<]*$reason/, "$how: the report says so, too");
+	return;
+}
+goes_without('absent', qr/pg_stat_statements is not created in this database/);
+value('CREATE EXTENSION pg_stat_statements');
+isnt($node->psql($database, 'SELECT count(*) FROM pg_stat_statements'), 0, 'created, but not preloaded: its view is an error');
+goes_without('not preloaded', qr/must be loaded via (&quot;|")?shared_preload_libraries/);
+
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\npg_stat_statements.max = 100\ntrack_functions = all");
+$node->restart;
+value(q(DROP EXTENSION pg_stat_statements; CREATE EXTENSION pg_stat_statements VERSION '1.8'));
+goes_without('older', qr/older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE/);
+value('ALTER EXTENSION pg_stat_statements UPDATE');
+collect();
+is(look('reason'), '', 'all is there');
+is(missing(), '', 'and nothing missing');
+
+# ---------------------------------------------------------------------------
+# Texts are read once: the function that shows them is called twice for the
+# counters of a collection, and once more where a statement is new.
+# ---------------------------------------------------------------------------
+my $reader = q(pg_stat_get_function_calls('pg_stat_statements(boolean)'::regprocedure));
+sub reads
+{
+	my $before = value("SELECT coalesce($reader, 0)");
+	value('CALL ff_collect(); SELECT pg_stat_force_next_flush()');
+	return value("SELECT coalesce($reader, 0)") - $before;
+}
+value('UPDATE t SET v = 0');
+value("SELECT pg_stat_force_next_flush()");
+reads();
+reads();
+is(reads(), 2, 'nothing new: counters only');
+value('UPDATE t SET v = 1; INSERT INTO t VALUES (101, 0)');
+is(reads(), 3, 'two new statements: texts are read, once');
+value('UPDATE t SET v = 2; DELETE FROM t WHERE false');
+is(reads(), 2, 'statements known, or that wrote nothing: counters only');
+value('CREATE TABLE read_only AS SELECT generate_series(1, 5000) AS id; SELECT count(*) FROM read_only');
+value('CHECKPOINT; SELECT count(*) FROM read_only');
+reads();
+is(reads(), 2, 'what writes no table is remembered, too');
+
+# ---------------------------------------------------------------------------
+# The resets of statements are their own
+# ---------------------------------------------------------------------------
+my $one = 'UPDATE t SET v = v + 5 WHERE id = 5;';
+my %seen = (tables => 0, statements => 0, calls => 0);
+# what a collection adds: epochs of tables, epochs of statements, calls
+sub added
+{
+	collect();
+	my %now;
+	@now{qw(tables statements calls)} = (value('SELECT count(*) FROM ff_epoch'), value('SELECT count(*) FROM ff_statement_epoch'), calls('id = $2'));
+	my $added = join ' ', map { $now{$_} - $seen{$_} } qw(tables statements calls);
+	%seen = %now;
+	return $added;
+}
+reset_all();
+value($one);
+added();
+value($one x 2);
+is(added(), '0 0 2', 'differences');
+value($one x 2);
+$node->restart;
+value($one);
+is(added(), '0 0 3', 'a clean restart: they stay valid');
+value('SELECT pg_stat_reset()');
+value($one);
+is(added(), '1 0 1', 'pg_stat_reset(): those of statements stay valid');
+value($one x 2);
+reset_all();
+value($one x 5);
+is(added(), '0 1 0', 'pg_stat_statements_reset(): a new epoch of statements only, no difference across it');
+value($one);
+is(added(), '0 0 1', 'then differences again');
+value($one x 2);
+$node->stop('immediate');
+$node->start;
+value($one x 9);
+is(added(), '1 0 11', 'immediate stop: pg_stat_statements has kept its counters, so no call is lost');
+foreach my $crash ('one', 'the next one')
+{
+	value($one x 2);
+	my $victim = $node->background_psql($database);
+	my $pid = $victim->query_safe('SELECT pg_backend_pid()');
+	kill 9, $pid;
+	eval { $victim->quit };
+	$node->poll_query_until($database, "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)");
+	value($one x 20);
+	is(added(), '1 1 0', "$crash crash: a new epoch of both, no difference across it");
+	value($one);
+	is(added(), '0 0 1', 'then differences again');
+}
+
+# ---------------------------------------------------------------------------
+# Not enough room: entries are evicted, and come again from zero
+# ---------------------------------------------------------------------------
+value(q(
+	SELECT format('CREATE TABLE junk%s (id int PRIMARY KEY, v int)', g) FROM generate_series(1, 150) g \gexec
+	SELECT format('INSERT INTO junk%s VALUES (1, 0)', g) FROM generate_series(1, 150) g \gexec
+	CREATE TABLE victims (id int PRIMARY KEY, v int);
+	INSERT INTO victims SELECT g, 0 FROM generate_series(1, 10) g));
+# 1,500 statements that differ, each called once
+my $round = 0;
+sub flood
+{
+	$round++;
+	value(sprintf q(SELECT format('UPDATE junk%%s SET v = %%s%%s WHERE id = 1', g, $$0$$, repeat(' + 1', n)) FROM generate_series(1, 150) g, generate_series(%d, %d) n \gexec), 10 * $round, 10 * $round + 9);
+	return;
+}
+# Ten statements, each called so often, for so many seconds; the last call of
+# each is the slowest or the fastest.
+sub victims
+{
+	my ($times, @seconds) = @_;
+	value(sprintf q(SELECT format('UPDATE victims SET v = v + 1%%s WHERE id = 1 AND pg_sleep(%%s) IS NOT NULL', repeat(' - 1', n), s)
+		FROM generate_series(1, 10) n, unnest(array_cat(array_fill(%f::float8, ARRAY[%d]), ARRAY[%s]::float8[])) s \gexec), shift @seconds, $times - @seconds, join(', ', @seconds));
+	return;
+}
+my $victims = q(SELECT count(*) || ' ' || coalesce(sum(calls), 0) FROM pg_stat_statements WHERE query LIKE 'UPDATE victims%');
+reset_all();
+collect();
+victims(10, 0.004);
+collect();
+is(value($victims), '10 100', 'ten statements, ten calls each');
+is(calls('UPDATE victims'), 100, 'are counted');
+# until what they were called counts for less than one call of a newcomer
+flood() foreach 1 .. 2;
+is(value($victims), '0 0', 'they are evicted');
+# more calls than before, and both slower and faster ones: nothing of it fell
+victims(20, 0.002, 0.008);
+is(value($victims), '10 200', 'and enter again');
+collect();
+is(calls('UPDATE victims'), $timed ? 300 : 100, 'no call is counted that was not made: ' . ($timed ? 'all since their entry' : 'none, where that is not known'));
+is(look('lost'), $timed ? 0 : 10, 'and what is not known is counted as lost');
+is(value('SELECT count(*) FROM ff_statement_history WHERE calls > 20'), 0, 'no interval is too long');
+victims(3, 0.004);
+collect();
+is(calls('UPDATE victims'), $timed ? 330 : 130, 'then differences again');
+is(value(q(SELECT count(*) FROM ff_statement WHERE text LIKE 'UPDATE victims%')), 10, 'the same statements all the while');
+cmp_ok(look('evictions'), '>', 100, 'evictions are noted');
+like(missing(), qr/^pg_stat_statements had no room and evicted the least called statements \(\d+ times in the window\): what these did is missing: raise pg_stat_statements.max$/m, 'and said');
+my $lost = qr/^10 intervals of statements are missing, because their counters began anew$/m;
+ok($timed ? missing() !~ /intervals/ : missing() =~ $lost, 'and so is what was lost');
+
+# many statements of a few calls do not shut out one of many calls, nor fill the history
+sub follow_at_most
+{
+	my ($n) = @_;
+	$node->append_conf('postgresql.conf', "fillfactor_advisor.statements = $n");
+	$node->reload;
+	$node->poll_query_until($database, "SELECT current_setting('fillfactor_advisor.statements') = '$n'");
+	return;
+}
+follow_at_most(50);
+my $followed = q(SELECT count(*) FROM ff_statement WHERE closed_at IS NULL AND kind <> 'other');
+foreach (1 .. 3)
+{
+	flood();
+	collect();
+}
+my $rows = value(q(SELECT count(*) FROM ff_statement WHERE kind <> 'other'));
+my $before = value($followed);
+foreach (1 .. 3)
+{
+	flood();
+	collect();
+}
+is(value($followed), $before, 'many statements of one call each: no more are followed');
+is(value(q(SELECT count(*) FROM ff_statement WHERE kind <> 'other')), $rows, 'and no more kept');
+cmp_ok(look('left_out'), '>', 50, 'but noted as left out');
+like(missing(), qr/^\d+ more statements that write are not followed: raise fillfactor_advisor.statements$/m, 'and said');
+is(value('SELECT count(*) FROM ff_statement_history WHERE ended_at < began_at OR calls < 1'), 0, 'no interval is turned round');
+my $late = 'UPDATE t SET v = 0 WHERE id = 1 AND v IS NOT NULL';
+value("$late;" x 30);
+collect();
+is(value("SELECT count(*) FROM ff_statement WHERE text LIKE 'UPDATE t SET v = _1 WHERE id = _2 AND v IS NOT NULL' AND closed_at IS NULL"), 1, 'one that is called often takes the place of one that was evicted');
+is(value($followed), $before, 'so that there are as many');
+value("$late;" x 5);
+collect();
+is(calls('v IS NOT NULL'), $timed ? 35 : 5, 'and is counted');
+follow_at_most(1000);
+
+# ---------------------------------------------------------------------------
+# Texts that a role may not see
+# ---------------------------------------------------------------------------
+reset_all();
+collect();
+value(q(
+	CREATE ROLE app;
+	GRANT ALL ON t TO app;
+	CREATE ROLE half IN ROLE pg_stat_scan_tables;
+	SELECT format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO half', string_agg(c.oid::regclass::text, ', '))
+	  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec));
+my ($status, $out, $err) = $node->psql($database, "\\set VERBOSITY verbose\nSET ROLE half; CALL ff_collect()");
+like($err, qr/\A[^\n]*ERROR:  42501: permission denied for function ff_server\n/, 'a collector without pg_read_all_stats: one clear error');
+# it has to be let in by hand
+value(q(GRANT SELECT ON ALL TABLES IN SCHEMA public TO half; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO half; GRANT ALL ON t TO half));
+my $other = 'UPDATE t SET v = v * 2 WHERE id < 50';
+my $mine = 'UPDATE t SET v = v / 2 WHERE id < 50';
+value("SET ROLE app; $other; SET ROLE half; $mine; CALL ff_collect()");
+is(calls('v * '), 0, 'texts hidden: a statement of another role is not followed');
+is(calls('v / '), 1, 'its own is');
+cmp_ok(look('hidden'), '>', 0, 'what is hidden is noted');
+like(missing(), qr/^\d+ statements of other roles are hidden from the collecting role: GRANT pg_read_all_stats to it$/m, 'and said');
+is(value(q(SELECT count(*) FROM ff_statement WHERE text LIKE '<insufficient%')), 0, 'and no such text kept');
+value("GRANT pg_read_all_stats TO half; SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
+value("SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
+is(calls('v * '), 1, 'once granted: it is followed, and nothing from before is taken for new');
+is(look('hidden'), 0, 'and nothing is hidden');
+
+# ---------------------------------------------------------------------------
+# Texts that are lost: the file cannot be read, is cut, has holes
+# ---------------------------------------------------------------------------
+reset_all();
+collect();
+my $known = 'UPDATE t SET v = v + 100 WHERE id = 4';
+my $file = $node->data_dir . '/pg_stat_tmp/pgss_query_texts.stat';
+value($known);
+collect();
+value($known);
+collect();
+my $counted = calls('id = $2');
+value("$known; UPDATE t SET v = v + 200 WHERE id < 4");
+chmod 0, $file or die "$file: $!";
+is($node->psql($database, 'CALL ff_collect()'), 0, 'texts NULL: the collection goes on');
+is(calls('id = $2') - $counted, 1, 'and counts the statements that it knows');
+is(look('texts_reason'), 'no text', 'says so');
+like(missing(), qr/^1 new statements are not followed, because texts of pg_stat_statements cannot be read \(no text\): .*pg_stat_statements_reset\(\) removes it$/m, 'and what to do');
+chmod 0600, $file or die "$file: $!";
+value('UPDATE t SET v = v + 200 WHERE id < 4');
+collect();
+is(look('texts_reason'), '', 'texts come back');
+is(value('SELECT count(*) FROM ff_statement WHERE text LIKE $$%+ _1 WHERE id < _2$$ AND closed_at IS NULL AND kind = $$write$$'), 1, 'and are read then');
+truncate $file, 0 or die "$file: $!";
+# a text behind the hole
+value("$known; UPDATE t SET v = v + 300 WHERE id > 99");
+isnt($node->psql($database, 'SELECT count(query) FROM pg_stat_statements(true)'), 0, 'the file is lost while the server runs: pg_stat_statements shows nothing at all');
+$counted = calls('id = $2');
+is($node->psql($database, 'CALL ff_collect()'), 0, 'the collection goes on');
+is(look('reason'), '', 'and reads the counters');
+is(calls('id = $2') - $counted, 1, 'of the statements that it knows');
+like(look('texts_reason'), qr/invalid byte sequence/, 'says what is wrong');
+like(missing(), qr/new statements are not followed.* one is lost or damaged/, 'and what is missing');
+reset_all();
+value('UPDATE t SET v = v + 300 WHERE id > 99');
+collect();
+value('UPDATE t SET v = v + 300 WHERE id > 99');
+collect();
+is(calls('id > '), 1, 'after a reset all is well');
+unlike(missing(), qr/texts of pg_stat_statements/, 'and nothing is said of texts');
+
+# ---------------------------------------------------------------------------
+# Texts of other encodings
+# ---------------------------------------------------------------------------
+value(q(CREATE DATABASE bytes ENCODING SQL_ASCII TEMPLATE template0; CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0));
+foreach my $one (qw(bytes latin))
+{
+	$database = $one;
+	value(q(CREATE EXTENSION fillfactor_advisor; CREATE EXTENSION pg_stat_statements; CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1); CALL ff_collect()));
+}
+sub own_statement
+{
+	my ($how, $text) = @_;
+	reset_all();
+	collect();
+	value("SET client_encoding = sql_ascii; $text");
+	collect();
+	value("SET client_encoding = sql_ascii; $text");
+	collect();
+	is(look('texts_reason'), '', "$how: its text can be read");
+	cmp_ok(calls('WHERE id = $2'), '>=', 1, "$how: it is followed");
+	return;
+}
+sub foreign_statement
+{
+	my ($how) = @_;
+	value('UPDATE t SET v = v + 7 WHERE id <> 0 AND id <> 3');
+	is($node->psql($database, 'CALL ff_collect()'), 0, "$how: the collection goes on");
+	is(look('reason'), '', "$how: and reads the counters");
+	like(look('texts_reason'), qr/invalid byte sequence|has no equivalent/, "$how: but no text");
+	like(missing(), qr/does not fit this one's encoding/, "$how: which is said");
+	return;
+}
+$database = 'bytes';
+own_statement('bytes that are no characters', "UPDATE t /* \xff\x80 */ SET v = v + 1 WHERE id = 1");
+$database = 'postgres';
+foreign_statement('bytes in a database without encoding, seen from UTF8');
+own_statement('characters of four bytes', "UPDATE t /* \xf0\x9f\x90\x98 */ SET v = v + 1 WHERE id = 1");
+$database = 'latin';
+foreign_statement('an elephant, seen from LATIN1');
+own_statement('LATIN1', "UPDATE t /* \xe9 */ SET v = v + 1 WHERE id = 1");
+$database = 'postgres';
+
+# ---------------------------------------------------------------------------
+# Texts that are large, deep, or not what they seem
+# ---------------------------------------------------------------------------
+reset_all();
+value('CREATE TABLE large (id int, v int)');
+collect();
+my $peak = q(VmHWM:\s+(\d+) kB);
+my $session = $node->background_psql($database);
+my $pid = $session->query_safe('SELECT pg_backend_pid()');
+$session->query_safe('CALL ff_collect()');
+my ($start) = slurp_file("/proc/$pid/status") =~ /$peak/;
+# a text of 0.8 MB that is parsed, and one of 1.2 MB that is not
+value('INSERT INTO large VALUES ' . join(',', map { "($_,$_)" } 1 .. 45000));
+value('UPDATE large SET v = /* ' . ('x' x 1200000) . ' */ 1 WHERE id = 1');
+is($session->query_safe('CALL ff_collect(); SELECT 1'), 1, 'texts of a megabyte: the collection goes on');
+my ($end) = slurp_file("/proc/$pid/status") =~ /$peak/;
+note "peak memory of the collector: $start kB before, $end kB after";
+cmp_ok($end - $start, '<', 64 * 1024, 'its memory is bounded');
+is($session->query_safe(q(SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'statement text')), 0, 'and given back');
+$session->quit;
+is(value(q(SELECT kind || ' ' || (text_bytes BETWEEN 500000 AND 999999) || ' ' || length(text) FROM ff_statement WHERE text LIKE 'INSERT INTO large%')), 'write true 4000', '0.8 MB: read whole, its first 4000 characters kept');
+is(value(q(SELECT kind || ' ' || (text_bytes > 1200000) || ' ' || length(text) || ' ' || reason FROM ff_statement WHERE text LIKE 'UPDATE large%')), 'unattributed true 4000 too long to parse', '1.2 MB: not read, its first 4000 characters kept');
+like(value('SELECT reason FROM ff_statements() WHERE query LIKE $$UPDATE large%$$'), qr/^too long to parse$/, 'which is said');
+cmp_ok(value('SELECT length(ff_report())'), '<', 200000, 'the report does not grow with it');
+
+# statements that keep updates from being HOT are shown in the report
+value(q(CREATE TABLE web (id int PRIMARY KEY, v int); CREATE INDEX ON web (v); INSERT INTO web SELECT g, g FROM generate_series(1, 100) g; CALL ff_collect()));
+my $evil = "UPDATE web /* <script>alert(1)</script> </td>&lt;\x01\x1b[31m\x7f\xe2\x80\xae */ SET v = v + 1";
+foreach (1 .. 3)
+{
+	value("$evil; SELECT pg_stat_force_next_flush()");
+	collect();
+}
+like(value(q(SELECT query FROM ff_statements('web') WHERE command = 'UPDATE')), qr/<script>alert\(1\)/, 'a statement with HTML and control characters');
+my $report = value('SELECT ff_report()');
+like($report, qr/&lt;script&gt;alert\(1\)/, 'is in the report');
+unlike($report, qr/<script>alert|<\/td>&lt;\x01/, 'as text');
+unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'without control characters');
+
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/, 'nothing of all that in the log');
+$node->stop;
