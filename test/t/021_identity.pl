@@ -8,7 +8,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension new_folder);
-use Test::More tests => 65;
+use Test::More tests => 79;
 
 my $node = PostgreSQL::Test::Cluster->new('identity');
 $node->init;
@@ -163,57 +163,78 @@ $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres
 $database = 'shop';
 moved('pg_dump -C', 9);
 
-# pg_upgrade, where there is an older server next to this one.  A server of
-# make assertions, or of the wheel, does as FFA_OLDER_SERVERS for every newer one;
-# where that is in a chroot, it must lie below /tmp.
-sub older_server
+# pg_upgrade: from an older server where there is one next to this one and the
+# two releases go together, else from one of the same version, which it takes as
+# well.  A server of make assertions, or of the wheel, does as FFA_OLDER_SERVERS
+# for every newer one; where that is in a chroot, it must lie below /tmp.
+sub servers
 {
-	my $own = $node->pg_version->major;
+	my $own = $node->config_data('--bindir') . '/pg_config';
+	my @older;
 	foreach my $config (split(/:/, $ENV{FFA_OLDER_SERVERS} || ''), reverse glob('/usr/lib/postgresql/*/bin/pg_config'))
 	{
 		my ($major) = `$config --version 2>/dev/null` =~ /^PostgreSQL (\d+)/ or next;
 		my $headers = `$config --includedir-server`;
 		chomp $headers;
-		return ($config, $major) if $major >= 15 && $major < $own && -e "$headers/postgres.h";
+		push @older, $config if $major >= 15 && $major < $node->pg_version->major && -e "$headers/postgres.h";
+	}
+	return (@older, $own);
+}
+
+# This release, or the first one, into that server, and no other.
+my $top = "$FindBin::Bin/../..";
+my ($first) = sort map { m{--([\d.]+)\.sql$} } glob("'$top'/sql/fillfactor_advisor--*.sql");
+my ($today) = slurp_file("$top/fillfactor_advisor.control") =~ /^default_version *= *'(.*)'/m;
+sub install_release
+{
+	my ($config, $release) = @_;
+	my $source = new_folder();
+	chomp(my $extensions = `$config --sharedir`);
+	unlink glob("'$extensions/extension/fillfactor_advisor'*");
+	if ($release eq $first)
+	{
+		system("tar -C '$source' --strip-components=1 -xzf '$top/test/upgrade/library-$first.tar.gz' && mkdir '$source/sql' && cp '$top/sql/fillfactor_advisor--$first.sql' '$source/sql/all.sql'") == 0
+		  or die 'could not unpack';
+		build_extension($config, $source, 'SQL_PIECES=sql/all.sql');
+	}
+	else
+	{
+		system("cd '$top' && cp -a Makefile fillfactor_advisor.control sql src '$source' && rm -f '$source'/src/*.o '$source'/src/*.bc") == 0
+		  or die 'could not copy the source';
+		build_extension($config, $source);
 	}
 	return;
 }
 
-# A copy of that server with the extension in it: its folder of programs.
-sub with_extension
-{
-	my $config = copy_server($_[0]);
-	my $source = new_folder();
-	system("cd '$FindBin::Bin/../..' && cp -a Makefile fillfactor_advisor.control sql src '$source' && rm -f '$source'/src/*.o '$source'/src/*.bc") == 0
-	  or die 'could not copy the source';
-	build_extension($config, $source);
-	return dirname($config);
-}
-
-# checksums are a default since 18
-my @initdb = ('--locale=C', '--encoding=UTF8');
+# A cluster of the server with that pg_config, and one of this server: what is
+# in the first is upgraded into the second.  Returns whether it was, and both.
+my $upgrades = 0;
 sub upgrade
 {
-	my ($old, $new, $bindir) = @_;
+	my ($config, $work) = @_;
+	# checksums are a default since 18
+	my @initdb = ('--locale=C', '--encoding=UTF8');
+	my $bindir = dirname($config);
+	my ($major) = `$config --version` =~ /^PostgreSQL (\d+)/;
+	$upgrades++;
+	my $old = PostgreSQL::Test::Cluster->new("older$upgrades", install_path => dirname($bindir));
+	my $new = PostgreSQL::Test::Cluster->new("newer$upgrades");
+	$old->init(extra => [ @initdb, $major >= 18 ? '--no-data-checksums' : () ]);
 	$new->init(extra => [ @initdb, $new->pg_version->major >= 18 ? '--no-data-checksums' : () ]);
-	$new->append_conf('postgresql.conf', 'autovacuum = off');
-	return PostgreSQL::Test::Utils::run_log([ 'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bindir, '-B', $new->config_data('--bindir'),
+	$_->append_conf('postgresql.conf', 'autovacuum = off') foreach $old, $new;
+	$old->start;
+	$work->($old);
+	$old->stop;
+	my $done = PostgreSQL::Test::Utils::run_log([ 'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bindir, '-B', $new->config_data('--bindir'),
 			'-s', $new->host, '-p', $old->port, '-P', $new->port ]);
+	return ($done, $old, $new);
 }
 
-SKIP:
+$database = 'postgres';
+$node->stop('fast', fail_ok => 1);
+sub some_history
 {
-	my ($config, $major) = older_server();
-	skip 'no older server with headers next to this one (FFA_OLDER_SERVERS names a pg_config): no pg_upgrade', 10 unless $config;
-	my $bindir = with_extension($config);
-	my $old = PostgreSQL::Test::Cluster->new('older', install_path => dirname($bindir));
-	my $new = PostgreSQL::Test::Cluster->new('newer');
-	$old->init(extra => \@initdb);
-	$old->append_conf('postgresql.conf', 'autovacuum = off');
-	$node->stop;
-	$node = $old;
-	$node->start;
-	$database = 'postgres';
+	$node = $_[0];
 	value(q(
 		CREATE EXTENSION fillfactor_advisor;
 		CREATE TABLE t (id int PRIMARY KEY, v int);
@@ -224,22 +245,43 @@ SKIP:
 	$id = history('t');
 	$before = value('SELECT count(*), max(began_at) FROM ff_interval');
 	$known = known($id);
-	$node->stop;
-	my $upgraded = upgrade($old, $new, $bindir);
-	if (!$upgraded)
-	{
-		# Is it the extension, or do these two minor releases not go together?
-		my $plain = PostgreSQL::Test::Cluster->new('plain', install_path => dirname($bindir));
-		$plain->init(extra => \@initdb);
-		$plain->start;
-		$plain->safe_psql('postgres', 'CREATE TABLE t (id int)');
-		$plain->stop;
-		skip "this release of $major cannot be upgraded to this one, even without the extension: no pg_upgrade", 10
-		  if !upgrade($plain, PostgreSQL::Test::Cluster->new('plain_newer'), $bindir);
-	}
-	ok($upgraded, "pg_upgrade from $major");
-	$node = $new;
-	$node->start;
-	moved("pg_upgrade from $major", 7);
+	return;
 }
-$node->stop('fast', fail_ok => 1);
+my $version = q(SELECT extversion FROM pg_extension WHERE extname = 'fillfactor_advisor');
+
+my ($config, $from, $new);
+foreach my $server (servers())
+{
+	my ($major) = `$server --version` =~ /^PostgreSQL (\d+)/;
+	$config = copy_server($server);
+	$from = "pg_upgrade from $major to " . $node->pg_version->major;
+	install_release($config, $today);
+	(my $upgraded, undef, $new) = upgrade($config, \&some_history);
+	# Is it the extension, or do these two releases not go together?
+	if (!$upgraded && !(upgrade($config, sub { $_[0]->safe_psql('postgres', 'CREATE TABLE t (id int)') }))[0])
+	{
+		note "$from does not work without the extension, either";
+		next;
+	}
+	ok($upgraded, $from);
+	last;
+}
+note $from;
+$node = $new;
+$node->start;
+is(value($version), $today, "$from: this release");
+moved($from, 7);
+$node->stop;
+
+# The old server has the first release, the new one only this one's files.
+$from .= " of the first release";
+install_release($config, $first);
+(my $upgraded, undef, $node) = upgrade($config, \&some_history);
+ok($upgraded, $from);
+$node->start;
+is(value($version), $first, "$from: it is still the first release, with this one's library");
+is(value("SELECT live_rows FROM ff_sample('t')"), 100, "$from: which serves it");
+value('ALTER EXTENSION fillfactor_advisor UPDATE');
+is(value($version), $today, "$from: then this release");
+moved($from, 7);
+$node->stop;
