@@ -5,7 +5,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION fillfactor_advisor;
 SET fillfactor_advisor.min_updates = 1;
-SELECT plan(55);
+SELECT plan(75);
 
 -- ---------------------------------------------------------------------------
 -- What is not examined
@@ -75,14 +75,44 @@ SELECT pg_stat_force_next_flush();
 CALL ff_collect();
 SELECT results_eq($$ SELECT cause, action, reason FROM ff_advise('empty') $$, $$ VALUES ('no_data', 'wait', 'the table is empty') $$, 'an emptied one: the same');
 SELECT isnt(sampled_at, NULL, 'never analysed: sampled') FROM ff_relation WHERE relname = 'odd';
+CREATE INDEX odd_v ON odd (v);
+-- every call that reads: those that fail, with the error
+CREATE FUNCTION failing(relation regclass) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE call text; failed text;
+BEGIN
+	FOREACH call IN ARRAY ARRAY['ff_settings()', 'ff_script()', 'ff_verify()', 'ff_blockers()', 'ff_advise_indexes()', 'ff_statements()', 'ff_horizon()', 'ff_report()',
+		'ff_metrics', 'ff_metrics_collection', format('ff_curve(%L)', relation), format('ff_sample(%L)', relation)] LOOP
+		BEGIN
+			EXECUTE 'SELECT * FROM public.' || call;
+		EXCEPTION WHEN OTHERS THEN
+			failed := concat_ws('; ', failed, call || ': ' || sqlerrm);
+		END;
+	END LOOP;
+	RETURN failed;
+END $$;
 CREATE FUNCTION with_reltuples(n real) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
-	UPDATE pg_class SET reltuples = n WHERE relname IN ('odd', 'empty', 'leaf');
+	UPDATE pg_class SET reltuples = n WHERE relname IN ('odd', 'odd_v', 'empty', 'leaf', 'ff_interval', 'ff_page_sample');
 	UPDATE odd SET v = v + 1;
+	PERFORM pg_stat_force_next_flush();
 	RETURN NEXT lives_ok('CALL ff_collect()', format('reltuples %s: collected', n));
 	RETURN NEXT lives_ok('SELECT * FROM ff_advise()', format('reltuples %s: advised', n));
+	RETURN NEXT is(failing('odd'), NULL, format('reltuples %s: every call that reads', n));
+	-- a collection asks for the number of rows in a new file
+	TRUNCATE odd;
+	INSERT INTO odd SELECT g, 0 FROM generate_series(1, 100) g;
+	UPDATE pg_class SET reltuples = n WHERE relname = 'odd';
+	RETURN NEXT lives_ok('CALL ff_collect()', format('reltuples %s of a new file: collected', n));
+	RETURN NEXT is(count(*), 0::bigint, format('reltuples %s: without a problem', n)) FROM ff_problem;
 END $$;
 SELECT with_reltuples(n) FROM unnest('{NaN,Infinity,-Infinity,-1,3e38}'::real[]) n;
+UPDATE pg_class SET reltuples = 'NaN' WHERE relname = 'odd';
+CALL ff_collect();
+SELECT sampled_at AS sampled FROM ff_relation WHERE relname = 'odd' \gset
+UPDATE odd SET v = v + 1;
+SELECT pg_stat_force_next_flush();
+CALL ff_collect();
+SELECT isnt(sampled_at, :'sampled', 'a table of NaN rows is sampled again once it has changed') FROM ff_relation WHERE relname = 'odd';
 
 -- ---------------------------------------------------------------------------
 -- Widths
@@ -98,6 +128,8 @@ INSERT INTO wide SELECT g, repeat('x', 5000) FROM generate_series(1, 50) g;
 -- header of 23 bytes, bitmap of a bit a column where any is null, aligned to 8; then the columns
 SELECT is((ff_sample('columns100')).inserted_width, 24 + 400::float8, '100 columns');
 SELECT is((ff_sample('nulls100')).inserted_width, 40 + 200::float8, '100 columns, half of them null');
+UPDATE nulls100 SET c1 = c2 WHERE c2 <= 10;
+SELECT results_eq($$ SELECT updated_pct, updated_width, inserted_width FROM ff_sample('nulls100') $$, $$ VALUES (20::float8, 40 + 204::float8, 40 + 200::float8) $$, 'and one null less in those that were updated');
 SELECT is((ff_sample('dropped1599')).inserted_width, 224 + 4::float8, '1599 dropped columns');
 SELECT is((ff_sample('wide')).inserted_width, 24 + 4 + 4 + 5000::float8, 'rows larger than half a page');
 SELECT is((ff_sample('toasted')).inserted_width, 24 + 4 + 18::float8, 'toasted rows: what is left in the table');
@@ -125,6 +157,10 @@ SELECT is(indisvalid, false, 'a failed CREATE INDEX CONCURRENTLY leaves an inval
 CALL ff_collect();
 SELECT is(indexes, 1, 'which is not counted') FROM ff_evidence('doubles');
 SELECT is(index_oids, ARRAY['doubles_v'::regclass::oid], 'nor taken for a change') FROM ff_relation WHERE relid = 'doubles'::regclass;
+SELECT results_eq($$ SELECT action, ddl, reason ~ '^the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed' FROM ff_advise_indexes('doubles') WHERE index = 'doubles_id'::regclass $$,
+	$$ VALUES ('keep', NULL::text, true) $$, 'it has a row and the reason, and no statement');
+SELECT throws_ok($$ SELECT * FROM ff_sample_index('doubles_id') $$, '55000', 'index "doubles_id" is not valid', 'a clear error where it is named');
+SELECT is(failing('doubles'), NULL, 'and every call passes it');
 
 SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE relkind IN ('r', 'p', 'm', 'f') AND (nspname = 'public' OR relpersistence = 't') AND relname !~ '^ff_'), 'one row for every table of the database, temporary ones with the reason why not');
