@@ -114,6 +114,7 @@ CREATE FUNCTION @extschema@.ff_model_extra(
     OUT vacuum_scale double precision, OUT vacuum_nap_s double precision, OUT checkpoint_s double precision, OUT read_us double precision,
     OUT update_call_rows double precision, OUT update_wal_bytes double precision, OUT insert_call_rows double precision,
     OUT indexed_share double precision,
+    OUT recent_deleted double precision, OUT recent_vacuums double precision,
     OUT recent_seq_scans double precision, OUT recent_index_scans double precision, OUT recent_blocks_fetched double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -139,6 +140,7 @@ AS $$
         SELECT coalesce(sum(n.vacuums), 0)::bigint AS vacuums,
                -- how many updates of the evidence's recent ones that is
                e.recent_updated / nullif(sum(n.updated) FILTER (WHERE n.recent), 0)::double precision AS part,
+               sum(n.deleted) FILTER (WHERE n.recent) AS deleted, sum(n.vacuums) FILTER (WHERE n.recent) AS recent_vacuums,
                sum(n.seq_scans) FILTER (WHERE n.recent) AS seq_scans, sum(n.index_scans) FILTER (WHERE n.recent) AS index_scans,
                sum(n.blocks_fetched) FILTER (WHERE n.recent) AS blocks_fetched
           FROM seen n
@@ -150,14 +152,14 @@ AS $$
            extract(epoch FROM current_setting('checkpoint_timeout')::interval)::double precision,
            @extschema@.ff_page_read_us(),
            u.call_rows, u.wal_bytes, i.call_rows, @extschema@.ff_indexed_share(e),
-           k.part * k.seq_scans, k.part * k.index_scans, k.part * k.blocks_fetched
+           k.part * k.deleted, k.part * k.recent_vacuums, k.part * k.seq_scans, k.part * k.index_scans, k.part * k.blocks_fetched
       FROM @extschema@.ff_relation r
      CROSS JOIN counted k
       LEFT JOIN command u ON u.command = 'UPDATE'
       LEFT JOIN command i ON i.command = 'INSERT'
      WHERE r.rel_id = e.rel_id
 $$;
-COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none).';
+COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none).';
 REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 

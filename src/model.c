@@ -3,7 +3,7 @@
  *	  The model's way into SQL: one row of evidence in, one row a step out.
  *
  * Fits lifecycles to the evidence (lifecycle.c), replays them at every step
- * (heap_twin.c), weighs the steps (choice.c).  Reads nothing itself and keeps
+ * (curve.c), weighs the steps (choice.c).  Reads nothing itself and keeps
  * nothing; the same rows give the same answer.
  */
 #include "postgres.h"
@@ -135,11 +135,11 @@ read_observed(const Facts *e, const Facts *x, Observed *o)
 	o->hot_updated = known(known(fact(e, "recent_hot"), fact(e, "hot_updated")), 0);
 	o->newpage_updated = known(fact(e, "recent_newpage"), fact(e, "newpage_updated"));
 	o->inserted = known(known(fact(e, "recent_inserted"), fact(e, "inserted")), 0);
-	o->deleted = known(fact(e, "deleted"), 0) * part;
+	o->deleted = known(fact(x, "recent_deleted"), known(fact(e, "deleted"), 0) * part);
 	o->window_s = known(fact(e, "recent_s"), fact(e, "window_s"));
 	o->total_inserted = known(fact(x, "total_inserted"), fact(e, "inserted"));
 	o->total_updated = known(fact(x, "total_updated"), updated);
-	o->vacuums = fact(x, "vacuums") * part;
+	o->vacuums = known(fact(x, "recent_vacuums"), fact(x, "vacuums") * part);
 	o->seen_hot = fact(e, "seen_hot");
 	o->seen_same_page = fact(e, "seen_same_page");
 	o->seen_moved = fact(e, "seen_moved");
