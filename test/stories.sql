@@ -55,7 +55,7 @@ SELECT story('full',     1000,  1000,  400,  600);
 SELECT story('full15',   1000,  1000,  400, NULL, '{"superseded_same_page": 0, "superseded_moved": 600}');
 SELECT story('blind15',  1000,  1000,  400, NULL);
 SELECT story('batch',    1000,  1000,    0, 1000, '{"update_group_rows": 56}');
-SELECT story('growth',   1000,  2000,  400, 1600, '{"inserted_width": 64, "updated_width": 224}');
+SELECT story('growth',   1000,  2000, 1000, 1000, '{"inserted_width": 64, "updated_width": 224, "updated_pct": 85, "live_rows": 40000, "rows_per_page": 40}');
 SELECT story('snapshot', 1000,  1000,  400,  600, '{"dead_rows": 60000, "recently_dead_rows": 59000}');
 SELECT story('wide',     1000,  1000,    0, 1000, '{"inserted_width": 4400, "updated_width": 4400, "rows_per_page": 1, "rows_per_page_max": 1}');
 SELECT story('few',         0,     1,    1,    0);
