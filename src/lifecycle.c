@@ -66,6 +66,7 @@
  * assume that there were none. */
 #define LONG_BATCH		20		/* rows */
 #define BATCH_ALONE		1.0
+#define BATCH_HOT_OFF	10.0	/* points that a lag may be tried all the same */
 
 #define MAX_CANDIDATES	128
 
@@ -606,8 +607,8 @@ search_lags(Search *s)
 		explained = s->all[keep[k]].hot_pct;
 		prior = s->all[keep[k]].prior;
 		batch = s->all[keep[k]].life.update_rows >= LONG_BATCH;
-		/* more lag can only make fewer updates HOT */
-		if (explained < s->life->hot_pct - SIGMA_HOT)
+		/* more lag can only make fewer updates HOT; of batches few say nothing of it */
+		if (explained < s->life->hot_pct - (batch ? BATCH_HOT_OFF : SIGMA_HOT))
 			continue;
 		enough = fabs(explained - s->life->hot_pct) < SIGMA_HOT;
 		for (i = 0; i < (int) (sizeof(lags) / sizeof(lags[0])); i++)
