@@ -7,7 +7,7 @@ use Cwd qw(abs_path);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 27;
+use Test::More tests => 31;
 
 my $dir    = PostgreSQL::Test::Utils::tempdir;
 my $marker = abs_path($dir) . '/m';    # what any of them would make
@@ -162,6 +162,30 @@ unlike($html, qr/<(?:script|img)|\son[a-z]+="|[^\x09\x0a\x20-\x7e]/, 'the report
 like($html, qr/&lt;script&gt;alert\(1\)&lt;\/script&gt;/, 'and shows them');
 is(sql(q{SELECT count(*) FROM ff_metrics m JOIN pg_namespace n ON n.nspname = m.schemaname JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = m.relname JOIN public.made d ON d.rel = c.oid}), $tables, 'metrics have the names as they are');
 is(sql('SELECT count(*) FROM public.plain'), 0, 'no name was run');
+# ---------------------------------------------------------------------------
+# On a command line: pg_repack, in a database that it can connect to
+# ---------------------------------------------------------------------------
+SKIP:
+{
+	skip 'no pg_repack for this server', 4 unless sql(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'}) && !system('pg_repack --version >/dev/null 2>&1');
+	$db = 'repacking';
+	$node->safe_psql('postgres', "CREATE DATABASE $db");
+	sql('CREATE EXTENSION fillfactor_advisor; CREATE EXTENSION pg_repack; CREATE TABLE public.plain (x int)');
+	my @printable = map { name($hostile{$_}) } grep { $hostile{$_} !~ /[^\x20-\x7e]/ } @kinds;
+	sql("CREATE SCHEMA $_; CREATE TABLE $_.$_ (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, line text) WITH (fillfactor = 50)") foreach @printable;
+	for my $round (1 .. 3)
+	{
+		sql("INSERT INTO $_.$_ (line) SELECT repeat('l', 100) FROM generate_series(1, 3000)") foreach @printable;
+		sql('CALL ff_collect()');
+	}
+	$text = sql('SELECT * FROM ff_script(NULL, true)');
+	is(scalar(() = $text =~ /^\\! pg_repack /mg), scalar @printable, 'pg_repack is to rewrite each');
+	($status, $said) = run_lines('repack.sql', $text);
+	is($status, 0, 'and does') or diag $said;
+	ok(!-e $marker, 'no name was run by the shell');
+	is(sql(q{SELECT count(*) FROM public.plain}), 0, 'nor by the server');
+}
+
 # and would have been seen
 sql(q{COPY (SELECT 1) TO PROGRAM 'touch $M.server'});
 run_lines('trap.sql', '\! touch $M.psql');
