@@ -15,6 +15,7 @@ OBJS = \
 	src/sample_index.o \
 	src/relinfo.o \
 	src/window.o \
+	src/collect_lock.o \
 	src/collect.o \
 	src/statements.o \
 	src/memory.o \

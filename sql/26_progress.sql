@@ -31,8 +31,8 @@ AS $$
       LEFT JOIN pg_stat_get_activity(NULL) a ON a.pid = l.pid
       LEFT JOIN (SELECT k.* FROM @extschema@.ff_collection k ORDER BY k.collection_id DESC LIMIT 1) c ON c.began_at >= a.query_start
      CROSS JOIN LATERAL (SELECT CASE WHEN c.collection_id IS NULL THEN 'counters' WHEN c.ended_at IS NULL THEN 'pages' ELSE 'history' END AS phase) p
-     -- the advisory lock of the collector, see src/collect.c
-     WHERE l.locktype = 'advisory' AND l.classid = 1717985636 AND l.objid = 1 AND l.objsubid = 2 AND l.granted
+     -- the collector's lock, see src/collect_lock.c; older collectors' may be anybody's
+     WHERE l.locktype = 'userlock' AND l.classid = 1717985636 AND l.objid = 1 AND l.objsubid = 2 AND l.granted
 $$;
 COMMENT ON FUNCTION @extschema@.ff_progress() IS 'The collection that is running in this database, if any. pid: its session. phase: counters (of all tables), pages (samples), history (pruning). began_at, running_s: of the CALL, seconds. current_table: the table being sampled. sampled, problems: tables done so far. waiting: tables whose pages are still wanted, as far as the budget reaches. collection_id: its row in ff_collection. What a collection inside a transaction block has done cannot be seen.';
 REVOKE ALL ON FUNCTION @extschema@.ff_progress() FROM PUBLIC;

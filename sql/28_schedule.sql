@@ -130,6 +130,28 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_check_collector() TO pg_stat_scan_table
 COMMENT ON FUNCTION @extschema@.ff_check_collector() IS
 'internal: error 42501, with a hint, where the calling role may not write what a collection writes';
 
+CREATE FUNCTION @extschema@.ff_job_command(job_name text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- A job outlives the extension; then it is the job itself that has to say so.
+    SELECT format('DO %L', format(
+               'BEGIN '
+               'IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) ''fillfactor_advisor'') THEN '
+               'RAISE ''extension fillfactor_advisor is gone from this database, its job is left'' USING ERRCODE = ''undefined_object'', HINT = %L; '
+               'END IF; '
+               'CALL %I.ff_collect(); '
+               'END',
+               format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', job_name, current_database()),
+               n.nspname))
+      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+     WHERE e.extname = 'fillfactor_advisor'
+$$;
+COMMENT ON FUNCTION @extschema@.ff_job_command(text) IS
+'internal: the command of a pg_cron job of this name: CALL ff_collect(), or error 42704 with a hint how to remove the job once the extension is dropped';
+REVOKE ALL ON FUNCTION @extschema@.ff_job_command(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_job_command(text) TO pg_stat_scan_tables;
+
 CREATE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *') RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -152,7 +174,7 @@ BEGIN
         PERFORM @extschema@.ff_check_collector();
         -- a wrong schedule is refused by pg_cron, in its own words
         EXECUTE format('SELECT %s($1, $2, $3)', cron.schedule_function)
-           INTO job USING cron.job_name, schedule, cron.command;
+           INTO job USING cron.job_name, schedule, @extschema@.ff_job_command(cron.job_name);
         EXECUTE format('SELECT count(*) FROM %s WHERE jobid <> $1 AND jobname = $2 AND database = $3', cron.job_table)
            INTO others USING job, cron.job_name, current_database();
         IF others > 0 THEN
@@ -176,7 +198,7 @@ BEGIN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', cron.cron_database
             USING HINT = 'Run the returned statement there.';
         RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
-                      cron.job_name, schedule, cron.command, current_database());
+                      cron.job_name, schedule, @extschema@.ff_job_command(cron.job_name), current_database());
     ELSIF cron.state = 'not_created' THEN
         RAISE EXCEPTION 'pg_cron is loaded but not created in this database'
             USING ERRCODE = 'undefined_object',
@@ -202,7 +224,7 @@ $$;
 REVOKE ALL ON FUNCTION @extschema@.ff_schedule(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_cron(), @extschema@.ff_schedule(text) TO pg_stat_scan_tables;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
-'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
+'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. A job that is left after DROP EXTENSION fails, and says how to remove it. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
 
 CREATE FUNCTION @extschema@.ff_unschedule() RETURNS text
 LANGUAGE plpgsql VOLATILE

@@ -1572,6 +1572,62 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_check_collector() TO pg_stat_scan_table
 COMMENT ON FUNCTION @extschema@.ff_check_collector() IS
 'internal: error 42501, with a hint, where the calling role may not write what a collection writes';
 
+CREATE OR REPLACE FUNCTION @extschema@.ff_progress()
+RETURNS TABLE (
+    pid           integer,
+    phase         text,
+    began_at      timestamptz,
+    running_s     double precision,
+    current_table regclass,
+    sampled       bigint,
+    problems      bigint,
+    waiting       bigint,
+    collection_id bigint
+)
+LANGUAGE sql VOLATILE ROWS 1
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT l.pid, p.phase, a.query_start, extract(epoch FROM clock_timestamp() - a.query_start)::double precision,
+           -- the one user table that it holds a lock on
+           (SELECT t.relation::regclass FROM pg_locks t
+             WHERE t.pid = l.pid AND t.locktype = 'relation' AND t.database = l.database
+               AND EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = t.relation AND r.closed_at IS NULL) LIMIT 1),
+           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM @extschema@.ff_relation r WHERE r.sampled_at >= c.began_at) END,
+           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM @extschema@.ff_problem r WHERE r.seen_at >= c.began_at) END,
+           CASE WHEN p.phase = 'pages' THEN (SELECT count(*) FROM @extschema@.ff_collect_due() d(rel_id)
+                                              WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_problem r WHERE r.rel_id = d.rel_id AND r.seen_at >= c.began_at)) END,
+           CASE WHEN p.phase <> 'counters' THEN c.collection_id END
+      FROM pg_locks l
+      JOIN pg_database b ON b.oid = l.database AND b.datname = current_database()
+      LEFT JOIN pg_stat_get_activity(NULL) a ON a.pid = l.pid
+      LEFT JOIN (SELECT k.* FROM @extschema@.ff_collection k ORDER BY k.collection_id DESC LIMIT 1) c ON c.began_at >= a.query_start
+     CROSS JOIN LATERAL (SELECT CASE WHEN c.collection_id IS NULL THEN 'counters' WHEN c.ended_at IS NULL THEN 'pages' ELSE 'history' END AS phase) p
+     -- the collector's lock, see src/collect_lock.c; older collectors' may be anybody's
+     WHERE l.locktype = 'userlock' AND l.classid = 1717985636 AND l.objid = 1 AND l.objsubid = 2 AND l.granted
+$$;
+
+CREATE FUNCTION @extschema@.ff_job_command(job_name text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- A job outlives the extension; then it is the job itself that has to say so.
+    SELECT format('DO %L', format(
+               'BEGIN '
+               'IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) ''fillfactor_advisor'') THEN '
+               'RAISE ''extension fillfactor_advisor is gone from this database, its job is left'' USING ERRCODE = ''undefined_object'', HINT = %L; '
+               'END IF; '
+               'CALL %I.ff_collect(); '
+               'END',
+               format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', job_name, current_database()),
+               n.nspname))
+      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+     WHERE e.extname = 'fillfactor_advisor'
+$$;
+COMMENT ON FUNCTION @extschema@.ff_job_command(text) IS
+'internal: the command of a pg_cron job of this name: CALL ff_collect(), or error 42704 with a hint how to remove the job once the extension is dropped';
+REVOKE ALL ON FUNCTION @extschema@.ff_job_command(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_job_command(text) TO pg_stat_scan_tables;
+
 CREATE OR REPLACE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *') RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -1594,7 +1650,7 @@ BEGIN
         PERFORM @extschema@.ff_check_collector();
         -- a wrong schedule is refused by pg_cron, in its own words
         EXECUTE format('SELECT %s($1, $2, $3)', cron.schedule_function)
-           INTO job USING cron.job_name, schedule, cron.command;
+           INTO job USING cron.job_name, schedule, @extschema@.ff_job_command(cron.job_name);
         EXECUTE format('SELECT count(*) FROM %s WHERE jobid <> $1 AND jobname = $2 AND database = $3', cron.job_table)
            INTO others USING job, cron.job_name, current_database();
         IF others > 0 THEN
@@ -1618,7 +1674,7 @@ BEGIN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', cron.cron_database
             USING HINT = 'Run the returned statement there.';
         RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
-                      cron.job_name, schedule, cron.command, current_database());
+                      cron.job_name, schedule, @extschema@.ff_job_command(cron.job_name), current_database());
     ELSIF cron.state = 'not_created' THEN
         RAISE EXCEPTION 'pg_cron is loaded but not created in this database'
             USING ERRCODE = 'undefined_object',
@@ -1642,7 +1698,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
-'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
+'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. A job that is left after DROP EXTENSION fails, and says how to remove it. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
 
 CREATE OR REPLACE FUNCTION @extschema@.ff_indexed_share(e @extschema@.ff_table_evidence) RETURNS double precision
 LANGUAGE sql STABLE
@@ -3107,6 +3163,200 @@ summary { cursor: pointer; }
   table { font-size: 8pt; } th, td { padding: .12rem .3rem; } tbody th { min-width: 6rem; } thead { display: table-header-group; } td:last-child { overflow-wrap: anywhere; } }
 $css$
 $$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_blockers(relation regclass DEFAULT NULL)
+RETURNS TABLE (
+    relation         regclass,
+    index            regclass,
+    columns          text[],
+    role             text,
+    updates_per_s    double precision,
+    won_hot_per_s    double precision,
+    won_wal_per_s    double precision,
+    won_cpu_ms_per_s double precision,
+    scans            bigint,
+    scans_since      timestamptz,
+    index_bytes      bigint,
+    needed_for       text,
+    summarizing      boolean,
+    statements       text[],
+    reason           text,
+    suggestion       text,
+    ddl              text,
+    definition       text
+)
+LANGUAGE sql STABLE ROWS 100
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH constants AS (
+        SELECT interval '7 days' AS watch,   -- no scan in this time: a weekly job had its chance
+               0.05 AS tell                  -- share of updates that stayed in their page from which these tell of those that left it
+    ), judged AS MATERIALIZED (
+        SELECT (d.evidence).relation::oid AS relid, (d.evidence).not_examined, d.cause, d.hot_share, d.moved_share,
+               (d.evidence).recent_updated AS updated,
+               (d.evidence).recent_updated / nullif((d.evidence).recent_s, 0) AS updates_per_s,
+               ((d.evidence).recent_updated - (d.evidence).recent_hot) / nullif((d.evidence).recent_s, 0) AS cold_per_s,
+               1 - d.hot_share - d.moved_share AS blocked_share,
+               -- Updates that could not have been HOT: those that stayed in their page and were not, and of those that
+               -- left it the same part (what more room would have made HOT is recoverable).  Unknown: all that were not.
+               CASE WHEN 1 - d.hot_share - d.moved_share < 0.01 THEN 0
+                    WHEN st.stayed < (SELECT k.tell FROM constants k) THEN 1 - d.hot_share - d.moved_share
+                    ELSE greatest(1 - d.hot_share - coalesce(d.recoverable_share, 0), 0) END AS pages_share,
+               -- The same by the statements, where hardly any that sets an indexed column left its new version in the
+               -- page to be seen: these would not have been HOT with room either.
+               CASE WHEN st.stayed < (SELECT k.tell FROM constants k)
+                    THEN 1 - d.hot_share - d.moved_share + greatest(least(d.moved_share, st.setting - st.stayed), 0) END AS statements_share,
+               EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = (d.evidence).relation::oid AND NOT t.tgisinternal
+                          AND t.tgtype & 1 = 1 AND t.tgtype & 2 = 2 AND t.tgtype & 16 = 16) AS has_trigger
+          FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
+          -- at least so many of those that set an indexed column stayed in their page: HOT ones beyond what the others can be, and all that were not HOT
+          LEFT JOIN LATERAL (SELECT i AS setting, greatest(d.hot_share + i - 1, 0) + (1 - d.hot_share - d.moved_share) AS stayed
+                               FROM @extschema@.ff_indexed_share(d.evidence) i
+                              WHERE d.moved_share >= 0.01) st ON true
+    ), blocked AS MATERIALIZED (
+        SELECT j.*, greatest(j.pages_share, j.statements_share) * j.updates_per_s AS blocked_per_s,
+               -- those that room would not help, but that lack room as well: an index less makes none of them HOT
+               j.pages_share * j.updates_per_s AS roomy_per_s
+          FROM judged j
+         WHERE j.not_examined IS NULL AND j.updated > 0 AND greatest(j.pages_share, j.statements_share) >= 0.01
+    ), indexes AS MATERIALIZED (
+        -- also those not valid: they are maintained, so they block
+        SELECT i.indrelid AS relid, i.indexrelid, i.indisprimary, i.indisvalid, c.relname, n.nspname,
+               coalesce(@extschema@.ff_summarizing(c.relam), false) AS summarizing,
+               @extschema@.ff_index_needed(i.indexrelid) AS needed_for,
+               pg_stat_get_numscans(i.indexrelid) AS scans,
+               @extschema@.ff_scans_watched(i.indexrelid) AS since
+          FROM blocked b
+          JOIN pg_index i ON i.indrelid = b.relid AND i.indislive
+          JOIN pg_class c ON c.oid = i.indexrelid
+          JOIN pg_namespace n ON n.oid = c.relnamespace
+    ), index_columns AS MATERIALIZED (
+        SELECT x.relid, x.indexrelid, x.summarizing, k.column_name, k.role
+          FROM indexes x CROSS JOIN LATERAL @extschema@.ff_index_columns(x.indexrelid) k
+    ), updating AS MATERIALIZED (
+        SELECT b.relid, s.statement_id, s.how, @extschema@.ff_changed_columns(b.relid, s.columns) AS columns, s.calls, s.rows, s.query,
+               coalesce(s.rows, s.calls)::double precision AS weight
+          FROM blocked b
+          JOIN @extschema@.ff_statements() s
+            ON s.command = 'UPDATE' AND (s.relation = b.relid OR s.relation IN (SELECT a.relid FROM pg_partition_ancestors(b.relid) a))
+    ), touching AS MATERIALIZED (
+        -- which statement sets columns of which index
+        SELECT u.relid, u.statement_id, u.weight, u.calls, u.rows, u.query, k.indexrelid, k.summarizing,
+               array_agg(DISTINCT k.column_name::text) AS columns, array_agg(DISTINCT k.role) AS roles,
+               count(*) FILTER (WHERE NOT k.summarizing) OVER (PARTITION BY u.relid, u.statement_id) AS in_the_way
+          FROM updating u
+          JOIN index_columns k ON k.relid = u.relid AND k.column_name = ANY (u.columns)
+         GROUP BY u.relid, u.statement_id, u.weight, u.calls, u.rows, u.query, k.indexrelid, k.summarizing
+    ), weights AS (
+        SELECT t.relid, sum(t.weight) AS weight
+          FROM (SELECT DISTINCT relid, statement_id, weight FROM touching WHERE NOT summarizing) t GROUP BY t.relid
+    ), found AS (
+        SELECT t.relid, t.indexrelid,
+               (SELECT array_agg(DISTINCT c ORDER BY c) FROM touching o, unnest(o.columns) c WHERE o.indexrelid = t.indexrelid AND o.relid = t.relid) AS columns,
+               (SELECT string_agg(DISTINCT r, ', ' ORDER BY r) FROM touching o, unnest(o.roles) r WHERE o.indexrelid = t.indexrelid AND o.relid = t.relid) AS role,
+               sum(t.weight) / nullif(w.weight, 0) AS share,
+               coalesce(sum(t.weight) FILTER (WHERE t.in_the_way = 1), 0) / nullif(w.weight, 0) AS alone,
+               (array_agg(format('%s calls, %s rows: %s', t.calls, coalesce(t.rows::text, 'unknown'),
+                                 left(regexp_replace(t.query, '[[:cntrl:][:space:]]+', ' ', 'g'), 200))
+                          ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements,
+               (SELECT string_agg(DISTINCT quote_ident(x.relname), ', ')
+                  FROM touching o JOIN indexes x ON x.indexrelid = o.indexrelid
+                 WHERE o.relid = t.relid AND o.indexrelid <> t.indexrelid AND NOT o.summarizing
+                   AND o.statement_id = ANY (array_agg(t.statement_id))) AS others,
+               true AS seen
+          FROM touching t LEFT JOIN weights w ON w.relid = t.relid
+         GROUP BY t.relid, t.indexrelid, w.weight
+    ), suspected AS (
+        -- no statement is known that explains it: every index may be the one,
+        -- the primary key only if there is no other
+        SELECT x.relid, x.indexrelid,
+               (SELECT array_agg(DISTINCT k.column_name::text ORDER BY k.column_name::text) FROM index_columns k WHERE k.indexrelid = x.indexrelid) AS columns,
+               (SELECT string_agg(DISTINCT k.role, ', ' ORDER BY k.role) FROM index_columns k WHERE k.indexrelid = x.indexrelid) AS role,
+               CASE WHEN count(*) OVER (PARTITION BY x.relid) = 1 THEN 1 END::double precision AS share,
+               CASE WHEN count(*) OVER (PARTITION BY x.relid) = 1 THEN 1 END::double precision AS alone,
+               NULL::text[] AS statements,
+               NULL::text AS others,
+               false AS seen
+          FROM indexes x
+         WHERE NOT x.summarizing
+           AND NOT EXISTS (SELECT 1 FROM touching t WHERE t.relid = x.relid AND NOT t.summarizing)
+           AND (NOT x.indisprimary OR NOT EXISTS (SELECT 1 FROM indexes o WHERE o.relid = x.relid AND NOT o.indisprimary AND NOT o.summarizing))
+    ), weighed AS (
+        SELECT f.*, x.relname, x.nspname, x.indisvalid, x.summarizing, x.needed_for, x.scans, x.since, b.blocked_share, b.has_trigger,
+               x.since <= now() - k.watch AS watched, k.watch, b.roomy_per_s < 0.99 * b.blocked_per_s AS without_room,
+               b.updates_per_s AS all_per_s,
+               CASE WHEN x.summarizing THEN 0 ELSE b.blocked_per_s * f.share END AS updates_per_s,
+               CASE WHEN x.summarizing THEN 0 ELSE b.roomy_per_s * f.alone END AS won_hot_per_s,
+               b.blocked_per_s * f.alone AS alone_per_s,
+               -- index entries not written: an update that becomes HOT saves one in every
+               -- index, one that stays as it is saves the one in this index
+               CASE WHEN x.summarizing THEN 0
+                    ELSE b.roomy_per_s * f.alone * (SELECT count(*) FROM indexes o WHERE o.relid = f.relid)
+                         + greatest(b.cold_per_s - b.roomy_per_s * f.alone, 0) END AS entries_per_s,
+               NOT x.summarizing AND (x.needed_for IS NULL AND x.scans = 0 AND coalesce(x.since <= now() - k.watch, false) OR NOT x.indisvalid) AS free,
+               EXISTS (SELECT 1 FROM updating u WHERE u.relid = f.relid) AS has_statements
+          FROM (SELECT * FROM found UNION ALL SELECT * FROM suspected) f
+          JOIN indexes x ON x.indexrelid = f.indexrelid AND x.relid = f.relid
+          JOIN blocked b ON b.relid = f.relid
+         CROSS JOIN constants k
+    )
+    SELECT o.relation, o.index, o.columns, o.role, o.updates_per_s, o.won_hot_per_s, o.won_wal_per_s, o.won_cpu_ms_per_s,
+           o.scans, o.since, o.index_bytes, o.needed_for, o.summarizing, o.statements, o.reason, o.suggestion, o.ddl, o.definition
+      FROM (
+        SELECT w.relid::regclass AS relation, w.indexrelid::regclass AS index, w.columns, w.role,
+               w.updates_per_s, w.won_hot_per_s,
+               -- Measured per index entry that an update writes: 80 bytes of WAL and 2 microseconds, a B-tree on an
+               -- integer, all in memory, no full-page images: the least that is won.
+               w.entries_per_s * 80 AS won_wal_per_s, w.entries_per_s * 0.002 AS won_cpu_ms_per_s,
+               w.scans, w.since, z.heap_bytes AS index_bytes, w.needed_for, w.summarizing, w.statements,
+               CASE WHEN w.summarizing THEN format('column %s is set, but this kind of index lets updates be HOT on this version', array_to_string(w.columns, ', '))
+                    WHEN NOT w.seen AND w.has_statements THEN
+                        'updates were not HOT although they stayed in their page, but no statement seen sets an indexed column: look for functions, triggers and the unattributed rows of ff_statements()'
+                    WHEN NOT w.seen THEN
+                        CASE WHEN w.blocked_share IS NULL THEN 'updates were not HOT, and it is not known whether for this index or for lack of room; '
+                             ELSE 'updates stayed in their page and were not HOT; ' END
+                        || 'which index it was is not known without their statements'
+                        || coalesce(': ' || (SELECT s.reason FROM @extschema@.ff_statement_look s ORDER BY s.collection_id DESC LIMIT 1), '')
+                    ELSE format('about %s of %s updates per second could not be HOT, because they set %s',
+                                round(w.updates_per_s::numeric, 1), round(w.all_per_s::numeric, 1), array_to_string(w.columns, ', '))
+                         || CASE WHEN w.alone_per_s < 0.99 * w.updates_per_s THEN format('; %s of them for this index alone, the others for %s as well',
+                                                                                               CASE WHEN w.alone_per_s > 0 THEN round(w.alone_per_s::numeric, 1)::text ELSE 'none' END, w.others) ELSE '' END
+                         || CASE WHEN w.without_room THEN '; they left their page as well: to be HOT they would need room in it, too' ELSE '' END
+                         || CASE WHEN w.blocked_share IS NULL THEN ' (at most: how many moved for lack of room is not known)' ELSE '' END
+               END || CASE WHEN w.has_trigger AND NOT w.summarizing THEN '; a BEFORE UPDATE trigger may set further columns' ELSE '' END AS reason,
+               CASE WHEN w.summarizing THEN 'nothing to do'
+                    WHEN NOT w.indisvalid AND w.needed_for IS NULL THEN 'invalid, of use to no query, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work on it now'
+                    WHEN w.needed_for IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', w.needed_for,
+                        CASE WHEN w.seen THEN array_to_string(w.columns, ', ') ELSE 'its columns' END)
+                    WHEN w.scans = 0 AND w.watched THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either', to_char(w.since, 'YYYY-MM-DD HH24:MI'))
+                    WHEN w.scans = 0 THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before %s days without one, so that a weekly job had its chance',
+                                                 @extschema@.ff_span(coalesce(greatest(extract(epoch FROM now() - w.since), 0), 0)::double precision), extract(day FROM w.watch))
+                    WHEN w.role = 'include' THEN 'the column is only carried along (INCLUDE): without it in the index, these updates can be HOT'
+                    WHEN w.role = 'predicate' THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
+                    ELSE format('scanned %s times: weigh these scans against the updates', w.scans)
+               END AS suggestion,
+               CASE WHEN w.free AND w.needed_for IS NULL THEN format('DROP INDEX CONCURRENTLY %I.%I;', w.nspname, w.relname) END AS ddl,
+               -- without waiting for a lock
+               nullif((@extschema@.ff_index_definitions(w.relid, ARRAY[w.indexrelid]))[1], '') || ';' AS definition,
+               w.summarizing AS last, w.free AND w.needed_for IS NULL AND w.seen AS jackpot, w.relname
+          FROM weighed w
+          LEFT JOIN LATERAL @extschema@.ff_sizes(w.indexrelid) z ON true
+        UNION ALL
+        SELECT j.relid::regclass, NULL, NULL, NULL, CASE WHEN j.updated > 0 THEN 0 END, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               CASE WHEN j.not_examined IS NOT NULL THEN j.not_examined
+                    WHEN j.updated IS NULL THEN 'no interval was collected yet'
+                    WHEN j.updated = 0 THEN 'no updates were seen'
+                    WHEN b.relid IS NULL AND j.moved_share >= 0.01 THEN format('%s %% of the updates were HOT, the others left their page for lack of room', round((100 * j.hot_share)::numeric, 1))
+                    WHEN b.relid IS NULL THEN format('%s %% of the updates were HOT', round((100 * j.hot_share)::numeric, 1))
+                    ELSE 'it has no index that stands in the way: the updates were not HOT for lack of room' END,
+               NULL, NULL, NULL, true, false, NULL
+          FROM judged j
+          LEFT JOIN blocked b ON b.relid = j.relid
+         WHERE NOT EXISTS (SELECT 1 FROM weighed w WHERE w.relid = j.relid)) o
+     ORDER BY o.last, o.jackpot DESC, o.won_hot_per_s DESC NULLS LAST, o.updates_per_s DESC NULLS LAST, o.relation::text, o.relname
+$$;
+COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS 'What keeps updates from being HOT whatever room their page has, one row for each table and index, the surest gain first; a row without index says why there is none. Columns: relation; index; columns: those of it that are set by the statements seen (without statements: all of it); role: what they are in it (key, include, expression, predicate, whole row); updates_per_s: updates it keeps from being HOT; won_hot_per_s: of these, those that would be HOT without this one index, or if the columns were not set, not counting those that left their page as well; won_wal_per_s (bytes) and won_cpu_ms_per_s: the least that saves, from the number of index entries not written; scans: of the index, as the server counts them, on this server; scans_since: since when no scan can have been missed: the latest of the beginning or loss of statistics and the first collection that saw the table and the index (NULL: none did since); index_bytes; needed_for: constraint or other reason for which it must stay; summarizing: kind of index that lets updates be HOT; statements: those that set the columns, with calls and rows of the window; reason; suggestion; ddl: only for an index that is not needed, by a foreign key either, and was not scanned in at least 7 days since scans_since, or is invalid; definition: what makes it again (NULL where the table''s lock is not to be had at once). NULL figures are unknown, see reason.';
 
 CREATE OR REPLACE FUNCTION @extschema@.ff_report_blockers(relation regclass) RETURNS text
 LANGUAGE sql STABLE

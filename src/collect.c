@@ -8,9 +8,11 @@
  * for.
  *
  * Invariants:
- * - One collector a database at a time, by an advisory lock: held by the
- *	 session and let go on every way out, or by the caller's transaction block
- *	 until its rows are there for others to see.
+ * - One collector a database at a time, by a lock of its own
+ *	 (collect_lock.c): held by the session and let go on every way out, or by
+ *	 the caller's transaction block until its rows are there for others to see.
+ * - Each of its transactions begins with a lock on the extension, so that
+ *	 DROP EXTENSION and a collection come one after the other.
  * - Outside a transaction block, every table is sampled in a transaction of
  *	 its own: no lock, pin or snapshot outlives one table's sample.  Inside
  *	 one, everything is part of the caller's transaction.
@@ -18,6 +20,8 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -26,23 +30,16 @@
 #include "pgstat.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
+#include "collect_lock.h"
 #include "settings.h"
 
 PG_FUNCTION_INFO_V1(ff_collect);
-
-/*
- * Key of the advisory lock that keeps a second collector out ("ffad" and a
- * number of our own; advisory locks are local to a database).
- */
-#define COLLECTOR_LOCK_CLASS	0x66666164
-#define COLLECTOR_LOCK_OBJECT	1
 
 /* Rows that one batch of pruning may remove before it commits. */
 #define PRUNE_BATCH_ROWS		10000
@@ -62,7 +59,8 @@ PG_FUNCTION_INFO_V1(ff_collect);
 
 typedef struct Collector
 {
-	Oid			namespace;		/* the extension's schema */
+	Oid			extension;
+	Oid			namespace;		/* its schema */
 	const char *schema;			/* its quoted name */
 	bool		atomic;			/* called inside a transaction block */
 	MemoryContext cxt;			/* outlives the transactions of the run */
@@ -115,7 +113,10 @@ run_step_on(Collector *c, const char *call, int64 argument)
 	return run_step(c, call, 1, types, values);
 }
 
-/* End this transaction, so that nothing of it is held while the next runs. */
+/*
+ * End this transaction, so that nothing of it is held while the next runs, and
+ * begin that.
+ */
 static void
 end_step(Collector *c)
 {
@@ -124,6 +125,8 @@ end_step(Collector *c)
 	MemoryContextReset(c->step_cxt);
 	MemoryContextSwitchTo(c->step_cxt);
 	CHECK_FOR_INTERRUPTS();
+	if (!c->atomic)
+		ff_keep_extension(c->extension);
 }
 
 /*
@@ -448,24 +451,6 @@ collect(Collector *c)
 	}
 }
 
-/* Without waiting; false where another collector has the lock. */
-static bool
-lock_collector(bool atomic)
-{
-	return DatumGetBool(DirectFunctionCall2(atomic ? pg_try_advisory_xact_lock_int4 :
-											pg_try_advisory_lock_int4,
-											Int32GetDatum(COLLECTOR_LOCK_CLASS),
-											Int32GetDatum(COLLECTOR_LOCK_OBJECT)));
-}
-
-static void
-unlock_collector(void)
-{
-	DirectFunctionCall2(pg_advisory_unlock_int4,
-						Int32GetDatum(COLLECTOR_LOCK_CLASS),
-						Int32GetDatum(COLLECTOR_LOCK_OBJECT));
-}
-
 /*
  * CALL ff_collect()
  *
@@ -474,7 +459,8 @@ unlock_collector(void)
  * (fillfactor_advisor.collect_pages, collect_time).  Commits as it goes when
  * called outside a transaction block.
  *
- * Errors: 25006 in recovery or in a read-only transaction.  A collection
+ * Errors: 25006 in recovery or in a read-only transaction, 42704 or 55P03 where
+ * the extension is dropped meanwhile (see ff_keep_extension()).  A collection
  * already under way is a notice, not an error.
  */
 Datum
@@ -489,7 +475,9 @@ ff_collect(PG_FUNCTION_ARGS)
 	c.atomic = !(fcinfo->context && IsA(fcinfo->context, CallContext) &&
 				 !castNode(CallContext, fcinfo->context)->atomic);
 
-	if (!lock_collector(c.atomic))
+	c.extension = getExtensionOfObject(ProcedureRelationId, fcinfo->flinfo->fn_oid);
+	ff_keep_extension(c.extension);
+	if (!ff_lock_collector(fcinfo->flinfo->fn_oid, c.atomic))
 	{
 		ereport(NOTICE,
 				(errcode(ERRCODE_OBJECT_IN_USE),
@@ -521,7 +509,7 @@ ff_collect(PG_FUNCTION_ARGS)
 	PG_FINALLY();
 	{
 		if (!c.atomic)
-			unlock_collector();
+			ff_unlock_collector();
 	}
 	PG_END_TRY();
 

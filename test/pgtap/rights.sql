@@ -68,7 +68,7 @@ SELECT is(ARRAY[:'plain', :'owner', :'scan', :'reader', :'monitor'], '{42501,425
 SELECT is(:'why'::text, 'role regress_ff_monitor may not write the history', 'and is told what it lacks');
 SELECT is((SELECT count(*) FROM advisor.ff_epoch) + (SELECT count(*) FROM advisor.ff_collection) + (SELECT count(*) FROM advisor.ff_relation), 0::bigint,
 	'and leaves nothing behind');
-SELECT is_empty($$ SELECT * FROM pg_locks WHERE locktype = 'advisory' $$, 'no lock either');
+SELECT is_empty($$ SELECT * FROM pg_locks WHERE locktype IN ('advisory', 'userlock') $$, 'no lock either');
 
 SET ROLE regress_ff_collector;
 CALL advisor.ff_collect();
@@ -113,7 +113,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
 	SELECT unnest('{ff_sample,ff_sample_index,ff_collect,ff_check_collector,ff_collect_begin,ff_collect_end,ff_collect_horizon,ff_collect_pages,ff_collect_problem,ff_collect_promise,ff_collect_settings,
-		ff_collect_statements,ff_collect_statements_failed,ff_collect_summaries,ff_epoch_now,ff_index_changes,ff_promises_due,ff_prune,ff_prune_statements,ff_rows_kept,ff_summaries_due,ff_schedule,ff_unschedule,ff_cron,ff_is_schedule}'::name[]),
+		ff_collect_statements,ff_collect_statements_failed,ff_collect_summaries,ff_epoch_now,ff_index_changes,ff_promises_due,ff_prune,ff_prune_statements,ff_rows_kept,ff_summaries_due,ff_schedule,ff_unschedule,ff_cron,ff_is_schedule,ff_job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- what steps of a collection share with readers
@@ -174,7 +174,7 @@ SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND o
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
 SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_sample,ff_sample_index,ff_setting,ff_index_oids,ff_index_definitions,ff_index_changes,ff_other_options,ff_horizon_holders,ff_parse_statement,ff_resolve,ff_statement_source,ff_tracked_settings,ff_recent,ff_unit,ff_whole_hours,ff_window_since,
-	ff_cron,ff_is_schedule,ff_schedule,ff_unschedule}'::text[], 'who may only sample does that, and nothing that needs the history');
+	ff_cron,ff_is_schedule,ff_job_command,ff_schedule,ff_unschedule}'::text[], 'who may only sample does that, and nothing that needs the history');
 
 CREATE TABLE reads AS
 SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, format(a.command, 'advisor.' || quote_ident(c.relname), (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = '' LIMIT 1))) AS outcome

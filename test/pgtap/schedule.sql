@@ -11,7 +11,7 @@ DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA "F f; %I";
 CREATE EXTENSION fillfactor_advisor SCHEMA "F f; %I";
 SET search_path = "F f; %I", public;
-SELECT plan(24);
+SELECT plan(27);
 
 SELECT CASE WHEN current_setting('cron.database_name', true) = current_database() THEN 'here'
             WHEN current_setting('cron.database_name', true) IS NULL THEN 'absent'
@@ -31,18 +31,18 @@ SELECT cron.schedule('someone else''s job', '0 0 1 1 *', 'SELECT 1') AS other_jo
 SELECT is(ff_unschedule(), '0 job(s) removed', 'nothing to remove yet');
 SELECT matches(ff_schedule(), '^job \d+: CALL "F f; %I"\.ff_collect\(\) in database ', 'the job is told');
 SELECT is(string_agg(format('%s|%s|%s|%s|%s', schedule, command, database, username, active), E'\n'),
-    format('*/5 * * * *|CALL "F f; %%I".ff_collect()|%s|%s|t', current_database(), current_user),
-    'the job is what was asked for, schema quoted') FROM cron.job WHERE jobname = 'fillfactor_advisor ' || current_database();
+    format('*/5 * * * *|%s|%s|%s|t', ff_job_command('fillfactor_advisor ' || current_database()), current_database(), current_user),
+    'the job is what was asked for') FROM cron.job WHERE jobname = 'fillfactor_advisor ' || current_database();
 SELECT lives_ok($$SELECT ff_schedule('* * * * *')$$, 'called again with another schedule');
-SELECT is(string_agg(schedule, ','), '* * * * *', 'one job, the new schedule') FROM cron.job WHERE command = 'CALL "F f; %I".ff_collect()';
+SELECT is(string_agg(schedule, ','), '* * * * *', 'one job, the new schedule') FROM cron.job WHERE command LIKE '%CALL "F f; \%I".ff_collect()%';
 SELECT throws_ok($$SELECT ff_schedule('no such schedule')$$, NULL, 'invalid schedule: no such schedule', 'pg_cron''s own error is passed on');
 -- another role's job of the same name
 CREATE ROLE regress_ff_cron;
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
-    SELECT schedule, command, nodename, nodeport, database, 'regress_ff_cron', false, jobname FROM cron.job WHERE command LIKE 'CALL "F f%';
+    SELECT schedule, command, nodename, nodeport, database, 'regress_ff_cron', false, jobname FROM cron.job WHERE command LIKE '%CALL "F f%';
 -- and this role's job of the same name in another database, which is not ours
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
-    SELECT schedule, command, nodename, nodeport, 'template1', 'regress_ff_other', false, jobname FROM cron.job WHERE command LIKE 'CALL "F f%' AND active;
+    SELECT schedule, command, nodename, nodeport, 'template1', 'regress_ff_other', false, jobname FROM cron.job WHERE command LIKE '%CALL "F f%' AND active;
 SELECT is(ff_unschedule(), '2 job(s) removed', 'both jobs of this database are removed');
 SELECT is(ff_unschedule(), '0 job(s) removed', 'removing again is no error');
 SELECT is(count(*), 2::bigint, 'other jobs stay') FROM cron.job WHERE jobid = :other_job OR username = 'regress_ff_other';
@@ -73,7 +73,7 @@ SELECT is((ff_cron()).schedule_function, NULL, 'nor are its functions');
 \if :elsewhere
 SELECT is(ff_schedule('7 * * * *'),
     format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(), '7 * * * *',
-           'CALL "F f; %I".ff_collect()', current_database()), 'the statement for the other database');
+           ff_job_command('fillfactor_advisor ' || current_database()), current_database()), 'the statement for the other database');
 SELECT throws_ok($$SELECT ff_schedule('x''); SELECT ''bad')$$, '22023', NULL, 'what is no schedule is refused');
 SELECT matches(ff_schedule('59 seconds'), '''59 seconds''', 'seconds are for pg_cron to judge');
 SELECT is(ff_unschedule(),
@@ -87,6 +87,24 @@ SELECT throws_ok('SELECT ff_schedule()', '55000', 'pg_cron is not loaded by this
 SELECT is(ff_unschedule(), '0 job(s) removed: pg_cron is not in this database', 'absent: nothing to remove');
 \endif
 \endif
+
+-- what a job runs, also once the extension is gone
+CREATE FUNCTION pg_temp.message_and_hint(command text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE message text; hint text;
+BEGIN
+    EXECUTE command;
+    RETURN 'none';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+    RETURN concat_ws(' ', sqlstate, message, hint);
+END $$;
+SELECT ff_job_command(E'a ''job'' of %s \\ $$ %L') AS job \gset
+SELECT matches(:'job'::text, $$^DO E?'BEGIN .*; CALL "F f; %I".ff_collect\(\); END'$$, 'a job calls ff_collect(), its schema quoted');
+SELECT is(pg_temp.message_and_hint(:'job'), 'none', 'and works');
+DROP EXTENSION fillfactor_advisor;
+SELECT is(pg_temp.message_and_hint(:'job'),
+    format('42704 extension fillfactor_advisor is gone from this database, its job is left Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;',
+           E'a ''job'' of %s \\ $$ %L', current_database()), 'without the extension it says so, and how to be rid of it');
 
 SELECT * FROM finish();
 ROLLBACK;

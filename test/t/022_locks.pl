@@ -1,10 +1,10 @@
 # Whom the collector waits for (nobody), who waits for it (nobody for longer
-# than one table's sample), and what it holds meanwhile.
+# than one table's sample), what it holds meanwhile, and who can keep it away.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 34;
+use Test::More tests => 55;
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
@@ -161,6 +161,79 @@ is(collect(), '', 'then others may');
 is(value(q(SELECT count(*) FROM ff_relation WHERE relname = 'newcomer')), 1, 'and a table has one history');
 is(value(q(SELECT sampled_at = (SELECT max(sampled_at) FROM ff_page_sample WHERE rel_id = r.rel_id) FROM ff_relation r WHERE relname = 'newcomer')), 't', 'and its pages were sampled in the block');
 
+# What reads the history and the catalogs does not wait either: every function
+# that can be called without arguments or with a table, or an index, that is held
+value('CREATE TABLE busy (id int PRIMARY KEY, v int) WITH (fillfactor = 40); CREATE INDEX busy_v ON busy (v); INSERT INTO busy SELECT g, 0 FROM generate_series(1, 1000) g');
+foreach my $round (1 .. 3)
+{
+	value('UPDATE busy SET v = v + 1; SELECT pg_stat_force_next_flush()');
+	value('CREATE INDEX busy_w ON busy (v, id)') if $round == 2;
+	collect();
+}
+my $ask = q(
+	SET lock_timeout = '1s';
+	CREATE FUNCTION pg_temp.outcome(command text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE message text;
+	BEGIN
+		EXECUTE command;
+		RETURN '';
+	EXCEPTION WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT;
+		RETURN sqlstate || ' ' || message;
+	END $$;
+	SELECT p.proname || '|' || pg_temp.outcome(format('SELECT count(*) FROM %s(%s) x', p.oid::regproc, a.arg))
+	  FROM pg_proc p JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND p.pronamespace = e.extnamespace
+	 CROSS JOIN LATERAL (
+	       SELECT '' WHERE p.pronargs = p.pronargdefaults
+	       UNION ALL SELECT format('%L::regclass::%s', r, p.proargtypes[0]::regtype) FROM (VALUES ('busy'), ('busy_pkey')) r(r)
+	        WHERE p.pronargs > 0 AND p.proargtypes[0] IN ('regclass'::regtype, 'oid'::regtype) AND p.pronargs - p.pronargdefaults <= 1) a(arg)
+	 WHERE p.proname ~ '^ff_' AND p.prokind = 'f' AND p.proname !~ '^ff_(schedule|unschedule|collect_begin)';
+);
+foreach my $held ('LOCK TABLE busy IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX busy_pkey', 'DROP INDEX busy_v')
+{
+	$holder->query_safe("BEGIN; $held");
+	my @outcomes = split /\n/, value($ask);
+	cmp_ok(scalar @outcomes, '>=', 60, "$held: every function is called");
+	is(join("\n", grep { !/\|($|42809 |42704 tablespace |55P03 could not obtain lock on relation)/ } @outcomes), '', "$held: none waits");
+	is(value(q(SELECT count(definition) || ' of ' || count(index) FROM ff_blockers('busy'))), $held =~ /REINDEX/ ? '2 of 2' : '0 of 2', "$held: what cannot be read without the lock is left out");
+	$holder->query_safe('ROLLBACK');
+}
+
+# Who can keep collections away: nobody who may not collect
+value('CREATE ROLE plain LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor');
+my $plain = $node->background_psql('postgres', extra_params => [ '-U', 'plain' ]);
+# the lock of 0.1.0's collectors
+my $older = 'SELECT pg_advisory_lock(1717985636, 1)';
+$plain->query_safe($older);
+is(collect(), '', 'an advisory lock of a role that may not collect is not in the way');
+is(collect('client_min_messages = warning; BEGIN'), '', 'neither in a transaction block');
+collector_begins();
+is(value('SELECT count(*) FROM ff_progress()'), 1, 'nor taken for a collection by ff_progress()');
+like(collect(), qr/another collection is running/, 'and two collectors are still kept apart');
+collector_ended();
+$plain->query_safe('SELECT pg_advisory_unlock_all()');
+my $monitor = $node->background_psql('postgres', extra_params => [ '-U', 'monitor' ]);
+$monitor->query_safe($older);
+like(collect(), qr/another collection is running/, 'that of a role that may collect is taken for a collector of an older library');
+$monitor->query_safe('SELECT pg_advisory_unlock_all()');
+collector_begins();
+is($monitor->query_safe(q(SELECT pg_try_advisory_lock(1717985636, 1))), 'f', 'which sees today\'s collectors, too');
+collector_ended();
+is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no such lock is left');
+
+# Another session's temporary table
+$holder->query_safe('CREATE TEMP TABLE theirs AS SELECT g AS id FROM generate_series(1, 50000) g');
+my $temporary = $node->data_dir . '/' . value(q(SELECT pg_relation_filepath(oid) FROM pg_class WHERE relname = 'theirs'));
+chmod 0, $temporary or die "$temporary: $!";
+is(collect(), '', 'another session\'s temporary table, whose file nobody could open');
+is(value(q(SELECT count(*) FROM ff_relation WHERE relname = 'theirs')) . ' ' . last_run('skipped, failed'), '0 0|0', 'is none of the tables of a collection');
+is(value(q(SELECT action, cause FROM ff_advise() a JOIN pg_class c ON c.oid = a.relation WHERE c.relname = 'theirs')), 'keep|not_examined', 'and advice says so');
+value(q(UPDATE ff_relation r SET relid = a.attrelid, birth = a.xmin, sampled_at = NULL FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+	WHERE c.relname = 'theirs' AND a.attnum = -1 AND r.relname = 'newcomer' AND r.closed_at IS NULL));
+is(collect() . last_run('skipped, failed'), '1|0', 'even if one were listed, it is skipped');
+is(problem('newcomer'), '0A000', 'with a reason, its file not opened');
+chmod 0600, $temporary;
+
 # More tables than the lock table has room for.
 value('DO $$ BEGIN FOR i IN 1..1000 LOOP EXECUTE format(\'CREATE TABLE many%s (i int)\', i); COMMIT; END LOOP; END $$');
 is(collect(), '', 'several times more tables than locks: collected');
@@ -169,6 +242,6 @@ is(collect('client_min_messages = warning; BEGIN'), '', 'also in a transaction b
 is(value('SELECT count(*) >= 1000 FROM ff_advise()'), 't', 'and advised');
 
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/out of shared memory|PANIC|WARNING: .*(leak|own)|terminated by signal/, 'nothing of it in the log');
-$_->quit foreach $holder, $reader, $waiter, $block;
+$_->quit foreach $holder, $reader, $waiter, $block, $plain, $monitor;
 eval { $collector->quit };
 $node->stop;

@@ -1,0 +1,171 @@
+/*
+ * collect_lock.c
+ *	  Locks of a collection: one collector at a time, and an extension that
+ *	  stays while it is at work.
+ *
+ * - The collector's lock is of a kind that no SQL statement takes, so that only
+ *	 who may collect can keep collections away.
+ * - Every transaction of a collection begins with a lock on the extension, before
+ *	 it takes any other.  DROP EXTENSION begins with the same, in the mode that
+ *	 conflicts: it waits for at most one transaction, and neither can meet the
+ *	 other with half of its locks.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_extension.h"
+#include "commands/dbcommands.h"
+#include "commands/extension.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/latch.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/inval.h"
+#include "utils/timestamp.h"
+
+#include "collect_lock.h"
+
+/* "ffad" and a number of our own, in the database at hand; see ff_progress(), too. */
+#define COLLECTOR_LOCK_CLASS	0x66666164
+#define COLLECTOR_LOCK_OBJECT	1
+
+/* Milliseconds that DROP EXTENSION may take until it is over, and between two looks. */
+#define DROP_MS					2000
+#define DROP_LOOK_MS			10
+
+/*
+ * The tag of old contrib/userlock, which is still reserved for locks like this;
+ * its lock method makes the end of a failed transaction let go of it, whatever
+ * else does.
+ */
+static LOCKTAG
+collector_tag(void)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, COLLECTOR_LOCK_CLASS, COLLECTOR_LOCK_OBJECT, 2);
+	tag.locktag_type = LOCKTAG_USERLOCK;
+	tag.locktag_lockmethodid = DEFAULT_LOCKMETHOD;
+	return tag;
+}
+
+/* What collectors of 0.1.0's library know instead; anybody may take it. */
+static LOCKTAG
+older_tag(void)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, COLLECTOR_LOCK_CLASS, COLLECTOR_LOCK_OBJECT, 2);
+	return tag;
+}
+
+/* Whether the older lock is held by a session that may collect. */
+static bool
+older_collector(Oid procedure)
+{
+	LOCKTAG		tag = older_tag();
+	LockData   *data = GetLockStatusData();
+
+	for (int i = 0; i < data->nelements; i++)
+	{
+		LockInstanceData *instance = &data->locks[i];
+		PGPROC	   *proc;
+
+		if (instance->holdMask == 0 || memcmp(&instance->locktag, &tag, sizeof(LOCKTAG)) != 0)
+			continue;
+		proc = BackendPidGetProc(instance->pid);
+		if (proc != NULL &&
+			DatumGetBool(DirectFunctionCall3(has_function_privilege_id_id, ObjectIdGetDatum(proc->roleId),
+											 ObjectIdGetDatum(procedure), CStringGetTextDatum("EXECUTE"))))
+			return true;
+	}
+	return false;
+}
+
+/* Whether this session took the older lock, too. */
+static bool older_locked = false;
+
+/*
+ * Without waiting; false where another collector is at work.  For the
+ * transaction where that is all there is (atomic), else for the session until
+ * ff_unlock_collector().  procedure is ff_collect().
+ */
+bool
+ff_lock_collector(Oid procedure, bool atomic)
+{
+	LOCKTAG		tag = collector_tag();
+	LOCKTAG		older = older_tag();
+
+	if (LockAcquire(&tag, ExclusiveLock, !atomic, true) == LOCKACQUIRE_NOT_AVAIL)
+		return false;
+	older_locked = LockAcquire(&older, ExclusiveLock, !atomic, true) != LOCKACQUIRE_NOT_AVAIL;
+	if (!older_locked && older_collector(procedure))
+	{
+		LockRelease(&tag, ExclusiveLock, !atomic);
+		return false;
+	}
+	return true;
+}
+
+/* Let go of what ff_lock_collector() took for the session. */
+void
+ff_unlock_collector(void)
+{
+	LOCKTAG		tag = collector_tag();
+	LOCKTAG		older = older_tag();
+
+	if (older_locked)
+		LockRelease(&older, ExclusiveLock, true);
+	LockRelease(&tag, ExclusiveLock, true);
+}
+
+/* Where a job of pg_cron is left, how to be rid of it. */
+static int
+hint_unschedule(void)
+{
+	return errhint("If a job of pg_cron is left, remove it where pg_cron is: "
+				   "SELECT cron.unschedule(jobid) FROM cron.job WHERE database = %s AND command LIKE '%%ff_collect()%%';",
+				   quote_literal_cstr(get_database_name(MyDatabaseId)));
+}
+
+/*
+ * Have the extension stay until this transaction ends: to be called before it
+ * takes any other lock.  Whoever drops the extension is given a moment to come to
+ * an end, as a role that may not drop it waits in the same queue before it is
+ * told so.  It is not waited for in that queue, so that no deadlock can come of
+ * it.
+ *
+ * Errors: 42704 where the extension is gone, 55P03 where it is still being
+ * dropped after that moment.
+ */
+void
+ff_keep_extension(Oid extension)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), DROP_MS);
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
+	while (LockAcquire(&tag, AccessShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+	{
+		if (GetCurrentTimestamp() >= deadline)
+			ereport(ERROR,
+					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+					 errmsg("extension \"fillfactor_advisor\" is being dropped by another session"),
+					 errdetail("The collection ends here. What it did before is kept if the other session rolls back."),
+					 hint_unschedule()));
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, DROP_LOOK_MS, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	AcceptInvalidationMessages();
+	if (get_extension_name(extension) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("extension \"fillfactor_advisor\" was dropped by another session"),
+				 errdetail("The collection ends here."),
+				 hint_unschedule()));
+}
