@@ -263,7 +263,7 @@ AS $$
           FROM (SELECT * FROM s WHERE s.is_current LIMIT 1) c
           FULL JOIN (SELECT * FROM s WHERE s.fillfactor = advised AND advised <> $2) a ON true
     )
-    SELECT @extschema@.ff_svg('Predicted HOT share at each fillfactor',
+    SELECT @extschema@.ff_svg(CASE WHEN m.now_hot IS NULL THEN 'Predicted size at each fillfactor' ELSE 'Predicted HOT share at each fillfactor' END,
              @extschema@.ff_curve_words(steps, $2, advised) || ' The table below the picture has every step.',
              480, 290,
              @extschema@.ff_svg_grid(box(point(40, 10), point(470, 160)), ARRAY['100 %', '75 %', '50 %', '25 %', '0 %'])
@@ -554,7 +554,7 @@ AS $$
                   @extschema@.ff_html(CASE WHEN action IN ('lower', 'raise') THEN format('%s from %s to %s', action, e.fillfactor, advised) ELSE format('%s %s', action, e.fillfactor) END))
            || format(E'<p class="facts">%s</p>\n<p>%s</p>\n',
                 @extschema@.ff_html(concat_ws('; ', 'cause: ' || cause, 'confidence ' || confidence, @extschema@.ff_number((e.updated / nullif(e.window_s, 0))::double precision, 1, ' updates/s'),
-                     pg_size_pretty(e.heap_bytes) || ' table', pg_size_pretty(e.index_bytes) || format(' in %s indexes', e.indexes),
+                     pg_size_pretty(e.heap_bytes) || ' table', pg_size_pretty(e.index_bytes) || format(CASE WHEN e.indexes = 1 THEN ' in %s index' ELSE ' in %s indexes' END, e.indexes),
                      CASE WHEN e.live_rows > 0 THEN 'about ' || round(e.live_rows) || ' rows of ' || round(greatest(e.inserted_width, e.updated_width)) || ' bytes' END)),
                 @extschema@.ff_html(reason))
            || coalesce(E'<pre>' || @extschema@.ff_html(ddl) || E'</pre>\n', '')
