@@ -58,9 +58,12 @@
 #define FRESH_LIFE_PART 0.1
 
 /* What it costs to assume, without need, that versions stay unprunable. */
+#define SHORT_LAG		4.0		/* transactions */
 #define SHORT_LAG_PRIOR 0.5		/* a handful of transactions: other sessions */
 #define LAG_PRIOR		2.0
 #define HELD_PRIOR		1.5
+#define SHORTEST_HELD	15.0	/* transactions; less is not told from a lag */
+#define STALL_SHARE		0.1
 #define STALL_PRIOR		0.3		/* now and then: a session that waits for its turn */
 /* Batches take long, so that others are at work meanwhile: what it costs to
  * assume that there were none. */
@@ -578,59 +581,75 @@ search_growth(Search *s)
 		}
 }
 
+/* What it costs to assume that versions stay for so many transactions. */
+static double
+lag_prior(double lag, int batch)
+{
+	if (lag > SHORT_LAG)
+		return LAG_PRIOR * (batch ? 2 : 1);
+	if (!batch)
+		return SHORT_LAG_PRIOR;
+	return lag >= 1 && lag <= 2 ? -BATCH_ALONE : 0;
+}
+
+/* That snapshots are held for such a share of the time. */
+static double
+held_prior(double share, int batch)
+{
+	if (batch)
+		return 2 * HELD_PRIOR;
+	return share <= STALL_SHARE ? STALL_PRIOR : HELD_PRIOR;
+}
+
+/* One candidate, were versions to stay: all the time, or while a snapshot is held. */
+static void
+try_lags(Search *s, const Fitted *base)
+{
+	static const double row_lags[] = {1, SHORT_LAG, 15, 60, 250, 1000, 4000};
+	static const double batch_lags[] = {0.5, 1, 2, SHORT_LAG, 15, 60, 250, 1000, 4000};
+	static const double held_shares[] = {0.5, STALL_SHARE, 1};
+	int			batch = base->life.update_rows >= LONG_BATCH;
+	const double *lags = batch ? batch_lags : row_lags;
+	int			n = batch ? (int) (sizeof(batch_lags) / sizeof(batch_lags[0])) : (int) (sizeof(row_lags) / sizeof(row_lags[0]));
+	int			enough = fabs(base->hot_pct - s->life->hot_pct) < SIGMA_HOT;
+	int			i,
+				j;
+
+	/* more lag can only make fewer updates HOT; of batches few say nothing of it */
+	if (base->hot_pct < s->life->hot_pct - (batch ? BATCH_HOT_OFF : SIGMA_HOT))
+		return;
+	for (i = 0; i < n && lags[i] <= (enough ? SHORTEST_HELD : INFINITY) &&
+		 lags[i] * base->life.update_rows <= 20 * base->life.measure; i++)
+	{
+		TwinLifecycle t = base->life;
+
+		t.lag = lags[i];
+		try_candidate(s, &t, base->prior + lag_prior(lags[i], batch));
+		for (j = 0; lags[i] >= SHORTEST_HELD && j < (int) (sizeof(held_shares) / sizeof(held_shares[0])); j++)
+		{
+			t.lag = 0;
+			t.held = lags[i];
+			t.held_share = held_shares[j];
+			try_candidate(s, &t, base->prior + held_prior(held_shares[j], batch));
+		}
+	}
+}
+
 /*
- * How long versions stay: all the time, or while a snapshot is held.  Batches
- * take long, so that others are always at work meanwhile.
+ * How long versions stay.  Batches take long, so that others are mostly at
+ * work meanwhile.
  */
 static void
 search_lags(Search *s)
 {
-	static const double lags[] = {0.5, 1, 2, 4, 15, 60, 250, 1000, 4000};
-	static const int held_from = 4; /* shorter ones are not told from a lag */
-	static const double held_shares[] = {0.5, 0.1, 1};
 	static const double nearer[] = {1.6, 1.3, 1.12};
 	int			keep[3];
 	int			i,
-				j,
 				k;
 
 	best_of(s, 0, keep, 3);
-	for (k = 0; k < 3; k++)
-	{
-		double		explained;
-		double		prior;
-		int			enough;
-		int			batch;
-
-		if (keep[k] < 0)
-			continue;
-		explained = s->all[keep[k]].hot_pct;
-		prior = s->all[keep[k]].prior;
-		batch = s->all[keep[k]].life.update_rows >= LONG_BATCH;
-		/* more lag can only make fewer updates HOT; of batches few say nothing of it */
-		if (explained < s->life->hot_pct - (batch ? BATCH_HOT_OFF : SIGMA_HOT))
-			continue;
-		enough = fabs(explained - s->life->hot_pct) < SIGMA_HOT;
-		for (i = 0; i < (int) (sizeof(lags) / sizeof(lags[0])); i++)
-		{
-			TwinLifecycle t = s->all[keep[k]].life;
-
-			if ((enough && i > held_from) || lags[i] * t.update_rows > 20 * t.measure)
-				break;
-			/* one row is as good as another: only batches tell them apart */
-			if (!batch && (lags[i] == 0.5 || lags[i] == 2))
-				continue;
-			t.lag = lags[i];
-			try_candidate(s, &t, prior + (lags[i] > 4 ? LAG_PRIOR * (batch ? 2 : 1) : !batch ? SHORT_LAG_PRIOR : lags[i] == 1 || lags[i] == 2 ? -BATCH_ALONE : 0));
-			for (j = 0; i >= held_from && j < (int) (sizeof(held_shares) / sizeof(held_shares[0])); j++)
-			{
-				t.lag = 0;
-				t.held = lags[i];
-				t.held_share = held_shares[j];
-				try_candidate(s, &t, prior + (batch ? 2 * HELD_PRIOR : held_shares[j] < 0.3 ? STALL_PRIOR : HELD_PRIOR));
-			}
-		}
-	}
+	for (k = 0; k < 3 && keep[k] >= 0; k++)
+		try_lags(s, &s->all[keep[k]]);
 	/* between the lags tried, nearer and nearer */
 	for (k = 0; k < (int) (sizeof(nearer) / sizeof(nearer[0])); k++)
 	{

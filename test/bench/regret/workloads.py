@@ -158,5 +158,45 @@ UNSEEN = {
         script="\\set a random(1, 800)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
 }
 
+# A fourth set, written after the model's last change and run for truth before it was asked.
+LATER = {
+    # carts: filled within minutes, forgotten, thrown away
+    'carts': dict(
+        setup=table(0, 90, 'CREATE INDEX ON t (grp);'), tx=7000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 90));\n" +
+        "".join("\\set a :id - 2 * random(0, least(19, :i - 1))\nUPDATE t SET n = n + 1 WHERE id = :a;\n" for _ in range(5)) +
+        "\\set a :id - 6000\nDELETE FROM t WHERE id = :a;\n"),
+    # invoices: twenty lines at a time, all of them settled ten invoices later
+    'invoices': dict(
+        setup=table(0, 110, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=2000,
+        script=NEXT + "INSERT INTO t SELECT :id * 20 + g, :id, 0, repeat('p', 110) FROM generate_series(0, 19) g;\n"
+        "\\set a :id - 20\nUPDATE t SET n = 1 WHERE grp = :a;\n"),
+    # presence: few rows, some of them touched all the time, others read
+    'presence': dict(
+        setup=table(5000, 60, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=24000,
+        script="\\set a random_zipfian(1, 5000, 1.1)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"
+        "\\set a random(1, 5000)\nSELECT n FROM t WHERE id = :a;\n"),
+    # accounts: new ones are busy, old ones are not forgotten
+    'accounts': dict(
+        setup=table(20000, 180, 'CREATE INDEX ON t (grp);'), tx=8000,
+        script="\\set i :i + 1\n\\set id 20000 + :i * 2 + :client_id\nINSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 180));\n" +
+        "".join("\\set a :id - 2 * random(0, least(249, :i - 1))\nUPDATE t SET n = n + 1 WHERE id = :a;\n" for _ in range(2)) +
+        "".join("\\set a random(1, 20000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n" for _ in range(2))),
+    # statements: three hundred rows of an account in one, a little longer each time
+    'statements': dict(
+        setup=table(30000, 70, 'CREATE INDEX ON t ((grp / 3)); CREATE INDEX ON t (grp);'), tx=200,
+        script="\\set a random(0, 99)\nUPDATE t SET pad = left(pad || repeat('x', 16), 134) WHERE grp / 3 = :a;\n"),
+    # events: few are ever changed, and then in an indexed column
+    'events': dict(
+        setup=table(0, 130, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (n);'), tx=2500,
+        script=NEXT + "INSERT INTO t SELECT :id * 5 + g, :id, 0, repeat('p', 130) FROM generate_series(0, 4) g;\n"
+        "\\set a :id * 5 - 10 * random(0, least(9, :i - 1))\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
+    # articles: eight to a page, revised twice soon after, longer each time
+    'articles': dict(
+        setup=table(0, 900, 'CREATE INDEX ON t (grp);'), tx=7000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 900));\n" +
+        "".join("\\set a :id - 2 * random(0, least(24, :i - 1))\nUPDATE t SET pad = pad || repeat('x', 120) WHERE id = :a;\n" for _ in range(2))),
+}
+
 # The short form, for continuous integration.
 SHORT = dict(names=('uniform', 'jobs', 'wide'), steps=(100, 90, 70, 50), scale=0.2)
