@@ -162,8 +162,9 @@ CREATE FUNCTION @extschema@.ff_ddl(relation regclass, fillfactor integer) RETURN
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format('ALTER %s %I.%I SET (fillfactor = %s);',
-                  CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, n.nspname, c.relname, fillfactor)
+    SELECT format('ALTER %s %s.%s SET (fillfactor = %s);',
+                  CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
+                  @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text), fillfactor)
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE c.oid = relation
 $$;

@@ -260,7 +260,7 @@ AS $$
                     WHEN w.role = 'predicate' THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
                     ELSE format('scanned %s times: weigh these scans against the updates', w.scans)
                END AS suggestion,
-               CASE WHEN w.free AND w.needed_for IS NULL THEN format('DROP INDEX CONCURRENTLY %I.%I;', w.nspname, w.relname) END AS ddl,
+               CASE WHEN w.free AND w.needed_for IS NULL THEN format('DROP INDEX CONCURRENTLY %s.%s;', @extschema@.ff_quoted_name(w.nspname::text), @extschema@.ff_quoted_name(w.relname::text)) END AS ddl,
                -- without waiting for a lock
                nullif((@extschema@.ff_index_definitions(w.relid, ARRAY[w.indexrelid]))[1], '') || ';' AS definition,
                w.summarizing AS last, w.free AND w.needed_for IS NULL AND w.seen AS jackpot, w.relname

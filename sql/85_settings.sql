@@ -51,7 +51,8 @@ CREATE FUNCTION @extschema@.ff_set_option(relation regclass, option text, value 
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format('ALTER %s %I.%I SET (%I = %L);', CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, n.nspname, c.relname, option, value)
+    SELECT format('ALTER %s %s.%s SET (%I = %L);', CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
+                  @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text), option, value)
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
 $$;
 COMMENT ON FUNCTION @extschema@.ff_set_option(regclass, text, text) IS 'The statement that sets a storage option of a table, names quoted.';

@@ -2184,6 +2184,26 @@ AS $$
       FROM string_to_table(content, NULL) WITH ORDINALITY AS c(ch, place)
 $$;
 
+CREATE OR REPLACE FUNCTION @extschema@.ff_ddl(relation regclass, fillfactor integer) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('ALTER %s %s.%s SET (fillfactor = %s);',
+                  CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
+                  @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text), fillfactor)
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.oid = relation
+$$;
+
+CREATE OR REPLACE FUNCTION @extschema@.ff_set_option(relation regclass, option text, value text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('ALTER %s %s.%s SET (%I = %L);', CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
+                  @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text), option, value)
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
+$$;
+
 CREATE OR REPLACE FUNCTION @extschema@.ff_undo_options(relation regclass, old_options text[], new_options text[], fillfactor boolean) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -3336,7 +3356,7 @@ AS $$
                     WHEN w.role = 'predicate' THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
                     ELSE format('scanned %s times: weigh these scans against the updates', w.scans)
                END AS suggestion,
-               CASE WHEN w.free AND w.needed_for IS NULL THEN format('DROP INDEX CONCURRENTLY %I.%I;', w.nspname, w.relname) END AS ddl,
+               CASE WHEN w.free AND w.needed_for IS NULL THEN format('DROP INDEX CONCURRENTLY %s.%s;', @extschema@.ff_quoted_name(w.nspname::text), @extschema@.ff_quoted_name(w.relname::text)) END AS ddl,
                -- without waiting for a lock
                nullif((@extschema@.ff_index_definitions(w.relid, ARRAY[w.indexrelid]))[1], '') || ';' AS definition,
                w.summarizing AS last, w.free AND w.needed_for IS NULL AND w.seen AS jackpot, w.relname

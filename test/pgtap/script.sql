@@ -9,7 +9,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT plan(73);
+SELECT plan(72);
 
 -- ---------------------------------------------------------------------------
 -- Quoting
@@ -157,7 +157,7 @@ SELECT is((SELECT string_agg(method || ': ' || statement, E'\n') FROM ff_rewrite
 SELECT ok(bool_and(wal_bytes = 0 OR current_setting('wal_level') <> 'minimal'), 'WAL as wal_level asks for it') FROM ff_rewrites('log'::regclass, 1000);
 ALTER TABLE log SET UNLOGGED;
 SELECT is(sum(wal_bytes), 0::numeric, 'none for an unlogged table') FROM ff_rewrites('log'::regclass, 1000);
-SELECT ok(NOT possible, 'a table that does not fit the disk is not rewritten: ' || method) FROM ff_rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE runs_in = 'psql';
+SELECT is((SELECT string_agg(method, ', ') FROM ff_rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE runs_in = 'psql' AND possible), NULL, 'a table that does not fit the disk is not rewritten');
 SELECT matches(why, 'needs .* of disk, and .* are free', 'and why') FROM ff_rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE method = 'VACUUM FULL';
 
 SELECT is(ff_plan_change(1, 50, '{}', 0, false, ''), NULL, 'a table that is gone is left out');
