@@ -25,6 +25,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/inval.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "collect_lock.h"
