@@ -5,7 +5,7 @@
 \set QUIET 1
 SET client_min_messages = error;
 CREATE SCHEMA advisor;
-SELECT plan(34);
+SELECT plan(35);
 SELECT count(*) > 0 AS statements FROM pg_available_extensions WHERE name = 'pg_stat_statements' \gset
 \if :statements
 CREATE EXTENSION pg_stat_statements;
@@ -133,6 +133,14 @@ CREATE FUNCTION public.otherwise(path text) RETURNS TABLE (command text, who tex
 $$;
 DISCARD PLANS;
 SELECT is_empty($$ SELECT * FROM public.otherwise('pg_temp, hostile, advisor, pg_catalog') $$, 'nor by a search_path that finds look-alikes first, for neither of them');
+-- outside a transaction block a collection goes another way
+CALL public.work();
+SELECT pg_stat_force_next_flush() \gset
+SELECT setval('hostile.ran', 1, false) \gset
+SET search_path = pg_temp, hostile, advisor, pg_catalog;
+CALL advisor.ff_collect();
+SET search_path = pg_catalog, public, pg_temp;
+SELECT is((SELECT format('%s %s %s', c.changed >= 3, c.sampled > 0, r.is_called) FROM advisor.ff_collection c, hostile.ran r ORDER BY c.collection_id DESC LIMIT 1), 't t f', 'nor a collection that commits as it goes');
 SELECT is(public.outcome('TABLE advisor.' || quote_ident(c.relname), 'pg_temp, hostile, advisor, pg_catalog'), '00000', 'nor does the view ' || c.relname)
   FROM pg_class c WHERE c.relnamespace = 'advisor'::regnamespace AND c.relkind = 'v' AND c.relname ^@ 'ff_' ORDER BY c.relname;
 
