@@ -50,8 +50,31 @@ in_source()
 
 build()
 {
-	in_source make -s PG_CONFIG="$PG_CONFIG" with_llvm=no COPT="$WARNINGS" all &&
-	in_source make -s PG_CONFIG="$PG_CONFIG" with_llvm=no COPT="$WARNINGS" install
+	local flags=$WARNINGS link=
+	if [ -n "${SANITIZE:-}" ]; then
+		link="-fsanitize=address,undefined"
+		flags="$link -fno-omit-frame-pointer -g -O1"
+	fi
+	in_source make -s PG_CONFIG="$PG_CONFIG" with_llvm=no COPT="$flags" SHLIB_LINK="$link" all &&
+	in_source make -s PG_CONFIG="$PG_CONFIG" with_llvm=no COPT="$flags" SHLIB_LINK="$link" install || return 1
+	[ -z "${SANITIZE:-}" ] || sanitize_server
+}
+
+# From now on every server process of the tree runs under the address and
+# undefined behaviour sanitizers, but not psql, make or the shell.  Reports go to
+# $WORK/reports: a server's standard error is not always there to be read.
+sanitize_server()
+{
+	mkdir "$WORK/reports"
+	chmod 777 "$WORK/reports"
+	cat >"$WORK/postgres.env" <<-END
+		export LD_PRELOAD='$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)'
+		export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1:log_path=$WORK/reports/asan
+		export UBSAN_OPTIONS=print_stacktrace=1:log_path=$WORK/reports/ubsan
+	END
+	mv "$BIN/postgres" "$BIN/postgres.plain"
+	printf '#!/bin/bash\n. %s\nexec -a "$0" %s "$@"\n' "$WORK/postgres.env" "$BIN/postgres.plain" >"$BIN/postgres"
+	chmod 755 "$BIN/postgres"
 }
 
 # start_cluster [LINE...]: the lines are added to postgresql.conf.
