@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 42;
+use Test::More tests => 45;
 
 my $node = PostgreSQL::Test::Cluster->new('epochs');
 $node->init(allows_streaming => 1);
@@ -93,13 +93,28 @@ collected();
 value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
 update('t', 2);
 update('other', 30);
+work('INSERT INTO log SELECT generate_series(1, 50)');
 is(collected(), '0 0 30', 'reset of one table: its interval is lost, those of others are not');
+is(value(q(SELECT i.inserted FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 'log' ORDER BY i.ended_at DESC LIMIT 1)), 50,
+	'nor that of a table never analysed, of which nothing but its counters tells that it was not reset');
 value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
 update('t', 900);
 update('other', 40);
 is(collected(), '0 0 40', 'also when its counters then exceed their old values');
 update('t', 1);
 is(collected(), '0 1 0', 'the next one counts');
+value(q(CREATE TABLE pair1 AS SELECT g AS id, 0 AS v FROM generate_series(1, 100) g; CREATE TABLE pair2 AS SELECT * FROM pair1));
+update($_, 10) foreach qw(pair1 pair2);
+work('ANALYZE pair1');
+collected();
+value(q(SELECT pg_stat_reset_single_table_counters('pair1'::regclass), pg_stat_reset_single_table_counters('pair2'::regclass)));
+work('INSERT INTO pair1 SELECT g, 0 FROM generate_series(101, 300) g');
+update('pair1', 20);
+update('pair2', 1);
+collected();
+is(value(q(SELECT string_agg(relname || ' ' || updated, ', ' ORDER BY relname) FROM (SELECT r.relname, sum(i.updated) AS updated FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^pair' GROUP BY 1) p)),
+	'pair1 10, pair2 10', 'of two tables: no false difference, although the rows counted of one exceed their old number and only those of the other fell');
+work('DROP TABLE pair1, pair2');
 value('SELECT pg_stat_reset()');
 is(collected(), '1 0 0', 'a reset of all is told from it afterwards, too');
 
@@ -118,6 +133,7 @@ collected();
 is(advice('log', 'action'), 'keep', 'a table without updates');
 $session->query_safe('BEGIN; UPDATE t SET v = v + 1');
 collected();
+is(value('SELECT open_writers FROM ff_collection ORDER BY collection_id DESC LIMIT 1'), 0, 'a transaction begun since the last collection: its counts can be waited for');
 is(collected(), '0 0 0', 'an open transaction: nothing is counted yet');
 is(value('SELECT open_writers FROM ff_collection ORDER BY collection_id DESC LIMIT 1'), 1, 'but noted');
 is(advice('log', 'action'), 'wait', 'so that no table is said to have no updates');
