@@ -451,6 +451,28 @@ collect(Collector *c)
 	}
 }
 
+/* The collection, with the collector's lock held. */
+static void
+collect_alone(Collector *c, Oid namespace)
+{
+	/*
+	 * Have this session's counts reported when the call ends: a reset of the
+	 * statistics is told by the count of rows in ff_collection.
+	 */
+	pgstat_force_next_flush();
+
+	SPI_connect_ext(c->atomic ? 0 : SPI_OPT_NONATOMIC);
+	c->cxt = CurrentMemoryContext;
+	c->step_cxt = AllocSetContextCreate(c->cxt, "ff_collect step", ALLOCSET_DEFAULT_SIZES);
+	c->namespace = namespace;
+	c->schema = quote_identifier(get_namespace_name(namespace));
+	c->pages_left = collect_pages;
+	MemoryContextSwitchTo(c->step_cxt);
+	c->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), (int64) collect_time * 1000);
+	collect(c);
+	SPI_finish();
+}
+
 /*
  * CALL ff_collect()
  *
@@ -467,6 +489,7 @@ Datum
 ff_collect(PG_FUNCTION_ARGS)
 {
 	Collector	c = {0};
+	volatile bool alone = false;
 
 	/* recovery is the reason to name where both hold */
 	PreventCommandDuringRecovery("ff_collect()");
@@ -477,34 +500,12 @@ ff_collect(PG_FUNCTION_ARGS)
 
 	c.extension = getExtensionOfObject(ProcedureRelationId, fcinfo->flinfo->fn_oid);
 	ff_keep_extension(c.extension);
-	if (!ff_lock_collector(fcinfo->flinfo->fn_oid, c.atomic))
-	{
-		ereport(NOTICE,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("another collection is running in this database"),
-				 errdetail("This one leaves the work to it.")));
-		PG_RETURN_VOID();
-	}
-
-	/*
-	 * Have this session's counts reported when the call ends: a reset of the
-	 * statistics is told by the count of rows in ff_collection.
-	 */
-	pgstat_force_next_flush();
 
 	PG_TRY();
 	{
-		SPI_connect_ext(c.atomic ? 0 : SPI_OPT_NONATOMIC);
-		c.cxt = CurrentMemoryContext;
-		c.step_cxt = AllocSetContextCreate(c.cxt, "ff_collect step", ALLOCSET_DEFAULT_SIZES);
-		c.namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
-		c.schema = quote_identifier(get_namespace_name(c.namespace));
-		c.pages_left = collect_pages;
-		MemoryContextSwitchTo(c.step_cxt);
-		c.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-												 (int64) collect_time * 1000);
-		collect(&c);
-		SPI_finish();
+		alone = ff_lock_collector(fcinfo->flinfo->fn_oid, c.atomic);
+		if (alone)
+			collect_alone(&c, get_func_namespace(fcinfo->flinfo->fn_oid));
 	}
 	PG_FINALLY();
 	{
@@ -513,6 +514,11 @@ ff_collect(PG_FUNCTION_ARGS)
 	}
 	PG_END_TRY();
 
+	if (!alone)
+		ereport(NOTICE,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("another collection is running in this database"),
+				 errdetail("This one leaves the work to it.")));
 	if (c.failed > 0)
 		ereport(WARNING,
 				(errmsg("%d of %d relations could not be sampled",

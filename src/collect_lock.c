@@ -39,9 +39,10 @@
 #define DROP_LOOK_MS			10
 
 /*
- * The tag of old contrib/userlock, which is still reserved for locks like this;
- * its lock method makes the end of a failed transaction let go of it, whatever
- * else does.
+ * The kind of old contrib/userlock, which is still reserved for locks like this.
+ * Its lock method is that of advisory locks: the end of a session lets go of it,
+ * also where that comes between two transactions; the default one's would be left
+ * to nobody.
  */
 static LOCKTAG
 collector_tag(void)
@@ -50,7 +51,6 @@ collector_tag(void)
 
 	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, COLLECTOR_LOCK_CLASS, COLLECTOR_LOCK_OBJECT, 2);
 	tag.locktag_type = LOCKTAG_USERLOCK;
-	tag.locktag_lockmethodid = DEFAULT_LOCKMETHOD;
 	return tag;
 }
 
@@ -87,13 +87,15 @@ older_collector(Oid procedure)
 	return false;
 }
 
-/* Whether this session took the older lock, too. */
+/* What this session has taken, for ff_unlock_collector(). */
+static bool locked = false;
 static bool older_locked = false;
 
 /*
  * Without waiting; false where another collector is at work.  For the
  * transaction where that is all there is (atomic), else for the session until
- * ff_unlock_collector().  procedure is ff_collect().
+ * ff_unlock_collector(), which is to be called after an error, too.  procedure is
+ * ff_collect().
  */
 bool
 ff_lock_collector(Oid procedure, bool atomic)
@@ -103,16 +105,19 @@ ff_lock_collector(Oid procedure, bool atomic)
 
 	if (LockAcquire(&tag, ExclusiveLock, !atomic, true) == LOCKACQUIRE_NOT_AVAIL)
 		return false;
-	older_locked = LockAcquire(&older, ExclusiveLock, !atomic, true) != LOCKACQUIRE_NOT_AVAIL;
-	if (!older_locked && older_collector(procedure))
+	locked = !atomic;
+	if (LockAcquire(&older, ExclusiveLock, !atomic, true) != LOCKACQUIRE_NOT_AVAIL)
+		older_locked = !atomic;
+	else if (older_collector(procedure))
 	{
 		LockRelease(&tag, ExclusiveLock, !atomic);
+		locked = false;
 		return false;
 	}
 	return true;
 }
 
-/* Let go of what ff_lock_collector() took for the session. */
+/* Let go of what ff_lock_collector() took for the session, if it did. */
 void
 ff_unlock_collector(void)
 {
@@ -121,7 +126,9 @@ ff_unlock_collector(void)
 
 	if (older_locked)
 		LockRelease(&older, ExclusiveLock, true);
-	LockRelease(&tag, ExclusiveLock, true);
+	if (locked)
+		LockRelease(&tag, ExclusiveLock, true);
+	locked = older_locked = false;
 }
 
 /* Where a job of pg_cron is left, how to be rid of it. */
