@@ -18,7 +18,7 @@ sub planned
 	return $1 if $file =~ /\.pl$/ && $text =~ /^use Test::More tests => (\d+);/m;
 	return $1 if $file =~ /\.sql$/ && $text =~ /^SELECT plan\((\d+)\);/m;
 	return scalar(() = $text =~ /^permutation/gm) if $file =~ /\.spec$/;
-	return scalar(() = $text =~ /^\s*expect "/gm) if $file =~ /soak$/;
+	return scalar(() = $text =~ /^\s*(?:expect|at_least) "/gm) if $file =~ /soak$/;
 	return 'none';
 }
 
