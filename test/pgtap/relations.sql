@@ -5,7 +5,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION fillfactor_advisor;
 SET fillfactor_advisor.min_updates = 1;
-SELECT plan(75);
+SELECT plan(76);
 
 -- ---------------------------------------------------------------------------
 -- What is not examined
@@ -156,6 +156,7 @@ CREATE UNIQUE INDEX CONCURRENTLY doubles_id ON doubles (id);
 SELECT is(indisvalid, false, 'a failed CREATE INDEX CONCURRENTLY leaves an invalid index') FROM pg_index WHERE indexrelid = 'doubles_id'::regclass;
 CALL ff_collect();
 SELECT is(indexes, 1, 'which is not counted') FROM ff_evidence('doubles');
+SELECT is(array_agg(fillfactor), '{80,80}', 'and an odd fillfactor is so in the history') FROM ff_relation WHERE relname ~ '^odd_fillfactor';
 SELECT is(index_oids, ARRAY['doubles_v'::regclass::oid], 'nor taken for a change') FROM ff_relation WHERE relid = 'doubles'::regclass;
 SELECT results_eq($$ SELECT action, ddl, reason ~ '^the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed' FROM ff_advise_indexes('doubles') WHERE index = 'doubles_id'::regclass $$,
 	$$ VALUES ('keep', NULL::text, true) $$, 'it has a row and the reason, and no statement');
