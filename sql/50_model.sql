@@ -75,14 +75,14 @@ AS $$
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL)
                 THEN coalesce(sum(s.rows) FILTER (WHERE @extschema@.ff_changed_columns(e.relation::oid, s.columns) && (SELECT x.columns FROM indexed x)), 0)
                      / sum(s.rows)::double precision
-                -- keys are hardly ever changed, and no page shows that they were
-                WHEN coalesce(e.seen_same_page, 0) = 0
+                -- keys are hardly ever changed, and neither the pages nor the counters show that they were
+                WHEN coalesce(e.seen_same_page, 0) = 0 AND e.recent_hot >= 0.5 * e.recent_updated
                      AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary AND NOT coalesce(@extschema@.ff_summarizing(c.relam), false))
                 THEN 0 END
       FROM seen s
 $$;
-COMMENT ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) IS 'Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column; where no statement is known, or one whose columns are not, 0 if the primary key is its only index and no page shows otherwise, else NULL.';
+COMMENT ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) IS 'Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column; where no statement is known, or one whose columns are not, 0 if the primary key is its only index, most updates are HOT and no page shows otherwise, else NULL.';
 REVOKE ALL ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
@@ -133,7 +133,8 @@ AS $$
           FROM statement s
          GROUP BY s.command
     ), seen AS (
-        SELECT i.*, i.ended_at - (i.ended_at - i.began_at) / 2 > e.looked_at - make_interval(secs => e.recent_s) AS recent
+        -- counted back from the last of them, as a look at a table that was idle adds none
+        SELECT i.*, i.ended_at - (i.ended_at - i.began_at) / 2 > max(i.ended_at) OVER () - make_interval(secs => e.recent_s) AS recent
           FROM @extschema@.ff_interval i
          WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began AND i.fillfactor = e.fillfactor
     ), counted AS (

@@ -187,7 +187,8 @@ extern void twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 
 /*
  * The same with seeds of its own, and as often as needed for some hundreds of
- * updates: counts are sums over these replays.
+ * updates: updates, hot, moved, prunes, pages, rows, judged_rows and
+ * updated_rows are sums over these replays, the rest is of the first.
  */
 extern void twin_replay(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 						TwinResult *sum);

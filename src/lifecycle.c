@@ -65,10 +65,11 @@
 #define SHORTEST_HELD	15.0	/* transactions; less is not told from a lag */
 #define STALL_SHARE		0.1
 #define STALL_PRIOR		0.3		/* now and then: a session that waits for its turn */
-/* Batches take long, so that others are at work meanwhile: what it costs to
- * assume that there were none. */
+/* Batches take long: another session's may keep the old versions of the last
+ * one or two alive.  That is as likely as that there is none. */
 #define LONG_BATCH		20		/* rows */
-#define BATCH_ALONE		1.0
+#define SHORT_COMPANY	2.5		/* batches */
+#define LONG_COMPANY_PRIOR 1.0
 #define BATCH_HOT_OFF	10.0	/* points that a lag may be tried all the same */
 
 #define MAX_CANDIDATES	128
@@ -320,13 +321,11 @@ same_pick(const TwinLifecycle *a, const TwinLifecycle *b)
 		(a->fresh_distance <= a->update_rows && b->fresh_distance <= b->update_rows);
 }
 
-/* Nobody else at work, now and then, one other session, more: told apart by batches only. */
+/* Alone, in company, or with old snapshots about: the last told apart for batches only. */
 static int
 lag_class(const TwinLifecycle *t)
 {
-	if (t->lag <= 0)
-		return 0;
-	return t->update_rows < LONG_BATCH ? 1 : t->lag < 0.75 ? 1 : t->lag < 2.5 ? 2 : 3;
+	return t->lag <= 0 ? 0 : t->update_rows >= LONG_BATCH && t->lag > SHORT_COMPANY ? 2 : 1;
 }
 
 /* Do two lifecycles explain a table in the same way, but for a detail? */
@@ -483,15 +482,14 @@ search_picks(Search *s, const Plan *plan)
 	static const double fresh[] = {0, 0.35, 0.7, 0.9, 1};
 	static const double spread[] = {1, 0.25, 4};
 	TwinLifecycle t = plan->t;
-	double		alone = t.update_rows >= LONG_BATCH ? BATCH_ALONE : 0;
 	int			i,
 				j;
 
 	if (t.inserts_per_update < FRESH_INSERTS)
 	{
-		try_candidate(s, &t, alone);
+		try_candidate(s, &t, 0);
 		t.skew = 1;
-		try_candidate(s, &t, alone + 1.5);
+		try_candidate(s, &t, 1.5);
 		return;
 	}
 	for (i = 0; i < (int) (sizeof(fresh) / sizeof(fresh[0])); i++)
@@ -503,13 +501,13 @@ search_picks(Search *s, const Plan *plan)
 				continue;
 			t.fresh_share = fresh[i];
 			t.fresh_distance = bound(plan->distance * spread[j], t.update_rows, MAX_ROWS / 2);
-			try_candidate(s, &t, alone + d * d + (j > 0 ? 0.7 : 0));
+			try_candidate(s, &t, d * d + (j > 0 ? 0.7 : 0));
 			/* each row as often: the last time is what the pages show */
 			if (fresh[i] < 1 || t.inserts_per_update * TWIN_MAX_TURNS < 1)
 				continue;
 			t.in_turn = 1;
 			t.fresh_distance = bound(plan->distance * spread[j] / SPREAD_MEDIAN, t.update_rows, MAX_ROWS / 2);
-			try_candidate(s, &t, alone + d * d + (j > 0 ? 0.7 : 0));
+			try_candidate(s, &t, d * d + (j > 0 ? 0.7 : 0));
 			t.in_turn = 0;
 		}
 }
@@ -532,29 +530,61 @@ search_split(Search *s)
 	}
 }
 
-/* How large batches are. */
+/* A candidate with another size of its batches. */
 static void
-search_batches(Search *s, Plan *plan)
+try_batches(Search *s, const Fitted *base, double rows, double prior)
+{
+	TwinLifecycle t = base->life;
+	double		scale,
+				settle;
+
+	if (t.insert_rows == t.update_rows)
+		t.insert_rows = rows;
+	if (t.fresh_distance == t.update_rows)
+		t.fresh_distance = rows;
+	t.update_rows = rows;
+	plan_course(s->seen, &t, &scale, &settle);
+	try_candidate(s, &t, base->prior + prior);
+}
+
+/* How large batches are: some pages, or all of the table. */
+static void
+search_batches(Search *s)
 {
 	int			keep[3];
 	int			i,
 				k;
 
 	best_of(s, 0, keep, 3);
-	for (k = 0; k < 3; k++)
-		for (i = 1; keep[k] >= 0 && i < (int) (sizeof(batches) / sizeof(batches[0])); i++)
-		{
-			TwinLifecycle t = s->all[keep[k]].life;
-			double		rows = floor(t.update_rows / batches[0] * batches[i]);
+	for (k = 0; k < 3 && keep[k] >= 0; k++)
+	{
+		const Fitted *base = &s->all[keep[k]];
 
-			if (t.insert_rows == t.update_rows)
-				t.insert_rows = rows;
-			if (t.fresh_distance == t.update_rows)
-				t.fresh_distance = rows;
-			t.update_rows = rows;
-			plan_course(s->seen, &t, &s->life->scale, &plan->settle);
-			try_candidate(s, &t, s->all[keep[k]].prior + 0.2);
-		}
+		for (i = 1; i < (int) (sizeof(batches) / sizeof(batches[0])); i++)
+			try_batches(s, base, floor(base->life.update_rows / batches[0] * batches[i]), 0.2);
+		if (base->life.inserts_per_update < FRESH_INSERTS)
+			try_batches(s, base, floor(base->life.start_rows), 0.2);
+	}
+}
+
+/*
+ * All rows of an INSERT in turn, by several statements: together these are
+ * larger than what any one of them updates.
+ */
+static void
+search_whole_inserts(Search *s, const Plan *plan)
+{
+	double		rows = floor(s->seen->insert_call_rows + 0.5);
+	int			keep[1];
+	Fitted		base;
+
+	best_of(s, 0, keep, 1);
+	if (keep[0] < 0 || !(rows >= LONG_BATCH) || !(rows > plan->t.update_rows) || plan->t.inserts_per_update < FRESH_INSERTS)
+		return;
+	base = s->all[keep[0]];
+	base.life.insert_rows = base.life.update_rows = base.life.fresh_distance = rows;
+	base.life.fresh_share = base.life.in_turn = 1;
+	try_batches(s, &base, rows, 0.2);
 }
 
 /* In how many steps rows grow to the width seen. */
@@ -589,7 +619,7 @@ lag_prior(double lag, int batch)
 		return LAG_PRIOR * (batch ? 2 : 1);
 	if (!batch)
 		return SHORT_LAG_PRIOR;
-	return lag >= 1 && lag <= 2 ? -BATCH_ALONE : 0;
+	return lag > SHORT_COMPANY ? LONG_COMPANY_PRIOR : 0;
 }
 
 /* That snapshots are held for such a share of the time. */
@@ -635,10 +665,7 @@ try_lags(Search *s, const Fitted *base)
 	}
 }
 
-/*
- * How long versions stay.  Batches take long, so that others are mostly at
- * work meanwhile.
- */
+/* How long versions stay. */
 static void
 search_lags(Search *s)
 {
@@ -667,6 +694,14 @@ search_lags(Search *s)
 	}
 }
 
+/* Different words for the same: they cannot be told apart at this fillfactor. */
+static int
+same_replay(const Fitted *a, const Fitted *b)
+{
+	return a->life.held > 0 && b->life.held > 0 && a->hot_pct == b->hot_pct &&
+		a->updated_pct == b->updated_pct && a->rows_per_page == b->rows_per_page;
+}
+
 /* The best of every kind of explanation, the likeliest first. */
 static void
 keep_best(const Search *s, const Plan *plan, Lifecycle *life)
@@ -683,7 +718,7 @@ keep_best(const Search *s, const Plan *plan, Lifecycle *life)
 		for (i = 0; i < s->n; i++)
 		{
 			for (j = 0; j < life->n; j++)
-				if (same_kind(&s->all[i].life, &life->member[j].life))
+				if (same_kind(&s->all[i].life, &life->member[j].life) || same_replay(&s->all[i], &life->member[j]))
 					break;
 			if (j == life->n && (next < 0 || s->all[i].misfit < s->all[next].misfit))
 				next = i;
@@ -739,7 +774,8 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	if (!plan.split_known)
 		search_split(&s);
 	if (plan.whole_pages)
-		search_batches(&s, &plan);
+		search_batches(&s);
+	search_whole_inserts(&s, &plan);
 	if (life->update_len != life->insert_len)
 		search_growth(&s);
 	search_lags(&s);

@@ -136,7 +136,7 @@ typedef struct Curve
 	int			runs;
 } Curve;
 
-/* Rows as inserted or as they end up, whichever is wider: decides the steps. */
+/* Width of rows as inserted: decides the steps. */
 extern double lifecycle_step_width(const Lifecycle *life);
 
 extern void lifecycle_fit(HeapTwin *twin, const Observed *seen, Lifecycle *life);

@@ -16,7 +16,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/tuplestore.h"
 #include "utils/float.h"
 #include "utils/numeric.h"
 #include "utils/tuplestore.h"
@@ -25,7 +24,11 @@
 #include "choice.h"
 #include "heap_twin.h"
 #include "lifecycle.h"
+#include "numbers.h"
 #include "settings.h"
+
+/* What is senseless beyond, and fits an int64. */
+#define MOST_BYTES	1e18
 
 PG_FUNCTION_INFO_V1(ff_split_updates);
 PG_FUNCTION_INFO_V1(ff_model_0_2);
@@ -248,8 +251,8 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 		put(values, nulls, n++, s->hot_high);
 		put(values, nulls, n++, s->moved_pct);
 		put(values, nulls, n++, s->settled_hot_pct);
-		values[n++] = Int64GetDatum((int64) c->size_bytes);
-		values[n++] = Int64GetDatum((int64) c->index_bytes);
+		values[n++] = Int64GetDatum((int64) bound(c->size_bytes, 0, MOST_BYTES));
+		values[n++] = Int64GetDatum((int64) bound(c->index_bytes, 0, MOST_BYTES));
 		put(values, nulls, n++, c->wal_bytes);
 		put(values, nulls, n++, c->time_us);
 		put(values, nulls, n++, c->cost);
