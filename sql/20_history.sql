@@ -43,7 +43,8 @@ CREATE TABLE @extschema@.ff_collection (
     deferred      integer CHECK (deferred >= 0),
     track_counts  boolean NOT NULL,
     open_writers  integer NOT NULL CHECK (open_writers >= 0),
-    canary        bigint NOT NULL
+    canary        bigint NOT NULL,
+    next_xid      xid8
 );
 CREATE INDEX ff_collection_began_at ON @extschema@.ff_collection (began_at);
 COMMENT ON TABLE @extschema@.ff_collection IS 'One row for each CALL ff_collect().';
@@ -58,6 +59,7 @@ COMMENT ON COLUMN @extschema@.ff_collection.deferred IS 'tables left for the nex
 COMMENT ON COLUMN @extschema@.ff_collection.track_counts IS 'setting track_counts of the collecting session';
 COMMENT ON COLUMN @extschema@.ff_collection.open_writers IS 'other sessions of this database with a writing transaction or a writing statement begun before the previous collection: their updates are not counted yet';
 COMMENT ON COLUMN @extschema@.ff_collection.canary IS 'rows ever inserted into this table, by its own counter: a fall betrays a reset';
+COMMENT ON COLUMN @extschema@.ff_collection.next_xid IS 'next transaction id then, with its epoch: distances in the pages are counted in these; NULL before 0.2.0';
 
 -- ---------------------------------------------------------------------------
 -- Relations: identity and baseline

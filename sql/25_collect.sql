@@ -315,7 +315,7 @@ BEGIN
            (SELECT count(*) FROM interval_rows) + (SELECT count(*) FROM first_interval)
       INTO seen, written;
 
-    INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary)
+    INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary, next_xid)
     SELECT epoch, looked_at, seen, written, current_setting('track_counts')::boolean,
            (SELECT count(*) FROM pg_stat_get_activity(NULL) s
              WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
@@ -324,7 +324,8 @@ BEGIN
            -- this row itself will be counted
            1 + (SELECT k.inserted FROM pg_class o, @extschema@.ff_counters(o.oid) k
                  WHERE o.relname = 'ff_collection'
-                   AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'))
+                   AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor')),
+           pg_snapshot_xmax(pg_current_snapshot())
     RETURNING collection_id INTO id;
     RETURN id;
 END

@@ -146,7 +146,7 @@ AS $$
                sum(n.blocks_fetched) FILTER (WHERE n.recent) AS blocks_fetched
           FROM seen n
     )
-    SELECT r.inserted, r.updated, age(r.birth), k.vacuums,
+    SELECT r.inserted, r.updated, CASE WHEN a.xids BETWEEN 0 AND age(r.birth) THEN a.xids ELSE age(r.birth) END, k.vacuums,
            coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
                     current_setting('autovacuum_vacuum_scale_factor')::double precision),
            extract(epoch FROM current_setting('autovacuum_naptime')::interval)::double precision,
@@ -156,11 +156,15 @@ AS $$
            k.part * k.deleted, k.part * k.recent_vacuums, k.part * k.seq_scans, k.part * k.index_scans, k.part * k.blocks_fetched
       FROM @extschema@.ff_relation r
      CROSS JOIN counted k
+      -- as it was at the end of the last interval, whatever other tables have seen since
+     CROSS JOIN LATERAL (SELECT age(r.birth) - max(pg_snapshot_xmax(pg_current_snapshot())::text::numeric - c.next_xid::text::numeric)::integer AS xids
+                           FROM @extschema@.ff_collection c
+                          WHERE c.began_at = (SELECT max(n.ended_at) FROM seen n)) a
       LEFT JOIN command u ON u.command = 'UPDATE'
       LEFT JOIN command i ON i.command = 'INSERT'
      WHERE r.rel_id = e.rel_id
 $$;
-COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none).';
+COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions from its creation to the end of the last interval, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none).';
 REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 

@@ -50,6 +50,9 @@ COMMENT ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) IS 'Statements 
 REVOKE ALL ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) TO pg_stat_scan_tables, pg_read_all_stats;
 
+ALTER TABLE @extschema@.ff_collection ADD COLUMN next_xid xid8;
+COMMENT ON COLUMN @extschema@.ff_collection.next_xid IS 'next transaction id then, with its epoch: distances in the pages are counted in these; NULL before 0.2.0';
+
 DROP FUNCTION @extschema@.ff_model(record, record);
 CREATE FUNCTION @extschema@.ff_model(
     evidence record, extra record,
@@ -662,7 +665,7 @@ BEGIN
            (SELECT count(*) FROM interval_rows) + (SELECT count(*) FROM first_interval)
       INTO seen, written;
 
-    INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary)
+    INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary, next_xid)
     SELECT epoch, looked_at, seen, written, current_setting('track_counts')::boolean,
            (SELECT count(*) FROM pg_stat_get_activity(NULL) s
              WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
@@ -671,7 +674,8 @@ BEGIN
            -- this row itself will be counted
            1 + (SELECT k.inserted FROM pg_class o, @extschema@.ff_counters(o.oid) k
                  WHERE o.relname = 'ff_collection'
-                   AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'))
+                   AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor')),
+           pg_snapshot_xmax(pg_current_snapshot())
     RETURNING collection_id INTO id;
     RETURN id;
 END
@@ -1793,7 +1797,7 @@ AS $$
                sum(n.blocks_fetched) FILTER (WHERE n.recent) AS blocks_fetched
           FROM seen n
     )
-    SELECT r.inserted, r.updated, age(r.birth), k.vacuums,
+    SELECT r.inserted, r.updated, CASE WHEN a.xids BETWEEN 0 AND age(r.birth) THEN a.xids ELSE age(r.birth) END, k.vacuums,
            coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
                     current_setting('autovacuum_vacuum_scale_factor')::double precision),
            extract(epoch FROM current_setting('autovacuum_naptime')::interval)::double precision,
@@ -1803,11 +1807,15 @@ AS $$
            k.part * k.deleted, k.part * k.recent_vacuums, k.part * k.seq_scans, k.part * k.index_scans, k.part * k.blocks_fetched
       FROM @extschema@.ff_relation r
      CROSS JOIN counted k
+      -- as it was at the end of the last interval, whatever other tables have seen since
+     CROSS JOIN LATERAL (SELECT age(r.birth) - max(pg_snapshot_xmax(pg_current_snapshot())::text::numeric - c.next_xid::text::numeric)::integer AS xids
+                           FROM @extschema@.ff_collection c
+                          WHERE c.began_at = (SELECT max(n.ended_at) FROM seen n)) a
       LEFT JOIN command u ON u.command = 'UPDATE'
       LEFT JOIN command i ON i.command = 'INSERT'
      WHERE r.rel_id = e.rel_id
 $$;
-COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions since it was created, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none).';
+COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions from its creation to the end of the last interval, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none).';
 REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
@@ -3616,6 +3624,15 @@ SELECT r.nspname AS schemaname, r.relname, r.fillfactor,
   -- taken up meanwhile, it is advice no more
   LEFT JOIN @extschema@.ff_advised a ON a.rel_id = r.rel_id AND a.from_fillfactor = r.fillfactor
  WHERE r.closed_at IS NULL;
+CREATE OR REPLACE VIEW @extschema@.ff_metrics_collection AS
+SELECT (SELECT count(*) FROM @extschema@.ff_collection) AS collections,
+       extract(epoch FROM now() - c.began_at)::double precision AS collection_age_s,
+       extract(epoch FROM c.ended_at - c.began_at)::double precision AS collection_duration_s,
+       c.relations, c.changed, c.sampled, c.skipped, c.failed, c.deferred,
+       (SELECT count(*) FROM @extschema@.ff_problem) AS problems
+  FROM (VALUES (1)) one(row)
+  LEFT JOIN (SELECT * FROM @extschema@.ff_collection ORDER BY collection_id DESC LIMIT 1) c ON true;
+
 COMMENT ON COLUMN @extschema@.ff_metrics.advised_fillfactor IS 'fillfactor that ff_advise() advised when a collection asked last, percent; NULL where it advised no other';
 COMMENT ON COLUMN @extschema@.ff_metrics.confidence IS 'confidence of that advice, 0 to 1';
 COMMENT ON COLUMN @extschema@.ff_metrics.advice_age_s IS 'seconds since a collection asked for its advice, once an hour while it changes or another fillfactor is advised; NULL: not yet';
