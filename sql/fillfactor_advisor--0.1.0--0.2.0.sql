@@ -2255,7 +2255,6 @@ DECLARE
     target  text;
     schema_name text;
     object_name text;
-    simple  boolean := true;
     depth   integer := 0;
 BEGIN
     head := regexp_match(definition, '^CREATE (UNIQUE )?INDEX (' || name || ') ON (?:ONLY )?' || name || '\.' || name || ' USING (' || name || ')( \(.*)$');
@@ -2281,7 +2280,6 @@ BEGIN
             RETURN NULL;
         ELSIF t[i] = '(' THEN
             depth := depth + 1;
-            simple := simple AND (i = 2 OR t[i - 1] = ' ' AND t[i - 2] IN ('INCLUDE', 'WITH'));
         ELSIF t[i] = ')' THEN
             depth := depth - 1;
         ELSIF t[i] = '.' THEN
@@ -2292,7 +2290,7 @@ BEGIN
             END IF;
             schema_name := CASE WHEN t[i - 1] LIKE '"%' THEN replace(substr(t[i - 1], 2, length(t[i - 1]) - 2), '""', '"') ELSE lower(t[i - 1]) END;
             object_name := CASE WHEN t[i + 1] LIKE '"%' THEN replace(substr(t[i + 1], 2, length(t[i + 1]) - 2), '""', '"') ELSE lower(t[i + 1]) END;
-            CONTINUE WHEN t[i - 3] = 'COLLATE';
+            CONTINUE WHEN t[i - 3] = 'COLLATE' AND t[i - 2] = ' ' AND t[i - 4] = ' ';
             -- an operator class, which only superusers make, behind a column or expression
             CONTINUE WHEN depth = 1 AND NOT 'WHERE' = ANY (t[:i]) AND t[i - 2] = ' ' AND t[i - 3] ~ ('^(\)|' || name || ')$')
                       AND (t[i + 2] IN (',', ')') OR t[i + 2] = ' ' AND t[i + 3] IN ('ASC', 'DESC', 'NULLS'))
@@ -2303,15 +2301,13 @@ BEGIN
                       AND EXISTS (SELECT 1 FROM pg_attribute a JOIN pg_type y ON a.atttypid IN (y.oid, y.typarray) JOIN pg_namespace n ON n.oid = y.typnamespace
                                    WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND y.typname = object_name AND n.nspname = schema_name);
             RETURN NULL;
-        ELSIF t[i] = 'WHERE' THEN
-            simple := false;
         END IF;
     END LOOP;
-    RETURN CASE WHEN simple THEN made
-                ELSE replace(@extschema@.ff_do('BEGIN PERFORM pg_catalog.set_config(''search_path'', ''pg_catalog, pg_temp'', true); ' || made || ' END'), E'\n', ' ') END;
+    -- whatever it looks like: what is an operator or a call, only the server's parser knows
+    RETURN replace(@extschema@.ff_do('BEGIN PERFORM pg_catalog.set_config(''search_path'', ''pg_catalog, pg_temp'', true); ' || made || ' END'), E'\n', ' ');
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_index_statement(oid, text) IS 'The statement that makes an index of a table again, on the table as it is called now, given its definition as a collection wrote it down. One with expressions or a predicate is run with a search_path of pg_catalog alone. NULL where the text is anything but one CREATE INDEX, or names functions, operators or types of others than the server or the table. Internal step of ff_verify().';
+COMMENT ON FUNCTION @extschema@.ff_index_statement(oid, text) IS 'The statement that makes an index of a table again, on the table as it is called now, given its definition as a collection wrote it down, run with a search_path of pg_catalog alone. NULL where the text is anything but one CREATE INDEX, or names functions, operators or types of others than the server or the table. Internal step of ff_verify().';
 REVOKE ALL ON FUNCTION @extschema@.ff_index_statement(oid, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_index_statement(oid, text) TO pg_read_all_stats;
 

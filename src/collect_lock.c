@@ -29,6 +29,7 @@
 #include "utils/timestamp.h"
 
 #include "collect_lock.h"
+#include "compat.h"
 
 /* "ffad" and a number of our own, in the database at hand; see ff_progress(), too. */
 #define COLLECTOR_LOCK_CLASS	0x66666164
@@ -141,11 +142,35 @@ hint_unschedule(void)
 }
 
 /*
+ * The process of a role that may drop the extension and holds or awaits the
+ * lock that this takes; 0 where there is none.  Others can lock it as well: for
+ * ALTER FUNCTION ... DEPENDS ON EXTENSION a function of one's own will do.
+ */
+static int
+dropping_process(const LOCKTAG *tag, Oid extension)
+{
+	LockData   *data = GetLockStatusData();
+
+	for (int i = 0; i < data->nelements; i++)
+	{
+		LockInstanceData *instance = &data->locks[i];
+		PGPROC	   *proc;
+
+		if (memcmp(&instance->locktag, tag, sizeof(LOCKTAG)) != 0 || instance->pid == MyProcPid ||
+			!((instance->holdMask & LOCKBIT_ON(AccessExclusiveLock)) || instance->waitLockMode == AccessExclusiveLock))
+			continue;
+		proc = BackendPidGetProc(instance->pid);
+		if (proc != NULL && ff_extension_ownercheck(extension, proc->roleId))
+			return instance->pid;
+	}
+	return 0;
+}
+
+/*
  * Have the extension stay until this transaction ends: to be called before it
  * takes any other lock.  Whoever drops the extension is given a moment to come to
- * an end, as a role that may not drop it waits in the same queue before it is
- * told so.  It is not waited for in that queue, so that no deadlock can come of
- * it.
+ * an end.  It is not waited for in the queue of locks, so that no deadlock can
+ * come of it; a lock of somebody who may not drop it is none to wait for.
  *
  * Errors: 42704 where the extension is gone, 55P03 where it is still being
  * dropped after that moment.
@@ -159,11 +184,15 @@ ff_keep_extension(Oid extension)
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
 	while (LockAcquire(&tag, AccessShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
 	{
+		int			pid = dropping_process(&tag, extension);
+
+		if (pid == 0)
+			break;
 		if (GetCurrentTimestamp() >= deadline)
 			ereport(ERROR,
 					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 					 errmsg("extension \"fillfactor_advisor\" is being dropped by another session"),
-					 errdetail("The collection ends here. What it did before is kept if the other session rolls back."),
+					 errdetail("Process %d holds or awaits the lock. The collection ends here. What it did before is kept if the other session rolls back.", pid),
 					 hint_unschedule()));
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, DROP_LOOK_MS, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);

@@ -58,4 +58,12 @@
 #define ff_am_summarizing(routine)	((void) (routine), false)
 #endif
 
+/* from 16 on, there is one check for owners of all kinds */
+#include "utils/acl.h"
+#if PG_VERSION_NUM >= 160000
+#define ff_extension_ownercheck(extension, role) object_ownercheck(ExtensionRelationId, extension, role)
+#else
+#define ff_extension_ownercheck(extension, role) pg_extension_ownercheck(extension, role)
+#endif
+
 #endif							/* FF_COMPAT_H */

@@ -3,7 +3,7 @@
 -- stands there, it is no other statement, and calls nothing of the planter's.
 \set QUIET 1
 SET client_min_messages = error;
-SELECT plan(13);
+SELECT plan(15);
 CREATE SCHEMA advisor;
 CREATE EXTENSION fillfactor_advisor SCHEMA advisor;
 DO $$ BEGIN IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'regress_ff_planter') THEN DROP OWNED BY regress_ff_planter; DROP ROLE regress_ff_planter; END IF; END $$;
@@ -28,6 +28,9 @@ CREATE FUNCTION lair.equal(public.state, public.state) RETURNS boolean LANGUAGE 
 CREATE OPERATOR lair.= (LEFTARG = public.state, RIGHTARG = public.state, FUNCTION = lair.equal);
 CREATE FUNCTION lair.plus(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT lair.evil('') $$;
 CREATE OPERATOR lair.+ (LEFTARG = int, RIGHTARG = int, FUNCTION = lair.plus);
+CREATE FUNCTION lair.sure(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT lair.evil('') = 1 $$;
+CREATE OPERATOR lair.=== (LEFTARG = int, RIGHTARG = int, FUNCTION = lair.sure);
+CREATE FUNCTION lair.include(int) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT lair.evil('') $$;
 CREATE FUNCTION lair.lower(text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT lair.evil('')::text $$;
 CREATE DOMAIN lair.int4_ops AS int CHECK (lair.evil('') > 0);
 CREATE DOMAIN lair.dom AS text CHECK (lair.evil(VALUE) > 0);
@@ -112,6 +115,10 @@ END $$;
 CREATE TABLE public.way_back AS SELECT change, undo FROM advisor.ff_verify('public.victim') WHERE verdict = 'hurt';
 SELECT is((SELECT string_agg(format('%s %s', change, public.run(undo)), ', ' ORDER BY change) FROM public.way_back), 'fillfactor 22023, indexes 00000, options 22023', 'run: what is no option or value is refused by the server');
 SELECT is((SELECT array_agg(indexrelid::regclass::text ORDER BY 1) FROM pg_index WHERE indrelid = 'public.victim'::regclass), '{fine1,fine2,fine3,fine4,fine5}', 'run, it makes the indexes, on the table that it is for');
+-- nothing that looks simple is run in that search_path either
+SELECT is((SELECT string_agg(public.run(advisor.ff_index_statement('public.victim'::regclass, 'CREATE INDEX v ON public.victim USING btree ' || d)), ' ' ORDER BY n)
+             FROM unnest(ARRAY['(id) where id === 1', '(INCLUDE (id))', '(id) WHERE (id === 1)']) WITH ORDINALITY u(d, n)), '42883 42883 42883', 'operators and functions of new names are not found, however they are written');
+SELECT is(advisor.ff_index_statement('public.victim'::regclass, 'CREATE INDEX v ON public.victim USING btree (((victim).COLLATE+lair.evil(id)))'), NULL, 'a field may be called COLLATE');
 SELECT is((SELECT is_called FROM lair.ran), false, 'none of the planter''s functions was called');
 SELECT is((SELECT rolsuper FROM pg_roles WHERE rolname = 'regress_ff_planter'), false, 'and no other statement run');
 SELECT lives_ok('SELECT * FROM advisor.ff_verify()', 'values that no setting can have do not stop it');

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 55;
+use Test::More tests => 56;
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
@@ -212,6 +212,10 @@ is(value('SELECT count(*) FROM ff_progress()'), 1, 'nor taken for a collection b
 like(collect(), qr/another collection is running/, 'and two collectors are still kept apart');
 collector_ended();
 $plain->query_safe('SELECT pg_advisory_unlock_all()');
+# what takes the lock of DROP EXTENSION needs no more than a function of one's own
+$plain->query_safe("BEGIN; CREATE FUNCTION pg_temp.f() RETURNS int LANGUAGE sql AS 'SELECT 1'; ALTER FUNCTION pg_temp.f() DEPENDS ON EXTENSION fillfactor_advisor");
+is(collect(), '', 'nor is the lock on the extension of a role that may not drop it');
+$plain->query_safe('ROLLBACK');
 my $monitor = $node->background_psql('postgres', extra_params => [ '-U', 'monitor' ]);
 $monitor->query_safe($older);
 like(collect(), qr/another collection is running/, 'that of a role that may collect is taken for a collector of an older library');
