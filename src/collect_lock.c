@@ -39,23 +39,7 @@
 #define DROP_MS					2000
 #define DROP_LOOK_MS			10
 
-/*
- * The kind of old contrib/userlock, which is still reserved for locks like this.
- * Its lock method is that of advisory locks: the end of a session lets go of it,
- * also where that comes between two transactions; the default one's would be left
- * to nobody.
- */
-static LOCKTAG
-collector_tag(void)
-{
-	LOCKTAG		tag;
-
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, COLLECTOR_LOCK_CLASS, COLLECTOR_LOCK_OBJECT, 2);
-	tag.locktag_type = LOCKTAG_USERLOCK;
-	return tag;
-}
-
-/* What collectors of 0.1.0's library know instead; anybody may take it. */
+/* What collectors of 0.1.0's library know; anybody may take it. */
 static LOCKTAG
 older_tag(void)
 {
@@ -65,11 +49,29 @@ older_tag(void)
 	return tag;
 }
 
-/* Whether the older lock is held by a session that may collect. */
-static bool
-older_collector(Oid procedure)
+/*
+ * The kind of old contrib/userlock, which is still reserved for locks like this.
+ * Its lock method is that of advisory locks: the end of a session lets go of it,
+ * also where that comes between two transactions; the default one's would be left
+ * to nobody.
+ */
+static LOCKTAG
+collector_tag(void)
 {
 	LOCKTAG		tag = older_tag();
+
+	tag.locktag_type = LOCKTAG_USERLOCK;
+	return tag;
+}
+
+/*
+ * The process that holds or awaits a lock in one of some modes, and whose role
+ * has a right on an object; 0 where there is none.
+ */
+static int
+entitled_process(const LOCKTAG *tag, LOCKMASK held, LOCKMASK awaited,
+				 bool (*entitled) (Oid role, Oid object), Oid object)
+{
 	LockData   *data = GetLockStatusData();
 
 	for (int i = 0; i < data->nelements; i++)
@@ -77,15 +79,27 @@ older_collector(Oid procedure)
 		LockInstanceData *instance = &data->locks[i];
 		PGPROC	   *proc;
 
-		if (instance->holdMask == 0 || memcmp(&instance->locktag, &tag, sizeof(LOCKTAG)) != 0)
+		if (memcmp(&instance->locktag, tag, sizeof(LOCKTAG)) != 0 ||
+			!((instance->holdMask & held) || (LOCKBIT_ON(instance->waitLockMode) & awaited)))
 			continue;
 		proc = BackendPidGetProc(instance->pid);
-		if (proc != NULL &&
-			DatumGetBool(DirectFunctionCall3(has_function_privilege_id_id, ObjectIdGetDatum(proc->roleId),
-											 ObjectIdGetDatum(procedure), CStringGetTextDatum("EXECUTE"))))
-			return true;
+		if (proc != NULL && entitled(proc->roleId, object))
+			return instance->pid;
 	}
-	return false;
+	return 0;
+}
+
+static bool
+may_collect(Oid role, Oid procedure)
+{
+	return DatumGetBool(DirectFunctionCall3(has_function_privilege_id_id, ObjectIdGetDatum(role),
+											ObjectIdGetDatum(procedure), CStringGetTextDatum("EXECUTE")));
+}
+
+static bool
+may_drop(Oid role, Oid extension)
+{
+	return ff_extension_ownercheck(extension, role);
 }
 
 /* What this session has taken, for ff_unlock_collector(). */
@@ -109,7 +123,7 @@ ff_lock_collector(Oid procedure, bool atomic)
 	locked = !atomic;
 	if (LockAcquire(&older, ExclusiveLock, !atomic, true) != LOCKACQUIRE_NOT_AVAIL)
 		older_locked = !atomic;
-	else if (older_collector(procedure))
+	else if (entitled_process(&older, ~0, 0, may_collect, procedure) != 0)
 	{
 		LockRelease(&tag, ExclusiveLock, !atomic);
 		locked = false;
@@ -142,35 +156,11 @@ hint_unschedule(void)
 }
 
 /*
- * The process of a role that may drop the extension and holds or awaits the
- * lock that this takes; 0 where there is none.  Others can lock it as well: for
- * ALTER FUNCTION ... DEPENDS ON EXTENSION a function of one's own will do.
- */
-static int
-dropping_process(const LOCKTAG *tag, Oid extension)
-{
-	LockData   *data = GetLockStatusData();
-
-	for (int i = 0; i < data->nelements; i++)
-	{
-		LockInstanceData *instance = &data->locks[i];
-		PGPROC	   *proc;
-
-		if (memcmp(&instance->locktag, tag, sizeof(LOCKTAG)) != 0 || instance->pid == MyProcPid ||
-			!((instance->holdMask & LOCKBIT_ON(AccessExclusiveLock)) || instance->waitLockMode == AccessExclusiveLock))
-			continue;
-		proc = BackendPidGetProc(instance->pid);
-		if (proc != NULL && ff_extension_ownercheck(extension, proc->roleId))
-			return instance->pid;
-	}
-	return 0;
-}
-
-/*
  * Have the extension stay until this transaction ends: to be called before it
  * takes any other lock.  Whoever drops the extension is given a moment to come to
  * an end.  It is not waited for in the queue of locks, so that no deadlock can
- * come of it; a lock of somebody who may not drop it is none to wait for.
+ * come of it; a lock of somebody who may not drop it is none to wait for: for
+ * ALTER FUNCTION ... DEPENDS ON EXTENSION a function of one's own will do.
  *
  * Errors: 42704 where the extension is gone, 55P03 where it is still being
  * dropped after that moment.
@@ -184,7 +174,7 @@ ff_keep_extension(Oid extension)
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
 	while (LockAcquire(&tag, AccessShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
 	{
-		int			pid = dropping_process(&tag, extension);
+		int			pid = entitled_process(&tag, LOCKBIT_ON(AccessExclusiveLock), LOCKBIT_ON(AccessExclusiveLock), may_drop, extension);
 
 		if (pid == 0)
 			break;

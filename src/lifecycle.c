@@ -128,7 +128,6 @@ read_split(const Observed *seen, Lifecycle *life)
 	UpdateSplit split = split_updates(&n);
 
 	life->hot_pct = 100.0 * (1 - cold);
-	life->moved_share = or_else(split.moved, cold);
 	life->hot_eligible = or_else(split.eligible, 1);
 	if (life->hot_eligible > 1 - ALL_HOT)
 		life->hot_eligible = 1;

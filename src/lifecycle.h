@@ -45,7 +45,6 @@ typedef struct Observed
 	/* pages */
 	double		blocks;
 	double		live_rows;
-	double		recently_dead_rows;
 	double		inserted_width; /* bytes, mean t_len */
 	double		inserted_width_err; /* half width of the 95 % interval */
 	double		updated_width;
@@ -57,8 +56,6 @@ typedef struct Observed
 	double		update_distance_p10;	/* transactions */
 	double		update_distance_p50;
 	double		update_distance_p90;
-	double		page_lsn_age_p50;	/* bytes of WAL */
-	double		page_lsn_age_p90;
 	/* from elsewhere */
 	double		table_xids;		/* transaction ids since the table was created */
 	double		update_call_rows;	/* rows per call of its UPDATE statements */
@@ -92,7 +89,6 @@ typedef struct Lifecycle
 	double		insert_len;		/* MAXALIGNed, bytes */
 	double		update_len;
 	double		hot_pct;		/* observed */
-	double		moved_share;	/* of all updates, 0..1 */
 	double		hot_eligible;	/* 0..1 */
 	double		fresh_share;	/* of updates, mean of the ensemble */
 	double		scale;			/* simulated / real rows */

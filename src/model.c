@@ -148,7 +148,6 @@ read_observed(const Facts *e, const Facts *x, Observed *o)
 	o->seen_moved = fact(e, "seen_moved");
 	o->blocks = fact(e, "blocks");
 	o->live_rows = fact(e, "live_rows");
-	o->recently_dead_rows = fact(e, "recently_dead_rows");
 	o->inserted_width = fact(e, "inserted_width");
 	o->inserted_width_err = fact(e, "inserted_width_err");
 	o->updated_width = fact(e, "updated_width");
@@ -160,8 +159,6 @@ read_observed(const Facts *e, const Facts *x, Observed *o)
 	o->update_distance_p10 = fact(e, "update_distance_p10");
 	o->update_distance_p50 = fact(e, "update_distance");
 	o->update_distance_p90 = fact(e, "update_distance_p90");
-	o->page_lsn_age_p50 = fact(e, "page_lsn_age_p50");
-	o->page_lsn_age_p90 = fact(e, "page_lsn_age_p90");
 	o->table_xids = fact(x, "table_xids");
 	o->update_call_rows = fact(x, "update_call_rows");
 	o->insert_call_rows = fact(x, "insert_call_rows");
