@@ -82,7 +82,7 @@ GRANT SELECT ON @extschema@.ff_candidate TO pg_read_all_stats;
 -- ---------------------------------------------------------------------------
 -- Epoch
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_epoch_now(OUT epoch_id integer, OUT one_reset boolean)
+CREATE FUNCTION @extschema@.ff_epoch_now(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -113,7 +113,9 @@ BEGIN
         IF last.database_reset IS NOT DISTINCT FROM now_is.database_reset THEN
             RETURN;
         ELSIF before.inserted >= before.canary THEN
-            UPDATE @extschema@.ff_epoch e SET database_reset = now_is.database_reset WHERE e.epoch_id = last.epoch_id;
+            IF all_tables THEN
+                UPDATE @extschema@.ff_epoch e SET database_reset = now_is.database_reset WHERE e.epoch_id = last.epoch_id;
+            END IF;
             one_reset := true;
             RETURN;
         END IF;
@@ -124,9 +126,9 @@ BEGIN
     RETURNING ff_epoch.epoch_id INTO epoch_id;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_epoch_now() IS 'epoch_id: the epoch that the server is in, written down where it is new. one_reset: the counters of a single table, index or function were reset since the last collection. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_epoch_now() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_epoch_now() TO pg_stat_scan_tables;
+COMMENT ON FUNCTION @extschema@.ff_epoch_now(boolean) IS 'epoch_id: the epoch that the server is in, written down where it is new. one_reset: the counters of a single table, index or function were reset since the last collection; told until a look at all tables follows in the same transaction (all_tables). Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_epoch_now(boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_epoch_now(boolean) TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- Changes
@@ -167,32 +169,18 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_other_options(text[]) TO pg_stat_scan_t
 -- ---------------------------------------------------------------------------
 -- Begin: identities, intervals, changes, baselines
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_collect_begin() RETURNS bigint
+CREATE FUNCTION @extschema@.ff_collect_begin(looked_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
-SET jit = off
--- straight from shared memory: a snapshot of all tables would be kept until the end
-SET stats_fetch_consistency = none
 AS $$
 DECLARE
     server    record;
     database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
-    epoch     integer;
-    one_reset boolean;
-    previous  timestamptz;
-    looked_at timestamptz;
-    seen      integer;
-    written   integer;
-    id        bigint;
 BEGIN
     PERFORM @extschema@.ff_check_collector();
-    PERFORM pg_stat_clear_snapshot();
     SELECT * INTO server FROM @extschema@.ff_server();
-    SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM @extschema@.ff_epoch_now() n;
-    looked_at := clock_timestamp();
     -- the clock was set back: what comes now would be looked for in vain
     DELETE FROM @extschema@.ff_summary s WHERE s.until > looked_at;
-    SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
 
     -- A history that was restored or upgraded into this database finds its
     -- tables by name, once.
@@ -205,17 +193,63 @@ BEGIN
        AND (r.system_identifier, r.database_oid) <> (server.system_identifier, database)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
 
-    -- Gone, another table under the same OID, or not found by name.
-    UPDATE @extschema@.ff_relation r
-       SET closed_at = looked_at
-     WHERE r.closed_at IS NULL
-       AND ((r.system_identifier, r.database_oid) <> (server.system_identifier, database)
-            OR NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = r.relid AND a.attnum = -1 AND a.xmin = r.birth));
-    DELETE FROM @extschema@.ff_problem p
-     USING @extschema@.ff_relation r WHERE r.rel_id = p.rel_id AND r.closed_at = looked_at;
+    -- What is not found by name is gone.
+    WITH closed AS (
+        UPDATE @extschema@.ff_relation r SET closed_at = looked_at
+         WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (server.system_identifier, database)
+        RETURNING r.rel_id
+    )
+    DELETE FROM @extschema@.ff_problem p USING closed c WHERE c.rel_id = p.rel_id;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_begin(timestamptz) IS 'Begins a collection, as of looked_at: finds the tables of a history that was restored or upgraded into this database. Error 42501: the calling role may not write the history. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_begin(timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_begin(timestamptz) TO pg_stat_scan_tables;
 
-    -- One look at all counters serves every statement part: all of them see
-    -- the baselines as they were before.
+CREATE FUNCTION @extschema@.ff_collect_counters(looked_at timestamptz, after bigint, batch integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+-- one plan for all batches: to make it takes longer than to run it; it is to be good for later ones, too
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+-- straight from shared memory: a snapshot of all tables would be kept until the end
+SET stats_fetch_consistency = none
+AS $$
+DECLARE
+    server    record;
+    database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
+    epoch     integer;
+    one_reset boolean;
+    previous  timestamptz;
+    first     CONSTANT oid := after::oid;   -- exclusive
+    last      oid;
+BEGIN
+    PERFORM pg_stat_clear_snapshot();
+    SELECT * INTO server FROM @extschema@.ff_server();
+    -- Each batch anew: statistics may be reset between two.  Where those of one
+    -- table were, the rest are one batch: only all together tell which it was.
+    SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM @extschema@.ff_epoch_now(first = 0) n;
+    SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
+    IF NOT one_reset THEN
+        SELECT max(t.oid) INTO last
+          FROM (SELECT c.oid FROM pg_class c
+                 WHERE c.oid > first AND c.relkind = ANY (ARRAY['r', 'm']::"char"[]) ORDER BY c.oid LIMIT batch) t
+        HAVING count(*) = batch;
+    END IF;
+    last := coalesce(last, 4294967295);
+
+    -- Gone, or another table under the same OID.
+    WITH closed AS (
+        UPDATE @extschema@.ff_relation r SET closed_at = looked_at
+         WHERE r.system_identifier = server.system_identifier AND r.database_oid = database AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL
+           AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = r.relid AND a.attnum = -1 AND a.xmin = r.birth)
+        RETURNING r.rel_id
+    )
+    DELETE FROM @extschema@.ff_problem p USING closed c WHERE c.rel_id = p.rel_id;
+
+    -- One look at the counters serves every statement part: all of them see the
+    -- baselines as they were before.
     WITH look AS MATERIALIZED (
         SELECT c.relid, a.xmin AS birth, c.nspname, c.relname, c.relfilenode, c.reloptions,
                @extschema@.ff_fillfactor(c.reloptions) AS fillfactor,
@@ -223,7 +257,7 @@ BEGIN
           FROM @extschema@.ff_candidate c
           JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
          CROSS JOIN LATERAL @extschema@.ff_counters(c.relid) k
-         WHERE c.not_examined IS NULL
+         WHERE c.not_examined IS NULL AND c.relid > first AND c.relid <= last
     ), known AS (
         SELECT l.*, r.rel_id, r.epoch_id,
                r.relfilenode <> l.relfilenode AS rewritten,
@@ -243,7 +277,9 @@ BEGIN
                -- its lock was not to be had when its indexes were to be read
                coalesce('' = ANY (r.index_definitions), false) AS unread
           FROM look l
-          JOIN @extschema@.ff_relation r ON r.relid = l.relid AND r.closed_at IS NULL
+               -- OFFSET: by the index, table by table, also in a plan that was made when there were none
+         CROSS JOIN LATERAL (SELECT b.* FROM @extschema@.ff_relation b
+                              WHERE b.system_identifier = server.system_identifier AND b.database_oid = database AND b.relid = l.relid AND b.closed_at IS NULL OFFSET 0) r
     ), changed AS MATERIALIZED (
         SELECT k.*, s.heap_bytes, s.index_bytes,
                -- A reset table whose counters exceed the old ones already shows
@@ -263,7 +299,6 @@ BEGIN
                c.vacuums - r.vacuums, c.heap_bytes, c.index_bytes
           FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
          WHERE (c.moved OR c.redefined) AND NOT c.lost
-        RETURNING rel_id
     ), changes AS (
         INSERT INTO @extschema@.ff_change
                (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options, dropped_indexes, created_indexes)
@@ -297,42 +332,62 @@ BEGIN
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = l.relid)::bigint,
                l.blocks_fetched, l.blocks_hit, l.vacuums, l.analyzes, l.inserted + l.updated + l.deleted
           FROM look l
-         WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = l.relid AND r.closed_at IS NULL)
+         WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r
+                            WHERE r.system_identifier = server.system_identifier AND r.database_oid = database AND r.relid = l.relid AND r.closed_at IS NULL OFFSET 0)
         RETURNING rel_id, relid
-    ), first_interval AS (
-        -- Born since the previous collection of this epoch: its counters began
-        -- at zero then, so they are an interval already.
-        INSERT INTO @extschema@.ff_interval
-               (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
-                seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-        SELECT f.rel_id, least(previous, looked_at), looked_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
-               l.seq_scans, 0, l.blocks_fetched, l.blocks_hit, l.vacuums, s.heap_bytes, s.index_bytes
-          FROM fresh f JOIN look l USING (relid) CROSS JOIN LATERAL @extschema@.ff_sizes(l.relid) s
-         WHERE previous IS NOT NULL AND l.inserted + l.updated + l.deleted > 0
-        RETURNING rel_id
     )
-    SELECT (SELECT count(*) FROM look),
-           (SELECT count(*) FROM interval_rows) + (SELECT count(*) FROM first_interval)
-      INTO seen, written;
+    -- Born since the previous collection of this epoch: its counters began
+    -- at zero then, so they are an interval already.
+    INSERT INTO @extschema@.ff_interval
+           (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
+            seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
+    SELECT f.rel_id, least(previous, looked_at), looked_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
+           l.seq_scans, 0, l.blocks_fetched, l.blocks_hit, l.vacuums, s.heap_bytes, s.index_bytes
+      FROM fresh f JOIN look l USING (relid) CROSS JOIN LATERAL @extschema@.ff_sizes(l.relid) s
+     WHERE previous IS NOT NULL AND l.inserted + l.updated + l.deleted > 0;
+    RETURN nullif(last, 4294967295);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_collect_counters(timestamptz, bigint, integer) IS 'Reads the counters of the next batch of tables, by OID, from the one after "after" (0: the first): follows identities, writes an interval for each table that changed, what was changed of its definition, and the new baselines. Returns the OID to go on after; NULL: that was the last. All that are left are one batch where the counters of a single table were reset. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_counters(timestamptz, bigint, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_counters(timestamptz, bigint, integer) TO pg_stat_scan_tables;
 
+CREATE FUNCTION @extschema@.ff_collect_counted(looked_at timestamptz) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET stats_fetch_consistency = none
+AS $$
+DECLARE
+    database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
+    canary    bigint;
+    epoch     integer;
+    previous  timestamptz;
+    id        bigint;
+BEGIN
+    PERFORM pg_stat_clear_snapshot();
+    -- first this: a reset that comes between the two is a fall next time
+    SELECT k.inserted INTO canary FROM pg_class o, @extschema@.ff_counters(o.oid) k
+     WHERE o.relname = 'ff_collection'
+       AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor');
+    SELECT n.epoch_id INTO epoch FROM @extschema@.ff_epoch_now(false) n;
+    SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
     INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary, next_xid)
-    SELECT epoch, looked_at, seen, written, current_setting('track_counts')::boolean,
+    SELECT epoch, looked_at, (SELECT count(*) FROM @extschema@.ff_relation r WHERE r.closed_at IS NULL),
+           (SELECT count(*) FROM @extschema@.ff_interval i WHERE i.grain = 0 AND i.ended_at = looked_at), current_setting('track_counts')::boolean,
            (SELECT count(*) FROM pg_stat_get_activity(NULL) s
              WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
                -- a procedure that commits as it goes reports its counts at its end
                AND least(s.xact_start, s.query_start) < coalesce(previous, looked_at)),
            -- this row itself will be counted
-           1 + (SELECT k.inserted FROM pg_class o, @extschema@.ff_counters(o.oid) k
-                 WHERE o.relname = 'ff_collection'
-                   AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor')),
+           1 + canary,
            pg_snapshot_xmax(pg_current_snapshot())
     RETURNING collection_id INTO id;
     RETURN id;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_begin() IS 'Reads the counters of every examined table, follows identities, writes an interval for each table that changed, what was changed of its definition, and the new baselines. Returns the collection_id. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_begin() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_begin() TO pg_stat_scan_tables;
+COMMENT ON FUNCTION @extschema@.ff_collect_counted(timestamptz) IS 'Writes down that the counters of all tables have been read, as of looked_at: from then on intervals begin. Returns the collection_id. Internal step of ff_collect().';
+REVOKE ALL ON FUNCTION @extschema@.ff_collect_counted(timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_counted(timestamptz) TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- Pages: what to sample, one sample, its failure
@@ -603,7 +658,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_prune(bigint) TO pg_stat_scan_tables;
 -- ---------------------------------------------------------------------------
 CREATE PROCEDURE @extschema@.ff_collect()
 LANGUAGE c
-AS 'MODULE_PATHNAME', 'ff_collect';
+AS 'MODULE_PATHNAME', 'ff_collect_0_2';
 COMMENT ON PROCEDURE @extschema@.ff_collect() IS 'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. Errors: 25006 in recovery or a read-only transaction. A second collector leaves with a notice.';
 REVOKE ALL ON PROCEDURE @extschema@.ff_collect() FROM PUBLIC;
 GRANT EXECUTE ON PROCEDURE @extschema@.ff_collect() TO pg_stat_scan_tables;

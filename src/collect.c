@@ -40,6 +40,10 @@
 #include "settings.h"
 
 PG_FUNCTION_INFO_V1(ff_collect);
+PG_FUNCTION_INFO_V1(ff_collect_0_2);
+
+/* Tables whose counters are read in one transaction, some 30 ms where all of them changed. */
+#define COUNTERS_BATCH			250
 
 /* Rows that one batch of pruning may remove before it commits. */
 #define PRUNE_BATCH_ROWS		10000
@@ -60,9 +64,9 @@ PG_FUNCTION_INFO_V1(ff_collect);
 typedef struct Collector
 {
 	Oid			extension;
-	Oid			namespace;		/* its schema */
-	const char *schema;			/* its quoted name */
+	const char *schema;			/* quoted name of its schema */
 	bool		atomic;			/* called inside a transaction block */
+	bool		older;			/* by SQL of 0.1.0, before ALTER EXTENSION UPDATE */
 	MemoryContext cxt;			/* outlives the transactions of the run */
 	MemoryContext step_cxt;		/* emptied after every step */
 	int64		collection_id;
@@ -364,8 +368,7 @@ keep_summaries(Collector *c)
 	int64	   *due;
 	int			ndue;
 
-	/* SQL of 0.1.0, before ALTER EXTENSION UPDATE, has none */
-	if (!OidIsValid(get_relname_relid("ff_summary", c->namespace)))
+	if (c->older)
 		return;
 	due = list_due(c, "ff_summaries_due()", &ndue);
 	end_step(c);
@@ -387,14 +390,48 @@ keep_summaries(Collector *c)
 	}
 }
 
+/*
+ * Read the counters of all tables, a batch in each transaction, so that none
+ * holds back pruning for longer than a table's sample.  The collection begins
+ * when all of them are read: one that ends before is no look at all.
+ */
+static void
+read_counters(Collector *c)
+{
+	Oid			types[3] = {TIMESTAMPTZOID, INT8OID, INT4OID};
+	Datum		values[3];
+	TimestampTz looked_at = GetCurrentTimestamp();
+	int64		last = 0;
+
+	if (c->older)
+	{
+		c->collection_id = run_step(c, "ff_collect_begin()", 0, NULL, NULL);
+		end_step(c);
+		return;
+	}
+	values[0] = TimestampTzGetDatum(looked_at);
+	run_step(c, "ff_collect_begin($1)", 1, types, values);
+	end_step(c);
+	do
+	{
+		values[0] = TimestampTzGetDatum(looked_at);
+		values[1] = Int64GetDatum(last);
+		values[2] = Int32GetDatum(COUNTERS_BATCH);
+		last = run_step(c, "ff_collect_counters($1, $2, $3)", 3, types, values);
+		end_step(c);
+	} while (last != 0);
+	values[0] = TimestampTzGetDatum(looked_at);
+	c->collection_id = run_step(c, "ff_collect_counted($1)", 1, types, values);
+	end_step(c);
+}
+
 static void
 collect(Collector *c)
 {
 	int64	   *due;
 	int			ndue;
 
-	c->collection_id = run_step(c, "ff_collect_begin()", 0, NULL, NULL);
-	end_step(c);
+	read_counters(c);
 
 	/* at once, so that both histories cover the same time */
 	read_statements(c);
@@ -464,7 +501,6 @@ collect_alone(Collector *c, Oid namespace)
 	SPI_connect_ext(c->atomic ? 0 : SPI_OPT_NONATOMIC);
 	c->cxt = CurrentMemoryContext;
 	c->step_cxt = AllocSetContextCreate(c->cxt, "ff_collect step", ALLOCSET_DEFAULT_SIZES);
-	c->namespace = namespace;
 	c->schema = quote_identifier(get_namespace_name(namespace));
 	c->pages_left = collect_pages;
 	MemoryContextSwitchTo(c->step_cxt);
@@ -473,20 +509,8 @@ collect_alone(Collector *c, Oid namespace)
 	SPI_finish();
 }
 
-/*
- * CALL ff_collect()
- *
- * Reads the counters of every heap table, writes an interval for those that
- * changed, and samples the pages of the most urgent within the budget
- * (fillfactor_advisor.collect_pages, collect_time).  Commits as it goes when
- * called outside a transaction block.
- *
- * Errors: 25006 in recovery or in a read-only transaction, 42704 or 55P03 where
- * the extension is dropped meanwhile (see ff_keep_extension()).  A collection
- * already under way is a notice, not an error.
- */
-Datum
-ff_collect(PG_FUNCTION_ARGS)
+static void
+call_collect(FunctionCallInfo fcinfo, bool older)
 {
 	Collector	c = {0};
 	volatile bool alone = false;
@@ -495,6 +519,7 @@ ff_collect(PG_FUNCTION_ARGS)
 	PreventCommandDuringRecovery("ff_collect()");
 	PreventCommandIfReadOnly("ff_collect()");
 
+	c.older = older;
 	c.atomic = !(fcinfo->context && IsA(fcinfo->context, CallContext) &&
 				 !castNode(CallContext, fcinfo->context)->atomic);
 
@@ -524,5 +549,31 @@ ff_collect(PG_FUNCTION_ARGS)
 				(errmsg("%d of %d relations could not be sampled",
 						c.failed, c.failed + c.skipped + c.sampled),
 				 errhint("See the table ff_problem for each one's error.")));
+}
+
+/*
+ * CALL ff_collect()
+ *
+ * Reads the counters of every heap table, writes an interval for those that
+ * changed, and samples the pages of the most urgent within the budget
+ * (fillfactor_advisor.collect_pages, collect_time).  Commits as it goes when
+ * called outside a transaction block.
+ *
+ * Errors: 25006 in recovery or in a read-only transaction, 42704 or 55P03 where
+ * the extension is dropped meanwhile (see ff_keep_extension()).  A collection
+ * already under way is a notice, not an error.
+ */
+Datum
+ff_collect_0_2(PG_FUNCTION_ARGS)
+{
+	call_collect(fcinfo, false);
+	PG_RETURN_VOID();
+}
+
+/* The same for the install script of 0.1.0, whose steps are fewer. */
+Datum
+ff_collect(PG_FUNCTION_ARGS)
+{
+	call_collect(fcinfo, true);
 	PG_RETURN_VOID();
 }

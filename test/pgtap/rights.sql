@@ -112,7 +112,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   FROM own_function f
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
-	SELECT unnest('{ff_sample,ff_sample_index,ff_collect,ff_check_collector,ff_collect_begin,ff_collect_end,ff_collect_horizon,ff_collect_pages,ff_collect_problem,ff_collect_promise,ff_collect_settings,
+	SELECT unnest('{ff_sample,ff_sample_index,ff_collect,ff_check_collector,ff_collect_begin,ff_collect_counted,ff_collect_counters,ff_collect_end,ff_collect_horizon,ff_collect_pages,ff_collect_problem,ff_collect_promise,ff_collect_settings,
 		ff_collect_statements,ff_collect_statements_failed,ff_collect_summaries,ff_epoch_now,ff_index_changes,ff_promises_due,ff_prune,ff_prune_statements,ff_rows_kept,ff_summaries_due,ff_schedule,ff_unschedule,ff_cron,ff_is_schedule,ff_job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL

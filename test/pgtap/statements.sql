@@ -136,9 +136,18 @@ SET fillfactor_advisor.statements = 0;
 SELECT is(ff.ff_collect_statements(-8), 'fillfactor_advisor.statements is 0', 'switched off: says so');
 RESET fillfactor_advisor.statements;
 
+-- what a collection does first
+CREATE FUNCTION counters() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE at CONSTANT timestamptz := clock_timestamp();
+BEGIN
+	PERFORM ff.ff_collect_begin(at);
+	PERFORM ff.ff_collect_counters(at, 0, 1000000);
+	RETURN ff.ff_collect_counted(at);
+END $$;
+
 -- from here on the counters of this database are ours
 SELECT count(*) FROM (SELECT a.pg_stat_statements_reset()) x \g /dev/null
-SELECT ff.ff_collect_begin() AS c \gset
+SELECT counters() AS c \gset
 SELECT is(ff.ff_collect_statements(:c), NULL, 'first look');
 SELECT is(count(*), 0::bigint, 'which is a baseline only') FROM ff.ff_statement_history;
 
@@ -154,7 +163,7 @@ UPDATE parted SET v = v + 1;
 INSERT INTO once VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET n = 5;
 WITH d AS (DELETE FROM once WHERE id = 100 RETURNING n) UPDATE part1 SET v = 3 WHERE k = 1;
 RESET search_path;
-SELECT ff.ff_collect_begin() AS c \gset
+SELECT counters() AS c \gset
 SELECT is(ff.ff_collect_statements(:c), NULL, 'second look');
 
 CREATE VIEW told AS
@@ -212,14 +221,14 @@ SELECT is(sum(calls), :calls_before + 1::numeric, 'and on it goes') FROM ff.ff_s
 -- rename: the history follows; a table gone takes its statements along
 ALTER TABLE a.once RENAME TO renamed;
 UPDATE a.renamed SET n = 99 WHERE id = 5;
-SELECT ff.ff_collect_begin() \g /dev/null
+SELECT counters() \g /dev/null
 SELECT ff.ff_collect_statements(107) \g /dev/null
 SELECT ok(EXISTS (SELECT 1 FROM ff.ff_statements('a.renamed') WHERE query ~ 'n = \$1 WHERE id = \$2'), 'after a rename');
 DROP TABLE a.renamed CASCADE;
 CREATE TABLE a.once (id int PRIMARY KEY, n int);
 INSERT INTO a.once VALUES (1, 1);
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
-SELECT ff.ff_collect_begin() \g /dev/null
+SELECT counters() \g /dev/null
 SELECT ff.ff_collect_statements(108) \g /dev/null
 SELECT is((SELECT count(*) FROM ff.ff_statement s JOIN ff.ff_statement_target t USING (statement_id) WHERE t.relation_name = 'once' AND s.closed_at IS NULL AND t.relid IS DISTINCT FROM 'a.once'::regclass AND t.reason IS NULL),
     0::bigint, 'no statement stays with a table that is gone');

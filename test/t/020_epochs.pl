@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 45;
+use Test::More tests => 57;
 
 my $node = PostgreSQL::Test::Cluster->new('epochs');
 $node->init(allows_streaming => 1);
@@ -40,15 +40,29 @@ sub update
 
 # What a collection adds: epochs, and updates of t and of the other table.
 my ($epochs, %updates) = (1, t => 0, other => 0);
-sub collected
+sub added
 {
-	value('CALL ff_collect()');
 	my @new = map { value($_) } ('SELECT count(*) FROM ff_epoch',
 		map { "SELECT coalesce(sum(i.updated), 0) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_'" } qw(t other));
 	my $added = join ' ', $new[0] - $epochs, $new[1] - $updates{t}, $new[2] - $updates{other};
 	($epochs, $updates{t}, $updates{other}) = @new;
 	return $added;
 }
+sub collected { value('CALL ff_collect()'); return added(); }
+
+# The counters read as a collection does it, in two batches, the first up to table t, this between them; the
+# second only if something is. What that adds.
+sub in_two
+{
+	my ($between) = @_;
+	value(q(
+		SELECT clock_timestamp() AS at, count(*) AS n FROM pg_class WHERE relkind IN ('r', 'm') AND oid <= 't'::regclass \gset
+		SELECT ff_collect_begin(:'at'), ff_collect_counters(:'at', 0, :n) AS last \gset
+) . ($between ? "$between;
+		SELECT ff_collect_counters(:'at', :last, 1000000), ff_collect_counted(:'at')" : ''));
+	return added();
+}
+my $update_other = q(DO 'BEGIN FOR i IN 1..900 LOOP UPDATE other SET v = i WHERE id = i % 100 + 1; END LOOP; END'; SELECT pg_stat_force_next_flush());
 
 sub advice { return value("SELECT $_[1] FROM ff_advise('$_[0]')"); }
 
@@ -117,6 +131,43 @@ is(value(q(SELECT string_agg(relname || ' ' || updated, ', ' ORDER BY relname) F
 work('DROP TABLE pair1, pair2');
 value('SELECT pg_stat_reset()');
 is(collected(), '1 0 0', 'a reset of all is told from it afterwards, too');
+
+# tables are read in batches, each in a transaction: what may come between two
+update('t', 10);
+update('other', 20);
+is(in_two("SELECT pg_stat_reset(); $update_other"), '1 10 0', 'a reset between two batches of tables: a new epoch for the second, no difference across it');
+update('t', 3);
+update('other', 4);
+is(collected(), '0 0 4', 'nor for the first');
+update('t', 5);
+is(collected(), '0 5 0', 'then differences again');
+update('t', 11);
+is(in_two("SELECT pg_stat_reset_single_table_counters('other'::regclass); $update_other"), '0 11 0', 'a reset of one table between two batches: no false difference');
+collected();
+in_two(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
+update('t', 900);
+is(collected(), '0 0 0', 'nor where that table had been read before');
+update('t', 2);
+update('other', 3);
+is(collected(), '0 2 3', 'and it is over soon');
+my $last = value('SELECT max(began_at) FROM ff_collection');
+update('t', 12);
+update('other', 21);
+is(in_two(), '0 12 0', 'a collection that ends between two batches');
+is(collected(), '0 0 21', 'what it saw is not counted twice, what it did not see is by the next');
+is(value(q(SELECT i.began_at FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 'other' ORDER BY i.ended_at DESC LIMIT 1)), $last, 'from the last collection that had seen all tables');
+value(q(DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('CREATE TABLE between%s (i int)', i); END LOOP; END $$; CREATE TABLE latest (i int)));
+collected();
+value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
+work('INSERT INTO latest SELECT generate_series(1, 50)');
+update('other', 6);
+is(collected(), '0 0 6', 'reset of one table, when there is more than one batch');
+is(value(q(SELECT sum(i.inserted) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'no interval is lost of those in the next');
+value(q(SELECT pg_stat_reset_single_table_counters('latest'::regclass)));
+work('INSERT INTO latest SELECT generate_series(1, 70)');
+collected();
+is(value(q(SELECT sum(i.inserted) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'and no false difference there');
+value(q(DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('DROP TABLE between%s', i); END LOOP; END $$; DROP TABLE latest));
 
 # updates that were taken back
 work('BEGIN; UPDATE t SET v = v + 1 WHERE id <= 30; ROLLBACK');

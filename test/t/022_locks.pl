@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 56;
+use Test::More tests => 60;
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
@@ -239,9 +239,16 @@ is(problem('newcomer'), '0A000', 'with a reason, its file not opened');
 chmod 0600, $temporary;
 
 # More tables than the lock table has room for.
-value('DO $$ BEGIN FOR i IN 1..1000 LOOP EXECUTE format(\'CREATE TABLE many%s (i int)\', i); COMMIT; END LOOP; END $$');
+value('DO $$ BEGIN FOR i IN 1..1000 LOOP EXECUTE format(\'CREATE TABLE many%1$s (i int); INSERT INTO many%1$s VALUES (1)\', i); COMMIT; END LOOP; END $$');
+is(collect('fillfactor_advisor.collect_pages = 1'), '', 'a thousand new tables, pages of few sampled');
+foreach my $written (qw(ff_relation ff_interval))
+{
+	is(value("SELECT max(n) BETWEEN 2 AND 250 FROM (SELECT count(*) AS n FROM $written w JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^many' GROUP BY w.xmin) x"), 't',
+		"counters are read a few tables at a time, each batch in a transaction of its own: $written");
+}
+is(value(q(SELECT count(*) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^many' AND i.inserted = 1)) . ' ' . last_run('changed >= 1000'), '1000 t', 'each once');
 is(collect(), '', 'several times more tables than locks: collected');
-is(last_run('sampled >= 1000, failed'), 't|0', 'all of them');
+is(last_run('sampled >= 900, failed') . ' ' . value(q(SELECT count(sampled_at) FROM ff_relation WHERE relname ~ '^many')), 't|0 1000', 'all of them');
 is(collect('client_min_messages = warning; BEGIN'), '', 'also in a transaction block');
 is(value('SELECT count(*) >= 1000 FROM ff_advise()'), 't', 'and advised');
 
