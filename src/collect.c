@@ -425,6 +425,23 @@ read_counters(Collector *c)
 	end_step(c);
 }
 
+/*
+ * Remove what is too old, batch by batch: a fixed number of them a run, so that a
+ * backlog shrinks run by run.
+ */
+static void
+prune(Collector *c, const char *call)
+{
+	for (int i = 0; i < prune_batches; i++)
+	{
+		bool		more = run_step_on(c, call, PRUNE_BATCH_ROWS) >= PRUNE_BATCH_ROWS;
+
+		end_step(c);
+		if (!more)
+			break;
+	}
+}
+
 static void
 collect(Collector *c)
 {
@@ -473,19 +490,8 @@ collect(Collector *c)
 	}
 	end_step(c);
 
-	/* a fixed number of batches a run: a backlog shrinks run by run */
-	for (int i = 0; i < prune_batches; i++)
-	{
-		if (run_step_on(c, "ff_prune($1)", PRUNE_BATCH_ROWS) < PRUNE_BATCH_ROWS)
-			break;
-		end_step(c);
-	}
-	for (int i = 0; i < prune_batches; i++)
-	{
-		if (run_step_on(c, "ff_prune_statements($1)", PRUNE_BATCH_ROWS) < PRUNE_BATCH_ROWS)
-			break;
-		end_step(c);
-	}
+	prune(c, "ff_prune($1)");
+	prune(c, "ff_prune_statements($1)");
 }
 
 /* The collection, with the collector's lock held. */
