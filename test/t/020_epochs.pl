@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 57;
+use Test::More tests => 63;
 
 my $node = PostgreSQL::Test::Cluster->new('epochs');
 $node->init(allows_streaming => 1);
@@ -174,6 +174,52 @@ work('BEGIN; UPDATE t SET v = v + 1 WHERE id <= 30; ROLLBACK');
 is(collected(), '0 30 0', 'rolled-back updates are counted');
 is(value(q(SELECT i.updated - i.hot_updated FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 't' ORDER BY i.ended_at DESC LIMIT 1)), 0,
 	'as HOT as they were, so the share is not misled');
+# nine of ten of them, beside a table with the same updates that all stay; where each row went is looked at, too
+value(q(
+	CREATE TABLE stayed (id int PRIMARY KEY, v int, pad text);
+	INSERT INTO stayed SELECT g, 0, repeat('x', 60) FROM generate_series(1, 2000) g;
+	CREATE TABLE taken_back (LIKE stayed INCLUDING ALL);
+	INSERT INTO taken_back SELECT * FROM stayed;
+	CREATE FUNCTION block_of(tid) RETURNS text LANGUAGE sql AS 'SELECT split_part($1::text, $$,$$, 1)';
+	CREATE PROCEDURE many(target regclass, kept int, INOUT same_page int, INOUT same_page_kept int) LANGUAGE plpgsql AS $$
+	DECLARE
+		old_place tid;
+		new_place tid;
+		same      int;
+	BEGIN
+		FOR i IN 1..6000 LOOP
+			EXECUTE format('SELECT ctid FROM %s WHERE id = $1', target) INTO old_place USING i * 7919 % 2000 + 1;
+			EXECUTE format('UPDATE %s SET v = v + 1 WHERE id = $1 RETURNING ctid', target) INTO new_place USING i * 7919 % 2000 + 1;
+			same := (block_of(old_place) = block_of(new_place))::int;
+			same_page := same_page + same;
+			IF i % 10 < kept THEN
+				same_page_kept := same_page_kept + same;
+				COMMIT;
+			ELSE
+				ROLLBACK;
+			END IF;
+		END LOOP;
+	END $$));
+collected();
+my (%same, %same_kept);
+foreach my $round (1 .. 3)
+{
+	foreach my $of ([ 'stayed', 10 ], [ 'taken_back', 1 ])
+	{
+		($same{ $of->[0] }, $same_kept{ $of->[0] }) = split /\|/, value("SELECT pg_stat_force_next_flush(); CALL many('$of->[0]', $of->[1], 0, 0)") =~ s/^\n//r;
+	}
+	collected();
+}
+foreach my $of ([ 'stayed', 6000 ], [ 'taken_back', 600 ])
+{
+	my ($of, $kept) = @$of;
+	is(value("SELECT i.updated, i.hot_updated FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = '$of' ORDER BY i.ended_at DESC LIMIT 1"), "6000|$same{$of}",
+		"$of: " . (6000 - $kept) . ' of 6000 updates rolled back, all are counted, as HOT as they were');
+	cmp_ok(abs($same{$of} / 6000 - $same_kept{$of} / $kept), '<', 0.02, "$of: and the share is that of those that stayed");
+	is(advice($of, 'action, cause, recommended_fillfactor'), 'keep|settled|100', "$of: the advice is the same");
+}
+work('DROP TABLE stayed, taken_back');
+collected();
 like(value(q(SELECT col_description('ff_relation'::regclass, attnum) FROM pg_attribute WHERE attrelid = 'ff_relation'::regclass AND attname = 'updated')),
 	qr/rolled-back/, 'and the description says so');
 

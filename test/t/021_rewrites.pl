@@ -1,0 +1,227 @@
+# Tables that get a new file, or a shorter one, while they are sampled, between
+# being listed and sampled, and between collections: CLUSTER, VACUUM FULL,
+# TRUNCATE, a rewriting ALTER TABLE, pg_repack, and vacuum's truncation.
+use strict;
+use warnings;
+use Time::HiRes qw(sleep);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More tests => 112;
+
+my $node = PostgreSQL::Test::Cluster->new('rewrites');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf', "autovacuum = off\nfillfactor_advisor.min_updates = 10");
+$node->start;
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+sub wait_until { my ($sql, $on) = @_; ($on // $node)->poll_query_until('postgres', $sql) or die "never: $sql"; return; }
+sub last_run { return value("SELECT $_[0] FROM ff_collection ORDER BY collection_id DESC LIMIT 1"); }
+# CALL ff_collect(): what psql reported
+sub collect
+{
+	my ($status, $out, $err) = $node->psql('postgres', 'CALL ff_collect()');
+	return $status == 0 ? $err : "status $status: $err";
+}
+# A program that goes on beside us, and what it says in the end
+sub begin
+{
+	my (@command) = @_;
+	my ($out, $err) = ('', '');
+	return [ IPC::Run::start(\@command, '>', \$out, '2>', \$err), \$out, \$err ];
+}
+sub psql_beside { my (@sql) = @_; return begin('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), map { ('-c', $_) } @sql); }
+sub end
+{
+	my ($process, $out, $err) = @{ $_[0] };
+	my $well = IPC::Run::finish($process);
+	return ($well ? '' : 'failed: ') . $$out . $$err;
+}
+# the same of one that samples: a nap ends with a signal, so none is waited for
+sub end_now
+{
+	my ($session, $on) = @_;
+	while ($session->[0]->pumpable)
+	{
+		my @pids = split /\n/, ($on // $node)->safe_psql('postgres', q(SELECT pid FROM pg_stat_activity WHERE query ~ 'ff_(collect|sample)' AND pid <> pg_backend_pid()));
+		kill 'HUP', @pids;
+		$session->[0]->pump_nb;
+		sleep 0.02;
+	}
+	return end($session);
+}
+
+# Tables of 200 pages, so that all of them are read: with a nap before every 100, each is in sample for a while.
+value(q(
+	CREATE EXTENSION fillfactor_advisor;
+	CREATE TABLE first (id int PRIMARY KEY, v int, pad text);
+	CREATE TABLE second (LIKE first INCLUDING ALL);
+	INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(1, 800) g;
+	INSERT INTO second SELECT * FROM first;
+	CALL ff_collect()));
+my $repack = $node->config_data('--bindir') . '/pg_repack';
+$repack = '' unless -x $repack && value(q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'));
+value('CREATE EXTENSION pg_repack') if $repack;
+
+my %updates = (first => 0, second => 0);
+# n updates of each table
+sub update
+{
+	my ($n) = @_;
+	value("UPDATE first SET v = v + 1 WHERE id IN (SELECT id FROM first ORDER BY id LIMIT $n);
+		UPDATE second SET v = v + 1 WHERE id IN (SELECT id FROM second ORDER BY id LIMIT $n); SELECT pg_stat_force_next_flush()");
+	$updates{$_} += $n foreach keys %updates;
+	return;
+}
+# tables whose histories do not have exactly the updates made, or that are not one
+sub wrong
+{
+	return join ' ', grep { value("SELECT count(DISTINCT r.rel_id), sum(i.updated) FROM ff_relation r JOIN ff_interval i USING (rel_id) WHERE r.relname = '$_'") ne "1|$updates{$_}" } sort keys %updates;
+}
+sub rewritten { return value("SELECT count(*) FILTER (WHERE i.rewritten) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
+# of the last sample of a table
+sub sampled { return value("SELECT $_[1] FROM ff_page_sample p JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY p.sampled_at DESC LIMIT 1"); }
+sub file { return value("SELECT relfilenode FROM pg_class WHERE relname = '$_[0]'"); }
+sub blocks { return value("SELECT pg_relation_size('$_[0]') / 8192"); }
+my $in_sample = q(SELECT c.relname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a USING (pid)
+	WHERE c.relname IN ('first', 'second') AND l.mode = 'AccessShareLock' AND a.wait_event = 'Extension' AND a.query ~ 'ff_(collect|sample)');
+my $waits = q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = '%s'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted));
+# A collection that has come to the sample of its first table: itself, and that table and the other
+sub collection_in_sample
+{
+	my $collection = psql_beside('SET fillfactor_advisor.sample_delay = 10000', 'CALL ff_collect()');
+	wait_until("SELECT EXISTS ($in_sample)");
+	my $table = value($in_sample);
+	return ($collection, $table, $table eq 'first' ? 'second' : 'first');
+}
+
+# ---------------------------------------------------------------------------
+# Between two collections, and both while it is sampled and before that
+# ---------------------------------------------------------------------------
+my %command = (
+	'CLUSTER' => 'CLUSTER %s USING %1$s_pkey',
+	'VACUUM FULL' => 'VACUUM FULL %s',
+	'ALTER TABLE' => 'ALTER TABLE %s ALTER v TYPE int USING v + 0',
+	'TRUNCATE' => 'TRUNCATE %s');
+foreach my $how ('CLUSTER', 'VACUUM FULL', 'ALTER TABLE', 'pg_repack', 'TRUNCATE')
+{
+  SKIP:
+	{
+		skip 'no pg_repack here', 18 if $how eq 'pg_repack' && !$repack;
+		my $repacks = $how eq 'pg_repack';
+		my $change = sub { my ($table) = @_; return $repacks ? begin($repack, '-t', $table, '-h', $node->host, '-p', $node->port, 'postgres') : psql_beside(sprintf $command{$how}, $table); };
+		my $empty = $how eq 'TRUNCATE';
+		# between two collections
+		update(30);
+		is(collect(), '', "$how: before");
+		my ($file, $breaks) = (file('first'), rewritten('first'));
+		update(20);
+		my $said = end($change->('first'));
+		unlike($said, qr/failed|ERROR/, "$how: done between two collections");
+		isnt(file('first'), $file, "$how: there is a new file");
+		is(collect() . wrong(), '', "$how: the collection after it has every update");
+		is(rewritten('first') - $breaks, 1, "$how: one interval holds the break");
+		is(value(q(SELECT i.updated, i.rewritten, i.heap_bytes = pg_relation_size('first') FROM ff_interval i JOIN ff_relation r USING (rel_id)
+			WHERE r.relname = 'first' ORDER BY i.ended_at DESC LIMIT 1)), '20|t|t', "$how: the one that was counted across it, and it has the new file's size");
+		is(sampled('first', 'p.sampled_at = (SELECT max(sampled_at) FROM ff_relation WHERE relname = \'first\'), blocks, blocks_bad'), 't|' . blocks('first') . '|0', "$how: the new file is sampled at once");
+		is(value(q(SELECT rewritten FROM ff_evidence('first'))), 't', "$how: the evidence says that there was a break");
+		value(q(INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(1, 800) g)) if $empty;
+		update(10);
+		is(collect() . (rewritten('first') - $breaks), 1, "$how: the interval after is not one with a break");
+
+		# while it is sampled; and, before it is, the other one that is listed
+		value('VACUUM first; VACUUM second');
+		update(100);
+		my %breaks = map { $_ => rewritten($_) } keys %updates;
+		my ($collection, $table, $other) = collection_in_sample();
+		my $size = blocks($table);
+		my %file = map { $_ => file($_) } keys %updates;
+		my $changing = $change->($table);
+		wait_until(sprintf $waits, $table) if !$repacks;
+		# pg_repack waits for every transaction at hand first
+		my $beside = $change->($other);
+		$said = end($beside) if !$repacks;
+		my $collected = end_now($collection);
+		my $changed = end($changing);
+		$said = end($beside) if $repacks;
+		unlike($said, qr/failed|ERROR/, "$how: done to a table that is listed, but not sampled yet");
+		unlike($changed, qr/failed|ERROR/, "$how: the one of the table in sample is done, too");
+		# pg_repack may hold the other one's lock when its turn comes
+		is("$collected " . last_run($repacks ? 'sampled + skipped >= 2, skipped IN (0, 1), failed, deferred' : 'sampled >= 2, skipped = 0, failed, deferred'), ' t|t|0|0',
+			"$how: and the collection comes to its end, both " . ($repacks ? 'sampled, or one skipped' : 'sampled'));
+		is(sampled($table, 'blocks, blocks_read, blocks_bad'), "$size|$size|0", "$how: the sample is that of the old file, whole");
+		is(sampled($other, 'blocks_read = blocks, blocks_bad'), 't|0', "$how: so is that of the other");
+		is(sampled($other, 'blocks'), blocks($other), "$how: which is of its new file") if !$repacks;
+		is(join(' ', grep { file($_) eq $file{$_} } keys %file), '', "$how: both have new files");
+		if ($empty) { value("INSERT INTO $_ SELECT g, 0, repeat('x', 1980) FROM generate_series(1, 800) g") foreach keys %updates; }
+		update(7);
+		is(collect() . wrong(), '', "$how: the next one has every update");
+		is(join(' ', map { rewritten($_) - $breaks{$_} } sort keys %breaks), '1 1', "$how: and has each break in one interval");
+		is(join(' ', map { sampled($_, 'blocks') - blocks($_) } sort keys %breaks), '0 0', "$how: and samples of the files that are there");
+	}
+}
+
+# ---------------------------------------------------------------------------
+# Vacuum's truncation, which waits for nobody for long
+# ---------------------------------------------------------------------------
+sub grow { value("INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(801, 1600) g; DELETE FROM first WHERE id > 800; SELECT pg_stat_force_next_flush()"); return; }
+grow();
+my $size = blocks('first');
+my $sample = psql_beside('SET fillfactor_advisor.sample_delay = 10000', "SELECT blocks, blocks_read, blocks_bad FROM ff_sample('first')");
+wait_until("SELECT EXISTS ($in_sample)");
+my $vacuum = end(psql_beside('VACUUM (VERBOSE) first'));
+like($vacuum, qr/stopping truncate due to conflicting lock request/, 'a sample that takes long: vacuum gives up to truncate the table');
+is(value("SELECT count(*) FROM ($in_sample) x"), 1, 'while the sample still runs');
+is(blocks('first'), $size, 'no page is gone');
+value(q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ 'ff_sample' AND pid <> pg_backend_pid()));
+like(end($sample), qr/canceling statement due to user request/, 'cancelled, it ends at once');
+grow();
+$size = blocks('first');
+my ($collection, $table) = collection_in_sample();
+$vacuum = psql_beside('VACUUM first');
+is(end_now($collection) . end($vacuum) . last_run('failed'), 0, 'a collection and a vacuum at once: both come to their end');
+value('VACUUM first');
+cmp_ok(blocks('first'), '<', $size, 'the table is truncated');
+is(sampled('first', 'blocks = blocks_read AND blocks_bad = 0 AND blocks IN (' . "$size, " . blocks('first') . ')'), 't', 'and sampled whole, as it was or as it is');
+update(20);
+is(collect() . wrong(), '', 'the next collection has every update');
+is(sampled('first', 'blocks') . ' ' . value(q(SELECT count(*) FROM ff_problem)), blocks('first') . ' 0', 'and samples what is left');
+
+# on a standby it is replayed: either it waits for the sample, or ends it
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
+$standby->start;
+my $sample_there = q(SELECT blocks, blocks_read, blocks_bad FROM ff_sample('first'));
+sub beside_there { return begin('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-d', $standby->connstr('postgres'), '-c', 'SET fillfactor_advisor.sample_delay = 10000', '-c', $sample_there); }
+foreach my $wait (1, 0)
+{
+	grow();
+	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	$size = blocks('first');
+	$sample = beside_there();
+	wait_until("SELECT EXISTS ($in_sample)", $standby);
+	value('VACUUM first');
+	cmp_ok(blocks('first'), '<', $size, 'truncated on the primary while it is sampled on a standby');
+	if ($wait)
+	{
+		wait_until(sprintf($waits, 'first'), $standby);
+		is(end_now($sample, $standby), "$size|$size|0\n", 'replay waits: the sample has every page that there was');
+	}
+	else
+	{
+		like(end($sample), qr/^failed: ERROR:  40001: canceling statement due to conflict with recovery/, 'replay does not wait: one clear error');
+	}
+	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	is($standby->safe_psql('postgres', $sample_there), join('|', (blocks('first')) x 2, 0), 'and the next sample has those that are left');
+	$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = 0');
+	$standby->reload;
+	wait_until(q(SELECT setting = '0' FROM pg_settings WHERE name = 'max_standby_streaming_delay'), $standby);
+}
+is($standby->safe_psql('postgres', q(SELECT count(*) FROM pg_locks WHERE relation = 'first'::regclass)), 0, 'no lock is left');
+
+foreach ($node, $standby)
+{
+	unlike(PostgreSQL::Test::Utils::slurp_file($_->logfile), qr/PANIC|terminated by signal|TRAP|WARNING: .*(leak|own)/, 'no leak in the log of ' . $_->name);
+	$_->stop;
+}

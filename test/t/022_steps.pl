@@ -1,0 +1,230 @@
+# A collection is made of steps: each is a transaction of its own, none holds
+# anything into the next, and one that is killed costs what it did, no more.
+# Triggers on the history's tables write down who wrote what in which transaction,
+# and stop a collection where it is to be killed.
+use strict;
+use warnings;
+use Time::HiRes qw(sleep);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More tests => 169;
+
+my $node = PostgreSQL::Test::Cluster->new('steps');
+$node->init;
+$node->append_conf('postgresql.conf', q(
+autovacuum = off
+restart_after_crash = on
+shared_preload_libraries = 'pg_stat_statements'
+pg_stat_statements.max = 1000
+fillfactor_advisor.min_updates = 1
+));
+$node->start;
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+sub wait_until { $node->poll_query_until('postgres', $_[0]) or die "never: $_[0]"; return; }
+sub alone { wait_until(q(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend')); return; }
+sub last_run { return value("SELECT $_[0] FROM ff_collection ORDER BY collection_id DESC LIMIT 1"); }
+# CALL ff_collect(): what psql reported
+sub collect
+{
+	my ($status, $out, $err) = $node->psql('postgres', join("\n", @_, 'CALL ff_collect();'));
+	return $status == 0 ? $err : "status $status: $err";
+}
+
+# 130 tables are more than one batch of summaries has; five change.
+value(q(
+	CREATE EXTENSION pg_stat_statements;
+	CREATE EXTENSION fillfactor_advisor;
+	DO $$ BEGIN
+		FOR i IN 1..130 LOOP EXECUTE format('CREATE TABLE s%s AS SELECT 1 AS id', i); END LOOP;
+		FOR i IN 1..5 LOOP EXECUTE format('CREATE TABLE t%s AS SELECT g AS id, 0 AS v FROM generate_series(1, 1000) g', i); END LOOP;
+	END $$;
+
+	CREATE TABLE step_log (n bigserial, xid bigint, horizon bigint, step text, target text, op text);
+	CREATE TABLE gate (step text, target text, op text, nth int);
+	CREATE FUNCTION note_step() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_catalog AS $$
+	DECLARE
+		stack  text;
+		caller text;
+	BEGIN
+		GET DIAGNOSTICS stack = PG_CONTEXT;
+		-- what is outermost comes last
+		caller := (regexp_match(stack, '.*ff_(collect_[a-z_]+|prune[a-z_]*|promises_due|summaries_due)'))[1];
+		PERFORM pg_stat_clear_snapshot();
+		INSERT INTO step_log (xid, horizon, step, target, op)
+		SELECT pg_current_xact_id()::text::bigint, a.backend_xmin::text::bigint, caller, TG_TABLE_NAME, TG_OP
+		  FROM pg_stat_get_activity(pg_backend_pid()) a;
+		IF EXISTS (SELECT FROM gate g WHERE caller ~ g.step AND (g.target, g.op) = (TG_TABLE_NAME, TG_OP)
+					  AND g.nth = (SELECT count(*) FROM step_log l WHERE l.step ~ g.step AND (l.target, l.op) = (g.target, g.op))) THEN
+			PERFORM pg_advisory_xact_lock(1);
+		END IF;
+		RETURN NULL;
+	END $$;
+	DO $$ DECLARE t regclass; BEGIN
+		FOR t IN SELECT unnest(extconfig) FROM pg_extension WHERE extname = 'fillfactor_advisor' LOOP
+			CONTINUE WHEN (SELECT relkind FROM pg_class WHERE oid = t) <> 'r';
+			EXECUTE format('CREATE TRIGGER note_step BEFORE INSERT OR UPDATE OR DELETE ON %s EXECUTE FUNCTION note_step()', t);
+		END LOOP;
+	END $$));
+is(collect(), '', 'the first collection');
+
+# Updates that are counted, all of them by statements that are followed, too
+my $updates = 0;
+sub change
+{
+	value(join ';', (map { "UPDATE t$_ SET v = v + 1 WHERE id <= 200" } 1 .. 5), 'SELECT pg_stat_force_next_flush()');
+	$updates += 1000;
+	return;
+}
+my $backlog = 'SELECT count(*) FROM ff_interval WHERE rel_id = 0';
+my $old_statements = 'SELECT count(*) FROM ff_statement_history WHERE statement_id = 0';
+# what the collection after has to do in every one of its steps
+sub prepare
+{
+	change();
+	value(q(
+		DELETE FROM ff_summary;
+		DELETE FROM ff_interval WHERE rel_id = 0;
+		DELETE FROM ff_statement_history WHERE statement_id = 0;
+		INSERT INTO ff_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
+		SELECT 0, at, at, 1, 100, false, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at FROM generate_series(1, 25000) g) x;
+		INSERT INTO ff_statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
+			read_ms, wal_records, wal_fpi, wal_bytes)
+		SELECT 0, at, at, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at FROM generate_series(1, 25000) g) x;
+		TRUNCATE step_log));
+	return;
+}
+
+# ---------------------------------------------------------------------------
+# Each step in its own transaction
+# ---------------------------------------------------------------------------
+collect();
+prepare();
+is(collect(), '', 'a collection that has all there is to do');
+is(value(q(SELECT string_agg(DISTINCT step, ' ' ORDER BY step) FROM step_log WHERE step !~ 'collect_(begin|count)')),
+	'collect_end collect_horizon collect_pages collect_promise collect_settings collect_statements collect_summaries promises_due prune prune_statements',
+	'every step has written something');
+is(value(q(SELECT string_agg(steps, ' ') FROM (SELECT string_agg(DISTINCT step, '+' ORDER BY step) AS steps FROM step_log GROUP BY xid HAVING count(DISTINCT step) > 1) x)), '',
+	'no transaction has two kinds of steps');
+# what one call of a step does exactly once
+my %once = (
+	'collect_pages' => [ 'ff_page_sample', 'INSERT', 'tables sampled', 6 ],
+	'collect_summaries' => [ 'ff_summary', 'INSERT', 'batches of summaries', 1 ],
+	'collect_promise' => [ 'ff_relation', 'UPDATE', 'tables asked for advice', 1 ],
+	'prune' => [ 'ff_change', 'DELETE', 'batches pruned', 3 ],
+	'prune_statements' => [ 'ff_statement_look', 'DELETE', 'batches of statements pruned', 3 ]);
+foreach my $step (sort keys %once)
+{
+	my ($table, $op, $what, $least) = @{ $once{$step} };
+	my ($calls, $transactions) = split /\|/, value("SELECT count(*), count(DISTINCT xid) FROM step_log WHERE (step, target, op) = ('$step', '$table', '$op')");
+	is($transactions, $calls, "$what: $calls, each in a transaction of its own");
+	cmp_ok($calls, '>=', $least, "$what: as many as expected");
+}
+is(value('SELECT count(*) FROM step_log a JOIN step_log b ON b.n < a.n AND b.xid <> a.xid WHERE a.horizon IS NULL OR a.horizon <= b.xid'), 0,
+	'no snapshot is older than the step at hand: backend_xmin is past every step before');
+is(value("$backlog") . ' ' . value($old_statements), '0 0', 'and the backlog is gone');
+
+# ---------------------------------------------------------------------------
+# A commit that fails: the lock of the collector is the session's, not a transaction's
+# ---------------------------------------------------------------------------
+value(q(
+	CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused at commit'; END $$;
+	CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON ff_page_sample DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()));
+change();
+my $samples = value('SELECT count(*) FROM ff_page_sample');
+my $log_from = -s $node->logfile;
+my $reported = collect();
+like($reported, qr/ERROR:  refused at commit/, 'a step whose commit fails: one error');
+unlike($reported . PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_from), qr/WARNING/,
+	'and no warning: no end of a transaction lets go of the collector\'s lock but its own');
+is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'which is gone with the call');
+is(value('SELECT count(*) FROM ff_page_sample'), $samples, 'the sample is lost');
+value('DROP TRIGGER refuse ON ff_page_sample');
+is(collect(), '', 'the next collection works');
+is(value(q(SELECT count(*) FROM ff_relation WHERE relname ~ '^t\d' AND changes_since_sample > 0)), 0, 'and samples what changed');
+
+# ---------------------------------------------------------------------------
+# Killed in each step
+# ---------------------------------------------------------------------------
+my $stopped = q(SELECT a.pid FROM pg_stat_activity a JOIN pg_locks l USING (pid) WHERE l.locktype = 'userlock' AND a.wait_event_type = 'Lock' AND a.wait_event = 'advisory');
+my $in_history = q(SELECT coalesce(sum(i.updated), 0) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^t\d');
+my $calls = q(SELECT coalesce(sum(h.calls), 0) FROM ff_statement s JOIN ff_statement_history h USING (statement_id) WHERE s.text LIKE 'UPDATE t_ SET v%');
+my $sampled = q(SELECT count(*) FROM ff_relation WHERE relname ~ '^t\d' AND changes_since_sample = 0);
+my $promised = q(SELECT count(*) FROM ff_relation r WHERE relname ~ '^t\d' AND promised_at >= (SELECT max(began_at) FROM ff_collection));
+# where it stands, and what of the steps before is to be found afterwards: the collection begun, its statements read,
+# tables sampled, tables with a summary, tables asked, the collection ended, rows left of the backlog and of that of statements
+my @where = (
+	[ 'the counters are read', 'collect_(begin|counters)', 'ff_interval', 'INSERT', 1, [ 0, 0, 5, 0, 0, 0, 25000, 25000 ] ],
+	[ 'statements are read', 'collect_statements$', 'ff_statement_look', 'INSERT', 1, [ 1, 0, 0, 0, 0, 0, 25000, 25000 ] ],
+	[ 'the second table is sampled', 'collect_pages', 'ff_page_sample', 'INSERT', 2, [ 1, 1, 'one', 0, 0, 0, 25000, 25000 ] ],
+	[ 'summaries are written', 'collect_summaries', 'ff_summary', 'INSERT', 1, [ 1, 1, 5, 0, 0, 0, 25000, 25000 ] ],
+	[ 'the first promise is written', 'collect_promise', 'ff_relation', 'UPDATE', 1, [ 1, 1, 5, 'some', 0, 0, 25000, 25000 ] ],
+	[ 'the collection is closed', 'collect_end', 'ff_collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 'some', 0, 25000, 25000 ] ],
+	[ 'the second batch is pruned', 'prune$', 'ff_change', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 15000, 25000 ] ],
+	[ 'the second batch of statements is pruned', 'prune_statements', 'ff_statement_look', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 0, 15000 ] ]);
+my $holder = $node->background_psql('postgres');
+foreach my $how ('terminate', 'kill -9')
+{
+	foreach my $place (@where)
+	{
+		my ($when, $step, $table, $op, $nth, $kept) = @$place;
+		my $name = "$how while $when";
+		# a crash forgets statements: these are known again before it begins
+		change();
+		collect();
+		$updates = value($in_history);
+		my $called = value($calls);
+		prepare();
+		my ($collections, $looks, $epochs) = map { value("SELECT count(*) FROM $_") } qw(ff_collection ff_statement_look ff_epoch);
+		my $before = value('SELECT count(*) FROM ff_page_sample');
+		value("INSERT INTO gate VALUES ('$step', '$table', '$op', $nth)");
+		$holder->query_safe('SELECT pg_advisory_lock(1)');
+		my $err = '';
+		my $session = IPC::Run::start([ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'), '-c', 'CALL ff_collect()' ], '>', \my $out, '2>', \$err);
+		wait_until("SELECT EXISTS ($stopped)");
+		$log_from = -s $node->logfile;
+		if ($how eq 'terminate')
+		{
+			value("SELECT pg_terminate_backend(($stopped))");
+			IPC::Run::finish($session);
+			$holder->query_safe('SELECT pg_advisory_unlock(1)');
+			wait_until(q(SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))));
+		}
+		else
+		{
+			kill('KILL', value($stopped)) == 1 or die;
+			IPC::Run::finish($session);
+			eval { $holder->quit };
+			my $ready = qr/terminated by signal 9.*database system is ready/s;
+			for (1 .. 1800) { last if PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_from) =~ $ready; sleep 0.1; }
+			$holder = $node->background_psql('postgres');
+		}
+		like($err, $how eq 'terminate' ? qr/57P01: terminating connection/ : qr/server closed the connection unexpectedly/, "$name: ends it");
+		value('TRUNCATE gate');
+		my @found = (value('SELECT count(*) FROM ff_collection') - $collections, value('SELECT count(*) FROM ff_statement_look') - $looks, value($sampled),
+			value('SELECT count(*) FROM ff_summary'), value($promised), last_run('ended_at IS NOT NULL') eq 't' ? 1 : 0, value($backlog), value($old_statements));
+		# before anything of the collection was kept, these tell of the one before
+		@found[4, 5] = (0, 0) if !$kept->[0];
+		$found[2] = 'one' if $kept->[2] eq 'one' && value('SELECT count(*) FROM ff_page_sample') - $before == 1;
+		foreach my $i (3, 4) { $found[$i] = 'some' if $kept->[$i] eq 'some' && $found[$i] > 0; }
+		is("@found", "@$kept", "$name: what the steps before did is kept, what it did is not");
+		is(collect(), '', "$name: the next collection works");
+		is(last_run('ended_at IS NOT NULL, failed'), 't|0', "$name: to its end");
+		is(value($backlog) . ' ' . value($old_statements), '0 0', "$name: with the rest of what was to be done");
+		is(value($sampled), 5, "$name: every table that changed is sampled");
+		cmp_ok(value('SELECT count(*) FROM ff_summary'), '>=', 100, "$name: and summed up");
+		# a crash takes the server's own counts along: those that were read stay
+		my $lost = $how eq 'kill -9' && !$kept->[0];
+		my $calls_lost = $how eq 'kill -9' && !$kept->[1];
+		is(value($in_history) . ' ' . value($calls), ($lost ? $updates - 1000 : $updates) . ' ' . ($calls_lost ? $called : $called + 5),
+			"$name: every update is in the history once, and every call");
+		is(value('SELECT count(*) FROM ff_epoch') - $epochs, $how eq 'terminate' ? 0 : 1, "$name: epochs");
+	}
+}
+$holder->quit;
+alone();
+is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no lock is left');
+change();
+is(collect() . value($promised), 5, 'and all tables that change are asked for advice again');
+unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9)|TRAP|WARNING: .*(leak|own)/, 'no leak in the log');
+$node->stop;
