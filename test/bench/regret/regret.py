@@ -9,6 +9,8 @@ usage: regret.py truth  [workload | holdout | unseen | later ...]   run every st
 Results are appended to WORK/truth.csv and WORK/advice.csv (default WORK:
 /tmp/ff-regret); what is there is not run again, so a stopped bench goes on
 where it stopped.  REPEATS (default 2) truth runs of every step, interleaved.
+CLIENTS (default 2) sessions of pgbench; whether two of them hold each other's old
+versions alive is a matter of how busy the machine is, so the short form has one.
 
 Needs PG_CONFIG's server with the extension installed.  CPU time is that of the
 whole cluster (cpuacct control group v1; else /proc of the postmaster and its
@@ -30,7 +32,7 @@ from workloads import HOLDOUT, LATER, SHORT, STEPS, UNSEEN, WORKLOADS  # noqa: E
 ALL = {**WORKLOADS, **HOLDOUT, **UNSEEN, **LATER}
 
 REPEATS = int(os.environ.get('REPEATS', '2'))
-CLIENTS = 2
+CLIENTS = int(os.environ.get('CLIENTS', '2'))
 
 TRUTH = ('workload', 'fillfactor', 'repeat', 'cpu_us', 'wall_us', 'wal', 'pages', 'heap_pages', 'hot_pct')
 ADVICE = ('workload', 'at', 'recommended', 'predicted', 'curve', 'hot_pct')
@@ -242,6 +244,7 @@ def report(smoothed=False):
 
 
 def main():
+    global CLIENTS
     prepare()
     what = sys.argv[1] if len(sys.argv) > 1 else ''
     sets = {'holdout': HOLDOUT, 'unseen': UNSEEN, 'later': LATER}
@@ -255,6 +258,7 @@ def main():
         print("\nThe same with times evened out over a workload's steps:\n")
         report(smoothed=True)
     elif what == 'short':
+        CLIENTS = SHORT['clients']
         truth(SHORT['names'], SHORT['steps'], SHORT['scale'], 1)
         advice(SHORT['names'], SHORT['scale'])
         report()

@@ -1,7 +1,7 @@
 """The workloads of the regret bench.
 
 A workload is a table, loaded at one fillfactor, and a pgbench script run by two
-clients for a fixed number of transactions.  The variable :i counts a client's
+clients (CLIENTS) for a fixed number of transactions.  The variable :i counts a client's
 transactions through both halves of a run, so ids made of it never collide.
 
 keys: setup (SQL; {ff} is replaced), script (pgbench), tx (transactions of one
@@ -199,4 +199,4 @@ LATER = {
 }
 
 # The short form, for continuous integration.
-SHORT = dict(names=('uniform', 'jobs', 'wide'), steps=(100, 90, 70, 50), scale=0.2)
+SHORT = dict(clients=1, names=('uniform', 'jobs', 'wide'), steps=(100, 90, 70, 50), scale=0.2)
