@@ -44,7 +44,8 @@ CREATE TABLE @extschema@.ff_collection (
     track_counts  boolean NOT NULL,
     open_writers  integer NOT NULL CHECK (open_writers >= 0),
     canary        bigint NOT NULL,
-    next_xid      xid8
+    next_xid      xid8,
+    busy_ms       double precision
 );
 CREATE INDEX ff_collection_began_at ON @extschema@.ff_collection (began_at);
 COMMENT ON TABLE @extschema@.ff_collection IS 'One row for each CALL ff_collect().';
@@ -60,6 +61,7 @@ COMMENT ON COLUMN @extschema@.ff_collection.track_counts IS 'setting track_count
 COMMENT ON COLUMN @extschema@.ff_collection.open_writers IS 'other sessions of this database with a writing transaction or a writing statement begun before the previous collection: their updates are not counted yet';
 COMMENT ON COLUMN @extschema@.ff_collection.canary IS 'rows ever inserted into this table, by its own counter: a fall betrays a reset';
 COMMENT ON COLUMN @extschema@.ff_collection.next_xid IS 'next transaction id then, with its epoch: distances in the pages are counted in these; NULL before 0.2.0';
+COMMENT ON COLUMN @extschema@.ff_collection.busy_ms IS 'milliseconds that all sessions of this database had spent by then in statements and open transactions, by pg_stat_database; NULL before 0.2.0';
 
 -- ---------------------------------------------------------------------------
 -- Relations: identity and baseline

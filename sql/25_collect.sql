@@ -371,7 +371,7 @@ BEGIN
        AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor');
     SELECT n.epoch_id INTO epoch FROM @extschema@.ff_epoch_now(false) n;
     SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
-    INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary, next_xid)
+    INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary, next_xid, busy_ms)
     SELECT epoch, looked_at, (SELECT count(*) FROM @extschema@.ff_relation r WHERE r.closed_at IS NULL),
            (SELECT count(*) FROM @extschema@.ff_interval i WHERE i.grain = 0 AND i.ended_at = looked_at), current_setting('track_counts')::boolean,
            (SELECT count(*) FROM pg_stat_get_activity(NULL) s
@@ -380,7 +380,8 @@ BEGIN
                AND least(s.xact_start, s.query_start) < coalesce(previous, looked_at)),
            -- this row itself will be counted
            1 + canary,
-           pg_snapshot_xmax(pg_current_snapshot())
+           pg_snapshot_xmax(pg_current_snapshot()),
+           pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database)
     RETURNING collection_id INTO id;
     RETURN id;
 END

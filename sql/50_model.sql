@@ -115,7 +115,8 @@ CREATE FUNCTION @extschema@.ff_model_extra(
     OUT update_call_rows double precision, OUT update_wal_bytes double precision, OUT insert_call_rows double precision,
     OUT indexed_share double precision,
     OUT recent_deleted double precision, OUT recent_vacuums double precision,
-    OUT recent_seq_scans double precision, OUT recent_index_scans double precision, OUT recent_blocks_fetched double precision)
+    OUT recent_seq_scans double precision, OUT recent_index_scans double precision, OUT recent_blocks_fetched double precision,
+    OUT sessions double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -145,6 +146,15 @@ AS $$
                sum(n.seq_scans) FILTER (WHERE n.recent) AS seq_scans, sum(n.index_scans) FILTER (WHERE n.recent) AS index_scans,
                sum(n.blocks_fetched) FILTER (WHERE n.recent) AS blocks_fetched
           FROM seen n
+    ), work AS (
+        -- while its rows were updated, the collections themselves left out
+        SELECT sum(n.updated * greatest(0, l.busy_ms - f.busy_ms - 1000 * o.collecting_s) / (1000 * extract(epoch FROM n.ended_at - n.began_at))) / nullif(sum(n.updated), 0) AS sessions
+          FROM seen n
+          JOIN @extschema@.ff_collection f ON f.began_at = n.began_at
+          JOIN @extschema@.ff_collection l ON l.began_at = n.ended_at AND l.epoch_id = f.epoch_id AND l.busy_ms >= f.busy_ms
+         CROSS JOIN LATERAL (SELECT coalesce(sum(extract(epoch FROM c.ended_at - c.began_at)), 0) AS collecting_s
+                               FROM @extschema@.ff_collection c WHERE c.began_at >= n.began_at AND c.began_at < n.ended_at) o
+         WHERE n.recent
     )
     SELECT r.inserted, r.updated, CASE WHEN a.xids BETWEEN 0 AND age(r.birth) THEN a.xids ELSE age(r.birth) END, k.vacuums,
            coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
@@ -153,9 +163,11 @@ AS $$
            extract(epoch FROM current_setting('checkpoint_timeout')::interval)::double precision,
            @extschema@.ff_page_read_us(),
            u.call_rows, u.wal_bytes, i.call_rows, @extschema@.ff_indexed_share(e),
-           k.part * k.deleted, k.part * k.recent_vacuums, k.part * k.seq_scans, k.part * k.index_scans, k.part * k.blocks_fetched
+           k.part * k.deleted, k.part * k.recent_vacuums, k.part * k.seq_scans, k.part * k.index_scans, k.part * k.blocks_fetched,
+           w.sessions
       FROM @extschema@.ff_relation r
      CROSS JOIN counted k
+     CROSS JOIN work w
       -- as it was at the end of the last interval, whatever other tables have seen since
      CROSS JOIN LATERAL (SELECT age(r.birth) - max(pg_snapshot_xmax(pg_current_snapshot())::text::numeric - c.next_xid::text::numeric)::integer AS xids
                            FROM @extschema@.ff_collection c
@@ -164,7 +176,7 @@ AS $$
       LEFT JOIN command i ON i.command = 'INSERT'
      WHERE r.rel_id = e.rel_id
 $$;
-COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions from its creation to the end of the last interval, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none).';
+COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions from its creation to the end of the last interval, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none); sessions of the database at work then at a time, on average (NULL where not known).';
 REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 

@@ -71,6 +71,15 @@
 #define SHORT_COMPANY	2.5		/* batches */
 #define LONG_COMPANY_PRIOR 1.0
 #define BATCH_HOT_OFF	10.0	/* points that a lag may be tried all the same */
+/* Who is alone leaves no snapshot to others.  Sessions at work at a time, on
+ * average: up to ALONE there was one, if it worked at all times (BUSY); a lesser
+ * mean may hide several in a short while.  From COMPANY on there were more. */
+#define BUSY			0.8
+#define ALONE			1.05
+#define COMPANY			1.6
+#define ALONE_PRIOR		2.5		/* for versions that stay, one session at work */
+#define IDLE_PRIOR		1.0		/* the same, hardly any */
+#define COMPANY_PRIOR	1.0		/* for batches whose versions never stay, several */
 
 #define MAX_CANDIDATES	128
 
@@ -268,6 +277,19 @@ typedef struct Search
 	Fitted		all[MAX_CANDIDATES];
 } Search;
 
+/* What the number of sessions at work says against versions that stay, or do not. */
+static double
+sessions_prior(const Observed *seen, const TwinLifecycle *t)
+{
+	double		company = bound((seen->sessions - ALONE) / (COMPANY - ALONE), 0, 1);
+
+	if (isnan(seen->sessions))
+		return 0;
+	if (t->lag > 0 || t->held > 0)
+		return (1 - company) * (seen->sessions < BUSY ? IDLE_PRIOR : ALONE_PRIOR);
+	return t->update_rows >= LONG_BATCH ? company * COMPANY_PRIOR : 0;
+}
+
 /* Replay one candidate; its place in the list, or -1 when that is full. */
 static int
 try_candidate(Search *s, const TwinLifecycle *t, double prior)
@@ -283,7 +305,7 @@ try_candidate(Search *s, const TwinLifecycle *t, double prior)
 	twin_replay(s->twin, t, (int) s->seen->fillfactor, &r);
 	s->life->runs++;
 	f->prior = prior;
-	f->misfit = misfit(s->seen, s->life, &r, f) + prior;
+	f->misfit = misfit(s->seen, s->life, &r, f) + prior + sessions_prior(s->seen, t);
 	return s->n++;
 }
 

@@ -64,6 +64,7 @@ typedef struct Observed
 								 * indexed column, 0..1 */
 	double		vacuum_scale;	/* autovacuum's scale factor for the table */
 	double		vacuum_nap_s;	/* least seconds between two vacuums */
+	double		sessions;		/* of the database at work at a time, mean */
 } Observed;
 
 /* One lifecycle that explains the observations, and how well. */

@@ -165,6 +165,7 @@ read_observed(const Facts *e, const Facts *x, Observed *o)
 	o->indexed_share = fact(x, "indexed_share");
 	o->vacuum_scale = fact(x, "vacuum_scale");
 	o->vacuum_nap_s = fact(x, "vacuum_nap_s");
+	o->sessions = fact(x, "sessions");
 }
 
 static void
