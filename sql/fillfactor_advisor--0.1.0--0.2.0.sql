@@ -65,7 +65,7 @@ CREATE FUNCTION @extschema@.ff_model(
     OUT cost double precision, OUT is_current boolean, OUT is_advised boolean,
     OUT gain double precision, OUT best_gain double precision, OUT confidence double precision, OUT agreement double precision,
     OUT needs_rewrite boolean, OUT seen_hot_pct double precision, OUT fitted_hot_pct double precision,
-    OUT fresh_share double precision, OUT hot_eligible double precision, OUT advised_in_ram integer, OUT runs integer, OUT lifecycles text)
+    OUT fresh_share double precision, OUT hot_eligible double precision, OUT advised_in_ram integer, OUT filled_at integer, OUT runs integer, OUT lifecycles text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'ff_model_0_2'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE COST 100000 ROWS 50;

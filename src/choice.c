@@ -136,18 +136,19 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 }
 
 /*
- * Bytes of the heap with so many pages a row, by the twin, of which it says
- * now_pages today.  What it does not explain of the pages seen is put down to
+ * Bytes of the heap at another step, by the twin's pages a row there and today.
+ * What it does not explain of the pages seen is put down to
  * versions that wait for vacuum, and so goes as the updates go that leave them.
  */
 static double
-heap_at(const CostInput *in, const Observed *seen, double pages, double cold,
-		double now_pages, double now_cold)
+heap_at(const CostInput *in, const Observed *seen, const Fitted *fitted, const Shares *then, const Shares *now)
 {
-	double		off = bound(or_else(seen->blocks / (seen->live_rows * now_pages), 1), 0.2, 5);
-	double		part = now_cold > 0.02 ? bound(cold / now_cold, 0, 1) : 1;
+	/* where the table was never rewritten at its fillfactor, it is smaller than that makes it */
+	double		today = fitted->life.start_fillfactor > 0 ? 1 / fitted->rows_per_page : now->pages;
+	double		off = bound(or_else(seen->blocks / (seen->live_rows * today), 1), 0.2, 5);
+	double		part = now->cold > 0.02 ? bound(then->cold / now->cold, 0, 1) : 1;
 
-	return in->heap_bytes * pages / now_pages * pow(off, part - 1);
+	return in->heap_bytes * then->pages / today * pow(off, part - 1);
 }
 
 /*
@@ -277,11 +278,10 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 							d;
 
 				cost_of(&in, life, &r, s->window[k].cold, s->window[k].moved, s->prunes,
-						heap_at(&in, seen, s->window[k].pages, s->window[k].cold, now->window[k].pages, now->window[k].cold),
+						heap_at(&in, seen, &life->member[k], &s->window[k], &now->window[k]),
 						now->window[k].cold, growth * s->window[k].pages, &c);
 				cost_of(&in, life, &r, s->settled[k].cold, s->settled[k].moved, s->prunes,
-						heap_at(&in, seen, s->settled[k].pages, s->settled[k].cold,
-								now->settled[k].pages, now->settled[k].cold),
+						heap_at(&in, seen, &life->member[k], &s->settled[k], &now->settled[k]),
 						now->settled[k].cold, growth * s->settled[k].pages, &d);
 				sum->time_us += w * c.time_us;
 				sum->wal_bytes += w * c.wal_bytes;
@@ -320,10 +320,10 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 					d;
 
 		cost_of(&in, life, &r, b->window[k].cold, b->window[k].moved, b->prunes,
-				heap_at(&in, seen, b->window[k].pages, b->window[k].cold, now->window[k].pages, now->window[k].cold),
+				heap_at(&in, seen, &life->member[k], &b->window[k], &now->window[k]),
 				now->window[k].cold, 0, &c);
 		cost_of(&in, life, &r, now->window[k].cold, now->window[k].moved, now->prunes,
-				in.heap_bytes, now->window[k].cold, 0, &d);
+				heap_at(&in, seen, &life->member[k], &now->window[k], &now->window[k]), now->window[k].cold, 0, &d);
 		member_gain[k] = d.log_cost - c.log_cost;
 		if (member_gain[k] > 0)
 			choice->agreement += life->member[k].weight;

@@ -156,6 +156,8 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 	{
 		TwinLifecycle t = life->member[k].life;
 
+		/* the whole table at that density, whatever it has now */
+		t.start_fillfactor = 0;
 		replay_series(twin, &t, k, 0, k < 2, at_current, len, curve);
 		/* the settled table: for the likelier half, of which the first stands for all */
 		if (life->member[k].settle_updates <= 1.2 * t.warmup + 1 || k >= 2)
@@ -208,7 +210,11 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 	 * a part of the way from there */
 	if (life->n > 0)
 	{
-		double		off = fabs(curve->step[at_current].hot_pct - life->hot_pct);
+		double		off = 0;
+
+		for (k = 0; k < life->n; k++)
+			off += life->member[k].weight * life->member[k].hot_pct;
+		off = fabs(off - life->hot_pct);
 
 		for (i = 0; i < curve->n; i++)
 		{

@@ -720,6 +720,13 @@ prepare_turns(HeapTwin *t)
 		t->turn[k] = k < t->turns ? t->next_row - turn_delay(t, k, (int) l->update_rows) : 0;
 }
 
+static void
+set_fillfactor(HeapTwin *t, int fillfactor)
+{
+	t->reserve = TWIN_BLCKSZ * (100 - fillfactor) / 100;
+	t->prune_below = t->reserve > TWIN_BLCKSZ / 10 ? t->reserve : TWIN_BLCKSZ / 10;
+}
+
 void
 twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 		 uint64_t seed, TwinResult *result)
@@ -759,8 +766,7 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	twin->rng = seed * UINT64_C(0x9E3779B97F4A7C15) + UINT64_C(0xD1B54A32D192ED03);
 	if (twin->rng == 0)
 		twin->rng = 1;
-	twin->reserve = TWIN_BLCKSZ * (100 - fillfactor) / 100;
-	twin->prune_below = twin->reserve > TWIN_BLCKSZ / 10 ? twin->reserve : TWIN_BLCKSZ / 10;
+	set_fillfactor(twin, fillfactor);
 	twin->npages = 0;
 	twin->fsm_next = 0;
 	for (i = 0; i < TWIN_MAX_STREAMS; i++)
@@ -779,8 +785,11 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	if (l.skew > 0.0)
 		prepare_skew(twin, l.skew, l.start_rows > 100.0 ? l.start_rows : 100.0);
 
+	if (l.start_fillfactor > 0)
+		set_fillfactor(twin, (int) bound(l.start_fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR));
 	for (i = 0; i < (int) l.start_rows && !twin->exhausted; i++)
 		insert_row(twin, 0);
+	set_fillfactor(twin, fillfactor);
 	for (i = 0; i < TWIN_MAX_STREAMS; i++)
 		twin->target[i] = -1;
 	prepare_turns(twin);

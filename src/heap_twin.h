@@ -72,6 +72,7 @@ typedef struct TwinLifecycle
 
 	/* course of the run */
 	double		start_rows;		/* rows loaded before the first update */
+	int			start_fillfactor;	/* they were loaded at; 0: the one replayed */
 	double		warmup;			/* row updates before counting begins */
 	double		measure;		/* row updates counted */
 } TwinLifecycle;

@@ -36,6 +36,7 @@
 #define BATCH_ROWS		8		/* updated together: they settle late, and replay fast */
 #define BATCH_PART		2.0		/* so much more of them is replayed */
 #define WHOLE_TABLE		0.2		/* share of the rows from which a batch is taken as such a share */
+#define NEXT_TO_ALL		0.9		/* share of them from which it is the whole table */
 #define LAPS			8.0		/* updates per row replayed before the window, at most */
 /* Updates per row after which a table that does not grow has settled. */
 #define SETTLED_LAPS	5.0
@@ -54,6 +55,13 @@
 /* Largest distance from insert of updates spread evenly up to it, in medians of
  * what the pages show: the last of a row's several updates. */
 #define SPREAD_MEDIAN	1.5
+/* So many times the rows that a page takes at the table's fillfactor were put
+ * there at another one. */
+#define DENSER			1.03
+/* Rows of lengths so different that the densest page holds so many times what
+ * the mean length allows are not those that the twin replays. */
+#define UNEQUAL_ROWS	1.5
+
 /* A distance below this part of the table's life is "soon after insert". */
 #define FRESH_LIFE_PART 0.1
 
@@ -72,14 +80,12 @@
 #define LONG_COMPANY_PRIOR 1.0
 #define BATCH_HOT_OFF	10.0	/* points that a lag may be tried all the same */
 /* Who is alone leaves no snapshot to others.  Sessions at work at a time, on
- * average: up to ALONE there was one, if it worked at all times (BUSY); a lesser
- * mean may hide several in a short while.  From COMPANY on there were more. */
-#define BUSY			0.8
-#define ALONE			1.05
-#define COMPANY			1.6
-#define ALONE_PRIOR		2.5		/* for versions that stay, one session at work */
-#define IDLE_PRIOR		1.0		/* the same, hardly any */
-#define COMPANY_PRIOR	1.0		/* for batches whose versions never stay, several */
+ * average: more than one, and some were in company; below, there may have been
+ * one at work, or several for a short while. */
+#define ALONE			0.9
+#define COMPANY			1.5
+#define ALONE_PRIOR		1.0		/* for versions that stay, with one session at work */
+#define COMPANY_PRIOR	1.0		/* for batches whose versions never stay, with several */
 
 #define MAX_CANDIDATES	128
 
@@ -169,6 +175,25 @@ short_distance_share(const Observed *seen, double limit)
 	return at[i] + (at[i + 1] - at[i]) * (limit - q[i]) / (q[i + 1] - q[i]);
 }
 
+/*
+ * A fillfactor that was set without rewriting the table: pages that hold more
+ * rows than it lets them have were filled before.  Returns the one they were
+ * filled at, 0 where there is no sign of it.
+ */
+static int
+filled_at(const Observed *seen, const TwinLifecycle *t)
+{
+	int			len = TWIN_MAXALIGN((int) floor(t->insert_len < t->update_len ? t->insert_len : t->update_len));
+	int			at = (int) seen->fillfactor;
+	double		fits = twin_rows_per_page(at, len);
+
+	if (!(seen->rows_per_page > DENSER * fits + 0.5))
+		return 0;
+	while (at < TWIN_MAX_FILLFACTOR && seen->rows_per_page > twin_rows_per_page(at, len) + 0.5)
+		at++;
+	return twin_step_edge(at, len);
+}
+
 /* The course of a run: part of the table, updates before and in the window. */
 static void
 plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settle)
@@ -195,9 +220,11 @@ plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settl
 	if (rows < 1)
 		rows = 1;
 	*scale = rows / live;
-	/* a statement for much of the table is one for as much of its part */
+	/* a statement for much of the table is one for as much of its part; how many
+	 * rows that has is an estimate */
 	if (batch && seen->update_call_rows > WHOLE_TABLE * live)
-		t->update_rows = floor(bound(seen->update_call_rows / live, 0, 1) * rows + 0.5);
+		t->update_rows = seen->update_call_rows > NEXT_TO_ALL * live ? floor(rows) :
+			floor(seen->update_call_rows / live * rows + 0.5);
 
 	measure = bound(seen->updated * *scale, SPARSE_MEASURE, batch ? BATCH_PART * MAX_MEASURE : MAX_MEASURE);
 	/* a batch is not to be cut off by the edge of the run */
@@ -241,6 +268,10 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	/* that of the replay itself, where it has few updates */
 	if (r->updates > 0 && r->updates < MIN_MEASURE)
 		sigma = sqrt(sigma * sigma + 1e4 * share * (1 - share) / r->updates);
+	/* a batch that stands for a larger one has more of its rows at its ends, on
+	 * pages shared with the next */
+	if (seen->update_call_rows > 1.5 * f->life.update_rows)
+		sigma += 100.0 * twin_rows_per_page((int) seen->fillfactor, (int) f->life.update_len) / f->life.update_rows;
 	f->hot_pct = hot;
 	f->moved_pct = r->updates > 0 ? 100.0 * r->moved / r->updates : 0;
 	f->updated_pct = r->judged_rows > 0 ? 100.0 * r->updated_rows / r->judged_rows : 0;
@@ -286,7 +317,7 @@ sessions_prior(const Observed *seen, const TwinLifecycle *t)
 	if (isnan(seen->sessions))
 		return 0;
 	if (t->lag > 0 || t->held > 0)
-		return (1 - company) * (seen->sessions < BUSY ? IDLE_PRIOR : ALONE_PRIOR);
+		return (1 - company) * ALONE_PRIOR;
 	return t->update_rows >= LONG_BATCH ? company * COMPANY_PRIOR : 0;
 }
 
@@ -484,6 +515,7 @@ read_lifecycle(const Observed *seen, Lifecycle *life, Plan *plan)
 	t->deletes_per_update = bound(or_else(seen->deleted, 0) / seen->updated, 0,
 								  t->inserts_per_update + bound(seen->live_rows / seen->updated, 0, 1));
 	t->delete_oldest = 1;
+	life->filled_at = t->start_fillfactor = filled_at(seen, t);
 	t->streams = 1;
 	t->vacuum_share = bound(or_else(seen->vacuum_scale, 0.2), 0, 100);
 	t->fresh_distance = 1;
@@ -728,6 +760,7 @@ static void
 keep_best(const Search *s, const Plan *plan, Lifecycle *life)
 {
 	double		total = 0;
+	double		fits;
 	int			i,
 				j;
 
@@ -761,6 +794,10 @@ keep_best(const Search *s, const Plan *plan, Lifecycle *life)
 	life->confidence = life->n > 0 ? exp(-life->member[0].misfit / 12) : 0;
 	if (!plan->split_known)
 		life->confidence *= 0.5;
+	/* nor is what rows of very different lengths do */
+	fits = twin_rows_per_page(TWIN_MAX_FILLFACTOR, (int) (life->insert_len < life->update_len ? life->insert_len : life->update_len));
+	if (s->seen->rows_per_page_max > UNEQUAL_ROWS * fits)
+		life->confidence *= UNEQUAL_ROWS * fits / s->seen->rows_per_page_max;
 	/* shares of few updates are not known well */
 	life->confidence *= s->seen->updated / (s->seen->updated + 200);
 }

@@ -50,7 +50,8 @@ typedef struct Observed
 	double		updated_width;
 	double		updated_width_err;
 	double		updated_pct;	/* live rows updated since insert */
-	double		rows_per_page;
+	double		rows_per_page;	/* live, on a page that holds any */
+	double		rows_per_page_max;	/* the most seen */
 	double		update_group_rows;	/* rows of a page updated together */
 	double		insert_group_rows;
 	double		update_distance_p10;	/* transactions */
@@ -91,6 +92,8 @@ typedef struct Lifecycle
 	double		update_len;
 	double		hot_pct;		/* observed */
 	double		hot_eligible;	/* 0..1 */
+	int			filled_at;		/* fillfactor whose density its pages have, where that
+								 * is a higher one than the table's; else 0 */
 	double		fresh_share;	/* of updates, mean of the ensemble */
 	double		scale;			/* simulated / real rows */
 	double		confidence;		/* 0..1 */

@@ -154,6 +154,7 @@ read_observed(const Facts *e, const Facts *x, Observed *o)
 	o->updated_width_err = fact(e, "updated_width_err");
 	o->updated_pct = fact(e, "updated_pct");
 	o->rows_per_page = fact(e, "rows_per_page");
+	o->rows_per_page_max = fact(e, "rows_per_page_max");
 	o->update_group_rows = fact(e, "update_group_rows");
 	o->insert_group_rows = fact(e, "insert_group_rows");
 	o->update_distance_p10 = fact(e, "update_distance_p10");
@@ -238,8 +239,8 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 	{
 		const Step *s = &curve->step[i];
 		const StepCost *c = &choice->cost[i];
-		Datum		values[26];
-		bool		nulls[26] = {0};
+		Datum		values[27];
+		bool		nulls[27] = {0};
 		int			n = 0;
 
 		values[n++] = Int32GetDatum(s->fillfactor);
@@ -267,6 +268,8 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 		put(values, nulls, n++, life->n > 0 ? life->fresh_share : NAN);
 		put(values, nulls, n++, life->n > 0 ? life->hot_eligible : NAN);
 		values[n++] = Int32GetDatum(curve->step[choice->advised_in_ram].fillfactor);
+		nulls[n] = life->filled_at == 0;
+		values[n++] = Int32GetDatum(life->filled_at);
 		values[n++] = Int32GetDatum(life->runs + curve->runs);
 		if (life->n > 0)
 		{
@@ -278,11 +281,11 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 				const Fitted *f = &life->member[k];
 				const TwinLifecycle *l = &f->life;
 
-				appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; widths %.0f to %.0f in %.0f, together %.0f and %.0f, per update %.3f inserted %.3f deleted, eligible %.2f, fresh %.2f %s %.0f, skew %.1f, lag %.1f, held %.0f, vacuum every %.2f, rows %.0f, updates %.0f + %.0f",
+				appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; widths %.0f to %.0f in %.0f, together %.0f and %.0f, per update %.3f inserted %.3f deleted, eligible %.2f, fresh %.2f %s %.0f, skew %.1f, lag %.1f, held %.0f for %.2f of the time, vacuum every %.2f, rows %.0f, updates %.0f + %.0f",
 								 k > 0 ? "\n" : "", f->weight, f->misfit, f->hot_pct, f->updated_pct, f->rows_per_page,
 								 l->insert_len, l->update_len, l->grow_updates, l->insert_rows, l->update_rows,
 								 l->inserts_per_update, l->deletes_per_update, l->hot_eligible, l->fresh_share, l->in_turn ? "in turn by" : "within", l->fresh_distance,
-								 l->skew, l->lag, l->held, l->vacuum_gap, l->start_rows, l->warmup, l->measure);
+								 l->skew, l->lag, l->held, l->held_share, l->vacuum_gap, l->start_rows, l->warmup, l->measure);
 			}
 			values[n++] = CStringGetTextDatum(t.data);
 		}
@@ -401,6 +404,7 @@ ff_twin(PG_FUNCTION_ARGS)
 	t.vacuum_gap = known(fact(&f, "vacuum_gap"), 1);
 	t.streams = (int) known(fact(&f, "streams"), 1);
 	t.start_rows = known(fact(&f, "start_rows"), 0);
+	t.start_fillfactor = (int) known(fact(&f, "start_fillfactor"), 0);
 	t.warmup = known(fact(&f, "warmup"), 0);
 	t.measure = known(fact(&f, "measure"), 5000);
 
