@@ -77,8 +77,8 @@ DROP FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence);
 CREATE FUNCTION @extschema@.ff_choice(
     e @extschema@.ff_table_evidence,
     OUT recommended_fillfactor integer, OUT predicted_hot_pct double precision, OUT predicted_hot_low double precision, OUT predicted_hot_high double precision,
-    OUT predicted_rows_per_page integer, OUT predicted_size_bytes bigint, OUT predicted_wal_pct double precision,
-    OUT confidence double precision, OUT gain double precision, OUT needs_rewrite boolean, OUT note text, OUT memory_note text)
+    OUT predicted_rows_per_page integer, OUT current_rows_per_page integer, OUT predicted_size_bytes bigint, OUT predicted_wal_pct double precision,
+    OUT confidence double precision, OUT gain double precision, OUT needs_rewrite boolean, OUT filled_at integer, OUT note text, OUT memory_note text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -86,8 +86,8 @@ AS $$
         SELECT m.* FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
     )
     SELECT CASE WHEN a.is_current THEN e.fillfactor ELSE a.fillfactor END,
-           a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, a.size_bytes,
-           100 * a.wal_bytes_per_update / nullif(c.wal_bytes_per_update, 0), a.confidence, a.gain, a.needs_rewrite,
+           a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, c.rows_per_page, a.size_bytes,
+           100 * a.wal_bytes_per_update / nullif(c.wal_bytes_per_update, 0), a.confidence, a.gain, a.needs_rewrite, a.filled_at,
            CASE WHEN a.is_current AND a.best_gain > 1.005
                 THEN format(CASE WHEN a.best_gain < 1 + @extschema@.ff_setting('min_gain')::double precision / 100
                                  THEN 'the best step would save %s %%, less than fillfactor_advisor.min_gain'
@@ -100,7 +100,7 @@ AS $$
       FROM m a CROSS JOIN m c
      WHERE a.is_advised AND c.is_current
 $$;
-COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), note, memory_note (why it would be another one, were the table within memory; NULL where it would not). No row where the pages were never sampled. Internal step of ff_advise().';
+COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), filled_at (the fillfactor at which its pages were filled, where that was a higher one than the table''s), note, memory_note (why it would be another one, were the table within memory; NULL where it would not). No row where the pages were never sampled. Internal step of ff_advise().';
 REVOKE ALL ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
@@ -144,8 +144,8 @@ AS $$
                     OR d.cause = 'few_updates' AND coalesce(e.updated_pct, 0) < 1 AND e.updated < 0.01 * e.inserted
                        AND e.inserted >= (SELECT @extschema@.ff_setting('min_updates')::bigint)),
            e.recent_hot / nullif(e.recent_updated, 0)::double precision,
-           s.moved_share, s.blocked_share, s.recoverable_share,
-           e.recent_updated * (1 - s.moved_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1, d.held_back, w.width
+           s.moved_share, s.blocked_share, CASE WHEN d.cause = 'too_wide' THEN 0 ELSE s.recoverable_share END,
+           e.recent_updated * (1 - s.moved_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1, d.held_back, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
       FROM @extschema@.ff_evidence(relation) e
       -- what the statements say of indexed columns, asked only where it matters
       LEFT JOIN LATERAL (SELECT @extschema@.ff_indexed_share(w.e) AS indexed
@@ -157,7 +157,8 @@ AS $$
                           UNION ALL
                          -- what the function says of nothing to split, without the call
                          SELECT 0, 0, 1, 0 WHERE e.recent_updated > 0 AND e.recent_updated <= e.recent_hot) s ON true
-     CROSS JOIN LATERAL (SELECT greatest(coalesce(e.updated_width, 0), coalesce(e.inserted_width, 0))::double precision AS width) w
+     CROSS JOIN LATERAL (SELECT greatest(coalesce(e.updated_width, 0), coalesce(e.inserted_width, 0))::double precision AS width,
+                                coalesce(e.inserted_width, e.updated_width, 0)::double precision AS inserted_width) w
      CROSS JOIN LATERAL (SELECT b.held_back, CASE
             WHEN e.not_examined IS NOT NULL THEN 'not_examined'
             WHEN e.sampled_at IS NULL OR e.intervals IS NULL OR e.blocks = 0 OR w.width = 0 THEN 'no_data'
@@ -224,7 +225,7 @@ AS $$
                -- asked for, halved where counting was off; and the model's own,
                -- in the light of its earlier predictions for the table
                (CASE WHEN j.not_examined IS NOT NULL THEN 1
-                     WHEN j.intervals IS NULL OR j.sampled_at IS NULL THEN 0
+                     WHEN j.intervals IS NULL OR j.sampled_at IS NULL OR j.seen_cause = 'no_data' THEN 0
                      ELSE least(1, CASE WHEN j.updated < 0.01 * j.inserted THEN j.inserted ELSE j.updated END
                                    / (4.0 * (SELECT @extschema@.ff_setting('min_updates')::bigint))) END
                 * CASE WHEN j.counts_lost THEN 0.5 ELSE 1 END
@@ -235,11 +236,16 @@ AS $$
     ), decided AS (
         SELECT t.*, CASE WHEN t.verdict IN ('lower', 'raise') THEN t.recommended_fillfactor ELSE t.fillfactor END AS new_fillfactor,
                CASE WHEN t.seen_cause IN ('page_full', 'batch_update', 'row_growth') AND t.verdict = 'keep'
-                         AND t.blocks_fetched > 50 * t.updated THEN 'read_mostly' ELSE t.seen_cause END AS named_cause,
-               @extschema@.ff_rows_per_page(t.fillfactor, t.row_width) AS fits_now,
-               @extschema@.ff_rows_per_page(CASE WHEN t.verdict IN ('lower', 'raise') THEN t.recommended_fillfactor ELSE t.fillfactor END, t.row_width) AS fits_then,
+                         AND t.readers_pages > 50 * t.updated THEN 'read_mostly' ELSE t.seen_cause END AS named_cause,
+               -- of rows as they are inserted, as the model has them
+               coalesce(t.current_rows_per_page, @extschema@.ff_rows_per_page(t.fillfactor, t.row_width)) AS fits_now,
+               CASE WHEN t.verdict IN ('lower', 'raise') THEN t.predicted_rows_per_page
+                    ELSE coalesce(t.current_rows_per_page, @extschema@.ff_rows_per_page(t.fillfactor, t.row_width)) END AS fits_then,
                round((100 * t.hot_share)::numeric, 1) AS hot
           FROM (SELECT r.*,
+                       -- each update may have needed a scan of its own to find its row
+                       least(r.blocks_fetched, 2 * greatest(r.index_scans - r.updated, 0)
+                             + r.blocks * greatest(r.seq_scans - greatest(r.updated - r.index_scans, 0), 0)) AS readers_pages,
                        CASE WHEN r.seen_cause = 'no_data' THEN 'wait'
                             WHEN r.seen_cause = 'not_examined' THEN 'keep'
                             WHEN r.passed_over THEN 'wait'
@@ -281,7 +287,9 @@ AS $$
                       d.hot, round((100 * coalesce(d.moved_share, 1 - d.hot_share))::numeric, 1),
                       CASE WHEN d.earlier_updated > 0 AND d.earlier_hot < 0.95 * d.earlier_updated * d.hot_share
                            THEN format(', after %s %% HOT before', round(100.0 * d.earlier_hot / d.earlier_updated, 1)) ELSE '' END,
-                      CASE d.verdict WHEN 'lower' THEN 'what is left to save is pruning, which full new pages need at nearly every update' ELSE 'its pages have room already' END)
+                      CASE WHEN d.verdict = 'lower' THEN 'what is left to save is pruning, which full new pages need at nearly every update'
+                           WHEN d.rewritten THEN 'but it was rewritten since, and each page filled anew sheds a row before it has room again'
+                           ELSE 'its pages have room already' END)
                  WHEN 'old_snapshot' THEN d.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well'
                  ELSE format('%s %% of recent updates left their page because it was full', round((100 * d.moved_share)::numeric, 1))
                       || CASE d.seen_cause
@@ -297,12 +305,17 @@ AS $$
                  WHEN 'raise' THEN format('. At %s a page is filled with %s rows instead of %s', d.new_fillfactor, d.fits_then, d.fits_now)
                       || CASE WHEN d.heap_bytes > d.predicted_size_bytes
                               THEN format(', %s less to store and read once rewritten', pg_size_pretty(d.heap_bytes - d.predicted_size_bytes)) ELSE '' END
+                      || CASE WHEN round(d.predicted_hot_pct::numeric, 1) < d.hot THEN format('; %s %% HOT predicted (%s to %s)', trim_scale(round(d.predicted_hot_pct::numeric, 1)),
+                                         trim_scale(round(d.predicted_hot_low::numeric, 1)), trim_scale(round(d.predicted_hot_high::numeric, 1))) ELSE '' END
                  WHEN 'wait' THEN CASE WHEN d.passed_over THEN '. The model was not asked here: ff_advise() with the name of the table asks it'
                       WHEN d.recommended_fillfactor <> d.fillfactor
                       THEN format('. %s may be better, but more has to be seen first', d.recommended_fillfactor) ELSE '' END
-                 ELSE CASE WHEN d.named_cause = 'read_mostly' THEN format('. Readers fetch %s pages for each updated row, and would fetch more', d.blocks_fetched / d.updated) ELSE '' END
+                 ELSE CASE WHEN d.named_cause = 'read_mostly' THEN format('. Readers fetch %s pages for each updated row, and would fetch more', d.readers_pages / d.updated) ELSE '' END
                       || CASE WHEN d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
-                              THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '') ELSE '' END
+                              THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '')
+                                   || CASE WHEN d.needs_rewrite AND d.filled_at > d.fillfactor
+                                           THEN format('. Its pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) gives them the room, which should bring %s %% HOT', d.filled_at, trim_scale(round(d.predicted_hot_pct::numeric, 1))) ELSE '' END
+                              ELSE '' END
                END,
                CASE WHEN d.verdict IN ('lower', 'raise', 'keep') THEN '. ' || upper(left(d.memory_note, 1)) || substr(d.memory_note, 2) END,
                CASE WHEN d.wants_model AND NOT d.eligible_known AND d.verdict IN ('lower', 'wait')

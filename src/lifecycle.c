@@ -58,6 +58,8 @@
 /* So many times the rows that a page takes at the table's fillfactor were put
  * there at another one. */
 #define DENSER			1.03
+#define SAME_LENGTH		0.01	/* bytes of error, up to which all rows have one length */
+#define OLD_PAGES_PRIOR	0.5		/* what it costs to assume that most pages are such */
 /* Rows of lengths so different that the densest page holds so many times what
  * the mean length allows are not those that the twin replays. */
 #define UNEQUAL_ROWS	1.5
@@ -72,6 +74,7 @@
 #define HELD_PRIOR		1.5
 #define SHORTEST_HELD	15.0	/* transactions; less is not told from a lag */
 #define STALL_SHARE		0.1
+#define SELDOM_SHARE	0.03
 #define STALL_PRIOR		0.3		/* now and then: a session that waits for its turn */
 /* Batches take long: another session's may keep the old versions of the last
  * one or two alive.  That is as likely as that there is none. */
@@ -96,7 +99,7 @@
 static double
 aligned_width(double mean, double err)
 {
-	if (err > 0.01)
+	if (err > SAME_LENGTH)
 		return mean + 3.5;
 	return TWIN_MAXALIGN(ceil(mean));
 }
@@ -187,9 +190,14 @@ filled_at(const Observed *seen, const TwinLifecycle *t)
 	int			at = (int) seen->fillfactor;
 	double		fits = twin_rows_per_page(at, len);
 
-	if (!(seen->rows_per_page > DENSER * fits + 0.5))
+	double		most = seen->rows_per_page;
+
+	/* pages that have not shed a row yet show it, but those of short rows, too */
+	if (seen->inserted_width_err <= SAME_LENGTH && seen->updated_width_err <= SAME_LENGTH && !isnan(seen->rows_per_page_max))
+		most = seen->rows_per_page_max;
+	if (!(most > DENSER * fits + 0.5))
 		return 0;
-	while (at < TWIN_MAX_FILLFACTOR && seen->rows_per_page > twin_rows_per_page(at, len) + 0.5)
+	while (at < TWIN_MAX_FILLFACTOR && most > twin_rows_per_page(at, len))
 		at++;
 	return twin_step_edge(at, len);
 }
@@ -262,12 +270,13 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	double		sigma = SIGMA_HOT + SIGMA_HOT_SHARE *
 	(life->hot_pct < 50 ? life->hot_pct : 100.0 - life->hot_pct);
 	double		share = bound(hot / 100, 0.02, 0.98);
+	double		together = f->life.update_rows;
 	double		d;
 	double		sum;
 
-	/* that of the replay itself, where it has few updates */
-	if (r->updates > 0 && r->updates < MIN_MEASURE)
-		sigma = sqrt(sigma * sigma + 1e4 * share * (1 - share) / r->updates);
+	/* chance: few updates replayed or seen, fewer where a page's rows share their fate */
+	if (r->updates > 0)
+		sigma = sqrt(sigma * sigma + 1e4 * share * (1 - share) * bound(together, 1, 20) * (1 / r->updates + 1 / seen->updated));
 	/* a batch that stands for a larger one has more of its rows at its ends, on
 	 * pages shared with the next */
 	if (seen->update_call_rows > 1.5 * f->life.update_rows)
@@ -387,7 +396,7 @@ same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
 	return lag_class(a) == lag_class(b) && (a->held > 0) == (b->held > 0) &&
 		a->held_share == b->held_share &&
 		(a->fresh_share > 0.5) == (b->fresh_share > 0.5) &&
-		same_pick(a, b) && (a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
+		a->start_fillfactor == b->start_fillfactor && same_pick(a, b) && (a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
 		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
 }
 
@@ -515,7 +524,6 @@ read_lifecycle(const Observed *seen, Lifecycle *life, Plan *plan)
 	t->deletes_per_update = bound(or_else(seen->deleted, 0) / seen->updated, 0,
 								  t->inserts_per_update + bound(seen->live_rows / seen->updated, 0, 1));
 	t->delete_oldest = 1;
-	life->filled_at = t->start_fillfactor = filled_at(seen, t);
 	t->streams = 1;
 	t->vacuum_share = bound(or_else(seen->vacuum_scale, 0.2), 0, 100);
 	t->fresh_distance = 1;
@@ -598,6 +606,26 @@ try_batches(Search *s, const Fitted *base, double rows, double prior)
 	t.update_rows = rows;
 	plan_course(s->seen, &t, &scale, &settle);
 	try_candidate(s, &t, base->prior + prior);
+}
+
+/* Loaded at the table's fillfactor, or before that was set? */
+static void
+search_density(Search *s)
+{
+	int			at = filled_at(s->seen, &s->all[0].life);
+	int			keep[3];
+	int			k;
+
+	if (at == 0)
+		return;
+	best_of(s, 0, keep, 3);
+	for (k = 0; k < 3 && keep[k] >= 0; k++)
+	{
+		TwinLifecycle t = s->all[keep[k]].life;
+
+		t.start_fillfactor = at;
+		try_candidate(s, &t, s->all[keep[k]].prior + OLD_PAGES_PRIOR);
+	}
 }
 
 /* How large batches are: some pages, or all of the table. */
@@ -690,7 +718,7 @@ try_lags(Search *s, const Fitted *base)
 {
 	static const double row_lags[] = {1, SHORT_LAG, 15, 60, 250, 1000, 4000};
 	static const double batch_lags[] = {0.5, 1, 2, SHORT_LAG, 15, 60, 250, 1000, 4000};
-	static const double held_shares[] = {0.5, STALL_SHARE, 1};
+	static const double held_shares[] = {0.5, STALL_SHARE, SELDOM_SHARE, 1};
 	int			batch = base->life.update_rows >= LONG_BATCH;
 	const double *lags = batch ? batch_lags : row_lags;
 	int			n = batch ? (int) (sizeof(batch_lags) / sizeof(batch_lags[0])) : (int) (sizeof(row_lags) / sizeof(row_lags[0]));
@@ -790,6 +818,7 @@ keep_best(const Search *s, const Plan *plan, Lifecycle *life)
 		life->member[i].weight /= total;
 		life->fresh_share += life->member[i].weight * life->member[i].life.fresh_share;
 	}
+	life->filled_at = life->member[0].life.start_fillfactor;
 	/* one standard deviation off per figure costs little, three cost most */
 	life->confidence = life->n > 0 ? exp(-life->member[0].misfit / 12) : 0;
 	if (!plan->split_known)
@@ -829,6 +858,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	s.life = life;
 	s.n = 0;
 	search_picks(&s, &plan);
+	search_density(&s);
 	if (!plan.split_known)
 		search_split(&s);
 	if (plan.whole_pages)

@@ -71,6 +71,7 @@ seen_of(const TwinLifecycle *t, int fillfactor)
 	o.live_rows = r.rows;
 	o.blocks = r.pages;
 	o.rows_per_page = r.rows / r.pages;
+	o.rows_per_page_max = twin_rows_per_page(t->start_fillfactor > 0 ? t->start_fillfactor : fillfactor, (int) t->insert_len);
 	o.inserted_width = t->insert_len;
 	o.updated_width = t->update_len;
 	o.inserted_width_err = o.updated_width_err = 0;
@@ -96,9 +97,11 @@ static double
 worst_prediction(const TwinLifecycle *t, int fillfactor)
 {
 	Observed	o = seen_of(t, fillfactor);
+	TwinLifecycle rewritten = *t;
 	double		worst = 0;
 	int			i;
 
+	rewritten.start_fillfactor = 0;
 	lifecycle_fit(&twin, &o, &life);
 	lifecycle_curve(&twin, &o, &life, &curve);
 	for (i = 0; i < curve.n; i++)
@@ -108,12 +111,25 @@ worst_prediction(const TwinLifecycle *t, int fillfactor)
 
 		if (curve.step[i].fillfactor < 40)
 			break;
-		twin_run(&twin, t, curve.step[i].fillfactor, 815, &r);
+		twin_run(&twin, &rewritten, curve.step[i].fillfactor, 815, &r);
 		off = fabs(curve.step[i].hot_pct - 100 * r.hot / r.updates);
 		if (off > worst)
 			worst = off;
 	}
 	return worst;
+}
+
+/* Weight of the lifecycles in which versions stay after their transaction. */
+static double
+staying(const Lifecycle *l)
+{
+	double		sum = 0;
+	int			k;
+
+	for (k = 0; k < l->n; k++)
+		if (l->member[k].life.lag > 0 || l->member[k].life.held > 0)
+			sum += l->member[k].weight;
+	return sum;
 }
 
 #define RND(max) ((double) rand() / RAND_MAX * (max))
@@ -143,6 +159,8 @@ any_number(void)
 int
 main(void)
 {
+	double		worst;
+	double		alone;
 	TwinLifecycle t;
 	Observed	o;
 	CostInput	in = costs();
@@ -187,6 +205,31 @@ main(void)
 	o.inserted = o.updated = 0.01 * o.live_rows;
 	choose(&o, &life, &curve, &in, &choice);
 	ok(choice.needs_rewrite, "few updates: the marks may be of long ago");
+	/* a lower fillfactor that was set without a rewrite */
+	t = base;
+	t.update_rows = 20;
+	t.warmup = 0;
+	t.measure = 3000;
+	t.start_fillfactor = 100;
+	worst = worst_prediction(&t, 70);
+	printf("# HOT %.1f seen, off %.1f at worst\n", life.hot_pct, worst);
+	ok(life.filled_at == 100 && life.hot_pct < 70 && worst < 6, "pages filled before it was lowered, and what a rewrite would bring");
+	t.start_fillfactor = 0;
+	ok(worst_prediction(&t, 70) < 6 && life.filled_at == 0, "pages filled as the fillfactor says");
+	/* versions that stay because of others, who are there or not */
+	t = base;
+	t.start_rows = 0;
+	t.insert_rows = t.update_rows = t.fresh_distance = 200;
+	t.inserts_per_update = 0.5;
+	t.fresh_share = t.in_turn = 1;
+	o = seen_of(&t, 100);
+	o.sessions = 0.5;
+	lifecycle_fit(&twin, &o, &life);
+	alone = staying(&life);
+	o.sessions = 2;
+	lifecycle_fit(&twin, &o, &life);
+	printf("# weight of versions that stay: %.2f alone, %.2f in company\n", alone, staying(&life));
+	ok(staying(&life) > alone + 0.1, "several sessions at work make it likelier that versions stay");
 	t = base;
 	t.insert_len = 64;
 	t.update_len = 224;
