@@ -86,7 +86,7 @@ interpolate(Curve *c, int k, int settled, int from, int to)
  */
 static void
 replay_series(HeapTwin *twin, const TwinLifecycle *t, int k, int settled,
-			  int fine, int at_current, int len, Curve *curve)
+			  int fine, int current, int at_current, int len, Curve *curve)
 {
 	static const int anchors[] = {100, 90, 70, 50, 30, 10, 97, 94, 80, 60, 40, 20};
 	int			n = fine ? (int) (sizeof(anchors) / sizeof(anchors[0])) : COARSE_ANCHORS;
@@ -104,7 +104,8 @@ replay_series(HeapTwin *twin, const TwinLifecycle *t, int k, int settled,
 			replay |= twin_step_edge(anchors[j], len) == curve->step[i].fillfactor;
 		if (i != at_current && (!replay || hot >= 2))
 			continue;
-		replay_step(twin, t, curve->step[i].fillfactor, s);
+		/* where rows grow or move, not all fillfactors of a step are alike */
+		replay_step(twin, t, i == at_current ? current : curve->step[i].fillfactor, s);
 		curve->runs++;
 		/* above, pages are pruned before they reach the reserve, below after it */
 		if (curve->step[i].fillfactor <= PRUNE_RESERVE)
@@ -138,7 +139,7 @@ void
 lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Curve *curve)
 {
 	int			len = TWIN_MAXALIGN((int) floor(lifecycle_step_width(life)));
-	int			current = twin_step_edge((int) bound(seen->fillfactor, 10, 100), len);
+	int			current = (int) bound(seen->fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
 	int			at_current = 0;
 	int			f,
 				i,
@@ -153,7 +154,7 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 			continue;
 		curve->step[curve->n].fillfactor = f;
 		curve->step[curve->n].rows_per_page = twin_rows_per_page(f, len);
-		if (f == current)
+		if (f == twin_step_edge(current, len))
 			at_current = curve->n;
 		curve->n++;
 	}
@@ -163,7 +164,7 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 
 		/* the whole table at that density, whatever it has now */
 		t.start_fillfactor = 0;
-		replay_series(twin, &t, k, 0, k < 2, at_current, len, curve);
+		replay_series(twin, &t, k, 0, k < 2, current, at_current, len, curve);
 		/* the settled table: for the likelier half, of which the first stands for all */
 		if (life->member[k].settle_updates <= 1.2 * t.warmup + 1 || k >= 2)
 		{
@@ -174,7 +175,7 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 			continue;
 		}
 		t.warmup = life->member[k].settle_updates;
-		replay_series(twin, &t, k, 1, 0, at_current, len, curve);
+		replay_series(twin, &t, k, 1, 0, current, at_current, len, curve);
 	}
 
 	for (i = 0; i < curve->n; i++)

@@ -4,7 +4,7 @@
 
 -- story(NAME, ...): a table that was collected once a minute for an hour, its
 -- counters the same in every interval, and sampled at the end.
-CREATE FUNCTION story(name text, inserted bigint, updated bigint, hot bigint, newpage bigint, sample jsonb DEFAULT '{}', fillfactor int DEFAULT 100, deleted bigint DEFAULT 0, intervals int DEFAULT 60, fetched bigint DEFAULT 1000)
+CREATE FUNCTION story(name text, inserted bigint, updated bigint, hot bigint, newpage bigint, sample jsonb DEFAULT '{}', fillfactor int DEFAULT 100, deleted bigint DEFAULT 0, intervals int DEFAULT 60, fetched bigint DEFAULT 1000, seq_scans bigint DEFAULT 0, index_scans bigint DEFAULT 0)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     id bigint;
@@ -22,7 +22,7 @@ BEGIN
     INSERT INTO ff_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                              seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
     SELECT id, now() - make_interval(mins => n), now() - make_interval(mins => n - 1), epoch, story.fillfactor, false,
-           story.inserted, story.updated, hot, newpage, story.deleted, 0, 0, fetched, fetched, 0, 8192000, 1000000
+           story.inserted, story.updated, hot, newpage, story.deleted, story.seq_scans, story.index_scans, fetched, fetched, 0, 8192000, 1000000
       FROM generate_series(1, intervals) n;
     INSERT INTO ff_page_sample
     SELECT (jsonb_populate_record(NULL::ff_page_sample,
@@ -61,4 +61,6 @@ SELECT story('wide',     1000,  1000,    0, 1000, '{"inserted_width": 4400, "upd
 SELECT story('few',         0,     1,    1,    0);
 SELECT story('insertonly', 1000,   0,    0,    0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_cold_rows": 0}');
 SELECT story('insert70', 1000,     0,    0,    0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_cold_rows": 0, "inserted_width": 121, "rows_per_page": 42, "rows_per_page_max": 42}', 70);
-SELECT story('readers',  1000,  1000,  940,   60, fetched => 10000000);
+SELECT story('readers',  1000,  1000,  940,   60, fetched => 10000000, index_scans => 5000000);
+-- each update reads the table to find its row
+SELECT story('own_scans', 1000, 1000,  940,   60, fetched => 1000000, seq_scans => 1000);

@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(42);
+SELECT plan(43);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -20,6 +20,7 @@ SELECT unnest(ARRAY[is(a.cause, v.cause, format('%s: cause', v.name)),
                ('full15',     'page_full',      '{lower,keep}'),
                ('blind15',    'no_data',        '{wait}'),
                ('readers',    'read_mostly',    '{keep}'),
+               ('own_scans',  'page_full',      '{keep}'),
                ('batch',      'batch_update',   '{lower}'),
                ('growth',     'row_growth',     '{lower,keep}'),
                ('snapshot',   'old_snapshot',   '{keep}'),
@@ -41,6 +42,7 @@ SELECT v.ratio, c.recommended_fillfactor, c.memory_note
   FROM (VALUES (0.1), (1), (10)) v(ratio)
  CROSS JOIN LATERAL ff_evidence('full') e
  CROSS JOIN LATERAL jsonb_populate_record(e, jsonb_build_object('heap_bytes', 8192000, 'index_bytes', 4096000,
+                                                                'recent_hot', e.recent_updated / 5, 'recent_newpage', e.recent_updated - e.recent_updated / 5,
                                                                 'ram_bytes', (12288000 / v.ratio)::bigint, 'ram_ratio', v.ratio)) x
  CROSS JOIN LATERAL ff_choice(x) c;
 SELECT is(b.recommended_fillfactor, 100, 'a table as large as memory stays full') FROM by_memory b WHERE b.ratio = 1;

@@ -198,5 +198,43 @@ LATER = {
         "".join("\\set a :id - 2 * random(0, least(24, :i - 1))\nUPDATE t SET pad = pad || repeat('x', 120) WHERE id = :a;\n" for _ in range(2))),
 }
 
+# A fifth set, written after the model learnt of sessions and of pages filled before, and
+# run for truth before it was asked.
+FIFTH = {
+    # shipments: five parcels at a time, each scanned a few times within the next hundred
+    'shipments': dict(
+        setup=table(0, 160, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=3000,
+        script=NEXT + "INSERT INTO t SELECT :id * 5 + g, :id, 0, repeat('p', 160) FROM generate_series(0, 4) g;\n" +
+        "".join("\\set a :id - 2 * random(0, least(49, :i - 1))\n\\set b random(0, 4)\nUPDATE t SET n = n + 1 WHERE id = :a * 5 + :b;\n" for _ in range(5))),
+    # seats: forty of a hall, held and sold in one transaction
+    'seats': dict(
+        setup=table(30000, 50, 'CREATE INDEX ON t ((grp / 2)); CREATE INDEX ON t (grp);'), tx=500,
+        script="\\set a random(0, 749)\nBEGIN;\nUPDATE t SET n = 1 WHERE id BETWEEN :a * 40 + 1 AND :a * 40 + 40;\n"
+        "UPDATE t SET n = 2 WHERE id BETWEEN :a * 40 + 1 AND :a * 40 + 40;\nCOMMIT;\n"),
+    # sensors: a small table of wide rows, all of them changed all the time
+    'sensors': dict(
+        setup=table(600, 280, 'CREATE INDEX ON t (grp);'), tx=25000,
+        script="\\set a random(1, 600)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
+    # messages: written, delivered and read at once, looked at later
+    'messages': dict(
+        setup=table(0, 220, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=8000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 220));\n" + "UPDATE t SET n = n + 1 WHERE id = :id;\n" * 2 +
+        "".join("\\set a :id - 2 * random(0, least(999, :i - 1))\nSELECT n FROM t WHERE id = :a;\n" for _ in range(2))),
+    # pages of a wiki: old ones, the popular among them growing more often
+    'wiki': dict(
+        setup=table(12000, 100, 'CREATE INDEX ON t (grp);'), tx=20000,
+        script="\\set a random_zipfian(1, 12000, 1.02)\nUPDATE t SET pad = left(pad || repeat('x', 40), 500) WHERE id = :a;\n"),
+    # imports: a hundred rows at a time, checked once, thrown away fifty imports later
+    'imports': dict(
+        setup=table(0, 90, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=300,
+        script=NEXT + "INSERT INTO t SELECT :id * 100 + g, :id, 0, repeat('p', 90) FROM generate_series(0, 99) g;\n"
+        "UPDATE t SET n = 1 WHERE grp = :id;\nDELETE FROM t WHERE grp = :id - 50;\n"),
+    # prices: most changes of a plain column, some of an indexed one
+    'prices': dict(
+        setup=table(40000, 110, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (n);'), tx=20000,
+        script="\\set a random(1, 40000)\n\\set b random(1, 10)\n\\if :b <= 3\nUPDATE t SET n = n + 1 WHERE id = :a;\n"
+        "\\else\nUPDATE t SET pad = repeat('q', 110) WHERE id = :a;\n\\endif\n"),
+}
+
 # The short form, for continuous integration.
 SHORT = dict(clients=1, names=('uniform', 'jobs', 'wide'), steps=(100, 90, 70, 50), scale=0.2)
