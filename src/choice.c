@@ -15,7 +15,8 @@
 
 /*
  * CPU, microseconds of the whole cluster; measured with the regret bench's
- * workloads on PostgreSQL 15, prepared statements over a local socket.
+ * workloads on PostgreSQL 15, prepared statements over a local socket; what a
+ * prune and an index entry cost, by test/bench/regret/constants.py.
  */
 #define US_STATEMENT	28.0	/* a statement and its transaction, no row yet */
 #define US_ROW			1.3		/* one row inserted, updated or deleted */

@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(43);
+SELECT plan(44);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
