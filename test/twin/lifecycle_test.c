@@ -209,7 +209,7 @@ main(void)
 	t = base;
 	t.update_rows = 20;
 	t.warmup = 0;
-	t.measure = 3000;
+	t.measure = 6000;
 	t.start_fillfactor = 100;
 	worst = worst_prediction(&t, 70);
 	printf("# HOT %.1f seen, off %.1f at worst\n", life.hot_pct, worst);
