@@ -58,8 +58,10 @@ foreach my $name (sort keys %truth)
 			my $off = abs(predicted($advice{$name}{$at}{hot}, $step) - $truth{$name}{$step}{hot});
 			($worst, $where) = ($off, $step) if $off > $worst;
 		}
-		# few batches in so short a run
-		cmp_ok($worst, '<=', 25, "$name seen at $at: HOT predicted within 25 points" . ($where && " (worst at $where)"));
+		# few batches in so short a run, and at 100 none shows whether another
+		# session keeps its old versions alive: the prediction is a mean of both
+		my $bound = $name eq 'jobs' ? 35 : 5;
+		cmp_ok($worst, '<=', $bound, "$name seen at $at: HOT predicted within $bound points" . ($where && " (worst at $where)"));
 	}
 }
 cmp_ok($advice{jobs}{100}{advised}, '<=', 60, 'batches are advised half a page or less');
