@@ -67,6 +67,10 @@
 /* A distance below this part of the table's life is "soon after insert". */
 #define FRESH_LIFE_PART 0.1
 
+/* Deletes per update below which it does not matter which rows go. */
+#define FEW_DELETES		0.02
+#define ANYWHERE_PRIOR	0.3		/* what it costs to assume that any do */
+
 /* What it costs to assume, without need, that versions stay unprunable. */
 #define SHORT_LAG		4.0		/* transactions */
 #define SHORT_LAG_PRIOR 0.5		/* a handful of transactions: other sessions */
@@ -395,7 +399,7 @@ same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
 {
 	return lag_class(a) == lag_class(b) && (a->held > 0) == (b->held > 0) &&
 		a->held_share == b->held_share &&
-		(a->fresh_share > 0.5) == (b->fresh_share > 0.5) &&
+		(a->fresh_share > 0.5) == (b->fresh_share > 0.5) && a->delete_oldest == b->delete_oldest &&
 		a->start_fillfactor == b->start_fillfactor && same_pick(a, b) && (a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
 		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
 }
@@ -549,6 +553,9 @@ search_picks(Search *s, const Plan *plan)
 	if (t.inserts_per_update < FRESH_INSERTS)
 	{
 		try_candidate(s, &t, 0);
+		/* who takes all has no favourites */
+		if (t.update_rows >= t.start_rows)
+			return;
 		t.skew = 1;
 		try_candidate(s, &t, 1.5);
 		return;
@@ -625,6 +632,25 @@ search_density(Search *s)
 
 		t.start_fillfactor = at;
 		try_candidate(s, &t, s->all[keep[k]].prior + OLD_PAGES_PRIOR);
+	}
+}
+
+/* Deleted when they are the oldest, or anywhere. */
+static void
+search_deletes(Search *s)
+{
+	int			keep[3];
+	int			k;
+
+	if (s->all[0].life.deletes_per_update < FEW_DELETES)
+		return;
+	best_of(s, 0, keep, 3);
+	for (k = 0; k < 3 && keep[k] >= 0; k++)
+	{
+		TwinLifecycle t = s->all[keep[k]].life;
+
+		t.delete_oldest = 0;
+		try_candidate(s, &t, s->all[keep[k]].prior + ANYWHERE_PRIOR);
 	}
 }
 
@@ -859,6 +885,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	s.n = 0;
 	search_picks(&s, &plan);
 	search_density(&s);
+	search_deletes(&s);
 	if (!plan.split_known)
 		search_split(&s);
 	if (plan.whole_pages)

@@ -281,10 +281,10 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 				const Fitted *f = &life->member[k];
 				const TwinLifecycle *l = &f->life;
 
-				appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; widths %.0f to %.0f in %.0f, together %.0f and %.0f, per update %.3f inserted %.3f deleted, eligible %.2f, fresh %.2f %s %.0f, skew %.1f, lag %.1f, held %.0f for %.2f of the time, vacuum every %.2f, rows %.0f, updates %.0f + %.0f",
+				appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; widths %.0f to %.0f in %.0f, together %.0f and %.0f, per update %.3f inserted %.3f deleted (%s), eligible %.2f, fresh %.2f %s %.0f, skew %.1f, lag %.1f, held %.0f for %.2f of the time, vacuum every %.2f, rows %.0f, updates %.0f + %.0f",
 								 k > 0 ? "\n" : "", f->weight, f->misfit, f->hot_pct, f->updated_pct, f->rows_per_page,
 								 l->insert_len, l->update_len, l->grow_updates, l->insert_rows, l->update_rows,
-								 l->inserts_per_update, l->deletes_per_update, l->hot_eligible, l->fresh_share, l->in_turn ? "in turn by" : "within", l->fresh_distance,
+								 l->inserts_per_update, l->deletes_per_update, l->delete_oldest >= 1 ? "the oldest" : "any", l->hot_eligible, l->fresh_share, l->in_turn ? "in turn by" : "within", l->fresh_distance,
 								 l->skew, l->lag, l->held, l->held_share, l->vacuum_gap, l->start_rows, l->warmup, l->measure);
 			}
 			values[n++] = CStringGetTextDatum(t.data);
