@@ -6,7 +6,7 @@ use warnings;
 use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 112;
+use Test::More tests => 118;
 
 my $node = PostgreSQL::Test::Cluster->new('rewrites');
 $node->init(allows_streaming => 1);
@@ -158,6 +158,21 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'ALTER TABLE', 'pg_repack', 'TRUNCATE
 		is(join(' ', map { rewritten($_) - $breaks{$_} } sort keys %breaks), '1 1', "$how: and has each break in one interval");
 		is(join(' ', map { sampled($_, 'blocks') - blocks($_) } sort keys %breaks), '0 0', "$how: and samples of the files that are there");
 	}
+}
+
+# pg_repack loses patience with a sample, and cancels it
+SKIP:
+{
+	skip 'no pg_repack here', 6 if !$repack;
+	update(100);
+	my ($collection, $table) = collection_in_sample();
+	my ($file, $breaks) = (file($table), rewritten($table));
+	unlike(end(begin($repack, '-T', 1, '-t', $table, '-h', $node->host, '-p', $node->port, 'postgres')), qr/ERROR/, 'pg_repack that waits for a second only');
+	like(end($collection), qr/^failed: ERROR:  canceling statement due to user request/, 'the collection is cancelled');
+	isnt(file($table), $file, 'and the table repacked');
+	is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock') OR relation IN ('first'::regclass, 'second'::regclass))), 0, 'no lock is left');
+	is(collect() . wrong() . last_run('sampled >= 2'), 't', 'the next one has every update, and samples what is due');
+	is(rewritten($table) - $breaks, 1, 'and the break');
 }
 
 # ---------------------------------------------------------------------------
