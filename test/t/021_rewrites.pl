@@ -6,7 +6,7 @@ use warnings;
 use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 118;
+use Test::More tests => 125;
 
 my $node = PostgreSQL::Test::Cluster->new('rewrites');
 $node->init(allows_streaming => 1);
@@ -173,6 +173,29 @@ SKIP:
 	is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock') OR relation IN ('first'::regclass, 'second'::regclass))), 0, 'no lock is left');
 	is(collect() . wrong() . last_run('sampled >= 2'), 't', 'the next one has every update, and samples what is due');
 	is(rewritten($table) - $breaks, 1, 'and the break');
+}
+
+# ---------------------------------------------------------------------------
+# A settled table: what its old pages had room for its new ones have not
+# ---------------------------------------------------------------------------
+value(q(
+	CREATE TABLE settled (id int PRIMARY KEY, v int, pad text);
+	INSERT INTO settled SELECT g, 0, repeat('x', 60) FROM generate_series(1, 500) g;
+	CALL ff_collect()));
+sub settle { value(q(DO $$ BEGIN FOR i IN 1..5000 LOOP UPDATE settled SET v = v + 1 WHERE id = i * 7919 % 500 + 1; COMMIT; END LOOP; END $$)) for 1 .. 3; collect(); return; }
+my $advice = q(SELECT action || ' ' || cause || ': ' || reason FROM ff_advise('settled'));
+settle();
+settle();
+like(value($advice), qr/^keep settled: .*its pages have room already/, 'a settled table');
+foreach my $how ('CLUSTER', 'VACUUM FULL', 'pg_repack')
+{
+  SKIP:
+	{
+		skip 'no pg_repack here', 2 if $how eq 'pg_repack' && !$repack;
+		my @commands = $how eq 'pg_repack' ? ($repack, '-t', 'settled', '-h', $node->host, '-p', $node->port, 'postgres') : ('psql', '-Xq', '-d', $node->connstr('postgres'), '-c', sprintf $command{$how}, 'settled');
+		unlike(end(begin(@commands)) . collect(), qr/ERROR/, "$how: of a settled table");
+		unlike(value($advice), qr/have room already/, "$how: its new pages are not said to have room, on the grounds of the old ones' updates");
+	}
 }
 
 # ---------------------------------------------------------------------------
