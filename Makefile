@@ -21,6 +21,7 @@ OBJS = \
 	src/memory.o \
 	src/update_split.o \
 	src/heap_twin.o \
+	src/lifecycle_read.o \
 	src/lifecycle.o \
 	src/curve.o \
 	src/choice.o \

@@ -138,7 +138,7 @@ replay_series(HeapTwin *twin, const TwinLifecycle *t, int k, int settled,
 void
 lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Curve *curve)
 {
-	int			len = TWIN_MAXALIGN((int) floor(lifecycle_step_width(life)));
+	int			len = TWIN_MAXALIGN((int) floor(life->insert_len));
 	int			current = (int) bound(seen->fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
 	int			at_current = 0;
 	int			f,

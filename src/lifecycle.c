@@ -2,44 +2,18 @@
  * lifecycle.c
  *	  From what was observed of a table to the lifecycles that explain it.
  *
- * What can be read directly is read: widths, rates, rows a transaction
- * updates together, the share of updates that an indexed column keeps from
- * being HOT.  The rest (which rows updates pick, how long versions stay
- * unprunable, in how many steps rows grow) is searched: the twin replays each
- * candidate at the current fillfactor, and the few whose HOT share, updated
- * rows and page fill come nearest to the table's are kept with weights.
- *
- * The twin replays a part of the table, of which every share is that of the
- * whole: updates per row and inserts per update are kept, distances from
- * insert are not scaled, times in transactions are searched on the simulated
- * scale.
+ * What can be read directly is read (lifecycle_read.c).  The rest (which rows
+ * updates pick, how long versions stay unprunable, in how many steps rows
+ * grow) is searched: the twin replays each candidate at the current
+ * fillfactor, and the few whose HOT share, updated rows and page fill come
+ * nearest to the table's are kept with weights.  Times in transactions are
+ * searched on the simulated scale.
  */
-#include "lifecycle.h"
+#include "lifecycle_read.h"
 #include "numbers.h"
 
 #include <math.h>
 #include <string.h>
-
-/* How many rows and updates to replay: precision against 20 ms a table. */
-#define MIN_ROWS		1500
-#define MAX_ROWS		12000
-#define MIN_PAGES		40
-#define LEAST_PAGES		20		/* where much happened to each row */
-#define MAX_PAGES		300
-#define MIN_MEASURE		1500.0
-/* Updates of a sparse window: no more than fall on so many rows; several
- * replays make up for it. */
-#define SPARSE_MEASURE	100.0
-#define MAX_MEASURE		3000.0
-#define MAX_WARMUP		7000.0
-#define MAX_SETTLE		14000.0	/* for rows updated one by one */
-#define BATCH_ROWS		8		/* updated together: they settle late, and replay fast */
-#define BATCH_PART		2.0		/* so much more of them is replayed */
-#define WHOLE_TABLE		0.2		/* share of the rows from which a batch is taken as such a share */
-#define NEXT_TO_ALL		0.9		/* share of them from which it is the whole table */
-#define LAPS			8.0		/* updates per row replayed before the window, at most */
-/* Updates per row after which a table that does not grow has settled. */
-#define SETTLED_LAPS	5.0
 
 /* How near is near: one standard deviation of each figure, with the noise of
  * the twin and of the sample. */
@@ -50,22 +24,11 @@
 #define SIGMA_OLD_MARKS 24.0	/* or fewer */
 #define SIGMA_FILL		0.12	/* of ln rows per page */
 
-/* Inserts per update from which a table has fresh rows at all. */
-#define FRESH_INSERTS	0.002
-/* Largest distance from insert of updates spread evenly up to it, in medians of
- * what the pages show: the last of a row's several updates. */
-#define SPREAD_MEDIAN	1.5
-/* So many times the rows that a page takes at the table's fillfactor were put
- * there at another one. */
-#define DENSER			1.03
-#define SAME_LENGTH		0.01	/* bytes of error, up to which all rows have one length */
-#define OLD_PAGES_PRIOR	0.5		/* what it costs to assume that most pages are such */
+/* What it costs to assume that most pages were filled before the fillfactor was set. */
+#define OLD_PAGES_PRIOR	0.5
 /* Rows of lengths so different that the densest page holds so many times what
  * the mean length allows are not those that the twin replays. */
 #define UNEQUAL_ROWS	1.5
-
-/* A distance below this part of the table's life is "soon after insert". */
-#define FRESH_LIFE_PART 0.1
 
 /* Deletes per update below which it does not matter which rows go. */
 #define FEW_DELETES		0.02
@@ -96,24 +59,6 @@
 
 #define MAX_CANDIDATES	128
 
-/*
- * Mean MAXALIGNed length.  Rows of one length have no error and align
- * exactly; a mixture loses 3.5 bytes a row to alignment on average.
- */
-static double
-aligned_width(double mean, double err)
-{
-	if (err > SAME_LENGTH)
-		return mean + 3.5;
-	return TWIN_MAXALIGN(ceil(mean));
-}
-
-double
-lifecycle_step_width(const Lifecycle *life)
-{
-	return life->insert_len;
-}
-
 /* ln P(k) of a Poisson distribution would do; the mean growth steps, given one. */
 static double
 mean_growth_steps(double lambda, int steps)
@@ -132,138 +77,6 @@ mean_growth_steps(double lambda, int steps)
 	}
 	mean += steps * (1.0 - cumulative);
 	return none < 1.0 - 1e-9 ? mean / (1.0 - none) : 1.0;
-}
-
-/*
- * Which updates could be HOT.  False where nothing tells those that moved from
- * those that an indexed column kept from it.
- */
-static int
-read_split(const Observed *seen, Lifecycle *life)
-{
-	double		cold = bound(seen->updated - seen->hot_updated, 0, seen->updated) / seen->updated;
-	UpdateCounts n = {
-		.updated = seen->updated,.hot = seen->hot_updated,.newpage = seen->newpage_updated,
-		.seen_hot = seen->seen_hot,.seen_same_page = seen->seen_same_page,.seen_moved = seen->seen_moved,
-		.indexed_share = seen->indexed_share
-	};
-	UpdateSplit split = split_updates(&n);
-
-	life->hot_pct = 100.0 * (1 - cold);
-	life->hot_eligible = or_else(split.eligible, 1);
-	if (life->hot_eligible > 1 - ALL_HOT)
-		life->hot_eligible = 1;
-	return !isnan(split.moved) || cold < 0.01;
-}
-
-/* Share of updates that came soon after the insert, from three quantiles. */
-static double
-short_distance_share(const Observed *seen, double limit)
-{
-	double		q[3];
-	static const double at[3] = {0.1, 0.5, 0.9};
-	int			i;
-
-	q[0] = seen->update_distance_p10;
-	q[1] = seen->update_distance_p50;
-	q[2] = seen->update_distance_p90;
-	if (isnan(q[0]) || isnan(q[1]) || isnan(q[2]))
-		return NAN;
-	for (i = 0; i < 3; i++)
-		q[i] = log(bound(q[i], 1.0, 1e12));
-	limit = log(bound(limit, 1.0, 1e12));
-	if (limit <= q[0])
-		return 0.05;
-	if (limit >= q[2])
-		return 1.0;
-	i = limit > q[1];
-	if (q[i + 1] <= q[i])
-		return at[i + 1];
-	return at[i] + (at[i + 1] - at[i]) * (limit - q[i]) / (q[i + 1] - q[i]);
-}
-
-/*
- * A fillfactor that was set without rewriting the table: pages that hold more
- * rows than it lets them have were filled before.  Returns the one they were
- * filled at, 0 where there is no sign of it.
- */
-static int
-filled_at(const Observed *seen, const TwinLifecycle *t)
-{
-	int			len = TWIN_MAXALIGN((int) floor(t->insert_len < t->update_len ? t->insert_len : t->update_len));
-	int			at = (int) seen->fillfactor;
-	double		fits = twin_rows_per_page(at, len);
-
-	double		most = seen->rows_per_page;
-
-	/* pages that have not shed a row yet show it, but those of short rows, too */
-	if (seen->inserted_width_err <= SAME_LENGTH && seen->updated_width_err <= SAME_LENGTH && !isnan(seen->rows_per_page_max))
-		most = seen->rows_per_page_max;
-	if (!(most > DENSER * fits + 0.5))
-		return 0;
-	while (at < TWIN_MAX_FILLFACTOR && most > twin_rows_per_page(at, len))
-		at++;
-	return twin_step_edge(at, len);
-}
-
-/* The course of a run: part of the table, updates before and in the window. */
-static void
-plan_course(const Observed *seen, TwinLifecycle *t, double *scale, double *settle)
-{
-	double		live = bound(seen->live_rows, 1, 1e15);
-	double		per_page = twin_rows_per_page((int) seen->fillfactor, (int) t->insert_len);
-	double		rows;
-	double		measure;
-	double		warmup;
-	double		net = t->inserts_per_update - t->deletes_per_update;
-	int			batch = t->update_rows >= BATCH_ROWS;
-	double		density = seen->updated / live;
-	double		laps = bound(seen->total_updated / live, density, LAPS);
-
-	rows = bound(MIN_PAGES * per_page, MIN_ROWS, MAX_PAGES * per_page);
-	if (rows * density < MIN_MEASURE)
-		rows = bound(MIN_MEASURE / (density > 1e-9 ? density : 1e-9), rows,
-					 bound(MAX_PAGES * per_page, 0, MAX_ROWS));
-	/* few enough that all that happened to them can be replayed */
-	if (!batch && t->inserts_per_update < FRESH_INSERTS && rows * laps > MAX_WARMUP)
-		rows = bound(MAX_WARMUP / laps, bound(LEAST_PAGES * per_page, 0, rows), rows);
-	if (rows > live)
-		rows = live;
-	if (rows < 1)
-		rows = 1;
-	*scale = rows / live;
-	/* a statement for much of the table is one for as much of its part; how many
-	 * rows that has is an estimate */
-	if (batch && seen->update_call_rows > WHOLE_TABLE * live)
-		t->update_rows = seen->update_call_rows > NEXT_TO_ALL * live ? floor(rows) :
-			floor(seen->update_call_rows / live * rows + 0.5);
-
-	measure = bound(seen->updated * *scale, SPARSE_MEASURE, batch ? BATCH_PART * MAX_MEASURE : MAX_MEASURE);
-	/* a batch is not to be cut off by the edge of the run */
-	if (measure < 8 * t->update_rows)
-		measure = 8 * t->update_rows;
-	/* what came before, and half of what is not replayed: the middle of the window */
-	warmup = (bound(seen->total_updated, seen->updated, 1e15) - seen->updated) * *scale +
-		bound((seen->updated * *scale - measure) / 2, 0, 1e15);
-	if (warmup > 0 && warmup < 2 * t->update_rows)
-		warmup = 2 * t->update_rows;
-	warmup = bound(warmup, 0, bound(LAPS * rows, MAX_WARMUP / 4, batch ? BATCH_PART * MAX_WARMUP : MAX_WARMUP));
-	if (net > 1e-6)
-	{
-		/* the table has grown to its rows during the run */
-		double		start = rows - net * (warmup + measure);
-
-		if (start < 0)
-			start = 0;
-		t->start_rows = start;
-	}
-	else
-		t->start_rows = rows;
-	t->warmup = warmup;
-	t->measure = measure;
-	*settle = net > 0.05 * (t->inserts_per_update > 0 ? t->inserts_per_update : 1) && net > 0.02 ?
-		warmup : bound((t->update_rows > 1.5 ? 2 : 1) * SETTLED_LAPS * rows, warmup,
-			  t->update_rows > 1.5 ? 2 * MAX_SETTLE : MAX_SETTLE);
 }
 
 /* How far the twin at the current fillfactor is from what was seen. */
@@ -404,142 +217,6 @@ same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
 		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
 }
 
-/*
- * Widths, as far as they differ at all.  False where no row was seen, or
- * nothing updated.
- */
-static int
-read_widths(Observed *seen, Lifecycle *life)
-{
-	if (isnan(seen->inserted_width))
-	{
-		seen->inserted_width = seen->updated_width;
-		seen->inserted_width_err = seen->updated_width_err;
-	}
-	if (isnan(seen->updated_width))
-	{
-		seen->updated_width = seen->inserted_width;
-		seen->updated_width_err = seen->inserted_width_err;
-	}
-	if (isnan(seen->inserted_width))
-		return 0;
-	life->insert_len = bound(aligned_width(seen->inserted_width, or_else(seen->inserted_width_err, 0)),
-							 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
-	life->update_len = bound(aligned_width(seen->updated_width, or_else(seen->updated_width_err, 0)),
-							 TWIN_MIN_TUPLE_SIZE, TWIN_MAX_TUPLE_SIZE);
-	/* a difference within the error is none */
-	if (fabs(life->update_len - life->insert_len) <
-		4 + or_else(seen->inserted_width_err, 0) + or_else(seen->updated_width_err, 0))
-	{
-		double		w = bound(or_else(seen->updated_pct, 50) / 100, 0, 1);
-
-		life->insert_len = life->update_len = w * life->update_len + (1 - w) * life->insert_len;
-	}
-	return seen->updated >= 1 && seen->live_rows >= 1;
-}
-
-/* Which explanations of the updates are tried is noted here. */
-typedef struct Plan
-{
-	TwinLifecycle t;			/* what was read off directly */
-	double		settle;			/* updates until the table has settled */
-	double		distance;		/* rows inserted between insert and update */
-	double		fresh_seen;		/* share of updates soon after the insert */
-	int			whole_pages;	/* batches of unknown size */
-	int			split_known;	/* moved and blocked updates told apart */
-} Plan;
-
-/* whole batches in pages: no whole numbers, which would fall in step */
-static const double batches[] = {3.3, 1.4, 9.6};
-
-/*
- * Rows together: a whole page of them means that the batch is larger than a
- * page; how much, only the statements know.
- */
-static void
-read_batches(const Observed *seen, Plan *plan)
-{
-	TwinLifecycle *t = &plan->t;
-	double		page_rows = twin_rows_per_page((int) seen->fillfactor, (int) t->update_len);
-	double		group = or_else(seen->update_group_rows, 1);
-
-	t->update_rows = bound(group, 1, page_rows);
-	if (group >= 3 && group > 0.4 * bound(or_else(seen->rows_per_page, page_rows), 1, page_rows))
-	{
-		/* row by row in one transaction says nothing of the batch */
-		plan->whole_pages = !(seen->update_call_rows >= group);
-		t->update_rows = plan->whole_pages ? floor(batches[0] * page_rows) :
-			floor(bound(seen->update_call_rows, group, 2000) + 0.5);
-	}
-	else if (group >= 2 && or_else(seen->update_call_rows, 0) > group)
-		t->update_rows = bound(seen->update_call_rows, group, page_rows);
-	t->insert_rows = bound(or_else(seen->insert_group_rows, 1), 1, page_rows);
-	if (t->update_rows > page_rows || t->insert_rows > 0.5 * page_rows)
-		t->insert_rows = bound(or_else(seen->insert_call_rows, t->update_rows), t->insert_rows, 1000);
-	if (t->inserts_per_update < FRESH_INSERTS)
-		t->insert_rows = 1;
-}
-
-/*
- * How soon after the insert: distances are in transactions of the whole
- * cluster, so one inserted row is worth the transactions of the table's life
- * divided by the rows inserted in it.
- */
-static void
-read_distance(const Observed *seen, Plan *plan)
-{
-	TwinLifecycle *t = &plan->t;
-	double		xids_per_insert = 1 / t->insert_rows + 1 / (bound(t->inserts_per_update, 1e-6, 1e6) * t->update_rows);
-	double		life_xids = seen->table_xids;
-	double		inserts = bound(or_else(seen->total_inserted, seen->inserted), 1, 1e15);
-
-	if (!isnan(life_xids) && life_xids / inserts > xids_per_insert / 50)
-		xids_per_insert = bound(life_xids / inserts, 1e-6, 1e9);
-	else
-		life_xids = xids_per_insert * inserts;
-	plan->fresh_seen = t->inserts_per_update >= FRESH_INSERTS ?
-		short_distance_share(seen, FRESH_LIFE_PART * life_xids) : NAN;
-	/* the median of the last of several updates lies at two thirds; higher
-	 * quantiles are spoilt by rows that moved between strangers */
-	plan->distance = SPREAD_MEDIAN * seen->update_distance_p50 / xids_per_insert;
-	if (isnan(plan->distance))
-		plan->distance = t->update_rows > 1 ? t->update_rows : 200;
-	if (plan->distance > seen->live_rows / 4)
-		plan->distance = seen->live_rows / 4;
-	plan->distance = bound(plan->distance, t->update_rows, 8.0 * MAX_ROWS / 16);
-}
-
-/* What can be read directly; the rest is searched. */
-static void
-read_lifecycle(const Observed *seen, Lifecycle *life, Plan *plan)
-{
-	TwinLifecycle *t = &plan->t;
-	double		per_row;
-	double		nap;
-
-	memset(plan, 0, sizeof(*plan));
-	plan->split_known = read_split(seen, life);
-	t->insert_len = life->insert_len;
-	t->update_len = life->update_len;
-	t->grow_updates = 1;
-	t->hot_eligible = life->hot_eligible;
-	t->inserts_per_update = bound(or_else(seen->inserted, 0) / seen->updated, 0, 100);
-	/* no more than there is to delete */
-	t->deletes_per_update = bound(or_else(seen->deleted, 0) / seen->updated, 0,
-								  t->inserts_per_update + bound(seen->live_rows / seen->updated, 0, 1));
-	t->delete_oldest = 1;
-	t->streams = 1;
-	t->vacuum_share = bound(or_else(seen->vacuum_scale, 0.2), 0, 100);
-	t->fresh_distance = 1;
-	read_batches(seen, plan);
-	plan_course(seen, t, &life->scale, &plan->settle);
-
-	per_row = seen->updated / seen->live_rows;
-	nap = or_else(seen->vacuum_nap_s, 60) / bound(or_else(seen->window_s, 60), 1, 1e12) * per_row;
-	t->vacuum_gap = or_else(seen->vacuums, 0) >= 1 ? per_row / seen->vacuums : bound(2 * per_row, nap, 1e12);
-	read_distance(seen, plan);
-}
-
 /* Which rows are picked: any, some more than others, or those inserted lately. */
 static void
 search_picks(Search *s, const Plan *plan)
@@ -611,7 +288,7 @@ try_batches(Search *s, const Fitted *base, double rows, double prior)
 	if (t.fresh_distance == t.update_rows)
 		t.fresh_distance = rows;
 	t.update_rows = rows;
-	plan_course(s->seen, &t, &scale, &settle);
+	lifecycle_course(s->seen, &t, &scale, &settle);
 	try_candidate(s, &t, base->prior + prior);
 }
 
@@ -619,7 +296,7 @@ try_batches(Search *s, const Fitted *base, double rows, double prior)
 static void
 search_density(Search *s)
 {
-	int			at = filled_at(s->seen, &s->all[0].life);
+	int			at = lifecycle_filled_at(s->seen, &s->all[0].life);
 	int			keep[3];
 	int			k;
 
@@ -658,6 +335,7 @@ search_deletes(Search *s)
 static void
 search_batches(Search *s)
 {
+	static const double pages[] = {1.4, 9.6};	/* besides UNKNOWN_BATCH */
 	int			keep[3];
 	int			i,
 				k;
@@ -667,8 +345,8 @@ search_batches(Search *s)
 	{
 		const Fitted *base = &s->all[keep[k]];
 
-		for (i = 1; i < (int) (sizeof(batches) / sizeof(batches[0])); i++)
-			try_batches(s, base, floor(base->life.update_rows / batches[0] * batches[i]), 0.2);
+		for (i = 0; i < (int) (sizeof(pages) / sizeof(pages[0])); i++)
+			try_batches(s, base, floor(base->life.update_rows / UNKNOWN_BATCH * pages[i]), 0.2);
 		if (base->life.inserts_per_update < FRESH_INSERTS)
 			try_batches(s, base, floor(base->life.start_rows), 0.2);
 	}
@@ -868,7 +546,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	life->hot_eligible = 1.0;
 	seen.fillfactor = bound(seen.fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
 	seen.live_rows = bound(seen.live_rows, 0, 1e15);
-	if (!read_widths(&seen, life))
+	if (!lifecycle_read_widths(&seen, life))
 		return;
 	seen.updated = bound(seen.updated, 1, 1e15);
 	seen.hot_updated = bound(seen.hot_updated, 0, seen.updated);
@@ -877,7 +555,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	seen.seen_hot = bound(seen.seen_hot, 0, 1e15);
 	seen.seen_same_page = bound(seen.seen_same_page, 0, 1e15);
 	seen.seen_moved = bound(seen.seen_moved, 0, 1e15);
-	read_lifecycle(&seen, life, &plan);
+	lifecycle_read(&seen, life, &plan);
 
 	s.twin = twin;
 	s.seen = &seen;

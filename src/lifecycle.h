@@ -88,7 +88,7 @@ typedef struct Lifecycle
 	int			n;				/* members; 0: no updates to explain */
 	Fitted		member[LIFECYCLE_ENSEMBLE];
 	/* read off directly */
-	double		insert_len;		/* MAXALIGNed, bytes */
+	double		insert_len;		/* MAXALIGNed, bytes: decides the steps */
 	double		update_len;
 	double		hot_pct;		/* observed */
 	double		hot_eligible;	/* 0..1 */
@@ -135,9 +135,6 @@ typedef struct Curve
 	Step		step[LIFECYCLE_MAX_STEPS];	/* from 100 downwards */
 	int			runs;
 } Curve;
-
-/* Width of rows as inserted: decides the steps. */
-extern double lifecycle_step_width(const Lifecycle *life);
 
 extern void lifecycle_fit(HeapTwin *twin, const Observed *seen, Lifecycle *life);
 

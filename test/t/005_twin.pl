@@ -16,7 +16,7 @@ my ($tests, $failed) = (0, 0);
 # Both programs' TAP, numbered on.
 for my $test (
 	[ 'twin_test', 'heap_twin' ],
-	[ 'lifecycle_test', 'update_split', 'heap_twin', 'lifecycle', 'curve', 'choice' ])
+	[ 'lifecycle_test', 'update_split', 'heap_twin', 'lifecycle_read', 'lifecycle', 'curve', 'choice' ])
 {
 	my ($name, @sources) = @$test;
 	my $compiled = system(shellwords($cc), qw(-std=c11 -O2 -Wall -Wextra -Werror -o),
