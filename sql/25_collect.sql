@@ -177,7 +177,6 @@ DECLARE
     server    record;
     database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
 BEGIN
-    PERFORM @extschema@.ff_check_collector();
     SELECT * INTO server FROM @extschema@.ff_server();
     -- the clock was set back: what comes now would be looked for in vain
     DELETE FROM @extschema@.ff_summary s WHERE s.until > looked_at;
@@ -202,7 +201,7 @@ BEGIN
     DELETE FROM @extschema@.ff_problem p USING closed c WHERE c.rel_id = p.rel_id;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_begin(timestamptz) IS 'Begins a collection, as of looked_at: finds the tables of a history that was restored or upgraded into this database. Error 42501: the calling role may not write the history. Internal step of ff_collect().';
+COMMENT ON FUNCTION @extschema@.ff_collect_begin(timestamptz) IS 'Begins a collection, as of looked_at: finds the tables of a history that was restored or upgraded into this database. Internal step of ff_collect().';
 REVOKE ALL ON FUNCTION @extschema@.ff_collect_begin(timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_begin(timestamptz) TO pg_stat_scan_tables;
 
@@ -660,6 +659,6 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_prune(bigint) TO pg_stat_scan_tables;
 CREATE PROCEDURE @extschema@.ff_collect()
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'ff_collect_0_2';
-COMMENT ON PROCEDURE @extschema@.ff_collect() IS 'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. Errors: 25006 in recovery or a read-only transaction. A second collector leaves with a notice.';
+COMMENT ON PROCEDURE @extschema@.ff_collect() IS 'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. Errors: 25006 in recovery or a read-only transaction, 42501 where the role may not write the history; PREPARE TRANSACTION after it: 0A000. A second collector leaves with a notice.';
 REVOKE ALL ON PROCEDURE @extschema@.ff_collect() FROM PUBLIC;
 GRANT EXECUTE ON PROCEDURE @extschema@.ff_collect() TO pg_stat_scan_tables;

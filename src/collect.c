@@ -33,7 +33,9 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/regproc.h"
 #include "utils/resowner.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "collect_lock.h"
@@ -496,7 +498,7 @@ collect(Collector *c)
 
 /* The collection, with the collector's lock held. */
 static void
-collect_alone(Collector *c, Oid namespace)
+collect_alone(Collector *c)
 {
 	/*
 	 * Have this session's counts reported when the call ends: a reset of the
@@ -504,21 +506,33 @@ collect_alone(Collector *c, Oid namespace)
 	 */
 	pgstat_force_next_flush();
 
-	SPI_connect_ext(c->atomic ? 0 : SPI_OPT_NONATOMIC);
-	c->cxt = CurrentMemoryContext;
-	c->step_cxt = AllocSetContextCreate(c->cxt, "ff_collect step", ALLOCSET_DEFAULT_SIZES);
-	c->schema = quote_identifier(get_namespace_name(namespace));
 	c->pages_left = collect_pages;
-	MemoryContextSwitchTo(c->step_cxt);
 	c->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), (int64) collect_time * 1000);
 	collect(c);
-	SPI_finish();
+}
+
+/* The extension that the procedure is of, kept until this transaction ends. */
+static Oid
+keep_extension_of(Oid procedure)
+{
+	Oid			extension = getExtensionOfObject(ProcedureRelationId, procedure);
+
+	/* none where it was dropped a moment ago, too: of that ff_keep_extension() tells */
+	if (!OidIsValid(extension) && SearchSysCacheExists1(PROCOID, ObjectIdGetDatum(procedure)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("procedure %s belongs to no extension", format_procedure(procedure)),
+				 errdetail("A collection needs the tables and functions of the extension \"fillfactor_advisor\" beside it."),
+				 errhint("If it was taken out of the extension, run ALTER EXTENSION fillfactor_advisor ADD PROCEDURE %s.", format_procedure(procedure))));
+	ff_keep_extension(extension);
+	return extension;
 }
 
 static void
 call_collect(FunctionCallInfo fcinfo, bool older)
 {
 	Collector	c = {0};
+	Oid			namespace;
 	volatile bool alone = false;
 
 	/* recovery is the reason to name where both hold */
@@ -528,15 +542,24 @@ call_collect(FunctionCallInfo fcinfo, bool older)
 	c.older = older;
 	c.atomic = !(fcinfo->context && IsA(fcinfo->context, CallContext) &&
 				 !castNode(CallContext, fcinfo->context)->atomic);
+	c.extension = keep_extension_of(fcinfo->flinfo->fn_oid);
+	namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
 
-	c.extension = getExtensionOfObject(ProcedureRelationId, fcinfo->flinfo->fn_oid);
-	ff_keep_extension(c.extension);
+	SPI_connect_ext(c.atomic ? 0 : SPI_OPT_NONATOMIC);
+	c.cxt = CurrentMemoryContext;
+	c.step_cxt = AllocSetContextCreate(c.cxt, "ff_collect step", ALLOCSET_DEFAULT_SIZES);
+	c.schema = quote_identifier(get_namespace_name(namespace));
+	MemoryContextSwitchTo(c.step_cxt);
+
+	/* before it takes a lock that would keep others away */
+	if (!older)
+		run_step(&c, "ff_check_collector()", 0, NULL, NULL);
 
 	PG_TRY();
 	{
-		alone = ff_lock_collector(fcinfo->flinfo->fn_oid, c.atomic);
+		alone = ff_lock_collector(get_relname_relid("ff_collection", namespace), c.atomic);
 		if (alone)
-			collect_alone(&c, get_func_namespace(fcinfo->flinfo->fn_oid));
+			collect_alone(&c);
 	}
 	PG_FINALLY();
 	{
@@ -544,6 +567,7 @@ call_collect(FunctionCallInfo fcinfo, bool older)
 			ff_unlock_collector();
 	}
 	PG_END_TRY();
+	SPI_finish();
 
 	if (!alone)
 		ereport(NOTICE,
@@ -565,9 +589,10 @@ call_collect(FunctionCallInfo fcinfo, bool older)
  * (fillfactor_advisor.collect_pages, collect_time).  Commits as it goes when
  * called outside a transaction block.
  *
- * Errors: 25006 in recovery or in a read-only transaction, 42704 or 55P03 where
- * the extension is dropped meanwhile (see ff_keep_extension()).  A collection
- * already under way is a notice, not an error.
+ * Errors: 25006 in recovery or in a read-only transaction, 42501 where the role
+ * may not write the history, 42704 or 55P03 where the extension is dropped
+ * meanwhile (see ff_keep_extension()), 55000 where the procedure is of none.  A
+ * collection already under way is a notice, not an error.
  */
 Datum
 ff_collect_0_2(PG_FUNCTION_ARGS)

@@ -4,7 +4,7 @@
  *	  stays while it is at work.
  *
  * - The collector's lock is of a kind that no SQL statement takes, so that only
- *	 who may collect can keep collections away.
+ *	 who may collect can keep collections away: who may write the history.
  * - Every transaction of a collection begins with a lock on the extension, before
  *	 it takes any other.  DROP EXTENSION begins with the same, in the mode that
  *	 conflicts: it waits for at most one transaction, and neither can meet the
@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_extension.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
@@ -89,11 +90,12 @@ entitled_process(const LOCKTAG *tag, LOCKMASK held, LOCKMASK awaited,
 	return 0;
 }
 
+/* history: the table that a collection ends with; EXECUTE alone collects nothing */
 static bool
-may_collect(Oid role, Oid procedure)
+may_collect(Oid role, Oid history)
 {
-	return DatumGetBool(DirectFunctionCall3(has_function_privilege_id_id, ObjectIdGetDatum(role),
-											ObjectIdGetDatum(procedure), CStringGetTextDatum("EXECUTE")));
+	return DatumGetBool(DirectFunctionCall3(has_table_privilege_id_id, ObjectIdGetDatum(role),
+											ObjectIdGetDatum(history), CStringGetTextDatum("INSERT")));
 }
 
 static bool
@@ -107,23 +109,43 @@ static bool locked = false;
 static bool older_locked = false;
 
 /*
+ * A prepared transaction would keep collectors away, and DROP EXTENSION waiting,
+ * until somebody remembers it.
+ */
+static void
+refuse_prepare(XactEvent event, void *arg)
+{
+	LOCKTAG		tag = collector_tag();
+
+	if (event == XACT_EVENT_PRE_PREPARE && ff_lock_held(&tag, ExclusiveLock))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot PREPARE a transaction that has called ff_collect()"),
+				 errdetail("No collection could run until it is committed or rolled back.")));
+}
+
+/*
  * Without waiting; false where another collector is at work.  For the
  * transaction where that is all there is (atomic), else for the session until
- * ff_unlock_collector(), which is to be called after an error, too.  procedure is
- * ff_collect().
+ * ff_unlock_collector(), which is to be called after an error, too.  history is
+ * ff_collection.
  */
 bool
-ff_lock_collector(Oid procedure, bool atomic)
+ff_lock_collector(Oid history, bool atomic)
 {
+	static bool registered = false;
 	LOCKTAG		tag = collector_tag();
 	LOCKTAG		older = older_tag();
 
+	if (!registered)
+		RegisterXactCallback(refuse_prepare, NULL);
+	registered = true;
 	if (LockAcquire(&tag, ExclusiveLock, !atomic, true) == LOCKACQUIRE_NOT_AVAIL)
 		return false;
 	locked = !atomic;
 	if (LockAcquire(&older, ExclusiveLock, !atomic, true) != LOCKACQUIRE_NOT_AVAIL)
 		older_locked = !atomic;
-	else if (entitled_process(&older, ~0, 0, may_collect, procedure) != 0)
+	else if (entitled_process(&older, ~0, 0, may_collect, history) != 0)
 	{
 		LockRelease(&tag, ExclusiveLock, !atomic);
 		locked = false;

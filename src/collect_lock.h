@@ -7,7 +7,7 @@
 #define FF_COLLECT_LOCK_H
 
 extern void ff_keep_extension(Oid extension);
-extern bool ff_lock_collector(Oid procedure, bool atomic);
+extern bool ff_lock_collector(Oid history, bool atomic);
 extern void ff_unlock_collector(void);
 
 #endif							/* FF_COLLECT_LOCK_H */

@@ -66,4 +66,11 @@
 #define ff_extension_ownercheck(extension, role) pg_extension_ownercheck(extension, role)
 #endif
 
+/* from 17 on, it can be asked for stronger ones, too */
+#if PG_VERSION_NUM >= 170000
+#define ff_lock_held(tag, mode) LockHeldByMe(tag, mode, false)
+#else
+#define ff_lock_held(tag, mode) LockHeldByMe(tag, mode)
+#endif
+
 #endif							/* FF_COMPAT_H */

@@ -6,7 +6,7 @@ use warnings;
 use Time::HiRes qw(time sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 33;
+use Test::More tests => 36;
 
 my $node = PostgreSQL::Test::Cluster->new('drop');
 $node->init;
@@ -139,6 +139,14 @@ cmp_ok(time - $began, '<', 10, 'after a moment');
 $dropper->query_safe('ROLLBACK');
 cmp_ok(value('SELECT count(*) FROM ff_page_sample', 'slow'), '>=', $done, 'rolled back in the end: what was done is kept');
 is(end(begin('slow', 'CALL ff_collect()')), '', 'and the next collection works');
+
+# Taken out of the extension
+value('ALTER EXTENSION fillfactor_advisor DROP PROCEDURE ff_collect()', 'slow');
+my $outside = begin('slow', 'CALL ff_collect()');
+is(end($outside), '55000: procedure ff_collect() belongs to no extension', 'a procedure that was taken out of the extension says so');
+like(${ $outside->[1] }, qr/^HINT:  .*ALTER EXTENSION fillfactor_advisor ADD PROCEDURE ff_collect\(\)/m, 'and what to do');
+value('ALTER EXTENSION fillfactor_advisor ADD PROCEDURE ff_collect()', 'slow');
+is(end(begin('slow', 'CALL ff_collect()')), '', 'which helps');
 
 # In a transaction block it holds to its end; the drop waits
 my $block = $node->background_psql('slow');

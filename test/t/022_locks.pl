@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 60;
+use Test::More tests => 66;
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
@@ -16,6 +16,7 @@ max_locks_per_transaction = 10
 autovacuum_max_workers = 1
 max_worker_processes = 0
 max_wal_senders = 0
+max_prepared_transactions = 1
 ));
 $node->start;
 
@@ -161,6 +162,15 @@ is(collect(), '', 'then others may');
 is(value(q(SELECT count(*) FROM ff_relation WHERE relname = 'newcomer')), 1, 'and a table has one history');
 is(value(q(SELECT sampled_at = (SELECT max(sampled_at) FROM ff_page_sample WHERE rel_id = r.rel_id) FROM ff_relation r WHERE relname = 'newcomer')), 't', 'and its pages were sampled in the block');
 
+# nor are they kept out by a block that is put by
+my ($prepared, $rows, $refused) = $node->psql('postgres', "BEGIN; CALL ff_collect(); PREPARE TRANSACTION 'later'");
+like($refused, qr/^psql:<stdin>:1: ERROR:  cannot PREPARE a transaction that has called ff_collect\(\)\nDETAIL:  No collection could run until it is committed or rolled back\.$/, 'a block with a collection in it cannot be prepared');
+is(value('SELECT count(*) FROM pg_prepared_xacts') . value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), '00', 'and leaves nothing');
+is(collect(), '', 'so that others may collect');
+value("BEGIN; SAVEPOINT s; CALL ff_collect(); ROLLBACK TO s; SELECT 1; PREPARE TRANSACTION 'later'");
+is(collect(), '', 'prepared after a collection that was taken back: others may collect');
+value("COMMIT PREPARED 'later'");
+
 # What reads the history and the catalogs does not wait either: every function
 # that can be called without arguments or with a table, or an index, that is held
 value('CREATE TABLE busy (id int PRIMARY KEY, v int) WITH (fillfactor = 40); CREATE INDEX busy_v ON busy (v); INSERT INTO busy SELECT g, 0 FROM generate_series(1, 1000) g');
@@ -201,6 +211,7 @@ foreach my $held ('LOCK TABLE busy IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX bus
 
 # Who can keep collections away: nobody who may not collect
 value('CREATE ROLE plain LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor');
+my $monitors = sub { my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY sqlstate\nCALL ff_collect()", extra_params => [ '-U', 'monitor' ]); return $err; };
 my $plain = $node->background_psql('postgres', extra_params => [ '-U', 'plain' ]);
 # the lock of 0.1.0's collectors
 my $older = 'SELECT pg_advisory_lock(1717985636, 1)';
@@ -218,6 +229,12 @@ is(collect(), '', 'nor is the lock on the extension of a role that may not drop 
 $plain->query_safe('ROLLBACK');
 my $monitor = $node->background_psql('postgres', extra_params => [ '-U', 'monitor' ]);
 $monitor->query_safe($older);
+is(collect(), '', 'nor is the advisory lock of a member of pg_monitor, who may call ff_collect(), but not write the history');
+collector_begins();
+like($monitors->(), qr/ERROR:  42501$/, 'whose own call is refused before it takes the lock of collectors');
+collector_ended();
+value(q(SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO monitor', string_agg(c.oid::regclass::text, ', '))
+	FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec));
 like(collect(), qr/another collection is running/, 'that of a role that may collect is taken for a collector of an older library');
 $monitor->query_safe('SELECT pg_advisory_unlock_all()');
 collector_begins();
