@@ -17,8 +17,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     -- psql ends a comment at a line feed or carriage return; the others, and
     -- what reverses or hides text, would show a reader something else
-    SELECT CASE getdatabaseencoding() WHEN 'UTF8' THEN '[\u0001-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]'
+    SELECT CASE WHEN e.encoding = 'UTF8' THEN '[\u0001-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]'
+                -- these have the same 32 control characters beyond ASCII; others have letters there
+                WHEN e.encoding ~ '^(LATIN|ISO_8859_)' THEN '[\u0001-\u001f\u007f-\u009f]'
                 ELSE '[\u0001-\u001f\u007f]' END
+      FROM (SELECT getdatabaseencoding()) e(encoding)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_unprintable() IS 'Regular expression for one character that must not stand in generated text: control characters and, in UTF-8, characters that hide or reverse others.';
 REVOKE ALL ON FUNCTION @extschema@.ff_unprintable() FROM PUBLIC;

@@ -7,7 +7,7 @@ use Cwd qw(abs_path);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 31;
+use Test::More tests => 49;
 
 my $dir    = PostgreSQL::Test::Utils::tempdir;
 my $marker = abs_path($dir) . '/m';    # what any of them would make
@@ -162,6 +162,31 @@ unlike($html, qr/<(?:script|img)|\son[a-z]+="|[^\x09\x0a\x20-\x7e]/, 'the report
 like($html, qr/&lt;script&gt;alert\(1\)&lt;\/script&gt;/, 'and shows them');
 is(sql(q{SELECT count(*) FROM ff_metrics m JOIN pg_namespace n ON n.nspname = m.schemaname JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = m.relname JOIN public.made d ON d.rel = c.oid}), $tables, 'metrics have the names as they are');
 is(sql('SELECT count(*) FROM public.plain'), 0, 'no name was run');
+# ---------------------------------------------------------------------------
+# Control characters beyond ASCII, and what reverses or hides text, in databases of several encodings
+# ---------------------------------------------------------------------------
+my $c1 = q(SELECT string_agg(chr(c), '') FROM generate_series(128, 159) c);
+my $hidden = q(SELECT string_agg(chr(c), '') FROM unnest(ARRAY[133, 155, 8206, 8207, 8232, 8233, 8234, 8235, 8236, 8237, 8238, 8294, 8295, 8296, 8297]) c);
+foreach my $one ([ 'LATIN1', $c1 ], [ 'LATIN2', $c1 ], [ 'LATIN9', $c1 ], [ 'ISO_8859_5', $c1 ], [ 'UTF8', $hidden ], [ 'WIN1252', q(SELECT chr(128) || chr(133)), 1 ])
+{
+	my ($encoding, $characters, $letters) = @$one;
+	$db = 'in_' . lc $encoding;
+	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 ENCODING '$encoding' LOCALE 'C'");
+	local $ENV{PGCLIENTENCODING} = $encoding;
+	sql(qq{CREATE EXTENSION fillfactor_advisor;
+		CREATE TABLE public.plain (x int);
+		CREATE TABLE public.bad AS SELECT c AS text, 'n' || c || '"''' AS name FROM ($characters) x(c);
+		SELECT format('CREATE TABLE %I ()', name) FROM public.bad \\gexec});
+	# in the database itself, where each is one character
+	my $raw = q(s ~ (SELECT '[' || text || ']' FROM public.bad));
+	is(sql("SELECT bool_or($raw) FROM public.bad, LATERAL (SELECT ff_quoted_name(name) UNION ALL SELECT ff_quoted_text(name) UNION ALL SELECT ff_plain(name)) q(s)"), $letters ? 't' : 'f',
+		$letters ? "$encoding: letters stay" : "$encoding: no name and no text has them raw");
+	is(sql(qq{SELECT count(*) > 5, count(*) FILTER (WHERE s ~ '^--' AND $raw) FROM ff_script((SELECT format('%I', name)::regclass FROM public.bad)) s}), $letters ? 't|1' : 't|0',
+		$letters ? "$encoding: also in the script" : "$encoding: nor has a comment of the script");
+	sql(q{SELECT format('COMMENT ON TABLE %s IS %s', ff_quoted_name(name), ff_quoted_text(name)) FROM public.bad \gexec});
+	is(sql(q{SELECT obj_description(format('%I', name)::regclass) = name FROM public.bad}), 't', "$encoding: and they mean the same");
+}
+
 # ---------------------------------------------------------------------------
 # On a command line: pg_repack, in a database that it can connect to
 # ---------------------------------------------------------------------------
