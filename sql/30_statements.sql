@@ -371,7 +371,8 @@ DECLARE
     hidden    integer;
     tracked   integer;
     admitted  integer := 0;
-    left_out  integer;
+    left_out  integer := 0;
+    unread    integer := 0;
     lost      integer;
     texts_why text;
 BEGIN
@@ -466,7 +467,7 @@ BEGIN
                 IF one.query IS NULL THEN
                     -- the server could not read its file of texts, or lost this one: asked for again next time
                     texts_why := 'no text';
-                    left_out := left_out + 1;
+                    unread := unread + 1;
                     CONTINUE;
                 END IF;
                 INSERT INTO @extschema@.ff_statement (queryid, toplevel, kind, text, text_bytes, text_hash, statement_epoch_id, opened_at)
@@ -502,7 +503,7 @@ BEGIN
         -- it another database's, and the server gives none.
         texts_why := SQLERRM;
         admitted := 0;
-        left_out := left_out + cardinality(new_ids);
+        unread := coalesce(cardinality(new_ids), 0);
     END;
 
     -- Differences to the baselines, and the new baselines.  Every part of the
@@ -595,7 +596,7 @@ BEGIN
      USING @extschema@.ff_statement s WHERE s.statement_id = b.statement_id AND s.closed_at IS NOT NULL;
 
     INSERT INTO @extschema@.ff_statement_look (collection_id, looked_at, statement_epoch_id, evictions, entries, hidden, tracked, admitted, left_out, lost, texts_reason)
-    VALUES (id, at, epoch.statement_epoch_id, told.evictions, entries, hidden, tracked, admitted, left_out, lost, texts_why);
+    VALUES (id, at, epoch.statement_epoch_id, told.evictions, entries, hidden, tracked, admitted, left_out + unread, lost, texts_why);
     RETURN NULL;
 END
 $$;

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 103;
+use Test::More tests => 105;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -295,6 +295,33 @@ value('UPDATE t SET v = v + 300 WHERE id > 99');
 collect();
 is(calls('id > '), 1, 'after a reset all is well');
 unlike(missing(), qr/texts of pg_stat_statements/, 'and nothing is said of texts');
+
+# Some have none, and then one that is read is damaged: none of them is followed, each counts once
+sub many { value(join ';', map { "UPDATE t SET v = v - $_ WHERE id = 6" . ' AND v <> 0' x $_ } @_); return; }
+value(q(
+	CREATE SEQUENCE taken;
+	CREATE FUNCTION damaged() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		IF nextval('public.taken') = 8 THEN
+			RAISE 'made up' USING ERRCODE = 'character_not_in_repertoire';
+		END IF;
+		RETURN NEW;
+	END $$;
+	CREATE TRIGGER damaged BEFORE INSERT ON ff_statement FOR EACH ROW EXECUTE FUNCTION damaged()));
+many(1 .. 8);
+my $whole = -s $file;
+many(9 .. 16);
+chmod 0, $file or die "$file: $!";
+collect();
+my $unread = look('left_out');
+cmp_ok($unread, '>=', 16, 'new statements without text are left out');
+chmod 0600, $file or die "$file: $!";
+truncate $file, $whole or die "$file: $!";
+collect();
+is(look('texts_reason, admitted, left_out'), "made up|0|$unread", 'where one is damaged behind others that have none, each counts once');
+value('DROP TRIGGER damaged ON ff_statement; DROP FUNCTION damaged; DROP SEQUENCE taken');
+reset_all();
+collect();
 
 # ---------------------------------------------------------------------------
 # Texts of other encodings
