@@ -148,7 +148,7 @@ AS $$
      WHERE e.extname = 'fillfactor_advisor'
 $$;
 COMMENT ON FUNCTION @extschema@.ff_job_command(text) IS
-'internal: the command of a pg_cron job of this name: CALL ff_collect(), or error 42704 with a hint how to remove the job once the extension is dropped';
+'internal: the command of a pg_cron job of this name: a DO block that does CALL ff_collect(), or error 42704 with a hint how to remove the job once the extension is dropped';
 REVOKE ALL ON FUNCTION @extschema@.ff_job_command(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_job_command(text) TO pg_stat_scan_tables;
 
@@ -182,7 +182,7 @@ BEGIN
                 USING DETAIL = 'The second of two collectors leaves without harm.',
                       HINT = 'ff_unschedule(), run by a superuser, removes all of them.';
         END IF;
-        RETURN format('job %s: %s in database %I, schedule %s, as user %I. Run ff_unschedule() before DROP EXTENSION.',
+        RETURN format('job %s: a DO block with %s in database %I, schedule %s, as user %I. Run ff_unschedule() before DROP EXTENSION.',
                       job, cron.command, current_database(), schedule, current_user);
     END IF;
 
@@ -224,7 +224,7 @@ $$;
 REVOKE ALL ON FUNCTION @extschema@.ff_schedule(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_cron(), @extschema@.ff_schedule(text) TO pg_stat_scan_tables;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
-'schedules CALL ff_collect() as a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''); called again it changes the schedule. A job that is left after DROP EXTENSION fails, and says how to remove it. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
+'schedules a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''): a DO block that does CALL ff_collect(), or, left after DROP EXTENSION, fails and says how to remove it; called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
 
 CREATE FUNCTION @extschema@.ff_unschedule() RETURNS text
 LANGUAGE plpgsql VOLATILE

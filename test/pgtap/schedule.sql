@@ -29,7 +29,7 @@ CREATE EXTENSION IF NOT EXISTS pg_cron;
 SELECT is((ff_cron()).state, 'here', 'pg_cron is found here');
 SELECT cron.schedule('someone else''s job', '0 0 1 1 *', 'SELECT 1') AS other_job \gset
 SELECT is(ff_unschedule(), '0 job(s) removed', 'nothing to remove yet');
-SELECT matches(ff_schedule(), '^job \d+: CALL "F f; %I"\.ff_collect\(\) in database ', 'the job is told');
+SELECT matches(ff_schedule(), '^job \d+: a DO block with CALL "F f; %I"\.ff_collect\(\) in database ', 'the job is told');
 SELECT is(string_agg(format('%s|%s|%s|%s|%s', schedule, command, database, username, active), E'\n'),
     format('*/5 * * * *|%s|%s|%s|t', ff_job_command('fillfactor_advisor ' || current_database()), current_database(), current_user),
     'the job is what was asked for') FROM cron.job WHERE jobname = 'fillfactor_advisor ' || current_database();
