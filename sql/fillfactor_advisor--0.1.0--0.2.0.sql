@@ -288,7 +288,9 @@ AS $$
                       CASE WHEN d.earlier_updated > 0 AND d.earlier_hot < 0.95 * d.earlier_updated * d.hot_share
                            THEN format(', after %s %% HOT before', round(100.0 * d.earlier_hot / d.earlier_updated, 1)) ELSE '' END,
                       CASE WHEN d.verdict = 'lower' THEN 'what is left to save is pruning, which full new pages need at nearly every update'
-                           WHEN d.rewritten THEN 'but it was rewritten since, and each page filled anew sheds a row before it has room again'
+                           -- rows loaded anew bear no marks of updates
+                           WHEN d.fillfactor = 100 AND d.updated > 0.1 * d.live_rows AND coalesce(d.updated_pct, 0) < 1
+                           THEN 'but its rows were loaded anew since, and each page filled so sheds a row before it has room again'
                            ELSE 'its pages have room already' END)
                  WHEN 'old_snapshot' THEN d.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well'
                  ELSE format('%s %% of recent updates left their page because it was full', round((100 * d.moved_share)::numeric, 1))

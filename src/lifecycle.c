@@ -331,7 +331,7 @@ search_deletes(Search *s)
 	}
 }
 
-/* How large batches are: some pages, or all of the table. */
+/* How large batches are: what a page shows, some pages, or all of the table. */
 static void
 search_batches(Search *s)
 {
@@ -347,6 +347,7 @@ search_batches(Search *s)
 
 		for (i = 0; i < (int) (sizeof(pages) / sizeof(pages[0])); i++)
 			try_batches(s, base, floor(base->life.update_rows / UNKNOWN_BATCH * pages[i]), 0.2);
+		try_batches(s, base, floor(s->seen->update_group_rows + 0.5), 0.2);
 		if (base->life.inserts_per_update < FRESH_INSERTS)
 			try_batches(s, base, floor(base->life.start_rows), 0.2);
 	}

@@ -37,6 +37,9 @@
 #define DENSER			1.03
 #define SAME_LENGTH		0.01	/* bytes of error, up to which all rows have one length */
 
+/* Of a page's rows updated together from which the batch may be larger than the page. */
+#define PAGE_SHARE		0.4
+
 /* A distance below this part of the table's life is "soon after insert". */
 #define FRESH_LIFE_PART 0.1
 
@@ -230,7 +233,7 @@ read_batches(const Observed *seen, Plan *plan)
 	double		group = or_else(seen->update_group_rows, 1);
 
 	t->update_rows = bound(group, 1, page_rows);
-	if (group >= 3 && group > 0.4 * bound(or_else(seen->rows_per_page, page_rows), 1, page_rows))
+	if (group >= 3 && group > PAGE_SHARE * or_else(seen->rows_per_page, page_rows))
 	{
 		/* row by row in one transaction says nothing of the batch */
 		plan->whole_pages = !(seen->update_call_rows >= group);

@@ -121,5 +121,30 @@ cmp_ok(abs($hot - $promised), '<=', 5, 'batch table: as promised, within 5 point
 $jobs = advice('shop.jobs');
 is($jobs->{action}, 'keep', 'batch table: keep from now on');
 
+# A fillfactor that was set without a rewrite: its pages are as full as before,
+# which is not what it would do to them.
+value(q(CREATE TABLE shop.halls (id int PRIMARY KEY, hall int, n int, pad text) WITH (autovacuum_enabled = off);
+	CREATE INDEX ON shop.halls (hall);
+	INSERT INTO shop.halls SELECT g, g / 12, 0, repeat('p', 84) FROM generate_series(1, 100000) g));
+value('VACUUM ANALYZE shop.halls');
+value('ALTER TABLE shop.halls SET (fillfactor = 70)');
+sub halls_updated
+{
+	collect();
+	value(q(SELECT setseed(0.5);
+		DO $$ DECLARE h int; BEGIN FOR i IN 1..3000 LOOP h := 8000 * random(); UPDATE shop.halls SET n = n + 1 WHERE hall = h; COMMIT; END LOOP; END $$));
+	collect();
+	return;
+}
+halls_updated();
+my $halls = advice('shop.halls');
+cmp_ok($halls->{hot_pct}, '<', 70, 'fillfactor set, not rewritten: pages are full');
+my ($filled_at, $would_be) = split /\|/, value(q(SELECT m.filled_at, m.hot_pct FROM ff_evidence('shop.halls') e, ff_model_extra(e) x, ff_model(e, x) m WHERE m.is_current));
+cmp_ok($filled_at, '>=', 95, 'fillfactor set, not rewritten: seen');
+value('VACUUM FULL shop.halls');
+halls_updated();
+$halls = advice('shop.halls');
+cmp_ok(abs($halls->{hot_pct} - $would_be), '<=', 5, 'fillfactor set, not rewritten: what a rewrite brings was foreseen');
+
 $node->stop;
 done_testing();
