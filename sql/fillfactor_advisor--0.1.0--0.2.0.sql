@@ -1927,14 +1927,14 @@ AS $$
                sum(n.blocks_fetched) FILTER (WHERE n.recent) AS blocks_fetched
           FROM seen n
     ), work AS (
-        -- while its rows were updated, the collections themselves left out
+        -- while its rows were updated, the collections themselves left out; the
+        -- newest intervals are enough
         SELECT sum(n.updated * greatest(0, l.busy_ms - f.busy_ms - 1000 * o.collecting_s) / (1000 * extract(epoch FROM n.ended_at - n.began_at))) / nullif(sum(n.updated), 0) AS sessions
-          FROM seen n
+          FROM (SELECT * FROM seen s WHERE s.recent AND s.updated > 0 ORDER BY s.ended_at DESC LIMIT 50) n
           JOIN @extschema@.ff_collection f ON f.began_at = n.began_at
           JOIN @extschema@.ff_collection l ON l.began_at = n.ended_at AND l.epoch_id = f.epoch_id AND l.busy_ms >= f.busy_ms
          CROSS JOIN LATERAL (SELECT coalesce(sum(extract(epoch FROM c.ended_at - c.began_at)), 0) AS collecting_s
                                FROM @extschema@.ff_collection c WHERE c.began_at >= n.began_at AND c.began_at < n.ended_at) o
-         WHERE n.recent
     )
     SELECT r.inserted, r.updated, CASE WHEN a.xids BETWEEN 0 AND age(r.birth) THEN a.xids ELSE age(r.birth) END, k.vacuums,
            coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
