@@ -6,7 +6,7 @@ use warnings;
 use Time::HiRes qw(time sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 36;
+use Test::More tests => 42;
 
 my $node = PostgreSQL::Test::Cluster->new('drop');
 $node->init;
@@ -197,5 +197,26 @@ SKIP:
 }
 
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/deadlock detected|XX000|cache lookup failed|PANIC|TRAP|terminated by signal|WARNING: .*(leak|own)/, 'no deadlock, nothing internal, no leak in the log');
+# ---------------------------------------------------------------------------
+# Beside a reader, which takes the tables' locks in another order: no more than an error for one of the two
+# ---------------------------------------------------------------------------
+value('CREATE EXTENSION fillfactor_advisor', 'slow');
+foreach my $table (qw(ff_epoch ff_advised))
+{
+	my $advice = $node->background_psql('slow', on_error_stop => 0);
+	$advice->query_safe("BEGIN; SELECT FROM $table LIMIT 0");
+	my $drop = begin('slow', 'DROP EXTENSION fillfactor_advisor');
+	wait_until(q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock' AND NOT granted)), 'slow');
+	my $rows = $advice->query("SELECT count(*) FROM ff_advise(); \\echo :SQLSTATE");
+	$advice->query('COMMIT');
+	my $outcome = end($drop);
+	$outcome =~ s/:.*//;
+	$rows =~ s/.*\n//s;
+	like("$rows $outcome", qr/^(?:00000 (?:40P01)?|40P01 )$/, "advice and DROP EXTENSION (the reader has $table already): one of the two goes on ($rows $outcome)");
+	is(end(begin('slow', 'DROP EXTENSION IF EXISTS fillfactor_advisor')), '', 'and so can the other when it is tried again');
+	value('CREATE EXTENSION fillfactor_advisor', 'slow');
+	like(value('SELECT count(*) FROM ff_advise()', 'slow'), qr/^1\d$/, 'nothing of it is left broken');
+	eval { $advice->quit };
+}
 $_->quit foreach $dropper, $block;
 $node->stop;
