@@ -162,7 +162,6 @@ my @where = (
 	[ 'the collection is closed', 'collect_end', 'ff_collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 'some', 0, 25000, 25000 ] ],
 	[ 'the second batch is pruned', 'prune$', 'ff_change', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 15000, 25000 ] ],
 	[ 'the second batch of statements is pruned', 'prune_statements', 'ff_statement_look', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 0, 15000 ] ]);
-my $holder = $node->background_psql('postgres');
 foreach my $how ('terminate', 'kill -9')
 {
 	foreach my $place (@where)
@@ -178,6 +177,8 @@ foreach my $how ('terminate', 'kill -9')
 		my ($collections, $looks, $epochs) = map { value("SELECT count(*) FROM $_") } qw(ff_collection ff_statement_look ff_epoch);
 		my $before = value('SELECT count(*) FROM ff_page_sample');
 		value("INSERT INTO gate VALUES ('$step', '$table', '$op', $nth)");
+		# one for each time: how long it may live is limited
+		my $holder = $node->background_psql('postgres');
 		$holder->query_safe('SELECT pg_advisory_lock(1)');
 		my $err = '';
 		my $session = IPC::Run::start([ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'), '-c', 'CALL ff_collect()' ], '>', \my $out, '2>', \$err);
@@ -187,7 +188,7 @@ foreach my $how ('terminate', 'kill -9')
 		{
 			value("SELECT pg_terminate_backend(($stopped))");
 			IPC::Run::finish($session);
-			$holder->query_safe('SELECT pg_advisory_unlock(1)');
+			$holder->quit;
 			wait_until(q(SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))));
 		}
 		else
@@ -197,7 +198,6 @@ foreach my $how ('terminate', 'kill -9')
 			eval { $holder->quit };
 			my $ready = qr/terminated by signal 9.*database system is ready/s;
 			for (1 .. 1800) { last if PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_from) =~ $ready; sleep 0.1; }
-			$holder = $node->background_psql('postgres');
 		}
 		like($err, $how eq 'terminate' ? qr/57P01: terminating connection/ : qr/server closed the connection unexpectedly/, "$name: ends it");
 		value('TRUNCATE gate');
@@ -221,7 +221,6 @@ foreach my $how ('terminate', 'kill -9')
 		is(value('SELECT count(*) FROM ff_epoch') - $epochs, $how eq 'terminate' ? 0 : 1, "$name: epochs");
 	}
 }
-$holder->quit;
 alone();
 is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no lock is left');
 change();
