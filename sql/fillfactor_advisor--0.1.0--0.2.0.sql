@@ -1628,11 +1628,6 @@ AS $$
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
 $$;
 COMMENT ON FUNCTION @extschema@.ff_evidence(regclass) IS 'Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only intervals since fillfactor or the set of indexes last changed count, at most fillfactor_advisor.lookback days of them and a part of one more; older than two hours, those of an hour count as one.';
-REVOKE ALL ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
-              @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem, @extschema@.ff_summary FROM PUBLIC;
-GRANT SELECT ON @extschema@.ff_epoch, @extschema@.ff_collection, @extschema@.ff_relation, @extschema@.ff_interval,
-                @extschema@.ff_page_sample, @extschema@.ff_change, @extschema@.ff_prediction, @extschema@.ff_setting_history, @extschema@.ff_problem, @extschema@.ff_summary TO pg_read_all_stats;
-
 DO $$
 DECLARE
     kept oid;
@@ -3782,7 +3777,10 @@ COMMENT ON COLUMN @extschema@.ff_relation.changes_since_sample IS 'rows inserted
 -- who may write the history may write its new tables
 DO $$
 DECLARE
-    may record;
+    own     CONSTANT pg_init_privs[] := ARRAY(SELECT i FROM pg_init_privs i);
+    may     record;
+    anew    record;
+    who     text;
 BEGIN
     FOR may IN
         SELECT n.relname, a.privilege_type, a.grantee::regrole AS grantee
@@ -3793,15 +3791,8 @@ BEGIN
     LOOP
         EXECUTE format('GRANT %s ON @extschema@.%I TO %s', may.privilege_type, may.relname, may.grantee);
     END LOOP;
-END
-$$;
 
--- and who may, or may not, call a function that was made anew, still may or may not
-DO $$
-DECLARE
-    anew    record;
-    who     text;
-BEGIN
+    -- and who may, or may not, call a function that was made anew, still may or may not
     FOR anew IN
         SELECT p.oid::regprocedure AS function, p.proacl, p.proowner, r.one->'granted' AS granted
           FROM jsonb_array_elements(current_setting('ff_upgrade.rights')::jsonb) r(one)
@@ -3816,5 +3807,16 @@ BEGIN
             EXECUTE format('GRANT EXECUTE ON FUNCTION %s %s', anew.function, who);
         END LOOP;
     END LOOP;
+
+    -- An extension's script takes what it grants for the extension's own, which
+    -- pg_dump leaves out.  These are not: there is no other way to say so.
+    WITH ours AS (
+        UPDATE pg_init_privs i SET initprivs = o.initprivs FROM unnest(own) o
+         WHERE (i.classoid, i.objoid, i.objsubid) = (o.classoid, o.objoid, o.objsubid) AND i.initprivs <> o.initprivs
+        RETURNING i.classoid, i.objoid
+    )
+    -- from 17 on, the roles named there
+    DELETE FROM pg_shdepend s USING ours, pg_database d
+     WHERE d.datname = current_database() AND s.dbid = d.oid AND s.classid = ours.classoid AND s.objid = ours.objoid AND s.deptype = 'i';
 END
 $$;

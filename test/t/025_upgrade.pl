@@ -11,7 +11,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension take_extension new_folder);
-use Test::More tests => 53;
+use Test::More tests => 61;
 
 my $top = "$FindBin::Bin/../..";
 my ($first) = sort map { m{--([\d.]+)\.sql$} } glob("'$top'/sql/fillfactor_advisor--*.sql");
@@ -346,6 +346,18 @@ is(value(q(SELECT string_agg(c.relname, ' ') FROM pg_extension e JOIN pg_class c
             WHERE e.extname = 'fillfactor_advisor' AND NOT (has_table_privilege('upgrade_collector', c.oid, 'INSERT')
               AND has_table_privilege('upgrade_collector', c.oid, 'UPDATE') AND has_table_privilege('upgrade_collector', c.oid, 'DELETE')))), '', 'it may write what is new, too');
 is($node->psql('rights', 'SET ROLE upgrade_collector; CALL ff_collect()'), 0, 'and collects');
+# restored(DATABASE, NAME): a dump of one, restored under another name, in which we go on
+sub dumped
+{
+	my ($from, $to) = @_;
+	my $file = new_folder() . '/dump';
+	$node->command_ok([ 'pg_dump', '-Fc', '-f', $file, $node->connstr($from) ], "$from: dumped after the upgrade");
+	create($to);
+	$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr($to), $file ], "$from: restored");
+	return;
+}
+dumped('rights', 'rights_again');
+is($node->psql('rights_again', 'SET ROLE upgrade_collector; CALL ff_collect()'), 0, 'there it still may');
 
 # ---------------------------------------------------------------------------
 # Rights on single functions, also those that are made anew
@@ -362,5 +374,17 @@ my ($had, $were) = (value($rights), value($oids));
 value('ALTER EXTENSION fillfactor_advisor UPDATE');
 isnt(value($oids), $were, 'functions are made anew');
 is(value($rights), $had, 'and have the rights that they had');
+dumped('granted', 'granted_again');
+my $each = q(SELECT p.proname, a.grantee::regrole, a.is_grantable FROM pg_proc p, aclexplode(p.proacl) a
+	WHERE p.proname IN ('ff_sample', 'ff_choice', 'ff_ram_bytes', 'ff_model') AND a.grantee <> p.proowner ORDER BY 1, 2);
+my $again = value($each);
+$database = 'granted';
+is($again, value($each), 'so have they in a dump and restore');
+my $new_names = q(SELECT count(*) FROM pg_init_privs i, aclexplode(i.initprivs) a WHERE a.grantee::regrole::text ~ 'pgrade');
+is(value($new_names), 0, 'what was granted is not the extension\'s own');
+value(q(REVOKE ALL ON FUNCTION ff_sample(regclass) FROM "Upgrade; reader"));
+$node->safe_psql('rights_again', 'DROP EXTENSION fillfactor_advisor');
+$node->safe_psql('granted_again', 'DROP EXTENSION fillfactor_advisor');
+is($node->psql($database, q(DROP ROLE "Upgrade; reader")), 0, 'and leaves nothing that keeps a role from being dropped');
 
 $node->stop;
