@@ -29,7 +29,8 @@ CREATE FUNCTION @extschema@.ff_model(
     OUT moved_pct double precision, OUT settled_hot_pct double precision,
     OUT size_bytes bigint, OUT index_bytes bigint, OUT wal_bytes_per_update double precision, OUT us_per_update double precision,
     OUT cost double precision, OUT is_current boolean, OUT is_advised boolean,
-    OUT gain double precision, OUT best_gain double precision, OUT confidence double precision, OUT agreement double precision,
+    OUT gain double precision, OUT best_gain double precision, OUT rewrite_gain double precision, OUT wal_bytes_now double precision,
+    OUT confidence double precision, OUT agreement double precision,
     OUT needs_rewrite boolean, OUT seen_hot_pct double precision, OUT fitted_hot_pct double precision,
     OUT fresh_share double precision, OUT hot_eligible double precision, OUT advised_in_ram integer, OUT filled_at integer, OUT runs integer, OUT lifecycles text)
 RETURNS SETOF record
@@ -186,17 +187,18 @@ GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_eviden
 CREATE FUNCTION @extschema@.ff_choice(
     e @extschema@.ff_table_evidence,
     OUT recommended_fillfactor integer, OUT predicted_hot_pct double precision, OUT predicted_hot_low double precision, OUT predicted_hot_high double precision,
-    OUT predicted_rows_per_page integer, OUT current_rows_per_page integer, OUT predicted_size_bytes bigint, OUT predicted_wal_pct double precision,
-    OUT confidence double precision, OUT gain double precision, OUT needs_rewrite boolean, OUT filled_at integer, OUT note text, OUT memory_note text)
+    OUT predicted_rows_per_page integer, OUT current_rows_per_page integer, OUT predicted_size_bytes bigint, OUT predicted_index_bytes bigint, OUT predicted_wal_pct double precision,
+    OUT confidence double precision, OUT gain double precision, OUT needs_rewrite boolean, OUT filled_at integer, OUT rewrite_gain double precision,
+    OUT update_call_rows double precision, OUT note text, OUT memory_note text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH m AS MATERIALIZED (
-        SELECT m.* FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
+        SELECT m.*, x.update_call_rows FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
     )
     SELECT CASE WHEN a.is_current THEN e.fillfactor ELSE a.fillfactor END,
-           a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, c.rows_per_page, a.size_bytes,
-           100 * a.wal_bytes_per_update / nullif(c.wal_bytes_per_update, 0), a.confidence, a.gain, a.needs_rewrite, a.filled_at,
+           a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, c.rows_per_page, a.size_bytes, a.index_bytes,
+           100 * a.wal_bytes_per_update / nullif(a.wal_bytes_now, 0), a.confidence, a.gain, a.needs_rewrite, a.filled_at, a.rewrite_gain, a.update_call_rows,
            CASE WHEN a.is_current AND a.best_gain > 1.005
                 THEN format(CASE WHEN a.best_gain < 1 + @extschema@.ff_setting('min_gain')::double precision / 100
                                  THEN 'the best step would save %s %%, less than fillfactor_advisor.min_gain'
@@ -209,7 +211,7 @@ AS $$
       FROM m a CROSS JOIN m c
      WHERE a.is_advised AND c.is_current
 $$;
-COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), filled_at (the fillfactor at which its pages were filled, where that was a higher one than the table''s), note, memory_note (why it would be another one, were the table within memory; NULL where it would not). No row where the pages were never sampled. Internal step of ff_advise().';
+COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), filled_at (the fillfactor at which its pages were filled, where that was a higher one than the table''s), rewrite_gain (cost now against cost once rewritten at the fillfactor it has), update_call_rows (rows that one call of an UPDATE updates, where known), note, memory_note (why it would be another one, were the table within memory; NULL where it would not). No row where the pages were never sampled. Internal step of ff_advise().';
 REVOKE ALL ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 

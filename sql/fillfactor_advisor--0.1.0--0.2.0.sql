@@ -63,7 +63,8 @@ CREATE FUNCTION @extschema@.ff_model(
     OUT moved_pct double precision, OUT settled_hot_pct double precision,
     OUT size_bytes bigint, OUT index_bytes bigint, OUT wal_bytes_per_update double precision, OUT us_per_update double precision,
     OUT cost double precision, OUT is_current boolean, OUT is_advised boolean,
-    OUT gain double precision, OUT best_gain double precision, OUT confidence double precision, OUT agreement double precision,
+    OUT gain double precision, OUT best_gain double precision, OUT rewrite_gain double precision, OUT wal_bytes_now double precision,
+    OUT confidence double precision, OUT agreement double precision,
     OUT needs_rewrite boolean, OUT seen_hot_pct double precision, OUT fitted_hot_pct double precision,
     OUT fresh_share double precision, OUT hot_eligible double precision, OUT advised_in_ram integer, OUT filled_at integer, OUT runs integer, OUT lifecycles text)
 RETURNS SETOF record
@@ -77,17 +78,18 @@ DROP FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence);
 CREATE FUNCTION @extschema@.ff_choice(
     e @extschema@.ff_table_evidence,
     OUT recommended_fillfactor integer, OUT predicted_hot_pct double precision, OUT predicted_hot_low double precision, OUT predicted_hot_high double precision,
-    OUT predicted_rows_per_page integer, OUT current_rows_per_page integer, OUT predicted_size_bytes bigint, OUT predicted_wal_pct double precision,
-    OUT confidence double precision, OUT gain double precision, OUT needs_rewrite boolean, OUT filled_at integer, OUT note text, OUT memory_note text)
+    OUT predicted_rows_per_page integer, OUT current_rows_per_page integer, OUT predicted_size_bytes bigint, OUT predicted_index_bytes bigint, OUT predicted_wal_pct double precision,
+    OUT confidence double precision, OUT gain double precision, OUT needs_rewrite boolean, OUT filled_at integer, OUT rewrite_gain double precision,
+    OUT update_call_rows double precision, OUT note text, OUT memory_note text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH m AS MATERIALIZED (
-        SELECT m.* FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
+        SELECT m.*, x.update_call_rows FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
     )
     SELECT CASE WHEN a.is_current THEN e.fillfactor ELSE a.fillfactor END,
-           a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, c.rows_per_page, a.size_bytes,
-           100 * a.wal_bytes_per_update / nullif(c.wal_bytes_per_update, 0), a.confidence, a.gain, a.needs_rewrite, a.filled_at,
+           a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, c.rows_per_page, a.size_bytes, a.index_bytes,
+           100 * a.wal_bytes_per_update / nullif(a.wal_bytes_now, 0), a.confidence, a.gain, a.needs_rewrite, a.filled_at, a.rewrite_gain, a.update_call_rows,
            CASE WHEN a.is_current AND a.best_gain > 1.005
                 THEN format(CASE WHEN a.best_gain < 1 + @extschema@.ff_setting('min_gain')::double precision / 100
                                  THEN 'the best step would save %s %%, less than fillfactor_advisor.min_gain'
@@ -100,7 +102,7 @@ AS $$
       FROM m a CROSS JOIN m c
      WHERE a.is_advised AND c.is_current
 $$;
-COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), filled_at (the fillfactor at which its pages were filled, where that was a higher one than the table''s), note, memory_note (why it would be another one, were the table within memory; NULL where it would not). No row where the pages were never sampled. Internal step of ff_advise().';
+COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), filled_at (the fillfactor at which its pages were filled, where that was a higher one than the table''s), rewrite_gain (cost now against cost once rewritten at the fillfactor it has), update_call_rows (rows that one call of an UPDATE updates, where known), note, memory_note (why it would be another one, were the table within memory; NULL where it would not). No row where the pages were never sampled. Internal step of ff_advise().';
 REVOKE ALL ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
@@ -112,7 +114,7 @@ CREATE FUNCTION @extschema@.ff_split_updates(
 AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision, double precision) IS
-'Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then old versions seen in the pages tell: from 30 on, those replaced in their page, seen_same_page against seen_hot, which go at the same time, give the share of those that stayed without being HOT, at most the share whose statements set an indexed column; below, seen_same_page against seen_moved; where none was seen, indexed_share). moved_share: went to another page; eligible_share: HOT among those that stayed, or, where fewer than 30 stayed, the share whose statements set no indexed column (1 - indexed_share; 1 where that is not known either); recoverable_share: moved_share x eligible_share, which more room per page can prevent; blocked_share: the other updates that were not HOT: an indexed column changed, which no fillfactor can prevent. Shares of all updates, 0 to 1; NULL where unknown.';
+'Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then old versions seen in the pages tell: from 30 on, those replaced in their page, seen_same_page against seen_hot give the share of those that stayed without being HOT, at most the share whose statements set an indexed column, and just that where the pages show half of it or more; below, indexed_share, where no more are HOT than it lets be; else seen_same_page against seen_moved; where none was seen, indexed_share). moved_share: went to another page; eligible_share: HOT among those that stayed, or, where fewer than 30 stayed, the share whose statements set no indexed column (1 - indexed_share; 1 where that is not known either); recoverable_share: moved_share x eligible_share, which more room per page can prevent; blocked_share: the other updates that were not HOT: an indexed column changed, which no fillfactor can prevent. Shares of all updates, 0 to 1; NULL where unknown.';
 REVOKE ALL ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision, double precision) TO pg_read_all_stats;
 
@@ -243,9 +245,9 @@ AS $$
                     ELSE coalesce(t.current_rows_per_page, @extschema@.ff_rows_per_page(t.fillfactor, t.row_width)) END AS fits_then,
                round((100 * t.hot_share)::numeric, 1) AS hot
           FROM (SELECT r.*,
-                       -- each update may have needed a scan of its own to find its row
-                       least(r.blocks_fetched, 2 * greatest(r.index_scans - r.updated, 0)
-                             + r.blocks * greatest(r.seq_scans - greatest(r.updated - r.index_scans, 0), 0)) AS readers_pages,
+                       -- each call of an UPDATE may have needed a scan of its own to find its rows
+                       least(r.blocks_fetched, 2 * greatest(r.index_scans - o.calls, 0)
+                             + r.blocks * greatest(r.seq_scans - greatest(o.calls - r.index_scans, 0), 0)) AS readers_pages,
                        CASE WHEN r.seen_cause = 'no_data' THEN 'wait'
                             WHEN r.seen_cause = 'not_examined' THEN 'keep'
                             WHEN r.passed_over THEN 'wait'
@@ -255,7 +257,8 @@ AS $$
                             WHEN r.seen_cause = 'few_updates' AND r.updated < 0.01 * r.inserted AND r.open_writers = 0 AND NOT r.counts_lost THEN 'keep'
                             WHEN r.seen_cause = 'few_updates' AND (r.open_writers > 0 OR r.counts_lost OR r.window_s < 86400) THEN 'wait'
                             ELSE 'keep' END AS verdict
-                  FROM trusted r) t
+                  FROM trusted r
+                 CROSS JOIN LATERAL (SELECT (r.updated / greatest(1, coalesce(r.update_call_rows, 1)))::bigint AS calls) o) t
     )
     SELECT d.relation, d.fillfactor, d.new_fillfactor, d.verdict, d.named_cause,
            round(d.trust::numeric, 2)::real,
@@ -288,8 +291,8 @@ AS $$
                       CASE WHEN d.earlier_updated > 0 AND d.earlier_hot < 0.95 * d.earlier_updated * d.hot_share
                            THEN format(', after %s %% HOT before', round(100.0 * d.earlier_hot / d.earlier_updated, 1)) ELSE '' END,
                       CASE WHEN d.verdict = 'lower' THEN 'what is left to save is pruning, which full new pages need at nearly every update'
-                           -- rows loaded anew bear no marks of updates
-                           WHEN d.fillfactor = 100 AND d.updated > 0.1 * d.live_rows AND coalesce(d.updated_pct, 0) < 1
+                           -- a rewrite takes the marks of HOT updates off the rows
+                           WHEN d.fillfactor = 100 AND coalesce(d.updated_hot_rows / nullif(d.updated_hot_rows + d.updated_cold_rows, 0), 0) < 0.5
                            THEN 'but its rows were loaded anew since, and each page filled so sheds a row before it has room again'
                            ELSE 'its pages have room already' END)
                  WHEN 'old_snapshot' THEN d.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well'
@@ -305,8 +308,9 @@ AS $$
                                          trim_scale(round(d.predicted_hot_pct::numeric, 1)), trim_scale(round(d.predicted_hot_low::numeric, 1)), trim_scale(round(d.predicted_hot_high::numeric, 1))) END
                       || CASE WHEN d.needs_rewrite THEN '; old pages keep their density until the table is rewritten' ELSE '; updates fall on new pages, so no rewrite is needed' END
                  WHEN 'raise' THEN format('. At %s a page is filled with %s rows instead of %s', d.new_fillfactor, d.fits_then, d.fits_now)
-                      || CASE WHEN d.heap_bytes > d.predicted_size_bytes
-                              THEN format(', %s less to store and read once rewritten', pg_size_pretty(d.heap_bytes - d.predicted_size_bytes)) ELSE '' END
+                      || CASE WHEN d.heap_bytes + d.index_bytes > d.predicted_size_bytes + d.predicted_index_bytes
+                              THEN format(', %s less to store and read once rewritten',
+                                          pg_size_pretty(d.heap_bytes + d.index_bytes - d.predicted_size_bytes - d.predicted_index_bytes)) ELSE '' END
                       || CASE WHEN round(d.predicted_hot_pct::numeric, 1) < d.hot THEN format('; %s %% HOT predicted (%s to %s)', trim_scale(round(d.predicted_hot_pct::numeric, 1)),
                                          trim_scale(round(d.predicted_hot_low::numeric, 1)), trim_scale(round(d.predicted_hot_high::numeric, 1))) ELSE '' END
                  WHEN 'wait' THEN CASE WHEN d.passed_over THEN '. The model was not asked here: ff_advise() with the name of the table asks it'
@@ -315,8 +319,8 @@ AS $$
                  ELSE CASE WHEN d.named_cause = 'read_mostly' THEN format('. Readers fetch %s pages for each updated row, and would fetch more', d.readers_pages / d.updated) ELSE '' END
                       || CASE WHEN d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
                               THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '')
-                                   || CASE WHEN d.needs_rewrite AND d.filled_at > d.fillfactor
-                                           THEN format('. Its pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) gives them the room, which should bring %s %% HOT', d.filled_at, trim_scale(round(d.predicted_hot_pct::numeric, 1))) ELSE '' END
+                                   || CASE WHEN d.needs_rewrite AND d.filled_at > d.fillfactor AND d.rewrite_gain >= 1 + (SELECT @extschema@.ff_setting('min_gain')::double precision) / 100
+                                           THEN format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) gives them the room, which should bring %s %% HOT', d.filled_at, trim_scale(round(d.predicted_hot_pct::numeric, 1))) ELSE '' END
                               ELSE '' END
                END,
                CASE WHEN d.verdict IN ('lower', 'raise', 'keep') THEN '. ' || upper(left(d.memory_note, 1)) || substr(d.memory_note, 2) END,

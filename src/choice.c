@@ -15,8 +15,9 @@
 
 /*
  * CPU, microseconds of the whole cluster; measured with the regret bench's
- * workloads on PostgreSQL 15, prepared statements over a local socket; what a
- * prune and an index entry cost, by test/bench/regret/constants.py.
+ * workloads on PostgreSQL 15, prepared statements over a local socket.  What a
+ * prune and an index entry cost lies within what test/bench/regret/constants.py
+ * says, which is wide.
  */
 #define US_STATEMENT	28.0	/* a statement and its transaction, no row yet */
 #define US_ROW			1.3		/* one row inserted, updated or deleted */
@@ -64,6 +65,9 @@
 #define AGREEMENT		0.7
 /* Steps within this of the best count as ties. */
 #define TIE				0.003
+/* The same where no update can be HOT: then a step has nothing to offer but size. */
+#define TIE_COLD		0.02
+#define NONE_HOT		0.01	/* share of updates that could be */
 
 typedef struct Rates
 {
@@ -76,19 +80,20 @@ typedef struct Rates
 	double		insert_call_rows;
 	double		more_wal;		/* bytes an update writes beyond WAL_UPDATE */
 	double		rate;			/* row updates per second */
-	double		updates_per_row;	/* in the table's life */
 	double		scattered;		/* share of accesses all over the table */
 	double		old_pages;		/* share of updates on pages long filled */
 } Rates;
 
 static void
 cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
-		double cold, double moved, double prunes, double heap_bytes, double now_cold,
+		const Shares *s, double prunes, double heap_bytes, const Shares *now,
 		double new_pages, StepCost *c)
 {
 	double		n = in->indexes;
-	double		entries = bound(cold * r->updates_per_row, 0, INDEX_BLOAT_MAX);
-	double		now_entries = bound(now_cold * r->updates_per_row, 0, INDEX_BLOAT_MAX);
+	double		cold = s->cold;
+	double		moved = s->moved;
+	double		entries = bound(s->entries, 0, INDEX_BLOAT_MAX);
+	double		now_entries = bound(now->entries, 0, INDEX_BLOAT_MAX);
 	double		index_bytes = in->index_bytes * (1 + INDEX_BLOAT * entries) / (1 + INDEX_BLOAT * now_entries);
 	double		ram = in->ram_bytes * CACHE_SHARE;
 	double		miss = r->scattered * bound(1 - ram / (heap_bytes + index_bytes + 1), 0, 1);
@@ -142,14 +147,62 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
  * versions that wait for vacuum, and so goes as the updates go that leave them.
  */
 static double
-heap_at(const CostInput *in, const Observed *seen, const Fitted *fitted, const Shares *then, const Shares *now)
+heap_at(const CostInput *in, const Observed *seen, const Shares *then, const Shares *now)
 {
-	/* where the table was never rewritten at its fillfactor, it is smaller than that makes it */
-	double		today = fitted->life.start_fillfactor > 0 ? 1 / fitted->rows_per_page : now->pages;
-	double		off = bound(or_else(seen->blocks / (seen->live_rows * today), 1), 0.2, 5);
+	double		off = bound(or_else(seen->blocks / (seen->live_rows * now->pages), 1), 0.2, 5);
 	double		part = now->cold > 0.02 ? bound(then->cold / now->cold, 0, 1) : 1;
 
-	return in->heap_bytes * then->pages / today * pow(off, part - 1);
+	return in->heap_bytes * then->pages / now->pages * pow(off, part - 1);
+}
+
+/*
+ * The table as it is: what the current step says, but where its pages were
+ * filled before the fillfactor was set.
+ */
+static Step
+as_it_is(const Lifecycle *life, const Step *current)
+{
+	Step		s = *current;
+	int			k;
+
+	for (k = 0; k < life->n; k++)
+	{
+		const Fitted *f = &life->member[k];
+
+		if (f->life.start_fillfactor <= 0 || !(f->rows_per_page > 0))
+			continue;
+		s.window[k].cold = 1 - f->hot_pct / 100;
+		s.window[k].moved = f->moved_pct / 100;
+		s.window[k].pages = 1 / f->rows_per_page;
+		s.settled[k].pages *= s.window[k].pages / current->window[k].pages;
+	}
+	return s;
+}
+
+/* The mean of the lifecycles: in a window such as the one seen, and once settled. */
+static void
+cost_of_step(const CostInput *in, const Observed *seen, const Lifecycle *life, const Rates *r,
+			 const Step *s, const Step *today, double window_weight, StepCost *sum)
+{
+	double		growth = r->inserts > r->deletes ? r->inserts - r->deletes : 0;
+	int			k;
+
+	for (k = 0; k < life->n; k++)
+	{
+		double		w = life->member[k].weight;
+		StepCost	c,
+					d;
+
+		cost_of(in, life, r, &s->window[k], s->prunes, heap_at(in, seen, &s->window[k], &today->window[k]),
+				&today->window[k], growth * s->window[k].pages, &c);
+		cost_of(in, life, r, &s->settled[k], s->prunes, heap_at(in, seen, &s->settled[k], &today->settled[k]),
+				&today->settled[k], growth * s->settled[k].pages, &d);
+		sum->time_us += w * c.time_us;
+		sum->wal_bytes += w * c.wal_bytes;
+		sum->size_bytes += w * c.size_bytes;
+		sum->index_bytes += w * c.index_bytes;
+		sum->log_cost += w * (window_weight * c.log_cost + (1 - window_weight) * d.log_cost);
+	}
 }
 
 /*
@@ -176,16 +229,17 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	CostInput	in = *input;
 	Rates		r;
 	double		updated = bound(seen->updated, 1, 1e15);
-	double		live = bound(seen->live_rows, 1, 1e15);
 	double		calls;
 	double		window_weight;
 	double		member_gain[LIFECYCLE_ENSEMBLE] = {0};
 	double		best = INFINITY;
+	Step		today;
+	double		tie = life->n > 0 && life->hot_eligible < NONE_HOT ? TIE_COLD : TIE;
 	int			i,
 				k;
 
 	memset(choice, 0, sizeof(*choice));
-	choice->gain = choice->best_gain = 1;
+	choice->gain = choice->best_gain = choice->rewrite_gain = 1;
 	if (curve->n == 0)
 		return;
 	in.indexes = bound(in.indexes, 0, 1000);
@@ -205,6 +259,7 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	for (i = 0; i < curve->n; i++)
 		if (curve->step[i].fillfactor >= seen->fillfactor)
 			choice->current = i;
+	today = as_it_is(life, &curve->step[choice->current]);
 
 	memset(&r, 0, sizeof(r));
 	r.inserts = bound(seen->inserted / updated, 0, 1e9);
@@ -224,7 +279,6 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 					0, in.seq_scans * in.heap_bytes / TWIN_BLCKSZ) / updated / (in.heap_bytes / TWIN_BLCKSZ);
 	r.vacuums = bound(or_else(seen->vacuums, 0), 0, 1e9) / updated;
 	r.rate = updated / in.window_s;
-	r.updates_per_row = bound(or_else(seen->total_updated, updated) / live, 0, 1e9);
 	r.scattered = r.old_pages = 1 - life->fresh_share;
 	/* a queue reuses its pages: old ones go by themselves */
 	if (life->n > 0 && life->member[0].life.skew > 0)
@@ -250,12 +304,10 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 		 */
 		if (in.update_wal_bytes > 0)
 		{
-			const Step *now = &curve->step[choice->current];
 			StepCost	c;
 			double		known;
 
-			cost_of(&in, life, &r, now->window[0].cold, now->window[0].moved, now->prunes,
-					in.heap_bytes, now->window[0].cold, 0, &c);
+			cost_of(&in, life, &r, &today.window[0], today.prunes, in.heap_bytes, &today.window[0], 0, &c);
 			known = c.wal_bytes - WAL_COMMIT / r.call_rows
 				- r.inserts * (WAL_COMMIT / r.insert_call_rows + WAL_ROW + life->insert_len + in.indexes * WAL_INDEX_ENTRY)
 				- r.deletes * (WAL_COMMIT + WAL_DELETE);
@@ -266,33 +318,11 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 		window_weight = bound(life->member[0].settle_updates / life->scale / r.rate / in.horizon_s,
 							  WINDOW_WEIGHT, 1);
 		for (i = 0; i < curve->n; i++)
-		{
-			const Step *s = &curve->step[i];
-			const Step *now = &curve->step[choice->current];
-			StepCost   *sum = &choice->cost[i];
-
-			for (k = 0; k < life->n; k++)
-			{
-				double		w = life->member[k].weight;
-				double		growth = r.inserts > r.deletes ? r.inserts - r.deletes : 0;
-				StepCost	c,
-							d;
-
-				cost_of(&in, life, &r, s->window[k].cold, s->window[k].moved, s->prunes,
-						heap_at(&in, seen, &life->member[k], &s->window[k], &now->window[k]),
-						now->window[k].cold, growth * s->window[k].pages, &c);
-				cost_of(&in, life, &r, s->settled[k].cold, s->settled[k].moved, s->prunes,
-						heap_at(&in, seen, &life->member[k], &s->settled[k], &now->settled[k]),
-						now->settled[k].cold, growth * s->settled[k].pages, &d);
-				sum->time_us += w * c.time_us;
-				sum->wal_bytes += w * c.wal_bytes;
-				sum->size_bytes += w * c.size_bytes;
-				sum->index_bytes += w * c.index_bytes;
-				c.log_cost = window_weight * c.log_cost + (1 - window_weight) * d.log_cost;
-				sum->log_cost += w * c.log_cost;
-			}
-		}
+			cost_of_step(&in, seen, life, &r, &curve->step[i], &today, window_weight, &choice->cost[i]);
+		cost_of_step(&in, seen, life, &r, &today, &today, window_weight, &choice->as_is);
 	}
+	if (life->n == 0)
+		choice->as_is = choice->cost[choice->current];
 
 	for (i = 0; i < curve->n; i++)
 	{
@@ -307,24 +337,22 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 	for (i = curve->n - 1; i >= 0; i--)
 	{
 		choice->cost[i].cost = exp(choice->cost[i].log_cost - best);
-		if (choice->cost[i].log_cost <= best + TIE)
+		if (choice->cost[i].log_cost <= best + tie)
 			choice->best = i;
 	}
-	choice->best_gain = exp(choice->cost[choice->current].log_cost - choice->cost[choice->best].log_cost);
+	/* against today's table, and against what a rewrite alone would make of it */
+	choice->best_gain = exp(fmin(choice->as_is.log_cost, choice->cost[choice->current].log_cost) - choice->cost[choice->best].log_cost);
 
 	/* do the lifecycles agree that it is better? */
 	for (k = 0; k < life->n; k++)
 	{
 		const Step *b = &curve->step[choice->best];
-		const Step *now = &curve->step[choice->current];
 		StepCost	c,
 					d;
 
-		cost_of(&in, life, &r, b->window[k].cold, b->window[k].moved, b->prunes,
-				heap_at(&in, seen, &life->member[k], &b->window[k], &now->window[k]),
-				now->window[k].cold, 0, &c);
-		cost_of(&in, life, &r, now->window[k].cold, now->window[k].moved, now->prunes,
-				heap_at(&in, seen, &life->member[k], &now->window[k], &now->window[k]), now->window[k].cold, 0, &d);
+		cost_of(&in, life, &r, &b->window[k], b->prunes, heap_at(&in, seen, &b->window[k], &today.window[k]),
+				&today.window[k], 0, &c);
+		cost_of(&in, life, &r, &today.window[k], today.prunes, in.heap_bytes, &today.window[k], 0, &d);
 		member_gain[k] = d.log_cost - c.log_cost;
 		if (member_gain[k] > 0)
 			choice->agreement += life->member[k].weight;
@@ -333,7 +361,8 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 		choice->agreement = 1;
 	choice->advised = choice->best_gain >= 1 + in.min_gain && choice->agreement >= AGREEMENT ?
 		choice->best : choice->current;
-	choice->gain = exp(choice->cost[choice->current].log_cost - choice->cost[choice->advised].log_cost);
+	choice->gain = choice->advised == choice->current ? 1 : exp(choice->as_is.log_cost - choice->cost[choice->advised].log_cost);
+	choice->rewrite_gain = exp(choice->as_is.log_cost - choice->cost[choice->current].log_cost);
 }
 
 void

@@ -46,12 +46,15 @@ typedef struct StepCost
 typedef struct Choice
 {
 	StepCost	cost[LIFECYCLE_MAX_STEPS];	/* as curve->step */
+	StepCost	as_is;			/* of the table as it is: not as its fillfactor would have
+								 * it, where it was set without a rewrite */
 	int			current;		/* step the table is at */
 	int			best;			/* cheapest, ties to the higher fillfactor */
 	int			advised;		/* best, or current where that is good enough */
 	int			advised_in_ram; /* the same, were everything in memory */
-	double		gain;			/* cost at current / at advised */
-	double		best_gain;		/* cost at current / at best */
+	double		gain;			/* cost as it is / at advised; 1: nothing advised */
+	double		best_gain;		/* cost as it is, or at current if that is less / at best */
+	double		rewrite_gain;	/* cost as it is / at current */
 	double		agreement;		/* weight of the lifecycles for which best beats
 								 * current */
 	int			needs_rewrite;	/* most updates fall on pages already filled */

@@ -45,10 +45,12 @@ replay_step(HeapTwin *twin, const TwinLifecycle *t, int fillfactor, Shares *s)
 
 	twin_replay(twin, t, fillfactor, &r);
 	u = r.updates > 0 ? r.updates : 1;
-	s->cold = (r.updates - r.hot) / u;
+	/* no promise where nothing could be replayed */
+	s->cold = r.updates > 0 ? (r.updates - r.hot) / u : 1;
 	s->moved = r.moved / u;
 	s->prunes = r.prunes / u;
 	s->pages = r.rows > 0 ? r.pages / r.rows : 1;
+	s->entries = r.rows > 0 ? r.cold_all / r.rows : 0;
 }
 
 /*
@@ -73,6 +75,7 @@ interpolate(Curve *c, int k, int settled, int from, int to)
 		s->cold = between(a->cold, b->cold, part);
 		s->moved = between(a->moved, b->moved, part);
 		s->prunes = between(a->prunes, b->prunes, part);
+		s->entries = between(a->entries, b->entries, part);
 		/* pages follow 1 / rows per page */
 		s->pages = between(a->pages, b->pages, (1 / rows - 1 / rows_a) / (1 / rows_b - 1 / rows_a));
 	}

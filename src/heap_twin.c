@@ -734,6 +734,7 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	TwinLifecycle l = *life;
 	double		ins_due = 0.0;
 	double		del_due = 0.0;
+	double		cold_before = 0.0;
 	int			base_pages;
 	int			i;
 	int64_t		id;
@@ -760,6 +761,7 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	l.start_rows = bound(l.start_rows, 0.0, TWIN_MAX_ROWS);
 	l.warmup = bound(l.warmup, 0.0, 1e7);
 	l.measure = bound(l.measure, 0.0, 1e7);
+	l.start_updates = bound(l.start_updates, 0.0, l.warmup);
 	fillfactor = (int) bound(fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
 
 	twin->life = &l;
@@ -789,15 +791,20 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 		set_fillfactor(twin, (int) bound(l.start_fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR));
 	for (i = 0; i < (int) l.start_rows && !twin->exhausted; i++)
 		insert_row(twin, 0);
-	set_fillfactor(twin, fillfactor);
 	for (i = 0; i < TWIN_MAX_STREAMS; i++)
 		twin->target[i] = -1;
 	prepare_turns(twin);
 
-	run_phase(twin, l.warmup, &ins_due, &del_due);
+	if (l.start_fillfactor > 0 && l.start_updates > 0.0)
+		run_phase(twin, l.start_updates, &ins_due, &del_due);
+	else
+		l.start_updates = 0.0;
+	set_fillfactor(twin, fillfactor);
+	run_phase(twin, l.warmup - l.start_updates, &ins_due, &del_due);
 	base_pages = twin->npages;
 	if (!twin->exhausted || l.warmup <= 0.0)
 	{
+		cold_before = twin->count.updates - twin->count.hot;
 		memset(&twin->count, 0, sizeof(twin->count));
 		run_phase(twin, l.measure, &ins_due, &del_due);
 	}
@@ -809,6 +816,7 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	result->dead_versions = (double) twin->ndead_versions;
 	result->dead_lps = (double) twin->ndead_lps;
 	result->truncated = twin->exhausted;
+	result->cold_all = cold_before + twin->count.updates - twin->count.hot;
 	for (i = 0; i < twin->npages; i++)
 	{
 		result->full_pages += twin->page[i].full;
@@ -867,6 +875,7 @@ twin_replay(HeapTwin *twin, const TwinLifecycle *life, int fillfactor, TwinResul
 		sum->rows += r.rows;
 		sum->judged_rows += r.judged_rows;
 		sum->updated_rows += r.updated_rows;
+		sum->cold_all += r.cold_all;
 		sum->truncated |= r.truncated;
 	}
 }

@@ -73,6 +73,7 @@ typedef struct TwinLifecycle
 	/* course of the run */
 	double		start_rows;		/* rows loaded before the first update */
 	int			start_fillfactor;	/* they were loaded at; 0: the one replayed */
+	double		start_updates;	/* row updates of the warm-up made at that one, too */
 	double		warmup;			/* row updates before counting begins */
 	double		measure;		/* row updates counted */
 } TwinLifecycle;
@@ -101,6 +102,7 @@ typedef struct TwinResult
 	double		live_bytes;
 	double		free_bytes;		/* between line pointers and rows: not logged in
 								 * full-page images */
+	double		cold_all;		/* not HOT, those before counting began included */
 	int			truncated;		/* stopped early: ran out of simulated pages */
 } TwinResult;
 

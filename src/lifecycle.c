@@ -24,11 +24,13 @@
 #define SIGMA_OLD_MARKS 24.0	/* or fewer */
 #define SIGMA_FILL		0.12	/* of ln rows per page */
 
-/* What it costs to assume that most pages were filled before the fillfactor was set. */
+/* Priors, here and below, are chosen, not measured; in squared standard deviations,
+ * as the misfit is.  What it costs to assume that most pages were filled before the fillfactor was set. */
 #define OLD_PAGES_PRIOR	0.5
 /* Rows of lengths so different that the densest page holds so many times what
  * the mean length allows are not those that the twin replays. */
 #define UNEQUAL_ROWS	1.5
+#define UNKNOWN_BATCH_TRUST 0.8	/* part of the confidence left where the size of batches is unknown */
 
 /* Deletes per update below which it does not matter which rows go. */
 #define FEW_DELETES		0.02
@@ -41,7 +43,7 @@
 #define HELD_PRIOR		1.5
 #define SHORTEST_HELD	15.0	/* transactions; less is not told from a lag */
 #define STALL_SHARE		0.1
-#define SELDOM_SHARE	0.03
+#define SELDOM_SHARE	0.03	/* of the time: now and then, and for long */
 #define STALL_PRIOR		0.3		/* now and then: a session that waits for its turn */
 /* Batches take long: another session's may keep the old versions of the last
  * one or two alive.  That is as likely as that there is none. */
@@ -54,7 +56,7 @@
  * one at work, or several for a short while. */
 #define ALONE			0.9
 #define COMPANY			1.5
-#define ALONE_PRIOR		1.0		/* for versions that stay, with one session at work */
+#define ALONE_PRIOR		0.5		/* for versions that stay, with one session at work */
 #define COMPANY_PRIOR	1.0		/* for batches whose versions never stay, with several */
 
 #define MAX_CANDIDATES	128
@@ -493,6 +495,7 @@ static void
 keep_best(const Search *s, const Plan *plan, Lifecycle *life)
 {
 	double		total = 0;
+	double		old_pages = 0;
 	double		fits;
 	int			i,
 				j;
@@ -523,11 +526,21 @@ keep_best(const Search *s, const Plan *plan, Lifecycle *life)
 		life->member[i].weight /= total;
 		life->fresh_share += life->member[i].weight * life->member[i].life.fresh_share;
 	}
-	life->filled_at = life->member[0].life.start_fillfactor;
+	for (i = 0; i < life->n; i++)
+		if (life->member[i].life.start_fillfactor > 0)
+		{
+			old_pages += life->member[i].weight;
+			life->filled_at = life->member[i].life.start_fillfactor;
+		}
+	if (old_pages < 0.5)
+		life->filled_at = 0;
 	/* one standard deviation off per figure costs little, three cost most */
 	life->confidence = life->n > 0 ? exp(-life->member[0].misfit / 12) : 0;
 	if (!plan->split_known)
 		life->confidence *= 0.5;
+	/* how large batches are is a guess */
+	if (plan->whole_pages)
+		life->confidence *= UNKNOWN_BATCH_TRUST;
 	/* nor is what rows of very different lengths do */
 	fits = twin_rows_per_page(TWIN_MAX_FILLFACTOR, (int) (life->insert_len < life->update_len ? life->insert_len : life->update_len));
 	if (s->seen->rows_per_page_max > UNEQUAL_ROWS * fits)

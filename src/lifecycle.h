@@ -37,6 +37,7 @@ typedef struct Observed
 	double		deleted;
 	double		total_inserted; /* since the table's counters began */
 	double		total_updated;	/* the same */
+	double		window_updated; /* since fillfactor was set, or lookback began */
 	double		vacuums;
 	/* old versions seen in pages: where their successor went (a ratio) */
 	double		seen_hot;
@@ -107,6 +108,7 @@ typedef struct Shares
 	double		moved;
 	double		prunes;			/* pages pruned on access */
 	double		pages;			/* of the table, per row */
+	double		entries;		/* in each index, by updates since the start, per row */
 } Shares;
 
 /* What a fillfactor would do. */

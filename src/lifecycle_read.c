@@ -114,7 +114,6 @@ lifecycle_filled_at(const Observed *seen, const TwinLifecycle *t)
 	int			len = TWIN_MAXALIGN((int) floor(t->insert_len < t->update_len ? t->insert_len : t->update_len));
 	int			at = (int) seen->fillfactor;
 	double		fits = twin_rows_per_page(at, len);
-
 	double		most = seen->rows_per_page;
 
 	/* pages that have not shed a row yet show it, but those of short rows, too */
@@ -148,10 +147,8 @@ lifecycle_course(const Observed *seen, TwinLifecycle *t, double *scale, double *
 	/* few enough that all that happened to them can be replayed */
 	if (!batch && t->inserts_per_update < FRESH_INSERTS && rows * laps > MAX_WARMUP)
 		rows = bound(MAX_WARMUP / laps, bound(LEAST_PAGES * per_page, 0, rows), rows);
-	if (rows > live)
-		rows = live;
-	if (rows < 1)
-		rows = 1;
+	/* wide rows: the twin's pages are limited */
+	rows = bound(rows, 1, bound(live, 1, MAX_PAGES * per_page));
 	*scale = rows / live;
 	/* a statement for much of the table is one for as much of its part; how many
 	 * rows that has is an estimate */
@@ -182,6 +179,9 @@ lifecycle_course(const Observed *seen, TwinLifecycle *t, double *scale, double *
 		t->start_rows = rows;
 	t->warmup = warmup;
 	t->measure = measure;
+	/* those before the window, where the fillfactor was another */
+	t->start_updates = bound(warmup - (or_else(seen->window_updated, seen->updated) - seen->updated) * *scale -
+							 bound((seen->updated * *scale - measure) / 2, 0, 1e15), 0, warmup);
 	*settle = net > 0.05 * (t->inserts_per_update > 0 ? t->inserts_per_update : 1) && net > 0.02 ?
 		warmup : bound((t->update_rows > 1.5 ? 2 : 1) * SETTLED_LAPS * rows, warmup,
 			  t->update_rows > 1.5 ? 2 * MAX_SETTLE : MAX_SETTLE);
@@ -242,7 +242,8 @@ read_batches(const Observed *seen, Plan *plan)
 	}
 	else if (group >= 2 && or_else(seen->update_call_rows, 0) > group)
 		t->update_rows = bound(seen->update_call_rows, group, page_rows);
-	t->insert_rows = bound(or_else(seen->insert_group_rows, 1), 1, page_rows);
+	/* rows loaded together long ago say nothing of today's */
+	t->insert_rows = bound(or_else(seen->insert_group_rows, 1), 1, bound(or_else(seen->insert_call_rows, page_rows), 1, page_rows));
 	if (t->update_rows > page_rows || t->insert_rows > 0.5 * page_rows)
 		t->insert_rows = bound(or_else(seen->insert_call_rows, t->update_rows), t->insert_rows, 1000);
 	if (t->inserts_per_update < FRESH_INSERTS)

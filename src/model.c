@@ -142,6 +142,7 @@ read_observed(const Facts *e, const Facts *x, Observed *o)
 	o->window_s = known(fact(e, "recent_s"), fact(e, "window_s"));
 	o->total_inserted = known(fact(x, "total_inserted"), fact(e, "inserted"));
 	o->total_updated = known(fact(x, "total_updated"), updated);
+	o->window_updated = updated;
 	o->vacuums = known(fact(x, "recent_vacuums"), fact(x, "vacuums") * part);
 	o->seen_hot = fact(e, "seen_hot");
 	o->seen_same_page = fact(e, "seen_same_page");
@@ -239,8 +240,8 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 	{
 		const Step *s = &curve->step[i];
 		const StepCost *c = &choice->cost[i];
-		Datum		values[27];
-		bool		nulls[27] = {0};
+		Datum		values[29];
+		bool		nulls[29] = {0};
 		int			n = 0;
 
 		values[n++] = Int32GetDatum(s->fillfactor);
@@ -260,6 +261,8 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 		/* the same on every row: the fit and the choice */
 		put(values, nulls, n++, choice->gain);
 		put(values, nulls, n++, choice->best_gain);
+		put(values, nulls, n++, choice->rewrite_gain);
+		put(values, nulls, n++, choice->as_is.wal_bytes);
 		put(values, nulls, n++, life->n > 0 ? life->confidence : NAN);
 		put(values, nulls, n++, choice->agreement);
 		values[n++] = BoolGetDatum(choice->needs_rewrite);

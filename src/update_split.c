@@ -13,11 +13,20 @@
 
 /* Updates that stayed, or old versions of such, from which a share is taken. */
 #define ENOUGH	30
+/* Part of the statements' share that the pages must show; chosen. */
+#define CONFIRMED	0.5
 
 static double
 at_most(double v, double high)
 {
 	return v > high ? high : v;
+}
+
+/* How many left their page, if such a share of those that stayed is HOT. */
+static double
+moved_of(double cold, double hot, double eligible)
+{
+	return eligible > 0 ? fmax(cold - hot * (1 - eligible) / eligible, 0) : 0;
 }
 
 /* How many left their page; NAN where nothing tells. */
@@ -34,15 +43,23 @@ moved_updates(const UpdateCounts *n, double hot)
 	if (stayed >= ENOUGH)
 	{
 		/*
-		 * Old versions go as soon whether HOT replaced them or not, so of
-		 * those that stayed in their page these tell the shares; those that
-		 * moved away left them in full pages, where they stay for longer.
-		 * What statements set no indexed column cannot have been blocked.
+		 * Old versions of updates that stayed in their page tell the shares
+		 * roughly: which of them are pruned first is not the same for both
+		 * kinds.  Of those that moved they tell nothing at all.  What
+		 * statements set no indexed column cannot have been blocked; and
+		 * where the pages confirm that those which do are, their share is
+		 * known better from them.
 		 */
 		double		eligible = fmax(n->seen_hot / stayed, 1 - n->indexed_share);
 
-		return eligible > 0 ? fmax(cold - hot * (1 - eligible) / eligible, 0) : 0;
+		if (n->seen_same_page / stayed >= CONFIRMED * n->indexed_share)
+			eligible = 1 - n->indexed_share;
+
+		return moved_of(cold, hot, eligible);
 	}
+	/* no more are HOT than could be by the statements, so these can be believed */
+	if (hot <= (1 - n->indexed_share) * n->updated)
+		return moved_of(cold, hot, 1 - n->indexed_share);
 	if (n->seen_same_page + n->seen_moved > 0)
 		return cold * n->seen_moved / (n->seen_same_page + n->seen_moved);
 	return cold * (1 - n->indexed_share);

@@ -42,7 +42,7 @@ SELECT v.ratio, c.recommended_fillfactor, c.memory_note
   FROM (VALUES (0.1), (1), (10)) v(ratio)
  CROSS JOIN LATERAL ff_evidence('full') e
  CROSS JOIN LATERAL jsonb_populate_record(e, jsonb_build_object('heap_bytes', 8192000, 'index_bytes', 4096000,
-                                                                'recent_hot', e.recent_updated / 5, 'recent_newpage', e.recent_updated - e.recent_updated / 5,
+                                                                'recent_hot', e.recent_updated * 44 / 100, 'recent_newpage', e.recent_updated - e.recent_updated * 44 / 100,
                                                                 'ram_bytes', (12288000 / v.ratio)::bigint, 'ram_ratio', v.ratio)) x
  CROSS JOIN LATERAL ff_choice(x) c;
 SELECT is(b.recommended_fillfactor, 100, 'a table as large as memory stays full') FROM by_memory b WHERE b.ratio = 1;

@@ -91,7 +91,7 @@ WITH m AS (
      CROSS JOIN LATERAL ff_model(e, x) m
 )
 SELECT (SELECT count(DISTINCT (fillfactor, hot_pct)) = count(DISTINCT fillfactor) FROM m) AS same_curve,
-       a.fillfactor > b.fillfactor AND a.gain < b.gain - 0.04 AS less_at_memory, b.fillfactor < 90 AS within, c.fillfactor <= b.fillfactor AND c.gain > b.gain + 0.02 AS more_beyond,
+       a.fillfactor > b.fillfactor AND a.gain < b.gain - 0.03 AS less_at_memory, b.fillfactor < 90 AS within, c.fillfactor <= b.fillfactor AND c.gain > b.gain + 0.02 AS more_beyond,
        a.advised_in_ram = b.fillfactor AND c.advised_in_ram = b.fillfactor AS said_why
   FROM m a, m b, m c
  WHERE a.is_advised AND b.is_advised AND c.is_advised AND (a.ratio, b.ratio, c.ratio) = (1, 0.1, 10);

@@ -9,7 +9,7 @@ usage: regret.py truth  [workload | holdout | unseen | later | fifth ...]   run 
 Results are appended to WORK/truth.csv and WORK/advice.csv (default WORK:
 /tmp/ff-regret); what is there is not run again, so a stopped bench goes on
 where it stopped.  REPEATS (default 2) truth runs of every step, interleaved.
-CLIENTS (default 2) sessions of pgbench; whether two of them hold each other's old
+CLIENTS (1 or 2, default 2) sessions of pgbench; whether two of them hold each other's old
 versions alive is a matter of how busy the machine is, so the short form has one.
 
 Needs PG_CONFIG's server with the extension installed.  CPU time is that of the
@@ -181,8 +181,9 @@ def report(smoothed=False):
         if smoothed:
             for ff, v in smooth(t[name], limited).items():
                 med[ff][0] = v
-        low = [min(v[i] for v in med.values()) for i in range(3)]
-        cost = {ff: [(v[0] / low[0]) ** 0.5, (v[1] / low[1]) ** 0.3, (v[2] / low[2]) ** 0.2] for ff, v in med.items()}
+        # a clock that ticks slowly sees nothing of a short run
+        low = [min(v[i] for v in med.values()) or 1.0 for i in range(3)]
+        cost = {ff: [(max(v[0], low[0]) / low[0]) ** 0.5, (v[1] / low[1]) ** 0.3, (v[2] / low[2]) ** 0.2] for ff, v in med.items()}
         total = {ff: math.prod(c) for ff, c in cost.items()}
         best = min(total, key=total.get)
 
@@ -245,6 +246,8 @@ def report(smoothed=False):
 
 def main():
     global CLIENTS
+    if CLIENTS not in (1, 2):
+        sys.exit('CLIENTS: 1 or 2, as the ids that the scripts make are distinct for no more')
     prepare()
     what = sys.argv[1] if len(sys.argv) > 1 else ''
     sets = {'holdout': HOLDOUT, 'unseen': UNSEEN, 'later': LATER, 'fifth': FIFTH}
