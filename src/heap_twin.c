@@ -589,6 +589,7 @@ update_transaction(HeapTwin *t)
 	int			n = whole(t, t->life->update_rows);
 	int64_t		id = pick_rows(t, n);
 	int			stream = t->life->streams > 1 ? (int) random_below(t, t->life->streams) : 0;
+	int			times;
 	int			i;
 
 	next_xid(t);
@@ -597,9 +598,11 @@ update_transaction(HeapTwin *t)
 		t->updates_since_vacuum++;
 		return;
 	}
-	for (i = 0; i < n && id + i < t->next_row; i++)
-		if (id + i >= t->first_row && row_of(t, id + i)->page >= 0)
-			update_row(t, row_of(t, id + i), stream);
+	/* one statement after the other */
+	for (times = 0; times < t->life->times; times++)
+		for (i = 0; i < n && id + i < t->next_row; i++)
+			if (id + i >= t->first_row && row_of(t, id + i)->page >= 0)
+				update_row(t, row_of(t, id + i), stream);
 }
 
 static void
@@ -758,6 +761,7 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	l.held_share = bound(l.held_share, 0.0, 1.0);
 	l.vacuum_share = bound(l.vacuum_share, 0.0, 1e9);
 	l.streams = (int) bound(l.streams, 1, TWIN_MAX_STREAMS);
+	l.times = (int) bound(l.times, 1, TWIN_MAX_TIMES);
 	l.start_rows = bound(l.start_rows, 0.0, TWIN_MAX_ROWS);
 	l.warmup = bound(l.warmup, 0.0, 1e7);
 	l.measure = bound(l.measure, 0.0, 1e7);

@@ -28,6 +28,7 @@
 #define TWIN_MAX_STREAMS	8		/* sessions that insert side by side */
 #define TWIN_SKEW_BINS		256		/* resolution of the skewed pick */
 #define TWIN_MAX_TURNS		16		/* updates that come to a row in turn */
+#define TWIN_MAX_TIMES		16		/* updates of a row in one transaction */
 
 #define TWIN_MAXALIGN(len)	(((int) (len) + 7) & ~7)
 
@@ -47,6 +48,7 @@ typedef struct TwinLifecycle
 	/* what a transaction does */
 	double		insert_rows;	/* rows inserted by one transaction, >= 1 */
 	double		update_rows;	/* neighbouring rows updated by one, >= 1 */
+	int			times;			/* how often it updates each of them, >= 1 */
 	double		inserts_per_update; /* rows inserted per row updated */
 	double		deletes_per_update; /* rows deleted per row updated */
 	double		hot_eligible;	/* 0..1, updates that touch no indexed column */

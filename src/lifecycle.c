@@ -36,6 +36,12 @@
 #define FEW_DELETES		0.02
 #define ANYWHERE_PRIOR	0.3		/* what it costs to assume that any do */
 
+/* Rows together from which it matters that a transaction may update them twice. */
+#define FEW_TOGETHER	3
+#define SEVERAL_CALLS	1.5		/* of UPDATE for each transaction of the cluster */
+#define TIMES_PRIOR		2.0		/* what it costs to assume it with fewer, or unknown; with less than
+								 * one, twice that */
+
 /* What it costs to assume, without need, that versions stay unprunable. */
 #define SHORT_LAG		4.0		/* transactions */
 #define SHORT_LAG_PRIOR 0.5		/* a handful of transactions: other sessions */
@@ -215,7 +221,7 @@ same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
 	return lag_class(a) == lag_class(b) && (a->held > 0) == (b->held > 0) &&
 		a->held_share == b->held_share &&
 		(a->fresh_share > 0.5) == (b->fresh_share > 0.5) && a->delete_oldest == b->delete_oldest &&
-		a->start_fillfactor == b->start_fillfactor && same_pick(a, b) && (a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
+		a->start_fillfactor == b->start_fillfactor && a->times == b->times && same_pick(a, b) && (a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
 		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
 }
 
@@ -330,6 +336,30 @@ search_deletes(Search *s)
 
 		t.delete_oldest = 0;
 		try_candidate(s, &t, s->all[keep[k]].prior + ANYWHERE_PRIOR);
+	}
+}
+
+/*
+ * Rows that a transaction updates twice: no version but the first can go before
+ * its end.  Where statements outnumber transactions, that is likelier.
+ */
+static void
+search_times(Search *s)
+{
+	double		calls = s->seen->total_updated / s->seen->update_call_rows;
+	double		prior = calls >= SEVERAL_CALLS * s->seen->table_xids ? 0 : calls <= s->seen->table_xids ? 2 * TIMES_PRIOR : TIMES_PRIOR;
+	int			keep[3];
+	int			k;
+
+	if (s->all[0].life.update_rows < FEW_TOGETHER)
+		return;
+	best_of(s, 0, keep, 3);
+	for (k = 0; k < 3 && keep[k] >= 0; k++)
+	{
+		TwinLifecycle t = s->all[keep[k]].life;
+
+		t.times = 2;
+		try_candidate(s, &t, s->all[keep[k]].prior + prior);
 	}
 }
 
@@ -577,6 +607,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	s.n = 0;
 	search_picks(&s, &plan);
 	search_density(&s);
+	search_times(&s);
 	search_deletes(&s);
 	if (!plan.split_known)
 		search_split(&s);

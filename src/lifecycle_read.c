@@ -272,8 +272,10 @@ read_distance(const Observed *seen, Plan *plan)
 	/* the median of the last of several updates lies at two thirds; higher
 	 * quantiles are spoilt by rows that moved between strangers */
 	plan->distance = SPREAD_MEDIAN * seen->update_distance_p50 / xids_per_insert;
+	/* where hardly a row is without an update, none waited for longer than a page took to fill */
 	if (isnan(plan->distance))
-		plan->distance = t->update_rows > 1 ? t->update_rows : 200;
+		plan->distance = t->update_rows > 1 ? t->update_rows : seen->updated_pct >= 95 ?
+			0.25 * twin_rows_per_page((int) seen->fillfactor, (int) t->insert_len) : 200;
 	if (plan->distance > seen->live_rows / 4)
 		plan->distance = seen->live_rows / 4;
 	plan->distance = bound(plan->distance, t->update_rows, 8.0 * MAX_ROWS / 16);
@@ -299,6 +301,7 @@ lifecycle_read(const Observed *seen, Lifecycle *life, Plan *plan)
 								  t->inserts_per_update + bound(seen->live_rows / seen->updated, 0, 1));
 	t->delete_oldest = 1;
 	t->streams = 1;
+	t->times = 1;
 	t->vacuum_share = bound(or_else(seen->vacuum_scale, 0.2), 0, 100);
 	t->fresh_distance = 1;
 	read_batches(seen, plan);

@@ -284,9 +284,9 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 				const Fitted *f = &life->member[k];
 				const TwinLifecycle *l = &f->life;
 
-				appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; widths %.0f to %.0f in %.0f, together %.0f and %.0f, per update %.3f inserted %.3f deleted (%s), eligible %.2f, fresh %.2f %s %.0f, skew %.1f, lag %.1f, held %.0f for %.2f of the time, vacuum every %.2f, rows %.0f, updates %.0f + %.0f",
+				appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; widths %.0f to %.0f in %.0f, together %.0f and %.0f (%d times), per update %.3f inserted %.3f deleted (%s), eligible %.2f, fresh %.2f %s %.0f, skew %.1f, lag %.1f, held %.0f for %.2f of the time, vacuum every %.2f, rows %.0f, updates %.0f + %.0f",
 								 k > 0 ? "\n" : "", f->weight, f->misfit, f->hot_pct, f->updated_pct, f->rows_per_page,
-								 l->insert_len, l->update_len, l->grow_updates, l->insert_rows, l->update_rows,
+								 l->insert_len, l->update_len, l->grow_updates, l->insert_rows, l->update_rows, l->times,
 								 l->inserts_per_update, l->deletes_per_update, l->delete_oldest >= 1 ? "the oldest" : "any", l->hot_eligible, l->fresh_share, l->in_turn ? "in turn by" : "within", l->fresh_distance,
 								 l->skew, l->lag, l->held, l->held_share, l->vacuum_gap, l->start_rows, l->warmup, l->measure);
 			}
@@ -392,6 +392,7 @@ ff_twin(PG_FUNCTION_ARGS)
 	t.grow_updates = known(fact(&f, "grow_updates"), 1);
 	t.insert_rows = known(fact(&f, "insert_rows"), 1);
 	t.update_rows = known(fact(&f, "update_rows"), 1);
+	t.times = (int) known(fact(&f, "times"), 1);
 	t.inserts_per_update = known(fact(&f, "inserts_per_update"), 0);
 	t.deletes_per_update = known(fact(&f, "deletes_per_update"), 0);
 	t.hot_eligible = known(fact(&f, "hot_eligible"), 1);

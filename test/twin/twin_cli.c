@@ -58,6 +58,8 @@ main(int argc, char **argv)
 			seed = strtoull(eq, NULL, 10);
 		else if (strcmp(argv[i], "streams") == 0)
 			life.streams = atoi(eq);
+		else if (strcmp(argv[i], "times") == 0)
+			life.times = atoi(eq);
 		else if (strcmp(argv[i], "in_turn") == 0)
 			life.in_turn = atoi(eq);
 		else

@@ -163,6 +163,9 @@ main(void)
 	l.measure = 12000;
 	ok(hot_pct(&l, 100) < 2, "batches updated whole: next to nothing heap-only at 100");
 	ok(hot_pct(&l, 50) > 99.9, "and everything at 50");
+	l.times = 2;
+	ok(hot_pct(&l, 50) < 95 && hot_pct(&l, 30) > 99.9, "twice in one transaction: half a page is not enough, two thirds are");
+	l.times = 1;
 	/* the same in turn: two updates come to every row of two for an insert */
 	l.insert_rows = l.update_rows = 200;
 	twin_run(&twin, &l, 70, 1, &a);

@@ -198,8 +198,8 @@ LATER = {
         "".join("\\set a :id - 2 * random(0, least(24, :i - 1))\nUPDATE t SET pad = pad || repeat('x', 120) WHERE id = :a;\n" for _ in range(2))),
 }
 
-# A fifth set, written after the model learnt of sessions and of pages filled before, and
-# run for truth before it was asked.
+# A fifth set, written after the model learnt of sessions and of pages filled before; it showed
+# that rows may be updated twice in a transaction, and at once after the insert.
 FIFTH = {
     # shipments: five parcels at a time, each scanned a few times within the next hundred
     'shipments': dict(
@@ -234,6 +234,39 @@ FIFTH = {
         setup=table(40000, 110, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (n);'), tx=20000,
         script="\\set a random(1, 40000)\n\\set b random(1, 10)\n\\if :b <= 3\nUPDATE t SET n = n + 1 WHERE id = :a;\n"
         "\\else\nUPDATE t SET pad = repeat('q', 110) WHERE id = :a;\n\\endif\n"),
+}
+
+# A sixth set, written after that, and run for truth before the model was asked.
+SIXTH = {
+    # bookings: made and confirmed in one transaction, changed once more some hundred later
+    'bookings': dict(
+        setup=table(0, 140, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=8000,
+        script=NEXT + "BEGIN;\nINSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 140));\n" + "UPDATE t SET n = n + 1 WHERE id = :id;\n" * 2 +
+        "COMMIT;\n\\set a :id - 2 * random(0, least(249, :i - 1))\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
+    # playlists: eight neighbours moved up one by one in a transaction
+    'playlists': dict(
+        setup=table(24000, 60, 'CREATE INDEX ON t (grp);'), tx=4000,
+        script="\\set a 8 * random(0, 2999)\nBEGIN;\n" + "".join(f"UPDATE t SET n = n + 1 WHERE id = :a + {k};\n" for k in range(1, 9)) + "COMMIT;\n"),
+    # telemetry: fifty at a time, a tenth of them corrected soon, all thrown away in the end
+    'telemetry': dict(
+        setup=table(0, 80, 'CREATE INDEX ON t (grp);'), tx=1000,
+        script=NEXT + "INSERT INTO t SELECT :id * 50 + g, :id, 0, repeat('p', 80) FROM generate_series(0, 49) g;\n" +
+        "".join("\\set a (:id - 2 * random(0, least(4, :i - 1))) * 50 + random(0, 49)\nUPDATE t SET n = n + 1 WHERE id = :a;\n" for _ in range(5)) +
+        "DELETE FROM t WHERE grp = :id - 300;\n"),
+    # contracts: old ones, now longer and now shorter
+    'contracts': dict(
+        setup=table(16000, 250, 'CREATE INDEX ON t (grp);'), tx=20000,
+        script="\\set a random(1, 16000)\n\\set b random(100, 400)\nUPDATE t SET pad = repeat('q', :b) WHERE id = :a;\n"),
+    # stages: each row goes through four of them, sooner or later
+    'stages': dict(
+        setup=table(0, 150, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=7000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 150));\n" +
+        "".join(f"\\set a :id - {2 * d}\nUPDATE t SET n = n + 1 WHERE id = :a;\n" for d in (5, 50, 200, 500))),
+    # regions: a tenth of a table in each statement, three tenths of it again and again
+    'regions': dict(
+        setup=table(20000, 90, 'CREATE INDEX ON t ((grp / 20)); CREATE INDEX ON t (grp);'), tx=30,
+        script="\\set a random(0, 2)\n\\set b random(0, 9)\n\\if :b < 7\nUPDATE t SET n = n + 1 WHERE grp / 20 = :a;\n"
+        "\\else\nUPDATE t SET n = n + 1 WHERE grp / 20 = :b;\n\\endif\n"),
 }
 
 # The short form, for continuous integration.
