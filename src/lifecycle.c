@@ -214,14 +214,16 @@ lag_class(const TwinLifecycle *t)
 	return t->lag <= 0 ? 0 : t->update_rows >= LONG_BATCH && t->lag > SHORT_COMPANY ? 2 : 1;
 }
 
-/* Do two lifecycles explain a table in the same way, but for a detail? */
+/* Do two lifecycles explain a table in the same way, but for a detail?  Which batches are
+ * taken more often is one: else alone would weigh double against in company. */
 static int
 same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
 {
 	return lag_class(a) == lag_class(b) && (a->held > 0) == (b->held > 0) &&
 		a->held_share == b->held_share &&
 		(a->fresh_share > 0.5) == (b->fresh_share > 0.5) && a->delete_oldest == b->delete_oldest &&
-		a->start_fillfactor == b->start_fillfactor && a->times == b->times && same_pick(a, b) && (a->skew > 0) == (b->skew > 0) && a->update_rows == b->update_rows &&
+		a->start_fillfactor == b->start_fillfactor && a->times == b->times && same_pick(a, b) &&
+		((a->skew > 0) == (b->skew > 0) || a->update_rows >= LONG_BATCH) && a->update_rows == b->update_rows &&
 		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
 }
 
