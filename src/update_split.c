@@ -57,8 +57,11 @@ moved_updates(const UpdateCounts *n, double hot)
 
 		return moved_of(cold, hot, eligible);
 	}
-	/* no more are HOT than could be by the statements, so these can be believed */
-	if (hot <= (1 - n->indexed_share) * n->updated)
+	/*
+	 * No more are HOT than could be by the statements, so these can be
+	 * believed; where none could, HOT updates tell nothing of the room.
+	 */
+	if (n->indexed_share < 1 && hot <= (1 - n->indexed_share) * n->updated)
 		return moved_of(cold, hot, 1 - n->indexed_share);
 	if (n->seen_same_page + n->seen_moved > 0)
 		return cold * n->seen_moved / (n->seen_same_page + n->seen_moved);

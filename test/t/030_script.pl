@@ -9,7 +9,8 @@ use Test::More tests => 63;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
-$node->init(allows_streaming => 1);
+# names beyond ASCII, whatever the environment's locale is
+$node->init(allows_streaming => 1, extra => [ '-E', 'UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "track_io_timing = on\nautovacuum = off\nfsync = off");
 $node->start;
 my $db = q(s h'o"p);
