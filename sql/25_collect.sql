@@ -112,7 +112,8 @@ BEGIN
         epoch_id := last.epoch_id;
         IF last.database_reset IS NOT DISTINCT FROM now_is.database_reset THEN
             RETURN;
-        ELSIF before.inserted >= before.canary THEN
+        -- of the first collection's one row nobody can tell whether it was counted anew
+        ELSIF before.canary > 1 AND before.inserted >= before.canary THEN
             IF all_tables THEN
                 UPDATE @extschema@.ff_epoch e SET database_reset = now_is.database_reset WHERE e.epoch_id = last.epoch_id;
             END IF;

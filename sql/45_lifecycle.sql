@@ -355,7 +355,7 @@ AS $$
     -- all tables for each table: LATERAL with LIMIT or an aggregate is a look
     -- at an index, a full join is never a nested loop.
     WITH examined AS MATERIALIZED (
-        SELECT c.*, r.rel_id, r.sampled_at, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
+        SELECT c.*, r.rel_id, r.sampled_at, r.seen_at, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
           FROM (SELECT n.*, o.system_identifier, d.oid AS database_oid
                   FROM @extschema@.ff_candidate n
                  CROSS JOIN @extschema@.ff_server() o
@@ -363,7 +363,7 @@ AS $$
                  WHERE $1 IS NULL OR n.relid = $1) c
           LEFT JOIN LATERAL (
                 -- of a restored history the OIDs say nothing until a collection found the tables
-                SELECT k.rel_id, k.sampled_at FROM @extschema@.ff_relation k
+                SELECT k.rel_id, k.sampled_at, k.seen_at FROM @extschema@.ff_relation k
                  WHERE k.system_identifier = c.system_identifier AND k.database_oid = c.database_oid AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
     ), memory AS MATERIALIZED (
         SELECT @extschema@.ff_ram_bytes() AS bytes
@@ -379,7 +379,8 @@ AS $$
          WHERE c.began_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.relkind, e.not_examined, e.fillfactor, e.reloptions,
-           l.looked_at, n.window_began, extract(epoch FROM l.looked_at - n.window_began)::double precision, n.intervals,
+           -- a collection that was cut short left intervals, but is no look
+           greatest(l.looked_at, e.seen_at), n.window_began, extract(epoch FROM greatest(l.looked_at, e.seen_at) - n.window_began)::double precision, n.intervals,
            n.inserted, n.updated, n.hot_updated, n.newpage_updated, n.deleted,
            n.seq_scans, n.index_scans, n.blocks_fetched, n.blocks_hit,
            n.recent_updated, n.recent_hot, CASE WHEN n.newpage_updated IS NOT NULL THEN n.recent_newpage END, n.recent_inserted, n.recent_s,

@@ -569,7 +569,8 @@ BEGIN
         epoch_id := last.epoch_id;
         IF last.database_reset IS NOT DISTINCT FROM now_is.database_reset THEN
             RETURN;
-        ELSIF before.inserted >= before.canary THEN
+        -- of the first collection's one row nobody can tell whether it was counted anew
+        ELSIF before.canary > 1 AND before.inserted >= before.canary THEN
             IF all_tables THEN
                 UPDATE @extschema@.ff_epoch e SET database_reset = now_is.database_reset WHERE e.epoch_id = last.epoch_id;
             END IF;
@@ -1575,7 +1576,7 @@ AS $$
     -- all tables for each table: LATERAL with LIMIT or an aggregate is a look
     -- at an index, a full join is never a nested loop.
     WITH examined AS MATERIALIZED (
-        SELECT c.*, r.rel_id, r.sampled_at, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
+        SELECT c.*, r.rel_id, r.sampled_at, r.seen_at, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
           FROM (SELECT n.*, o.system_identifier, d.oid AS database_oid
                   FROM @extschema@.ff_candidate n
                  CROSS JOIN @extschema@.ff_server() o
@@ -1583,7 +1584,7 @@ AS $$
                  WHERE $1 IS NULL OR n.relid = $1) c
           LEFT JOIN LATERAL (
                 -- of a restored history the OIDs say nothing until a collection found the tables
-                SELECT k.rel_id, k.sampled_at FROM @extschema@.ff_relation k
+                SELECT k.rel_id, k.sampled_at, k.seen_at FROM @extschema@.ff_relation k
                  WHERE k.system_identifier = c.system_identifier AND k.database_oid = c.database_oid AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
     ), memory AS MATERIALIZED (
         SELECT @extschema@.ff_ram_bytes() AS bytes
@@ -1599,7 +1600,8 @@ AS $$
          WHERE c.began_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.relkind, e.not_examined, e.fillfactor, e.reloptions,
-           l.looked_at, n.window_began, extract(epoch FROM l.looked_at - n.window_began)::double precision, n.intervals,
+           -- a collection that was cut short left intervals, but is no look
+           greatest(l.looked_at, e.seen_at), n.window_began, extract(epoch FROM greatest(l.looked_at, e.seen_at) - n.window_began)::double precision, n.intervals,
            n.inserted, n.updated, n.hot_updated, n.newpage_updated, n.deleted,
            n.seq_scans, n.index_scans, n.blocks_fetched, n.blocks_hit,
            n.recent_updated, n.recent_hot, CASE WHEN n.newpage_updated IS NOT NULL THEN n.recent_newpage END, n.recent_inserted, n.recent_s,
@@ -3781,7 +3783,9 @@ COMMENT ON COLUMN @extschema@.ff_relation.changes_since_sample IS 'rows inserted
 -- who may write the history may write its new tables
 DO $$
 DECLARE
-    own     CONSTANT pg_init_privs[] := ARRAY(SELECT i FROM pg_init_privs i);
+    own     CONSTANT pg_init_privs[] := ARRAY(SELECT i FROM pg_init_privs i
+                                               JOIN pg_depend d ON (d.classid, d.objid) = (i.classoid, i.objoid) AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
+                                               JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fillfactor_advisor');
     may     record;
     anew    record;
     who     text;
@@ -3817,10 +3821,25 @@ BEGIN
     WITH ours AS (
         UPDATE pg_init_privs i SET initprivs = o.initprivs FROM unnest(own) o
          WHERE (i.classoid, i.objoid, i.objsubid) = (o.classoid, o.objoid, o.objsubid) AND i.initprivs <> o.initprivs
-        RETURNING i.classoid, i.objoid
+        RETURNING i.classoid, i.objoid, i.objsubid, i.initprivs
+    ), named AS (
+        -- from 17 on, the roles named there are written down, but for those of initdb
+        SELECT DISTINCT d.oid AS dbid, o.classoid, o.objoid, o.objsubid, r.role
+          FROM ours o
+         CROSS JOIN LATERAL aclexplode(o.initprivs) a
+         CROSS JOIN LATERAL (VALUES (a.grantee), (a.grantor)) r(role)
+          JOIN pg_database d ON d.datname = current_database()
+         WHERE r.role >= 16384
+    ), gone AS (
+        DELETE FROM pg_shdepend s USING ours o, pg_database d
+         WHERE d.datname = current_database() AND s.dbid = d.oid AND (s.classid, s.objid, s.objsubid) = (o.classoid, o.objoid, o.objsubid) AND s.deptype = 'i'
+           AND NOT EXISTS (SELECT 1 FROM named n WHERE (n.classoid, n.objoid, n.objsubid, n.role) = (s.classid, s.objid, s.objsubid, s.refobjid))
     )
-    -- from 17 on, the roles named there
-    DELETE FROM pg_shdepend s USING ours, pg_database d
-     WHERE d.datname = current_database() AND s.dbid = d.oid AND s.classid = ours.classoid AND s.objid = ours.objoid AND s.deptype = 'i';
+    INSERT INTO pg_shdepend (dbid, classid, objid, objsubid, refclassid, refobjid, deptype)
+    SELECT n.dbid, n.classoid, n.objoid, n.objsubid, 'pg_authid'::regclass, n.role, 'i'
+      FROM named n
+     WHERE current_setting('server_version_num')::integer >= 170000
+       AND NOT EXISTS (SELECT 1 FROM pg_shdepend s
+                        WHERE (s.dbid, s.classid, s.objid, s.objsubid, s.refobjid) = (n.dbid, n.classoid, n.objoid, n.objsubid, n.role) AND s.deptype = 'i');
 END
 $$;

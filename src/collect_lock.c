@@ -107,6 +107,8 @@ may_drop(Oid role, Oid extension)
 /* What this session has taken, for ff_unlock_collector(). */
 static bool locked = false;
 static bool older_locked = false;
+/* The extension, once a transaction of this session has kept it from being dropped. */
+static Oid	kept_extension = InvalidOid;
 
 /*
  * A prepared transaction would keep collectors away, and DROP EXTENSION waiting,
@@ -116,12 +118,25 @@ static void
 refuse_prepare(XactEvent event, void *arg)
 {
 	LOCKTAG		tag = collector_tag();
+	LOCKTAG		extension;
 
-	if (event == XACT_EVENT_PRE_PREPARE && ff_lock_held(&tag, ExclusiveLock))
+	SET_LOCKTAG_OBJECT(extension, MyDatabaseId, ExtensionRelationId, kept_extension, 0);
+	if (event == XACT_EVENT_PRE_PREPARE &&
+		(ff_lock_held(&tag, ExclusiveLock) || (OidIsValid(kept_extension) && ff_lock_held(&extension, AccessShareLock))))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot PREPARE a transaction that has called ff_collect()"),
 				 errdetail("No collection could run until it is committed or rolled back.")));
+}
+
+static void
+watch_prepare(void)
+{
+	static bool registered = false;
+
+	if (!registered)
+		RegisterXactCallback(refuse_prepare, NULL);
+	registered = true;
 }
 
 /*
@@ -133,13 +148,10 @@ refuse_prepare(XactEvent event, void *arg)
 bool
 ff_lock_collector(Oid history, bool atomic)
 {
-	static bool registered = false;
 	LOCKTAG		tag = collector_tag();
 	LOCKTAG		older = older_tag();
 
-	if (!registered)
-		RegisterXactCallback(refuse_prepare, NULL);
-	registered = true;
+	watch_prepare();
 	if (LockAcquire(&tag, ExclusiveLock, !atomic, true) == LOCKACQUIRE_NOT_AVAIL)
 		return false;
 	locked = !atomic;
@@ -193,6 +205,8 @@ ff_keep_extension(Oid extension)
 	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), DROP_MS);
 	LOCKTAG		tag;
 
+	watch_prepare();
+	kept_extension = extension;
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
 	while (LockAcquire(&tag, AccessShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
 	{
