@@ -80,7 +80,7 @@ value('VACUUM FULL shop.jobs');
 value('DROP INDEX balance');
 value('VACUUM pgbench_accounts');
 collect();
-is(value(q(SELECT string_agg(r.relname || ' ' || c.kind, ', ' ORDER BY 1) FROM ff_change c JOIN ff_relation r USING (rel_id))),
+is(value(q(SELECT string_agg(r.relname || ' ' || c.kind, ', ' ORDER BY r.relname) FROM ff_change c JOIN ff_relation r USING (rel_id))),
 	'jobs fillfactor, pgbench_accounts indexes', 'both changes are noticed');
 is(verified(q{('shop.jobs')})->{verdict}, 'too early', 'too early at first');
 laps();
