@@ -19,7 +19,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster import read  # noqa: E402
-from regret import TRUTH, solve  # noqa: E402
+from regret import TRUTH, normal, solve, solve_square  # noqa: E402
 
 SEEDS = 3
 BATCHES = ('jobs', 'groups', 'rollup', 'stock', 'lines')
@@ -74,22 +74,9 @@ def regress(rows, y):
     n = len(b)
     rest = sum((v - sum(p * q for p, q in zip(b, r))) ** 2 for r, v in zip(rows, y)) / max(1, len(y) - n)
     # a column of the inverse of the normal matrix is the answer to a unit vector
-    normal = [[sum(r[i] * r[j] for r in rows) for j in range(n)] for i in range(n)]
-    errors = [math.sqrt(rest * solve_square(normal, [float(i == j) for i in range(n)])[j]) for j in range(n)]
+    m = normal(rows)
+    errors = [math.sqrt(rest * solve_square(m, [float(i == j) for i in range(n)])[j]) for j in range(n)]
     return b, errors
-
-
-def solve_square(a, y):
-    m = [list(r) + [v] for r, v in zip(a, y)]
-    n = len(m)
-    for i in range(n):
-        p = max(range(i, n), key=lambda k: abs(m[k][i]))
-        m[i], m[p] = m[p], m[i]
-        for k in range(n):
-            if k != i:
-                f = m[k][i] / m[i][i]
-                m[k] = [u - f * v for u, v in zip(m[k], m[i])]
-    return [m[i][n] / m[i][i] for i in range(n)]
 
 
 def price(what, cli, truth, names):

@@ -126,10 +126,21 @@ def formula(hot):
     return 100 - max(1, round(math.sqrt(1.5 * (100 - hot))) - 5)
 
 
+def normal(a):
+    """The matrix of the normal equations; a: rows of features."""
+    n = len(a[0])
+    return [[sum(r[i] * r[j] for r in a) for j in range(n)] for i in range(n)]
+
+
 def solve(a, b):
     """Least squares by the normal equations; a: rows of features."""
-    n = len(a[0])
-    m = [[sum(r[i] * r[j] for r in a) for j in range(n)] + [sum(r[i] * y for r, y in zip(a, b))] for i in range(n)]
+    return solve_square(normal(a), [sum(r[i] * y for r, y in zip(a, b)) for i in range(len(a[0]))])
+
+
+def solve_square(a, b):
+    """As many equations as unknowns; None where they do not determine them."""
+    n = len(a)
+    m = [list(r) + [v] for r, v in zip(a, b)]
     for i in range(n):
         p = max(range(i, n), key=lambda k: abs(m[k][i]))
         m[i], m[p] = m[p], m[i]
