@@ -261,7 +261,9 @@ AS $$
                coalesce(t.current_rows_per_page, @extschema@.ff_rows_per_page(t.fillfactor, t.row_width)) AS fits_now,
                CASE WHEN t.verdict IN ('lower', 'raise') THEN t.predicted_rows_per_page
                     ELSE coalesce(t.current_rows_per_page, @extschema@.ff_rows_per_page(t.fillfactor, t.row_width)) END AS fits_then,
-               round((100 * t.hot_share)::numeric, 1) AS hot
+               round((100 * t.hot_share)::numeric, 1) AS hot,
+               format('%s %% HOT predicted (%s to %s)', trim_scale(round(t.predicted_hot_pct::numeric, 1)),
+                      trim_scale(round(t.predicted_hot_low::numeric, 1)), trim_scale(round(t.predicted_hot_high::numeric, 1))) AS hot_predicted
           FROM (SELECT r.*,
                        -- each call of an UPDATE may have needed a scan of its own to find its rows
                        least(r.blocks_fetched, 2 * greatest(r.index_scans - o.calls, 0)
@@ -322,15 +324,13 @@ AS $$
                END,
                CASE d.verdict
                  WHEN 'lower' THEN format('. At %s a page is filled with %s rows instead of %s', d.new_fillfactor, d.fits_then, d.fits_now)
-                      || CASE WHEN d.predicted_hot_pct IS NULL THEN '' ELSE format(': %s %% HOT predicted (%s to %s)',
-                                         trim_scale(round(d.predicted_hot_pct::numeric, 1)), trim_scale(round(d.predicted_hot_low::numeric, 1)), trim_scale(round(d.predicted_hot_high::numeric, 1))) END
+                      || CASE WHEN d.predicted_hot_pct IS NULL THEN '' ELSE ': ' || d.hot_predicted END
                       || CASE WHEN d.needs_rewrite THEN '; old pages keep their density until the table is rewritten' ELSE '; updates fall on new pages, so no rewrite is needed' END
                  WHEN 'raise' THEN format('. At %s a page is filled with %s rows instead of %s', d.new_fillfactor, d.fits_then, d.fits_now)
                       || CASE WHEN d.heap_bytes + d.index_bytes > d.predicted_size_bytes + d.predicted_index_bytes
                               THEN format(', %s less to store and read once rewritten',
                                           pg_size_pretty(d.heap_bytes + d.index_bytes - d.predicted_size_bytes - d.predicted_index_bytes)) ELSE '' END
-                      || CASE WHEN round(d.predicted_hot_pct::numeric, 1) < d.hot THEN format('; %s %% HOT predicted (%s to %s)', trim_scale(round(d.predicted_hot_pct::numeric, 1)),
-                                         trim_scale(round(d.predicted_hot_low::numeric, 1)), trim_scale(round(d.predicted_hot_high::numeric, 1))) ELSE '' END
+                      || CASE WHEN round(d.predicted_hot_pct::numeric, 1) < d.hot THEN '; ' || d.hot_predicted ELSE '' END
                  WHEN 'wait' THEN CASE WHEN d.passed_over THEN '. The model was not asked here: ff_advise() with the name of the table asks it'
                       WHEN d.recommended_fillfactor <> d.fillfactor
                       THEN format('. %s may be better, but more has to be seen first', d.recommended_fillfactor) ELSE '' END

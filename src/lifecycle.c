@@ -23,6 +23,8 @@
 #define SIGMA_NO_MARKS	8.0		/* the twin updated more rows than bear marks */
 #define SIGMA_OLD_MARKS 24.0	/* or fewer */
 #define SIGMA_FILL		0.12	/* of ln rows per page */
+#define FATE_ROWS		20		/* rows of a page that share their fate, at most */
+#define STANDS_FOR		1.5		/* times its rows, from which a replayed batch is the part of one */
 
 /* Priors, here and below, are chosen, not measured; in squared standard deviations,
  * as the misfit is.  What it costs to assume that most pages were filled before the fillfactor was set. */
@@ -95,16 +97,16 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	double		sigma = SIGMA_HOT + SIGMA_HOT_SHARE *
 	(life->hot_pct < 50 ? life->hot_pct : 100.0 - life->hot_pct);
 	double		share = bound(hot / 100, 0.02, 0.98);
-	double		together = f->life.update_rows;
 	double		d;
 	double		sum;
 
 	/* chance: few updates replayed or seen, fewer where a page's rows share their fate */
 	if (r->updates > 0)
-		sigma = sqrt(sigma * sigma + 1e4 * share * (1 - share) * bound(together, 1, 20) * (1 / r->updates + 1 / seen->updated));
+		sigma = sqrt(sigma * sigma + 1e4 * share * (1 - share) * bound(f->life.update_rows, 1, FATE_ROWS) *
+					 (1 / r->updates + 1 / seen->updated));
 	/* a batch that stands for a larger one has more of its rows at its ends, on
 	 * pages shared with the next */
-	if (seen->update_call_rows > 1.5 * f->life.update_rows)
+	if (seen->update_call_rows > STANDS_FOR * f->life.update_rows)
 		sigma += 100.0 * twin_rows_per_page((int) seen->fillfactor, (int) f->life.update_len) / f->life.update_rows;
 	f->hot_pct = hot;
 	f->moved_pct = r->updates > 0 ? 100.0 * r->moved / r->updates : 0;

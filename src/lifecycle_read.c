@@ -19,6 +19,7 @@
 #define MIN_PAGES		40
 #define LEAST_PAGES		20		/* where much happened to each row */
 #define MAX_PAGES		300
+#define MIN_MEASURE		1500.0
 /* Updates of a sparse window: no more than fall on so many rows; several
  * replays make up for it. */
 #define SPARSE_MEASURE	100.0
@@ -39,6 +40,11 @@
 
 /* Of a page's rows updated together from which the batch may be larger than the page. */
 #define PAGE_SHARE		0.4
+
+/* Rows inserted between insert and update where the pages do not say: soon, in parts
+ * of a page's rows, or in rows. */
+#define SOON_PAGES		0.25
+#define UNKNOWN_DISTANCE 200
 
 /* A distance below this part of the table's life is "soon after insert". */
 #define FRESH_LIFE_PART 0.1
@@ -275,7 +281,7 @@ read_distance(const Observed *seen, Plan *plan)
 	/* where hardly a row is without an update, none waited for longer than a page took to fill */
 	if (isnan(plan->distance))
 		plan->distance = t->update_rows > 1 ? t->update_rows : seen->updated_pct >= 95 ?
-			0.25 * twin_rows_per_page((int) seen->fillfactor, (int) t->insert_len) : 200;
+			SOON_PAGES * twin_rows_per_page((int) seen->fillfactor, (int) t->insert_len) : UNKNOWN_DISTANCE;
 	if (plan->distance > seen->live_rows / 4)
 		plan->distance = seen->live_rows / 4;
 	plan->distance = bound(plan->distance, t->update_rows, 8.0 * MAX_ROWS / 16);

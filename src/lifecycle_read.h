@@ -8,9 +8,8 @@
 
 #include "lifecycle.h"
 
-/* How many rows and updates to replay: precision against 20 ms a table. */
+/* How much of a table to replay: precision against 20 ms a table. */
 #define MAX_ROWS		12000
-#define MIN_MEASURE		1500.0
 #define LAPS			8.0		/* updates per row replayed before the window, at most */
 /* Inserts per update from which a table has fresh rows at all. */
 #define FRESH_INSERTS	0.002
