@@ -129,6 +129,7 @@ refuse_prepare(XactEvent event, void *arg)
 				 errdetail("No collection could run until it is committed or rolled back.")));
 }
 
+/* Once a session. */
 static void
 watch_prepare(void)
 {

@@ -723,6 +723,7 @@ prepare_turns(HeapTwin *t)
 		t->turn[k] = k < t->turns ? t->next_row - turn_delay(t, k, (int) l->update_rows) : 0;
 }
 
+/* What inserts leave free from now on, and from when on pages are pruned. */
 static void
 set_fillfactor(HeapTwin *t, int fillfactor)
 {
@@ -765,14 +766,16 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	l.start_rows = bound(l.start_rows, 0.0, TWIN_MAX_ROWS);
 	l.warmup = bound(l.warmup, 0.0, 1e7);
 	l.measure = bound(l.measure, 0.0, 1e7);
-	l.start_updates = bound(l.start_updates, 0.0, l.warmup);
 	fillfactor = (int) bound(fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
+	l.start_updates = l.start_fillfactor > 0 ? bound(l.start_updates, 0.0, l.warmup) : 0.0;
+	l.start_fillfactor = l.start_fillfactor > 0 ?
+		(int) bound(l.start_fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR) : fillfactor;
 
 	twin->life = &l;
 	twin->rng = seed * UINT64_C(0x9E3779B97F4A7C15) + UINT64_C(0xD1B54A32D192ED03);
 	if (twin->rng == 0)
 		twin->rng = 1;
-	set_fillfactor(twin, fillfactor);
+	set_fillfactor(twin, l.start_fillfactor);
 	twin->npages = 0;
 	twin->fsm_next = 0;
 	for (i = 0; i < TWIN_MAX_STREAMS; i++)
@@ -791,18 +794,13 @@ twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 	if (l.skew > 0.0)
 		prepare_skew(twin, l.skew, l.start_rows > 100.0 ? l.start_rows : 100.0);
 
-	if (l.start_fillfactor > 0)
-		set_fillfactor(twin, (int) bound(l.start_fillfactor, TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR));
 	for (i = 0; i < (int) l.start_rows && !twin->exhausted; i++)
 		insert_row(twin, 0);
 	for (i = 0; i < TWIN_MAX_STREAMS; i++)
 		twin->target[i] = -1;
 	prepare_turns(twin);
 
-	if (l.start_fillfactor > 0 && l.start_updates > 0.0)
-		run_phase(twin, l.start_updates, &ins_due, &del_due);
-	else
-		l.start_updates = 0.0;
+	run_phase(twin, l.start_updates, &ins_due, &del_due);
 	set_fillfactor(twin, fillfactor);
 	run_phase(twin, l.warmup - l.start_updates, &ins_due, &del_due);
 	base_pages = twin->npages;
