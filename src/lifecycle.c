@@ -23,6 +23,8 @@
 #define SIGMA_NO_MARKS	8.0		/* the twin updated more rows than bear marks */
 #define SIGMA_OLD_MARKS 24.0	/* or fewer */
 #define SIGMA_FILL		0.12	/* of ln rows per page */
+#define SIGMA_PRUNES	0.08	/* pages pruned per update */
+#define SIGMA_ENTRIES	0.06	/* and of the WAL records of an index entry: splits, ends of pages */
 #define FATE_ROWS		20		/* rows of a page that share their fate, at most */
 #define STANDS_FOR		1.5		/* times its rows, from which a replayed batch is the part of one */
 
@@ -89,6 +91,22 @@ mean_growth_steps(double lambda, int steps)
 	return none < 1.0 - 1e-9 ? mean / (1.0 - none) : 1.0;
 }
 
+/*
+ * The WAL records of updates tell the pages that they pruned.  In batches these
+ * are few; what comes on top of them are rows that another session was updating,
+ * too, which the one that had to wait for it locks before it updates them.
+ */
+static double
+records_misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, const TwinLifecycle *t)
+{
+	double		sigma = SIGMA_PRUNES + SIGMA_ENTRIES * (1 - life->hot_pct / 100) * seen->indexes;
+	double		d = (life->more_records - r->prunes / r->updates) / sigma;
+
+	if (t->update_rows < LONG_BATCH)
+		return bound(d * d, 0, 6);
+	return t->lag > 0 || t->held > 0 || d < 0 ? 0 : bound(d * d, 0, 6);
+}
+
 /* How far the twin at the current fillfactor is from what was seen. */
 static double
 misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted *f)
@@ -115,6 +133,8 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 
 	d = (hot - life->hot_pct) / sigma;
 	sum = d * d;
+	/* that more are HOT than were seen, versions that stay may explain */
+	f->curable = d > 0 ? bound(sum - LAG_PRIOR, 0, INFINITY) : 0;
 	if (!isnan(seen->updated_pct))
 	{
 		/* an old table's rows may carry marks of updates long past */
@@ -130,6 +150,8 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 		/* how far batches blow a table up is a matter of when vacuum comes */
 		sum += bound(d * d, 0, f->life.update_rows >= LONG_BATCH ? 1.5 : 4);
 	}
+	if (!isnan(life->more_records) && r->updates > 0)
+		sum += records_misfit(seen, life, r, &f->life);
 	if (r->truncated)
 		sum += 4;
 	return sum;
@@ -176,8 +198,15 @@ try_candidate(Search *s, const TwinLifecycle *t, double prior)
 	return s->n++;
 }
 
+static double
+rank_of(const Fitted *f, int before_lags)
+{
+	return before_lags ? f->misfit - f->curable : f->misfit;
+}
+
+/* The likeliest candidates; before lags are tried, but for what these could explain. */
 static void
-best_of(const Search *s, int from, int *best, int wanted)
+best_of(const Search *s, int from, int *best, int wanted, int before_lags)
 {
 	int			i,
 				j;
@@ -189,7 +218,7 @@ best_of(const Search *s, int from, int *best, int wanted)
 		int			at = i;
 
 		for (j = 0; j < wanted; j++)
-			if (best[j] < 0 || s->all[at].misfit < s->all[best[j]].misfit)
+			if (best[j] < 0 || rank_of(&s->all[at], before_lags) < rank_of(&s->all[best[j]], before_lags))
 			{
 				int			t = best[j];
 
@@ -234,7 +263,8 @@ static void
 search_picks(Search *s, const Plan *plan)
 {
 	static const double fresh[] = {0, 0.35, 0.7, 0.9, 1};
-	static const double spread[] = {1, 0.25, 4};
+	static const double spread[] = {1, 0.25, 4, 16, 64, 256};
+	int			spreads = plan->distance_known ? 3 : 6;
 	TwinLifecycle t = plan->t;
 	int			i,
 				j;
@@ -250,11 +280,11 @@ search_picks(Search *s, const Plan *plan)
 		return;
 	}
 	for (i = 0; i < (int) (sizeof(fresh) / sizeof(fresh[0])); i++)
-		for (j = 0; j < (int) (sizeof(spread) / sizeof(spread[0])); j++)
+		for (j = 0; j < spreads; j++)
 		{
 			double		d = isnan(plan->fresh_seen) ? 0.0 : (fresh[i] - plan->fresh_seen) / 0.3;
 
-			if (fresh[i] <= 0 && j > 0)
+			if ((fresh[i] <= 0 && j > 0) || (fresh[i] < 1 && j > 2))
 				continue;
 			t.fresh_share = fresh[i];
 			t.fresh_distance = bound(plan->distance * spread[j], t.update_rows, MAX_ROWS / 2);
@@ -276,7 +306,7 @@ search_split(Search *s)
 	int			keep[2];
 	int			k;
 
-	best_of(s, 0, keep, 2);
+	best_of(s, 0, keep, 2, 1);
 	for (k = 0; k < 2 && keep[k] >= 0; k++)
 	{
 		TwinLifecycle t = s->all[keep[k]].life;
@@ -314,7 +344,7 @@ search_density(Search *s)
 
 	if (at == 0)
 		return;
-	best_of(s, 0, keep, 3);
+	best_of(s, 0, keep, 3, 1);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 	{
 		TwinLifecycle t = s->all[keep[k]].life;
@@ -333,7 +363,7 @@ search_deletes(Search *s)
 
 	if (s->all[0].life.deletes_per_update < FEW_DELETES)
 		return;
-	best_of(s, 0, keep, 3);
+	best_of(s, 0, keep, 3, 1);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 	{
 		TwinLifecycle t = s->all[keep[k]].life;
@@ -357,7 +387,7 @@ search_times(Search *s)
 
 	if (s->all[0].life.update_rows < FEW_TOGETHER)
 		return;
-	best_of(s, 0, keep, 3);
+	best_of(s, 0, keep, 3, 1);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 	{
 		TwinLifecycle t = s->all[keep[k]].life;
@@ -376,7 +406,7 @@ search_batches(Search *s)
 	int			i,
 				k;
 
-	best_of(s, 0, keep, 3);
+	best_of(s, 0, keep, 3, 1);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 	{
 		const Fitted *base = &s->all[keep[k]];
@@ -400,7 +430,7 @@ search_whole_inserts(Search *s, const Plan *plan)
 	int			keep[1];
 	Fitted		base;
 
-	best_of(s, 0, keep, 1);
+	best_of(s, 0, keep, 1, 1);
 	if (keep[0] < 0 || !(rows >= LONG_BATCH) || !(rows > plan->t.update_rows) || plan->t.inserts_per_update < FRESH_INSERTS)
 		return;
 	base = s->all[keep[0]];
@@ -420,7 +450,7 @@ search_growth(Search *s)
 	int			i,
 				k;
 
-	best_of(s, 0, keep, 3);
+	best_of(s, 0, keep, 3, 1);
 	for (k = 0; k < 3; k++)
 		for (i = 0; keep[k] >= 0 && i < 3; i++)
 		{
@@ -496,13 +526,13 @@ search_lags(Search *s)
 	int			i,
 				k;
 
-	best_of(s, 0, keep, 3);
+	best_of(s, 0, keep, 3, 1);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 		try_lags(s, &s->all[keep[k]]);
 	/* between the lags tried, nearer and nearer */
 	for (k = 0; k < (int) (sizeof(nearer) / sizeof(nearer[0])); k++)
 	{
-		best_of(s, 0, keep, 1);
+		best_of(s, 0, keep, 1, 0);
 		if (keep[0] < 0 || (s->all[keep[0]].life.lag <= 0 && s->all[keep[0]].life.held <= 0))
 			break;
 		for (i = -1; i <= 1; i += 2)

@@ -67,6 +67,8 @@ typedef struct Observed
 	double		vacuum_scale;	/* autovacuum's scale factor for the table */
 	double		vacuum_nap_s;	/* least seconds between two vacuums */
 	double		sessions;		/* of the database at work at a time, mean */
+	double		update_records; /* WAL records of a row updated */
+	double		indexes;
 } Observed;
 
 /* One lifecycle that explains the observations, and how well. */
@@ -77,6 +79,7 @@ typedef struct Fitted
 	double		weight;			/* of the ensemble, sums to 1 */
 	double		misfit;			/* squared standard deviations, plus prior */
 	double		prior;			/* what its assumptions cost */
+	double		curable;		/* part of the misfit that versions that stay could explain */
 	/* the twin at the current fillfactor, percent */
 	double		hot_pct;
 	double		moved_pct;
@@ -95,6 +98,9 @@ typedef struct Lifecycle
 	double		hot_eligible;	/* 0..1 */
 	int			filled_at;		/* fillfactor whose density its pages have, where that
 								 * is a higher one than the table's; else 0 */
+	double		more_records;	/* WAL records an update wrote beyond its own, its
+								 * index entries' and its move's: pages pruned, rows
+								 * locked first; NAN */
 	double		fresh_share;	/* of updates, mean of the ensemble */
 	double		scale;			/* simulated / real rows */
 	double		confidence;		/* 0..1 */

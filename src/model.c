@@ -168,6 +168,8 @@ read_observed(const Facts *e, const Facts *x, Observed *o)
 	o->vacuum_scale = fact(x, "vacuum_scale");
 	o->vacuum_nap_s = fact(x, "vacuum_nap_s");
 	o->sessions = fact(x, "sessions");
+	o->update_records = fact(x, "update_records");
+	o->indexes = fact(e, "indexes");
 }
 
 static void
