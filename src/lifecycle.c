@@ -24,7 +24,9 @@
 #define SIGMA_OLD_MARKS 24.0	/* or fewer */
 #define SIGMA_FILL		0.12	/* of ln rows per page */
 #define SIGMA_PRUNES	0.08	/* pages pruned per update */
-#define SIGMA_ENTRIES	0.06	/* and of the WAL records of an index entry: splits, ends of pages */
+#define SIGMA_WAITS		0.03	/* rows of a batch that had to be waited for */
+#define MORE_PER_ENTRY	0.02	/* WAL records of an index entry beside its own: splits and what
+								 * makes room before one */
 #define FATE_ROWS		20		/* rows of a page that share their fate, at most */
 #define STANDS_FOR		1.5		/* times its rows, from which a replayed batch is the part of one */
 
@@ -66,7 +68,11 @@
  * one at work, or several for a short while. */
 #define ALONE			0.9
 #define COMPANY			1.5
-#define ALONE_PRIOR		0.5		/* for versions that stay, with one session at work */
+#define ALONE_PRIOR		0.5		/* for versions that stay, with one session at work; in batches
+								 * more where even that is seldom: so many times */
+#define ALONE_MOST		3
+#define MEETING			0.5		/* rows waited for, of batches of the whole table */
+#define OTHERS_PRIOR	2.5		/* for company that does not update the same rows */
 #define COMPANY_PRIOR	1.0		/* for batches whose versions never stay, with several */
 
 #define MAX_CANDIDATES	128
@@ -99,12 +105,26 @@ mean_growth_steps(double lambda, int steps)
 static double
 records_misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, const TwinLifecycle *t)
 {
-	double		sigma = SIGMA_PRUNES + SIGMA_ENTRIES * (1 - life->hot_pct / 100) * seen->indexes;
-	double		d = (life->more_records - r->prunes / r->updates) / sigma;
+	double		entries = (1 - life->hot_pct / 100) * seen->indexes;
+	double		more = life->more_records - r->prunes / r->updates - MORE_PER_ENTRY * entries;
+	double		d;
+	double		met;
 
 	if (t->update_rows < LONG_BATCH)
+	{
+		d = more / (SIGMA_PRUNES + MORE_PER_ENTRY * entries);
 		return bound(d * d, 0, 6);
-	return t->lag > 0 || t->held > 0 || d < 0 ? 0 : bound(d * d, 0, 6);
+	}
+	if (t->lag <= 0 && t->held <= 0)
+	{
+		/* alone: nobody to wait for */
+		d = bound(more / (SIGMA_WAITS + MORE_PER_ENTRY * entries), 0, 6);
+		return bound(d * d, 0, 6);
+	}
+	/* in company, batches as large as these would have met */
+	met = MEETING * bound(or_else(seen->update_call_rows, 0) / seen->live_rows, 0, 1);
+	d = bound((met - more) / (0.5 * met + SIGMA_WAITS + MORE_PER_ENTRY * entries), 0, 6);
+	return bound(d * d, 0, OTHERS_PRIOR);
 }
 
 /* How far the twin at the current fillfactor is from what was seen. */
@@ -140,8 +160,13 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 		/* an old table's rows may carry marks of updates long past */
 		int			known = seen->total_inserted >= 0.9 * seen->live_rows && seen->total_updated <= LAPS * seen->live_rows;
 
+		double		wide;
+
 		d = f->updated_pct - seen->updated_pct;
-		d /= known ? SIGMA_UPDATED : d < 0 ? SIGMA_OLD_MARKS : SIGMA_NO_MARKS;
+		wide = known ? SIGMA_UPDATED : d < 0 ? SIGMA_OLD_MARKS : SIGMA_NO_MARKS;
+		/* chance: few batches replayed */
+		share = bound(seen->updated_pct / 100, 0.05, 0.95);
+		d /= sqrt(wide * wide + 1e4 * share * (1 - share) * bound(f->life.update_rows / r->judged_rows, 0, 1));
 		sum += bound(d * d, 0, 6);
 	}
 	if (seen->blocks > 0 && seen->live_rows > 0 && f->rows_per_page > 0)
@@ -175,7 +200,8 @@ sessions_prior(const Observed *seen, const TwinLifecycle *t)
 	if (isnan(seen->sessions))
 		return 0;
 	if (t->lag > 0 || t->held > 0)
-		return (1 - company) * ALONE_PRIOR;
+		return t->update_rows >= LONG_BATCH ?
+			ALONE_PRIOR * bound((COMPANY - seen->sessions) / (COMPANY - ALONE), 0, ALONE_MOST) : (1 - company) * ALONE_PRIOR;
 	return t->update_rows >= LONG_BATCH ? company * COMPANY_PRIOR : 0;
 }
 
