@@ -91,28 +91,41 @@ CREATE FUNCTION @extschema@.ff_update_records(e @extschema@.ff_table_evidence, s
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH recent AS MATERIALIZED (
-        SELECT h.wal_records, h.rows, x.columns, count(*) FILTER (WHERE NOT x.alone) OVER () AS others
-          FROM (SELECT t.statement_id, t.columns,
-                       t.how = 'top' AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_statement_target o
-                                                      WHERE o.statement_id = t.statement_id AND o."position" <> t."position") AS alone
-                  FROM @extschema@.ff_statement_target t
-                 WHERE t.relid = e.relation AND t.command = 'UPDATE') x
-          JOIN @extschema@.ff_statement_history h ON h.statement_id = x.statement_id
+    WITH target AS MATERIALIZED (
+        SELECT t.statement_id, t.columns, t.how = 'on_conflict' AS upsert,
+               t.how IN ('top', 'on_conflict')
+               AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_statement_target o
+                                WHERE o.statement_id = t.statement_id AND o."position" <> t."position"
+                                  AND (o.relid IS DISTINCT FROM t.relid OR o.command <> 'INSERT')) AS alone
+          FROM @extschema@.ff_statement_target t
+         WHERE t.relid = e.relation AND t.command = 'UPDATE'
+    ), written AS (
+        SELECT coalesce(sum(h.rows) FILTER (WHERE NOT t.upsert), 0)::double precision AS updated,
+               coalesce(sum(h.rows) FILTER (WHERE t.upsert), 0)::double precision AS upserted,
+               sum(h.wal_records)::double precision AS records, bool_and(t.alone) AS alone,
+               -- a key is looked up, and so locked, where it is set
+               bool_or(EXISTS (SELECT 1 FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
+                                WHERE k.conrelid = e.relation AND k.contype = 'f' AND (t.upsert OR coalesce(a.attname = ANY (t.columns), true)))) AS keys
+          FROM target t
+          JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
          WHERE h.began_at >= since AND h.rows > 0
+    ), split AS (
+        -- of the rows of INSERT ... ON CONFLICT, those updated are the updates that no other statement made
+        SELECT w.*, least(greatest(e.recent_updated - w.updated, 0), w.upserted) AS conflicts FROM written w
     )
-    SELECT CASE WHEN sum(r.rows) >= 0.9 * e.recent_updated AND max(r.others) = 0 THEN sum(r.wal_records) / sum(r.rows)::double precision END
-      FROM recent r
-      -- nothing else that writes: triggers, keys that are looked up, values out of line, entries of other kinds of indexes
-     WHERE e.toast_bytes = 0
+    SELECT (s.records
+            -- a row inserted: itself, confirmed, its index entries; one updated instead is locked first
+            - (s.upserted - s.conflicts) * (2 + e.indexes) - s.conflicts) / (s.updated + s.conflicts)
+      FROM split s
+     WHERE s.alone AND NOT s.keys AND s.updated + s.conflicts >= greatest(1, 0.9 * e.recent_updated)
+       -- nothing else that writes: triggers, values out of line, entries of other kinds of indexes
+       AND e.toast_bytes = 0
        AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
-       AND NOT EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 16 = 16)
-       AND NOT EXISTS (SELECT 1 FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
-                        WHERE k.conrelid = e.relation AND k.contype = 'f' AND coalesce(a.attname = ANY (r.columns), true))
+       AND NOT EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
        AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
                         WHERE i.indrelid = e.relation AND i.indislive AND (m.amname <> 'btree' OR i.indpred IS NOT NULL))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for nine tenths of the updates, or where they may write more than that: triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, an unlogged table, INSERT ... ON CONFLICT, MERGE, WITH.';
+COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for nine tenths of the updates, or where they may write more than that: triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, an unlogged table, MERGE, WITH.';
 REVOKE ALL ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) TO pg_read_all_stats;
 

@@ -86,7 +86,7 @@ typedef struct Rates
 
 static void
 cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
-		const Shares *s, double prunes, double heap_bytes, const Shares *now,
+		const Shares *s, double heap_bytes, const Shares *now,
 		double new_pages, StepCost *c)
 {
 	double		n = in->indexes;
@@ -111,7 +111,7 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		+ r->deletes * (US_STATEMENT + US_ROW)
 		+ r->reads * US_READ
 		+ r->scans * heap_pages * US_SCAN_PAGE
-		+ cold * n * (US_INDEX_INSERT + US_INDEX_VISIT / r->call_rows) + moved * US_MOVE + prunes * US_PRUNE
+		+ cold * n * (US_INDEX_INSERT + US_INDEX_VISIT / r->call_rows) + moved * US_MOVE + s->prunes * US_PRUNE
 		+ new_pages * US_NEW_PAGE + vacuumed * US_VACUUM_PAGE
 	/* an update: its heap page, which is written again, and the leaf that finds it */
 		+ miss * (page_us + in->read_us + r->reads * 2 * in->read_us)
@@ -121,7 +121,7 @@ cost_of(const CostInput *in, const Lifecycle *life, const Rates *r,
 		+ miss * moved * 0.2 * page_us
 		+ r->scans * heap_pages * bound(1 - ram / (heap_bytes + 1), 0, 1) * in->read_us / 8;
 
-	c->wal_bytes = WAL_COMMIT / r->call_rows + WAL_UPDATE + r->more_wal + prunes * WAL_PRUNE
+	c->wal_bytes = WAL_COMMIT / r->call_rows + WAL_UPDATE + r->more_wal + s->prunes * WAL_PRUNE
 		+ r->inserts * (WAL_COMMIT / r->insert_call_rows + WAL_ROW + life->insert_len + n * WAL_INDEX_ENTRY)
 		+ r->deletes * (WAL_COMMIT + WAL_DELETE)
 		+ moved * (WAL_MOVE + life->update_len) + cold * n * WAL_INDEX_ENTRY
@@ -193,9 +193,9 @@ cost_of_step(const CostInput *in, const Observed *seen, const Lifecycle *life, c
 		StepCost	c,
 					d;
 
-		cost_of(in, life, r, &s->window[k], s->prunes, heap_at(in, seen, &s->window[k], &today->window[k]),
+		cost_of(in, life, r, &s->window[k], heap_at(in, seen, &s->window[k], &today->window[k]),
 				&today->window[k], growth * s->window[k].pages, &c);
-		cost_of(in, life, r, &s->settled[k], s->prunes, heap_at(in, seen, &s->settled[k], &today->settled[k]),
+		cost_of(in, life, r, &s->settled[k], heap_at(in, seen, &s->settled[k], &today->settled[k]),
 				&today->settled[k], growth * s->settled[k].pages, &d);
 		sum->time_us += w * c.time_us;
 		sum->wal_bytes += w * c.wal_bytes;
@@ -307,7 +307,7 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 			StepCost	c;
 			double		known;
 
-			cost_of(&in, life, &r, &today.window[0], today.prunes, in.heap_bytes, &today.window[0], 0, &c);
+			cost_of(&in, life, &r, &today.window[0], in.heap_bytes, &today.window[0], 0, &c);
 			known = c.wal_bytes - WAL_COMMIT / r.call_rows
 				- r.inserts * (WAL_COMMIT / r.insert_call_rows + WAL_ROW + life->insert_len + in.indexes * WAL_INDEX_ENTRY)
 				- r.deletes * (WAL_COMMIT + WAL_DELETE);
@@ -350,9 +350,9 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 		StepCost	c,
 					d;
 
-		cost_of(&in, life, &r, &b->window[k], b->prunes, heap_at(&in, seen, &b->window[k], &today.window[k]),
+		cost_of(&in, life, &r, &b->window[k], heap_at(&in, seen, &b->window[k], &today.window[k]),
 				&today.window[k], 0, &c);
-		cost_of(&in, life, &r, &today.window[k], today.prunes, in.heap_bytes, &today.window[k], 0, &d);
+		cost_of(&in, life, &r, &today.window[k], in.heap_bytes, &today.window[k], 0, &d);
 		member_gain[k] = d.log_cost - c.log_cost;
 		if (member_gain[k] > 0)
 			choice->agreement += life->member[k].weight;

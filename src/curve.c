@@ -203,7 +203,6 @@ lifecycle_curve(HeapTwin *twin, const Observed *seen, const Lifecycle *life, Cur
 			s->cold_pct += 100 * w * s->window[k].cold;
 			s->moved_pct += 100 * w * s->window[k].moved;
 			s->settled_cold_pct += 100 * w * s->settled[k].cold;
-			s->prunes += w * s->window[k].prunes;
 			if (w > 0.05)
 			{
 				low = hot < low ? hot : low;

@@ -370,8 +370,10 @@ update_row(HeapTwin *t, TwinRow *r, int stream)
 	TwinPage   *p = &t->page[r->page];
 	int			oldlen = r->len;
 	int			newlen = oldlen;
+	double		prunes = t->count.prunes;
 
 	prune_on_access(t, p);
+	t->count.update_prunes += t->count.prunes - prunes;
 
 	if (l->update_len != l->insert_len && r->updates < l->grow_updates)
 	{
@@ -873,6 +875,7 @@ twin_replay(HeapTwin *twin, const TwinLifecycle *life, int fillfactor, TwinResul
 		sum->hot += r.hot;
 		sum->moved += r.moved;
 		sum->prunes += r.prunes;
+		sum->update_prunes += r.update_prunes;
 		sum->pages += r.pages;
 		sum->rows += r.rows;
 		sum->judged_rows += r.judged_rows;

@@ -91,6 +91,7 @@ typedef struct TwinResult
 	double		deletes;
 	double		new_pages;		/* pages the table was extended by */
 	double		prunes;			/* pages pruned on access */
+	double		update_prunes;	/* of these, when a row was to be updated */
 	double		vacuums;
 	/* at the end */
 	double		pages;
@@ -192,7 +193,7 @@ extern void twin_run(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,
 
 /*
  * The same with seeds of its own, and as often as needed for some hundreds of
- * updates: updates, hot, moved, prunes, pages, rows, judged_rows and
+ * updates: updates, hot, moved, prunes, update_prunes, pages, rows, judged_rows and
  * updated_rows are sums over these replays, the rest is of the first.
  */
 extern void twin_replay(HeapTwin *twin, const TwinLifecycle *life, int fillfactor,

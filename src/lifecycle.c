@@ -24,6 +24,7 @@
 #define SIGMA_OLD_MARKS 24.0	/* or fewer */
 #define SIGMA_FILL		0.12	/* of ln rows per page */
 #define SIGMA_PRUNES	0.08	/* pages pruned per update */
+#define FEW_READ		0.3		/* pages that others read per update, with which updates do the pruning */
 #define SIGMA_WAITS		0.03	/* rows of a batch that had to be waited for */
 #define MORE_PER_ENTRY	0.02	/* WAL records of an index entry beside its own: splits and what
 								 * makes room before one */
@@ -103,16 +104,21 @@ mean_growth_steps(double lambda, int steps)
  * too, which the one that had to wait for it locks before it updates them.
  */
 static double
-records_misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, const TwinLifecycle *t)
+records_misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted *f)
 {
+	const TwinLifecycle *t = &f->life;
 	double		entries = (1 - life->hot_pct / 100) * seen->indexes;
-	double		more = life->more_records - r->prunes / r->updates - MORE_PER_ENTRY * entries;
+	double		more = life->more_records - r->update_prunes / r->updates - MORE_PER_ENTRY * entries;
 	double		d;
 	double		met;
 
 	if (t->update_rows < LONG_BATCH)
 	{
 		d = more / (SIGMA_PRUNES + MORE_PER_ENTRY * entries);
+		/* scans of others may have pruned the rest */
+		if (d < 0 && !(seen->pages_read < FEW_READ))
+			return 0;
+		f->pruned_more = d < -2;
 		return bound(d * d, 0, 6);
 	}
 	if (t->lag <= 0 && t->held <= 0)
@@ -176,7 +182,7 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 		sum += bound(d * d, 0, f->life.update_rows >= LONG_BATCH ? 1.5 : 4);
 	}
 	if (!isnan(life->more_records) && r->updates > 0)
-		sum += records_misfit(seen, life, r, &f->life);
+		sum += records_misfit(seen, life, r, f);
 	if (r->truncated)
 		sum += 4;
 	return sum;
@@ -302,6 +308,8 @@ search_picks(Search *s, const Plan *plan)
 		if (t.update_rows >= t.start_rows)
 			return;
 		t.skew = 1;
+		try_candidate(s, &t, 1.5);
+		t.skew = 1.2;
 		try_candidate(s, &t, 1.5);
 		return;
 	}
@@ -519,7 +527,7 @@ try_lags(Search *s, const Fitted *base)
 	int			batch = base->life.update_rows >= LONG_BATCH;
 	const double *lags = batch ? batch_lags : row_lags;
 	int			n = batch ? (int) (sizeof(batch_lags) / sizeof(batch_lags[0])) : (int) (sizeof(row_lags) / sizeof(row_lags[0]));
-	int			enough = fabs(base->hot_pct - s->life->hot_pct) < SIGMA_HOT;
+	int			enough = fabs(base->hot_pct - s->life->hot_pct) < SIGMA_HOT && !base->pruned_more;
 	int			i,
 				j;
 

@@ -69,6 +69,7 @@ typedef struct Observed
 	double		sessions;		/* of the database at work at a time, mean */
 	double		update_records; /* WAL records of a row updated */
 	double		indexes;
+	double		pages_read;		/* by scans other than the updates' own */
 } Observed;
 
 /* One lifecycle that explains the observations, and how well. */
@@ -79,6 +80,7 @@ typedef struct Fitted
 	double		weight;			/* of the ensemble, sums to 1 */
 	double		misfit;			/* squared standard deviations, plus prior */
 	double		prior;			/* what its assumptions cost */
+	int			pruned_more;	/* more pages than were seen to be */
 	double		curable;		/* part of the misfit that versions that stay could explain */
 	/* the twin at the current fillfactor, percent */
 	double		hot_pct;
@@ -131,7 +133,6 @@ typedef struct Step
 	double		settled_cold_pct;
 	double		pages_ratio;	/* pages, relative to the current fillfactor, where
 								 * nothing was updated */
-	double		prunes;			/* pages pruned on access, per update */
 	/* for each member of the ensemble */
 	Shares		window[LIFECYCLE_ENSEMBLE];
 	Shares		settled[LIFECYCLE_ENSEMBLE];

@@ -199,6 +199,15 @@ read_cost_input(const Facts *e, const Facts *x, const Observed *o, CostInput *in
 	in->insert_call_rows = o->insert_call_rows;
 }
 
+/* Heap pages that scans other than the updates' and deletes' own visited, per row updated. */
+static double
+pages_read(const Observed *o, const CostInput *in)
+{
+	double		own = o->updated / known(o->update_call_rows, 1) + o->deleted;
+
+	return o->updated > 0 ? (bound(in->index_scans - own, 0, INFINITY) + in->seq_scans * known(o->blocks, 0)) / o->updated : NAN;
+}
+
 static void
 put(Datum *values, bool *nulls, int i, double v)
 {
@@ -232,6 +241,7 @@ ff_model_0_2(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	read_observed(&e, &x, &seen);
 	read_cost_input(&e, &x, &seen, &in);
+	seen.pages_read = pages_read(&seen, &in);
 	lifecycle_fit(twin, &seen, life);
 	CHECK_FOR_INTERRUPTS();
 	lifecycle_curve(twin, &seen, life, curve);
