@@ -102,7 +102,7 @@ AS $$
     ), written AS (
         SELECT coalesce(sum(h.rows) FILTER (WHERE NOT t.upsert), 0)::double precision AS updated,
                coalesce(sum(h.rows) FILTER (WHERE t.upsert), 0)::double precision AS upserted,
-               sum(h.wal_records)::double precision AS records, bool_and(t.alone) AS alone,
+               sum(h.rows)::double precision AS rows, sum(h.wal_records)::double precision AS records, sum(h.wal_fpi) AS images, bool_and(t.alone) AS alone,
                -- a key is looked up, and so locked, where it is set
                bool_or(EXISTS (SELECT 1 FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
                                 WHERE k.conrelid = e.relation AND k.contype = 'f' AND (t.upsert OR coalesce(a.attname = ANY (t.columns), true)))) AS keys
@@ -117,7 +117,9 @@ AS $$
             -- a row inserted: itself, confirmed, its index entries; one updated instead is locked first
             - (s.upserted - s.conflicts) * (2 + e.indexes) - s.conflicts) / (s.updated + s.conflicts)
       FROM split s
-     WHERE s.alone AND NOT s.keys AND s.updated + s.conflicts >= greatest(1, 0.9 * e.recent_updated)
+     WHERE s.alone AND NOT s.keys AND s.updated + s.conflicts BETWEEN greatest(1, 0.9 * e.recent_updated) AND 1.1 * e.recent_updated
+       -- a hint bit set first after a checkpoint is a record of its own
+       AND (s.images <= 0.05 * s.rows OR 'on' NOT IN (current_setting('data_checksums'), current_setting('wal_log_hints')))
        -- nothing else that writes: triggers, values out of line, entries of other kinds of indexes
        AND e.toast_bytes = 0
        AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
@@ -125,7 +127,7 @@ AS $$
        AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
                         WHERE i.indrelid = e.relation AND i.indislive AND (m.amname <> 'btree' OR i.indpred IS NOT NULL))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for nine tenths of the updates, or where they may write more than that: triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, an unlogged table, MERGE, WITH.';
+COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for nine tenths of the updates, or where they may write more than that: triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, full-page images where hint bits are logged, an unlogged table, MERGE, WITH.';
 REVOKE ALL ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) TO pg_read_all_stats;
 

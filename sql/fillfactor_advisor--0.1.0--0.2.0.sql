@@ -1866,6 +1866,50 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) IS 'Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column; where no statement is known, or one whose columns are not, 0 if the primary key is its only index, most updates are HOT and no page shows otherwise, else NULL.';
 
+CREATE FUNCTION @extschema@.ff_update_records(e @extschema@.ff_table_evidence, since timestamptz) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH target AS MATERIALIZED (
+        SELECT t.statement_id, t.columns, t.how = 'on_conflict' AS upsert,
+               t.how IN ('top', 'on_conflict')
+               AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_statement_target o
+                                WHERE o.statement_id = t.statement_id AND o."position" <> t."position"
+                                  AND (o.relid IS DISTINCT FROM t.relid OR o.command <> 'INSERT')) AS alone
+          FROM @extschema@.ff_statement_target t
+         WHERE t.relid = e.relation AND t.command = 'UPDATE'
+    ), written AS (
+        SELECT coalesce(sum(h.rows) FILTER (WHERE NOT t.upsert), 0)::double precision AS updated,
+               coalesce(sum(h.rows) FILTER (WHERE t.upsert), 0)::double precision AS upserted,
+               sum(h.rows)::double precision AS rows, sum(h.wal_records)::double precision AS records, sum(h.wal_fpi) AS images, bool_and(t.alone) AS alone,
+               -- a key is looked up, and so locked, where it is set
+               bool_or(EXISTS (SELECT 1 FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
+                                WHERE k.conrelid = e.relation AND k.contype = 'f' AND (t.upsert OR coalesce(a.attname = ANY (t.columns), true)))) AS keys
+          FROM target t
+          JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
+         WHERE h.began_at >= since AND h.rows > 0
+    ), split AS (
+        -- of the rows of INSERT ... ON CONFLICT, those updated are the updates that no other statement made
+        SELECT w.*, least(greatest(e.recent_updated - w.updated, 0), w.upserted) AS conflicts FROM written w
+    )
+    SELECT (s.records
+            -- a row inserted: itself, confirmed, its index entries; one updated instead is locked first
+            - (s.upserted - s.conflicts) * (2 + e.indexes) - s.conflicts) / (s.updated + s.conflicts)
+      FROM split s
+     WHERE s.alone AND NOT s.keys AND s.updated + s.conflicts BETWEEN greatest(1, 0.9 * e.recent_updated) AND 1.1 * e.recent_updated
+       -- a hint bit set first after a checkpoint is a record of its own
+       AND (s.images <= 0.05 * s.rows OR 'on' NOT IN (current_setting('data_checksums'), current_setting('wal_log_hints')))
+       -- nothing else that writes: triggers, values out of line, entries of other kinds of indexes
+       AND e.toast_bytes = 0
+       AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
+       AND NOT EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
+       AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+                        WHERE i.indrelid = e.relation AND i.indislive AND (m.amname <> 'btree' OR i.indpred IS NOT NULL))
+$$;
+COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for nine tenths of the updates, or where they may write more than that: triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, full-page images where hint bits are logged, an unlogged table, MERGE, WITH.';
+REVOKE ALL ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) TO pg_read_all_stats;
+
 CREATE FUNCTION @extschema@.ff_page_read_us() RETURNS double precision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -1897,7 +1941,7 @@ CREATE FUNCTION @extschema@.ff_model_extra(
     OUT indexed_share double precision,
     OUT recent_deleted double precision, OUT recent_vacuums double precision,
     OUT recent_seq_scans double precision, OUT recent_index_scans double precision, OUT recent_blocks_fetched double precision,
-    OUT sessions double precision)
+    OUT sessions double precision, OUT update_records double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1925,7 +1969,7 @@ AS $$
                e.recent_updated / nullif(sum(n.updated) FILTER (WHERE n.recent), 0)::double precision AS part,
                sum(n.deleted) FILTER (WHERE n.recent) AS deleted, sum(n.vacuums) FILTER (WHERE n.recent) AS recent_vacuums,
                sum(n.seq_scans) FILTER (WHERE n.recent) AS seq_scans, sum(n.index_scans) FILTER (WHERE n.recent) AS index_scans,
-               sum(n.blocks_fetched) FILTER (WHERE n.recent) AS blocks_fetched
+               sum(n.blocks_fetched) FILTER (WHERE n.recent) AS blocks_fetched, min(n.began_at) FILTER (WHERE n.recent) AS began_at
           FROM seen n
     ), work AS (
         -- while its rows were updated, the collections themselves left out; the
@@ -1945,7 +1989,7 @@ AS $$
            @extschema@.ff_page_read_us(),
            u.call_rows, u.wal_bytes, i.call_rows, @extschema@.ff_indexed_share(e),
            k.part * k.deleted, k.part * k.recent_vacuums, k.part * k.seq_scans, k.part * k.index_scans, k.part * k.blocks_fetched,
-           w.sessions
+           w.sessions, @extschema@.ff_update_records(e, k.began_at)
       FROM @extschema@.ff_relation r
      CROSS JOIN counted k
      CROSS JOIN work w
@@ -1957,7 +2001,7 @@ AS $$
       LEFT JOIN command i ON i.command = 'INSERT'
      WHERE r.rel_id = e.rel_id
 $$;
-COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions from its creation to the end of the last interval, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none); sessions of the database at work then at a time, on average (NULL where not known).';
+COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions from its creation to the end of the last interval, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none); sessions of the database at work then at a time, on average (NULL where not known); see ff_update_records().';
 REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 

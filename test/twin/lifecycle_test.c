@@ -81,6 +81,9 @@ seen_of(const TwinLifecycle *t, int fillfactor)
 	o.update_call_rows = t->update_rows;
 	o.insert_call_rows = t->insert_rows;
 	o.vacuums = r.vacuums;
+	o.indexes = 2;
+	o.pages_read = 0;
+	o.update_records = 1 + ((r.updates - r.hot) * o.indexes + r.moved + r.update_prunes) / r.updates;
 	if (t->fresh_share > 0)
 	{
 		double		xids = 1 / t->insert_rows + 1 / (t->inserts_per_update * t->update_rows);
@@ -132,6 +135,23 @@ staying(const Lifecycle *l)
 	return sum;
 }
 
+/* Pages pruned per update that a fit to "o" expects at a fillfactor. */
+static double
+prunes_at(const Observed *o, int fillfactor)
+{
+	double		sum = 0;
+	int			i,
+				k;
+
+	lifecycle_fit(&twin, o, &life);
+	lifecycle_curve(&twin, o, &life, &curve);
+	for (i = 0; curve.step[i].fillfactor > fillfactor;)
+		i++;
+	for (k = 0; k < life.n; k++)
+		sum += life.member[k].weight * curve.step[i].window[k].prunes;
+	return sum;
+}
+
 #define RND(max) ((double) rand() / RAND_MAX * (max))
 
 static double
@@ -161,6 +181,9 @@ main(void)
 {
 	double		worst;
 	double		alone;
+	double		known;
+	double		unknown;
+	TwinResult	r;
 	TwinLifecycle t;
 	Observed	o;
 	CostInput	in = costs();
@@ -230,6 +253,50 @@ main(void)
 	lifecycle_fit(&twin, &o, &life);
 	printf("# weight of versions that stay: %.2f alone, %.2f in company\n", alone, staying(&life));
 	ok(staying(&life) > alone + 0.1, "several sessions at work make it likelier that versions stay");
+	/* rows of another session that had to be waited for, or not, by who updates all of them */
+	t = base;
+	t.update_rows = t.start_rows;
+	t.warmup = t.measure = 10 * t.start_rows;
+	o = seen_of(&t, 100);
+	lifecycle_fit(&twin, &o, &life);
+	alone = staying(&life);
+	o.update_records += 0.5;
+	lifecycle_fit(&twin, &o, &life);
+	printf("# weight of versions that stay: %.2f where nobody waited, %.2f where half of them did\n", alone, staying(&life));
+	ok(alone < 0.4 && staying(&life) > 0.9, "rows locked before they are updated: another session was there");
+	/* what an update prunes tells more of when it comes than the last few rows that wait for theirs */
+	t = base;
+	t.insert_len = t.update_len = 200;
+	t.start_rows = 0;
+	t.inserts_per_update = 0.25;
+	t.fresh_share = 1;
+	t.fresh_distance = 600;
+	o = seen_of(&t, 100);
+	o.updated_pct = 99.9;
+	o.update_distance_p10 = 3;
+	o.update_distance_p50 = 12;
+	o.update_distance_p90 = 43;
+	twin_run(&twin, &t, 100, 815, &r);
+	worst = r.prunes / r.updates;
+	twin_run(&twin, &t, 90, 815, &r);
+	worst -= r.prunes / r.updates;
+	known = prunes_at(&o, 100) - prunes_at(&o, 90);
+	o.update_records = NAN;
+	unknown = prunes_at(&o, 100) - prunes_at(&o, 90);
+	printf("# prunes saved per update: %.2f really, %.2f with WAL records, %.2f without\n", worst, known, unknown);
+	ok(fabs(known - worst) < 0.15 && fabs(unknown - worst) > 0.2, "WAL records of updates tell what fewer rows a page save in prunes");
+	/* others prune, too: then the records are a lower bound */
+	t = base;
+	o = seen_of(&t, 100);
+	lifecycle_fit(&twin, &o, &life);
+	alone = life.confidence;
+	o.update_records = 1.1;
+	o.pages_read = 5;
+	lifecycle_fit(&twin, &o, &life);
+	ok(fabs(life.confidence - alone) < 0.02, "pages that readers pruned are no misfit");
+	o.pages_read = 0;
+	lifecycle_fit(&twin, &o, &life);
+	ok(life.confidence < alone - 0.1, "pages that nobody pruned are one");
 	t = base;
 	t.insert_len = 64;
 	t.update_len = 224;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Regret: what the advice costs against the best fillfactor, found by trying all.
 
-usage: regret.py truth  [workload | holdout | unseen | later | fifth | sixth ...]   run every step on fresh clusters
-       regret.py advice [workload | holdout | unseen | later | fifth | sixth ...]   run at 100 and at 70, ask for advice
+usage: regret.py truth  [workload | holdout | unseen | later | fifth | sixth | seventh ...]   run every step on fresh clusters
+       regret.py advice [workload | holdout | unseen | later | fifth | sixth | seventh ...]   run at 100 and at 70, ask for advice
        regret.py report                  the table
        regret.py short                   all three, small, for CI
 
@@ -27,9 +27,9 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster import BIN, PORT, WORK, Cluster, append, prepare, read, run  # noqa: E402
-from workloads import FIFTH, HOLDOUT, LATER, SHORT, SIXTH, STEPS, UNSEEN, WORKLOADS  # noqa: E402
+from workloads import FIFTH, HOLDOUT, LATER, SEVENTH, SHORT, SIXTH, STEPS, UNSEEN, WORKLOADS  # noqa: E402
 
-ALL = {**WORKLOADS, **HOLDOUT, **UNSEEN, **LATER, **FIFTH, **SIXTH}
+ALL = {**WORKLOADS, **HOLDOUT, **UNSEEN, **LATER, **FIFTH, **SIXTH, **SEVENTH}
 
 REPEATS = int(os.environ.get('REPEATS', '2'))
 CLIENTS = int(os.environ.get('CLIENTS', '2'))
@@ -261,7 +261,7 @@ def main():
         sys.exit('CLIENTS: 1 or 2, as the ids that the scripts make are distinct for no more')
     prepare()
     what = sys.argv[1] if len(sys.argv) > 1 else ''
-    sets = {'holdout': HOLDOUT, 'unseen': UNSEEN, 'later': LATER, 'fifth': FIFTH, 'sixth': SIXTH}
+    sets = {'holdout': HOLDOUT, 'unseen': UNSEEN, 'later': LATER, 'fifth': FIFTH, 'sixth': SIXTH, 'seventh': SEVENTH}
     names = [n for a in sys.argv[2:] for n in (sets[a] if a in sets else [a])] or list(WORKLOADS)
     if what == 'truth':
         truth(names)

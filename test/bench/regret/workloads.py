@@ -269,5 +269,41 @@ SIXTH = {
         "\\else\nUPDATE t SET n = n + 1 WHERE grp / 20 = :b;\n\\endif\n"),
 }
 
+# A seventh set, written when WAL records had become evidence, and run for truth before the model was asked.
+SEVENTH = {
+    # calls: each of them changed ten times while among the newest
+    'calls': dict(
+        setup=table(0, 110, 'CREATE INDEX ON t (grp);'), tx=3000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 110));\n" +
+        "".join("\\set a :id - 2 * random(0, least(19, :i - 1))\nUPDATE t SET n = n + 1 WHERE id = :a;\n" for _ in range(10))),
+    # leases: taken, prolonged twice, given back, deleted much later
+    'leases': dict(
+        setup=table(0, 130, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=5000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 130));\n" +
+        "".join(f"\\set a :id - {2 * d}\nUPDATE t SET n = n + 1 WHERE id = :a;\n" for d in (20, 60, 100, 140)) +
+        "\\set a :id - 4000\nDELETE FROM t WHERE id = :a;\n"),
+    # plans: a thousand of fifty thousand at a time
+    'plans': dict(
+        setup=table(50000, 30), tx=80,
+        script="\\set a 1000 * random(0, 49)\nUPDATE t SET n = n + 1 WHERE id BETWEEN :a + 1 AND :a + 1000;\n"),
+    # devices: fifty in one statement, each on a page of its own
+    'devices': dict(
+        setup=table(20000, 100, 'CREATE INDEX ON t ((id % 400)); CREATE INDEX ON t (grp);'), tx=800,
+        script="\\set a random(0, 399)\nUPDATE t SET n = n + 1 WHERE id % 400 = :a;\n"),
+    # notes: short when made, written out once soon after
+    'notes': dict(
+        setup=table(0, 60, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=8000,
+        script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 60));\n"
+        "\\set a :id - 2 * random(0, least(79, :i - 1))\nUPDATE t SET pad = repeat('q', 300) WHERE id = :a;\n"),
+    # ratings: a row for most of them already, any of them next
+    'ratings': dict(
+        setup=table(30000, 50, 'CREATE INDEX ON t (grp);'), tx=25000,
+        script="\\set a random(1, 31000)\nINSERT INTO t VALUES (:a, 1, 0, repeat('p', 50)) ON CONFLICT (id) DO UPDATE SET n = t.n + 1;\n"),
+    # balances: some customers' rows every time, five indexes
+    'balances': dict(
+        setup=table(25000, 180, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id); CREATE INDEX ON t (id, grp); CREATE INDEX ON t (pad);'), tx=12000,
+        script="\\set a random_gaussian(1, 25000, 5)\nUPDATE t SET n = n + 1 WHERE id = :a;\n\\set a random(1, 25000)\nUPDATE t SET n = n - 1 WHERE id = :a;\n"),
+}
+
 # The short form, for continuous integration.
 SHORT = dict(clients=1, names=('uniform', 'jobs', 'wide'), steps=(100, 90, 70, 50), scale=0.2)
