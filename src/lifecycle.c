@@ -178,8 +178,8 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	if (seen->blocks > 0 && seen->live_rows > 0 && f->rows_per_page > 0)
 	{
 		d = log(f->rows_per_page * seen->blocks / seen->live_rows) / SIGMA_FILL;
-		/* how far batches blow a table up is a matter of when vacuum comes */
-		sum += bound(d * d, 0, f->life.update_rows >= LONG_BATCH ? 1.5 : 4);
+		/* how far batches and deletes blow a table up is a matter of when vacuum comes */
+		sum += bound(d * d, 0, f->life.update_rows >= LONG_BATCH || f->life.deletes_per_update >= FEW_DELETES ? 1.5 : 4);
 	}
 	if (!isnan(life->more_records) && r->updates > 0)
 		sum += records_misfit(seen, life, r, f);
@@ -206,8 +206,7 @@ sessions_prior(const Observed *seen, const TwinLifecycle *t)
 	if (isnan(seen->sessions))
 		return 0;
 	if (t->lag > 0 || t->held > 0)
-		return t->update_rows >= LONG_BATCH ?
-			ALONE_PRIOR * bound((COMPANY - seen->sessions) / (COMPANY - ALONE), 0, ALONE_MOST) : (1 - company) * ALONE_PRIOR;
+		return ALONE_PRIOR * bound((COMPANY - seen->sessions) / (COMPANY - ALONE), 0, t->update_rows >= LONG_BATCH ? ALONE_MOST : 1);
 	return t->update_rows >= LONG_BATCH ? company * COMPANY_PRIOR : 0;
 }
 
@@ -230,27 +229,33 @@ try_candidate(Search *s, const TwinLifecycle *t, double prior)
 	return s->n++;
 }
 
-static double
-rank_of(const Fitted *f, int before_lags)
+static int
+best_fit(const Search *s)
 {
-	return before_lags ? f->misfit - f->curable : f->misfit;
+	int			best = 0;
+	int			i;
+
+	for (i = 1; i < s->n; i++)
+		if (s->all[i].misfit < s->all[best].misfit)
+			best = i;
+	return best;
 }
 
-/* The likeliest candidates; before lags are tried, but for what these could explain. */
+/* The most promising ones, -1 behind the last: lags are still to be tried. */
 static void
-best_of(const Search *s, int from, int *best, int wanted, int before_lags)
+best_of(const Search *s, int *best, int wanted)
 {
 	int			i,
 				j;
 
 	for (j = 0; j < wanted; j++)
 		best[j] = -1;
-	for (i = from; i < s->n; i++)
+	for (i = 0; i < s->n; i++)
 	{
 		int			at = i;
 
 		for (j = 0; j < wanted; j++)
-			if (best[j] < 0 || rank_of(&s->all[at], before_lags) < rank_of(&s->all[best[j]], before_lags))
+			if (best[j] < 0 || s->all[at].misfit - s->all[at].curable < s->all[best[j]].misfit - s->all[best[j]].curable)
 			{
 				int			t = best[j];
 
@@ -340,7 +345,7 @@ search_split(Search *s)
 	int			keep[2];
 	int			k;
 
-	best_of(s, 0, keep, 2, 1);
+	best_of(s, keep, 2);
 	for (k = 0; k < 2 && keep[k] >= 0; k++)
 	{
 		TwinLifecycle t = s->all[keep[k]].life;
@@ -378,7 +383,7 @@ search_density(Search *s)
 
 	if (at == 0)
 		return;
-	best_of(s, 0, keep, 3, 1);
+	best_of(s, keep, 3);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 	{
 		TwinLifecycle t = s->all[keep[k]].life;
@@ -397,7 +402,7 @@ search_deletes(Search *s)
 
 	if (s->all[0].life.deletes_per_update < FEW_DELETES)
 		return;
-	best_of(s, 0, keep, 3, 1);
+	best_of(s, keep, 3);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 	{
 		TwinLifecycle t = s->all[keep[k]].life;
@@ -421,7 +426,7 @@ search_times(Search *s)
 
 	if (s->all[0].life.update_rows < FEW_TOGETHER)
 		return;
-	best_of(s, 0, keep, 3, 1);
+	best_of(s, keep, 3);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 	{
 		TwinLifecycle t = s->all[keep[k]].life;
@@ -440,7 +445,7 @@ search_batches(Search *s)
 	int			i,
 				k;
 
-	best_of(s, 0, keep, 3, 1);
+	best_of(s, keep, 3);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 	{
 		const Fitted *base = &s->all[keep[k]];
@@ -464,7 +469,7 @@ search_whole_inserts(Search *s, const Plan *plan)
 	int			keep[1];
 	Fitted		base;
 
-	best_of(s, 0, keep, 1, 1);
+	best_of(s, keep, 1);
 	if (keep[0] < 0 || !(rows >= LONG_BATCH) || !(rows > plan->t.update_rows) || plan->t.inserts_per_update < FRESH_INSERTS)
 		return;
 	base = s->all[keep[0]];
@@ -484,7 +489,7 @@ search_growth(Search *s)
 	int			i,
 				k;
 
-	best_of(s, 0, keep, 3, 1);
+	best_of(s, keep, 3);
 	for (k = 0; k < 3; k++)
 		for (i = 0; keep[k] >= 0 && i < 3; i++)
 		{
@@ -560,22 +565,23 @@ search_lags(Search *s)
 	int			i,
 				k;
 
-	best_of(s, 0, keep, 3, 1);
+	best_of(s, keep, 3);
 	for (k = 0; k < 3 && keep[k] >= 0; k++)
 		try_lags(s, &s->all[keep[k]]);
 	/* between the lags tried, nearer and nearer */
 	for (k = 0; k < (int) (sizeof(nearer) / sizeof(nearer[0])); k++)
 	{
-		best_of(s, 0, keep, 1, 0);
-		if (keep[0] < 0 || (s->all[keep[0]].life.lag <= 0 && s->all[keep[0]].life.held <= 0))
+		const Fitted *best = &s->all[best_fit(s)];
+
+		if (best->life.lag <= 0 && best->life.held <= 0)
 			break;
 		for (i = -1; i <= 1; i += 2)
 		{
-			TwinLifecycle t = s->all[keep[0]].life;
+			TwinLifecycle t = best->life;
 
 			t.lag *= pow(nearer[k], i);
 			t.held *= pow(nearer[k], i);
-			try_candidate(s, &t, s->all[keep[0]].prior);
+			try_candidate(s, &t, best->prior);
 		}
 	}
 }

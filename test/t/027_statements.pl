@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 105;
+use Test::More tests => 116;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -404,6 +404,57 @@ my $report = value('SELECT ff_report()');
 like($report, qr/&lt;script&gt;alert\(1\)/, 'is in the report');
 unlike($report, qr/<script>alert|<\/td>&lt;\x01/, 'as text');
 unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'without control characters');
+
+# ---------------------------------------------------------------------------
+# WAL records of a row updated, where nothing else can have written any
+# ---------------------------------------------------------------------------
+reset_all();
+sub records { return value("SELECT round(x.update_records::numeric, 3) FROM ff_evidence('$_[0]') e, ff_model_extra(e) x"); }
+# the same statement for some rows, each a transaction, between two collections
+sub each_row
+{
+	my ($statement, @ids) = @_;
+	collect();
+	value(join(';', map { sprintf($statement, $_) } @ids) . '; SELECT pg_stat_force_next_flush()');
+	collect();
+	return;
+}
+# half empty pages of 100 rows or less, and full ones of 200 or less
+value(q(
+	CREATE TABLE parent (id int PRIMARY KEY);
+	INSERT INTO parent VALUES (1);
+	CREATE TABLE roomy (id int PRIMARY KEY, k int, n int) WITH (fillfactor = 50);
+	CREATE INDEX roomy_k ON roomy (k);
+	INSERT INTO roomy SELECT g, 1, 0 FROM generate_series(1, 5000) g;
+	CREATE TABLE full_pages (id int PRIMARY KEY, k int, n int);
+	CREATE INDEX ON full_pages (k);
+	INSERT INTO full_pages SELECT g, 1, 0 FROM generate_series(1, 5000) g));
+my @one_a_page = map { 200 * $_ } 1 .. 20;
+each_row('UPDATE roomy SET n = n + 1 WHERE id = %d', @one_a_page);
+is(records('roomy'), '1.000', 'a HOT update: one record');
+each_row('UPDATE roomy SET n = n + 1 WHERE id = %d', map { $_ + 1 } @one_a_page);
+is(records('roomy'), '2.000', 'and one for the page that it pruned');
+each_row('UPDATE full_pages SET n = n + 1 WHERE id = %d', @one_a_page);
+like(records('full_pages'), qr/^4\.(0|10)/, 'a row that left its page: locked, updated, two index entries, hardly more');
+each_row('INSERT INTO roomy VALUES (%d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n', (map { $_ + 2 } @one_a_page), 6001 .. 6010);
+my $upserts = records('roomy');
+cmp_ok($upserts, '>=', 1.9, 'rows updated instead of inserted count as updates');
+cmp_ok($upserts, '<=', 2.1, 'without what inserting and locking them took');
+# whatever else may write, or may have: nothing is said
+each_row('UPDATE full_pages SET n = n + 1 WHERE id = %d', map { $_ + 1 } @one_a_page);
+isnt(records('full_pages'), '', 'known, until');
+foreach my $other (
+	[ 'a trigger', 'CREATE TRIGGER g BEFORE UPDATE ON full_pages FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()' ],
+	[ 'a partial index', 'CREATE INDEX p ON full_pages (id) WHERE n > 0' ],
+	[ 'another kind of index', 'CREATE INDEX p ON full_pages USING hash (id)' ],
+	[ 'a key that is set', 'ALTER TABLE full_pages ADD CONSTRAINT f FOREIGN KEY (n) REFERENCES parent NOT VALID' ])
+{
+	my ($what, $make) = @$other;
+	is(value("BEGIN; $make; SELECT x.update_records FROM ff_evidence('full_pages') e, ff_model_extra(e) x; ROLLBACK"), '', "$what: the WAL records are not believed");
+}
+value('CREATE FUNCTION deep(i int) RETURNS void LANGUAGE sql AS $$ UPDATE full_pages SET n = n + 1 WHERE id = i $$');
+each_row('SELECT deep(%d)', map { $_ + 2 } @one_a_page);
+is(records('full_pages'), '', 'updates in functions: their statements are not known');
 
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/, 'nothing of all that in the log');
 $node->stop;

@@ -284,7 +284,7 @@ main(void)
 	o.update_records = NAN;
 	unknown = prunes_at(&o, 100) - prunes_at(&o, 90);
 	printf("# prunes saved per update: %.2f really, %.2f with WAL records, %.2f without\n", worst, known, unknown);
-	ok(fabs(known - worst) < 0.15 && fabs(unknown - worst) > 0.2, "WAL records of updates tell what fewer rows a page save in prunes");
+	ok(fabs(known - worst) < 0.25 && fabs(unknown - worst) > 0.35, "WAL records of updates tell what fewer rows a page save in prunes");
 	/* others prune, too: then the records are a lower bound */
 	t = base;
 	o = seen_of(&t, 100);
