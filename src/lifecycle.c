@@ -39,6 +39,10 @@
 #define UNEQUAL_ROWS	1.5
 #define UNKNOWN_BATCH_TRUST 0.8	/* part of the confidence left where the size of batches is unknown */
 
+#define SIGMA_FRESH		0.3		/* of the share of updates soon after the insert */
+#define SPREAD_PRIOR	0.7		/* what it costs to assume another distance than the pages show */
+#define SKEW_PRIOR		1.5		/* what it costs to assume that some rows are updated more often */
+
 /* Deletes per update below which it does not matter which rows go. */
 #define FEW_DELETES		0.02
 #define ANYWHERE_PRIOR	0.3		/* what it costs to assume that any do */
@@ -295,45 +299,52 @@ same_kind(const TwinLifecycle *a, const TwinLifecycle *b)
 		a->grow_updates == b->grow_updates && a->hot_eligible == b->hot_eligible;
 }
 
+/* What speaks against such a share of updates soon after the insert. */
+static double
+fresh_prior(const Plan *plan, double share)
+{
+	double		d = isnan(plan->fresh_seen) ? 0.0 : (share - plan->fresh_seen) / SIGMA_FRESH;
+
+	return d * d;
+}
+
 /* Which rows are picked: any, some more than others, or those inserted lately. */
 static void
 search_picks(Search *s, const Plan *plan)
 {
-	static const double fresh[] = {0, 0.35, 0.7, 0.9, 1};
+	static const double fresh[] = {0.35, 0.7, 0.9, 1};
+	static const double skew[] = {0, 1, 1.2};
 	static const double spread[] = {1, 0.25, 4, 16, 64, 256};
 	int			spreads = plan->distance_known ? 3 : 6;
 	TwinLifecycle t = plan->t;
 	int			i,
 				j;
 
-	if (t.inserts_per_update < FRESH_INSERTS)
+	/* any of the old ones: who takes all has no favourites */
+	for (i = 0; i < (int) (sizeof(skew) / sizeof(skew[0])) && (i == 0 || t.update_rows < t.start_rows); i++)
 	{
-		try_candidate(s, &t, 0);
-		/* who takes all has no favourites */
-		if (t.update_rows >= t.start_rows)
-			return;
-		t.skew = 1;
-		try_candidate(s, &t, 1.5);
-		t.skew = 1.2;
-		try_candidate(s, &t, 1.5);
-		return;
+		t.skew = skew[i];
+		try_candidate(s, &t, fresh_prior(plan, 0) + (i > 0 ? SKEW_PRIOR : 0));
 	}
+	t.skew = 0;
+	if (t.inserts_per_update < FRESH_INSERTS)
+		return;
 	for (i = 0; i < (int) (sizeof(fresh) / sizeof(fresh[0])); i++)
 		for (j = 0; j < spreads; j++)
 		{
-			double		d = isnan(plan->fresh_seen) ? 0.0 : (fresh[i] - plan->fresh_seen) / 0.3;
+			double		prior = fresh_prior(plan, fresh[i]) + (j > 0 ? SPREAD_PRIOR : 0);
 
-			if ((fresh[i] <= 0 && j > 0) || (fresh[i] < 1 && j > 2))
+			if (fresh[i] < 1 && j > 2)
 				continue;
 			t.fresh_share = fresh[i];
 			t.fresh_distance = bound(plan->distance * spread[j], t.update_rows, MAX_ROWS / 2);
-			try_candidate(s, &t, d * d + (j > 0 ? 0.7 : 0));
+			try_candidate(s, &t, prior);
 			/* each row as often: the last time is what the pages show */
 			if (fresh[i] < 1 || t.inserts_per_update * TWIN_MAX_TURNS < 1)
 				continue;
 			t.in_turn = 1;
 			t.fresh_distance = bound(plan->distance * spread[j] / SPREAD_MEDIAN, t.update_rows, MAX_ROWS / 2);
-			try_candidate(s, &t, d * d + (j > 0 ? 0.7 : 0));
+			try_candidate(s, &t, prior);
 			t.in_turn = 0;
 		}
 }

@@ -281,7 +281,7 @@ read_distance(const Observed *seen, Plan *plan)
 
 	if (!isnan(life_xids) && life_xids / inserts > xids_per_insert / 50)
 		xids_per_insert = bound(life_xids / inserts, 1e-6, 1e9);
-	else
+	else if (!(life_xids > seen->update_distance_p90))
 		life_xids = xids_per_insert * inserts;
 	plan->fresh_seen = t->inserts_per_update >= FRESH_INSERTS ?
 		short_distance_share(seen, FRESH_LIFE_PART * life_xids) : NAN;
