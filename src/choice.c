@@ -61,6 +61,10 @@
 /* Predictions far from what was seen err more: cost (ln) of halving the rows
  * of a page. */
 #define CAUTION			0.02
+/* Below this fillfactor no prediction was ever compared with a real run: the
+ * cost (ln) of each halving from there. */
+#define TRIED			30
+#define UNTRIED_CAUTION	0.2
 /* Weight of the lifecycles that must find the change worth while. */
 #define AGREEMENT		0.7
 /* Steps within this of the best count as ties. */
@@ -326,10 +330,15 @@ weigh(const Observed *seen, const Lifecycle *life, const Curve *curve,
 
 	for (i = 0; i < curve->n; i++)
 	{
-		double		fewer = (double) curve->step[choice->current].rows_per_page / curve->step[i].rows_per_page;
+		const Step *s = &curve->step[i];
+		double		fewer = (double) curve->step[choice->current].rows_per_page / s->rows_per_page;
 
 		if (life->n > 0 && fewer > 1)
+		{
 			choice->cost[i].log_cost += CAUTION * log2(fewer);
+			if (s->fillfactor < TRIED)
+				choice->cost[i].log_cost += UNTRIED_CAUTION * log2((double) TRIED / s->fillfactor);
+		}
 	}
 	for (i = 0; i < curve->n; i++)
 		if (choice->cost[i].log_cost < best)
