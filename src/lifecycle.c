@@ -41,6 +41,7 @@
 
 #define SIGMA_FRESH		0.3		/* of the share of updates soon after the insert */
 #define SPREAD_PRIOR	0.7		/* what it costs to assume another distance than the pages show */
+#define FEW_INSERTS		0.05	/* per update, with which any row may be the one updated most */
 #define SKEW_PRIOR		1.5		/* what it costs to assume that some rows are updated more often */
 
 /* Deletes per update below which it does not matter which rows go. */
@@ -320,9 +321,11 @@ search_picks(Search *s, const Plan *plan)
 	int			i,
 				j;
 
-	/* any of the old ones: who takes all has no favourites */
-	for (i = 0; i < (int) (sizeof(skew) / sizeof(skew[0])) && (i == 0 || t.update_rows < t.start_rows); i++)
+	/* any of them; who takes all has no favourites */
+	for (i = 0; i < (int) (sizeof(skew) / sizeof(skew[0])); i++)
 	{
+		if (i > 0 && (t.update_rows >= t.start_rows || t.inserts_per_update >= FEW_INSERTS))
+			break;
 		t.skew = skew[i];
 		try_candidate(s, &t, fresh_prior(plan, 0) + (i > 0 ? SKEW_PRIOR : 0));
 	}
