@@ -1873,10 +1873,13 @@ AS $$
     WITH target AS MATERIALIZED (
         SELECT t.statement_id, t.columns, t.how = 'on_conflict' AS upsert,
                t.how IN ('top', 'on_conflict')
+               -- other tables' pages are pruned, too, where they are read
+               AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_statement_target o
                                 WHERE o.statement_id = t.statement_id AND o."position" <> t."position"
                                   AND (o.relid IS DISTINCT FROM t.relid OR o.command <> 'INSERT')) AS alone
           FROM @extschema@.ff_statement_target t
+          JOIN @extschema@.ff_statement s ON s.statement_id = t.statement_id
          WHERE t.relid = e.relation AND t.command = 'UPDATE'
     ), written AS (
         SELECT coalesce(sum(h.rows) FILTER (WHERE NOT t.upsert), 0)::double precision AS updated,
@@ -1906,7 +1909,7 @@ AS $$
        AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
                         WHERE i.indrelid = e.relation AND i.indislive AND (m.amname <> 'btree' OR i.indpred IS NOT NULL))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for nine tenths of the updates, or where they may write more than that: triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, full-page images where hint bits are logged, an unlogged table, MERGE, WITH.';
+COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for nine tenths of the updates, or where they may write more than that: other tables that they read, triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, full-page images where hint bits are logged, an unlogged table, MERGE, WITH.';
 REVOKE ALL ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) TO pg_read_all_stats;
 

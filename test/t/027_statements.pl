@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 116;
+use Test::More tests => 117;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -452,6 +452,8 @@ foreach my $other (
 	my ($what, $make) = @$other;
 	is(value("BEGIN; $make; SELECT x.update_records FROM ff_evidence('full_pages') e, ff_model_extra(e) x; ROLLBACK"), '', "$what: the WAL records are not believed");
 }
+each_row('UPDATE roomy SET n = n + 1 FROM parent p WHERE roomy.id = %d', map { $_ + 3 } @one_a_page);
+is(records('roomy'), '', 'another table is read, and perhaps pruned');
 value('CREATE FUNCTION deep(i int) RETURNS void LANGUAGE sql AS $$ UPDATE full_pages SET n = n + 1 WHERE id = i $$');
 each_row('SELECT deep(%d)', map { $_ + 2 } @one_a_page);
 is(records('full_pages'), '', 'updates in functions: their statements are not known');
