@@ -1871,26 +1871,28 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH target AS MATERIALIZED (
-        SELECT t.statement_id, t.columns, t.how = 'on_conflict' AS upsert,
+        SELECT t.statement_id, t.how = 'on_conflict' AS upsert,
                t.how IN ('top', 'on_conflict')
-               -- other tables' pages are pruned, too, where they are read
+               -- pages of tables that are read are pruned, too, and rows picked there locked
                AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
+               -- ON CONFLICT locks rows also that its condition leaves as they are
+               AND NOT (t.how = 'on_conflict' AND s.text ~* '[[:<:]]where[[:>:]]')
                AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_statement_target o
                                 WHERE o.statement_id = t.statement_id AND o."position" <> t."position"
-                                  AND (o.relid IS DISTINCT FROM t.relid OR o.command <> 'INSERT')) AS alone
+                                  AND (o.relid IS DISTINCT FROM t.relid OR o.command <> 'INSERT'))
+               -- a key is looked up, and so locked, where it is set
+               AND NOT EXISTS (SELECT 1 FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
+                                WHERE k.conrelid = e.relation AND k.contype = 'f' AND (t.how = 'on_conflict' OR coalesce(a.attname = ANY (t.columns), true))) AS alone
           FROM @extschema@.ff_statement_target t
           JOIN @extschema@.ff_statement s ON s.statement_id = t.statement_id
          WHERE t.relid = e.relation AND t.command = 'UPDATE'
     ), written AS (
         SELECT coalesce(sum(h.rows) FILTER (WHERE NOT t.upsert), 0)::double precision AS updated,
                coalesce(sum(h.rows) FILTER (WHERE t.upsert), 0)::double precision AS upserted,
-               sum(h.rows)::double precision AS rows, sum(h.wal_records)::double precision AS records, sum(h.wal_fpi) AS images, bool_and(t.alone) AS alone,
-               -- a key is looked up, and so locked, where it is set
-               bool_or(EXISTS (SELECT 1 FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
-                                WHERE k.conrelid = e.relation AND k.contype = 'f' AND (t.upsert OR coalesce(a.attname = ANY (t.columns), true)))) AS keys
+               sum(h.rows)::double precision AS rows, sum(h.wal_records)::double precision AS records, sum(h.wal_fpi) AS images, bool_and(t.alone) AS alone
           FROM target t
           JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
-         WHERE h.began_at >= since AND h.rows > 0
+         WHERE h.began_at >= since AND h.ended_at > since AND h.rows > 0
     ), split AS (
         -- of the rows of INSERT ... ON CONFLICT, those updated are the updates that no other statement made
         SELECT w.*, least(greatest(e.recent_updated - w.updated, 0), w.upserted) AS conflicts FROM written w
@@ -1899,17 +1901,19 @@ AS $$
             -- a row inserted: itself, confirmed, its index entries; one updated instead is locked first
             - (s.upserted - s.conflicts) * (2 + e.indexes) - s.conflicts) / (s.updated + s.conflicts)
       FROM split s
-     WHERE s.alone AND NOT s.keys AND s.updated + s.conflicts BETWEEN greatest(1, 0.9 * e.recent_updated) AND 1.1 * e.recent_updated
+     WHERE s.alone AND s.updated + s.conflicts BETWEEN greatest(1, 0.9 * e.recent_updated) AND 1.1 * e.recent_updated
+       -- most of them updates, and the others all that was inserted
+       AND (s.upserted = 0 OR s.conflicts >= 0.5 * s.upserted AND abs(s.upserted - s.conflicts - e.recent_inserted) <= 0.1 * s.conflicts)
        -- a hint bit set first after a checkpoint is a record of its own
-       AND (s.images <= 0.05 * s.rows OR 'on' NOT IN (current_setting('data_checksums'), current_setting('wal_log_hints')))
-       -- nothing else that writes: triggers, values out of line, entries of other kinds of indexes
+       AND (s.images <= 0.05 * s.rows OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
+       -- nothing else that writes: triggers, values out of line, entries of other kinds of indexes or of one that is not counted
        AND e.toast_bytes = 0
        AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
        AND NOT EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
        AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
-                        WHERE i.indrelid = e.relation AND i.indislive AND (m.amname <> 'btree' OR i.indpred IS NOT NULL))
+                        WHERE i.indrelid = e.relation AND i.indislive AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for nine tenths of the updates, or where they may write more than that: other tables that they read, triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, full-page images where hint bits are logged, an unlogged table, MERGE, WITH.';
+COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for the updates by a tenth (a partition''s may name its parent), or where they are seen to write more: other tables that they read, triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, full-page images where hint bits are logged, an unlogged table, a condition of ON CONFLICT, more inserts than updates by it, MERGE, WITH. What functions in them write is not seen.';
 REVOKE ALL ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) TO pg_read_all_stats;
 
@@ -1962,8 +1966,8 @@ AS $$
           FROM statement s
          GROUP BY s.command
     ), seen AS (
-        -- counted back from the last of them, as a look at a table that was idle adds none
-        SELECT i.*, i.ended_at - (i.ended_at - i.began_at) / 2 > max(i.ended_at) OVER () - make_interval(secs => e.recent_s) AS recent
+        -- the newest, until they have the evidence's recent updates
+        SELECT i.*, sum(i.updated) OVER (ORDER BY i.ended_at DESC) - i.updated < e.recent_updated AS recent
           FROM @extschema@.ff_interval i
          WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began AND i.fillfactor = e.fillfactor
     ), counted AS (

@@ -25,6 +25,7 @@
 #define SIGMA_FILL		0.12	/* of ln rows per page */
 #define SIGMA_PRUNES	0.08	/* pages pruned per update */
 #define FEW_READ		0.3		/* pages that others read per update, with which updates do the pruning */
+#define OTHER_RECORDS	4.0		/* misfit of the best, from which these are of something else */
 #define SIGMA_WAITS		0.03	/* rows of a batch that had to be waited for */
 #define MORE_PER_ENTRY	0.02	/* WAL records of an index entry beside its own: splits and what
 								 * makes room before one */
@@ -76,7 +77,7 @@
 #define COMPANY			1.5
 #define ALONE_PRIOR		0.5		/* for versions that stay, with one session at work; in batches
 								 * more where even that is seldom: so many times */
-#define ALONE_MOST		3
+#define ALONE_MOST		2
 #define MEETING			0.5		/* rows waited for, of batches of the whole table */
 #define OTHERS_PRIOR	2.5		/* for company that does not update the same rows */
 #define COMPANY_PRIOR	1.0		/* for batches whose versions never stay, with several */
@@ -170,7 +171,6 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	{
 		/* an old table's rows may carry marks of updates long past */
 		int			known = seen->total_inserted >= 0.9 * seen->live_rows && seen->total_updated <= LAPS * seen->live_rows;
-
 		double		wide;
 
 		d = f->updated_pct - seen->updated_pct;
@@ -187,7 +187,7 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 		sum += bound(d * d, 0, f->life.update_rows >= LONG_BATCH || f->life.deletes_per_update >= FEW_DELETES ? 1.5 : 4);
 	}
 	if (!isnan(life->more_records) && r->updates > 0)
-		sum += records_misfit(seen, life, r, f);
+		sum += f->unexplained = records_misfit(seen, life, r, f);
 	if (r->truncated)
 		sum += 4;
 	return sum;
@@ -316,7 +316,7 @@ search_picks(Search *s, const Plan *plan)
 	static const double fresh[] = {0.35, 0.7, 0.9, 1};
 	static const double skew[] = {0, 1, 1.2};
 	static const double spread[] = {1, 0.25, 4, 16, 64, 256};
-	int			spreads = plan->distance_known ? 3 : 6;
+	int			spreads = plan->far ? 6 : 3;
 	TwinLifecycle t = plan->t;
 	int			i,
 				j;
@@ -337,8 +337,9 @@ search_picks(Search *s, const Plan *plan)
 		{
 			double		prior = fresh_prior(plan, fresh[i]) + (j > 0 ? SPREAD_PRIOR : 0);
 
-			if (fresh[i] < 1 && j > 2)
-				continue;
+			/* far ones for all updates only, and the farthest once */
+			if (j > 2 && (fresh[i] < 1 || plan->distance * spread[j - 1] >= MAX_ROWS / 2))
+				break;
 			t.fresh_share = fresh[i];
 			t.fresh_distance = bound(plan->distance * spread[j], t.update_rows, MAX_ROWS / 2);
 			try_candidate(s, &t, prior);
@@ -609,6 +610,19 @@ same_replay(const Fitted *a, const Fitted *b)
 }
 
 /* The best of every kind of explanation, the likeliest first. */
+/* WAL records that no lifecycle explains are of something else, and speak against none. */
+static void
+forgive_records(Search *s)
+{
+	double		least = INFINITY;
+	int			i;
+
+	for (i = 0; i < s->n; i++)
+		least = fmin(least, s->all[i].unexplained);
+	for (i = 0; i < s->n && least >= OTHER_RECORDS; i++)
+		s->all[i].misfit -= least;
+}
+
 static void
 keep_best(const Search *s, const Plan *plan, Lifecycle *life)
 {
@@ -705,5 +719,6 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	if (life->update_len != life->insert_len)
 		search_growth(&s);
 	search_lags(&s);
+	forgive_records(&s);
 	keep_best(&s, &plan, life);
 }

@@ -81,6 +81,7 @@ typedef struct Fitted
 	double		misfit;			/* squared standard deviations, plus prior */
 	double		prior;			/* what its assumptions cost */
 	int			pruned_more;	/* more pages than were seen to be */
+	double		unexplained;	/* part of the misfit: WAL records */
 	double		curable;		/* part of the misfit that versions that stay could explain */
 	/* the twin at the current fillfactor, percent */
 	double		hot_pct;

@@ -50,6 +50,9 @@
  * own, as one that moves does: the server looks what may go into TOAST. */
 #define TOAST_CHECKED	2032
 
+/* Share of updates that are not HOT, below which it does not matter why. */
+#define FEW_COLD		0.01
+
 /* Percent of the rows updated, from which those that are not are the newest: all the
  * pages show then is how soon the first update comes. */
 #define FEW_UNTOUCHED	98.0
@@ -85,12 +88,11 @@ read_split(const Observed *seen, Lifecycle *life)
 	UpdateSplit split = split_updates(&n);
 
 	life->hot_pct = 100.0 * (1 - cold);
-	life->more_records = seen->update_records - 1 - cold * seen->indexes -
-		(life->update_len > TOAST_CHECKED ? 1 : or_else(split.moved, 0));
+	life->more_records = seen->update_records - 1 - cold * seen->indexes - (life->update_len > TOAST_CHECKED ? 1 : or_else(split.moved, cold < FEW_COLD ? 0 : NAN));
 	life->hot_eligible = or_else(split.eligible, 1);
 	if (life->hot_eligible > 1 - ALL_HOT)
 		life->hot_eligible = 1;
-	return !isnan(split.moved) || cold < 0.01;
+	return !isnan(split.moved) || cold < FEW_COLD;
 }
 
 /* Share of updates that came soon after the insert, from three quantiles. */
@@ -289,7 +291,7 @@ read_distance(const Observed *seen, Plan *plan)
 	 * quantiles are spoilt by rows that moved between strangers */
 	plan->distance = SPREAD_MEDIAN * seen->update_distance_p50 / xids_per_insert;
 	/* where hardly a row is without an update, none waited for longer than a page took to fill */
-	plan->distance_known = !isnan(plan->distance) && !(seen->updated_pct > FEW_UNTOUCHED);
+	plan->far = seen->updated_pct > FEW_UNTOUCHED;
 	if (isnan(plan->distance))
 		plan->distance = t->update_rows > 1 ? t->update_rows : seen->updated_pct >= 95 ?
 			SOON_PAGES * twin_rows_per_page((int) seen->fillfactor, (int) t->insert_len) : UNKNOWN_DISTANCE;

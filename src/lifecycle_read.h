@@ -26,7 +26,7 @@ typedef struct Plan
 	TwinLifecycle t;			/* what was read off directly */
 	double		settle;			/* updates until the table has settled */
 	double		distance;		/* rows inserted between insert and update */
-	int			distance_known;
+	int			far;			/* or a good deal more */
 	double		fresh_seen;		/* share of updates soon after the insert */
 	int			whole_pages;	/* batches of unknown size */
 	int			split_known;	/* moved and blocked updates told apart */

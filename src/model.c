@@ -199,13 +199,16 @@ read_cost_input(const Facts *e, const Facts *x, const Observed *o, CostInput *in
 	in->insert_call_rows = o->insert_call_rows;
 }
 
-/* Heap pages that scans other than the updates' and deletes' own visited, per row updated. */
+/*
+ * Heap pages that scans visited, per row updated: less one index scan for each
+ * statement that updates and each row deleted.  What else their plans scan counts as others'.
+ */
 static double
 pages_read(const Observed *o, const CostInput *in)
 {
-	double		own = o->updated / known(o->update_call_rows, 1) + o->deleted;
+	double		others = in->index_scans - o->updated / known(o->update_call_rows, 1) - o->deleted;
 
-	return o->updated > 0 ? (bound(in->index_scans - own, 0, INFINITY) + in->seq_scans * known(o->blocks, 0)) / o->updated : NAN;
+	return ((others < 0 ? 0 : others) + in->seq_scans * known(o->blocks, 0)) / o->updated;
 }
 
 static void

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 117;
+use Test::More tests => 121;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -447,11 +447,20 @@ foreach my $other (
 	[ 'a trigger', 'CREATE TRIGGER g BEFORE UPDATE ON full_pages FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()' ],
 	[ 'a partial index', 'CREATE INDEX p ON full_pages (id) WHERE n > 0' ],
 	[ 'another kind of index', 'CREATE INDEX p ON full_pages USING hash (id)' ],
+	[ 'no WAL', 'ALTER TABLE full_pages SET UNLOGGED' ],
 	[ 'a key that is set', 'ALTER TABLE full_pages ADD CONSTRAINT f FOREIGN KEY (n) REFERENCES parent NOT VALID' ])
 {
 	my ($what, $make) = @$other;
 	is(value("BEGIN; $make; SELECT x.update_records FROM ff_evidence('full_pages') e, ff_model_extra(e) x; ROLLBACK"), '', "$what: the WAL records are not believed");
 }
+each_row('INSERT INTO roomy VALUES (%d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n WHERE roomy.n > 100', map { $_ + 3 } @one_a_page);
+each_row('UPDATE roomy SET n = n + 1 WHERE id = %d', map { $_ + 3 } @one_a_page);
+isnt(records('roomy'), '', 'an upsert that changed no row does no harm');
+each_row('INSERT INTO roomy VALUES (%d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n WHERE roomy.n < 100', map { $_ + 4 } @one_a_page);
+is(records('roomy'), '', 'one with a condition may have locked more than it changed');
+value('CREATE FUNCTION other(i int) RETURNS void LANGUAGE sql AS $$ UPDATE roomy SET n = n + 1 WHERE id = i $$');
+each_row('INSERT INTO roomy VALUES (%1$d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n; SELECT other(%1$d - 3000)', 7001 .. 7040);
+is(records('roomy'), '', 'updates that nobody knows of are not those of an upsert that inserts');
 each_row('UPDATE roomy SET n = n + 1 FROM parent p WHERE roomy.id = %d', map { $_ + 3 } @one_a_page);
 is(records('roomy'), '', 'another table is read, and perhaps pruned');
 value('CREATE FUNCTION deep(i int) RETURNS void LANGUAGE sql AS $$ UPDATE full_pages SET n = n + 1 WHERE id = i $$');
