@@ -23,6 +23,7 @@
 #define SIGMA_NO_MARKS	8.0		/* the twin updated more rows than bear marks */
 #define SIGMA_OLD_MARKS 24.0	/* or fewer */
 #define SIGMA_FILL		0.12	/* of ln rows per page */
+#define MOST_MISFIT		6.0		/* of the marks, and of the WAL records: beyond, they are not understood */
 #define SIGMA_PRUNES	0.08	/* pages pruned per update */
 #define FEW_READ		0.3		/* pages that others read per update, with which updates do the pruning */
 #define OTHER_RECORDS	4.0		/* misfit of the best, from which these are of something else */
@@ -125,17 +126,17 @@ records_misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r,
 		if (d < 0 && !(seen->pages_read < FEW_READ))
 			return 0;
 		f->pruned_more = d < -2;
-		return bound(d * d, 0, 6);
+		return bound(d * d, 0, MOST_MISFIT);
 	}
 	if (t->lag <= 0 && t->held <= 0)
 	{
 		/* alone: nobody to wait for */
-		d = bound(more / (SIGMA_WAITS + MORE_PER_ENTRY * entries), 0, 6);
-		return bound(d * d, 0, 6);
+		d = bound(more / (SIGMA_WAITS + MORE_PER_ENTRY * entries), 0, MOST_MISFIT);
+		return bound(d * d, 0, MOST_MISFIT);
 	}
 	/* in company, batches as large as these would have met */
 	met = MEETING * bound(or_else(seen->update_call_rows, 0) / seen->live_rows, 0, 1);
-	d = bound((met - more) / (0.5 * met + SIGMA_WAITS + MORE_PER_ENTRY * entries), 0, 6);
+	d = bound((met - more) / (0.5 * met + SIGMA_WAITS + MORE_PER_ENTRY * entries), 0, MOST_MISFIT);
 	return bound(d * d, 0, OTHERS_PRIOR);
 }
 
@@ -178,7 +179,7 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 		/* chance: few batches replayed */
 		share = bound(seen->updated_pct / 100, 0.05, 0.95);
 		d /= sqrt(wide * wide + 1e4 * share * (1 - share) * bound(f->life.update_rows / r->judged_rows, 0, 1));
-		sum += bound(d * d, 0, 6);
+		sum += bound(d * d, 0, MOST_MISFIT);
 	}
 	if (seen->blocks > 0 && seen->live_rows > 0 && f->rows_per_page > 0)
 	{
@@ -234,6 +235,7 @@ try_candidate(Search *s, const TwinLifecycle *t, double prior)
 	return s->n++;
 }
 
+/* The likeliest of those replayed. */
 static int
 best_fit(const Search *s)
 {
@@ -609,7 +611,6 @@ same_replay(const Fitted *a, const Fitted *b)
 		a->updated_pct == b->updated_pct && a->rows_per_page == b->rows_per_page;
 }
 
-/* The best of every kind of explanation, the likeliest first. */
 /* WAL records that no lifecycle explains are of something else, and speak against none. */
 static void
 forgive_records(Search *s)
@@ -623,6 +624,7 @@ forgive_records(Search *s)
 		s->all[i].misfit -= least;
 }
 
+/* The best of every kind of explanation, the likeliest first. */
 static void
 keep_best(const Search *s, const Plan *plan, Lifecycle *life)
 {

@@ -88,7 +88,8 @@ read_split(const Observed *seen, Lifecycle *life)
 	UpdateSplit split = split_updates(&n);
 
 	life->hot_pct = 100.0 * (1 - cold);
-	life->more_records = seen->update_records - 1 - cold * seen->indexes - (life->update_len > TOAST_CHECKED ? 1 : or_else(split.moved, cold < FEW_COLD ? 0 : NAN));
+	life->more_records = seen->update_records - 1 - cold * seen->indexes -
+		(life->update_len > TOAST_CHECKED ? 1 : or_else(split.moved, cold < FEW_COLD ? 0 : NAN));
 	life->hot_eligible = or_else(split.eligible, 1);
 	if (life->hot_eligible > 1 - ALL_HOT)
 		life->hot_eligible = 1;
@@ -290,8 +291,8 @@ read_distance(const Observed *seen, Plan *plan)
 	/* the median of the last of several updates lies at two thirds; higher
 	 * quantiles are spoilt by rows that moved between strangers */
 	plan->distance = SPREAD_MEDIAN * seen->update_distance_p50 / xids_per_insert;
-	/* where hardly a row is without an update, none waited for longer than a page took to fill */
 	plan->far = seen->updated_pct > FEW_UNTOUCHED;
+	/* where hardly a row is without an update, none waited for longer than a page took to fill */
 	if (isnan(plan->distance))
 		plan->distance = t->update_rows > 1 ? t->update_rows : seen->updated_pct >= 95 ?
 			SOON_PAGES * twin_rows_per_page((int) seen->fillfactor, (int) t->insert_len) : UNKNOWN_DISTANCE;
