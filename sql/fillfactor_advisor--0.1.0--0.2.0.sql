@@ -1988,7 +1988,7 @@ AS $$
          CROSS JOIN LATERAL (SELECT coalesce(sum(extract(epoch FROM c.ended_at - c.began_at)), 0) AS collecting_s
                                FROM @extschema@.ff_collection c WHERE c.began_at >= n.began_at AND c.began_at < n.ended_at) o
     )
-    SELECT r.inserted, r.updated, CASE WHEN a.xids BETWEEN 0 AND age(r.birth) THEN a.xids ELSE age(r.birth) END, k.vacuums,
+    SELECT r.inserted, r.updated, CASE WHEN a.xids BETWEEN 0 AND age(r.birth) THEN a.xids::integer ELSE age(r.birth) END, k.vacuums,
            coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
                     current_setting('autovacuum_vacuum_scale_factor')::double precision),
            extract(epoch FROM current_setting('autovacuum_naptime')::interval)::double precision,
@@ -2001,7 +2001,7 @@ AS $$
      CROSS JOIN counted k
      CROSS JOIN work w
       -- as it was at the end of the last interval, whatever other tables have seen since
-     CROSS JOIN LATERAL (SELECT age(r.birth) - max(pg_snapshot_xmax(pg_current_snapshot())::text::numeric - c.next_xid::text::numeric)::integer AS xids
+     CROSS JOIN LATERAL (SELECT mod(max(c.next_xid::text::numeric) - r.birth::text::numeric, 4294967296.0)::bigint AS xids
                            FROM @extschema@.ff_collection c
                           WHERE c.began_at = (SELECT max(n.ended_at) FROM seen n)) a
       LEFT JOIN command u ON u.command = 'UPDATE'
