@@ -113,20 +113,27 @@ collector_begins();
 is(collect(), "psql:<stdin>:1: NOTICE:  another collection is running in this database\nDETAIL:  This one leaves the work to it.",
 	'the second of two collectors says so and leaves');
 is(value("SELECT $runs"), 't', 'and the first goes on');
-# each look takes a transaction id of its own, so that two tables' snapshots must differ
+# Each look is a transaction with an id: one that saw a table's lock, and that a
+# later one saw still held, is over before the next table's snapshot is taken, so
+# that must be younger.  The horizon is the table's if its lock is held before and after.
 value(qq(
-	CREATE TABLE watched (horizon text, relation oid);
-	DO \$\$ BEGIN
+	CREATE TABLE watched (look int8, relation oid, horizon int8);
+	DO \$\$
+	DECLARE held oid; horizon int8;
+	BEGIN
 		WHILE $runs LOOP
-			INSERT INTO watched SELECT a.backend_xmin::text, l.relation FROM pg_stat_activity a JOIN pg_locks l USING (pid) JOIN pg_class c ON c.oid = l.relation
-			 WHERE a.query ~ 'CALL ff_collect' AND a.pid <> pg_backend_pid() AND c.relname ~ '^slow';
+			SELECT l.relation INTO held FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname ~ '^slow' AND l.mode = 'AccessShareLock';
+			PERFORM pg_stat_clear_snapshot();
+			SELECT a.backend_xmin::text::int8 INTO horizon FROM pg_stat_activity a WHERE a.query ~ 'CALL ff_collect' AND a.pid <> pg_backend_pid();
+			INSERT INTO watched SELECT pg_current_xact_id()::text::int8, l.relation, horizon FROM pg_locks l WHERE l.relation = held AND l.mode = 'AccessShareLock';
 			COMMIT;
 			PERFORM pg_sleep(0.01);
 			PERFORM pg_stat_clear_snapshot();
 		END LOOP;
 	END \$\$));
-cmp_ok(value('SELECT count(DISTINCT relation) FROM watched'), '>=', 5, 'the tables are sampled one after the other');
-is(value('SELECT count(*) FROM (SELECT FROM watched GROUP BY horizon HAVING count(DISTINCT relation) > 1) x'), 0,
+my $tables = q((SELECT relation, (array_agg(look ORDER BY look DESC))[2] AS over, max(look) AS last FROM watched GROUP BY relation HAVING count(*) > 1));
+cmp_ok(value("SELECT count(*) FROM $tables t"), '>=', 5, 'the tables are sampled one after the other');
+is(value("SELECT count(*) FROM watched w JOIN $tables t ON w.look > t.last AND w.horizon <= t.over"), 0,
 	'no snapshot of the collector is older than one table\'s sample');
 is(last_run('sampled, skipped, failed'), '10|0|0', 'and all were sampled');
 
