@@ -72,19 +72,21 @@ def load(c, w, ff):
     c.limit()
 
 
-def truth(names, steps=None, scale=1.0, repeats=REPEATS):
+def truth(names, form={}, repeats=REPEATS):
+    """form: what the short form has of its own."""
     done = {(r['workload'], int(r['fillfactor']), int(r['repeat'])) for r in read('truth.csv', TRUTH)}
     for repeat in range(repeats):
         for name in names:
             w = ALL[name]
-            for ff in steps or w.get('steps', STEPS):
+            for ff in form.get('steps') or w.get('steps', STEPS):
                 if (name, ff, repeat) in done:
                     continue
-                c = Cluster(w.get('ram'))
+                c = Cluster(w.get('ram'), settings=form.get('settings', ''))
                 try:
                     load(c, w, ff)
-                    half(c, w, 0, scale)
-                    m = half(c, w, 1, scale)
+                    half(c, w, 0, form.get('scale', 1.0))
+                    c.sql(form.get('between', ''))
+                    m = half(c, w, 1, form.get('scale', 1.0))
                     size = c.sql("SELECT pg_table_size('t') / 8192 + pg_indexes_size('t') / 8192, pg_relation_size('t') / 8192").split('|')
                 finally:
                     c.stop()
@@ -93,21 +95,22 @@ def truth(names, steps=None, scale=1.0, repeats=REPEATS):
                 print(f"{name} {ff}: cpu {m['cpu_us']:.1f} us, wal {m['wal']:.0f}, pages {size[0]}, HOT {m['hot_pct']:.1f} %", flush=True)
 
 
-def advice(names, scale=1.0):
+def advice(names, form={}):
     done = {(r['workload'], int(r['at'])) for r in read('advice.csv', ADVICE)}
     for name in names:
         w = ALL[name]
         for ff in (100, 70):
             if (name, ff) in done:
                 continue
-            c = Cluster(w.get('ram'), 'pg_stat_statements')
+            c = Cluster(w.get('ram'), 'pg_stat_statements', form.get('settings', ''))
             try:
                 c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
                 load(c, w, ff)
                 c.sql('CALL ff_collect()')
-                half(c, w, 0, scale)
+                half(c, w, 0, form.get('scale', 1.0))
                 c.sql('CALL ff_collect()')
-                m = half(c, w, 1, scale)
+                c.sql(form.get('between', ''))
+                m = half(c, w, 1, form.get('scale', 1.0))
                 c.sql('CALL ff_collect()')
                 rows = c.sql("SELECT fillfactor, hot_pct FROM ff_curve('t')").split('\n')
                 adv = c.sql("SELECT recommended_fillfactor, round(predicted_hot_pct::numeric, 2), reason FROM ff_advise('t')").split('|')
@@ -273,8 +276,8 @@ def main():
         report(smoothed=True)
     elif what == 'short':
         CLIENTS = SHORT['clients']
-        truth(SHORT['names'], SHORT['steps'], SHORT['scale'], 1)
-        advice(SHORT['names'], SHORT['scale'])
+        truth(SHORT['names'], SHORT, 1)
+        advice(SHORT['names'], SHORT)
         report()
     else:
         sys.exit(__doc__)
