@@ -56,6 +56,9 @@
 #define TIMES_PRIOR		2.0		/* what it costs to assume it with fewer, or unknown; with less than
 								 * one, twice that */
 
+#define VACUUM_PRIOR	1.0		/* what it costs to assume that vacuums are not spread over the
+								 * updates by autovacuum's rule */
+
 /* What it costs to assume, without need, that versions stay unprunable. */
 #define SHORT_LAG		4.0		/* transactions */
 #define SHORT_LAG_PRIOR 0.5		/* a handful of transactions: other sessions */
@@ -430,6 +433,47 @@ search_deletes(Search *s)
 }
 
 /*
+ * Vacuums that came with fewer dead rows than autovacuum waits for: somebody's,
+ * or autovacuum's for those of before.
+ */
+static void
+search_vacuums(Search *s)
+{
+	int			keep[2];
+	int			k;
+
+	if (!(s->seen->vacuums >= 1) || s->all[0].life.vacuum_gap >= s->all[0].life.vacuum_share)
+		return;
+	best_of(s, keep, 2);
+	for (k = 0; k < 2 && keep[k] >= 0; k++)
+	{
+		TwinLifecycle t = s->all[keep[k]].life;
+
+		t.vacuum_share = 0;
+		try_candidate(s, &t, s->all[keep[k]].prior + VACUUM_PRIOR);
+	}
+}
+
+/* Several vacuums while nothing was updated do as much as one. */
+static void
+search_pauses(Search *s)
+{
+	int			keep[3];
+	int			k;
+
+	if (!(s->seen->vacuums >= 2))
+		return;
+	best_of(s, keep, 3);
+	for (k = 0; k < 3 && keep[k] >= 0; k++)
+	{
+		TwinLifecycle t = s->all[keep[k]].life;
+
+		t.vacuum_gap *= s->seen->vacuums;
+		try_candidate(s, &t, s->all[keep[k]].prior + VACUUM_PRIOR);
+	}
+}
+
+/*
  * Rows that a transaction updates twice: no version but the first can go before
  * its end.  Where statements outnumber transactions, that is likelier.
  */
@@ -711,6 +755,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	s.n = 0;
 	search_picks(&s, &plan);
 	search_density(&s);
+	search_vacuums(&s);
 	search_times(&s);
 	search_deletes(&s);
 	if (!plan.split_known)
@@ -721,6 +766,7 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	if (life->update_len != life->insert_len)
 		search_growth(&s);
 	search_lags(&s);
+	search_pauses(&s);
 	forgive_records(&s);
 	keep_best(&s, &plan, life);
 }

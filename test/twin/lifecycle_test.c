@@ -275,6 +275,33 @@ main(void)
 	lifecycle_fit(&twin, &o, &life);
 	printf("# weight of versions that stay: %.2f where nobody waited, %.2f where half of them did\n", alone, staying(&life));
 	ok(alone < 0.4 && staying(&life) > 0.9, "rows locked before they are updated: another session was there");
+	/* vacuums while nothing was updated, which leave few rows a page their room */
+	t = base;
+	t.insert_len = t.update_len = 2448;
+	t.start_rows = 900;
+	t.warmup = t.measure = 1800;
+	t.vacuum_gap = 2;
+	o = recorded_of(&t, 100);
+	for (o.vacuums = 1; o.vacuums <= 4; o.vacuums++)
+	{
+		lifecycle_fit(&twin, &o, &life);
+		printf("# with %.0f vacuums: misfit %.1f, vacuum every %.2f\n", o.vacuums, life.member[0].misfit, life.member[0].life.vacuum_gap);
+		known = life.member[0].misfit;
+		if (o.vacuums == 1)
+			alone = known;
+	}
+	ok(known < alone + 3 && life.member[0].life.vacuum_gap > 1.9, "vacuums that changed nothing are taken for one");
+	/* one with fewer dead rows than autovacuum waits for */
+	t = base;
+	t.start_rows = 12000;
+	t.warmup = t.measure = 1200;
+	t.vacuum_gap = 0.1;
+	t.vacuum_share = 0;
+	o = recorded_of(&t, 70);
+	o.vacuum_scale = 0.2;
+	lifecycle_fit(&twin, &o, &life);
+	printf("# %.0f vacuums: weight of versions that stay %.2f, misfit %.1f\n", o.vacuums, staying(&life), life.member[0].misfit);
+	ok(staying(&life) < 0.75 && life.member[0].misfit < 1.5 && life.member[0].life.vacuum_share == 0, "vacuums before autovacuum would come explain pages that were not pruned");
 	/* what an update prunes tells more of when it comes than the last few rows that wait for theirs */
 	t = base;
 	t.insert_len = t.update_len = 200;
