@@ -206,7 +206,7 @@ foreach my $round (1 .. 3)
 {
 	foreach my $of ([ 'stayed', 10 ], [ 'taken_back', 1 ])
 	{
-		($same{ $of->[0] }, $same_kept{ $of->[0] }) = split /\|/, value("SELECT pg_stat_force_next_flush(); CALL many('$of->[0]', $of->[1], 0, 0)") =~ s/^\n//r;
+		($same{ $of->[0] }, $same_kept{ $of->[0] }) = split /\|/, value("CALL many('$of->[0]', $of->[1], 0, 0); SELECT pg_stat_force_next_flush()") =~ s/\n.*//sr;
 	}
 	collected();
 }
@@ -239,16 +239,17 @@ $session->query_safe('COMMIT; SELECT pg_stat_force_next_flush()');
 is(collected(), '0 100 0', 'its updates are seen when it ends');
 is(advice('log', 'action'), 'keep', 'and then there is no need to wait');
 
-# a procedure commits, but reports its counts only when it ends
+# a procedure commits, but reports its counts only when it ends; when these commits are seen, it is in its next transaction
 my $before = value('SELECT v FROM t WHERE id = 1');
-$session->{stdin} .= q(DO 'BEGIN FOR i IN 1..1000 LOOP UPDATE t SET v = v + 1 WHERE id = 1; PERFORM pg_sleep(0.1); COMMIT; END LOOP; END';) . "\n";
+my $running = q(FROM pg_stat_activity WHERE query LIKE 'DO%' AND pid <> pg_backend_pid() AND state = 'active');
+sub commits { $node->poll_query_until('postgres', "SELECT v >= $before + $_[0] AND EXISTS (SELECT $running AND backend_xid IS NOT NULL) FROM t WHERE id = 1") or die 'no commit'; return; }
+$session->{stdin} .= q(DO 'BEGIN FOR i IN 1..3 LOOP UPDATE t SET v = v + 1 WHERE id = 1; PERFORM pg_sleep((ARRAY[0, 1, 1000])[i]); COMMIT; END LOOP; END';) . "\n";
 $session->{run}->pump_nb;
-$node->poll_query_until('postgres', "SELECT v > $before FROM t WHERE id = 1");
+commits(1);
 collected();
-value('SELECT pg_sleep(0.3)');
+commits(2);
 is(collected(), '0 0 0', 'a procedure that commits as it goes: nothing is counted yet');
 is(value('SELECT open_writers FROM ff_collection ORDER BY collection_id DESC LIMIT 1'), 1, 'but noted');
-my $running = q(FROM pg_stat_activity WHERE query LIKE 'DO%' AND pid <> pg_backend_pid() AND state = 'active');
 value("SELECT pg_cancel_backend(pid) $running");
 $node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT $running)");
 eval { $session->quit };
