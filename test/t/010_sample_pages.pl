@@ -106,12 +106,12 @@ SKIP:
 
 # interrupted in the middle
 is(result($node, q(
-	SET statement_timeout = 300;
-	SET fillfactor_advisor.sample_delay = 200;
+	SET statement_timeout = 3000;
+	SET fillfactor_advisor.sample_delay = 2000;
 	SELECT blocks_read FROM ff_sample('large'))), '57014', 'a sample can be cancelled while it sleeps');
 is(result($node, q(
-	SET statement_timeout = 300;
-	SET fillfactor_advisor.sample_delay = 200;
+	SET statement_timeout = 3000;
+	SET fillfactor_advisor.sample_delay = 2000;
 	SELECT blocks_read > 0 FROM ff_sample('sound'))), 't', 'a short one ends before');
 SKIP:
 {
