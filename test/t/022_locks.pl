@@ -263,7 +263,7 @@ is(problem('newcomer'), '0A000', 'with a reason, its file not opened');
 chmod 0600, $temporary;
 
 # More tables than the lock table has room for.
-value('DO $$ BEGIN FOR i IN 1..1000 LOOP EXECUTE format(\'CREATE TABLE many%1$s (i int); INSERT INTO many%1$s VALUES (1)\', i); COMMIT; END LOOP; END $$');
+value('DO $$ BEGIN FOR i IN 1..1000 LOOP EXECUTE format(\'CREATE TABLE many%1$s (i int); INSERT INTO many%1$s VALUES (1)\', i); COMMIT; END LOOP; END $$; SELECT pg_stat_force_next_flush()');
 is(collect('fillfactor_advisor.collect_pages = 1'), '', 'a thousand new tables, pages of few sampled');
 foreach my $written (qw(ff_relation ff_interval))
 {
