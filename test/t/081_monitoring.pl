@@ -14,6 +14,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('monitoring');
 $node->init;
+$node->append_conf('postgresql.conf', 'autovacuum = off');
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor; CREATE ROLE watcher LOGIN IN ROLE pg_monitor; CREATE TABLE t (i int PRIMARY KEY, j int)');
 sub value { return $node->safe_psql('postgres', @_); }
@@ -142,7 +143,7 @@ foreach my $sql ((map { [ $_->{title}, $_->{targets}[0]{rawSql} ] } @{ $board->{
 is(value('SELECT count(*) FROM ff_progress()'), '0', 'no collection is running');
 value('CREATE TABLE slow AS SELECT i, repeat($$x$$, 500) AS filler FROM generate_series(1, 30000) i');
 my $collector = $node->background_psql('postgres', on_error_stop => 0);
-$collector->query_safe("SET fillfactor_advisor.sample_error = 0; SET fillfactor_advisor.sample_delay = '300ms'");
+$collector->query_safe("SET fillfactor_advisor.sample_error = 0; SET fillfactor_advisor.sample_delay = '2s'");
 $collector->query_until(qr/begun/, "\\echo begun\nCALL ff_collect();\n");
 ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM ff_progress() WHERE phase = 'pages' AND current_table = 'slow'::regclass AND running_s > 0 AND waiting > 0"),
 	'progress: the table being sampled');
