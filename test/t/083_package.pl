@@ -117,7 +117,8 @@ SKIP:
 	local $ENV{PATH} = join ':', grep { $_ ne ($pg_config =~ s{/[^/]*$}{}r) } split /:/, $ENV{PATH};
 	local $ENV{DEB_BUILD_OPTIONS} = 'nocheck';
 	my $said = runs($dist, [ 'dpkg-buildpackage', '-b', '-us', '-uc' ], 'the Debian package builds') or skip 'no Debian package', 9;
-	unlike($said, qr/warning:/i, 'without a warning');
+	# those of make about the clock say nothing of the package
+	unlike($said =~ s/^.*(?:Clock skew|modification time .* in the future).*\n//gmr, qr/warning:/i, 'without a warning');
 	my @packages = grep { !/-dbgsym_/ } glob "$tmp/*.deb";
 	cmp_ok(scalar @packages, '>', 0, 'there is one');
 	foreach my $package (@packages)
