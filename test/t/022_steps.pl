@@ -223,7 +223,11 @@ foreach my $how ('terminate', 'kill -9')
 }
 alone();
 is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no lock is left');
-change();
-is(collect() . value($promised), 5, 'and all tables that change are asked for advice again');
+# those that one collection has no time for are the first of the next
+my $since = value('SELECT clock_timestamp()');
+my $asked = "SELECT count(*) FROM ff_relation WHERE relname ~ '^t\\d' AND promised_at >= '$since'";
+$reported = '';
+for (1 .. 3) { change(); $reported .= collect(); last if value($asked) == 5; }
+is($reported . value($asked), 5, 'and all tables that change are asked for advice again');
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9)|TRAP|WARNING: .*(leak|own)/, 'no leak in the log');
 $node->stop;
