@@ -116,7 +116,7 @@ sql(qq{
 sql('CALL make(' . literal($schema) . ', ' . literal($hostile{$_}) . ", 'hostile $_', '')") for sort keys %hostile;
 for my $round (1 .. 3)
 {
-	sql('CALL batches(3)');
+	sql('CALL batches(3); SELECT pg_stat_force_next_flush()');
 	sql('CALL ff_collect()');
 }
 
@@ -197,7 +197,7 @@ is(sql(q{SELECT to_regclass('public.jobs')}), 'jobs', 'no name was run as a stat
 
 # It helps.
 sql(q{SELECT pg_stat_reset_single_table_counters('jobs'::regclass)});
-sql(q{CALL batches(10, 'jobs')});
+sql(q{CALL batches(10, 'jobs'); SELECT pg_stat_force_next_flush()});
 my $hot_after = sql(q{SELECT round(100.0 * n_tup_hot_upd / n_tup_upd) FROM pg_stat_user_tables WHERE relname = 'jobs'});
 cmp_ok($hot_after, '>', 85, "updates are HOT now: $hot_after % after $hot_before %");
 
