@@ -31,7 +31,7 @@ sub workload
 # A collection that sees the counters of every session that has ended.
 sub collect
 {
-	$node->poll_query_until('shop', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('pgbench', 'psql') AND pid <> pg_backend_pid()))
+	$node->poll_query_until('shop', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()))
 	  or die 'sessions of the workload stay';
 	value('CALL ff_collect()');
 	return;
