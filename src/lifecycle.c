@@ -56,6 +56,9 @@
 #define TIMES_PRIOR		2.0		/* what it costs to assume it with fewer, or unknown; with less than
 								 * one, twice that */
 
+#define SCATTERED_PRIOR	0.5		/* what it costs to assume that a statement's rows are not neighbours */
+#define SPLIT_PRIOR		1.0		/* that all updates that are not HOT were kept from it by an index, where pages
+								 * say something else */
 #define VACUUM_PRIOR	1.0		/* what it costs to assume that vacuums are not spread over the
 								 * updates by autovacuum's rule */
 
@@ -151,6 +154,7 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	double		sigma = SIGMA_HOT + SIGMA_HOT_SHARE *
 	(life->hot_pct < 50 ? life->hot_pct : 100.0 - life->hot_pct);
 	double		share = bound(hot / 100, 0.02, 0.98);
+	double		page_rows = twin_rows_per_page((int) seen->fillfactor, (int) f->life.update_len);
 	double		d;
 	double		sum;
 
@@ -158,10 +162,10 @@ misfit(const Observed *seen, const Lifecycle *life, const TwinResult *r, Fitted 
 	if (r->updates > 0)
 		sigma = sqrt(sigma * sigma + 1e4 * share * (1 - share) * bound(f->life.update_rows, 1, FATE_ROWS) *
 					 (1 / r->updates + 1 / seen->updated));
-	/* a batch that stands for a larger one has more of its rows at its ends, on
-	 * pages shared with the next */
-	if (seen->update_call_rows > STANDS_FOR * f->life.update_rows)
-		sigma += 100.0 * twin_rows_per_page((int) seen->fillfactor, (int) f->life.update_len) / f->life.update_rows;
+	/* a batch of pages that stands for a larger one has more of its rows at its
+	 * ends, on pages shared with the next */
+	if (f->life.update_rows > page_rows && seen->update_call_rows > STANDS_FOR * f->life.update_rows)
+		sigma += 100.0 * page_rows / f->life.update_rows;
 	f->hot_pct = hot;
 	f->moved_pct = r->updates > 0 ? 100.0 * r->moved / r->updates : 0;
 	f->updated_pct = r->judged_rows > 0 ? 100.0 * r->updated_rows / r->judged_rows : 0;
@@ -360,7 +364,7 @@ search_picks(Search *s, const Plan *plan)
 
 /* Moved, or kept from being HOT by an index: how full pages are may tell. */
 static void
-search_split(Search *s)
+search_split(Search *s, const Plan *plan)
 {
 	int			keep[2];
 	int			k;
@@ -372,7 +376,8 @@ search_split(Search *s)
 
 		t.hot_eligible = bound(s->life->hot_pct / 100, 0, 1);
 		/* whole pages updated together cannot have stayed in them */
-		try_candidate(s, &t, s->all[keep[k]].prior + (t.update_rows >= LONG_BATCH ? 4 : 0));
+		try_candidate(s, &t, s->all[keep[k]].prior + (t.update_rows >= LONG_BATCH ? 4 : 0) +
+					  (plan->split_known ? SPLIT_PRIOR : 0));
 	}
 }
 
@@ -497,6 +502,19 @@ search_times(Search *s)
 	}
 }
 
+/* A statement's rows, not together but here and there: what a page shows of them. */
+static void
+search_scattered(Search *s)
+{
+	double		group = floor(s->seen->update_group_rows + 0.5);
+	int			keep[3];
+	int			k;
+
+	best_of(s, keep, 3);
+	for (k = 0; k < 3 && keep[k] >= 0 && s->all[keep[k]].life.update_rows > group; k++)
+		try_batches(s, &s->all[keep[k]], group, SCATTERED_PRIOR);
+}
+
 /* How large batches are: what a page shows, some pages, or all of the table. */
 static void
 search_batches(Search *s)
@@ -531,7 +549,8 @@ search_whole_inserts(Search *s, const Plan *plan)
 	Fitted		base;
 
 	best_of(s, keep, 1);
-	if (keep[0] < 0 || !(rows >= LONG_BATCH) || !(rows > plan->t.update_rows) || plan->t.inserts_per_update < FRESH_INSERTS)
+	if (keep[0] < 0 || !(rows >= LONG_BATCH) || !(rows > plan->t.update_rows) ||
+		plan->t.update_rows < FEW_TOGETHER || plan->t.inserts_per_update < FRESH_INSERTS)
 		return;
 	base = s->all[keep[0]];
 	base.life.insert_rows = base.life.update_rows = base.life.fresh_distance = rows;
@@ -758,10 +777,12 @@ lifecycle_fit(HeapTwin *twin, const Observed *observed, Lifecycle *life)
 	search_vacuums(&s);
 	search_times(&s);
 	search_deletes(&s);
-	if (!plan.split_known)
-		search_split(&s);
+	if (!plan.split_known || plan.split_doubtful)
+		search_split(&s, &plan);
 	if (plan.whole_pages)
 		search_batches(&s);
+	if (plan.scattered)
+		search_scattered(&s);
 	search_whole_inserts(&s, &plan);
 	if (life->update_len != life->insert_len)
 		search_growth(&s);

@@ -260,7 +260,10 @@ read_batches(const Observed *seen, Plan *plan)
 			floor(bound(seen->update_call_rows, group, 2000) + 0.5);
 	}
 	else if (group >= 2 && or_else(seen->update_call_rows, 0) > group)
+	{
 		t->update_rows = bound(seen->update_call_rows, group, page_rows);
+		plan->scattered = t->update_rows > group;
+	}
 	/* rows loaded together long ago say nothing of today's */
 	t->insert_rows = bound(or_else(seen->insert_group_rows, 1), 1, bound(or_else(seen->insert_call_rows, page_rows), 1, page_rows));
 	if (t->update_rows > page_rows || t->insert_rows > 0.5 * page_rows)
@@ -311,6 +314,9 @@ lifecycle_read(const Observed *seen, Lifecycle *life, Plan *plan)
 
 	memset(plan, 0, sizeof(*plan));
 	plan->split_known = read_split(seen, life);
+	/* so it may be, unless indexed columns are set less often */
+	plan->split_doubtful = isnan(seen->newpage_updated) && life->hot_pct < 100 * (1 - FEW_COLD) &&
+		!(seen->indexed_share < 1 - life->hot_pct / 100);
 	t->insert_len = life->insert_len;
 	t->update_len = life->update_len;
 	t->grow_updates = 1;

@@ -29,7 +29,9 @@ typedef struct Plan
 	int			far;			/* or a good deal more */
 	double		fresh_seen;		/* share of updates soon after the insert */
 	int			whole_pages;	/* batches of unknown size */
+	int			scattered;		/* a statement's rows may be here and there */
 	int			split_known;	/* moved and blocked updates told apart */
+	int			split_doubtful; /* by old versions in the pages, which tell it roughly */
 } Plan;
 
 extern int	lifecycle_read_widths(Observed *seen, Lifecycle *life);

@@ -275,6 +275,46 @@ main(void)
 	lifecycle_fit(&twin, &o, &life);
 	printf("# weight of versions that stay: %.2f where nobody waited, %.2f where half of them did\n", alone, staying(&life));
 	ok(alone < 0.4 && staying(&life) > 0.9, "rows locked before they are updated: another session was there");
+	/* 1,500 rows a statement, three of them on a page: the twin's page sees three */
+	t = base;
+	t.update_rows = 3;
+	o = seen_of(&t, 100);
+	o.update_call_rows = 1500;
+	lifecycle_fit(&twin, &o, &life);
+	printf("# HOT %.1f seen, %.1f in the replay of %.0f rows together\n", life.hot_pct, life.member[0].hot_pct, life.member[0].life.update_rows);
+	ok(life.member[0].life.update_rows == 3 && fabs(life.member[0].hot_pct - life.hot_pct) < 3, "rows of a large statement that are no neighbours");
+	/* each row by itself, of a load of thousands */
+	t = base;
+	t.start_rows = 0;
+	t.inserts_per_update = 0.5;
+	t.fresh_share = 1;
+	t.fresh_distance = 1500;
+	o = seen_of(&t, 50);
+	o.insert_call_rows = 3000;
+	o.updated_pct = 86;
+	lifecycle_fit(&twin, &o, &life);
+	for (i = bad = 0; i < life.n; i++)
+		bad += life.member[i].life.update_rows > 1;
+	ok(life.n > 0 && bad == 0, "rows inserted together are not updated together if their pages show otherwise");
+	/* old versions in the pages are of the last updates, which set no indexed column */
+	t = base;
+	t.hot_eligible = 0.8;
+	o = seen_of(&t, 70);
+	o.newpage_updated = NAN;
+	o.seen_hot = 1600;
+	o.seen_same_page = 8;
+	o.seen_moved = 0;
+	o.indexed_share = 0.3;
+	lifecycle_fit(&twin, &o, &life);
+	lifecycle_curve(&twin, &o, &life, &curve);
+	for (i = 0; curve.step[i].fillfactor > 50;)
+		i++;
+	known = curve.step[i].hot_pct;
+	o.indexed_share = 0.1;
+	lifecycle_fit(&twin, &o, &life);
+	lifecycle_curve(&twin, &o, &life, &curve);
+	printf("# HOT at 50: %.1f, %.1f where indexed columns are set too seldom to explain it\n", known, curve.step[i].hot_pct);
+	ok(known < 85 && curve.step[i].hot_pct > known + 5, "an index that kept a part from being HOT, whatever pages show");
 	/* vacuums while nothing was updated, which leave few rows a page their room */
 	t = base;
 	t.insert_len = t.update_len = 2448;
