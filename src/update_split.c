@@ -13,6 +13,10 @@
 
 /* Updates that stayed, or old versions of such, from which a share is taken. */
 #define ENOUGH	30
+/* Old versions of updates that an index kept from being HOT, and the part of as
+ * many that moved, up to which these tell that next to none did; chosen. */
+#define SOME_BLOCKED	10
+#define FEW_MOVED		0.1
 /* Part of the statements' share that the pages must show; chosen. */
 #define CONFIRMED	0.5
 
@@ -40,6 +44,13 @@ moved_updates(const UpdateCounts *n, double hot)
 		return 0;
 	if (!isnan(n->newpage))
 		return at_most(fmax(n->newpage, 0), cold);
+	/*
+	 * Updates of late may be others than those that an index keeps from being
+	 * HOT.  But of what is not HOT, the next pruning takes both kinds.
+	 */
+	if (n->seen_same_page >= SOME_BLOCKED && n->seen_moved <= FEW_MOVED * n->seen_same_page &&
+		cold <= n->indexed_share * n->updated)
+		return cold * n->seen_moved / (n->seen_same_page + n->seen_moved);
 	if (stayed >= ENOUGH)
 	{
 		/*

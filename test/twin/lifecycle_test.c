@@ -315,6 +315,14 @@ main(void)
 	lifecycle_curve(&twin, &o, &life, &curve);
 	printf("# HOT at 50: %.1f, %.1f where indexed columns are set too seldom to explain it\n", known, curve.step[i].hot_pct);
 	ok(known < 85 && curve.step[i].hot_pct > known + 5, "an index that kept a part from being HOT, whatever pages show");
+	/* a few old versions of such updates, and none that moved */
+	o.indexed_share = 0.3;
+	o.seen_same_page = 20;
+	lifecycle_fit(&twin, &o, &life);
+	ok(fabs(life.hot_eligible - 0.8) < 0.02, "old versions of blocked updates, and none of those that moved: an index");
+	o.seen_moved = 20;
+	lifecycle_fit(&twin, &o, &life);
+	ok(life.hot_eligible > 0.95, "as many that moved tell nothing");
 	/* vacuums while nothing was updated, which leave few rows a page their room */
 	t = base;
 	t.insert_len = t.update_len = 2448;
