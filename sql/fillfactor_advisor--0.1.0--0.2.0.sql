@@ -315,7 +315,11 @@ AS $$
                       || CASE WHEN round(d.predicted_hot_pct::numeric, 1) < d.hot THEN '; ' || d.hot_predicted ELSE '' END
                  WHEN 'wait' THEN CASE WHEN d.passed_over THEN '. The model was not asked here: ff_advise() with the name of the table asks it'
                       WHEN d.recommended_fillfactor <> d.fillfactor
-                      THEN format('. %s may be better, but more has to be seen first', d.recommended_fillfactor) ELSE '' END
+                      THEN format('. %s may be better, but %s', d.recommended_fillfactor,
+                                  CASE WHEN d.updated >= 4 * (SELECT @extschema@.ff_setting('min_updates')::bigint)
+                                            AND d.confidence < (SELECT @extschema@.ff_setting('min_confidence')::double precision)
+                                       THEN 'no replay comes near enough to what was seen (updates of several kinds are replayed as one)'
+                                       ELSE 'more has to be seen first' END) ELSE '' END
                  ELSE CASE WHEN d.named_cause = 'read_mostly' THEN format('. Readers fetch %s pages for each updated row, and would fetch more', d.readers_pages / d.updated) ELSE '' END
                       || CASE WHEN d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
                               THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '')

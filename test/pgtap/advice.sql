@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(44);
+SELECT plan(47);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -35,6 +35,15 @@ SELECT matches(reason, 'indexed_j', 'the index that is in the way is named') FRO
 SELECT is((SELECT count(*) FROM ff_advise() WHERE ddl IS NOT NULL AND action NOT IN ('lower', 'raise')), 0::bigint, 'no statement where nothing should change');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason IS NULL OR cause IS NULL OR action IS NULL OR confidence NOT BETWEEN 0 AND 1), 0::bigint, 'every row has an action, a cause, a reason and a confidence');
 SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_candidate), 'one row for every table');
+
+-- not sure enough: of what was seen, or because too little was
+SET LOCAL fillfactor_advisor.min_confidence = 1;
+SELECT is(action, 'wait', 'no replay is near enough for a confidence of 1') FROM ff_advise('batch');
+SELECT matches(reason, 'may be better, but no replay comes near enough to what was seen', 'which more updates would not change') FROM ff_advise('batch');
+SET LOCAL fillfactor_advisor.min_updates = 1000000000;
+SELECT unalike(reason, '%no replay comes near%', 'unless too few were seen') FROM ff_advise('batch');
+RESET fillfactor_advisor.min_updates;
+RESET fillfactor_advisor.min_confidence;
 
 -- the same table and HOT shares, within memory, as large as memory, and ten times as large
 CREATE TEMP TABLE by_memory AS
