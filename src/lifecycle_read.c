@@ -314,9 +314,9 @@ lifecycle_read(const Observed *seen, Lifecycle *life, Plan *plan)
 
 	memset(plan, 0, sizeof(*plan));
 	plan->split_known = read_split(seen, life);
-	/* so it may be, unless indexed columns are set less often */
+	/* where statements set indexed columns as often */
 	plan->split_doubtful = isnan(seen->newpage_updated) && life->hot_pct < 100 * (1 - FEW_COLD) &&
-		!(seen->indexed_share < 1 - life->hot_pct / 100);
+		seen->indexed_share >= 1 - life->hot_pct / 100;
 	t->insert_len = life->insert_len;
 	t->update_len = life->update_len;
 	t->grow_updates = 1;

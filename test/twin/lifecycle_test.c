@@ -314,6 +314,13 @@ main(void)
 	lifecycle_fit(&twin, &o, &life);
 	lifecycle_curve(&twin, &o, &life, &curve);
 	printf("# HOT at 50: %.1f, %.1f where indexed columns are set too seldom to explain it\n", known, curve.step[i].hot_pct);
+	o.indexed_share = NAN;
+	lifecycle_fit(&twin, &o, &life);
+	lifecycle_curve(&twin, &o, &life, &curve);
+	ok(curve.step[i].hot_pct > known + 5, "not where statements are unknown");
+	o.indexed_share = 0.1;
+	lifecycle_fit(&twin, &o, &life);
+	lifecycle_curve(&twin, &o, &life, &curve);
 	ok(known < 85 && curve.step[i].hot_pct > known + 5, "an index that kept a part from being HOT, whatever pages show");
 	/* a few old versions of such updates, and none that moved */
 	o.indexed_share = 0.3;
