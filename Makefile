@@ -5,37 +5,40 @@ EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_ad
 MODULE_big = fillfactor_advisor
 OBJS = \
 	src/module.o \
-	src/page_heap.o \
-	src/page_btree.o \
-	src/visibility.o \
-	src/strata.o \
-	src/sample_read.o \
-	src/sample_result.o \
-	src/sample.o \
-	src/sample_index.o \
-	src/relinfo.o \
-	src/window.o \
-	src/collect_lock.o \
-	src/collect.o \
-	src/statements.o \
-	src/memory.o \
-	src/update_split.o \
-	src/heap_twin.o \
-	src/lifecycle_read.o \
-	src/lifecycle.o \
-	src/curve.o \
-	src/choice.o \
+	src/sample/page_heap.o \
+	src/sample/page_btree.o \
+	src/sample/visibility.o \
+	src/sample/strata.o \
+	src/sample/read.o \
+	src/sample/result.o \
+	src/sample/heap.o \
+	src/sample/index.o \
+	src/collect/relation.o \
+	src/collect/window.o \
+	src/collect/lock.o \
+	src/collect/collect.o \
+	src/collect/statements.o \
+	src/collect/memory.o \
+	src/model/update_split.o \
+	src/model/heap_twin.o \
+	src/model/lifecycle_read.o \
+	src/model/lifecycle.o \
+	src/model/curve.o \
+	src/model/choice.o \
 	src/model.o \
-	src/blockers.o \
-	src/disk.o \
-	src/outdated.o
+	src/server.o
 
-# The pieces of the install script, one a stage.
+# The pieces of the install script, in the order in which they depend on each
+# other: tables and views first, then one piece a stage.
 SQL_PIECES = \
 	sql/00_head.sql \
+	sql/schema/history.sql \
+	sql/schema/statements.sql \
+	sql/schema/evidence.sql \
+	sql/schema/blockers.sql \
+	sql/schema/verify.sql \
 	sql/05_setting.sql \
 	sql/10_sample.sql \
-	sql/20_history.sql \
 	sql/25_collect.sql \
 	sql/26_progress.sql \
 	sql/28_schedule.sql \
@@ -51,10 +54,11 @@ SQL_PIECES = \
 	sql/80_verify.sql \
 	sql/85_settings.sql \
 	sql/90_report.sql \
-	sql/92_metrics.sql
+	sql/92_metrics.sql \
+	sql/99_rights.sql
 
-# Beside it, what was released: the first version's script, frozen, and the
-# scripts that lead from there, by hand (make upgrade-diff says what they lack).
+# A release adds its script to sql/, frozen; the scripts that lead from there are
+# written by hand (make upgrade-diff says what they lack).
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(wildcard sql/$(EXTENSION)--*.sql)
 
@@ -75,6 +79,8 @@ ISOLATION      = \
 ISOLATION_OPTS = --inputdir=test --outputdir=.
 
 EXTRA_CLEAN = $(DATA_built) output_iso
+
+PG_CPPFLAGS = -I$(srcdir)/src
 
 PG_CONFIG ?= pg_config
 
@@ -127,7 +133,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
 
 # PGXS follows no includes.
-$(OBJS): $(wildcard src/*.h)
+$(OBJS): $(wildcard src/*.h src/*/*.h)
 
 $(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
 	cat $(SQL_PIECES) > $@

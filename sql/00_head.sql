@@ -5,8 +5,8 @@
 -- the extension's own objects are always written with their schema.
 SET LOCAL search_path TO pg_catalog, pg_temp;
 
--- A function of one of our names, put here by somebody else before, could be
--- taken for ours.
+-- What is not meant for users lives in a schema of the extension's own. Objects
+-- of our names that somebody else made before could be taken for ours.
 DO $$
 DECLARE
     stranger text;
@@ -17,8 +17,16 @@ BEGIN
     IF stranger IS NOT NULL THEN
         RAISE 'function % is in the way', stranger
             USING ERRCODE = 'duplicate_function',
-                  DETAIL = 'Functions whose names begin with "ff_" must be the extension''s own in the schema that it is installed in.',
+                  DETAIL = 'In the schema of the extension, functions whose names begin with "ff_" must be its own.',
                   HINT = 'Drop it, or choose another schema: CREATE EXTENSION fillfactor_advisor SCHEMA ...';
+    ELSIF EXISTS (SELECT 1 FROM pg_namespace n WHERE n.nspname = 'ff_internal') THEN
+        RAISE 'schema "ff_internal" already exists'
+            USING ERRCODE = 'duplicate_schema',
+                  DETAIL = 'The extension makes this schema itself and keeps its tables and inner functions there.',
+                  HINT = 'Drop the schema or rename it.';
     END IF;
 END
 $$;
+
+CREATE SCHEMA ff_internal;
+COMMENT ON SCHEMA ff_internal IS 'Tables and inner functions of the extension fillfactor_advisor.';

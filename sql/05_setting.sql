@@ -1,17 +1,18 @@
 -- The settings of the extension (src/module.c), for its SQL functions, and the
 -- words of generated text.
 
-CREATE FUNCTION @extschema@.ff_setting(name text) RETURNS text
+-- Value of the setting fillfactor_advisor.NAME, also where the library was not loaded yet. Error 42704 where there is
+-- none of that name.
+CREATE FUNCTION ff_internal.setting(name text) RETURNS text
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
-COMMENT ON FUNCTION @extschema@.ff_setting(text) IS 'Value of the setting fillfactor_advisor.NAME, also where the library was not loaded yet. Error 42704 where there is none of that name.';
-REVOKE ALL ON FUNCTION @extschema@.ff_setting(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_setting(text) TO pg_read_all_stats, pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- Words: quoting that keeps a script one statement a line
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_unprintable() RETURNS text
+-- Regular expression for one character that must not stand in generated text: control characters and, in UTF-8,
+-- characters that hide or reverse others.
+CREATE FUNCTION ff_internal.unprintable() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -23,53 +24,43 @@ AS $$
                 ELSE '[\u0001-\u001f\u007f]' END
       FROM (SELECT getdatabaseencoding()) e(encoding)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_unprintable() IS 'Regular expression for one character that must not stand in generated text: control characters and, in UTF-8, characters that hide or reverse others.';
-REVOKE ALL ON FUNCTION @extschema@.ff_unprintable() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_unprintable() TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_escaped(content text, quote text) RETURNS text
+-- The inside of E'...' or of U&"...", whichever quote says, unprintable characters as escapes.
+CREATE FUNCTION ff_internal.escaped(content text, quote text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT string_agg(CASE WHEN c.ch ~ @extschema@.ff_unprintable()
+    SELECT string_agg(CASE WHEN c.ch ~ ff_internal.unprintable()
                            THEN CASE WHEN ascii(c.ch) < 65536 THEN CASE quote WHEN '''' THEN '\u' ELSE '\' END || lpad(to_hex(ascii(c.ch)), 4, '0')
                                      ELSE CASE quote WHEN '''' THEN '\U00' ELSE '\+' END || lpad(to_hex(ascii(c.ch)), 6, '0') END
                            WHEN c.ch IN ('\', quote) THEN c.ch || c.ch
                            ELSE c.ch END, '' ORDER BY c.place)
       FROM string_to_table(content, NULL) WITH ORDINALITY AS c(ch, place)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_escaped(text, text) IS 'The inside of E''...'' or of U&"...", whichever quote says, unprintable characters as escapes.';
-REVOKE ALL ON FUNCTION @extschema@.ff_escaped(text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_escaped(text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_quoted_name(name text) RETURNS text
+-- An identifier for generated SQL, on one line whatever it contains: quote_ident(), or U&"..." where it holds
+-- unprintable characters.
+CREATE FUNCTION ff_internal.quoted_name(name text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE WHEN name ~ @extschema@.ff_unprintable() THEN 'U&"' || @extschema@.ff_escaped(name, '"') || '"' ELSE quote_ident(name) END
+    SELECT CASE WHEN name ~ ff_internal.unprintable() THEN 'U&"' || ff_internal.escaped(name, '"') || '"' ELSE quote_ident(name) END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_quoted_name(text) IS 'An identifier for generated SQL, on one line whatever it contains: quote_ident(), or U&"..." where it holds unprintable characters.';
-REVOKE ALL ON FUNCTION @extschema@.ff_quoted_name(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_quoted_name(text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_quoted_text(content text) RETURNS text
+-- A literal for generated SQL, on one line whatever it contains; NULL for NULL.
+CREATE FUNCTION ff_internal.quoted_text(content text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN content IS NULL THEN 'NULL'
-                WHEN content ~ @extschema@.ff_unprintable() THEN 'E''' || @extschema@.ff_escaped(content, '''') || ''''
+                WHEN content ~ ff_internal.unprintable() THEN 'E''' || ff_internal.escaped(content, '''') || ''''
                 ELSE quote_literal(content) END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_quoted_text(text) IS 'A literal for generated SQL, on one line whatever it contains; NULL for NULL.';
-REVOKE ALL ON FUNCTION @extschema@.ff_quoted_text(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_quoted_text(text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_plain(content text) RETURNS text
+-- Text for a comment: unprintable characters, line ends among them, become question marks.
+CREATE FUNCTION ff_internal.plain(content text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT regexp_replace(content, @extschema@.ff_unprintable(), '?', 'g')
+    SELECT regexp_replace(content, ff_internal.unprintable(), '?', 'g')
 $$;
-COMMENT ON FUNCTION @extschema@.ff_plain(text) IS 'Text for a comment: unprintable characters, line ends among them, become question marks.';
-REVOKE ALL ON FUNCTION @extschema@.ff_plain(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_plain(text) TO pg_read_all_stats;

@@ -24,10 +24,10 @@ CREATE FUNCTION @extschema@.ff_sample(
 	OUT dead_lps float8,
 	OUT unused_lps float8,
 	OUT updated_hot_rows float8,
-	OUT updated_cold_rows float8,
+	OUT updated_nonhot_rows float8,
 	OUT superseded_hot float8,
 	OUT superseded_same_page float8,
-	OUT superseded_moved float8,
+	OUT superseded_newpage float8,
 	OUT rows_per_page float8,
 	OUT rows_per_page_max float8,
 	OUT inserted_width float8,
@@ -59,11 +59,8 @@ CREATE FUNCTION @extschema@.ff_sample(
 	OUT rows_per_page_err float8,
 	OUT updated_pct_err float8
 )
-AS 'MODULE_PATHNAME', 'ff_sample_0_2'
+AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-
-REVOKE ALL ON FUNCTION @extschema@.ff_sample(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_sample(regclass) TO pg_stat_scan_tables;
 
 COMMENT ON FUNCTION @extschema@.ff_sample(regclass) IS
 $$Samples the pages of one heap table now: a few hundred pages chosen at random in ranges of blocks, more if fillfactor_advisor.sample_error asks for it, fillfactor_advisor.sample_pages at most; small tables are read whole. Waits for no lock, dirties no page.
@@ -79,8 +76,8 @@ reserve_pct: the part of free_pct that lies within the reserve of the current fi
 live_rows, dead_rows: row versions.
 recently_dead_rows: of dead_rows, those that a snapshot may still see, so that pruning has to keep them.
 redirect_lps, dead_lps, unused_lps: line pointers without a row: pruned HOT chains, pruned rows still in indexes, free ones.
-updated_hot_rows, updated_cold_rows: live rows updated since insert, with and without the heap-only flag of their last update. A rewrite of the table (VACUUM FULL, CLUSTER) clears that flag on all rows.
-superseded_hot, superseded_same_page, superseded_moved: old versions still in a page whose update was HOT; was not HOT although it stayed in the page (an indexed column changed); went to another page (no room).
+updated_hot_rows, updated_nonhot_rows: live rows updated since insert, with and without the heap-only flag of their last update. A rewrite of the table (VACUUM FULL, CLUSTER) clears that flag on all rows.
+superseded_hot, superseded_same_page, superseded_newpage: old versions still in a page whose update was HOT; was not HOT although it stayed in the page (an indexed column changed); went to another page (no room).
 rows_per_page, rows_per_page_max: live rows of the pages that have any: mean, and the most seen.
 inserted_width, updated_width: mean length in bytes of live rows never updated and updated since insert, header included, not rounded up to alignment.
 updated_pct: live rows updated since insert, percent of live rows.
@@ -127,9 +124,6 @@ CREATE FUNCTION @extschema@.ff_sample_index(
 )
 AS 'MODULE_PATHNAME', 'ff_sample_index'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-
-REVOKE ALL ON FUNCTION @extschema@.ff_sample_index(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_sample_index(regclass) TO pg_stat_scan_tables;
 
 COMMENT ON FUNCTION @extschema@.ff_sample_index(regclass) IS
 $$Samples the pages of one B-tree index now, as ff_sample does those of a table.

@@ -5,7 +5,9 @@
 -- ---------------------------------------------------------------------------
 -- Readers (src/relinfo.c)
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_counters(
+-- Cumulative statistics of one table by one look into the statistics system, without a lock: rows and scans and pages
+-- since the last reset; zeros where nothing was counted; newpage_updated NULL before PostgreSQL 16.
+CREATE FUNCTION ff_internal.counters(
     relation oid,
     OUT inserted bigint, OUT updated bigint, OUT hot_updated bigint, OUT newpage_updated bigint, OUT deleted bigint,
     OUT live_rows bigint, OUT dead_rows bigint,
@@ -13,128 +15,97 @@ CREATE FUNCTION @extschema@.ff_counters(
     OUT vacuums bigint, OUT analyzes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_counters';
-COMMENT ON FUNCTION @extschema@.ff_counters(oid) IS 'Cumulative statistics of one table by one look into the statistics system, without a lock: rows and scans and pages since the last reset; zeros where nothing was counted; newpage_updated NULL before PostgreSQL 16.';
-REVOKE ALL ON FUNCTION @extschema@.ff_counters(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_counters(oid) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_index_oids(relation oid) RETURNS oid[]
+-- Valid indexes of a table, in order, without a lock; NULL where there is none.
+CREATE FUNCTION ff_internal.index_oids(relation oid) RETURNS oid[]
 LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_index_oids';
-COMMENT ON FUNCTION @extschema@.ff_index_oids(oid) IS 'Valid indexes of a table, in order, without a lock; NULL where there is none.';
-REVOKE ALL ON FUNCTION @extschema@.ff_index_oids(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_index_oids(oid) TO pg_stat_scan_tables, pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_index_definitions(relation oid, indexes oid[]) RETURNS text[]
+-- Statements that make these indexes of a table, in this order; empty for one that is gone, and for all where the
+-- table's lock was not to be had at once. Never waits, unlike pg_get_indexdef().
+CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETURNS text[]
 LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_index_definitions';
-COMMENT ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) IS 'Statements that make these indexes of a table, in this order; empty for one that is gone, and for all where the table''s lock was not to be had at once. Never waits, unlike pg_get_indexdef().';
-REVOKE ALL ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_index_definitions(oid, oid[]) TO pg_stat_scan_tables, pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
+-- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL where the relation is gone or a file
+-- is missing. Needs no lock, so it never waits, unlike pg_relation_size().
+CREATE FUNCTION ff_internal.sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
-COMMENT ON FUNCTION @extschema@.ff_sizes(oid) IS 'Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL where the relation is gone or a file is missing. Needs no lock, so it never waits, unlike pg_relation_size().';
-REVOKE ALL ON FUNCTION @extschema@.ff_sizes(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_sizes(oid) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_server(OUT system_identifier bigint, OUT timeline bigint, OUT in_recovery boolean)
+-- Identifier of the cluster, WAL timeline, and whether it is in recovery.
+CREATE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bigint, OUT in_recovery boolean)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_server';
-COMMENT ON FUNCTION @extschema@.ff_server() IS 'Identifier of the cluster, WAL timeline, and whether it is in recovery.';
-REVOKE ALL ON FUNCTION @extschema@.ff_server() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_server() TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_fillfactor(reloptions text[]) RETURNS integer
+-- Fillfactor, percent, that the server reads from a table's stored options (pg_class.reloptions), whatever their
+-- spelling; 100 where they name none.
+CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS integer
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
-COMMENT ON FUNCTION @extschema@.ff_fillfactor(text[]) IS 'Fillfactor, percent, that the server reads from a table''s stored options (pg_class.reloptions), whatever their spelling; 100 where they name none.';
-REVOKE ALL ON FUNCTION @extschema@.ff_fillfactor(text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_fillfactor(text[]) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Which relations are examined, and why the others are not
 -- ---------------------------------------------------------------------------
-CREATE VIEW @extschema@.ff_candidate AS
-SELECT c.oid AS relid, n.nspname, c.relname, c.relkind, c.relpersistence, c.relispartition, c.relnamespace,
-       -- nothing mapped is among them, so this is the file
-       c.relfilenode, c.reloptions, c.reltuples, c.relallvisible, c.relpages,
-       CASE WHEN c.relkind = 'p' THEN 'partitioned: holds no rows itself, its partitions are advised one by one'
-            WHEN c.relkind = 'f' THEN 'foreign table: its pages are on another server'
-            WHEN c.relpersistence = 't' THEN 'temporary table: it goes with its session'
-            WHEN am.amname <> 'heap' OR am.amname IS NULL
-                THEN 'access method ' || coalesce(quote_ident(am.amname), 'none') || ': only heap has a fillfactor that works this way'
-       END AS not_examined
-  FROM pg_class c
-  JOIN pg_namespace n ON n.oid = c.relnamespace
-  LEFT JOIN pg_am am ON am.oid = c.relam
- WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
-   AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname <> 'information_schema'
-   AND NOT EXISTS (SELECT 1 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
-                    WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
-                      AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-                      AND e.extname = 'fillfactor_advisor');
-COMMENT ON VIEW @extschema@.ff_candidate IS 'Tables of this database outside the system schemas, with the reason where one is not examined.';
-COMMENT ON COLUMN @extschema@.ff_candidate.not_examined IS 'why no sample is taken and no statement written; NULL where it is examined';
-REVOKE ALL ON @extschema@.ff_candidate FROM PUBLIC;
-GRANT SELECT ON @extschema@.ff_candidate TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Epoch
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_epoch_now(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
+-- Epoch_id: the epoch that the server is in, written down where it is new. one_reset: the counters of a single table,
+-- index or function were reset since the last collection; told until a look at all tables follows in the same
+-- transaction (all_tables).
+CREATE FUNCTION ff_internal.current_epoch(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    now_is  @extschema@.ff_epoch;
-    last    @extschema@.ff_epoch;
+    now_is  ff_internal.epoch;
+    last    ff_internal.epoch;
     before  record;
 BEGIN
     SELECT 0, s.system_identifier, d.oid, s.timeline, current_setting('server_version_num')::integer,
            pg_stat_get_db_stat_reset_time(d.oid), pg_stat_get_bgwriter_stat_reset_time(), clock_timestamp()
       INTO now_is
-      FROM @extschema@.ff_server() s, pg_database d
+      FROM ff_internal.server() s, pg_database d
      WHERE d.datname = current_database();
 
     one_reset := false;
-    SELECT * INTO last FROM @extschema@.ff_epoch e ORDER BY e.epoch_id DESC LIMIT 1;
+    SELECT * INTO last FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1;
     IF FOUND AND (last.system_identifier, last.database_oid, last.timeline, last.server_version)
                = (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version)
              AND last.cluster_reset IS NOT DISTINCT FROM now_is.cluster_reset
     THEN
         -- The database's reset time also moves when one table's counters are
-        -- reset.  A collection inserts one row into ff_collection, so the
+        -- reset.  A collection inserts one row into collection, so the
         -- counter of that table falls if, and only if, all were reset.
-        SELECT c.canary, k.inserted INTO before
-          FROM @extschema@.ff_collection c, @extschema@.ff_counters(c.tableoid) k
+        SELECT c.own_inserts, k.inserted INTO before
+          FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
          ORDER BY c.collection_id DESC LIMIT 1;
         epoch_id := last.epoch_id;
         IF last.database_reset IS NOT DISTINCT FROM now_is.database_reset THEN
             RETURN;
         -- of the first collection's one row nobody can tell whether it was counted anew
-        ELSIF before.canary > 1 AND before.inserted >= before.canary THEN
+        ELSIF before.own_inserts > 1 AND before.inserted >= before.own_inserts THEN
             IF all_tables THEN
-                UPDATE @extschema@.ff_epoch e SET database_reset = now_is.database_reset WHERE e.epoch_id = last.epoch_id;
+                UPDATE ff_internal.epoch e SET database_reset = now_is.database_reset WHERE e.epoch_id = last.epoch_id;
             END IF;
             one_reset := true;
             RETURN;
         END IF;
     END IF;
 
-    INSERT INTO @extschema@.ff_epoch (system_identifier, database_oid, timeline, server_version, database_reset, cluster_reset, began_at)
+    INSERT INTO ff_internal.epoch (system_identifier, database_oid, timeline, server_version, database_reset, cluster_reset, began_at)
     VALUES (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version, now_is.database_reset, now_is.cluster_reset, now_is.began_at)
-    RETURNING ff_epoch.epoch_id INTO epoch_id;
+    RETURNING epoch.epoch_id INTO epoch_id;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_epoch_now(boolean) IS 'epoch_id: the epoch that the server is in, written down where it is new. one_reset: the counters of a single table, index or function were reset since the last collection; told until a look at all tables follows in the same transaction (all_tables). Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_epoch_now(boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_epoch_now(boolean) TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- Changes
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_index_changes(old_oids oid[], old_definitions text[], new_oids oid[], new_definitions text[], OUT dropped text[], OUT created text[])
+-- Definitions of the indexes that went and came between two looks at a table; NULL where none did. An index replaced
+-- by an equal one is no change.
+CREATE FUNCTION ff_internal.index_changes(old_oids oid[], old_definitions text[], new_oids oid[], new_definitions text[], OUT dropped text[], OUT created text[])
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -153,24 +124,21 @@ AS $$
     )
     SELECT array_agg(definition ORDER BY id) FILTER (WHERE side = 1), array_agg(definition ORDER BY id) FILTER (WHERE side = 2) FROM unpaired
 $$;
-COMMENT ON FUNCTION @extschema@.ff_index_changes(oid[], text[], oid[], text[]) IS 'Definitions of the indexes that went and came between two looks at a table; NULL where none did. An index replaced by an equal one is no change. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_index_changes(oid[], text[], oid[], text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_index_changes(oid[], text[], oid[], text[]) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_other_options(reloptions text[]) RETURNS text[]
+-- A table's stored options without its fillfactor, in order; NULL where there is no other.
+CREATE FUNCTION ff_internal.other_options(reloptions text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(option) WHERE o.option !~* '^fillfactor='
 $$;
-COMMENT ON FUNCTION @extschema@.ff_other_options(text[]) IS 'A table''s stored options without its fillfactor, in order; NULL where there is no other.';
-REVOKE ALL ON FUNCTION @extschema@.ff_other_options(text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_other_options(text[]) TO pg_stat_scan_tables, pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Begin: identities, intervals, changes, baselines
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_collect_begin(looked_at timestamptz) RETURNS void
+-- Begins a collection, as of snapshot_at: finds the tables of a history that was restored or upgraded into this
+-- database.
+CREATE FUNCTION ff_internal.collect_begin(snapshot_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -178,16 +146,16 @@ DECLARE
     server    record;
     database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
 BEGIN
-    SELECT * INTO server FROM @extschema@.ff_server();
+    SELECT * INTO server FROM ff_internal.server();
     -- the clock was set back: what comes now would be looked for in vain
-    DELETE FROM @extschema@.ff_summary s WHERE s.until > looked_at;
+    DELETE FROM ff_internal.summary s WHERE s.until > snapshot_at;
 
     -- A history that was restored or upgraded into this database finds its
     -- tables by name, once.
-    UPDATE @extschema@.ff_relation r
-       SET system_identifier = server.system_identifier, database_oid = database, relid = c.relid, birth = a.xmin,
+    UPDATE ff_internal.relation r
+       SET system_identifier = server.system_identifier, database_oid = database, relid = c.relid, created_xid = a.xmin,
            relfilenode = c.relfilenode
-      FROM @extschema@.ff_candidate c
+      FROM ff_internal.candidate c
       JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
      WHERE r.closed_at IS NULL
        AND (r.system_identifier, r.database_oid) <> (server.system_identifier, database)
@@ -195,18 +163,19 @@ BEGIN
 
     -- What is not found by name is gone.
     WITH closed AS (
-        UPDATE @extschema@.ff_relation r SET closed_at = looked_at
+        UPDATE ff_internal.relation r SET closed_at = snapshot_at
          WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (server.system_identifier, database)
         RETURNING r.rel_id
     )
-    DELETE FROM @extschema@.ff_problem p USING closed c WHERE c.rel_id = p.rel_id;
+    DELETE FROM ff_internal.problem p USING closed c WHERE c.rel_id = p.rel_id;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_begin(timestamptz) IS 'Begins a collection, as of looked_at: finds the tables of a history that was restored or upgraded into this database. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_begin(timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_begin(timestamptz) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_collect_counters(looked_at timestamptz, after bigint, batch integer) RETURNS bigint
+-- Reads the counters of the next batch of tables, by OID, from the one after "after" (0: the first): follows
+-- identities, writes an interval for each table that changed, what was changed of its definition, and the new
+-- baselines. Returns the OID to go on after; NULL: that was the last. All that are left are one batch where the
+-- counters of a single table were reset.
+CREATE FUNCTION ff_internal.collect_counters(snapshot_at timestamptz, after bigint, batch integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -226,11 +195,11 @@ DECLARE
     last      oid;
 BEGIN
     PERFORM pg_stat_clear_snapshot();
-    SELECT * INTO server FROM @extschema@.ff_server();
+    SELECT * INTO server FROM ff_internal.server();
     -- Each batch anew: statistics may be reset between two.  Where those of one
     -- table were, the rest are one batch: only all together tell which it was.
-    SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM @extschema@.ff_epoch_now(first = 0) n;
-    SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
+    SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM ff_internal.current_epoch(first = 0) n;
+    SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
     IF NOT one_reset THEN
         SELECT max(t.oid) INTO last
           FROM (SELECT c.oid FROM pg_class c
@@ -241,22 +210,22 @@ BEGIN
 
     -- Gone, or another table under the same OID.
     WITH closed AS (
-        UPDATE @extschema@.ff_relation r SET closed_at = looked_at
+        UPDATE ff_internal.relation r SET closed_at = snapshot_at
          WHERE r.system_identifier = server.system_identifier AND r.database_oid = database AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL
-           AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = r.relid AND a.attnum = -1 AND a.xmin = r.birth)
+           AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = r.relid AND a.attnum = -1 AND a.xmin = r.created_xid)
         RETURNING r.rel_id
     )
-    DELETE FROM @extschema@.ff_problem p USING closed c WHERE c.rel_id = p.rel_id;
+    DELETE FROM ff_internal.problem p USING closed c WHERE c.rel_id = p.rel_id;
 
     -- One look at the counters serves every statement part: all of them see the
     -- baselines as they were before.
     WITH look AS MATERIALIZED (
-        SELECT c.relid, a.xmin AS birth, c.nspname, c.relname, c.relfilenode, c.reloptions,
-               @extschema@.ff_fillfactor(c.reloptions) AS fillfactor,
-               @extschema@.ff_index_oids(c.relid) AS index_oids, k.*
-          FROM @extschema@.ff_candidate c
+        SELECT c.relid, a.xmin AS created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
+               ff_internal.effective_fillfactor(c.reloptions) AS fillfactor,
+               ff_internal.index_oids(c.relid) AS index_oids, k.*
+          FROM ff_internal.candidate c
           JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
-         CROSS JOIN LATERAL @extschema@.ff_counters(c.relid) k
+         CROSS JOIN LATERAL ff_internal.counters(c.relid) k
          WHERE c.not_examined IS NULL AND c.relid > first AND c.relid <= last
     ), known AS (
         SELECT l.*, r.rel_id, r.epoch_id,
@@ -278,42 +247,42 @@ BEGIN
                coalesce('' = ANY (r.index_definitions), false) AS unread
           FROM look l
                -- OFFSET: by the index, table by table, also in a plan that was made when there were none
-         CROSS JOIN LATERAL (SELECT b.* FROM @extschema@.ff_relation b
+         CROSS JOIN LATERAL (SELECT b.* FROM ff_internal.relation b
                               WHERE b.system_identifier = server.system_identifier AND b.database_oid = database AND b.relid = l.relid AND b.closed_at IS NULL OFFSET 0) r
     ), changed AS MATERIALIZED (
         SELECT k.*, s.heap_bytes, s.index_bytes,
                -- A reset table whose counters exceed the old ones already shows
                -- none that fell: then whatever it may have been is not believed.
                k.fell OR k.new_epoch OR (k.perhaps_reset AND NOT EXISTS (SELECT 1 FROM known o WHERE o.fell)) AS lost,
-               CASE WHEN k.redefined OR k.unread THEN @extschema@.ff_index_definitions(k.relid, k.index_oids) END AS index_definitions,
+               CASE WHEN k.redefined OR k.unread THEN ff_internal.index_definitions(k.relid, k.index_oids) END AS index_definitions,
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = k.relid)::bigint AS index_scans
-          FROM known k CROSS JOIN LATERAL @extschema@.ff_sizes(k.relid) s
+          FROM known k CROSS JOIN LATERAL ff_internal.sizes(k.relid) s
          WHERE k.moved OR k.fell OR k.new_epoch OR k.redefined OR k.unread
     ), interval_rows AS (
-        INSERT INTO @extschema@.ff_interval
+        INSERT INTO ff_internal.counter_interval
                (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                 seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-        SELECT c.rel_id, least(greatest(r.seen_at, previous), looked_at), looked_at, epoch, c.fillfactor, c.rewritten,
+        SELECT c.rel_id, least(greatest(r.seen_at, previous), snapshot_at), snapshot_at, epoch, c.fillfactor, c.rewritten,
                c.inserted - r.inserted, c.updated - r.updated, c.hot_updated - r.hot_updated, c.newpage_updated - r.newpage_updated, c.deleted - r.deleted,
                c.seq_scans - r.seq_scans, greatest(c.index_scans - r.index_scans, 0), c.blocks_fetched - r.blocks_fetched, greatest(c.blocks_hit - r.blocks_hit, 0),
                c.vacuums - r.vacuums, c.heap_bytes, c.index_bytes
-          FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
+          FROM changed c JOIN ff_internal.relation r ON r.rel_id = c.rel_id
          WHERE (c.moved OR c.redefined) AND NOT c.lost
     ), changes AS (
-        INSERT INTO @extschema@.ff_change
+        INSERT INTO ff_internal.change
                (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options, dropped_indexes, created_indexes)
-        SELECT c.rel_id, k.kind, least(greatest(r.seen_at, previous), looked_at), looked_at, epoch, r.fillfactor, c.fillfactor, r.reloptions, c.reloptions, x.dropped, x.created
-          FROM changed c JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id
-         CROSS JOIN LATERAL @extschema@.ff_index_changes(r.index_oids, r.index_definitions, c.index_oids, c.index_definitions) x
+        SELECT c.rel_id, k.kind, least(greatest(r.seen_at, previous), snapshot_at), snapshot_at, epoch, r.fillfactor, c.fillfactor, r.reloptions, c.reloptions, x.dropped, x.created
+          FROM changed c JOIN ff_internal.relation r ON r.rel_id = c.rel_id
+         CROSS JOIN LATERAL ff_internal.index_changes(r.index_oids, r.index_definitions, c.index_oids, c.index_definitions) x
          CROSS JOIN LATERAL (VALUES ('fillfactor', c.fillfactor <> r.fillfactor),
-                                    ('options', @extschema@.ff_other_options(c.reloptions) IS DISTINCT FROM @extschema@.ff_other_options(r.reloptions)),
+                                    ('options', ff_internal.other_options(c.reloptions) IS DISTINCT FROM ff_internal.other_options(r.reloptions)),
                                     ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
          WHERE c.redefined AND k.differs
     ), baselines AS (
-        UPDATE @extschema@.ff_relation r
+        UPDATE ff_internal.relation r
            SET nspname = c.nspname, relname = c.relname, relfilenode = c.relfilenode, reloptions = c.reloptions, fillfactor = c.fillfactor,
                index_oids = c.index_oids, index_definitions = CASE WHEN c.redefined OR c.unread THEN c.index_definitions ELSE r.index_definitions END,
-               epoch_id = epoch, seen_at = looked_at,
+               epoch_id = epoch, seen_at = snapshot_at,
                inserted = c.inserted, updated = c.updated, hot_updated = c.hot_updated, newpage_updated = c.newpage_updated, deleted = c.deleted,
                seq_scans = c.seq_scans, index_scans = c.index_scans, blocks_fetched = c.blocks_fetched, blocks_hit = c.blocks_hit,
                vacuums = c.vacuums, analyzes = c.analyzes,
@@ -323,77 +292,72 @@ BEGIN
                    + CASE WHEN c.rewritten THEN coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o WHERE o.oid = c.relid AND o.reltuples < 1e15), 100) ELSE 0 END
           FROM changed c WHERE r.rel_id = c.rel_id
     ), fresh AS (
-        INSERT INTO @extschema@.ff_relation
-               (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, index_definitions, opened_at, epoch_id, seen_at,
+        INSERT INTO ff_internal.relation
+               (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, index_definitions, opened_at, epoch_id, seen_at,
                 inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
-        SELECT server.system_identifier, database, l.relid, l.birth, l.nspname, l.relname, l.relfilenode, l.reloptions, l.fillfactor,
-               l.index_oids, @extschema@.ff_index_definitions(l.relid, l.index_oids), looked_at, epoch, looked_at,
+        SELECT server.system_identifier, database, l.relid, l.created_xid, l.nspname, l.relname, l.relfilenode, l.reloptions, l.fillfactor,
+               l.index_oids, ff_internal.index_definitions(l.relid, l.index_oids), snapshot_at, epoch, snapshot_at,
                l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted, l.seq_scans,
                (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = l.relid)::bigint,
                l.blocks_fetched, l.blocks_hit, l.vacuums, l.analyzes, l.inserted + l.updated + l.deleted
           FROM look l
-         WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r
+         WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r
                             WHERE r.system_identifier = server.system_identifier AND r.database_oid = database AND r.relid = l.relid AND r.closed_at IS NULL OFFSET 0)
         RETURNING rel_id, relid
     )
     -- Born since the previous collection of this epoch: its counters began
     -- at zero then, so they are an interval already.
-    INSERT INTO @extschema@.ff_interval
+    INSERT INTO ff_internal.counter_interval
            (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
             seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-    SELECT f.rel_id, least(previous, looked_at), looked_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
+    SELECT f.rel_id, least(previous, snapshot_at), snapshot_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
            l.seq_scans, 0, l.blocks_fetched, l.blocks_hit, l.vacuums, s.heap_bytes, s.index_bytes
-      FROM fresh f JOIN look l USING (relid) CROSS JOIN LATERAL @extschema@.ff_sizes(l.relid) s
+      FROM fresh f JOIN look l USING (relid) CROSS JOIN LATERAL ff_internal.sizes(l.relid) s
      WHERE previous IS NOT NULL AND l.inserted + l.updated + l.deleted > 0;
     RETURN nullif(last, 4294967295);
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_counters(timestamptz, bigint, integer) IS 'Reads the counters of the next batch of tables, by OID, from the one after "after" (0: the first): follows identities, writes an interval for each table that changed, what was changed of its definition, and the new baselines. Returns the OID to go on after; NULL: that was the last. All that are left are one batch where the counters of a single table were reset. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_counters(timestamptz, bigint, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_counters(timestamptz, bigint, integer) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_collect_counted(looked_at timestamptz) RETURNS bigint
+-- Writes down that the counters of all tables have been read, as of snapshot_at: from then on intervals begin. Returns
+-- the collection_id.
+CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
 AS $$
 DECLARE
     database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
-    canary    bigint;
+    own_inserts    bigint;
     epoch     integer;
     previous  timestamptz;
     id        bigint;
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     -- first this: a reset that comes between the two is a fall next time
-    SELECT k.inserted INTO canary FROM pg_class o, @extschema@.ff_counters(o.oid) k
-     WHERE o.relname = 'ff_collection'
-       AND o.relnamespace = (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'fillfactor_advisor');
-    SELECT n.epoch_id INTO epoch FROM @extschema@.ff_epoch_now(false) n;
-    SELECT max(began_at) INTO previous FROM @extschema@.ff_collection WHERE epoch_id = epoch;
-    INSERT INTO @extschema@.ff_collection (epoch_id, began_at, relations, changed, track_counts, open_writers, canary, next_xid, busy_ms)
-    SELECT epoch, looked_at, (SELECT count(*) FROM @extschema@.ff_relation r WHERE r.closed_at IS NULL),
-           (SELECT count(*) FROM @extschema@.ff_interval i WHERE i.grain = 0 AND i.ended_at = looked_at), current_setting('track_counts')::boolean,
+    SELECT k.inserted INTO own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
+    SELECT n.epoch_id INTO epoch FROM ff_internal.current_epoch(false) n;
+    SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
+    INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts, next_xid, busy_ms)
+    SELECT epoch, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
+           (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at), current_setting('track_counts')::boolean,
            (SELECT count(*) FROM pg_stat_get_activity(NULL) s
              WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
                -- a procedure that commits as it goes reports its counts at its end
-               AND least(s.xact_start, s.query_start) < coalesce(previous, looked_at)),
+               AND least(s.xact_start, s.query_start) < coalesce(previous, snapshot_at)),
            -- this row itself will be counted
-           1 + canary,
+           1 + own_inserts,
            pg_snapshot_xmax(pg_current_snapshot()),
            pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database)
     RETURNING collection_id INTO id;
     RETURN id;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_counted(timestamptz) IS 'Writes down that the counters of all tables have been read, as of looked_at: from then on intervals begin. Returns the collection_id. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_counted(timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_counted(timestamptz) TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- Pages: what to sample, one sample, its failure
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_collect_due() RETURNS SETOF bigint
+-- Rel_id of the tables whose pages should be sampled now, most urgent first.
+CREATE FUNCTION ff_internal.collect_due() RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -402,7 +366,7 @@ AS $$
     -- then most changed; where nothing changed a wait counts for an eighth, where
     -- it changed since a sample for half: no table waits for ever.
     SELECT r.rel_id
-      FROM @extschema@.ff_relation r
+      FROM ff_internal.relation r
       LEFT JOIN pg_class c ON c.oid = r.relid
      WHERE r.closed_at IS NULL
        AND CASE WHEN r.sampled_at IS NULL THEN true
@@ -413,75 +377,68 @@ AS $$
               * CASE WHEN r.changes_since_sample = 0 THEN 1 WHEN r.sampled_at IS NULL THEN 8 ELSE 4 END DESC,
               r.changes_since_sample DESC, r.rel_id
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_due() IS 'rel_id of the tables whose pages should be sampled now, most urgent first. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_due() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_due() TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_collect_pages(id bigint) RETURNS bigint
+-- Samples one table into page_sample and returns the number of pages read.
+CREATE FUNCTION ff_internal.collect_pages(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     pages   bigint;
-    looked_at timestamptz := clock_timestamp();
+    snapshot_at timestamptz := clock_timestamp();
 BEGIN
-    INSERT INTO @extschema@.ff_page_sample (rel_id, sampled_at, fillfactor,
+    INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor,
             blocks, blocks_read, blocks_new, blocks_bad, live_pct, live_pct_err, dead_pct, dead_pct_err, free_pct,
             free_pct_err, reserve_pct, live_rows, live_rows_err, dead_rows, recently_dead_rows, redirect_lps,
-            dead_lps, unused_lps, updated_hot_rows, updated_cold_rows, superseded_hot, superseded_same_page,
-            superseded_moved, rows_per_page, rows_per_page_max, inserted_width, inserted_width_err, updated_width,
+            dead_lps, unused_lps, updated_hot_rows, updated_nonhot_rows, superseded_hot, superseded_same_page,
+            superseded_newpage, rows_per_page, rows_per_page_max, inserted_width, inserted_width_err, updated_width,
             updated_width_err, updated_pct, update_group_rows, insert_group_rows, update_distance,
             update_distance_p10, update_distance_p90, page_lsn_age_p10, page_lsn_age_p50, page_lsn_age_p90, full_pct,
             fill_histogram)
-    SELECT r.rel_id, looked_at, r.fillfactor,
+    SELECT r.rel_id, snapshot_at, r.fillfactor,
            s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_pct, s.live_pct_err, s.dead_pct,
            s.dead_pct_err, s.free_pct, s.free_pct_err, s.reserve_pct, s.live_rows, s.live_rows_err, s.dead_rows,
-           s.recently_dead_rows, s.redirect_lps, s.dead_lps, s.unused_lps, s.updated_hot_rows, s.updated_cold_rows,
-           s.superseded_hot, s.superseded_same_page, s.superseded_moved, s.rows_per_page, s.rows_per_page_max,
+           s.recently_dead_rows, s.redirect_lps, s.dead_lps, s.unused_lps, s.updated_hot_rows, s.updated_nonhot_rows,
+           s.superseded_hot, s.superseded_same_page, s.superseded_newpage, s.rows_per_page, s.rows_per_page_max,
            s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err, s.updated_pct,
            s.update_group_rows, s.insert_group_rows, s.update_distance, s.update_distance_p10, s.update_distance_p90,
            s.page_lsn_age_p10, s.page_lsn_age_p50, s.page_lsn_age_p90, s.full_pct, s.fill_histogram
-      FROM @extschema@.ff_relation r CROSS JOIN LATERAL @extschema@.ff_sample(r.relid::regclass) s
+      FROM ff_internal.relation r CROSS JOIN LATERAL @extschema@.ff_sample(r.relid::regclass) s
      WHERE r.rel_id = id
     RETURNING blocks_read INTO pages;
-    UPDATE @extschema@.ff_relation r SET sampled_at = looked_at, changes_since_sample = 0 WHERE r.rel_id = id;
-    DELETE FROM @extschema@.ff_problem p WHERE p.rel_id = id;
+    UPDATE ff_internal.relation r SET sampled_at = snapshot_at, changes_since_sample = 0 WHERE r.rel_id = id;
+    DELETE FROM ff_internal.problem p WHERE p.rel_id = id;
     RETURN pages;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_pages(bigint) IS 'Samples one table into ff_page_sample and returns the number of pages read. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_pages(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_pages(bigint) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_collect_problem(id bigint, state text, why text) RETURNS void
+-- Writes down why a table could not be sampled.
+CREATE FUNCTION ff_internal.collect_problem(id bigint, state text, why text) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    INSERT INTO @extschema@.ff_problem AS p (rel_id, seen_at, occurrences, sqlstate, message)
+    INSERT INTO ff_internal.problem AS p (rel_id, seen_at, occurrences, sqlstate, message)
     VALUES (id, clock_timestamp(), 1, state, why)
     ON CONFLICT (rel_id) DO UPDATE
        SET seen_at = EXCLUDED.seen_at, sqlstate = EXCLUDED.sqlstate, message = EXCLUDED.message, occurrences = p.occurrences + 1
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_problem(bigint, text, text) IS 'Writes down why a table could not be sampled. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_problem(bigint, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_problem(bigint, text, text) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_collect_end(id bigint, sampled integer, skipped integer, failed integer, deferred integer) RETURNS void
+-- Closes a collection with its counts.
+CREATE FUNCTION ff_internal.collect_end(id bigint, sampled integer, skipped integer, failed integer, deferred integer) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    UPDATE @extschema@.ff_collection c
+    UPDATE ff_internal.collection c
        SET ended_at = clock_timestamp(), sampled = $2, skipped = $3, failed = $4, deferred = $5
      WHERE c.collection_id = $1
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_end(bigint, integer, integer, integer, integer) IS 'Closes a collection with its counts. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_end(bigint, integer, integer, integer, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_end(bigint, integer, integer, integer, integer) TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- Prune: finer history becomes coarser, then goes
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_rows_kept(history_table text) RETURNS bigint
+-- Rows that a history table has at least, by the server's own counts, this session's included, without reading it. Too
+-- low for rows inserted since the last vacuum or analyze.
+CREATE FUNCTION ff_internal.rows_kept(history_table text) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
@@ -493,74 +450,73 @@ AS $$
                  CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples::bigint ELSE 0 END - k.dead_rows)
            - pg_stat_get_xact_tuples_deleted(c.oid)
       FROM pg_class c
-      JOIN pg_extension e ON e.extnamespace = c.relnamespace AND e.extname = 'fillfactor_advisor'
-     CROSS JOIN LATERAL @extschema@.ff_counters(c.oid) k
-     WHERE c.relname = history_table
+     CROSS JOIN LATERAL ff_internal.counters(c.oid) k
+     WHERE c.relname = history_table AND c.relnamespace = 'ff_internal'::regnamespace
 $$;
-COMMENT ON FUNCTION @extschema@.ff_rows_kept(text) IS 'Rows that a history table has at least, by the server''s own counts, this session''s included, without reading it. Too low for rows inserted since the last vacuum or analyze. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_rows_kept(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_rows_kept(text) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_prune(batch bigint) RETURNS bigint
+-- One batch of keeping the history small: rows older than fillfactor_advisor.retention or beyond
+-- fillfactor_advisor.history_rows go, those older than a day are rolled up to hours, those older than two weeks to
+-- days. Returns the rows handled; fewer than the batch means that nothing is left.
+CREATE FUNCTION ff_internal.prune(batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(days => @extschema@.ff_setting('retention')::integer);
-    most    CONSTANT bigint := @extschema@.ff_setting('history_rows')::bigint;
+    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(days => ff_internal.setting('retention')::integer);
+    most    CONSTANT bigint := ff_internal.setting('history_rows')::bigint;
     step    record;
     removed bigint := 0;
     n       bigint;
 BEGIN
     -- past the retention
     WITH gone AS (
-        DELETE FROM @extschema@.ff_interval i
-         WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_interval o, (VALUES (0), (1), (2)) g(grain)
-                                    WHERE o.grain = g.grain AND o.ended_at < oldest LIMIT batch))
+        DELETE FROM ff_internal.counter_interval i
+         WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.counter_interval o, (VALUES (0), (1), (2)) g(rollup)
+                                    WHERE o.rollup = g.rollup AND o.ended_at < oldest LIMIT batch))
         RETURNING i.rel_id, i.ended_at AS at
     ), stale AS (
-        DELETE FROM @extschema@.ff_summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
+        DELETE FROM ff_internal.summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
     )
     SELECT count(*) INTO n FROM gone;
     removed := removed + n;
     WITH gone AS (
-        DELETE FROM @extschema@.ff_page_sample i
-         WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_page_sample o, (VALUES (0), (1), (2)) g(grain)
-                                    WHERE o.grain = g.grain AND o.sampled_at < oldest LIMIT greatest(batch - removed, 0)))
+        DELETE FROM ff_internal.page_sample i
+         WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.page_sample o, (VALUES (0), (1), (2)) g(rollup)
+                                    WHERE o.rollup = g.rollup AND o.sampled_at < oldest LIMIT greatest(batch - removed, 0)))
         RETURNING i.rel_id, i.sampled_at AS at
     ), stale AS (
-        DELETE FROM @extschema@.ff_summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
+        DELETE FROM ff_internal.summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
     )
     SELECT count(*) INTO n FROM gone;
     removed := removed + n;
 
     -- past the limit of rows: the oldest, rolled up or not
-    n := least(batch - removed, @extschema@.ff_rows_kept('ff_interval') - most);
+    n := least(batch - removed, ff_internal.rows_kept('counter_interval') - most);
     IF n > 0 THEN
         WITH gone AS (
-            DELETE FROM @extschema@.ff_interval i
-             WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(grain)
-                                        CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.ended_at FROM @extschema@.ff_interval t
-                                                             WHERE t.grain = g.grain ORDER BY t.ended_at LIMIT n) o
+            DELETE FROM ff_internal.counter_interval i
+             WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(rollup)
+                                        CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.ended_at FROM ff_internal.counter_interval t
+                                                             WHERE t.rollup = g.rollup ORDER BY t.ended_at LIMIT n) o
                                         ORDER BY o.ended_at LIMIT n))
             RETURNING i.rel_id, i.ended_at AS at
         ), stale AS (
-            DELETE FROM @extschema@.ff_summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
+            DELETE FROM ff_internal.summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
         )
         SELECT count(*) INTO n FROM gone;
         removed := removed + n;
     END IF;
-    n := least(batch - removed, @extschema@.ff_rows_kept('ff_page_sample') - most);
+    n := least(batch - removed, ff_internal.rows_kept('page_sample') - most);
     IF n > 0 THEN
         WITH gone AS (
-            DELETE FROM @extschema@.ff_page_sample i
-             WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(grain)
-                                        CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.sampled_at FROM @extschema@.ff_page_sample t
-                                                             WHERE t.grain = g.grain ORDER BY t.sampled_at LIMIT n) o
+            DELETE FROM ff_internal.page_sample i
+             WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(rollup)
+                                        CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.sampled_at FROM ff_internal.page_sample t
+                                                             WHERE t.rollup = g.rollup ORDER BY t.sampled_at LIMIT n) o
                                         ORDER BY o.sampled_at LIMIT n))
             RETURNING i.rel_id, i.sampled_at AS at
         ), stale AS (
-            DELETE FROM @extschema@.ff_summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
+            DELETE FROM ff_internal.summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
         )
         SELECT count(*) INTO n FROM gone;
         removed := removed + n;
@@ -569,18 +525,18 @@ BEGIN
     -- after a day by the hour, after two weeks by the day
     -- (UTC, so that all sessions agree; a volatile bound would have the index read whole)
     FOR step IN SELECT v.*, date_trunc(v.unit, clock_timestamp() - v.age, 'UTC') AS before
-                  FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(grain, unit, age) LOOP
+                  FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(rollup, unit, age) LOOP
         WITH taken AS (
-            DELETE FROM @extschema@.ff_interval i
-             WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_interval o
-                                        WHERE o.grain = step.grain AND o.ended_at < step.before
+            DELETE FROM ff_internal.counter_interval i
+             WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.counter_interval o
+                                        WHERE o.rollup = step.rollup AND o.ended_at < step.before
                                         ORDER BY o.ended_at LIMIT greatest(batch - removed, 0)))
             RETURNING *
         ), rolled AS (
-            INSERT INTO @extschema@.ff_interval
-                   (rel_id, began_at, ended_at, epoch_id, grain, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
+            INSERT INTO ff_internal.counter_interval
+                   (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                     seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-            SELECT rel_id, min(began_at), max(ended_at), epoch_id, step.grain + 1, fillfactor, bool_or(rewritten),
+            SELECT rel_id, min(began_at), max(ended_at), epoch_id, step.rollup + 1, fillfactor, bool_or(rewritten),
                    sum(inserted), sum(updated), sum(hot_updated),
                    CASE WHEN count(newpage_updated) = count(*) THEN sum(newpage_updated) END, sum(deleted),
                    sum(seq_scans), sum(index_scans), sum(blocks_fetched), sum(blocks_hit), sum(vacuums),
@@ -589,8 +545,8 @@ BEGIN
               FROM taken GROUP BY rel_id, epoch_id, fillfactor, date_trunc(step.unit, ended_at, 'UTC')
         ), stale AS (
             -- hours of one fillfactor and one set of indexes add up to what they were
-            DELETE FROM @extschema@.ff_summary s USING taken t
-             WHERE s.rel_id = t.rel_id AND s.since <= t.ended_at AND (step.grain > 0 OR s.fillfactor <> t.fillfactor OR s.changed_at >= s.since)
+            DELETE FROM ff_internal.summary s USING taken t
+             WHERE s.rel_id = t.rel_id AND s.since <= t.ended_at AND (step.rollup > 0 OR s.fillfactor <> t.fillfactor OR s.changed_at >= s.since)
         )
         SELECT count(*) INTO n FROM taken;
         removed := removed + n;
@@ -598,68 +554,67 @@ BEGIN
         -- of samples the last one of the hour or day is kept
         WITH old AS (
             SELECT o.ctid AS tid, o.rel_id, o.sampled_at
-              FROM @extschema@.ff_page_sample o
-             WHERE o.grain = step.grain AND o.sampled_at < step.before
+              FROM ff_internal.page_sample o
+             WHERE o.rollup = step.rollup AND o.sampled_at < step.before
              ORDER BY o.sampled_at LIMIT greatest(batch - removed, 0)
         ), ranked AS (
             SELECT tid, row_number() OVER (PARTITION BY rel_id, date_trunc(step.unit, sampled_at, 'UTC') ORDER BY sampled_at DESC) = 1 AS last_one FROM old
         ), gone AS (
-            DELETE FROM @extschema@.ff_page_sample i WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE NOT last_one))
-            RETURNING i.rel_id, i.sampled_at, i.fillfactor, i.superseded_hot, i.superseded_same_page, i.superseded_moved
+            DELETE FROM ff_internal.page_sample i WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE NOT last_one))
+            RETURNING i.rel_id, i.sampled_at, i.fillfactor, i.superseded_hot, i.superseded_same_page, i.superseded_newpage
         ), stale AS (
-            DELETE FROM @extschema@.ff_summary s USING gone g
+            DELETE FROM ff_internal.summary s USING gone g
              WHERE s.rel_id = g.rel_id AND s.since <= g.sampled_at AND s.changed_at >= s.since
         ), less AS (
-            -- what ff_summarise() added up
-            UPDATE @extschema@.ff_summary s
-               SET seen_hot = s.seen_hot - l.hot, seen_same_page = s.seen_same_page - l.same_page, seen_moved = s.seen_moved - l.moved
+            -- what summarise() added up
+            UPDATE ff_internal.summary s
+               SET seen_hot = s.seen_hot - l.hot, seen_same_page = s.seen_same_page - l.same_page, seen_newpage = s.seen_newpage - l.moved
               FROM (SELECT o.rel_id, coalesce(sum(round(g.superseded_hot * 1024) / 1024), 0) AS hot,
                            coalesce(sum(round(g.superseded_same_page * 1024) / 1024), 0) AS same_page,
-                           coalesce(sum(round(g.superseded_moved * 1024) / 1024), 0) AS moved
+                           coalesce(sum(round(g.superseded_newpage * 1024) / 1024), 0) AS moved
                       FROM gone g
-                      JOIN @extschema@.ff_summary o ON o.rel_id = g.rel_id AND g.sampled_at >= o.since AND g.sampled_at < o.until AND g.fillfactor = o.fillfactor
+                      JOIN ff_internal.summary o ON o.rel_id = g.rel_id AND g.sampled_at >= o.since AND g.sampled_at < o.until AND g.fillfactor = o.fillfactor
                      GROUP BY o.rel_id) l
              WHERE s.rel_id = l.rel_id AND (s.changed_at >= s.since) IS NOT TRUE
         ), kept AS (
-            UPDATE @extschema@.ff_page_sample i SET grain = step.grain + 1 WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE last_one))
+            UPDATE ff_internal.page_sample i SET rollup = step.rollup + 1 WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE last_one))
         )
         SELECT count(*) INTO n FROM ranked;
         removed := removed + n;
     END LOOP;
 
-    DELETE FROM @extschema@.ff_collection c
-     WHERE c.collection_id = ANY (ARRAY(SELECT o.collection_id FROM @extschema@.ff_collection o WHERE o.began_at < oldest ORDER BY o.began_at LIMIT batch));
+    DELETE FROM ff_internal.collection c
+     WHERE c.collection_id = ANY (ARRAY(SELECT o.collection_id FROM ff_internal.collection o WHERE o.began_at < oldest ORDER BY o.began_at LIMIT batch));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
-    DELETE FROM @extschema@.ff_change c
-     WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_change o WHERE o.seen_at < oldest LIMIT batch));
+    DELETE FROM ff_internal.change c
+     WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.change o WHERE o.seen_at < oldest LIMIT batch));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
-    DELETE FROM @extschema@.ff_prediction p
-     WHERE p.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_prediction o WHERE o.made_at < oldest LIMIT batch));
+    DELETE FROM ff_internal.prediction p
+     WHERE p.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.prediction o WHERE o.made_at < oldest LIMIT batch));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
     -- the value in force stays, however old
-    DELETE FROM @extschema@.ff_setting_history o
-     WHERE o.seen_at < oldest AND EXISTS (SELECT 1 FROM @extschema@.ff_setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
-    DELETE FROM @extschema@.ff_summary s
-     WHERE s.rel_id = ANY (ARRAY(SELECT o.rel_id FROM @extschema@.ff_summary o JOIN @extschema@.ff_relation r ON r.rel_id = o.rel_id
+    DELETE FROM ff_internal.setting_history o
+     WHERE o.seen_at < oldest AND EXISTS (SELECT 1 FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
+    DELETE FROM ff_internal.summary s
+     WHERE s.rel_id = ANY (ARRAY(SELECT o.rel_id FROM ff_internal.summary o JOIN ff_internal.relation r ON r.rel_id = o.rel_id
                                   WHERE r.closed_at IS NOT NULL LIMIT batch));
-    DELETE FROM @extschema@.ff_relation r
-     WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM @extschema@.ff_relation o WHERE o.closed_at < oldest
-                                    AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = o.rel_id)
-                                    AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_page_sample p WHERE p.rel_id = o.rel_id) LIMIT batch));
+    DELETE FROM ff_internal.relation r
+     WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM ff_internal.relation o WHERE o.closed_at < oldest
+                                    AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i WHERE i.rel_id = o.rel_id)
+                                    AND NOT EXISTS (SELECT 1 FROM ff_internal.page_sample p WHERE p.rel_id = o.rel_id) LIMIT batch));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
     RETURN removed;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_prune(bigint) IS 'One batch of keeping the history small: rows older than fillfactor_advisor.retention or beyond fillfactor_advisor.history_rows go, those older than a day are rolled up to hours, those older than two weeks to days. Returns the rows handled; fewer than the batch means that nothing is left. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_prune(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_prune(bigint) TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- The collection
 -- ---------------------------------------------------------------------------
+CREATE PROCEDURE ff_internal.collect()
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'ff_collect';
+
 CREATE PROCEDURE @extschema@.ff_collect()
 LANGUAGE c
-AS 'MODULE_PATHNAME', 'ff_collect_0_2';
+AS 'MODULE_PATHNAME', 'ff_collect';
 COMMENT ON PROCEDURE @extschema@.ff_collect() IS 'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. Errors: 25006 in recovery or a read-only transaction, 42501 where the role may not write the history; PREPARE TRANSACTION after it: 0A000. A second collector leaves with a notice.';
-REVOKE ALL ON PROCEDURE @extschema@.ff_collect() FROM PUBLIC;
-GRANT EXECUTE ON PROCEDURE @extschema@.ff_collect() TO pg_stat_scan_tables;

@@ -20,21 +20,18 @@ AS $$
            -- the one user table that it holds a lock on
            (SELECT t.relation::regclass FROM pg_locks t
              WHERE t.pid = l.pid AND t.locktype = 'relation' AND t.database = l.database
-               AND EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = t.relation AND r.closed_at IS NULL) LIMIT 1),
-           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM @extschema@.ff_relation r WHERE r.sampled_at >= c.began_at) END,
-           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM @extschema@.ff_problem r WHERE r.seen_at >= c.began_at) END,
-           CASE WHEN p.phase = 'pages' THEN (SELECT count(*) FROM @extschema@.ff_collect_due() d(rel_id)
-                                              WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_problem r WHERE r.rel_id = d.rel_id AND r.seen_at >= c.began_at)) END,
+               AND EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.relid = t.relation AND r.closed_at IS NULL) LIMIT 1),
+           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at) END,
+           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM ff_internal.problem r WHERE r.seen_at >= c.began_at) END,
+           CASE WHEN p.phase = 'pages' THEN (SELECT count(*) FROM ff_internal.collect_due() d(rel_id)
+                                              WHERE NOT EXISTS (SELECT 1 FROM ff_internal.problem r WHERE r.rel_id = d.rel_id AND r.seen_at >= c.began_at)) END,
            CASE WHEN p.phase <> 'counters' THEN c.collection_id END
       FROM pg_locks l
       JOIN pg_database b ON b.oid = l.database AND b.datname = current_database()
       LEFT JOIN pg_stat_get_activity(NULL) a ON a.pid = l.pid
-      LEFT JOIN (SELECT k.* FROM @extschema@.ff_collection k ORDER BY k.collection_id DESC LIMIT 1) c ON c.began_at >= a.query_start
+      LEFT JOIN (SELECT k.* FROM ff_internal.collection k ORDER BY k.collection_id DESC LIMIT 1) c ON c.began_at >= a.query_start
      CROSS JOIN LATERAL (SELECT CASE WHEN c.collection_id IS NULL THEN 'counters' WHEN c.ended_at IS NULL THEN 'pages' ELSE 'history' END AS phase) p
      -- the collector's lock, see src/collect_lock.c; older collectors' may be anybody's
      WHERE l.locktype = 'userlock' AND l.classid = 1717985636 AND l.objid = 1 AND l.objsubid = 2 AND l.granted
 $$;
-COMMENT ON FUNCTION @extschema@.ff_progress() IS 'The collection that is running in this database, if any. pid: its session. phase: counters (of all tables), pages (samples), history (pruning). began_at, running_s: of the CALL, seconds. current_table: the table being sampled. sampled, problems: tables done so far. waiting: tables whose pages are still wanted, as far as the budget reaches. collection_id: its row in ff_collection. What a collection inside a transaction block has done cannot be seen.';
-REVOKE ALL ON FUNCTION @extschema@.ff_progress() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_progress() TO pg_read_all_stats;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_due() TO pg_read_all_stats;
+COMMENT ON FUNCTION @extschema@.ff_progress() IS 'The collection that is running in this database, if any. pid: its session. phase: counters (of all tables), pages (samples), history (pruning). began_at, running_s: of the CALL, seconds. current_table: the table being sampled. sampled, problems: tables done so far. waiting: tables whose pages are still wanted, as far as the budget reaches. collection_id: its row in collection. What a collection inside a transaction block has done cannot be seen.';

@@ -6,7 +6,8 @@
 -- cron is never touched.  state: here, elsewhere (the server runs it from another
 -- database), not_created (it would run from this one), absent, unknown (the
 -- settings are hidden from this role).
-CREATE FUNCTION @extschema@.ff_cron(
+-- Where pg_cron is, and the names ff_schedule() and ff_unschedule() use.
+CREATE FUNCTION ff_internal.cron(
     OUT state text,
     OUT cron_database text,
     OUT schedule_function text,
@@ -20,12 +21,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     extension oid;
-    own_schema name;
 BEGIN
-    SELECT n.nspname INTO STRICT own_schema
-      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-     WHERE e.extname = 'fillfactor_advisor';
-    command := format('CALL %I.ff_collect()', own_schema);
+    -- whatever schema the extension's public part is in, now and later
+    command := 'CALL ff_internal.collect()';
 
     -- a job's name is a name, 63 bytes: a long database name is shortened, still unique
     job_name := 'fillfactor_advisor ' || current_database();
@@ -73,11 +71,9 @@ BEGIN
     END IF;
 END
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_cron() FROM PUBLIC;
-COMMENT ON FUNCTION @extschema@.ff_cron() IS
-'internal: where pg_cron is, and the names ff_schedule() and ff_unschedule() use';
 
-CREATE FUNCTION @extschema@.ff_is_schedule(schedule text) RETURNS boolean
+-- Whether a text is a schedule that every cron understands: five fields, or a word such as @hourly.
+CREATE FUNCTION ff_internal.is_schedule(schedule text) RETURNS boolean
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -99,11 +95,9 @@ AS $$
            AND (SELECT bool_and(known AND coalesce(first BETWEEN lo AND hi, true) AND coalesce(last BETWEEN lo AND hi, true)
                                 AND coalesce(first <= last, true) AND coalesce(step > 0, true)) FROM item)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_is_schedule(text) IS 'Whether a text is a schedule that every cron understands: five fields, or a word such as @hourly.';
-REVOKE ALL ON FUNCTION @extschema@.ff_is_schedule(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_is_schedule(text) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_check_collector() RETURNS void
+-- Error 42501, with a hint, where the calling role may not write what a collection writes.
+CREATE FUNCTION ff_internal.check_collector() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -125,12 +119,10 @@ BEGIN
     END IF;
 END
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_check_collector() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_check_collector() TO pg_stat_scan_tables;
-COMMENT ON FUNCTION @extschema@.ff_check_collector() IS
-'internal: error 42501, with a hint, where the calling role may not write what a collection writes';
 
-CREATE FUNCTION @extschema@.ff_job_command(job_name text) RETURNS text
+-- The command of a pg_cron job of this name: a DO block that does CALL ff_collect(), or error 42704 with a hint how to
+-- remove the job once the extension is dropped.
+CREATE FUNCTION ff_internal.job_command(job_name text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -140,17 +132,10 @@ AS $$
                'IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) ''fillfactor_advisor'') THEN '
                'RAISE ''extension fillfactor_advisor is gone from this database, its job is left'' USING ERRCODE = ''undefined_object'', HINT = %L; '
                'END IF; '
-               'CALL %I.ff_collect(); '
+               'CALL ff_internal.collect(); '
                'END',
-               format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', job_name, current_database()),
-               n.nspname))
-      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-     WHERE e.extname = 'fillfactor_advisor'
+               format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', job_name, current_database())))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_job_command(text) IS
-'internal: the command of a pg_cron job of this name: a DO block that does CALL ff_collect(), or error 42704 with a hint how to remove the job once the extension is dropped';
-REVOKE ALL ON FUNCTION @extschema@.ff_job_command(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_job_command(text) TO pg_stat_scan_tables;
 
 CREATE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *') RETURNS text
 LANGUAGE plpgsql VOLATILE
@@ -167,14 +152,14 @@ BEGIN
             USING ERRCODE = 'null_value_not_allowed',
                   HINT = 'To stop collecting, use ff_unschedule().';
     END IF;
-    SELECT * INTO cron FROM @extschema@.ff_cron();
+    SELECT * INTO cron FROM ff_internal.cron();
 
     IF cron.state = 'here' THEN
         -- its job would fail each time
-        PERFORM @extschema@.ff_check_collector();
+        PERFORM ff_internal.check_collector();
         -- a wrong schedule is refused by pg_cron, in its own words
         EXECUTE format('SELECT %s($1, $2, $3)', cron.schedule_function)
-           INTO job USING cron.job_name, schedule, @extschema@.ff_job_command(cron.job_name);
+           INTO job USING cron.job_name, schedule, ff_internal.job_command(cron.job_name);
         EXECUTE format('SELECT count(*) FROM %s WHERE jobid <> $1 AND jobname = $2 AND database = $3', cron.job_table)
            INTO others USING job, cron.job_name, current_database();
         IF others > 0 THEN
@@ -188,7 +173,7 @@ BEGIN
 
     -- Nobody else looks at it; pg_cron may know seconds, and $ for the last
     -- day of the month, too.
-    IF NOT @extschema@.ff_is_schedule(CASE cron.state WHEN 'elsewhere' THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *') ELSE schedule END) THEN
+    IF NOT ff_internal.is_schedule(CASE cron.state WHEN 'elsewhere' THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *') ELSE schedule END) THEN
         RAISE EXCEPTION 'invalid schedule: %', quote_literal(schedule)
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = 'A schedule has five fields: minute, hour, day of the month, month, day of the week; for example ''*/5 * * * *'', every five minutes.';
@@ -198,7 +183,7 @@ BEGIN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', cron.cron_database
             USING HINT = 'Run the returned statement there.';
         RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
-                      cron.job_name, schedule, @extschema@.ff_job_command(cron.job_name), current_database());
+                      cron.job_name, schedule, ff_internal.job_command(cron.job_name), current_database());
     ELSIF cron.state = 'not_created' THEN
         RAISE EXCEPTION 'pg_cron is loaded but not created in this database'
             USING ERRCODE = 'undefined_object',
@@ -221,8 +206,6 @@ BEGIN
                             'Without pg_cron a line in the crontab (or a systemd timer with its command) does the same: %s', crontab);
 END
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_schedule(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_cron(), @extschema@.ff_schedule(text) TO pg_stat_scan_tables;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
 'schedules a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''): a DO block that does CALL ff_collect(), or, left after DROP EXTENSION, fails and says how to remove it; called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
 
@@ -234,7 +217,7 @@ DECLARE
     cron record;
     removed bigint;
 BEGIN
-    SELECT * INTO cron FROM @extschema@.ff_cron();
+    SELECT * INTO cron FROM ff_internal.cron();
 
     IF cron.state = 'here' THEN
         EXECUTE format('SELECT count(%s(j.jobid)) FROM (SELECT jobid FROM %s WHERE jobname = $1 AND database = $2) j',
@@ -250,7 +233,5 @@ BEGIN
     RETURN '0 job(s) removed: pg_cron is not in this database';
 END
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_unschedule() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_unschedule() TO pg_stat_scan_tables;
 COMMENT ON FUNCTION @extschema@.ff_unschedule() IS
 'removes the pg_cron jobs of ff_schedule() for this database that the calling role may see, and no other job; may be called again. Where pg_cron runs from another database: a warning, and the statement to run there';

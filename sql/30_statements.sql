@@ -1,12 +1,15 @@
 
 -- Stage statements: which statements write which table and column, how often, at
 -- what cost.  Everything else works without this stage; what is missing then is
--- said in ff_statement_look.reason.
+-- said in statement_snapshot.reason.
 
 -- ---------------------------------------------------------------------------
 -- Reading one text
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_parse_statement(
+-- The tables a statement writes, one row for each command (INSERT, UPDATE, DELETE, COPY) and table, with the columns
+-- an UPDATE sets and where it stands (top, on_conflict, merge, cte); for a text that cannot be read one row with the
+-- reason. Parses only: looks up and executes nothing.
+CREATE FUNCTION ff_internal.parse_statement(
     query text,
     OUT command text,
     OUT schema_name text,
@@ -17,11 +20,10 @@ CREATE FUNCTION @extschema@.ff_parse_statement(
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'ff_parse_statement';
-COMMENT ON FUNCTION @extschema@.ff_parse_statement(text) IS 'The tables a statement writes, one row for each command (INSERT, UPDATE, DELETE, COPY) and table, with the columns an UPDATE sets and where it stands (top, on_conflict, merge, cte); for a text that cannot be read one row with the reason. Parses only: looks up and executes nothing.';
-REVOKE ALL ON FUNCTION @extschema@.ff_parse_statement(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_parse_statement(text) TO pg_stat_scan_tables, pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_resolve(
+-- The table that a name in a statement's text means, whatever the search_path was; otherwise the reason; neither for
+-- system tables and the extension's own.
+CREATE FUNCTION ff_internal.resolve(
     schema_name text,
     relation_name text,
     OUT relid oid,
@@ -48,10 +50,10 @@ BEGIN
                            WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
                              AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
                              AND e.extname = 'fillfactor_advisor') AS own) own
-     WHERE c.relname = ff_resolve.relation_name
+     WHERE c.relname = resolve.relation_name
        AND c.relkind = ANY (ARRAY['r', 'p', 'v', 'm', 'f']::"char"[])
-       AND (n.nspname = ff_resolve.schema_name
-            OR ff_resolve.schema_name IS NULL AND n.nspname NOT IN ('information_schema', 'pg_toast'));
+       AND (n.nspname = resolve.schema_name
+            OR resolve.schema_name IS NULL AND n.nspname NOT IN ('information_schema', 'pg_toast'));
 
     IF meant.ignored OR schema_name IN ('pg_catalog', 'information_schema', 'pg_toast') THEN
         RETURN;
@@ -70,209 +72,10 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_resolve(text, text) IS 'Internal: the table that a name in a statement''s text means, whatever the search_path was; otherwise the reason; neither for system tables and the extension''s own.';
-REVOKE ALL ON FUNCTION @extschema@.ff_resolve(text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_resolve(text, text) TO pg_stat_scan_tables, pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- History
 -- ---------------------------------------------------------------------------
-CREATE TABLE @extschema@.ff_statement_epoch (
-    statement_epoch_id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    system_identifier  bigint NOT NULL,
-    database_oid       oid NOT NULL,
-    server_version     integer NOT NULL,
-    stats_reset        timestamptz,
-    began_at           timestamptz NOT NULL
-);
-COMMENT ON TABLE @extschema@.ff_statement_epoch IS 'A span in which the counters of pg_stat_statements only grow, but for entries evicted or reset one by one. It has its own resets, apart from ff_epoch.';
-COMMENT ON COLUMN @extschema@.ff_statement_epoch.system_identifier IS 'identifier of the cluster';
-COMMENT ON COLUMN @extschema@.ff_statement_epoch.database_oid IS 'OID of the database at that time';
-COMMENT ON COLUMN @extschema@.ff_statement_epoch.server_version IS 'server_version_num without the minor version: query identifiers hold within it';
-COMMENT ON COLUMN @extschema@.ff_statement_epoch.stats_reset IS 'pg_stat_statements_info.stats_reset: moves with every reset and with a crash';
-COMMENT ON COLUMN @extschema@.ff_statement_epoch.began_at IS 'first look in this epoch';
-
-CREATE TABLE @extschema@.ff_statement_look (
-    collection_id      bigint PRIMARY KEY,
-    looked_at          timestamptz NOT NULL,
-    statement_epoch_id integer,
-    evictions          bigint,
-    entries            integer CHECK (entries >= 0),
-    hidden             integer CHECK (hidden >= 0),
-    tracked            integer CHECK (tracked >= 0),
-    admitted           integer CHECK (admitted >= 0),
-    left_out           integer CHECK (left_out >= 0),
-    lost               integer CHECK (lost >= 0),
-    reason             text,
-    texts_reason       text,
-    CHECK ((reason IS NULL) = (statement_epoch_id IS NOT NULL))
-);
-CREATE INDEX ff_statement_look_looked_at ON @extschema@.ff_statement_look (looked_at);
-COMMENT ON TABLE @extschema@.ff_statement_look IS 'One row for each collection: what was read of pg_stat_statements, or why nothing was.';
-COMMENT ON COLUMN @extschema@.ff_statement_look.looked_at IS 'when the counters were read';
-COMMENT ON COLUMN @extschema@.ff_statement_look.evictions IS 'pg_stat_statements_info.dealloc, cumulative: how often entries were evicted';
-COMMENT ON COLUMN @extschema@.ff_statement_look.entries IS 'entries of this database';
-COMMENT ON COLUMN @extschema@.ff_statement_look.hidden IS 'of these, other roles'' entries that the collecting role may not see';
-COMMENT ON COLUMN @extschema@.ff_statement_look.tracked IS 'statements followed that were among them';
-COMMENT ON COLUMN @extschema@.ff_statement_look.admitted IS 'statements read for the first time';
-COMMENT ON COLUMN @extschema@.ff_statement_look.left_out IS 'statements that write but are beyond fillfactor_advisor.statements';
-COMMENT ON COLUMN @extschema@.ff_statement_look.lost IS 'entries that were evicted and entered again, or reset, or may have been: their interval is lost';
-COMMENT ON COLUMN @extschema@.ff_statement_look.reason IS 'why nothing was read; NULL where it was';
-COMMENT ON COLUMN @extschema@.ff_statement_look.texts_reason IS 'why texts of new statements could not be read; these are left out and asked for again; NULL where they could, or there were none';
-
-CREATE TABLE @extschema@.ff_statement (
-    statement_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    queryid            bigint NOT NULL,
-    toplevel           boolean NOT NULL,
-    kind               text NOT NULL CHECK (kind IN ('write', 'unattributed', 'other')),
-    text               text CHECK (length(text) <= 4000),
-    text_bytes         integer CHECK (text_bytes >= 0),
-    text_hash          text,
-    reason             text,
-    statement_epoch_id integer NOT NULL,
-    opened_at          timestamptz NOT NULL,
-    closed_at          timestamptz
-);
-CREATE UNIQUE INDEX ff_statement_open ON @extschema@.ff_statement (queryid, toplevel) WHERE closed_at IS NULL;
-COMMENT ON TABLE @extschema@.ff_statement IS 'Statements read, each once. A statement whose table is gone is closed; should it come back, that is a new row.';
-COMMENT ON COLUMN @extschema@.ff_statement.queryid IS 'pg_stat_statements.queryid';
-COMMENT ON COLUMN @extschema@.ff_statement.toplevel IS 'sent by a client, not run inside a function';
-COMMENT ON COLUMN @extschema@.ff_statement.kind IS 'write: at least one table it writes is known; unattributed: none is, see reason; other: writes no table, not followed';
-COMMENT ON COLUMN @extschema@.ff_statement.text IS 'its text as first seen, the first 4000 characters; NULL for kind other and where there was none';
-COMMENT ON COLUMN @extschema@.ff_statement.text_bytes IS 'length of the whole text, bytes';
-COMMENT ON COLUMN @extschema@.ff_statement.text_hash IS 'SHA-256 of the whole text';
-COMMENT ON COLUMN @extschema@.ff_statement.reason IS 'why its text could not be read';
-COMMENT ON COLUMN @extschema@.ff_statement.statement_epoch_id IS 'epoch in which it was read';
-COMMENT ON COLUMN @extschema@.ff_statement.opened_at IS 'when it was read';
-COMMENT ON COLUMN @extschema@.ff_statement.closed_at IS 'when its table was found gone, or it had not been called for a week, or was evicted and another called more often; NULL: followed';
-
-CREATE TABLE @extschema@.ff_statement_target (
-    statement_id  bigint NOT NULL,
-    "position"    smallint NOT NULL,
-    command       text NOT NULL CHECK (command IN ('INSERT', 'UPDATE', 'DELETE', 'COPY')),
-    how           text NOT NULL CHECK (how IN ('top', 'on_conflict', 'merge', 'cte')),
-    schema_name   text,
-    relation_name text NOT NULL,
-    relid         oid,
-    rel_id        bigint,
-    columns       text[],
-    reason        text,
-    PRIMARY KEY (statement_id, "position"),
-    CHECK ((relid IS NULL) = (reason IS NOT NULL))
-);
-CREATE INDEX ff_statement_target_relid ON @extschema@.ff_statement_target (relid);
-COMMENT ON TABLE @extschema@.ff_statement_target IS 'The tables a statement writes.';
-COMMENT ON COLUMN @extschema@.ff_statement_target."position" IS 'order in the statement, from 1';
-COMMENT ON COLUMN @extschema@.ff_statement_target.command IS 'what it does to this table';
-COMMENT ON COLUMN @extschema@.ff_statement_target.how IS 'where in the statement: top, on_conflict (DO UPDATE), merge, cte (in a WITH; its rows are not in the statement''s row count)';
-COMMENT ON COLUMN @extschema@.ff_statement_target.schema_name IS 'schema as written; NULL: none';
-COMMENT ON COLUMN @extschema@.ff_statement_target.relation_name IS 'table as written';
-COMMENT ON COLUMN @extschema@.ff_statement_target.relid IS 'OID of the table meant; NULL: see reason';
-COMMENT ON COLUMN @extschema@.ff_statement_target.rel_id IS 'key in ff_relation; NULL for a partitioned table, which holds no rows itself';
-COMMENT ON COLUMN @extschema@.ff_statement_target.columns IS 'columns that an UPDATE sets, as written';
-COMMENT ON COLUMN @extschema@.ff_statement_target.reason IS 'why the table is not known';
-
-CREATE TABLE @extschema@.ff_statement_baseline (
-    statement_id       bigint NOT NULL,
-    userid             oid NOT NULL,
-    statement_epoch_id integer NOT NULL,
-    seen_at            timestamptz NOT NULL,
-    entered_at         timestamptz,
-    calls              bigint NOT NULL,
-    rows               bigint NOT NULL,
-    total_ms           double precision NOT NULL,
-    stddev_ms          double precision NOT NULL,
-    min_ms             double precision NOT NULL,
-    max_ms             double precision NOT NULL,
-    blocks_hit         bigint NOT NULL,
-    blocks_read        bigint NOT NULL,
-    blocks_dirtied     bigint NOT NULL,
-    blocks_written     bigint NOT NULL,
-    read_ms            double precision NOT NULL,
-    wal_records        bigint NOT NULL,
-    wal_fpi            bigint NOT NULL,
-    wal_bytes          numeric NOT NULL,
-    PRIMARY KEY (statement_id, userid)
-) WITH (fillfactor = 70);
-COMMENT ON TABLE @extschema@.ff_statement_baseline IS 'The counters of pg_stat_statements, cumulative, at the last look that found them changed; one row a statement and role.';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.userid IS 'role that ran the statement';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.seen_at IS 'that look';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.entered_at IS 'pg_stat_statements.stats_since; NULL before version 1.11 of it';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.calls IS 'executions, cumulative, as are the following';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.rows IS 'rows of the statement itself';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.total_ms IS 'execution time, milliseconds';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.stddev_ms IS 'standard deviation of the execution times (of the population), milliseconds';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.min_ms IS 'shortest execution, milliseconds';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.max_ms IS 'longest execution, milliseconds';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.blocks_hit IS 'shared buffer hits';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.blocks_read IS 'blocks read into shared buffers';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.blocks_dirtied IS 'blocks dirtied';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.blocks_written IS 'blocks the statement had to write out itself';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.read_ms IS 'time for blocks_read, milliseconds';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.wal_records IS 'WAL records';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.wal_fpi IS 'full-page images in the WAL';
-COMMENT ON COLUMN @extschema@.ff_statement_baseline.wal_bytes IS 'WAL, bytes';
-
-CREATE TABLE @extschema@.ff_statement_history (
-    statement_id       bigint NOT NULL,
-    began_at           timestamptz NOT NULL,
-    ended_at           timestamptz NOT NULL,
-    statement_epoch_id integer NOT NULL,
-    grain              smallint NOT NULL DEFAULT 0 CHECK (grain BETWEEN 0 AND 2),
-    calls              bigint NOT NULL CHECK (calls > 0),
-    rows               bigint NOT NULL CHECK (rows >= 0),
-    total_ms           double precision NOT NULL CHECK (total_ms >= 0),
-    stddev_ms          double precision NOT NULL CHECK (stddev_ms >= 0),
-    blocks_hit         bigint NOT NULL CHECK (blocks_hit >= 0),
-    blocks_read        bigint NOT NULL CHECK (blocks_read >= 0),
-    blocks_dirtied     bigint NOT NULL CHECK (blocks_dirtied >= 0),
-    blocks_written     bigint NOT NULL CHECK (blocks_written >= 0),
-    read_ms            double precision NOT NULL CHECK (read_ms >= 0),
-    wal_records        bigint NOT NULL CHECK (wal_records >= 0),
-    wal_fpi            bigint NOT NULL CHECK (wal_fpi >= 0),
-    wal_bytes          bigint NOT NULL CHECK (wal_bytes >= 0),
-    CHECK (ended_at >= began_at)
-);
-CREATE INDEX ff_statement_history_id_ended_at ON @extschema@.ff_statement_history (statement_id, ended_at);
-CREATE INDEX ff_statement_history_grain_ended_at ON @extschema@.ff_statement_history (grain, ended_at);
-COMMENT ON TABLE @extschema@.ff_statement_history IS 'What a statement did between two looks in one statement epoch, all roles together; no row where it was not called.';
-COMMENT ON COLUMN @extschema@.ff_statement_history.began_at IS 'the look before';
-COMMENT ON COLUMN @extschema@.ff_statement_history.ended_at IS 'the look that saw it';
-COMMENT ON COLUMN @extschema@.ff_statement_history.grain IS '0: one collection; 1: rolled up to an hour; 2: rolled up to a day';
-COMMENT ON COLUMN @extschema@.ff_statement_history.calls IS 'executions';
-COMMENT ON COLUMN @extschema@.ff_statement_history.rows IS 'rows of the statement itself, not of its WITH queries';
-COMMENT ON COLUMN @extschema@.ff_statement_history.total_ms IS 'execution time, milliseconds; the mean is total_ms / calls';
-COMMENT ON COLUMN @extschema@.ff_statement_history.stddev_ms IS 'standard deviation of the execution times of this interval (of the population), milliseconds';
-COMMENT ON COLUMN @extschema@.ff_statement_history.blocks_hit IS 'shared buffer hits';
-COMMENT ON COLUMN @extschema@.ff_statement_history.blocks_read IS 'blocks read into shared buffers';
-COMMENT ON COLUMN @extschema@.ff_statement_history.blocks_dirtied IS 'blocks dirtied';
-COMMENT ON COLUMN @extschema@.ff_statement_history.blocks_written IS 'blocks the statement had to write out itself';
-COMMENT ON COLUMN @extschema@.ff_statement_history.read_ms IS 'time for blocks_read, milliseconds; 0 while track_io_timing is off';
-COMMENT ON COLUMN @extschema@.ff_statement_history.wal_records IS 'WAL records';
-COMMENT ON COLUMN @extschema@.ff_statement_history.wal_fpi IS 'full-page images in the WAL';
-COMMENT ON COLUMN @extschema@.ff_statement_history.wal_bytes IS 'WAL, bytes';
-
-REVOKE ALL ON @extschema@.ff_statement_epoch, @extschema@.ff_statement_look, @extschema@.ff_statement, @extschema@.ff_statement_target,
-              @extschema@.ff_statement_baseline, @extschema@.ff_statement_history FROM PUBLIC;
-GRANT SELECT ON @extschema@.ff_statement_epoch, @extschema@.ff_statement_look, @extschema@.ff_statement, @extschema@.ff_statement_target,
-                @extschema@.ff_statement_baseline, @extschema@.ff_statement_history TO pg_read_all_stats;
-
--- one call at a time: each of them changes the same catalog row
-DO $$
-DECLARE
-    kept oid;
-BEGIN
-    FOR kept IN
-        SELECT c.oid
-          FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
-         WHERE c.relname IN ('ff_statement_epoch', 'ff_statement_look', 'ff_statement', 'ff_statement_target', 'ff_statement_baseline',
-                             'ff_statement_history', 'ff_statement_epoch_statement_epoch_id_seq', 'ff_statement_statement_id_seq')
-         ORDER BY c.relkind, c.relname
-    LOOP
-        PERFORM pg_extension_config_dump(kept, '');
-    END LOOP;
-END
-$$;
 
 -- ---------------------------------------------------------------------------
 -- One look at pg_stat_statements
@@ -280,7 +83,8 @@ $$;
 
 -- Where pg_stat_statements is, and a query for its counters under fixed names,
 -- whatever its version calls them.  Only members of the extension are named.
-CREATE FUNCTION @extschema@.ff_statement_source(
+-- The queries by which pg_stat_statements is read here, or the reason why it cannot be.
+CREATE FUNCTION ff_internal.statement_source(
     OUT counters text,
     OUT texts text,
     OUT info text,
@@ -338,28 +142,27 @@ BEGIN
         reader.name);
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_statement_source() IS 'Internal: the queries by which pg_stat_statements is read here, or the reason why it cannot be.';
-REVOKE ALL ON FUNCTION @extschema@.ff_statement_source() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_statement_source() TO pg_stat_scan_tables, pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_collect_statements(id bigint) RETURNS text
+-- Reads pg_stat_statements: new statements that write are parsed once, at most fillfactor_advisor.statements of them
+-- are followed, and what each did since the look before is written to statement_history. Returns NULL, or why nothing
+-- could be read.
+CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     at        CONSTANT timestamptz := clock_timestamp();
-    most      CONSTANT integer := @extschema@.ff_setting('statements');
+    most      CONSTANT integer := ff_internal.setting('statements');
     by_name   CONSTANT boolean := current_setting('server_version_num')::integer >= 180000;
     source    record;
     server    record;
     told      record;
-    epoch     @extschema@.ff_statement_epoch;
-    previous  @extschema@.ff_statement_look;
+    epoch     ff_internal.statement_epoch;
+    previous  ff_internal.statement_snapshot;
     why       text;
     one       record;
     target    record;
     meant     record;
-    own       name;
     new_ids   bigint[];
     new_tops  boolean[];
     statement bigint;
@@ -376,8 +179,7 @@ DECLARE
     lost      integer;
     texts_why text;
 BEGIN
-    SELECT ns.nspname INTO STRICT own FROM pg_extension e JOIN pg_namespace ns ON ns.oid = e.extnamespace WHERE e.extname = 'fillfactor_advisor';
-    SELECT * INTO source FROM @extschema@.ff_statement_source();
+    SELECT * INTO source FROM ff_internal.statement_source();
     why := CASE WHEN most = 0 THEN 'fillfactor_advisor.statements is 0' ELSE source.reason END;
     IF why IS NULL THEN
         BEGIN
@@ -389,43 +191,43 @@ BEGIN
         END;
     END IF;
     IF why IS NOT NULL THEN
-        INSERT INTO @extschema@.ff_statement_look (collection_id, looked_at, reason) VALUES (id, at, why);
+        INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason) VALUES (id, at, why);
         RETURN why;
     END IF;
 
     -- Epoch.  A statement's identifier holds for one major version and database.
     SELECT s.system_identifier, d.oid AS database, current_setting('server_version_num')::integer / 10000 * 10000 AS version
-      INTO server FROM @extschema@.ff_server() s, pg_database d WHERE d.datname = current_database();
-    SELECT * INTO epoch FROM @extschema@.ff_statement_epoch ORDER BY statement_epoch_id DESC LIMIT 1;
+      INTO server FROM ff_internal.server() s, pg_database d WHERE d.datname = current_database();
+    SELECT * INTO epoch FROM ff_internal.statement_epoch ORDER BY statement_epoch_id DESC LIMIT 1;
     IF NOT FOUND OR (epoch.system_identifier, epoch.database_oid, epoch.server_version) <> (server.system_identifier, server.database, server.version)
                  OR epoch.stats_reset IS DISTINCT FROM told.stats_reset THEN
         IF (epoch.system_identifier, epoch.database_oid, epoch.server_version) <> (server.system_identifier, server.database, server.version) THEN
-            UPDATE @extschema@.ff_statement SET closed_at = at WHERE closed_at IS NULL;
+            UPDATE ff_internal.statement SET closed_at = at WHERE closed_at IS NULL;
         ELSE
             -- a text that could not be read may have come back whole
-            UPDATE @extschema@.ff_statement s SET closed_at = at WHERE s.closed_at IS NULL AND s.reason IS NOT NULL;
+            UPDATE ff_internal.statement s SET closed_at = at WHERE s.closed_at IS NULL AND s.reason IS NOT NULL;
         END IF;
-        INSERT INTO @extschema@.ff_statement_epoch (system_identifier, database_oid, server_version, stats_reset, began_at)
+        INSERT INTO ff_internal.statement_epoch (system_identifier, database_oid, server_version, stats_reset, began_at)
         VALUES (server.system_identifier, server.database, server.version, told.stats_reset, at)
         RETURNING * INTO epoch;
     END IF;
-    SELECT * INTO previous FROM @extschema@.ff_statement_look l
+    SELECT * INTO previous FROM ff_internal.statement_snapshot l
      WHERE l.statement_epoch_id = epoch.statement_epoch_id ORDER BY l.collection_id DESC LIMIT 1;
 
     -- A table gone takes its statements along.  Where identifiers follow names
     -- (PostgreSQL 18 and later), so does a table that now has another name.
-    UPDATE @extschema@.ff_statement_target t
+    UPDATE ff_internal.statement_target t
        SET rel_id = r.rel_id
-      FROM @extschema@.ff_relation r, @extschema@.ff_statement s
+      FROM ff_internal.relation r, ff_internal.statement s
      WHERE t.rel_id IS NULL AND r.relid = t.relid AND r.closed_at IS NULL
        AND s.statement_id = t.statement_id AND s.closed_at IS NULL;
-    UPDATE @extschema@.ff_statement s
+    UPDATE ff_internal.statement s
        SET closed_at = at
      WHERE s.closed_at IS NULL
        AND EXISTS (SELECT 1
-                     FROM @extschema@.ff_statement_target t
+                     FROM ff_internal.statement_target t
                      LEFT JOIN pg_class c ON c.oid = t.relid
-                     LEFT JOIN @extschema@.ff_relation r ON r.rel_id = t.rel_id
+                     LEFT JOIN ff_internal.relation r ON r.rel_id = t.rel_id
                     WHERE t.statement_id = s.statement_id AND t.relid IS NOT NULL
                       AND (c.oid IS NULL OR r.closed_at IS NOT NULL OR by_name AND c.relname <> t.relation_name));
 
@@ -433,7 +235,7 @@ BEGIN
     -- One that is followed but was evicted makes room for one called more often
     -- than it ever was, so that many statements of a few calls shut out no other,
     -- and yet only few can displace one another.
-    SELECT greatest(most - count(*), 0) INTO room FROM @extschema@.ff_statement s WHERE s.closed_at IS NULL AND s.kind <> 'other';
+    SELECT greatest(most - count(*), 0) INTO room FROM ff_internal.statement s WHERE s.closed_at IS NULL AND s.kind <> 'other';
     BEGIN
         EXECUTE format($q$
             WITH look AS MATERIALIZED (%1$s),
@@ -441,16 +243,16 @@ BEGIN
                 SELECT c.queryid, c.toplevel, sum(c.calls) AS calls, row_number() OVER (ORDER BY sum(c.calls) DESC, c.queryid) AS n
                   FROM look c
                  WHERE c.writes AND c.queryid IS NOT NULL
-                   AND NOT EXISTS (SELECT 1 FROM %2$I.ff_statement s WHERE s.queryid = c.queryid AND s.toplevel = c.toplevel AND s.closed_at IS NULL)
+                   AND NOT EXISTS (SELECT 1 FROM ff_internal.statement s WHERE s.queryid = c.queryid AND s.toplevel = c.toplevel AND s.closed_at IS NULL)
                  GROUP BY c.queryid, c.toplevel
             ), evicted AS (
                 SELECT s.statement_id, coalesce(b.calls, 0) AS calls, row_number() OVER (ORDER BY coalesce(b.calls, 0), s.statement_id) AS n
-                  FROM %2$I.ff_statement s
-                  LEFT JOIN (SELECT statement_id, sum(calls) AS calls FROM %2$I.ff_statement_baseline GROUP BY statement_id) b ON b.statement_id = s.statement_id
+                  FROM ff_internal.statement s
+                  LEFT JOIN (SELECT statement_id, sum(calls) AS calls FROM ff_internal.statement_baseline GROUP BY statement_id) b ON b.statement_id = s.statement_id
                  WHERE s.closed_at IS NULL AND s.kind <> 'other' AND EXISTS (SELECT 1 FROM candidate c WHERE c.n > $1)
                    AND NOT EXISTS (SELECT 1 FROM look l WHERE l.queryid = s.queryid AND l.toplevel = s.toplevel)
             ), displaced AS (
-                UPDATE %2$I.ff_statement s SET closed_at = $2
+                UPDATE ff_internal.statement s SET closed_at = $2
                   FROM evicted e JOIN candidate c ON c.n = $1 + e.n
                  WHERE s.statement_id = e.statement_id AND c.calls > e.calls
                 RETURNING 1
@@ -459,7 +261,7 @@ BEGIN
             )
             SELECT array_agg(c.queryid) FILTER (WHERE c.n <= t.n), array_agg(c.toplevel) FILTER (WHERE c.n <= t.n), count(*) FILTER (WHERE c.n > t.n)
               FROM candidate c, taken t
-            $q$, source.counters, own)
+            $q$, source.counters)
            INTO new_ids, new_tops, left_out USING room, at;
 
         IF new_ids IS NOT NULL THEN
@@ -470,27 +272,27 @@ BEGIN
                     unread := unread + 1;
                     CONTINUE;
                 END IF;
-                INSERT INTO @extschema@.ff_statement (queryid, toplevel, kind, text, text_bytes, text_hash, statement_epoch_id, opened_at)
+                INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, text_hash, statement_epoch_id, opened_at)
                 VALUES (one.queryid, one.toplevel, 'other', left(one.query, 4000), octet_length(one.query), encode(sha256(convert_to(one.query, getdatabaseencoding())), 'hex'), epoch.statement_epoch_id, at)
                 RETURNING statement_id INTO statement;
                 n := 0;  resolved := 0;  unresolved := 0;  why := NULL;
-                FOR target IN SELECT * FROM @extschema@.ff_parse_statement(one.query) LOOP
+                FOR target IN SELECT * FROM ff_internal.parse_statement(one.query) LOOP
                     IF target.reason IS NOT NULL THEN
                         why := target.reason;
                         EXIT;
                     END IF;
-                    SELECT * INTO meant FROM @extschema@.ff_resolve(target.schema_name, target.relation_name);
+                    SELECT * INTO meant FROM ff_internal.resolve(target.schema_name, target.relation_name);
                     CONTINUE WHEN meant.relid IS NULL AND meant.reason IS NULL;
                     n := n + 1;
                     resolved := resolved + (meant.relid IS NOT NULL)::integer;
                     unresolved := unresolved + (meant.relid IS NULL)::integer;
-                    INSERT INTO @extschema@.ff_statement_target (statement_id, "position", command, how, schema_name, relation_name, relid, rel_id, columns, reason)
+                    INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, schema_name, relation_name, relid, rel_id, columns, reason)
                     VALUES (statement, n, target.command, target.how, target.schema_name, target.relation_name, meant.relid,
-                            (SELECT r.rel_id FROM @extschema@.ff_relation r WHERE r.relid = meant.relid AND r.closed_at IS NULL ORDER BY r.rel_id DESC LIMIT 1),
+                            (SELECT r.rel_id FROM ff_internal.relation r WHERE r.relid = meant.relid AND r.closed_at IS NULL ORDER BY r.rel_id DESC LIMIT 1),
                             target.columns, meant.reason);
                     EXIT WHEN n = 32767;
                 END LOOP;
-                UPDATE @extschema@.ff_statement s
+                UPDATE ff_internal.statement s
                    SET kind = CASE WHEN resolved > 0 THEN 'write' WHEN unresolved > 0 OR why IS NOT NULL THEN 'unattributed' ELSE 'other' END,
                        reason = why,
                        text = CASE WHEN n > 0 OR why IS NOT NULL THEN s.text END
@@ -526,16 +328,16 @@ BEGIN
                    -- entered since the look before: its counters began at zero then
                    coalesce(CASE WHEN l.entered_at IS NOT NULL THEN l.entered_at >= $2
                                  ELSE b.statement_id IS NULL AND $3 AND NOT EXISTS (
-                                      SELECT 1 FROM %2$I.ff_statement o
+                                      SELECT 1 FROM ff_internal.statement o
                                        WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel AND o.closed_at IS NOT NULL
                                          AND s.opened_at = $4) END, false) AS fresh,
                    b.statement_epoch_id, b.calls AS calls0, b.rows AS rows0, b.total_ms AS total_ms0, b.stddev_ms AS stddev_ms0,
                    b.blocks_hit AS blocks_hit0, b.blocks_read AS blocks_read0, b.blocks_dirtied AS blocks_dirtied0, b.blocks_written AS blocks_written0,
                    b.read_ms AS read_ms0, b.wal_records AS wal_records0, b.wal_fpi AS wal_fpi0, b.wal_bytes AS wal_bytes0
               FROM look l
-              JOIN %2$I.ff_statement s ON s.queryid = l.queryid AND s.toplevel = l.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
-              LEFT JOIN %2$I.ff_statement_baseline b ON b.statement_id = s.statement_id AND b.userid = l.userid
-              LEFT JOIN %2$I.ff_statement_look k ON k.looked_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
+              JOIN ff_internal.statement s ON s.queryid = l.queryid AND s.toplevel = l.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
+              LEFT JOIN ff_internal.statement_baseline b ON b.statement_id = s.statement_id AND b.userid = l.userid
+              LEFT JOIN ff_internal.statement_snapshot k ON k.snapshot_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
         ), differences AS (
             SELECT f.statement_id, f.calls - z.calls AS calls, f.rows - z.rows AS rows, f.total_ms - z.total_ms AS total_ms,
                    f.blocks_hit - z.blocks_hit AS blocks_hit, f.blocks_read - z.blocks_read AS blocks_read,
@@ -556,7 +358,7 @@ BEGIN
                                         CASE WHEN f.same THEN f.wal_fpi0 ELSE 0 END AS wal_fpi, CASE WHEN f.same THEN f.wal_bytes0 ELSE 0 END AS wal_bytes) z
              WHERE (f.same OR f.fresh) AND f.calls > z.calls
         ), written AS (
-            INSERT INTO %2$I.ff_statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms,
+            INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms,
                    blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, wal_records, wal_fpi, wal_bytes)
             SELECT d.statement_id, $2, $4, $1, sum(d.calls), sum(d.rows), sum(d.total_ms),
                    sqrt(greatest(sum(d.deviation + d.total_ms ^ 2 / d.calls) / sum(d.calls)::double precision - (sum(d.total_ms) / sum(d.calls)::double precision) ^ 2, 0)),
@@ -564,7 +366,7 @@ BEGIN
                    sum(d.wal_records), sum(d.wal_fpi), least(sum(d.wal_bytes), 9223372036854775807)
               FROM differences d WHERE $2 IS NOT NULL GROUP BY d.statement_id
         ), baselines AS (
-            INSERT INTO %2$I.ff_statement_baseline AS b (statement_id, userid, statement_epoch_id, seen_at, entered_at, calls, rows, total_ms, stddev_ms,
+            INSERT INTO ff_internal.statement_baseline AS b (statement_id, userid, statement_epoch_id, seen_at, entered_at, calls, rows, total_ms, stddev_ms,
                    min_ms, max_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, wal_records, wal_fpi, wal_bytes)
             SELECT f.statement_id, f.userid, $1, $4, f.entered_at, f.calls, f.rows, f.total_ms, f.stddev_ms,
                    f.min_ms, f.max_ms, f.blocks_hit, f.blocks_read, f.blocks_dirtied, f.blocks_written, f.read_ms, f.wal_records, f.wal_fpi, f.wal_bytes
@@ -577,75 +379,71 @@ BEGIN
                    wal_records = EXCLUDED.wal_records, wal_fpi = EXCLUDED.wal_fpi, wal_bytes = EXCLUDED.wal_bytes
         ), forgotten AS (
             -- writes nothing and is evicted: it need not be remembered
-            DELETE FROM %2$I.ff_statement s
+            DELETE FROM ff_internal.statement s
              WHERE s.kind = 'other' AND NOT EXISTS (SELECT 1 FROM look l WHERE l.queryid = s.queryid AND l.toplevel = s.toplevel)
         ), idle AS (
-            UPDATE %2$I.ff_statement s SET closed_at = $4
+            UPDATE ff_internal.statement s SET closed_at = $4
              WHERE s.closed_at IS NULL AND s.kind <> 'other' AND s.opened_at < $4 - interval '7 days'
                AND NOT EXISTS (SELECT 1 FROM look l WHERE l.queryid = s.queryid AND l.toplevel = s.toplevel)
-               AND NOT EXISTS (SELECT 1 FROM %2$I.ff_statement_baseline b WHERE b.statement_id = s.statement_id AND b.seen_at > $4 - interval '7 days')
+               AND NOT EXISTS (SELECT 1 FROM ff_internal.statement_baseline b WHERE b.statement_id = s.statement_id AND b.seen_at > $4 - interval '7 days')
         )
         SELECT (SELECT count(*) FROM look), (SELECT count(*) FROM look WHERE queryid IS NULL),
                (SELECT count(DISTINCT statement_id) FROM followed),
                (SELECT count(*) FROM followed WHERE known AND statement_epoch_id = $1 AND NOT same AND NOT fresh)
-        $q$, source.counters, own)
+        $q$, source.counters)
        INTO entries, hidden, tracked, lost
-      USING epoch.statement_epoch_id, previous.looked_at, coalesce(previous.left_out = 0 AND previous.hidden = 0, false), at, told.evictions;
+      USING epoch.statement_epoch_id, previous.snapshot_at, coalesce(previous.left_out = 0 AND previous.hidden = 0, false), at, told.evictions;
 
-    DELETE FROM @extschema@.ff_statement_baseline b
-     USING @extschema@.ff_statement s WHERE s.statement_id = b.statement_id AND s.closed_at IS NOT NULL;
+    DELETE FROM ff_internal.statement_baseline b
+     USING ff_internal.statement s WHERE s.statement_id = b.statement_id AND s.closed_at IS NOT NULL;
 
-    INSERT INTO @extschema@.ff_statement_look (collection_id, looked_at, statement_epoch_id, evictions, entries, hidden, tracked, admitted, left_out, lost, texts_reason)
+    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, statement_epoch_id, evictions, entries, hidden, tracked, admitted, left_out, lost, texts_reason)
     VALUES (id, at, epoch.statement_epoch_id, told.evictions, entries, hidden, tracked, admitted, left_out + unread, lost, texts_why);
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_statements(bigint) IS 'Reads pg_stat_statements: new statements that write are parsed once, at most fillfactor_advisor.statements of them are followed, and what each did since the look before is written to ff_statement_history. Returns NULL, or why nothing could be read. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_statements(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_statements(bigint) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_collect_statements_failed(id bigint, why text) RETURNS void
+-- Writes down an error of collect_statements().
+CREATE FUNCTION ff_internal.collect_statements_failed(id bigint, why text) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    INSERT INTO @extschema@.ff_statement_look (collection_id, looked_at, reason) VALUES (id, clock_timestamp(), why)
+    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason) VALUES (id, clock_timestamp(), why)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_statements_failed(bigint, text) IS 'Writes down an error of ff_collect_statements(). Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_statements_failed(bigint, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_statements_failed(bigint, text) TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- Prune
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_prune_statements(batch bigint) RETURNS bigint
+-- One batch of prune() for the statement history, by the same rules.
+CREATE FUNCTION ff_internal.prune_statements(batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(days => @extschema@.ff_setting('retention')::integer);
+    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(days => ff_internal.setting('retention')::integer);
     step    record;
     removed bigint := 0;
     n       bigint;
 BEGIN
-    DELETE FROM @extschema@.ff_statement_history h
-     WHERE h.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_statement_history o, (VALUES (0), (1), (2)) g(grain)
-                                WHERE o.grain = g.grain AND o.ended_at < oldest LIMIT batch));
+    DELETE FROM ff_internal.statement_history h
+     WHERE h.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.statement_history o, (VALUES (0), (1), (2)) g(rollup)
+                                WHERE o.rollup = g.rollup AND o.ended_at < oldest LIMIT batch));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
 
     -- after a day by the hour, after two weeks by the day
     -- (UTC, so that all sessions agree; a volatile bound would have the index read whole)
     FOR step IN SELECT v.*, date_trunc(v.unit, clock_timestamp() - v.age, 'UTC') AS before
-                  FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(grain, unit, age) LOOP
+                  FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(rollup, unit, age) LOOP
         WITH taken AS (
-            DELETE FROM @extschema@.ff_statement_history h
-             WHERE h.ctid = ANY (ARRAY(SELECT o.ctid FROM @extschema@.ff_statement_history o
-                                        WHERE o.grain = step.grain AND o.ended_at < step.before
+            DELETE FROM ff_internal.statement_history h
+             WHERE h.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.statement_history o
+                                        WHERE o.rollup = step.rollup AND o.ended_at < step.before
                                         ORDER BY o.ended_at LIMIT greatest(batch - removed, 0)))
             RETURNING *
         ), rolled AS (
-            INSERT INTO @extschema@.ff_statement_history (statement_id, began_at, ended_at, statement_epoch_id, grain, calls, rows, total_ms, stddev_ms,
+            INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, statement_epoch_id, rollup, calls, rows, total_ms, stddev_ms,
                    blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, wal_records, wal_fpi, wal_bytes)
-            SELECT t.statement_id, min(t.began_at), max(t.ended_at), t.statement_epoch_id, step.grain + 1, sum(t.calls), sum(t.rows), sum(t.total_ms),
+            SELECT t.statement_id, min(t.began_at), max(t.ended_at), t.statement_epoch_id, step.rollup + 1, sum(t.calls), sum(t.rows), sum(t.total_ms),
                    sqrt(greatest(sum(t.calls * t.stddev_ms ^ 2 + t.total_ms ^ 2 / t.calls) / sum(t.calls)::double precision
                                  - (sum(t.total_ms) / sum(t.calls)::double precision) ^ 2, 0)),
                    sum(t.blocks_hit), sum(t.blocks_read), sum(t.blocks_dirtied), sum(t.blocks_written), sum(t.read_ms),
@@ -656,22 +454,19 @@ BEGIN
         removed := removed + n;
     END LOOP;
 
-    DELETE FROM @extschema@.ff_statement_look l
-     WHERE l.collection_id = ANY (ARRAY(SELECT o.collection_id FROM @extschema@.ff_statement_look o WHERE o.looked_at < oldest ORDER BY o.looked_at LIMIT greatest(batch - removed, 0)));
+    DELETE FROM ff_internal.statement_snapshot l
+     WHERE l.collection_id = ANY (ARRAY(SELECT o.collection_id FROM ff_internal.statement_snapshot o WHERE o.snapshot_at < oldest ORDER BY o.snapshot_at LIMIT greatest(batch - removed, 0)));
     GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
     WITH gone AS (
-        DELETE FROM @extschema@.ff_statement s
+        DELETE FROM ff_internal.statement s
          WHERE s.closed_at IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_statement_history h WHERE h.statement_id = s.statement_id)
+           AND NOT EXISTS (SELECT 1 FROM ff_internal.statement_history h WHERE h.statement_id = s.statement_id)
         RETURNING s.statement_id
     )
-    DELETE FROM @extschema@.ff_statement_target t USING gone WHERE t.statement_id = gone.statement_id;
+    DELETE FROM ff_internal.statement_target t USING gone WHERE t.statement_id = gone.statement_id;
     RETURN removed;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_prune_statements(bigint) IS 'One batch of ff_prune() for the statement history, by the same rules.';
-REVOKE ALL ON FUNCTION @extschema@.ff_prune_statements(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_prune_statements(bigint) TO pg_stat_scan_tables;
 
 -- ---------------------------------------------------------------------------
 -- What came of it
@@ -699,12 +494,12 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH looked AS MATERIALIZED (
-        SELECT * FROM @extschema@.ff_statement_look ORDER BY collection_id DESC LIMIT 1
+        SELECT * FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1
     ), looks AS MATERIALIZED (
-        SELECT l.statement_epoch_id, min(l.looked_at) AS first, max(l.looked_at) AS last,
+        SELECT l.statement_epoch_id, min(l.snapshot_at) AS first, max(l.snapshot_at) AS last,
                max(l.evictions) - min(l.evictions) AS evictions, sum(l.lost) AS lost
-          FROM @extschema@.ff_statement_look l
-         WHERE l.reason IS NULL AND l.looked_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
+          FROM ff_internal.statement_snapshot l
+         WHERE l.reason IS NULL AND l.snapshot_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)
          GROUP BY l.statement_epoch_id
     ), span AS MATERIALIZED (
         -- the part of the window in which statements were looked at
@@ -715,8 +510,8 @@ AS $$
                sqrt(greatest(sum(h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls) / sum(h.calls)::double precision
                              - (sum(h.total_ms) / sum(h.calls)::double precision) ^ 2, 0)) AS stddev_ms,
                sum(h.blocks_hit + h.blocks_read)::double precision AS blocks, sum(h.wal_bytes)::double precision AS wal_bytes
-          FROM @extschema@.ff_statement_history h
-         WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
+          FROM ff_internal.statement_history h
+         WHERE h.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)
          GROUP BY h.statement_id
     )
     SELECT c.oid::regclass, t.command, t.how, t.columns,
@@ -725,8 +520,8 @@ AS $$
            s.total_ms / s.calls, s.stddev_ms, s.blocks / s.calls, s.wal_bytes / s.calls,
            q.statement_id, q.queryid, q.text, coalesce(q.reason, t.reason)
       FROM total s
-      JOIN @extschema@.ff_statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
-      LEFT JOIN @extschema@.ff_statement_target t ON t.statement_id = s.statement_id
+      JOIN ff_internal.statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
+      LEFT JOIN ff_internal.statement_target t ON t.statement_id = s.statement_id
       LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
      CROSS JOIN span p
      WHERE $1 IS NULL
@@ -756,5 +551,3 @@ AS $$
      ORDER BY 5 DESC NULLS LAST, 13, 2
 $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS 'The statements that write a table, over the recent window, one row for each table and command. Columns: relation: NULL where it is not known, see reason; command; how: where in the statement it stands (top, on_conflict, merge, cte); columns: those an UPDATE sets; calls; calls_per_s; rows: rows of the statement, NULL for the targets of its WITH queries, which are not counted; rows_per_call; mean_ms, stddev_ms: execution time, milliseconds, mean and standard deviation over the window; blocks_per_call: shared blocks hit or read; wal_bytes_per_call: bytes; statement_id: key of its history; queryid: as in pg_stat_statements; query: its text, the first 4000 characters; reason: why the table is not known, or, in a row of its own, what is missing altogether.';
-REVOKE ALL ON FUNCTION @extschema@.ff_statements(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_statements(regclass) TO pg_read_all_stats;

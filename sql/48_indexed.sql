@@ -2,14 +2,15 @@
 -- Stage indexed: the columns whose change makes an update touch an index, which
 -- it then cannot do as HOT.
 
-CREATE FUNCTION @extschema@.ff_summarizing(access_method oid) RETURNS boolean
+-- Whether an update of a column of such an index may be HOT on this server: BRIN, from PostgreSQL 16 on. NULL: no
+-- index access method.
+CREATE FUNCTION ff_internal.summarizing(access_method oid) RETURNS boolean
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_summarizing';
-COMMENT ON FUNCTION @extschema@.ff_summarizing(oid) IS 'Whether an update of a column of such an index may be HOT on this server: BRIN, from PostgreSQL 16 on. NULL: no index access method.';
-REVOKE ALL ON FUNCTION @extschema@.ff_summarizing(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_summarizing(oid) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text) RETURNS SETOF record
+-- Columns whose change makes an update touch this index, and the role each plays: key, include, expression, predicate,
+-- whole row. Internal.
+CREATE FUNCTION ff_internal.index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text) RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 4
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -44,11 +45,9 @@ AS $$
       JOIN pg_attribute a ON a.attrelid = u.indrelid AND a.attnum = u.attnum
      ORDER BY a.attnum
 $$;
-COMMENT ON FUNCTION @extschema@.ff_index_columns(oid) IS 'Columns whose change makes an update touch this index, and the role each plays: key, include, expression, predicate, whole row. Internal.';
-REVOKE ALL ON FUNCTION @extschema@.ff_index_columns(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_index_columns(oid) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_changed_columns(relation oid, columns text[]) RETURNS text[]
+-- The columns an UPDATE sets and the stored generated columns that follow from them. Internal.
+CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -65,6 +64,3 @@ AS $$
               JOIN pg_attribute b ON b.attrelid = g.attrelid AND b.attnum = d.refobjsubid
              WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c
 $$;
-COMMENT ON FUNCTION @extschema@.ff_changed_columns(oid, text[]) IS 'The columns an UPDATE sets and the stored generated columns that follow from them. Internal.';
-REVOKE ALL ON FUNCTION @extschema@.ff_changed_columns(oid, text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_changed_columns(oid, text[]) TO pg_read_all_stats;

@@ -3,30 +3,31 @@
 -- The model itself is C (src/lifecycle.c fits, src/heap_twin.c replays, src/curve.c
 -- draws, src/choice.c weighs); here it gets its evidence and its answers get names.
 
-CREATE FUNCTION @extschema@.ff_rows_per_page(fillfactor integer, width double precision) RETURNS integer
+-- Rows of a length (bytes, header included) with which an insert fills an empty 8 kB page at a fillfactor: 8168 bytes
+-- less the reserve, each row aligned to 8 bytes and with a line pointer of 4. At least one row always fits.
+CREATE FUNCTION ff_internal.rows_per_page(fillfactor integer, width double precision) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 -- bound when it is created, so that it needs no search_path and can be inlined
 RETURN CASE WHEN width > 0 THEN greatest(1,
                floor((8168 - floor(8192 * (100 - fillfactor) / 100.0)) / (ceil(width / 8) * 8 + 4))::integer) END;
-COMMENT ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) IS 'Rows of a length (bytes, header included) with which an insert fills an empty 8 kB page at a fillfactor: 8168 bytes less the reserve, each row aligned to 8 bytes and with a line pointer of 4. At least one row always fits.';
-REVOKE ALL ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_rows_per_page(integer, double precision) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_step_edge(fillfactor integer, width integer) RETURNS integer
+-- The highest fillfactor with which a page takes as many rows of a length (bytes, header included) as with the one
+-- given: between two such steps nothing changes. Errors: 22023 fillfactor or length out of range.
+CREATE FUNCTION ff_internal.step_edge(fillfactor integer, width integer) RETURNS integer
 AS 'MODULE_PATHNAME', 'ff_step_edge'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.ff_step_edge(integer, integer) IS 'The highest fillfactor with which a page takes as many rows of a length (bytes, header included) as with the one given: between two such steps nothing changes. Errors: 22023 fillfactor or length out of range.';
-REVOKE ALL ON FUNCTION @extschema@.ff_step_edge(integer, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_step_edge(integer, integer) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- The model
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_model(
+-- Fits lifecycles to a row of evidence() and of model_extra(), taken by column name, and replays them at every step
+-- edge from 100 to 10. One row a step, see ff_curve(); gain to lifecycles describe the fit and the choice and are the
+-- same on every row. Error 42804 where a column that it reads is not a number.
+CREATE FUNCTION ff_internal.model(
     evidence record, extra record,
     OUT fillfactor integer, OUT rows_per_page integer,
     OUT hot_pct double precision, OUT hot_pct_low double precision, OUT hot_pct_high double precision,
-    OUT moved_pct double precision, OUT settled_hot_pct double precision,
+    OUT newpage_pct double precision, OUT settled_hot_pct double precision,
     OUT size_bytes bigint, OUT index_bytes bigint, OUT wal_bytes_per_update double precision, OUT us_per_update double precision,
     OUT cost double precision, OUT is_current boolean, OUT is_advised boolean,
     OUT gain double precision, OUT best_gain double precision, OUT rewrite_gain double precision, OUT wal_bytes_now double precision,
@@ -34,26 +35,26 @@ CREATE FUNCTION @extschema@.ff_model(
     OUT needs_rewrite boolean, OUT seen_hot_pct double precision, OUT fitted_hot_pct double precision,
     OUT fresh_share double precision, OUT hot_eligible double precision, OUT advised_in_ram integer, OUT filled_at integer, OUT runs integer, OUT lifecycles text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'ff_model_0_2'
+AS 'MODULE_PATHNAME', 'ff_model'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE COST 100000 ROWS 50;
-COMMENT ON FUNCTION @extschema@.ff_model(record, record) IS 'Internal: fits lifecycles to a row of ff_evidence() and of ff_model_extra(), taken by column name, and replays them at every step edge from 100 to 10. One row a step, see ff_curve(); gain to lifecycles describe the fit and the choice and are the same on every row. Error 42804 where a column that it reads is not a number.';
-REVOKE ALL ON FUNCTION @extschema@.ff_model(record, record) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_model(record, record) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_twin(
+-- Replays one lifecycle, given by columns named as in src/heap_twin.h, at a fillfactor: row updates counted, how many
+-- of them were HOT, moved to another page, or stayed without being HOT; pages, rows and remains at the end. Errors:
+-- 22023 fillfactor out of range, 42804 a column that is not a number.
+CREATE FUNCTION ff_internal.twin(
     life record, fillfactor integer,
     OUT updates double precision, OUT hot double precision, OUT moved double precision, OUT same_page_cold double precision,
     OUT pages double precision, OUT live_rows double precision, OUT dead_versions double precision, OUT dead_lps double precision)
 AS 'MODULE_PATHNAME', 'ff_twin'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE COST 10000;
-COMMENT ON FUNCTION @extschema@.ff_twin(record, integer) IS 'Replays one lifecycle, given by columns named as in src/heap_twin.h, at a fillfactor: row updates counted, how many of them were HOT, moved to another page, or stayed without being HOT; pages, rows and remains at the end. Errors: 22023 fillfactor out of range, 42804 a column that is not a number.';
-REVOKE ALL ON FUNCTION @extschema@.ff_twin(record, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_twin(record, integer) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- What the model wants to know besides the evidence
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_indexed_share(e @extschema@.ff_table_evidence) RETURNS double precision
+-- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed
+-- column; where no statement is known, or one whose columns are not, 0 if the primary key is its only index, most
+-- updates are HOT and no page shows otherwise, else NULL.
+CREATE FUNCTION ff_internal.indexed_share(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -62,32 +63,35 @@ AS $$
         SELECT coalesce(array_agg(DISTINCT k.column_name::text), '{}') AS columns
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
-         CROSS JOIN LATERAL @extschema@.ff_index_columns(i.indexrelid) k
-         WHERE i.indrelid = e.relation AND i.indislive AND NOT coalesce(@extschema@.ff_summarizing(c.relam), false)
+         CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
+         WHERE i.indrelid = e.relation AND i.indislive AND NOT coalesce(ff_internal.summarizing(c.relam), false)
     ), seen AS MATERIALIZED (
         SELECT t.columns, sum(h.rows) AS rows
-          FROM @extschema@.ff_statement_target t
-          JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
+          FROM ff_internal.statement_target t
+          JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
          WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
            AND t.command = 'UPDATE' AND h.ended_at > e.window_began AND h.rows > 0
          GROUP BY t.columns
     )
     -- a statement whose columns are not known could be any of them
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL)
-                THEN coalesce(sum(s.rows) FILTER (WHERE @extschema@.ff_changed_columns(e.relation::oid, s.columns) && (SELECT x.columns FROM indexed x)), 0)
+                THEN coalesce(sum(s.rows) FILTER (WHERE ff_internal.changed_columns(e.relation::oid, s.columns) && (SELECT x.columns FROM indexed x)), 0)
                      / sum(s.rows)::double precision
                 -- keys are hardly ever changed, and neither the pages nor the counters show that they were
                 WHEN coalesce(e.seen_same_page, 0) = 0 AND e.recent_hot >= 0.5 * e.recent_updated
                      AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-                                      WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary AND NOT coalesce(@extschema@.ff_summarizing(c.relam), false))
+                                      WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary AND NOT coalesce(ff_internal.summarizing(c.relam), false))
                 THEN 0 END
       FROM seen s
 $$;
-COMMENT ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) IS 'Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column; where no statement is known, or one whose columns are not, 0 if the primary key is its only index, most updates are HOT and no page shows otherwise, else NULL.';
-REVOKE ALL ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_indexed_share(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_update_records(e @extschema@.ff_table_evidence, since timestamptz) RETURNS double precision
+-- WAL records that a row updated wrote since the evidence's recent intervals began, by the statements that update the
+-- table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and
+-- one where it moved. NULL where statements known do not account for the updates by a tenth (a partition's may name
+-- its parent), or where they are seen to write more: other tables that they read, triggers, foreign keys they set,
+-- TOAST, partial indexes and other than B-trees, full-page images where hint bits are logged, an unlogged table, a
+-- condition of ON CONFLICT, more inserts than updates by it, MERGE, WITH. What functions in them write is not seen.
+CREATE FUNCTION ff_internal.update_records(e ff_internal.table_evidence, since timestamptz) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -98,21 +102,21 @@ AS $$
                AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                -- ON CONFLICT locks rows also that its condition leaves as they are
                AND NOT (t.how = 'on_conflict' AND s.text ~* '[[:<:]]where[[:>:]]')
-               AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_statement_target o
+               AND NOT EXISTS (SELECT 1 FROM ff_internal.statement_target o
                                 WHERE o.statement_id = t.statement_id AND o."position" <> t."position"
                                   AND (o.relid IS DISTINCT FROM t.relid OR o.command <> 'INSERT'))
                -- a key is looked up, and so locked, where it is set
                AND NOT EXISTS (SELECT 1 FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
                                 WHERE k.conrelid = e.relation AND k.contype = 'f' AND (t.how = 'on_conflict' OR coalesce(a.attname = ANY (t.columns), true))) AS alone
-          FROM @extschema@.ff_statement_target t
-          JOIN @extschema@.ff_statement s ON s.statement_id = t.statement_id
+          FROM ff_internal.statement_target t
+          JOIN ff_internal.statement s ON s.statement_id = t.statement_id
          WHERE t.relid = e.relation AND t.command = 'UPDATE'
     ), written AS (
         SELECT coalesce(sum(h.rows) FILTER (WHERE NOT t.upsert), 0)::double precision AS updated,
                coalesce(sum(h.rows) FILTER (WHERE t.upsert), 0)::double precision AS upserted,
                sum(h.rows)::double precision AS rows, sum(h.wal_records)::double precision AS records, sum(h.wal_fpi) AS images, bool_and(t.alone) AS alone
           FROM target t
-          JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
+          JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
          WHERE h.began_at >= since AND h.ended_at > since AND h.rows > 0
     ), split AS (
         -- of the rows of INSERT ... ON CONFLICT, those updated are the updates that no other statement made
@@ -134,11 +138,11 @@ AS $$
        AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
                         WHERE i.indrelid = e.relation AND i.indislive AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) IS 'WAL records that a row updated wrote since the evidence''s recent intervals began, by the statements that update the table: one for the row, one for each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where statements known do not account for the updates by a tenth (a partition''s may name its parent), or where they are seen to write more: other tables that they read, triggers, foreign keys they set, TOAST, partial indexes and other than B-trees, full-page images where hint bits are logged, an unlogged table, a condition of ON CONFLICT, more inserts than updates by it, MERGE, WITH. What functions in them write is not seen.';
-REVOKE ALL ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_update_records(@extschema@.ff_table_evidence, timestamptz) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_page_read_us() RETURNS double precision
+-- Mean time of a page read from outside shared buffers, microseconds, at least 50: from pg_stat_io where there is one
+-- (PostgreSQL 16), else of this database; NULL without track_io_timing, or with fewer than 1,000 reads since the
+-- statistics were reset.
+CREATE FUNCTION ff_internal.page_read_us() RETURNS double precision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -156,12 +160,16 @@ BEGIN
     RETURN CASE WHEN r.reads > 1000 AND r.ms > 0 THEN greatest(50, 1000 * r.ms / r.reads) END;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_page_read_us() IS 'Mean time of a page read from outside shared buffers, microseconds, at least 50: from pg_stat_io where there is one (PostgreSQL 16), else of this database; NULL without track_io_timing, or with fewer than 1,000 reads since the statistics were reset.';
-REVOKE ALL ON FUNCTION @extschema@.ff_page_read_us() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_page_read_us() TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_model_extra(
-    e @extschema@.ff_table_evidence,
+-- Rows inserted and updated since the table's counters began, transactions from its creation to the end of the last
+-- interval, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between
+-- two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows
+-- that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an
+-- INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and
+-- heap pages asked for while the evidence's recent updates were made (NULL where there were none); sessions of the
+-- database at work then at a time, on average (NULL where not known); see update_records().
+CREATE FUNCTION ff_internal.model_extra(
+    e ff_internal.table_evidence,
     OUT total_inserted bigint, OUT total_updated bigint, OUT table_xids integer, OUT vacuums bigint,
     OUT vacuum_scale double precision, OUT vacuum_nap_s double precision, OUT checkpoint_s double precision, OUT read_us double precision,
     OUT update_call_rows double precision, OUT update_wal_bytes double precision, OUT insert_call_rows double precision,
@@ -174,8 +182,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     WITH statement AS (
         SELECT t.command, sum(h.calls)::double precision AS calls, sum(h.rows)::double precision AS rows, sum(h.wal_bytes)::double precision AS wal_bytes
-          FROM @extschema@.ff_statement_target t
-          JOIN @extschema@.ff_statement_history h ON h.statement_id = t.statement_id
+          FROM ff_internal.statement_target t
+          JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
          WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
            AND t.how <> 'cte' AND h.ended_at > e.window_began
          GROUP BY t.statement_id, t.command
@@ -188,7 +196,7 @@ AS $$
     ), seen AS (
         -- the newest, until they have the evidence's recent updates
         SELECT i.*, sum(i.updated) OVER (ORDER BY i.ended_at DESC) - i.updated < e.recent_updated AS recent
-          FROM @extschema@.ff_interval i
+          FROM ff_internal.counter_interval i
          WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began AND i.fillfactor = e.fillfactor
     ), counted AS (
         SELECT coalesce(sum(n.vacuums), 0)::bigint AS vacuums,
@@ -203,40 +211,44 @@ AS $$
         -- newest intervals are enough
         SELECT sum(n.updated * greatest(0, l.busy_ms - f.busy_ms - 1000 * o.collecting_s) / (1000 * extract(epoch FROM n.ended_at - n.began_at))) / nullif(sum(n.updated), 0) AS sessions
           FROM (SELECT * FROM seen s WHERE s.recent AND s.updated > 0 ORDER BY s.ended_at DESC LIMIT 50) n
-          JOIN @extschema@.ff_collection f ON f.began_at = n.began_at
-          JOIN @extschema@.ff_collection l ON l.began_at = n.ended_at AND l.epoch_id = f.epoch_id AND l.busy_ms >= f.busy_ms
+          JOIN ff_internal.collection f ON f.began_at = n.began_at
+          JOIN ff_internal.collection l ON l.began_at = n.ended_at AND l.epoch_id = f.epoch_id AND l.busy_ms >= f.busy_ms
          CROSS JOIN LATERAL (SELECT coalesce(sum(extract(epoch FROM c.ended_at - c.began_at)), 0) AS collecting_s
-                               FROM @extschema@.ff_collection c WHERE c.began_at >= n.began_at AND c.began_at < n.ended_at) o
+                               FROM ff_internal.collection c WHERE c.began_at >= n.began_at AND c.began_at < n.ended_at) o
     )
-    SELECT r.inserted, r.updated, CASE WHEN a.xids BETWEEN 0 AND age(r.birth) THEN a.xids::integer ELSE age(r.birth) END, k.vacuums,
+    SELECT r.inserted, r.updated, CASE WHEN a.xids BETWEEN 0 AND age(r.created_xid) THEN a.xids::integer ELSE age(r.created_xid) END, k.vacuums,
            coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
                     current_setting('autovacuum_vacuum_scale_factor')::double precision),
            extract(epoch FROM current_setting('autovacuum_naptime')::interval)::double precision,
            extract(epoch FROM current_setting('checkpoint_timeout')::interval)::double precision,
-           @extschema@.ff_page_read_us(),
-           u.call_rows, u.wal_bytes, i.call_rows, @extschema@.ff_indexed_share(e),
+           ff_internal.page_read_us(),
+           u.call_rows, u.wal_bytes, i.call_rows, ff_internal.indexed_share(e),
            k.part * k.deleted, k.part * k.recent_vacuums, k.part * k.seq_scans, k.part * k.index_scans, k.part * k.blocks_fetched,
-           w.sessions, @extschema@.ff_update_records(e, k.began_at)
-      FROM @extschema@.ff_relation r
+           w.sessions, ff_internal.update_records(e, k.began_at)
+      FROM ff_internal.relation r
      CROSS JOIN counted k
      CROSS JOIN work w
       -- as it was at the end of the last interval, whatever other tables have seen since
-     CROSS JOIN LATERAL (SELECT mod(max(c.next_xid::text::numeric) - r.birth::text::numeric, 4294967296.0)::bigint AS xids
-                           FROM @extschema@.ff_collection c
+     CROSS JOIN LATERAL (SELECT mod(max(c.next_xid::text::numeric) - r.created_xid::text::numeric, 4294967296.0)::bigint AS xids
+                           FROM ff_internal.collection c
                           WHERE c.began_at = (SELECT max(n.ended_at) FROM seen n)) a
       LEFT JOIN command u ON u.command = 'UPDATE'
       LEFT JOIN command i ON i.command = 'INSERT'
      WHERE r.rel_id = e.rel_id
 $$;
-COMMENT ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) IS 'Internal: rows inserted and updated since the table''s counters began, transactions from its creation to the end of the last interval, vacuums in the window, its autovacuum scale factor, the least seconds between two autovacuums and between two checkpoints, microseconds of a page read (NULL without track_io_timing); where its statements are known: rows that one call of an UPDATE updates, as the mean row meets it, WAL bytes of a row updated, rows that one call of an INSERT inserts, and the share of updated rows for which an indexed column was set; rows deleted, vacuums, scans and heap pages asked for while the evidence''s recent updates were made (NULL where there were none); sessions of the database at work then at a time, on average (NULL where not known); see ff_update_records().';
-REVOKE ALL ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_model_extra(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- The answers
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_choice(
-    e @extschema@.ff_table_evidence,
+-- The step with the least expected cost, or the table's own where no other saves fillfactor_advisor.min_gain percent:
+-- recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today's), confidence that the
+-- model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on
+-- pages that are filled already), filled_at (the fillfactor at which its pages were filled, where that was a higher
+-- one than the table's), rewrite_gain (cost now against cost once rewritten at the fillfactor it has),
+-- update_call_rows (rows that one call of an UPDATE updates, where known), note, memory_note (why it would be another
+-- one, were the table within memory; NULL where it would not). No row where the pages were never sampled.
+CREATE FUNCTION ff_internal.choice(
+    e ff_internal.table_evidence,
     OUT recommended_fillfactor integer, OUT predicted_hot_pct double precision, OUT predicted_hot_low double precision, OUT predicted_hot_high double precision,
     OUT predicted_rows_per_page integer, OUT current_rows_per_page integer, OUT predicted_size_bytes bigint, OUT predicted_index_bytes bigint, OUT predicted_wal_pct double precision,
     OUT confidence double precision, OUT gain double precision, OUT needs_rewrite boolean, OUT filled_at integer, OUT rewrite_gain double precision,
@@ -245,13 +257,13 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH m AS MATERIALIZED (
-        SELECT m.*, x.update_call_rows FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
+        SELECT m.*, x.update_call_rows FROM ff_internal.model_extra(e) x CROSS JOIN LATERAL ff_internal.model(e, x) m
     )
     SELECT CASE WHEN a.is_current THEN e.fillfactor ELSE a.fillfactor END,
            a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, c.rows_per_page, a.size_bytes, a.index_bytes,
            100 * a.wal_bytes_per_update / nullif(a.wal_bytes_now, 0), a.confidence, a.gain, a.needs_rewrite, a.filled_at, a.rewrite_gain, a.update_call_rows,
            CASE WHEN a.is_current AND a.best_gain > 1.005
-                THEN format(CASE WHEN a.best_gain < 1 + @extschema@.ff_setting('min_gain')::double precision / 100
+                THEN format(CASE WHEN a.best_gain < 1 + ff_internal.setting('min_gain')::double precision / 100
                                  THEN 'the best step would save %s %%, less than fillfactor_advisor.min_gain'
                                  ELSE 'one might save %s %%, but not by every explanation of what was seen' END, round((100 * (1 - 1 / a.best_gain))::numeric, 1)) END,
            CASE WHEN a.fillfactor <> a.advised_in_ram
@@ -262,9 +274,6 @@ AS $$
       FROM m a CROSS JOIN m c
      WHERE a.is_advised AND c.is_current
 $$;
-COMMENT ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) IS 'The step with the least expected cost, or the table''s own where no other saves fillfactor_advisor.min_gain percent: recommended_fillfactor, what it will do (predicted_wal_pct: WAL per update, percent of today''s), confidence that the model explains the table (0 to 1), gain (cost now against cost then), needs_rewrite (true where most updates fall on pages that are filled already), filled_at (the fillfactor at which its pages were filled, where that was a higher one than the table''s), rewrite_gain (cost now against cost once rewritten at the fillfactor it has), update_call_rows (rows that one call of an UPDATE updates, where known), note, memory_note (why it would be another one, were the table within memory; NULL where it would not). No row where the pages were never sampled. Internal step of ff_advise().';
-REVOKE ALL ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_choice(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_curve(relation regclass)
 RETURNS TABLE (
@@ -277,7 +286,7 @@ RETURNS TABLE (
     size_bytes           bigint,
     cost                 real,
     wal_bytes_per_update real,
-    moved_pct            real,
+    newpage_pct            real,
     settled_hot_pct      real,
     is_current           boolean,
     is_advised           boolean
@@ -286,13 +295,13 @@ LANGUAGE plpgsql STABLE ROWS 50
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    e @extschema@.ff_table_evidence;
+    e ff_internal.table_evidence;
 BEGIN
     IF relation IS NULL THEN
         RAISE 'relation must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    PERFORM @extschema@.ff_checked_table(relation);
-    SELECT * INTO e FROM @extschema@.ff_evidence(ff_curve.relation);
+    PERFORM ff_internal.checked_table(relation);
+    SELECT * INTO e FROM ff_internal.evidence(ff_curve.relation);
     IF e.not_examined IS NOT NULL THEN
         RAISE '"%" is not examined', e.relname USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = e.not_examined || '.';
     ELSIF e.sampled_at IS NULL OR coalesce(e.inserted_width, e.updated_width) IS NULL THEN
@@ -307,13 +316,11 @@ BEGIN
                || CASE WHEN m.is_current AND s.advised THEN ' current, advised' WHEN m.is_current THEN ' current' WHEN s.advised THEN ' advised' ELSE '' END,
                round(m.hot_pct::numeric, 1)::real, round(m.hot_pct_low::numeric, 1)::real, round(m.hot_pct_high::numeric, 1)::real,
                m.size_bytes, round(m.cost::numeric, 3)::real, round(m.wal_bytes_per_update::numeric)::real,
-               round(m.moved_pct::numeric, 1)::real, round(m.settled_hot_pct::numeric, 1)::real, m.is_current, s.advised
+               round(m.newpage_pct::numeric, 1)::real, round(m.settled_hot_pct::numeric, 1)::real, m.is_current, s.advised
           FROM @extschema@.ff_advise(ff_curve.relation) a
-         CROSS JOIN @extschema@.ff_model_extra(e) x
-         CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
+         CROSS JOIN ff_internal.model_extra(e) x
+         CROSS JOIN LATERAL ff_internal.model(e, x) m
          CROSS JOIN LATERAL (SELECT CASE WHEN a.action IN ('lower', 'raise') THEN m.fillfactor = a.recommended_fillfactor ELSE m.is_current END AS advised) s;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_curve(regclass) IS 'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 to 10: rows that inserts put on a page; a bar of the HOT share; percent of updates that will be HOT over a window such as the one observed, with a range; size of the table, bytes; cost relative to the best step (time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight); WAL bytes per update; percent of updates that move to another page; HOT once the table has settled; whether the step is the current or the advised one. Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
-REVOKE ALL ON FUNCTION @extschema@.ff_curve(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_curve(regclass) TO pg_read_all_stats;

@@ -1,41 +1,49 @@
 -- Stage advice: what the evidence says of each table, and what to do.
 --
--- The cause comes from the evidence alone (ff_diagnosis), the fillfactor from
--- the model (ff_choice), and only where the cause is one that a fillfactor can
+-- The cause comes from the evidence alone (diagnosis), the fillfactor from
+-- the model (choice), and only where the cause is one that a fillfactor can
 -- cure.  Every table of the database gets a row and a reason.
 
 -- ---------------------------------------------------------------------------
 -- Where the updates that are not HOT come from
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_split_updates(
+-- Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then
+-- old versions seen in the pages tell: from 30 on, those replaced in their page, seen_same_page against seen_hot give
+-- the share of those that stayed without being HOT, at most the share whose statements set an indexed column, and just
+-- that where the pages show half of it or more; below, indexed_share, where no more are HOT than it lets be; else
+-- seen_same_page against seen_newpage; where none was seen, indexed_share). newpage_share: went to another page;
+-- eligible_share: HOT among those that stayed, or, where fewer than 30 stayed, the share whose statements set no
+-- indexed column (1 - indexed_share; 1 where that is not known either); recoverable_share: newpage_share x
+-- eligible_share, which more room per page can prevent; blocked_share: the other updates that were not HOT: an indexed
+-- column changed, which no fillfactor can prevent. Shares of all updates, 0 to 1; NULL where unknown.
+CREATE FUNCTION ff_internal.split_updates(
     updated double precision, hot double precision, newpage double precision,
-    seen_same_page double precision, seen_moved double precision, indexed_share double precision DEFAULT NULL, seen_hot double precision DEFAULT NULL,
-    OUT moved_share double precision, OUT blocked_share double precision, OUT eligible_share double precision, OUT recoverable_share double precision)
+    seen_same_page double precision, seen_newpage double precision, indexed_share double precision DEFAULT NULL, seen_hot double precision DEFAULT NULL,
+    OUT newpage_share double precision, OUT blocked_share double precision, OUT eligible_share double precision, OUT recoverable_share double precision)
 AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision, double precision) IS
-'Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then old versions seen in the pages tell: from 30 on, those replaced in their page, seen_same_page against seen_hot give the share of those that stayed without being HOT, at most the share whose statements set an indexed column, and just that where the pages show half of it or more; below, indexed_share, where no more are HOT than it lets be; else seen_same_page against seen_moved; where none was seen, indexed_share). moved_share: went to another page; eligible_share: HOT among those that stayed, or, where fewer than 30 stayed, the share whose statements set no indexed column (1 - indexed_share; 1 where that is not known either); recoverable_share: moved_share x eligible_share, which more room per page can prevent; blocked_share: the other updates that were not HOT: an indexed column changed, which no fillfactor can prevent. Shares of all updates, 0 to 1; NULL where unknown.';
-REVOKE ALL ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_split_updates(double precision, double precision, double precision, double precision, double precision, double precision, double precision) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Cause
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_held_back(e @extschema@.ff_table_evidence) RETURNS text
+-- What a recorded holder of the visibility horizon (ff_horizon()) cost a table, in words; NULL where it was none:
+-- either the table's HOT share fell by more than 10 points while one was there, from 90 % or more, or most versions in
+-- its pages wait for one.
+CREATE FUNCTION ff_internal.held_back(e ff_internal.table_evidence) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     c record;
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM @extschema@.ff_horizon_history h WHERE h.last_seen_at >= e.window_began) THEN
+    IF NOT EXISTS (SELECT 1 FROM ff_internal.horizon_history h WHERE h.last_seen_at >= e.window_began) THEN
         RETURN NULL;
     END IF;
     SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0) AS held_updated, coalesce(sum(i.hot_updated) FILTER (WHERE o.held), 0) AS held_hot,
            coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0) AS free_updated, coalesce(sum(i.hot_updated) FILTER (WHERE NOT o.held), 0) AS free_hot
       INTO c
-      FROM @extschema@.ff_interval i
-     CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM @extschema@.ff_horizon_history h
+      FROM ff_internal.counter_interval i
+     CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM ff_internal.horizon_history h
                                          WHERE h.since < i.ended_at AND h.last_seen_at > i.began_at) AS held) o
      WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began;
     IF c.held_updated = 0 THEN
@@ -51,17 +59,16 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_held_back(@extschema@.ff_table_evidence) IS 'What a recorded holder of the visibility horizon (ff_horizon()) cost a table, in words; NULL where it was none: either the table''s HOT share fell by more than 10 points while one was there, from 90 % or more, or most versions in its pages wait for one. Internal step of ff_diagnosis().';
-REVOKE ALL ON FUNCTION @extschema@.ff_held_back(@extschema@.ff_table_evidence) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_held_back(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_diagnosis(relation regclass DEFAULT NULL)
+-- The cause that the evidence shows, one row a table, and whether a fillfactor could matter at all (wants_model).
+-- Shares are of the recent updates, 0 to 1.
+CREATE FUNCTION ff_internal.diagnosis(relation regclass DEFAULT NULL)
 RETURNS TABLE (
-    evidence          @extschema@.ff_table_evidence,
+    evidence          ff_internal.table_evidence,
     cause             text,
     wants_model       boolean,
     hot_share         double precision,
-    moved_share       double precision,
+    newpage_share       double precision,
     blocked_share     double precision,
     recoverable_share double precision,
     eligible_known    boolean,
@@ -81,17 +88,17 @@ AS $$
                     -- not where the rows were loaded anew since they were updated
                     OR d.cause = 'settled' AND NOT (e.updated > 0.1 * e.live_rows AND coalesce(e.updated_pct, 0) < 1)
                     OR d.cause = 'few_updates' AND coalesce(e.updated_pct, 0) < 1 AND e.updated < 0.01 * e.inserted
-                       AND e.inserted >= (SELECT @extschema@.ff_setting('min_updates')::bigint)),
+                       AND e.inserted >= (SELECT ff_internal.setting('min_updates')::bigint)),
            e.recent_hot / nullif(e.recent_updated, 0)::double precision,
-           s.moved_share, s.blocked_share, CASE WHEN d.cause = 'too_wide' THEN 0 ELSE s.recoverable_share END,
-           e.recent_updated * (1 - s.moved_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1, d.held_back, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
-      FROM @extschema@.ff_evidence(relation) e
+           s.newpage_share, s.blocked_share, CASE WHEN d.cause = 'too_wide' THEN 0 ELSE s.recoverable_share END,
+           e.recent_updated * (1 - s.newpage_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1, d.held_back, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
+      FROM ff_internal.evidence(relation) e
       -- what the statements say of indexed columns, asked only where it matters
-      LEFT JOIN LATERAL (SELECT @extschema@.ff_indexed_share(w.e) AS indexed
+      LEFT JOIN LATERAL (SELECT ff_internal.indexed_share(w.e) AS indexed
                            FROM (SELECT e WHERE e.recent_hot < 0.98 * e.recent_updated OFFSET 0) w) y ON true
       LEFT JOIN LATERAL (SELECT p.*
-                           FROM @extschema@.ff_split_updates(e.recent_updated::double precision, e.recent_hot::double precision, e.recent_newpage::double precision,
-                                         e.seen_same_page, e.seen_moved, y.indexed, e.seen_hot) p
+                           FROM ff_internal.split_updates(e.recent_updated::double precision, e.recent_hot::double precision, e.recent_newpage::double precision,
+                                         e.seen_same_page, e.seen_newpage, y.indexed, e.seen_hot) p
                           WHERE e.recent_updated > e.recent_hot
                           UNION ALL
                          -- what the function says of nothing to split, without the call
@@ -102,11 +109,11 @@ AS $$
             WHEN e.not_examined IS NOT NULL THEN 'not_examined'
             WHEN e.sampled_at IS NULL OR e.intervals IS NULL OR e.blocks = 0 OR w.width = 0 THEN 'no_data'
             -- too little happened to say anything of updates
-            WHEN e.updated < (SELECT @extschema@.ff_setting('min_updates')::bigint) THEN 'few_updates'
-            WHEN @extschema@.ff_rows_per_page(100, w.width) < 2 THEN 'too_wide'
+            WHEN e.updated < (SELECT ff_internal.setting('min_updates')::bigint) THEN 'few_updates'
+            WHEN ff_internal.rows_per_page(100, w.width) < 2 THEN 'too_wide'
             -- next to all of them are HOT, whatever became of the rest
             WHEN e.recent_hot >= 0.98 * e.recent_updated THEN 'settled'
-            WHEN s.moved_share IS NULL THEN 'no_data'
+            WHEN s.newpage_share IS NULL THEN 'no_data'
             WHEN s.recoverable_share < 0.02 AND s.blocked_share >= 0.05 THEN 'indexed_column'
             WHEN s.recoverable_share < 0.02 THEN 'settled'
             WHEN s.blocked_share > 4 * s.recoverable_share AND s.recoverable_share < 0.1 THEN 'indexed_column'
@@ -114,39 +121,36 @@ AS $$
             WHEN e.updated_width > 1.1 * e.inserted_width AND e.updated_width - e.inserted_width >= 8 THEN 'row_growth'
             WHEN e.update_group_rows >= greatest(3, 0.1 * e.rows_per_page) THEN 'batch_update'
             ELSE 'page_full' END AS cause
-       FROM (SELECT CASE WHEN s.recoverable_share >= 0.02 THEN @extschema@.ff_held_back(e) END AS held_back) b) d
+       FROM (SELECT CASE WHEN s.recoverable_share >= 0.02 THEN ff_internal.held_back(e) END AS held_back) b) d
 $$;
-COMMENT ON FUNCTION @extschema@.ff_diagnosis(regclass) IS 'The cause that the evidence shows, one row a table, and whether a fillfactor could matter at all (wants_model). Shares are of the recent updates, 0 to 1. Internal step of ff_advise().';
-REVOKE ALL ON FUNCTION @extschema@.ff_diagnosis(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_diagnosis(regclass) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Words
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_suspect_indexes(relation regclass) RETURNS text
+-- Names of the indexes that make updates of a table non-HOT, as far as its statements are known, or else of all that
+-- may; the most suspicious first; NULL where there is none. ff_blockers() tells more.
+CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     -- those on a column that a known statement sets, if there are any
-    touched oid[] := ARRAY(SELECT * FROM @extschema@.ff_touched_indexes(relation));
+    touched oid[] := ARRAY(SELECT * FROM ff_internal.touched_indexes(relation));
 BEGIN
     RETURN (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY i.indisprimary, i.indisunique, c.relname)
               FROM pg_index i
               JOIN pg_class c ON c.oid = i.indexrelid
              WHERE i.indrelid = relation AND i.indislive
                AND CASE WHEN cardinality(touched) > 0 THEN i.indexrelid = ANY (touched)
-                        ELSE NOT @extschema@.ff_summarizing(c.relam)
+                        ELSE NOT ff_internal.summarizing(c.relam)
                              -- a primary key is hardly ever updated: suspect only where nothing else is
                              AND (NOT i.indisprimary OR NOT EXISTS (SELECT 1 FROM pg_index o WHERE o.indrelid = i.indrelid AND o.indislive AND NOT o.indisprimary))
                         END);
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_suspect_indexes(regclass) IS 'Names of the indexes that make updates of a table non-HOT, as far as its statements are known, or else of all that may; the most suspicious first; NULL where there is none. ff_blockers() tells more.';
-REVOKE ALL ON FUNCTION @extschema@.ff_suspect_indexes(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_suspect_indexes(regclass) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_span(seconds double precision) RETURNS text
+-- A number of seconds in words, rounded to the unit that fits.
+CREATE FUNCTION ff_internal.span(seconds double precision) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -155,25 +159,22 @@ AS $$
                 WHEN seconds < 172800 THEN round((seconds / 3600)::numeric) || ' hours'
                 ELSE round((seconds / 86400)::numeric) || ' days' END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_span(double precision) IS 'A number of seconds in words, rounded to the unit that fits.';
-REVOKE ALL ON FUNCTION @extschema@.ff_span(double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_span(double precision) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_ddl(relation regclass, fillfactor integer) RETURNS text
+-- The statement that sets a table's fillfactor (percent), names quoted.
+CREATE FUNCTION ff_internal.ddl(relation regclass, fillfactor integer) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('ALTER %s %s.%s SET (fillfactor = %s);',
                   CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
-                  @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text), fillfactor)
+                  ff_internal.quoted_name(n.nspname::text), ff_internal.quoted_name(c.relname::text), fillfactor)
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE c.oid = relation
 $$;
-COMMENT ON FUNCTION @extschema@.ff_ddl(regclass, integer) IS 'The statement that sets a table''s fillfactor (percent), names quoted.';
-REVOKE ALL ON FUNCTION @extschema@.ff_ddl(regclass, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_ddl(regclass, integer) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_checked_table(relation regclass) RETURNS regclass
+-- Its argument, NULL included, where that is a table that can be examined. Errors: 42P01 unknown OID, 42809 not a
+-- table.
+CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -181,7 +182,7 @@ BEGIN
     IF relation IS NOT NULL THEN
         IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
             RAISE 'relation with OID % does not exist', relation::oid USING ERRCODE = 'undefined_table';
-        ELSIF NOT EXISTS (SELECT 1 FROM @extschema@.ff_candidate c WHERE c.relid = relation) THEN
+        ELSIF NOT EXISTS (SELECT 1 FROM ff_internal.candidate c WHERE c.relid = relation) THEN
             RAISE '"%" is not a table that can be advised', (SELECT c.relname FROM pg_class c WHERE c.oid = relation)
                 USING ERRCODE = 'wrong_object_type',
                       DETAIL = 'Advice is for tables and materialized views outside the system schemas.',
@@ -191,14 +192,14 @@ BEGIN
     RETURN relation;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_checked_table(regclass) IS 'Its argument, NULL included, where that is a table that can be examined. Errors: 42P01 unknown OID, 42809 not a table.';
-REVOKE ALL ON FUNCTION @extschema@.ff_checked_table(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_checked_table(regclass) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Advice
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_advise_most(relation regclass, models integer)
+-- What ff_advise() says, with gain (cost now against cost then), needs_rewrite, passed_over (the model would have been
+-- asked, but was not) and the evidence. Asks the model for so many tables at most, those with the most recoverable
+-- updates first; NULL: for every table that a fillfactor could help. Internal step of ff_advise() and ff_report().
+CREATE FUNCTION ff_internal.advice(relation regclass, models integer)
 RETURNS TABLE (
     relation                 regclass,
     fillfactor               integer,
@@ -222,7 +223,7 @@ RETURNS TABLE (
     gain                     double precision,
     needs_rewrite            boolean,
     passed_over              boolean,
-    evidence                 @extschema@.ff_table_evidence
+    evidence                 ff_internal.table_evidence
 )
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
@@ -230,15 +231,15 @@ SET jit = off
 AS $$
     WITH judged AS (
         SELECT d.evidence, e.*, d.cause AS seen_cause, d.wants_model, d.wants_model AND d.place > $2 AS passed_over,
-               d.hot_share, d.moved_share, d.blocked_share, d.recoverable_share, d.eligible_known, d.held_back, d.row_width, c.*
+               d.hot_share, d.newpage_share, d.blocked_share, d.recoverable_share, d.eligible_known, d.held_back, d.row_width, c.*
           FROM (SELECT a.*, row_number() OVER (ORDER BY a.wants_model DESC,
                                                      a.recoverable_share * (a.evidence).recent_updated / nullif((a.evidence).recent_s, 0) DESC NULLS LAST,
                                                      (a.evidence).heap_bytes DESC NULLS LAST) AS place
-                  FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) a) d
+                  FROM ff_internal.diagnosis(ff_internal.checked_table($1)) a) d
           -- its columns, taken apart once and not one by one
          CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
           -- OFFSET keeps the filter in front of the model, which is asked only where it matters
-          LEFT JOIN LATERAL (SELECT x.* FROM (SELECT d.evidence AS e WHERE d.wants_model AND (d.place > $2) IS NOT TRUE OFFSET 0) w CROSS JOIN LATERAL @extschema@.ff_choice(w.e) x) c ON true
+          LEFT JOIN LATERAL (SELECT x.* FROM (SELECT d.evidence AS e WHERE d.wants_model AND (d.place > $2) IS NOT TRUE OFFSET 0) w CROSS JOIN LATERAL ff_internal.choice(w.e) x) c ON true
     ), trusted AS (
         SELECT j.*,
                -- how far the counts can be trusted: events seen against those
@@ -247,20 +248,20 @@ AS $$
                (CASE WHEN j.not_examined IS NOT NULL THEN 1
                      WHEN j.intervals IS NULL OR j.sampled_at IS NULL OR j.seen_cause = 'no_data' THEN 0
                      ELSE least(1, CASE WHEN j.updated < 0.01 * j.inserted THEN j.inserted ELSE j.updated END
-                                   / (4.0 * (SELECT @extschema@.ff_setting('min_updates')::bigint))) END
+                                   / (4.0 * (SELECT ff_internal.setting('min_updates')::bigint))) END
                 * CASE WHEN j.counts_lost THEN 0.5 ELSE 1 END
                 * CASE WHEN j.wants_model AND NOT j.eligible_known THEN 0.5 ELSE 1 END
                 * CASE WHEN j.wants_model AND j.seen_cause <> 'few_updates'
-                       THEN @extschema@.ff_calibrated(coalesce(j.confidence, 0), @extschema@.ff_calibration(j.rel_id)) ELSE 1 END)::double precision AS trust
+                       THEN ff_internal.calibrated(coalesce(j.confidence, 0), ff_internal.calibration(j.rel_id)) ELSE 1 END)::double precision AS trust
           FROM judged j
     ), decided AS (
         SELECT t.*, CASE WHEN t.verdict IN ('lower', 'raise') THEN t.recommended_fillfactor ELSE t.fillfactor END AS new_fillfactor,
                CASE WHEN t.seen_cause IN ('page_full', 'batch_update', 'row_growth') AND t.verdict = 'keep'
                          AND t.readers_pages > 50 * t.updated THEN 'read_mostly' ELSE t.seen_cause END AS named_cause,
                -- of rows as they are inserted, as the model has them
-               coalesce(t.current_rows_per_page, @extschema@.ff_rows_per_page(t.fillfactor, t.row_width)) AS fits_now,
+               coalesce(t.current_rows_per_page, ff_internal.rows_per_page(t.fillfactor, t.row_width)) AS fits_now,
                CASE WHEN t.verdict IN ('lower', 'raise') THEN t.predicted_rows_per_page
-                    ELSE coalesce(t.current_rows_per_page, @extschema@.ff_rows_per_page(t.fillfactor, t.row_width)) END AS fits_then,
+                    ELSE coalesce(t.current_rows_per_page, ff_internal.rows_per_page(t.fillfactor, t.row_width)) END AS fits_then,
                round((100 * t.hot_share)::numeric, 1) AS hot,
                format('%s %% HOT predicted (%s to %s)', trim_scale(round(t.predicted_hot_pct::numeric, 1)),
                       trim_scale(round(t.predicted_hot_low::numeric, 1)), trim_scale(round(t.predicted_hot_high::numeric, 1))) AS hot_predicted
@@ -271,7 +272,7 @@ AS $$
                        CASE WHEN r.seen_cause = 'no_data' THEN 'wait'
                             WHEN r.seen_cause = 'not_examined' THEN 'keep'
                             WHEN r.passed_over THEN 'wait'
-                            WHEN r.recommended_fillfactor <> r.fillfactor AND r.trust < (SELECT @extschema@.ff_setting('min_confidence')::double precision) THEN 'wait'
+                            WHEN r.recommended_fillfactor <> r.fillfactor AND r.trust < (SELECT ff_internal.setting('min_confidence')::double precision) THEN 'wait'
                             WHEN r.recommended_fillfactor < r.fillfactor THEN 'lower'
                             WHEN r.recommended_fillfactor > r.fillfactor THEN 'raise'
                             WHEN r.seen_cause = 'few_updates' AND r.updated < 0.01 * r.inserted AND r.open_writers = 0 AND NOT r.counts_lost THEN 'keep'
@@ -300,23 +301,23 @@ AS $$
              WHEN d.seen_cause = 'no_data' THEN format('%s %% of its updates were not HOT, but neither the server nor the pages say whether they left their page: sample it while it is being updated', 100 - d.hot)
              ELSE concat(
                CASE d.seen_cause
-                 WHEN 'few_updates' THEN format('%s updates in %s', d.updated, @extschema@.ff_span(d.window_s))
+                 WHEN 'few_updates' THEN format('%s updates in %s', d.updated, ff_internal.span(d.window_s))
                       || CASE WHEN d.inserted > 0 THEN format(' against %s inserted rows', d.inserted) ELSE '' END
                       || CASE WHEN d.verdict = 'raise' THEN '' WHEN d.verdict = 'wait' THEN ': too few to judge from' ELSE ': too few to matter' END
                  WHEN 'too_wide' THEN format('rows of %s bytes: a page holds one of them at any fillfactor', round(d.row_width::numeric))
                  WHEN 'indexed_column' THEN format('%s %% of recent updates could not be HOT wherever they went, because an indexed column changed%s: no fillfactor can help. ff_blockers() shows the index and the statements',
-                      round((100 * d.blocked_share)::numeric, 1), ' (' || @extschema@.ff_suspect_indexes(d.relation) || ')')
+                      round((100 * d.blocked_share)::numeric, 1), ' (' || ff_internal.suspect_indexes(d.relation) || ')')
                  WHEN 'settled' THEN format('%s %% of recent updates were HOT, at most %s %% left their page%s: %s',
-                      d.hot, round((100 * coalesce(d.moved_share, 1 - d.hot_share))::numeric, 1),
+                      d.hot, round((100 * coalesce(d.newpage_share, 1 - d.hot_share))::numeric, 1),
                       CASE WHEN d.earlier_updated > 0 AND d.earlier_hot < 0.95 * d.earlier_updated * d.hot_share
                            THEN format(', after %s %% HOT before', round(100.0 * d.earlier_hot / d.earlier_updated, 1)) ELSE '' END,
                       CASE WHEN d.verdict = 'lower' THEN 'what is left to save is pruning, which full new pages need at nearly every update'
                            -- a rewrite takes the marks of HOT updates off the rows
-                           WHEN d.fillfactor = 100 AND coalesce(d.updated_hot_rows / nullif(d.updated_hot_rows + d.updated_cold_rows, 0), 0) < 0.5
+                           WHEN d.fillfactor = 100 AND coalesce(d.updated_hot_rows / nullif(d.updated_hot_rows + d.updated_nonhot_rows, 0), 0) < 0.5
                            THEN 'but its rows were loaded anew since, and each page filled so sheds a row before it has room again'
                            ELSE 'its pages have room already' END)
                  WHEN 'old_snapshot' THEN d.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well'
-                 ELSE format('%s %% of recent updates left their page because it was full', round((100 * d.moved_share)::numeric, 1))
+                 ELSE format('%s %% of recent updates left their page because it was full', round((100 * d.newpage_share)::numeric, 1))
                       || CASE d.seen_cause
                            WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of the %s that fit it', round(least(d.update_group_rows, d.fits_now)::numeric), d.fits_now)
                            WHEN 'row_growth' THEN format('; rows grow from %s to %s bytes', round(d.inserted_width::numeric), round(d.updated_width::numeric))
@@ -334,14 +335,14 @@ AS $$
                  WHEN 'wait' THEN CASE WHEN d.passed_over THEN '. The model was not asked here: ff_advise() with the name of the table asks it'
                       WHEN d.recommended_fillfactor <> d.fillfactor
                       THEN format('. %s may be better, but %s', d.recommended_fillfactor,
-                                  CASE WHEN d.updated >= 4 * (SELECT @extschema@.ff_setting('min_updates')::bigint)
-                                            AND d.confidence < (SELECT @extschema@.ff_setting('min_confidence')::double precision)
+                                  CASE WHEN d.updated >= 4 * (SELECT ff_internal.setting('min_updates')::bigint)
+                                            AND d.confidence < (SELECT ff_internal.setting('min_confidence')::double precision)
                                        THEN 'no replay comes near enough to what was seen (updates of several kinds are replayed as one)'
                                        ELSE 'more has to be seen first' END) ELSE '' END
                  ELSE CASE WHEN d.named_cause = 'read_mostly' THEN format('. Readers fetch %s pages for each updated row, and would fetch more', d.readers_pages / d.updated) ELSE '' END
                       || CASE WHEN d.seen_cause IN ('page_full', 'batch_update', 'row_growth')
                               THEN '. No other fillfactor is clearly better' || coalesce(': ' || d.note, '')
-                                   || CASE WHEN d.needs_rewrite AND d.filled_at > d.fillfactor AND d.rewrite_gain >= 1 + (SELECT @extschema@.ff_setting('min_gain')::double precision) / 100
+                                   || CASE WHEN d.needs_rewrite AND d.filled_at > d.fillfactor AND d.rewrite_gain >= 1 + (SELECT ff_internal.setting('min_gain')::double precision) / 100
                                            THEN format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) gives them the room, which should bring %s %% HOT', d.filled_at, trim_scale(round(d.predicted_hot_pct::numeric, 1))) ELSE '' END
                               ELSE '' END
                END,
@@ -352,14 +353,11 @@ AS $$
                CASE WHEN d.open_writers > 0 AND d.verdict IN ('wait', 'keep') THEN format('. %s open transactions may hold updates that are not counted yet', d.open_writers) END,
                '.')
            END,
-           CASE WHEN d.verdict IN ('lower', 'raise') THEN @extschema@.ff_ddl(d.relation, d.new_fillfactor) END,
+           CASE WHEN d.verdict IN ('lower', 'raise') THEN ff_internal.ddl(d.relation, d.new_fillfactor) END,
            CASE WHEN d.verdict IN ('lower', 'raise') THEN d.gain END, d.needs_rewrite, coalesce(d.passed_over, false), d.evidence
       FROM decided d
      ORDER BY d.verdict NOT IN ('lower', 'raise'), d.gain DESC NULLS LAST, d.updated DESC NULLS LAST, d.nspname, d.relname
 $$;
-COMMENT ON FUNCTION @extschema@.ff_advise_most(regclass, integer) IS 'What ff_advise() says, with gain (cost now against cost then), needs_rewrite, passed_over (the model would have been asked, but was not) and the evidence. Asks the model for so many tables at most, those with the most recoverable updates first; NULL: for every table that a fillfactor could help. Internal step of ff_advise() and ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_advise_most(regclass, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_advise_most(regclass, integer) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL)
 RETURNS TABLE (
@@ -389,10 +387,8 @@ AS $$
     SELECT a.relation, a.fillfactor, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.hot_pct, a.predicted_hot_pct, a.recoverable_pct,
            a.updates_per_s, a.rows_per_page, a.predicted_rows_per_page, a.size_bytes, a.predicted_size_bytes, a.ram_ratio, a.predicted_wal_pct,
            a.sampled_at, a.reason, a.ddl
-      FROM @extschema@.ff_advise_most($1, NULL::integer) a
+      FROM ff_internal.advice($1, NULL::integer) a
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_advise(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_advise(regclass) TO pg_read_all_stats;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
 'Advice for one table or, without an argument, for all: one row each, also where nothing should change.
 relation: the table. fillfactor, recommended_fillfactor: percent, now and advised (equal where nothing should change).

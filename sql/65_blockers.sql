@@ -5,31 +5,32 @@
 -- ---------------------------------------------------------------------------
 -- Indexes that are touched, indexes that are needed
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_touched_indexes(relation regclass) RETURNS SETOF oid
+-- Indexes of a table that depend on a column that a statement of the recent window set, so that its updates could not
+-- be HOT; none where no statements are known. Internal.
+CREATE FUNCTION ff_internal.touched_indexes(relation regclass) RETURNS SETOF oid
 LANGUAGE sql STABLE ROWS 5
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH changed AS MATERIALIZED (
-        SELECT DISTINCT unnest(@extschema@.ff_changed_columns($1, t.columns)) AS name
-          FROM @extschema@.ff_statement_target t
-          JOIN @extschema@.ff_statement s ON s.statement_id = t.statement_id AND s.closed_at IS NULL
+        SELECT DISTINCT unnest(ff_internal.changed_columns($1, t.columns)) AS name
+          FROM ff_internal.statement_target t
+          JOIN ff_internal.statement s ON s.statement_id = t.statement_id AND s.closed_at IS NULL
          WHERE t.command = 'UPDATE'
            AND (t.relid = $1 OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors($1) a))
-           AND EXISTS (SELECT 1 FROM @extschema@.ff_statement_history h
+           AND EXISTS (SELECT 1 FROM ff_internal.statement_history h
                         WHERE h.statement_id = s.statement_id
-                          AND h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer))
+                          AND h.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer))
     )
     SELECT i.indexrelid
       FROM pg_index i
       JOIN pg_class c ON c.oid = i.indexrelid
-     WHERE i.indrelid = $1 AND i.indislive AND NOT coalesce(@extschema@.ff_summarizing(c.relam), false)
-       AND EXISTS (SELECT 1 FROM @extschema@.ff_index_columns(i.indexrelid) k JOIN changed ON changed.name = k.column_name)
+     WHERE i.indrelid = $1 AND i.indislive AND NOT coalesce(ff_internal.summarizing(c.relam), false)
+       AND EXISTS (SELECT 1 FROM ff_internal.index_columns(i.indexrelid) k JOIN changed ON changed.name = k.column_name)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_touched_indexes(regclass) IS 'Indexes of a table that depend on a column that a statement of the recent window set, so that its updates could not be HOT; none where no statements are known. Internal.';
-REVOKE ALL ON FUNCTION @extschema@.ff_touched_indexes(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_touched_indexes(regclass) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_index_needed(index oid) RETURNS text
+-- What an index is there for besides the scans of queries, so that it must not be dropped for want of scans; NULL:
+-- nothing. Internal.
+CREATE FUNCTION ff_internal.index_needed(index oid) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -52,11 +53,11 @@ AS $$
             AND (i.indkey::int2[])[0:least(cardinality(c.conkey), i.indnkeyatts) - 1] <@ c.conkey
           ORDER BY c.conname LIMIT 1))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_index_needed(oid) IS 'What an index is there for besides the scans of queries, so that it must not be dropped for want of scans; NULL: nothing. Internal.';
-REVOKE ALL ON FUNCTION @extschema@.ff_index_needed(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_index_needed(oid) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_scans_watched(index oid) RETURNS timestamptz
+-- Since when every scan of an index is known to be in its counter: the latest of the beginning of the statistics
+-- epoch, the last reset or loss of statistics, the first collection that saw the table and the first that saw the
+-- index, and the last that found track_counts off. NULL: no collection has seen it since. Internal.
+CREATE FUNCTION ff_internal.scans_watched(index oid) RETURNS timestamptz
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -66,24 +67,21 @@ AS $$
                         -- a reset ends an epoch when a collection notices; that of an index alone, which moves the database's, never
                         pg_stat_get_db_stat_reset_time(e.database_oid),
                         nullif(pg_stat_get_bgwriter_stat_reset_time(), e.cluster_reset),
-                        (SELECT max(h.seen_at) FROM @extschema@.ff_change h
+                        (SELECT max(h.seen_at) FROM ff_internal.change h
                           WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
-                        (SELECT max(c.began_at) FROM @extschema@.ff_collection c WHERE NOT c.track_counts)) END
-      FROM (SELECT n.* FROM @extschema@.ff_epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
-      JOIN @extschema@.ff_server() s ON (s.system_identifier, s.timeline) = (e.system_identifier, e.timeline)
+                        (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts)) END
+      FROM (SELECT n.* FROM ff_internal.epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
+      JOIN ff_internal.server() s ON (s.system_identifier, s.timeline) = (e.system_identifier, e.timeline)
       JOIN pg_database d ON d.oid = e.database_oid AND d.datname = current_database()
       JOIN pg_index i ON i.indexrelid = index
-      JOIN @extschema@.ff_relation r ON (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
+      JOIN ff_internal.relation r ON (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
                                     AND r.closed_at IS NULL AND index = ANY (r.index_oids)
       JOIN pg_attribute a ON a.attrelid = index AND a.attnum = 1
-      -- One dropped and made again alike is no change to ff_change.  The first
+      -- One dropped and made again alike is no change to change.  The first
       -- collection younger than the index's own row was the first to see it.
-      LEFT JOIN LATERAL (SELECT c.began_at AS seen_at FROM @extschema@.ff_collection c WHERE age(c.xmin) <= age(a.xmin) ORDER BY c.began_at LIMIT 1) w ON true
+      LEFT JOIN LATERAL (SELECT c.began_at AS seen_at FROM ff_internal.collection c WHERE age(c.xmin) <= age(a.xmin) ORDER BY c.began_at LIMIT 1) w ON true
      WHERE e.server_version = current_setting('server_version_num')::integer
 $$;
-COMMENT ON FUNCTION @extschema@.ff_scans_watched(oid) IS 'Since when every scan of an index is known to be in its counter: the latest of the beginning of the statistics epoch, the last reset or loss of statistics, the first collection that saw the table and the first that saw the index, and the last that found track_counts off. NULL: no collection has seen it since. Internal.';
-REVOKE ALL ON FUNCTION @extschema@.ff_scans_watched(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_scans_watched(oid) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Blockers
@@ -117,27 +115,27 @@ AS $$
         SELECT interval '7 days' AS watch,   -- no scan in this time: a weekly job had its chance
                0.05 AS tell                  -- share of updates that stayed in their page from which these tell of those that left it
     ), judged AS MATERIALIZED (
-        SELECT (d.evidence).relation::oid AS relid, (d.evidence).not_examined, d.cause, d.hot_share, d.moved_share,
+        SELECT (d.evidence).relation::oid AS relid, (d.evidence).not_examined, d.cause, d.hot_share, d.newpage_share,
                (d.evidence).recent_updated AS updated,
                (d.evidence).recent_updated / nullif((d.evidence).recent_s, 0) AS updates_per_s,
                ((d.evidence).recent_updated - (d.evidence).recent_hot) / nullif((d.evidence).recent_s, 0) AS cold_per_s,
-               1 - d.hot_share - d.moved_share AS blocked_share,
+               1 - d.hot_share - d.newpage_share AS blocked_share,
                -- Updates that could not have been HOT: those that stayed in their page and were not, and of those that
                -- left it the same part (what more room would have made HOT is recoverable).  Unknown: all that were not.
-               CASE WHEN 1 - d.hot_share - d.moved_share < 0.01 THEN 0
-                    WHEN st.stayed < (SELECT k.tell FROM constants k) THEN 1 - d.hot_share - d.moved_share
+               CASE WHEN 1 - d.hot_share - d.newpage_share < 0.01 THEN 0
+                    WHEN st.stayed < (SELECT k.tell FROM constants k) THEN 1 - d.hot_share - d.newpage_share
                     ELSE greatest(1 - d.hot_share - coalesce(d.recoverable_share, 0), 0) END AS pages_share,
                -- The same by the statements, where hardly any that sets an indexed column left its new version in the
                -- page to be seen: these would not have been HOT with room either.
                CASE WHEN st.stayed < (SELECT k.tell FROM constants k)
-                    THEN 1 - d.hot_share - d.moved_share + greatest(least(d.moved_share, st.setting - st.stayed), 0) END AS statements_share,
+                    THEN 1 - d.hot_share - d.newpage_share + greatest(least(d.newpage_share, st.setting - st.stayed), 0) END AS statements_share,
                EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = (d.evidence).relation::oid AND NOT t.tgisinternal
                           AND t.tgtype & 1 = 1 AND t.tgtype & 2 = 2 AND t.tgtype & 16 = 16) AS has_trigger
-          FROM @extschema@.ff_diagnosis(@extschema@.ff_checked_table($1)) d
+          FROM ff_internal.diagnosis(ff_internal.checked_table($1)) d
           -- at least so many of those that set an indexed column stayed in their page: HOT ones beyond what the others can be, and all that were not HOT
-          LEFT JOIN LATERAL (SELECT i AS setting, greatest(d.hot_share + i - 1, 0) + (1 - d.hot_share - d.moved_share) AS stayed
-                               FROM @extschema@.ff_indexed_share(d.evidence) i
-                              WHERE d.moved_share >= 0.01) st ON true
+          LEFT JOIN LATERAL (SELECT i AS setting, greatest(d.hot_share + i - 1, 0) + (1 - d.hot_share - d.newpage_share) AS stayed
+                               FROM ff_internal.indexed_share(d.evidence) i
+                              WHERE d.newpage_share >= 0.01) st ON true
     ), blocked AS MATERIALIZED (
         SELECT j.*, greatest(j.pages_share, j.statements_share) * j.updates_per_s AS blocked_per_s,
                -- those that room would not help, but that lack room as well: an index less makes none of them HOT
@@ -147,19 +145,19 @@ AS $$
     ), indexes AS MATERIALIZED (
         -- also those not valid: they are maintained, so they block
         SELECT i.indrelid AS relid, i.indexrelid, i.indisprimary, i.indisvalid, c.relname, n.nspname,
-               coalesce(@extschema@.ff_summarizing(c.relam), false) AS summarizing,
-               @extschema@.ff_index_needed(i.indexrelid) AS needed_for,
+               coalesce(ff_internal.summarizing(c.relam), false) AS summarizing,
+               ff_internal.index_needed(i.indexrelid) AS needed_for,
                pg_stat_get_numscans(i.indexrelid) AS scans,
-               @extschema@.ff_scans_watched(i.indexrelid) AS since
+               ff_internal.scans_watched(i.indexrelid) AS since
           FROM blocked b
           JOIN pg_index i ON i.indrelid = b.relid AND i.indislive
           JOIN pg_class c ON c.oid = i.indexrelid
           JOIN pg_namespace n ON n.oid = c.relnamespace
     ), index_columns AS MATERIALIZED (
         SELECT x.relid, x.indexrelid, x.summarizing, k.column_name, k.role
-          FROM indexes x CROSS JOIN LATERAL @extschema@.ff_index_columns(x.indexrelid) k
+          FROM indexes x CROSS JOIN LATERAL ff_internal.index_columns(x.indexrelid) k
     ), updating AS MATERIALIZED (
-        SELECT b.relid, s.statement_id, s.how, @extschema@.ff_changed_columns(b.relid, s.columns) AS columns, s.calls, s.rows, s.query,
+        SELECT b.relid, s.statement_id, s.how, ff_internal.changed_columns(b.relid, s.columns) AS columns, s.calls, s.rows, s.query,
                coalesce(s.rows, s.calls)::double precision AS weight
           FROM blocked b
           JOIN @extschema@.ff_statements() s
@@ -241,7 +239,7 @@ AS $$
                         CASE WHEN w.blocked_share IS NULL THEN 'updates were not HOT, and it is not known whether for this index or for lack of room; '
                              ELSE 'updates stayed in their page and were not HOT; ' END
                         || 'which index it was is not known without their statements'
-                        || coalesce(': ' || (SELECT s.reason FROM @extschema@.ff_statement_look s ORDER BY s.collection_id DESC LIMIT 1), '')
+                        || coalesce(': ' || (SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1), '')
                     ELSE format('about %s of %s updates per second could not be HOT, because they set %s',
                                 round(w.updates_per_s::numeric, 1), round(w.all_per_s::numeric, 1), array_to_string(w.columns, ', '))
                          || CASE WHEN w.alone_per_s < 0.99 * w.updates_per_s THEN format('; %s of them for this index alone, the others for %s as well',
@@ -255,23 +253,23 @@ AS $$
                         CASE WHEN w.seen THEN array_to_string(w.columns, ', ') ELSE 'its columns' END)
                     WHEN w.scans = 0 AND w.watched THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either', to_char(w.since, 'YYYY-MM-DD HH24:MI'))
                     WHEN w.scans = 0 THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before %s days without one, so that a weekly job had its chance',
-                                                 @extschema@.ff_span(coalesce(greatest(extract(epoch FROM now() - w.since), 0), 0)::double precision), extract(day FROM w.watch))
+                                                 ff_internal.span(coalesce(greatest(extract(epoch FROM now() - w.since), 0), 0)::double precision), extract(day FROM w.watch))
                     WHEN w.role = 'include' THEN 'the column is only carried along (INCLUDE): without it in the index, these updates can be HOT'
                     WHEN w.role = 'predicate' THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
                     ELSE format('scanned %s times: weigh these scans against the updates', w.scans)
                END AS suggestion,
-               CASE WHEN w.free AND w.needed_for IS NULL THEN format('DROP INDEX CONCURRENTLY %s.%s;', @extschema@.ff_quoted_name(w.nspname::text), @extschema@.ff_quoted_name(w.relname::text)) END AS ddl,
+               CASE WHEN w.free AND w.needed_for IS NULL THEN format('DROP INDEX CONCURRENTLY %s.%s;', ff_internal.quoted_name(w.nspname::text), ff_internal.quoted_name(w.relname::text)) END AS ddl,
                -- without waiting for a lock
-               nullif((@extschema@.ff_index_definitions(w.relid, ARRAY[w.indexrelid]))[1], '') || ';' AS definition,
+               nullif((ff_internal.index_definitions(w.relid, ARRAY[w.indexrelid]))[1], '') || ';' AS definition,
                w.summarizing AS last, w.free AND w.needed_for IS NULL AND w.seen AS jackpot, w.relname
           FROM weighed w
-          LEFT JOIN LATERAL @extschema@.ff_sizes(w.indexrelid) z ON true
+          LEFT JOIN LATERAL ff_internal.sizes(w.indexrelid) z ON true
         UNION ALL
         SELECT j.relid::regclass, NULL, NULL, NULL, CASE WHEN j.updated > 0 THEN 0 END, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                CASE WHEN j.not_examined IS NOT NULL THEN j.not_examined
                     WHEN j.updated IS NULL THEN 'no interval was collected yet'
                     WHEN j.updated = 0 THEN 'no updates were seen'
-                    WHEN b.relid IS NULL AND j.moved_share >= 0.01 THEN format('%s %% of the updates were HOT, the others left their page for lack of room', round((100 * j.hot_share)::numeric, 1))
+                    WHEN b.relid IS NULL AND j.newpage_share >= 0.01 THEN format('%s %% of the updates were HOT, the others left their page for lack of room', round((100 * j.hot_share)::numeric, 1))
                     WHEN b.relid IS NULL THEN format('%s %% of the updates were HOT', round((100 * j.hot_share)::numeric, 1))
                     ELSE 'it has no index that stands in the way: the updates were not HOT for lack of room' END,
                NULL, NULL, NULL, true, false, NULL
@@ -281,13 +279,15 @@ AS $$
      ORDER BY o.last, o.jackpot DESC, o.won_hot_per_s DESC NULLS LAST, o.updates_per_s DESC NULLS LAST, o.relation::text, o.relname
 $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS 'What keeps updates from being HOT whatever room their page has, one row for each table and index, the surest gain first; a row without index says why there is none. Columns: relation; index; columns: those of it that are set by the statements seen (without statements: all of it); role: what they are in it (key, include, expression, predicate, whole row); updates_per_s: updates it keeps from being HOT; won_hot_per_s: of these, those that would be HOT without this one index, or if the columns were not set, not counting those that left their page as well; won_wal_per_s (bytes) and won_cpu_ms_per_s: the least that saves, from the number of index entries not written; scans: of the index, as the server counts them, on this server; scans_since: since when no scan can have been missed: the latest of the beginning or loss of statistics and the first collection that saw the table and the index (NULL: none did since); index_bytes; needed_for: constraint or other reason for which it must stay; summarizing: kind of index that lets updates be HOT; statements: those that set the columns, with calls and rows of the window; reason; suggestion; ddl: only for an index that is not needed, by a foreign key either, and was not scanned in at least 7 days since scans_since, or is invalid; definition: what makes it again (NULL where the table''s lock is not to be had at once). NULL figures are unknown, see reason.';
-REVOKE ALL ON FUNCTION @extschema@.ff_blockers(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_blockers(regclass) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Old snapshots
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_horizon_holders(
+-- Who holds back pruning of this database's tables at this moment, one row each: kind (transaction, idle in
+-- transaction, prepared transaction, replication slot, standby feedback); holder; role_name; application; since: begin
+-- of its transaction, NULL for a slot; xids: transactions begun after its snapshot; catalog_only: holds back system
+-- catalogs only; doing: its last statement, or the slot's state. Internal.
+CREATE FUNCTION ff_internal.horizon_holders(
     OUT kind text,
     OUT holder text,
     OUT role_name name,
@@ -332,60 +332,26 @@ AS $$
       LEFT JOIN pg_roles u ON u.oid = a.usesysid
      WHERE a.backend_xmin IS NOT NULL
 $$;
-COMMENT ON FUNCTION @extschema@.ff_horizon_holders() IS 'Who holds back pruning of this database''s tables at this moment, one row each: kind (transaction, idle in transaction, prepared transaction, replication slot, standby feedback); holder; role_name; application; since: begin of its transaction, NULL for a slot; xids: transactions begun after its snapshot; catalog_only: holds back system catalogs only; doing: its last statement, or the slot''s state. Internal.';
-REVOKE ALL ON FUNCTION @extschema@.ff_horizon_holders() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_horizon_holders() TO pg_stat_scan_tables, pg_read_all_stats;
 
-CREATE TABLE @extschema@.ff_horizon_history (
-    kind         text NOT NULL CHECK (kind IN ('transaction', 'idle in transaction', 'prepared transaction', 'replication slot', 'standby feedback')),
-    holder       text NOT NULL,
-    role_name    name,
-    application  text,
-    since        timestamptz NOT NULL,
-    first_seen_at timestamptz NOT NULL,
-    last_seen_at timestamptz NOT NULL,
-    looks        integer NOT NULL CHECK (looks > 0),
-    xids         bigint NOT NULL,
-    doing        text,
-    PRIMARY KEY (holder, since),
-    CHECK (last_seen_at >= first_seen_at)
-) WITH (fillfactor = 70);
-CREATE INDEX ff_horizon_history_last_seen_at ON @extschema@.ff_horizon_history (last_seen_at);
-COMMENT ON TABLE @extschema@.ff_horizon_history IS 'What held back pruning for longer than fillfactor_advisor.snapshot_age, one row for each holder and time; collections see it while it lasts.';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.kind IS 'kind of holder, as last seen';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.holder IS 'process, prepared transaction or slot';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.role_name IS 'its role';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.application IS 'application_name, or the slot''s plugin';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.since IS 'begin of its transaction; for a slot the look that saw it first';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.first_seen_at IS 'first look that saw it';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.last_seen_at IS 'last look that saw it';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.looks IS 'looks that saw it';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.xids IS 'most transactions begun after its snapshot, over these looks';
-COMMENT ON COLUMN @extschema@.ff_horizon_history.doing IS 'its statement when last seen, or the slot''s state';
-REVOKE ALL ON @extschema@.ff_horizon_history FROM PUBLIC;
-GRANT SELECT ON @extschema@.ff_horizon_history TO pg_read_all_stats;
-
-SELECT pg_extension_config_dump(c.oid, '')
-  FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
- WHERE c.relname = 'ff_horizon_history';
-
-CREATE FUNCTION @extschema@.ff_collect_horizon(id bigint) RETURNS bigint
+-- Writes down what has held back pruning for longer than fillfactor_advisor.snapshot_age. Returns the number of
+-- holders.
+CREATE FUNCTION ff_internal.collect_horizon(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     at   CONSTANT timestamptz := clock_timestamp();
-    past CONSTANT timestamptz := at - make_interval(secs => @extschema@.ff_setting('snapshot_age')::double precision);
+    past CONSTANT timestamptz := at - make_interval(secs => ff_internal.setting('snapshot_age')::double precision);
     seen bigint;
 BEGIN
     -- A slot has no beginning of its own: it is the same hold as long as every
     -- look sees it, and enters the history with the second.
-    INSERT INTO @extschema@.ff_horizon_history AS h (kind, holder, role_name, application, since, first_seen_at, last_seen_at, looks, xids, doing)
+    INSERT INTO ff_internal.horizon_history AS h (kind, holder, role_name, application, since, first_seen_at, last_seen_at, looks, xids, doing)
     SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, held.since, at), at, at, 1, n.xids, n.doing
-      FROM @extschema@.ff_horizon_holders() n
-      LEFT JOIN LATERAL (SELECT o.since FROM @extschema@.ff_horizon_history o
+      FROM ff_internal.horizon_holders() n
+      LEFT JOIN LATERAL (SELECT o.since FROM ff_internal.horizon_history o
                           WHERE n.since IS NULL AND o.holder = n.holder
-                            AND o.last_seen_at >= (SELECT max(c.began_at) FROM @extschema@.ff_collection c WHERE c.collection_id < id)
+                            AND o.last_seen_at >= (SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.collection_id < id)
                           ORDER BY o.since DESC LIMIT 1) held ON true
      WHERE NOT n.catalog_only AND n.xids > 0
        AND coalesce(n.since <= past, true)
@@ -394,14 +360,11 @@ BEGIN
        SET kind = EXCLUDED.kind, last_seen_at = EXCLUDED.last_seen_at, looks = h.looks + 1,
            xids = greatest(h.xids, EXCLUDED.xids), doing = EXCLUDED.doing;
     GET DIAGNOSTICS seen = ROW_COUNT;
-    DELETE FROM @extschema@.ff_horizon_history h
-     WHERE h.last_seen_at < at - make_interval(days => @extschema@.ff_setting('retention')::integer);
+    DELETE FROM ff_internal.horizon_history h
+     WHERE h.last_seen_at < at - make_interval(days => ff_internal.setting('retention')::integer);
     RETURN seen;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_horizon(bigint) IS 'Writes down what has held back pruning for longer than fillfactor_advisor.snapshot_age. Returns the number of holders. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_horizon(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_horizon(bigint) TO pg_stat_scan_tables;
 
 CREATE FUNCTION @extschema@.ff_horizon()
 RETURNS TABLE (
@@ -423,18 +386,18 @@ LANGUAGE sql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH holders AS MATERIALIZED (
-        SELECT * FROM @extschema@.ff_horizon_holders()
+        SELECT * FROM ff_internal.horizon_holders()
     ), held AS (
         SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, h.since) AS since, clock_timestamp() AS until,
                greatest(n.xids, h.xids) AS xids, n.doing, n.catalog_only, true AS now
           FROM holders n
-          LEFT JOIN LATERAL (SELECT o.* FROM @extschema@.ff_horizon_history o
+          LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.horizon_history o
                               WHERE o.holder = n.holder AND (o.since = n.since OR n.since IS NULL)
                               ORDER BY o.since DESC LIMIT 1) h ON true
         UNION ALL
         (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false, false
-           FROM @extschema@.ff_horizon_history h
-          WHERE h.last_seen_at > clock_timestamp() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
+           FROM ff_internal.horizon_history h
+          WHERE h.last_seen_at > clock_timestamp() - make_interval(days => ff_internal.setting('lookback')::integer)
             AND NOT EXISTS (SELECT 1 FROM holders n WHERE n.holder = h.holder AND (n.since = h.since OR n.since IS NULL))
           ORDER BY h.xids DESC LIMIT 100)
     ), spans AS MATERIALIZED (
@@ -442,15 +405,15 @@ AS $$
     ), quiet AS MATERIALIZED (
         -- each table's HOT share while nothing of all this was held
         SELECT i.rel_id, sum(i.updated) AS updated, sum(i.hot_updated) AS hot
-          FROM @extschema@.ff_interval i
-         WHERE i.ended_at > clock_timestamp() - make_interval(days => @extschema@.ff_setting('lookback')::integer)
+          FROM ff_internal.counter_interval i
+         WHERE i.ended_at > clock_timestamp() - make_interval(days => ff_internal.setting('lookback')::integer)
            AND NOT EXISTS (SELECT 1 FROM spans s WHERE NOT s.catalog_only AND s.since < i.ended_at AND s.until > i.began_at)
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
     ), cost AS (
         -- the same tables while it was, each table weighed by its updates then
         SELECT s.n, sum(i.updated) AS updated, sum(i.hot_updated) AS hot, sum(i.updated * q.hot / q.updated) AS otherwise
           FROM spans s
-          JOIN @extschema@.ff_interval i ON i.began_at >= s.since AND i.ended_at <= s.until AND i.updated > 0
+          JOIN ff_internal.counter_interval i ON i.began_at >= s.since AND i.ended_at <= s.until AND i.updated > 0
           JOIN quiet q ON q.rel_id = i.rel_id
          WHERE NOT s.catalog_only
          GROUP BY s.n
@@ -469,5 +432,3 @@ AS $$
      ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
 $$;
 COMMENT ON FUNCTION @extschema@.ff_horizon() IS 'What holds back pruning of this database''s tables, now and in the recent window. Columns: now: at this moment; kind: transaction, idle in transaction, prepared transaction, replication slot, standby feedback; holder; role_name; application; since; held_s: seconds (up to the last look that saw it); xids: transactions begun after its snapshot, so versions that could not be pruned are that old; hot_pct_held: HOT share of the updates meanwhile, percent; hot_pct_else: what the same tables reached without it; lost_hot: updates that were not HOT for it, by that difference; NULL where too little was seen on either side; doing: its last statement; suggestion. Of the past, the hundred holders with the most transactions behind them. Short transactions are seen only while they last.';
-REVOKE ALL ON FUNCTION @extschema@.ff_horizon() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_horizon() TO pg_read_all_stats;

@@ -1,7 +1,7 @@
 -- Stage script: the advice as a psql script that an administrator can read,
 -- sign and run, and as JSON for tools.
 --
--- Both are made from one plan (ff_plan), so they cannot differ.  Every change
+-- Both are made from one plan (plan), so they cannot differ.  Every change
 -- carries its own guard: it refuses, with a reason and without harm to the
 -- rest, where the database, the relation, its name or its options are not those
 -- that the advice was for.  No name reaches the script but quoted, and no
@@ -10,7 +10,8 @@
 -- ---------------------------------------------------------------------------
 -- Options: what they will be, and how they come back
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_options_then(reloptions text[], fillfactor integer) RETURNS text[]
+-- Stored options (pg_class.reloptions) after ALTER ... SET (fillfactor = N), exactly as the server will store them.
+CREATE FUNCTION ff_internal.options_then(reloptions text[], fillfactor integer) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -18,43 +19,38 @@ AS $$
     SELECT array_append(coalesce(array_agg(o.opt ORDER BY o.place) FILTER (WHERE o.opt NOT LIKE 'fillfactor=%'), ARRAY[]::text[]), 'fillfactor=' || fillfactor)
       FROM unnest(reloptions) WITH ORDINALITY AS o(opt, place)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_options_then(text[], integer) IS 'Stored options (pg_class.reloptions) after ALTER ... SET (fillfactor = N), exactly as the server will store them.';
-REVOKE ALL ON FUNCTION @extschema@.ff_options_then(text[], integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_options_then(text[], integer) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_options_undo(reloptions text[]) RETURNS text
+-- The clause of ALTER that turns the options after a change of fillfactor back into these, text for text: RESET where
+-- fillfactor was absent, else SET with the value as it was spelled.
+CREATE FUNCTION ff_internal.options_undo(reloptions text[]) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- what stood behind fillfactor is set again too, so that the order returns
-    SELECT coalesce('SET (' || string_agg(format('%s = %s', @extschema@.ff_quoted_name(split_part(o.opt, '=', 1)),
-                                                 @extschema@.ff_quoted_text(substr(o.opt, strpos(o.opt, '=') + 1))), ', ' ORDER BY o.place) || ')',
+    SELECT coalesce('SET (' || string_agg(format('%s = %s', ff_internal.quoted_name(split_part(o.opt, '=', 1)),
+                                                 ff_internal.quoted_text(substr(o.opt, strpos(o.opt, '=') + 1))), ', ' ORDER BY o.place) || ')',
                     'RESET (fillfactor)')
       FROM unnest(reloptions) WITH ORDINALITY AS o(opt, place)
      WHERE o.place >= (SELECT min(f.place) FROM unnest(reloptions) WITH ORDINALITY AS f(opt, place) WHERE f.opt LIKE 'fillfactor=%')
 $$;
-COMMENT ON FUNCTION @extschema@.ff_options_undo(text[]) IS 'The clause of ALTER that turns the options after a change of fillfactor back into these, text for text: RESET where fillfactor was absent, else SET with the value as it was spelled.';
-REVOKE ALL ON FUNCTION @extschema@.ff_options_undo(text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_options_undo(text[]) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Disk and speed (src/disk.c)
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_disk(tablespace oid, OUT free_bytes bigint, OUT total_bytes bigint)
+-- Free and total bytes of the file system that a tablespace is on; 0 is the default tablespace of this database.
+-- Error: 42704 no such tablespace.
+CREATE FUNCTION ff_internal.disk(tablespace oid, OUT free_bytes bigint, OUT total_bytes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_disk';
-COMMENT ON FUNCTION @extschema@.ff_disk(oid) IS 'Free and total bytes of the file system that a tablespace is on; 0 is the default tablespace of this database. Error: 42704 no such tablespace.';
-REVOKE ALL ON FUNCTION @extschema@.ff_disk(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_disk(oid) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_disk_wal(OUT free_bytes bigint, OUT total_bytes bigint)
+-- Free and total bytes of the file system that the WAL is written to.
+CREATE FUNCTION ff_internal.disk_wal(OUT free_bytes bigint, OUT total_bytes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_disk_wal';
-COMMENT ON FUNCTION @extschema@.ff_disk_wal() IS 'Free and total bytes of the file system that the WAL is written to.';
-REVOKE ALL ON FUNCTION @extschema@.ff_disk_wal() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_disk_wal() TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_io_rate(OUT read_bytes_per_s double precision, OUT write_bytes_per_s double precision, OUT source text)
+-- How fast this server read and wrote relation files so far, bytes per second, from the times that track_io_timing
+-- measured (operating system cache included), and where that was found. NULL where it was not measured.
+CREATE FUNCTION ff_internal.io_rate(OUT read_bytes_per_s double precision, OUT write_bytes_per_s double precision, OUT source text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -100,14 +96,14 @@ EXCEPTION WHEN object_not_in_prerequisite_state THEN
     source := NULL;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_io_rate() IS 'How fast this server read and wrote relation files so far, bytes per second, from the times that track_io_timing measured (operating system cache included), and where that was found. NULL where it was not measured.';
-REVOKE ALL ON FUNCTION @extschema@.ff_io_rate() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_io_rate() TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Rewrites: the ways to bring a change to old pages
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_rewrites(relation oid, new_bytes bigint)
+-- The ways to rewrite a table or index to about this many bytes (the table alone), the least disturbing first: method,
+-- whether it is possible and why (not), statement and where it runs (psql, shell), lock, disk needed and free in its
+-- tablespace (bytes), WAL written (bytes), duration (seconds, from io_rate(); NULL unknown).
+CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint, free_bytes bigint, wal_bytes bigint, seconds double precision)
 LANGUAGE plpgsql VOLATILE ROWS 4
 SET search_path = pg_catalog, pg_temp
@@ -129,16 +125,16 @@ DECLARE
     cluster_index text;
 BEGIN
     SELECT c.oid, c.relkind, c.relpersistence, c.relreplident, n.nspname, c.relname, c.reltoastrelid,
-           @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(c.relname::text) AS name,
-           c.reltablespace, n.nspname || c.relname ~ @extschema@.ff_unprintable() AS unprintable
+           ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text) AS name,
+           c.reltablespace, n.nspname || c.relname ~ ff_internal.unprintable() AS unprintable
       INTO t
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation;
     IF NOT FOUND THEN
         RETURN;
     END IF;
     IF t.relkind = 'i' THEN
-        SELECT d.free_bytes INTO free_bytes FROM @extschema@.ff_disk(t.reltablespace) d;
-        SELECT * INTO rate FROM @extschema@.ff_io_rate();
+        SELECT d.free_bytes INTO free_bytes FROM ff_internal.disk(t.reltablespace) d;
+        SELECT * INTO rate FROM ff_internal.io_rate();
         method := 'REINDEX CONCURRENTLY';
         statement := format('REINDEX INDEX CONCURRENTLY %s;', t.name);
         runs_in := 'psql';
@@ -146,7 +142,7 @@ BEGIN
         disk_bytes := new_bytes;
         wal_bytes := CASE WHEN t.relpersistence = 'u' OR current_setting('wal_level') = 'minimal' THEN 0 ELSE new_bytes END;
         -- it reads the table twice, and writes the index once
-        seconds := (SELECT 2 * z.heap_bytes FROM pg_index i CROSS JOIN LATERAL @extschema@.ff_sizes(i.indrelid) z WHERE i.indexrelid = relation) / rate.read_bytes_per_s
+        seconds := (SELECT 2 * z.heap_bytes FROM pg_index i CROSS JOIN LATERAL ff_internal.sizes(i.indrelid) z WHERE i.indexrelid = relation) / rate.read_bytes_per_s
                    + new_bytes / rate.write_bytes_per_s;
         why := CASE WHEN (SELECT i.indisexclusion FROM pg_index i WHERE i.indexrelid = relation) THEN 'not for the index of an exclusion constraint'
                     WHEN new_bytes * spare > free_bytes THEN format('needs %s of disk, and %s are free', pg_size_pretty(new_bytes), pg_size_pretty(free_bytes)) END;
@@ -156,9 +152,9 @@ BEGIN
         RETURN;
     END IF;
     SELECT coalesce(z.heap_bytes, 0) AS heap, coalesce(z.index_bytes, 0) AS indexes, coalesce(z.toast_bytes, 0) AS toast INTO size
-      FROM @extschema@.ff_sizes(relation) z;
-    SELECT * INTO rate FROM @extschema@.ff_io_rate();
-    SELECT d.free_bytes INTO free_bytes FROM @extschema@.ff_disk(t.reltablespace) d;
+      FROM ff_internal.sizes(relation) z;
+    SELECT * INTO rate FROM ff_internal.io_rate();
+    SELECT d.free_bytes INTO free_bytes FROM ff_internal.disk(t.reltablespace) d;
 
     disk_bytes := coalesce(new_bytes, size.heap) + size.indexes + size.toast;
     wal := CASE WHEN t.relpersistence = 'u' OR current_setting('wal_level') = 'minimal' THEN 0 ELSE disk_bytes END;
@@ -175,7 +171,7 @@ BEGIN
       FROM pg_index i WHERE i.indrelid = relation AND i.indisvalid;
 
     -- a table that was clustered is to keep its order
-    SELECT k.relname, @extschema@.ff_quoted_name(k.relname::text) INTO cluster_name, cluster_index
+    SELECT k.relname, ff_internal.quoted_name(k.relname::text) INTO cluster_name, cluster_index
       FROM pg_index i JOIN pg_class k ON k.oid = i.indexrelid WHERE i.indrelid = relation AND i.indisclustered AND i.indisvalid;
 
     wal_bytes := wal;
@@ -202,8 +198,8 @@ BEGIN
     SELECT e.oid, n.nspname INTO extension FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_squeeze';
     IF FOUND OR EXISTS (SELECT 1 FROM pg_available_extensions a WHERE a.name = 'pg_squeeze') THEN
         method := 'pg_squeeze';
-        statement := format('SELECT %s.squeeze_table(%s, %s, %s::name, NULL::name, NULL::name[][]);', @extschema@.ff_quoted_name(coalesce(extension.nspname, 'squeeze')::text),
-                            @extschema@.ff_quoted_text(t.nspname::text), @extschema@.ff_quoted_text(t.relname::text), @extschema@.ff_quoted_text(cluster_name));
+        statement := format('SELECT %s.squeeze_table(%s, %s, %s::name, NULL::name, NULL::name[][]);', ff_internal.quoted_name(coalesce(extension.nspname, 'squeeze')::text),
+                            ff_internal.quoted_text(t.nspname::text), ff_internal.quoted_text(t.relname::text), ff_internal.quoted_text(cluster_name));
         runs_in := 'psql';
         lock := 'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end';
         why := CASE WHEN extension.oid IS NULL THEN 'available here, but not created in this database: see its documentation'
@@ -256,14 +252,12 @@ BEGIN
     RETURN NEXT;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_rewrites(oid, bigint) IS 'The ways to rewrite a table or index to about this many bytes (the table alone), the least disturbing first: method, whether it is possible and why (not), statement and where it runs (psql, shell), lock, disk needed and free in its tablespace (bytes), WAL written (bytes), duration (seconds, from ff_io_rate(); NULL unknown). Internal step of ff_plan().';
-REVOKE ALL ON FUNCTION @extschema@.ff_rewrites(oid, bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_rewrites(oid, bigint) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Guards
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_do(body text) RETURNS text
+-- A DO statement around a PL/pgSQL block.
+CREATE FUNCTION ff_internal.do_block(body text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -275,11 +269,9 @@ AS $$
      ORDER BY length(t.tag), t.tag
      LIMIT 1
 $$;
-COMMENT ON FUNCTION @extschema@.ff_do(text) IS 'A DO statement around a PL/pgSQL block.';
-REVOKE ALL ON FUNCTION @extschema@.ff_do(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_do(text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_guard_from(c jsonb) RETURNS text
+-- The FROM clause of a guard, for one change of a plan.
+CREATE FUNCTION ff_internal.guard_from(c jsonb) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -287,17 +279,16 @@ AS $$
     SELECT format('pg_control_system() s LEFT JOIN pg_class c ON c.oid = %s LEFT JOIN pg_namespace n ON n.oid = c.relnamespace',
                   CASE WHEN c->>'table_oid' IS NULL THEN c->>'oid'
                        ELSE format('(SELECT i.indexrelid FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid WHERE i.indrelid = %s AND i.indkey::text = %s AND x.relname = %s)',
-                                   c->>'table_oid', @extschema@.ff_quoted_text(c->>'indkey'), @extschema@.ff_quoted_text(c->>'name')) END)
+                                   c->>'table_oid', ff_internal.quoted_text(c->>'indkey'), ff_internal.quoted_text(c->>'name')) END)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_guard_from(jsonb) IS 'The FROM clause of a guard, for one change of a plan. Internal step of ff_plan().';
-REVOKE ALL ON FUNCTION @extschema@.ff_guard_from(jsonb) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_guard_from(jsonb) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_guarded(c jsonb, statement text, before text, after text, already text, tries integer) RETURNS text
+-- One ALTER of a plan within its guard, a DO statement: refuses with a WARNING where the relation is not as it was
+-- before (stored options as text), reports with a NOTICE where it is already as it is after.
+CREATE FUNCTION ff_internal.guarded(c jsonb, statement text, before text, after text, already text, tries integer) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $guarded$
-    SELECT @extschema@.ff_do(format($body$DECLARE
+    SELECT ff_internal.do_block(format($body$DECLARE
     verdict text;
     tries   integer := 0;
 BEGIN
@@ -338,17 +329,16 @@ BEGIN
         RAISE NOTICE '%%: %%', %11$s, verdict;
     END IF;
 END$body$,
-        @extschema@.ff_quoted_text(current_database()::text), (SELECT s.system_identifier FROM @extschema@.ff_server() s),
-        @extschema@.ff_quoted_text(c->>'schema'), @extschema@.ff_quoted_text(c->>'name'),
-        @extschema@.ff_quoted_text(after), already, @extschema@.ff_quoted_text(before),
-        @extschema@.ff_guard_from(c), statement, tries, @extschema@.ff_quoted_text(c->>'relation'),
-        @extschema@.ff_quoted_text('done: ' || substr(statement, strpos(statement, c->>'relation') + length(c->>'relation') + 1))))
+        ff_internal.quoted_text(current_database()::text), (SELECT s.system_identifier FROM ff_internal.server() s),
+        ff_internal.quoted_text(c->>'schema'), ff_internal.quoted_text(c->>'name'),
+        ff_internal.quoted_text(after), already, ff_internal.quoted_text(before),
+        ff_internal.guard_from(c), statement, tries, ff_internal.quoted_text(c->>'relation'),
+        ff_internal.quoted_text('done: ' || substr(statement, strpos(statement, c->>'relation') + length(c->>'relation') + 1))))
 $guarded$;
-COMMENT ON FUNCTION @extschema@.ff_guarded(jsonb, text, text, text, text, integer) IS 'One ALTER of a plan within its guard, a DO statement: refuses with a WARNING where the relation is not as it was before (stored options as text), reports with a NOTICE where it is already as it is after. Internal step of ff_plan().';
-REVOKE ALL ON FUNCTION @extschema@.ff_guarded(jsonb, text, text, text, text, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_guarded(jsonb, text, text, text, text, integer) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_rewrite_lines(c jsonb, after text, method text, statement text, runs_in text) RETURNS text
+-- One rewrite of a plan within its guard, lines for psql: only where the advised options are in force and the file is
+-- still the one of the advice.
+CREATE FUNCTION ff_internal.rewrite_lines(c jsonb, after text, method text, statement text, runs_in text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -358,19 +348,19 @@ AS $$
                       'WHEN n.nspname <> %s OR c.relname <> %s THEN ''refused: it has another name now'' '
                       'WHEN c.reloptions IS DISTINCT FROM %s::text[] THEN ''refused: its options are not those advised'' '
                       'WHEN c.relfilenode <> %s THEN ''unchanged: rewritten already'' END',
-                      @extschema@.ff_quoted_text(current_database()::text), (SELECT s.system_identifier FROM @extschema@.ff_server() s),
-                      @extschema@.ff_quoted_text(c->>'schema'), @extschema@.ff_quoted_text(c->>'name'), @extschema@.ff_quoted_text(after), c->>'relfilenode') AS verdict,
-               @extschema@.ff_guard_from(c) AS source
+                      ff_internal.quoted_text(current_database()::text), (SELECT s.system_identifier FROM ff_internal.server() s),
+                      ff_internal.quoted_text(c->>'schema'), ff_internal.quoted_text(c->>'name'), ff_internal.quoted_text(after), c->>'relfilenode') AS verdict,
+               ff_internal.guard_from(c) AS source
     )
     SELECT concat_ws(E'\n',
-        format('SELECT v IS NULL AS ff_go, set_config(''ff_script.verdict'', coalesce(v, ''''), false) AS ff_verdict FROM (SELECT %s AS v FROM %s) g \gset', g.verdict, g.source),
+        format('SELECT v IS NULL AS ff_go, set_config(''ff_script.verdict'', coalesce(v, ''''), false) AS verdict FROM (SELECT %s AS v FROM %s) g \gset', g.verdict, g.source),
         '\if :ff_go',
         '\set ON_ERROR_STOP off',
         CASE runs_in WHEN 'shell' THEN E'\\setenv PGHOST :HOST\n\\setenv PGPORT :PORT\n\\setenv PGUSER :USER\n\\setenv PGDATABASE :DBNAME\n\\! ' ELSE '' END || statement || CASE runs_in WHEN 'shell' THEN ' </dev/null' ELSE '' END,
         -- a statement that failed in an open transaction must not be the last word
         '\set ON_ERROR_STOP on',
         '\endif',
-        @extschema@.ff_do(format($body$DECLARE
+        ff_internal.do_block(format($body$DECLARE
     verdict text := nullif(current_setting('ff_script.verdict'), '');
 BEGIN
     IF verdict IS NULL THEN
@@ -385,17 +375,16 @@ BEGIN
     ELSE
         RAISE NOTICE '%%: %%', %4$s, verdict;
     END IF;
-END$body$, c->>'relfilenode', method, g.source, @extschema@.ff_quoted_text(c->>'relation'))))
+END$body$, c->>'relfilenode', method, g.source, ff_internal.quoted_text(c->>'relation'))))
       FROM guard g
 $$;
-COMMENT ON FUNCTION @extschema@.ff_rewrite_lines(jsonb, text, text, text, text) IS 'One rewrite of a plan within its guard, lines for psql: only where the advised options are in force and the file is still the one of the advice. Internal step of ff_plan().';
-REVOKE ALL ON FUNCTION @extschema@.ff_rewrite_lines(jsonb, text, text, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_rewrite_lines(jsonb, text, text, text, text) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Surroundings
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_cautions(wal_bytes bigint) RETURNS SETOF text
+-- What else a rewrite that writes this much WAL (bytes) would touch: slots, standbys, subscribers, the WAL's disk; a
+-- sentence each.
+CREATE FUNCTION ff_internal.cautions(wal_bytes bigint) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -420,17 +409,16 @@ BEGIN
     IF EXISTS (SELECT 1 FROM pg_publication) THEN
         RETURN NEXT 'storage options are not replicated logically: subscribers keep their own fillfactor';
     END IF;
-    SELECT d.free_bytes INTO r FROM @extschema@.ff_disk_wal() d;
+    SELECT d.free_bytes INTO r FROM ff_internal.disk_wal() d;
     IF wal_bytes > r.free_bytes / 2 THEN
         RETURN NEXT format('all rewrites together write about %s of WAL, and %s are free where the WAL is', pg_size_pretty(wal_bytes), pg_size_pretty(r.free_bytes));
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_cautions(bigint) IS 'What else a rewrite that writes this much WAL (bytes) would touch: slots, standbys, subscribers, the WAL''s disk; a sentence each. Internal step of ff_plan().';
-REVOKE ALL ON FUNCTION @extschema@.ff_cautions(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_cautions(bigint) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_partman_template(parent oid) RETURNS oid
+-- The table whose options pg_partman gives to new partitions of a partitioned table; NULL where it is not managed, or
+-- not visible to this role.
+CREATE FUNCTION ff_internal.partman_template(parent oid) RETURNS oid
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -453,14 +441,13 @@ BEGIN
     RETURN found_oid;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_partman_template(oid) IS 'The table whose options pg_partman gives to new partitions of a partitioned table; NULL where it is not managed, or not visible to this role. Internal step of ff_plan().';
-REVOKE ALL ON FUNCTION @extschema@.ff_partman_template(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_partman_template(oid) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- The plan
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_plan_change(target oid, fillfactor integer, facts jsonb, new_bytes bigint, wants_rewrite boolean, rewrite_reason text) RETURNS jsonb
+-- One change of a plan: statement, guard, undo and ways to rewrite; NULL where the relation is gone. fillfactor NULL:
+-- options stay, only the rewrite.
+CREATE FUNCTION ff_internal.plan_change(target oid, fillfactor integer, facts jsonb, new_bytes bigint, wants_rewrite boolean, rewrite_reason text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -474,7 +461,7 @@ DECLARE
     chosen  jsonb;
 BEGIN
     SELECT k.oid, k.relkind, k.relfilenode, k.reloptions, n.nspname, k.relname, r.rolname AS owner, i.indrelid, i.indkey::text AS indkey,
-           @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(k.relname::text) AS name
+           ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(k.relname::text) AS name
       INTO c
       FROM pg_class k
       JOIN pg_namespace n ON n.oid = k.relnamespace
@@ -485,7 +472,7 @@ BEGIN
         -- dropped since it was advised
         RETURN NULL;
     END IF;
-    after := CASE WHEN fillfactor IS NULL THEN c.reloptions ELSE @extschema@.ff_options_then(c.reloptions, fillfactor) END;
+    after := CASE WHEN fillfactor IS NULL THEN c.reloptions ELSE ff_internal.options_then(c.reloptions, fillfactor) END;
     command := format('ALTER %s %s ', CASE c.relkind WHEN 'i' THEN 'INDEX' WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, c.name);
 
     change := facts || jsonb_build_object(
@@ -494,19 +481,19 @@ BEGIN
         'relfilenode', c.relfilenode::text, 'owner', c.owner, 'recommended_fillfactor', coalesce(fillfactor, (facts->>'fillfactor')::integer),
         'options_before', to_jsonb(c.reloptions), 'options_after', to_jsonb(after),
         'statement', format('%sSET (fillfactor = %s);', command, fillfactor),
-        'undo', command || @extschema@.ff_options_undo(c.reloptions) || ';',
+        'undo', command || ff_internal.options_undo(c.reloptions) || ';',
         'lock', 'SHARE UPDATE EXCLUSIVE for a moment: readers and writers go on');
     IF fillfactor IS NULL THEN
         -- its rebuild is all there is to it, and nothing takes that back
         change := change || '{"statement": null, "undo": null, "guarded_statement": null, "guarded_undo": null, "lock": null}';
     ELSE
         change := change || jsonb_build_object(
-            'guarded_statement', @extschema@.ff_guarded(change, change->>'statement', c.reloptions::text, after::text, 'already applied', tries),
-            'guarded_undo', @extschema@.ff_guarded(change, change->>'undo', after::text, c.reloptions::text, 'already as it was', tries));
+            'guarded_statement', ff_internal.guarded(change, change->>'statement', c.reloptions::text, after::text, 'already applied', tries),
+            'guarded_undo', ff_internal.guarded(change, change->>'undo', after::text, c.reloptions::text, 'already as it was', tries));
     END IF;
 
-    SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO ways FROM @extschema@.ff_rewrites(target, new_bytes) w;
-    SELECT jsonb_agg(w.way || jsonb_build_object('psql', @extschema@.ff_rewrite_lines(change, after::text, w.way->>'method', w.way->>'statement', w.way->>'runs_in')) ORDER BY w.place),
+    SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO ways FROM ff_internal.rewrites(target, new_bytes) w;
+    SELECT jsonb_agg(w.way || jsonb_build_object('psql', ff_internal.rewrite_lines(change, after::text, w.way->>'method', w.way->>'statement', w.way->>'runs_in')) ORDER BY w.place),
            (jsonb_agg(w.way->'method' ORDER BY w.place) FILTER (WHERE (w.way->>'possible')::boolean))->0
       INTO ways, chosen
       FROM jsonb_array_elements(ways) WITH ORDINALITY AS w(way, place);
@@ -515,11 +502,10 @@ BEGIN
         'method', CASE WHEN wants_rewrite THEN chosen END, 'methods', coalesce(ways, '[]')));
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) IS 'One change of a plan: statement, guard, undo and ways to rewrite; NULL where the relation is gone. fillfactor NULL: options stay, only the rewrite. Internal step of ff_plan().';
-REVOKE ALL ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_plan_change(oid, integer, jsonb, bigint, boolean, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_plan(target regclass) RETURNS jsonb
+-- All that ff_script() and ff_script_json() say: where and from what, changes in their order (small to large, tables
+-- before indexes) with guard, undo, effect and ways to rewrite, templates for new partitions, cautions.
+CREATE FUNCTION ff_internal.plan(target regclass) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -539,7 +525,7 @@ DECLARE
     wal       bigint;
 BEGIN
     IF target IS NOT NULL AND kind IS DISTINCT FROM 'i' THEN
-        PERFORM @extschema@.ff_checked_table(target);
+        PERFORM ff_internal.checked_table(target);
     END IF;
 
     FOR a IN
@@ -559,11 +545,11 @@ BEGIN
                         ELSE 'not worth it: it would give back next to nothing' END;
         ELSE
             SELECT coalesce(c.needs_rewrite, true) INTO wants
-              FROM @extschema@.ff_evidence(a.relation) e CROSS JOIN LATERAL @extschema@.ff_choice(e) c;
+              FROM ff_internal.evidence(a.relation) e CROSS JOIN LATERAL ff_internal.choice(e) c;
             why := CASE WHEN wants THEN 'updates fall on old pages, which keep their density until they are rewritten'
                         ELSE 'nothing to do: updates fall on new pages, and those are filled as advised from now on' END;
         END IF;
-        changes := changes || @extschema@.ff_plan_change(a.relation::oid, a.recommended_fillfactor,
+        changes := changes || ff_internal.plan_change(a.relation::oid, a.recommended_fillfactor,
             jsonb_build_object('action', a.action, 'cause', a.cause, 'confidence', round(a.confidence::numeric, 2), 'fillfactor', a.fillfactor, 'reason', a.reason,
                                'parent', a.parent::oid::text, 'updates_per_s', round(a.updates_per_s::numeric, 2),
                                'effect', jsonb_build_object('hot_pct', round(a.hot_pct::numeric, 1), 'predicted_hot_pct', round(a.predicted_hot_pct::numeric, 1),
@@ -580,36 +566,36 @@ BEGIN
         SELECT DISTINCT ON (c->>'parent') (c->>'parent')::oid AS parent, (c->>'recommended_fillfactor')::integer AS fillfactor, c->>'relation' AS leaf,
                count(*) OVER (PARTITION BY c->>'parent') AS changed,
                (SELECT count(*) FROM pg_inherits i WHERE i.inhparent = (c->>'parent')::oid) AS partitions,
-               (SELECT @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(k.relname::text)
+               (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(k.relname::text)
                   FROM pg_class k JOIN pg_namespace n ON n.oid = k.relnamespace WHERE k.oid = (c->>'parent')::oid) AS name
           FROM unnest(changes) c
          WHERE c->>'parent' IS NOT NULL
          ORDER BY c->>'parent', (c->>'updates_per_s')::double precision DESC NULLS LAST
     LOOP
-        template := @extschema@.ff_partman_template(p.parent);
+        template := ff_internal.partman_template(p.parent);
         templates := templates || jsonb_build_object('parent', p.name, 'parent_oid', p.parent::text, 'fillfactor', p.fillfactor, 'as', p.leaf, 'changed', p.changed, 'partitions', p.partitions,
             'managed_by', CASE WHEN template IS NOT NULL THEN 'pg_partman' END,
             'statement', format('CREATE TABLE ... PARTITION OF %s ... WITH (fillfactor = %s);', p.name, p.fillfactor));
         CONTINUE WHEN kind IS DISTINCT FROM 'p' AND target IS NOT NULL;
         -- those made ahead, still empty
         FOR a IN
-            SELECT c.oid, @extschema@.ff_fillfactor(c.reloptions) AS fillfactor
+            SELECT c.oid, ff_internal.effective_fillfactor(c.reloptions) AS fillfactor
               FROM pg_inherits i
-              JOIN @extschema@.ff_candidate k ON k.relid = i.inhrelid AND k.not_examined IS NULL
+              JOIN ff_internal.candidate k ON k.relid = i.inhrelid AND k.not_examined IS NULL
               JOIN pg_class c ON c.oid = i.inhrelid
-             CROSS JOIN LATERAL @extschema@.ff_sizes(c.oid) z
-             WHERE i.inhparent = p.parent AND z.heap_bytes = 0 AND @extschema@.ff_fillfactor(c.reloptions) <> p.fillfactor
+             CROSS JOIN LATERAL ff_internal.sizes(c.oid) z
+             WHERE i.inhparent = p.parent AND z.heap_bytes = 0 AND ff_internal.effective_fillfactor(c.reloptions) <> p.fillfactor
                AND NOT EXISTS (SELECT 1 FROM pg_partitioned_table d WHERE d.partrelid = p.parent AND d.partdefid = c.oid)
              ORDER BY k.nspname, k.relname
         LOOP
-            changes := changes || @extschema@.ff_plan_change(a.oid, p.fillfactor,
+            changes := changes || ff_internal.plan_change(a.oid, p.fillfactor,
                 jsonb_build_object('action', 'template', 'cause', 'template', 'fillfactor', a.fillfactor,
                                    'reason', format('an empty partition of %s, made ahead: it is to be filled as %s is advised to be', p.name, p.leaf)),
                 0::bigint, false, 'it holds no rows');
         END LOOP;
-        IF template IS NOT NULL AND (SELECT @extschema@.ff_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template) <> p.fillfactor THEN
-            changes := changes || @extschema@.ff_plan_change(template, p.fillfactor,
-                jsonb_build_object('action', 'template', 'cause', 'template', 'fillfactor', (SELECT @extschema@.ff_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template),
+        IF template IS NOT NULL AND (SELECT ff_internal.effective_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template) <> p.fillfactor THEN
+            changes := changes || ff_internal.plan_change(template, p.fillfactor,
+                jsonb_build_object('action', 'template', 'cause', 'template', 'fillfactor', (SELECT ff_internal.effective_fillfactor(c.reloptions) FROM pg_class c WHERE c.oid = template),
                                    'reason', format('pg_partman gives the options of this table to new partitions of %s, which are advised as %s is', p.name, p.leaf)),
                 0::bigint, false, 'it holds no rows');
         END IF;
@@ -621,7 +607,7 @@ BEGIN
         CONTINUE WHEN a.action NOT IN ('lower', 'raise', 'rebuild');
         -- ascending keys fill new pages anyway
         wants := a.action = 'rebuild' OR a.cause = 'never_written';
-        changes := changes || @extschema@.ff_plan_change(a.index::oid, CASE WHEN a.action <> 'rebuild' THEN a.recommended_fillfactor END,
+        changes := changes || ff_internal.plan_change(a.index::oid, CASE WHEN a.action <> 'rebuild' THEN a.recommended_fillfactor END,
             jsonb_build_object('action', a.action, 'cause', a.cause, 'fillfactor', a.fillfactor, 'reason', a.reason,
                                'effect', jsonb_build_object('leaf_density', round(a.leaf_density::numeric, 1), 'size_bytes', a.size_bytes, 'predicted_size_bytes', a.predicted_size_bytes)),
             a.predicted_size_bytes, wants,
@@ -637,40 +623,36 @@ BEGIN
         SELECT jsonb_build_object(
             'format', 1,
             'generator', 'fillfactor_advisor ' || (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'),
-            'database', current_database(), 'system_identifier', (SELECT s.system_identifier::text FROM @extschema@.ff_server() s),
+            'database', current_database(), 'system_identifier', (SELECT s.system_identifier::text FROM ff_internal.server() s),
             'server', concat_ws(', ', nullif(current_setting('cluster_name'), ''), 'port ' || current_setting('port')),
             'server_version', current_setting('server_version'), 'client_encoding', pg_client_encoding(),
             'generated_at', to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'), 'generated_by', current_user,
             'collected', (SELECT jsonb_build_object('collections', count(*),
                                                     'from', to_char(min(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
                                                     'to', to_char(max(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'))
-                            FROM @extschema@.ff_collection o WHERE o.began_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)),
-            'asked_for', CASE WHEN target IS NULL THEN 'all tables' ELSE (SELECT @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(c.relname::text)
+                            FROM ff_internal.collection o WHERE o.began_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)),
+            'asked_for', CASE WHEN target IS NULL THEN 'all tables' ELSE (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
                                                                             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = target) END,
             'examined', counts, 'indexes_examined', index_counts,
             'run_as', (SELECT coalesce(jsonb_agg(DISTINCT c->'owner'), '[]') FROM unnest(changes) c),
-            'wal_bytes', wal, 'io_rate', (SELECT to_jsonb(i) FROM @extschema@.ff_io_rate() i),
-            'cautions', (SELECT coalesce(jsonb_agg(w), '[]') FROM @extschema@.ff_cautions(wal) w),
+            'wal_bytes', wal, 'io_rate', (SELECT to_jsonb(i) FROM ff_internal.io_rate() i),
+            'cautions', (SELECT coalesce(jsonb_agg(w), '[]') FROM ff_internal.cautions(wal) w),
             'changes', (SELECT coalesce(jsonb_agg(c ORDER BY c->>'kind' = 'index', (c->'effect'->>'size_bytes')::bigint NULLS FIRST, c->>'relation'), '[]') FROM unnest(changes) c),
             'templates', to_jsonb(templates)));
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_plan(regclass) IS 'All that ff_script() and ff_script_json() say: where and from what, changes in their order (small to large, tables before indexes) with guard, undo, effect and ways to rewrite, templates for new partitions, cautions.';
-REVOKE ALL ON FUNCTION @extschema@.ff_plan(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_plan(regclass) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_script_json(relation regclass DEFAULT NULL, rewrite boolean DEFAULT false) RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT @extschema@.ff_plan(relation) || jsonb_build_object('rewrites_live', coalesce(rewrite, false))
+    SELECT ff_internal.plan(relation) || jsonb_build_object('rewrites_live', coalesce(rewrite, false))
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_script_json(regclass, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_script_json(regclass, boolean) TO pg_read_all_stats;
 COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, boolean) IS
 'What ff_script() says, for tools. changes: in the order in which to run them, each with statement and undo as they are, guarded_statement and guarded_undo (DO statements that refuse with a warning where the relation is no longer what the advice was for; all four null for an index that is only to be rebuilt, action rebuild), options_before and options_after exactly as stored, effect (bytes, percent), rewrite (wanted, reason, method chosen, methods with disk, WAL and time). templates: for new partitions. cautions: sentences. rewrites_live repeats the argument. Errors as of ff_script().';
 
-CREATE FUNCTION @extschema@.ff_script_effect(c jsonb) RETURNS text
+-- The expected effect of one change of a plan, in words; parts that are not known are left out.
+CREATE FUNCTION ff_internal.script_effect(c jsonb) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -681,9 +663,6 @@ AS $$
         'size ' || pg_size_pretty((e->>'size_bytes')::bigint) || ' -> ' || pg_size_pretty((e->>'predicted_size_bytes')::bigint) || ' once all pages are filled so')
       FROM (SELECT c->'effect') AS x(e)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_script_effect(jsonb) IS 'The expected effect of one change of a plan, in words; parts that are not known are left out. Internal step of ff_script().';
-REVOKE ALL ON FUNCTION @extschema@.ff_script_effect(jsonb) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_script_effect(jsonb) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_script(relation regclass DEFAULT NULL, rewrite boolean DEFAULT false) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE ROWS 100
@@ -706,7 +685,7 @@ DECLARE
         'SET ff_script.done = 0;',
         'SET ff_script.unchanged = 0;',
         'SET ff_script.refused = 0;'];
-    closing CONSTANT text[] := string_to_array(@extschema@.ff_do($body$BEGIN
+    closing CONSTANT text[] := string_to_array(ff_internal.do_block($body$BEGIN
     RAISE NOTICE '% done, % unchanged, % refused', current_setting('ff_script.done'), current_setting('ff_script.unchanged'), current_setting('ff_script.refused');
     IF current_setting('ff_script.refused') <> '0' THEN
         RAISE EXCEPTION '% refused, for the reasons in the warnings above', current_setting('ff_script.refused')
@@ -721,11 +700,11 @@ END$body$), E'\n') || ARRAY[
     prefix  text;
     -- what has an equals sign, or looks like an address, psql takes for a connection string
     file    CONSTANT text := (SELECT format('psql -X -d %s', '''' || replace(CASE WHEN d.name ~ '=|^postgres(ql)?://' THEN 'dbname=''' || regexp_replace(d.name, '([''\\])', '\\\1', 'g') || '''' ELSE d.name END, '''', '''\''''') || '''')
-                                FROM (SELECT @extschema@.ff_plain(current_database()::text)) d(name));
+                                FROM (SELECT ff_internal.plain(current_database()::text)) d(name));
 BEGIN
-    RETURN NEXT '-- ' || (plan->>'generator') || ': script of changes for ' || @extschema@.ff_plain(plan->>'asked_for') || ', to be read before it is run';
-    RETURN NEXT '-- database:  ' || @extschema@.ff_plain(plan->>'database') || ' of cluster ' || (plan->>'system_identifier') || ' (' || @extschema@.ff_plain(plan->>'server') || '), PostgreSQL ' || @extschema@.ff_plain(plan->>'server_version');
-    RETURN NEXT '-- generated: ' || (plan->>'generated_at') || ' by ' || @extschema@.ff_plain(plan->>'generated_by');
+    RETURN NEXT '-- ' || (plan->>'generator') || ': script of changes for ' || ff_internal.plain(plan->>'asked_for') || ', to be read before it is run';
+    RETURN NEXT '-- database:  ' || ff_internal.plain(plan->>'database') || ' of cluster ' || (plan->>'system_identifier') || ' (' || ff_internal.plain(plan->>'server') || '), PostgreSQL ' || ff_internal.plain(plan->>'server_version');
+    RETURN NEXT '-- generated: ' || (plan->>'generated_at') || ' by ' || ff_internal.plain(plan->>'generated_by');
     RETURN NEXT '-- collected: ' || coalesce((plan->'collected'->>'from') || ' to ' || (plan->'collected'->>'to') || ', ' || (plan->'collected'->>'collections') || ' collections', 'nothing yet');
     RETURN NEXT '-- examined:  ' || coalesce((SELECT string_agg(e.value || ' ' || e.key, ', ' ORDER BY e.key) FROM jsonb_each_text(plan->'examined') e), 'no table')
                 || coalesce('; indexes: ' || (SELECT string_agg(e.value || ' ' || e.key, ', ' ORDER BY e.key) FROM jsonb_each_text(plan->'indexes_examined') e), '');
@@ -733,12 +712,12 @@ BEGIN
         RETURN NEXT '-- Nothing is to be changed. ff_advise() and ff_advise_indexes() give the reason for each table and index.';
         RETURN;
     END IF;
-    RETURN NEXT '-- run as:    a superuser, or a member of the owners: ' || (SELECT string_agg(@extschema@.ff_plain(o), ', ') FROM jsonb_array_elements_text(plan->'run_as') o);
+    RETURN NEXT '-- run as:    a superuser, or a member of the owners: ' || (SELECT string_agg(ff_internal.plain(o), ', ') FROM jsonb_array_elements_text(plan->'run_as') o);
     RETURN NEXT '-- how:       ' || file || ' -f FILE, not with --single-transaction';
     RETURN NEXT '-- Each change refuses with a warning where something is no longer as it was when this was generated, and the';
     RETURN NEXT '-- rest goes on; psql then ends with an error. Run again, it changes nothing that is in force already.';
     FOR t IN SELECT jsonb_array_elements_text(plan->'cautions') LOOP
-        RETURN NEXT '-- caution:   ' || @extschema@.ff_plain(t);
+        RETURN NEXT '-- caution:   ' || ff_internal.plain(t);
     END LOOP;
     RETURN NEXT '';
     RETURN QUERY SELECT unnest(opening);
@@ -751,8 +730,8 @@ BEGIN
         n := n + 1;
         RETURN NEXT '';
         RETURN NEXT format('-- %s of %s: %s, fillfactor %s -> %s (%s%s)', n, total, c->>'relation', c->>'fillfactor', c->>'recommended_fillfactor', c->>'cause', ', confidence ' || (c->>'confidence'));
-        RETURN NEXT '-- reason:    ' || @extschema@.ff_plain(c->>'reason');
-        t := @extschema@.ff_script_effect(c);
+        RETURN NEXT '-- reason:    ' || ff_internal.plain(c->>'reason');
+        t := ff_internal.script_effect(c);
         IF t <> '' THEN
             RETURN NEXT '-- expected:  ' || t;
         END IF;
@@ -777,11 +756,11 @@ BEGIN
         END IF;
         FOR c IN SELECT w FROM jsonb_array_elements(plan->'changes') w WHERE (w->'rewrite'->>'wanted')::boolean LOOP
             RETURN NEXT '';
-            RETURN NEXT '-- ' || (c->>'relation') || ': ' || @extschema@.ff_plain(c->'rewrite'->>'reason');
+            RETURN NEXT '-- ' || (c->>'relation') || ': ' || ff_internal.plain(c->'rewrite'->>'reason');
             FOR m IN SELECT jsonb_array_elements(c->'rewrite'->'methods') LOOP
                 RETURN NEXT format('--   %s %s: %s; disk %s of %s free, WAL about %s, %s; %s', CASE WHEN m->'method' = c->'rewrite'->'method' THEN '*' WHEN (m->>'possible')::boolean THEN '+' ELSE '-' END,
                                    m->>'method', m->>'why', pg_size_pretty((m->>'disk_bytes')::bigint), pg_size_pretty((m->>'free_bytes')::bigint), pg_size_pretty((m->>'wal_bytes')::bigint),
-                                   coalesce('at least ' || @extschema@.ff_span((m->>'seconds')::double precision) || ' at the speed measured', 'time unknown, as track_io_timing has measured nothing'), m->>'lock');
+                                   coalesce('at least ' || ff_internal.span((m->>'seconds')::double precision) || ' at the speed measured', 'time unknown, as track_io_timing has measured nothing'), m->>'lock');
                 IF m->'method' IS DISTINCT FROM c->'rewrite'->'method' AND (m->>'possible')::boolean THEN
                     RETURN NEXT '--       ' || (m->>'statement');
                 END IF;
@@ -810,8 +789,6 @@ BEGIN
     RETURN QUERY SELECT '--undo ' || unnest(closing);
 END
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_script(regclass, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_script(regclass, boolean) TO pg_read_all_stats;
 COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean) IS
 'The advice for one table, the partitions of one, or all, as lines of a psql script: write them to a file with psql -XAt, read it, and run it with psql -X.
 relation: the table; NULL all. rewrite: true also runs the rewrites that bring a change to old pages, false leaves them as comments.

@@ -6,27 +6,28 @@
 -- leaves two halves, so a tree that is written at random is about 70 % full
 -- some time after, whatever was set.  Advice to change one is therefore rare.
 
-CREATE FUNCTION @extschema@.ff_index_fillfactor(reloptions text[]) RETURNS integer
+-- Leaf fillfactor, percent, that the server reads from a B-tree index's stored options; 90 where they name none.
+CREATE FUNCTION ff_internal.effective_index_fillfactor(reloptions text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- a B-tree's default is 90, a table's 100; both are read alike
-    SELECT CASE WHEN EXISTS (SELECT 1 FROM unnest(reloptions) o WHERE o LIKE 'fillfactor=%') THEN @extschema@.ff_fillfactor(reloptions) ELSE 90 END
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM unnest(reloptions) o WHERE o LIKE 'fillfactor=%') THEN ff_internal.effective_fillfactor(reloptions) ELSE 90 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_index_fillfactor(text[]) IS 'Leaf fillfactor, percent, that the server reads from a B-tree index''s stored options; 90 where they name none.';
-REVOKE ALL ON FUNCTION @extschema@.ff_index_fillfactor(text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_index_fillfactor(text[]) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_index_judged(
+-- How a B-tree is written, from the fill of its leaf pages (see ff_sample_index()), rows inserted and updated without
+-- HOT in the window, whether the table was left alone for the whole window, and the correlation of its first column;
+-- and the fillfactor that follows.
+CREATE FUNCTION ff_internal.index_judged(
     fillfactor integer, leaf_density double precision, at_fillfactor_pct double precision, half_full_pct double precision,
     fragmentation double precision, deduplicated_pct double precision, leaf_pages double precision, row_pointers double precision,
-    inserted bigint, cold_updated bigint, quiet boolean, correlation real,
+    inserted bigint, nonhot_updated bigint, quiet boolean, correlation real,
     OUT cause text, OUT recommended_fillfactor integer)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH seen AS (
-        SELECT coalesce(inserted, 0) + coalesce(cold_updated, 0) AS written,
+        SELECT coalesce(inserted, 0) + coalesce(nonhot_updated, 0) AS written,
                -- pages as full as the fillfactor, one after the other, hardly any half
                at_fillfactor_pct >= 70 AND half_full_pct <= 10 AND fragmentation <= 10 AS orderly,
                -- ascending keys are shown by growth that split no page in two,
@@ -37,14 +38,14 @@ AS $$
                  WHEN leaf_density IS NULL THEN 'no_data'
                  WHEN written = 0 AND quiet THEN 'never_written'
                  WHEN written = 0 THEN 'no_data'
-                 WHEN coalesce(cold_updated, 0) > 5 * coalesce(inserted, 0) AND cold_updated > 0.05 * row_pointers THEN 'version_churn'
+                 WHEN coalesce(nonhot_updated, 0) > 5 * coalesce(inserted, 0) AND nonhot_updated > 0.05 * row_pointers THEN 'version_churn'
                  WHEN deduplicated_pct >= 50 THEN 'deduplicated'
                  WHEN orderly AND grows THEN 'ascending'
                  WHEN orderly AND half_full_pct <= 2 THEN 'as_built'
                  -- a second entry for each row splits full leaves in whatever
                  -- order keys come in; vacuum then takes the first one, so that
                  -- half of a half is left without a row deleted
-                 WHEN cold_updated > 0.5 * coalesce(inserted, 0) AND cold_updated > 0.05 * row_pointers AND leaf_density >= 25 THEN 'version_churn'
+                 WHEN nonhot_updated > 0.5 * coalesce(inserted, 0) AND nonhot_updated > 0.05 * row_pointers AND leaf_density >= 25 THEN 'version_churn'
                  WHEN leaf_density < 45 THEN 'sparse'
                  ELSE 'random' END AS cause
           FROM seen
@@ -55,15 +56,13 @@ AS $$
                 WHEN c.cause = 'never_written' AND leaf_density < 85 THEN 100
                 -- room in pages that nobody comes back to is wasted, unless old
                 -- rows are updated and put new entries there
-                WHEN c.cause = 'ascending' AND coalesce(cold_updated, 0) <= 0.01 * inserted THEN greatest(fillfactor, 100)
+                WHEN c.cause = 'ascending' AND coalesce(nonhot_updated, 0) <= 0.01 * inserted THEN greatest(fillfactor, 100)
                 ELSE fillfactor END
       FROM c
 $$;
-COMMENT ON FUNCTION @extschema@.ff_index_judged(integer, double precision, double precision, double precision, double precision, double precision, double precision, double precision, bigint, bigint, boolean, real) IS 'How a B-tree is written, from the fill of its leaf pages (see ff_sample_index()), rows inserted and updated without HOT in the window, whether the table was left alone for the whole window, and the correlation of its first column; and the fillfactor that follows. Internal step of ff_advise_indexes().';
-REVOKE ALL ON FUNCTION @extschema@.ff_index_judged(integer, double precision, double precision, double precision, double precision, double precision, double precision, double precision, bigint, bigint, boolean, real) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_index_judged(integer, double precision, double precision, double precision, double precision, double precision, double precision, double precision, bigint, bigint, boolean, real) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_judge_indexes(target regclass)
+-- All that ff_advise_indexes() says.
+CREATE FUNCTION ff_internal.judge_indexes(target regclass)
 RETURNS TABLE (
     index                  regclass,
     relation               regclass,
@@ -90,8 +89,8 @@ DECLARE
     -- with fewer pages than this a few bytes decide
     smallest  CONSTANT bigint := 100;
     block     CONSTANT bigint := current_setting('block_size')::bigint;
-    budget    bigint := @extschema@.ff_setting('collect_pages')::bigint;
-    deadline  CONSTANT timestamptz := clock_timestamp() + (@extschema@.ff_setting('collect_time') || ' s')::interval;
+    budget    bigint := ff_internal.setting('collect_pages')::bigint;
+    deadline  CONSTANT timestamptz := clock_timestamp() + (ff_internal.setting('collect_time') || ' s')::interval;
     may_read  boolean;
     i         record;
     s         record;
@@ -101,11 +100,11 @@ DECLARE
 BEGIN
     IF target IS NOT NULL THEN
         IF kind = 'i' THEN
-            IF NOT EXISTS (SELECT 1 FROM pg_index x JOIN @extschema@.ff_candidate c ON c.relid = x.indrelid WHERE x.indexrelid = target) THEN
+            IF NOT EXISTS (SELECT 1 FROM pg_index x JOIN ff_internal.candidate c ON c.relid = x.indrelid WHERE x.indexrelid = target) THEN
                 RAISE 'index "%" is not on a table that can be advised', (SELECT c.relname FROM pg_class c WHERE c.oid = target) USING ERRCODE = 'wrong_object_type';
             END IF;
         ELSE
-            PERFORM @extschema@.ff_checked_table(target);
+            PERFORM ff_internal.checked_table(target);
         END IF;
     END IF;
     may_read := (SELECT has_function_privilege(p.oid, 'EXECUTE') FROM pg_proc p JOIN pg_extension e ON e.extnamespace = p.pronamespace
@@ -114,21 +113,21 @@ BEGIN
 
     FOR i IN
         SELECT x.indexrelid, x.indrelid, k.relname, n.nspname, am.amname, x.indisvalid, x.indisready, t.not_examined, k.reloptions,
-               CASE WHEN am.amname = 'btree' THEN @extschema@.ff_index_fillfactor(k.reloptions) END AS fillfactor,
-               e.inserted, e.updated - e.hot_updated AS cold, e.window_s, e.looked_at,
-               (SELECT extract(epoch FROM e.looked_at - r.seen_at)::double precision FROM @extschema@.ff_relation r WHERE r.rel_id = e.rel_id) AS quiet_s,
+               CASE WHEN am.amname = 'btree' THEN ff_internal.effective_index_fillfactor(k.reloptions) END AS fillfactor,
+               e.inserted, e.updated - e.hot_updated AS cold, e.window_s, e.snapshot_at,
+               (SELECT extract(epoch FROM e.snapshot_at - r.seen_at)::double precision FROM ff_internal.relation r WHERE r.rel_id = e.rel_id) AS quiet_s,
                (SELECT p.correlation FROM pg_stats p JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
                  WHERE p.schemaname = t.nspname AND p.tablename = t.relname AND p.attname = a.attname AND NOT p.inherited) AS correlation,
                greatest(k.relpages, 0)::bigint AS pages,
                x.indisunique AND x.indexprs IS NULL
                    AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = x.indrelid AND a.attnum = ANY (x.indkey) AND NOT a.attnotnull) AS keyed,
-               @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(k.relname::text) AS name
+               ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(k.relname::text) AS name
           FROM pg_index x
           JOIN pg_class k ON k.oid = x.indexrelid AND k.relkind = 'i'
           JOIN pg_namespace n ON n.oid = k.relnamespace
           JOIN pg_am am ON am.oid = k.relam
-          JOIN @extschema@.ff_candidate t ON t.relid = x.indrelid
-          LEFT JOIN @extschema@.ff_evidence(CASE WHEN kind IN ('r', 'm') THEN target WHEN kind = 'i' THEN (SELECT o.indrelid::regclass FROM pg_index o WHERE o.indexrelid = target) END) e ON e.relation = x.indrelid
+          JOIN ff_internal.candidate t ON t.relid = x.indrelid
+          LEFT JOIN ff_internal.evidence(CASE WHEN kind IN ('r', 'm') THEN target WHEN kind = 'i' THEN (SELECT o.indrelid::regclass FROM pg_index o WHERE o.indexrelid = target) END) e ON e.relation = x.indrelid
          WHERE target IS NULL OR x.indexrelid = target OR x.indrelid = target
             OR (kind = 'p' AND x.indrelid IN (SELECT q.relid FROM pg_partition_tree(target) q))
          ORDER BY k.relpages DESC, n.nspname, k.relname
@@ -200,17 +199,17 @@ BEGIN
             reason := 'no leaf page could be read.';
             RETURN NEXT;
             CONTINUE;
-        ELSIF i.looked_at IS NULL OR i.quiet_s IS NULL THEN
+        ELSIF i.snapshot_at IS NULL OR i.quiet_s IS NULL THEN
             reason := 'its table was not collected yet: run CALL ff_collect() or ff_schedule().';
             RETURN NEXT;
             CONTINUE;
         END IF;
 
         SELECT * INTO judged
-          FROM @extschema@.ff_index_judged(i.fillfactor, s.leaf_density, s.at_fillfactor_pct, s.half_full_pct, s.fragmentation,
+          FROM ff_internal.index_judged(i.fillfactor, s.leaf_density, s.at_fillfactor_pct, s.half_full_pct, s.fragmentation,
                                            -- where no two rows share a key, lists are of versions of one row
                                            CASE WHEN i.keyed THEN 0 ELSE s.deduplicated_pct END,
-                                           s.leaf_pages, s.row_pointers, i.inserted, i.cold, i.quiet_s >= 86400.0 * @extschema@.ff_setting('lookback')::integer, i.correlation);
+                                           s.leaf_pages, s.row_pointers, i.inserted, i.cold, i.quiet_s >= 86400.0 * ff_internal.setting('lookback')::integer, i.correlation);
         cause := judged.cause;
         recommended_fillfactor := judged.recommended_fillfactor;
         -- a rebuild packs leaf and inner pages alike, and drops deleted ones
@@ -226,8 +225,8 @@ BEGIN
                    || format('REINDEX INDEX CONCURRENTLY %s;', i.name);
         END IF;
         reason := CASE cause
-            WHEN 'no_data' THEN format('nothing was written to its table for %s: after %s days of that it could be packed, and writes would show how keys come in.', @extschema@.ff_span(i.quiet_s), @extschema@.ff_setting('lookback'))
-            WHEN 'never_written' THEN format('nothing was written to its table for %s, and its leaf pages are %s %% full', @extschema@.ff_span(i.quiet_s), leaf_density)
+            WHEN 'no_data' THEN format('nothing was written to its table for %s: after %s days of that it could be packed, and writes would show how keys come in.', ff_internal.span(i.quiet_s), ff_internal.setting('lookback'))
+            WHEN 'never_written' THEN format('nothing was written to its table for %s, and its leaf pages are %s %% full', ff_internal.span(i.quiet_s), leaf_density)
                 || CASE WHEN action = 'keep' THEN format(': a rebuild at 100 would win only %s.', pg_size_pretty(greatest(0, (size_bytes * (1 - leaf_density / 100))::bigint))) ELSE format(': at 100, rebuilt once, it shrinks by %s. If rows are updated or inserted later, full pages split.', pg_size_pretty(size_bytes - predicted_size_bytes)) END
             WHEN 'ascending' THEN format('keys come in ascending: %s %% of its leaf pages are as full as the fillfactor left them, and new rows go to the right end', at_fillfactor_pct)
                 || CASE WHEN action = 'raise' THEN format('. Nobody comes back to the room that %s leaves, so 100 saves it in every new page; a rebuild wins %s in the old ones.', i.fillfactor, pg_size_pretty(size_bytes - predicted_size_bytes))
@@ -242,9 +241,6 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_judge_indexes(regclass) IS 'All that ff_advise_indexes() says.';
-REVOKE ALL ON FUNCTION @extschema@.ff_judge_indexes(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_judge_indexes(regclass) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_advise_indexes(relation regclass DEFAULT NULL)
 RETURNS TABLE (
@@ -267,10 +263,8 @@ RETURNS TABLE (
 LANGUAGE sql VOLATILE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT * FROM @extschema@.ff_judge_indexes($1)
+    SELECT * FROM ff_internal.judge_indexes($1)
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_advise_indexes(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_advise_indexes(regclass) TO pg_read_all_stats;
 COMMENT ON FUNCTION @extschema@.ff_advise_indexes(regclass) IS
 'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or, without an argument, of all, largest first. Reads pages of each index now (see ff_sample_index()), together at most fillfactor_advisor.collect_pages of them within collect_time; the reading needs pg_stat_scan_tables besides pg_read_all_stats.
 index, relation: the index and its table. fillfactor, recommended_fillfactor: percent, now and advised.

@@ -3,7 +3,7 @@
 --
 -- Windows before and after a change are made of whole intervals, so that none
 -- holds both states, and only of intervals that can be compared: see
--- ff_verify_windows().  Every share and mean is a ratio of two sums over
+-- verify_windows().  Every share and mean is a ratio of two sums over
 -- intervals, and its uncertainty comes from how much it moves from one
 -- interval to the next: updates within one interval are not independent of
 -- each other, so the usual formulas would promise too much.
@@ -11,7 +11,9 @@
 -- ---------------------------------------------------------------------------
 -- Statistics
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_t_quantile(freedom double precision) RETURNS double precision
+-- Half width, in standard errors, of a two-sided 95 % interval with so many degrees of freedom (Student's t; fractions
+-- are rounded down). Infinity below one.
+CREATE FUNCTION ff_internal.t_quantile(freedom double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -23,11 +25,10 @@ AS $$
                                               2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042])[floor(freedom)::integer]
                 ELSE 1.96 + 2.4 / freedom END::double precision
 $$;
-COMMENT ON FUNCTION @extschema@.ff_t_quantile(double precision) IS 'Half width, in standard errors, of a two-sided 95 % interval with so many degrees of freedom (Student''s t; fractions are rounded down). Infinity below one.';
-REVOKE ALL ON FUNCTION @extschema@.ff_t_quantile(double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_t_quantile(double precision) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_ratio(num double precision[], den double precision[], least_variance double precision DEFAULT 0,
+-- Ratio of two sums over intervals, and its variance as the intervals show it (ratio estimator with the intervals as
+-- clusters), at least least_variance; variance NULL below two intervals, ratio NULL without any.
+CREATE FUNCTION ff_internal.ratio(num double precision[], den double precision[], least_variance double precision DEFAULT 0,
     OUT ratio double precision, OUT variance double precision, OUT clusters integer)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -43,11 +44,10 @@ AS $$
            t.k::integer
       FROM total t
 $$;
-COMMENT ON FUNCTION @extschema@.ff_ratio(double precision[], double precision[], double precision) IS 'Ratio of two sums over intervals, and its variance as the intervals show it (ratio estimator with the intervals as clusters), at least least_variance; variance NULL below two intervals, ratio NULL without any.';
-REVOKE ALL ON FUNCTION @extschema@.ff_ratio(double precision[], double precision[], double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_ratio(double precision[], double precision[], double precision) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_difference(
+-- Second mean less the first, and the ends of its 95 % interval (Welch), as an array of three; NULL where a variance
+-- is not known.
+CREATE FUNCTION ff_internal.difference(
     mean1 double precision, variance1 double precision, clusters1 integer,
     mean2 double precision, variance2 double precision, clusters2 integer) RETURNS double precision[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -56,16 +56,15 @@ AS $$
     SELECT CASE WHEN variance1 + variance2 = 0 THEN ARRAY[mean2 - mean1, mean2 - mean1, mean2 - mean1]
                 WHEN variance1 + variance2 > 0 THEN
                     (SELECT ARRAY[mean2 - mean1, mean2 - mean1 - half, mean2 - mean1 + half]
-                       FROM (SELECT sqrt(variance1 + variance2) * @extschema@.ff_t_quantile(
+                       FROM (SELECT sqrt(variance1 + variance2) * ff_internal.t_quantile(
                                  -- Welch and Satterthwaite's degrees of freedom
                                  (variance1 + variance2) ^ 2 / (variance1 ^ 2 / nullif(clusters1 - 1, 0) + variance2 ^ 2 / nullif(clusters2 - 1, 0))) AS half) h)
            END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_difference(double precision, double precision, integer, double precision, double precision, integer) IS 'Second mean less the first, and the ends of its 95 % interval (Welch), as an array of three; NULL where a variance is not known.';
-REVOKE ALL ON FUNCTION @extschema@.ff_difference(double precision, double precision, integer, double precision, double precision, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_difference(double precision, double precision, integer, double precision, double precision, integer) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_relative_change(
+-- Second mean against the first, change in percent, and the ends of its 95 % interval (Welch, on logarithms), as an
+-- array of three; NULL where a variance is not known or a mean is not positive.
+CREATE FUNCTION ff_internal.relative_change(
     mean1 double precision, variance1 double precision, clusters1 integer,
     mean2 double precision, variance2 double precision, clusters2 integer) RETURNS double precision[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -75,17 +74,20 @@ AS $$
     -- logarithm is the squared coefficient of variation
     SELECT CASE WHEN mean1 > 0 AND mean2 > 0 THEN
                (SELECT array_agg(100 * (exp(x.d) - 1) ORDER BY x.n)
-                  FROM unnest(@extschema@.ff_difference(ln(mean1), variance1 / mean1 ^ 2, clusters1, ln(mean2), variance2 / mean2 ^ 2, clusters2)) WITH ORDINALITY x(d, n))
+                  FROM unnest(ff_internal.difference(ln(mean1), variance1 / mean1 ^ 2, clusters1, ln(mean2), variance2 / mean2 ^ 2, clusters2)) WITH ORDINALITY x(d, n))
            END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_relative_change(double precision, double precision, integer, double precision, double precision, integer) IS 'Second mean against the first, change in percent, and the ends of its 95 % interval (Welch, on logarithms), as an array of three; NULL where a variance is not known or a mean is not positive.';
-REVOKE ALL ON FUNCTION @extschema@.ff_relative_change(double precision, double precision, integer, double precision, double precision, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_relative_change(double precision, double precision, integer, double precision, double precision, integer) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Which intervals are compared
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_verify_windows(relation_id bigint, before timestamptz, seen timestamptz, in_epoch integer)
+-- The intervals around one change of a table (its rel_id), or of a setting (NULL), and for each why it is left out of
+-- the comparison; left_out is NULL where it counts. Reasons: holds the change; other server (system identifier or
+-- major version); rewritten (the table got a new file in it); before the rewrite (the first after the change: until
+-- then old pages keep their density); no updates; settling (the first third of the updates before and after, where
+-- there are at least three intervals); other rate (updates per second more than four times, or less than a quarter of,
+-- the usual rate after the change). For a setting updated are the calls of all statements.
+CREATE FUNCTION ff_internal.verify_windows(relation_id bigint, before timestamptz, seen timestamptz, in_epoch integer)
 RETURNS TABLE (
     side            text,
     began_at        timestamptz,
@@ -106,36 +108,36 @@ AS $$
     -- most that the update rate of an interval may differ from the usual one
     -- after the change, as a factor
     WITH constant AS (
-        SELECT 4.0 AS rate_factor, make_interval(days => @extschema@.ff_setting('lookback')::integer) AS reach
+        SELECT 4.0 AS rate_factor, make_interval(days => ff_internal.setting('lookback')::integer) AS reach
     ), span AS (
         -- to the change before and the one after, at most the window of advice
         SELECT greatest(before - k.reach, max(o.seen_at) FILTER (WHERE o.seen_at <= before)) AS began,
                least(seen + k.reach, min(o.before_at) FILTER (WHERE o.seen_at > seen)) AS ended
           FROM constant k
-          LEFT JOIN (SELECT c.before_at, c.seen_at FROM @extschema@.ff_change c WHERE c.rel_id = relation_id
+          LEFT JOIN (SELECT c.before_at, c.seen_at FROM ff_internal.change c WHERE c.rel_id = relation_id
                      UNION ALL
-                     SELECT h.before_at, h.seen_at FROM @extschema@.ff_setting_history h WHERE relation_id IS NULL AND h.before_at IS NOT NULL) o ON true
+                     SELECT h.before_at, h.seen_at FROM ff_internal.setting_history h WHERE relation_id IS NULL AND h.before_at IS NOT NULL) o ON true
          GROUP BY k.reach
     ), server AS (
-        SELECT e.epoch_id FROM @extschema@.ff_epoch e
-          JOIN @extschema@.ff_epoch own ON own.epoch_id = in_epoch
+        SELECT e.epoch_id FROM ff_internal.epoch e
+          JOIN ff_internal.epoch own ON own.epoch_id = in_epoch
          WHERE e.system_identifier = own.system_identifier AND e.server_version / 10000 = own.server_version / 10000
     ), source AS (
         SELECT i.began_at, i.ended_at, interval '0' AS slack, i.updated::double precision, i.hot_updated::double precision, i.newpage_updated::double precision,
                i.blocks_fetched::double precision, i.blocks_hit::double precision, i.heap_bytes, i.index_bytes, i.rewritten,
                i.epoch_id IN (SELECT s.epoch_id FROM server s) AS here
-          FROM @extschema@.ff_interval i, span p
+          FROM ff_internal.counter_interval i, span p
          WHERE i.rel_id = relation_id AND i.ended_at BETWEEN p.began AND p.ended + (i.ended_at - i.began_at)
         UNION ALL
         -- a setting is judged by all statements: their looks take the place of
         -- intervals, their calls that of updates; a look comes a moment after
         -- the collection that it belongs to
         SELECT min(h.began_at), h.ended_at, least(interval '5 s', (h.ended_at - min(h.began_at)) / 4), sum(h.calls), NULL, NULL, NULL, NULL, NULL, NULL, false,
-               bool_and(EXISTS (SELECT 1 FROM @extschema@.ff_statement_epoch e
-                                  JOIN @extschema@.ff_epoch own ON own.epoch_id = in_epoch
+               bool_and(EXISTS (SELECT 1 FROM ff_internal.statement_epoch e
+                                  JOIN ff_internal.epoch own ON own.epoch_id = in_epoch
                                  WHERE e.statement_epoch_id = h.statement_epoch_id AND e.system_identifier = own.system_identifier
                                    AND e.server_version / 10000 = own.server_version / 10000))
-          FROM @extschema@.ff_statement_history h, span p
+          FROM ff_internal.statement_history h, span p
          WHERE relation_id IS NULL AND h.ended_at BETWEEN p.began AND p.ended + (h.ended_at - h.began_at)
          GROUP BY h.ended_at
     ), sided AS (
@@ -169,17 +171,13 @@ AS $$
       FROM settled s, usual u, constant k
      ORDER BY s.ended_at
 $$;
-COMMENT ON FUNCTION @extschema@.ff_verify_windows(bigint, timestamptz, timestamptz, integer) IS
-'The intervals around one change of a table (its rel_id), or of a setting (NULL), and for each why it is left out of the comparison; left_out is NULL where it counts.
-Reasons: holds the change; other server (system identifier or major version); rewritten (the table got a new file in it); before the rewrite (the first after the change: until then old pages keep their density); no updates; settling (the first third of the updates before and after, where there are at least three intervals); other rate (updates per second more than four times, or less than a quarter of, the usual rate after the change).
-For a setting updated are the calls of all statements. Internal step of ff_verify().';
-REVOKE ALL ON FUNCTION @extschema@.ff_verify_windows(bigint, timestamptz, timestamptz, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_verify_windows(bigint, timestamptz, timestamptz, integer) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- What the statements say
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_verify_calls(relation_id bigint, before tstzmultirange, after tstzmultirange)
+-- What the statements that ran both before and after a change did in the intervals compared: those that do nothing but
+-- update one table (its rel_id), or all (NULL). Times in milliseconds, blocks are shared blocks hit or read.
+CREATE FUNCTION ff_internal.verify_calls(relation_id bigint, before tstzmultirange, after tstzmultirange)
 RETURNS TABLE (
     statement_id bigint,
     side         text,
@@ -200,18 +198,18 @@ AS $$
     -- setting.
     WITH chosen AS (
         SELECT s.statement_id
-          FROM @extschema@.ff_statement s
+          FROM ff_internal.statement s
          WHERE s.kind <> 'other'
            AND (relation_id IS NULL
-                OR EXISTS (SELECT 1 FROM @extschema@.ff_statement_target t
+                OR EXISTS (SELECT 1 FROM ff_internal.statement_target t
                             WHERE t.statement_id = s.statement_id AND t.rel_id = relation_id AND t.command = 'UPDATE' AND t.how = 'top')
-                   AND (SELECT count(*) FROM @extschema@.ff_statement_target t WHERE t.statement_id = s.statement_id) = 1)
+                   AND (SELECT count(*) FROM ff_internal.statement_target t WHERE t.statement_id = s.statement_id) = 1)
     ), sided AS (
         -- a look at the statements comes a moment after that at the counters,
         -- so the middle of its interval decides
         SELECT h.*, CASE WHEN h.began_at + (h.ended_at - h.began_at) / 2 <@ before THEN 'before'
                          WHEN h.began_at + (h.ended_at - h.began_at) / 2 <@ after THEN 'after' END AS side
-          FROM @extschema@.ff_statement_history h
+          FROM ff_internal.statement_history h
           JOIN chosen c USING (statement_id)
          WHERE h.ended_at > lower(before) AND h.began_at < upper(after)
     )
@@ -220,11 +218,12 @@ AS $$
      WHERE s.side IS NOT NULL
        AND EXISTS (SELECT 1 FROM sided o WHERE o.statement_id = s.statement_id AND o.side <> s.side)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_verify_calls(bigint, tstzmultirange, tstzmultirange) IS 'What the statements that ran both before and after a change did in the intervals compared: those that do nothing but update one table (its rel_id), or all (NULL). Times in milliseconds, blocks are shared blocks hit or read. Internal step of ff_verify().';
-REVOKE ALL ON FUNCTION @extschema@.ff_verify_calls(bigint, tstzmultirange, tstzmultirange) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_verify_calls(bigint, tstzmultirange, tstzmultirange) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_statement_effect(relation_id bigint, before tstzmultirange, after tstzmultirange,
+-- Execution time, its standard deviation, WAL and blocks of the statements of verify_calls(), before and after.
+-- Figures after are for the mix of statements after, each measured against itself before. mean, stddev, wal: change in
+-- percent and the ends of its 95 % interval, an array of three. wal_before, wal_after: bytes per updated row;
+-- blocks_before, blocks_after: shared blocks per updated row.
+CREATE FUNCTION ff_internal.statement_effect(relation_id bigint, before tstzmultirange, after tstzmultirange,
     OUT statements integer, OUT calls_before bigint, OUT calls_after bigint,
     OUT mean_ms_before double precision, OUT mean_ms_after double precision, OUT mean double precision[],
     OUT stddev_ms_before double precision, OUT stddev_ms_after double precision, OUT stddev double precision[],
@@ -235,7 +234,7 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH seen AS MATERIALIZED (
-        SELECT * FROM @extschema@.ff_verify_calls(relation_id, before, after)
+        SELECT * FROM ff_internal.verify_calls(relation_id, before, after)
     ), usual AS (
         -- each statement's own means before are the yardstick for after, so
         -- that another mix of statements is no difference
@@ -254,8 +253,8 @@ AS $$
                sum(o.wal) / nullif(sum(o.rows), 0) AS wal, sum(o.blocks) / nullif(sum(o.rows), 0) AS blocks,
                sum(o.blocks) / nullif(sum(o.blocks_usual), 0) AS blocks_ratio,
                -- never surer than single calls would allow
-               @extschema@.ff_ratio(array_agg(o.ms), array_agg(o.ms_usual), sum(o.square) / nullif(sum(o.ms_usual) ^ 2, 0)) AS m,
-               @extschema@.ff_ratio(array_agg(o.wal), array_agg(o.wal_usual)) AS w,
+               ff_internal.ratio(array_agg(o.ms), array_agg(o.ms_usual), sum(o.square) / nullif(sum(o.ms_usual) ^ 2, 0)) AS m,
+               ff_internal.ratio(array_agg(o.wal), array_agg(o.wal_usual)) AS w,
                -- of the standard deviation the logarithm, one value an interval
                avg(ln(o.square / o.square_usual) / 2) FILTER (WHERE o.square > 0 AND o.square_usual > 0) AS spread,
                var_samp(ln(o.square / o.square_usual) / 2) FILTER (WHERE o.square > 0 AND o.square_usual > 0)
@@ -265,24 +264,26 @@ AS $$
     )
     SELECT (SELECT count(*) FROM usual)::integer, b.calls, a.calls,
            b.mean, b.mean * (a.m).ratio,
-           @extschema@.ff_relative_change((b.m).ratio, (b.m).variance, (b.m).clusters, (a.m).ratio, (a.m).variance, (a.m).clusters),
+           ff_internal.relative_change((b.m).ratio, (b.m).variance, (b.m).clusters, (a.m).ratio, (a.m).variance, (a.m).clusters),
            b.stddev, b.stddev * exp(a.spread - b.spread),
-           (SELECT array_agg(100 * (exp(d) - 1) ORDER BY n) FROM unnest(@extschema@.ff_difference(b.spread, b.spread_variance, b.spreads, a.spread, a.spread_variance, a.spreads)) WITH ORDINALITY x(d, n)),
+           (SELECT array_agg(100 * (exp(d) - 1) ORDER BY n) FROM unnest(ff_internal.difference(b.spread, b.spread_variance, b.spreads, a.spread, a.spread_variance, a.spreads)) WITH ORDINALITY x(d, n)),
            b.wal, b.wal * (a.w).ratio,
-           @extschema@.ff_relative_change((b.w).ratio, (b.w).variance, (b.w).clusters, (a.w).ratio, (a.w).variance, (a.w).clusters),
+           ff_internal.relative_change((b.w).ratio, (b.w).variance, (b.w).clusters, (a.w).ratio, (a.w).variance, (a.w).clusters),
            b.blocks, b.blocks * a.blocks_ratio
       FROM both_sides b JOIN both_sides a ON a.side = 'after'
      WHERE b.side = 'before'
 $$;
-COMMENT ON FUNCTION @extschema@.ff_statement_effect(bigint, tstzmultirange, tstzmultirange) IS
-'Execution time, its standard deviation, WAL and blocks of the statements of ff_verify_calls(), before and after. Figures after are for the mix of statements after, each measured against itself before. mean, stddev, wal: change in percent and the ends of its 95 % interval, an array of three. wal_before, wal_after: bytes per updated row; blocks_before, blocks_after: shared blocks per updated row. Internal step of ff_verify().';
-REVOKE ALL ON FUNCTION @extschema@.ff_statement_effect(bigint, tstzmultirange, tstzmultirange) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_statement_effect(bigint, tstzmultirange, tstzmultirange) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Verdict
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_verdict(
+-- Verdict on a change: helped, no difference, hurt or too early, and the reason in words. A difference counts where
+-- its 95 % interval excludes zero and it is large enough to matter: 1 point of HOT share, 5 % of WAL per update or of
+-- mean time, 10 % of the standard deviation. Where gains and losses meet, time, WAL and size per row are weighed 0.5,
+-- 0.3 and 0.2. Where there are hardly any updates on either side, the size per row alone is judged. hot (points), wal,
+-- mean, stddev (percent): difference and the ends of its interval, NULL where not measured; row_bytes_pct: change of
+-- table bytes per live row, percent.
+CREATE FUNCTION ff_internal.verdict(
     intervals_before integer, intervals_after integer, updates_before double precision, updates_after double precision,
     hot double precision[], wal double precision[], mean double precision[], stddev double precision[], row_bytes_pct double precision,
     what text DEFAULT 'updates', OUT verdict text, OUT reason text)
@@ -292,7 +293,7 @@ AS $$
 DECLARE
     -- intervals of which the scatter between them can be told at all
     least_intervals CONSTANT integer := 3;
-    least_updates   CONSTANT double precision := @extschema@.ff_setting('min_updates');
+    least_updates   CONSTANT double precision := ff_internal.setting('min_updates');
     -- differences that matter, besides being certain: HOT share in points,
     -- the others in percent; what size per row may cost without a gain
     hot_matters     CONSTANT double precision := 1;
@@ -386,12 +387,10 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_verdict(integer, integer, double precision, double precision, double precision[], double precision[], double precision[], double precision[], double precision, text) IS
-'Verdict on a change: helped, no difference, hurt or too early, and the reason in words. A difference counts where its 95 % interval excludes zero and it is large enough to matter: 1 point of HOT share, 5 % of WAL per update or of mean time, 10 % of the standard deviation. Where gains and losses meet, time, WAL and size per row are weighed 0.5, 0.3 and 0.2. Where there are hardly any updates on either side, the size per row alone is judged. hot (points), wal, mean, stddev (percent): difference and the ends of its interval, NULL where not measured; row_bytes_pct: change of table bytes per live row, percent. Internal step of ff_verify().';
-REVOKE ALL ON FUNCTION @extschema@.ff_verdict(integer, integer, double precision, double precision, double precision[], double precision[], double precision[], double precision[], double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_verdict(integer, integer, double precision, double precision, double precision[], double precision[], double precision[], double precision[], double precision, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_undo_options(relation regclass, old_options text[], new_options text[], fillfactor boolean) RETURNS text
+-- Statements that put a table's storage options back, exactly as they were stored: its fillfactor, or all others; NULL
+-- where it is no table.
+CREATE FUNCTION ff_internal.undo_options(relation regclass, old_options text[], new_options text[], fillfactor boolean) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -407,17 +406,17 @@ AS $$
            AND coalesce(a.name, b.name) ~ '^[A-Za-z_][A-Za-z0-9_]*$'
     )
     SELECT string_agg(format('ALTER %s %s.%s %s;', CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
-                             @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text),
-                             CASE WHEN one.was_set THEN format('SET (%s = %s)', @extschema@.ff_quoted_name(one.name), @extschema@.ff_quoted_text(one.value))
-                                  ELSE format('RESET (%s)', @extschema@.ff_quoted_name(one.name)) END), ' ' ORDER BY one.name)
+                             ff_internal.quoted_name(n.nspname::text), ff_internal.quoted_name(c.relname::text),
+                             CASE WHEN one.was_set THEN format('SET (%s = %s)', ff_internal.quoted_name(one.name), ff_internal.quoted_text(one.value))
+                                  ELSE format('RESET (%s)', ff_internal.quoted_name(one.name)) END), ' ' ORDER BY one.name)
       FROM one, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE c.oid = relation AND c.relkind IN ('r', 'm')
 $$;
-COMMENT ON FUNCTION @extschema@.ff_undo_options(regclass, text[], text[], boolean) IS 'Statements that put a table''s storage options back, exactly as they were stored: its fillfactor, or all others; NULL where it is no table. Internal step of ff_verify().';
-REVOKE ALL ON FUNCTION @extschema@.ff_undo_options(regclass, text[], text[], boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_undo_options(regclass, text[], text[], boolean) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_index_statement(relation oid, definition text) RETURNS text
+-- The statement that makes an index of a table again, on the table as it is called now, given its definition as a
+-- collection wrote it down, run with a search_path of pg_catalog alone. NULL where the text is anything but one CREATE
+-- INDEX, or names functions, operators or types of others than the server or the table.
+CREATE FUNCTION ff_internal.index_statement(relation oid, definition text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -438,7 +437,7 @@ DECLARE
     depth   integer := 0;
 BEGIN
     head := regexp_match(definition, '^CREATE (UNIQUE )?INDEX (' || name || ') ON (?:ONLY )?' || name || '\.' || name || ' USING (' || name || ')( \(.*)$');
-    SELECT @extschema@.ff_quoted_name(n.nspname::text) || '.' || @extschema@.ff_quoted_name(c.relname::text) INTO target
+    SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text) INTO target
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation AND c.relkind IN ('r', 'm');
     IF head IS NULL OR target IS NULL OR strpos(definition, '\') > 0 THEN
         RETURN NULL;
@@ -450,7 +449,7 @@ BEGIN
     -- CASE is written on several lines
     SELECT array_agg(CASE WHEN u.t ~ '^[ \n]+$' THEN ' ' ELSE u.t END ORDER BY u.n) INTO t FROM unnest(t) WITH ORDINALITY u(t, n);
     made := concat('CREATE ', head[1], 'INDEX ', head[2], ' ON ', target, ' USING ', head[3], array_to_string(t, ''), ';');
-    IF made ~ @extschema@.ff_unprintable() THEN
+    IF made ~ ff_internal.unprintable() THEN
         RETURN NULL;
     END IF;
     FOR i IN 1 .. cardinality(t) LOOP
@@ -484,50 +483,47 @@ BEGIN
         END IF;
     END LOOP;
     -- whatever it looks like: what is an operator or a call, only the server's parser knows
-    RETURN replace(@extschema@.ff_do('BEGIN PERFORM pg_catalog.set_config(''search_path'', ''pg_catalog, pg_temp'', true); ' || made || ' END'), E'\n', ' ');
+    RETURN replace(ff_internal.do_block('BEGIN PERFORM pg_catalog.set_config(''search_path'', ''pg_catalog, pg_temp'', true); ' || made || ' END'), E'\n', ' ');
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_index_statement(oid, text) IS 'The statement that makes an index of a table again, on the table as it is called now, given its definition as a collection wrote it down, run with a search_path of pg_catalog alone. NULL where the text is anything but one CREATE INDEX, or names functions, operators or types of others than the server or the table. Internal step of ff_verify().';
-REVOKE ALL ON FUNCTION @extschema@.ff_index_statement(oid, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_index_statement(oid, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_undo_indexes(relation regclass, dropped text[], created text[]) RETURNS text
+-- Statements that drop the indexes created and make those dropped again, given their definitions; a constraint that an
+-- index belonged to is not restored, nor an index that index_statement() does not vouch for.
+CREATE FUNCTION ff_internal.undo_indexes(relation regclass, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- a new index that is still there is found by its definition
     SELECT nullif(concat_ws(' ',
-        (SELECT string_agg(format('DROP INDEX %s.%s;', @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text)), ' ' ORDER BY c.relname)
+        (SELECT string_agg(format('DROP INDEX %s.%s;', ff_internal.quoted_name(n.nspname::text), ff_internal.quoted_name(c.relname::text)), ' ' ORDER BY c.relname)
            FROM (SELECT array_agg(i.indexrelid) AS ids FROM pg_index i WHERE i.indrelid = relation) x
-          CROSS JOIN unnest(x.ids, @extschema@.ff_index_definitions(relation::oid, x.ids)) d(id, definition)
+          CROSS JOIN unnest(x.ids, ff_internal.index_definitions(relation::oid, x.ids)) d(id, definition)
            JOIN pg_class c ON c.oid = d.id JOIN pg_namespace n ON n.oid = c.relnamespace
           WHERE d.definition <> '' AND d.definition = ANY (created)),
         (SELECT concat_ws(' ', string_agg(s.statement, ' ' ORDER BY d.place),
                           CASE WHEN count(*) > count(s.statement)
                                THEN format('/* not written out: %s of the old definitions, which call what is not the server''s own; read them before you run them */', count(*) - count(s.statement)) END)
            FROM unnest(dropped) WITH ORDINALITY AS d(definition, place)
-          CROSS JOIN LATERAL (SELECT @extschema@.ff_index_statement(relation::oid, d.definition) AS statement) s
+          CROSS JOIN LATERAL (SELECT ff_internal.index_statement(relation::oid, d.definition) AS statement) s
           WHERE d.definition <> '')), '')
 $$;
-COMMENT ON FUNCTION @extschema@.ff_undo_indexes(regclass, text[], text[]) IS 'Statements that drop the indexes created and make those dropped again, given their definitions; a constraint that an index belonged to is not restored, nor an index that ff_index_statement() does not vouch for. Internal step of ff_verify().';
-REVOKE ALL ON FUNCTION @extschema@.ff_undo_indexes(regclass, text[], text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_undo_indexes(regclass, text[], text[]) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Settings: as SHOW has them, and back
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_units() RETURNS TABLE (name text, kind text, size numeric)
+-- Units of settings, in bytes or microseconds.
+CREATE FUNCTION ff_internal.units() RETURNS TABLE (name text, kind text, size numeric)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 11
 SET search_path = pg_catalog, pg_temp
 AS $$
     VALUES ('B', 'memory', 1::numeric), ('kB', 'memory', 1024), ('MB', 'memory', 1048576), ('GB', 'memory', 1073741824), ('TB', 'memory', 1099511627776),
            ('us', 'time', 1), ('ms', 'time', 1000), ('s', 'time', 1000000), ('min', 'time', 60000000), ('h', 'time', 3600000000), ('d', 'time', 86400000000)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_units() IS 'Units of settings, in bytes or microseconds.';
-REVOKE ALL ON FUNCTION @extschema@.ff_units() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_units() TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_setting_amount(value text, unit text, OUT amount numeric, OUT kind text)
+-- A setting's value as a number: bytes or microseconds (kind memory or time) where it or the setting has a unit, else
+-- as it is; NULL where it is no number. The value may have a unit of its own, as in a configuration file; unit is that
+-- of pg_settings.
+CREATE FUNCTION ff_internal.setting_amount(value text, unit text, OUT amount numeric, OUT kind text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -540,29 +536,29 @@ AS $$
     SELECT m.n * coalesce(nullif(b.m[1], '')::numeric * s.size, s.size, 1), s.kind
       FROM m
       LEFT JOIN LATERAL regexp_match(m.unit, '^([0-9]*)([A-Za-z]+)$') b(m) ON true
-      LEFT JOIN @extschema@.ff_units() s ON s.name = b.m[2]
+      LEFT JOIN ff_internal.units() s ON s.name = b.m[2]
 $$;
-COMMENT ON FUNCTION @extschema@.ff_setting_amount(text, text) IS 'A setting''s value as a number: bytes or microseconds (kind memory or time) where it or the setting has a unit, else as it is; NULL where it is no number. The value may have a unit of its own, as in a configuration file; unit is that of pg_settings.';
-REVOKE ALL ON FUNCTION @extschema@.ff_setting_amount(text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_setting_amount(text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_setting_shown(value text, unit text) RETURNS text
+-- A setting's value as SHOW has it, given how pg_settings has it: the number and its unit (such as 8kB; NULL: none).
+CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- as the server does: the largest unit that leaves a whole number, none
     -- for zero and for values that mean something special
     SELECT CASE WHEN a.kind IS NOT NULL AND a.amount > 0
-                THEN (SELECT trim_scale(a.amount / s.size) || s.name FROM @extschema@.ff_units() s
+                THEN (SELECT trim_scale(a.amount / s.size) || s.name FROM ff_internal.units() s
                        WHERE s.kind = a.kind AND (a.amount % s.size = 0 OR s.size = 1) ORDER BY s.size DESC LIMIT 1)
                 ELSE value END
-      FROM (SELECT 1) one LEFT JOIN @extschema@.ff_setting_amount(value, unit) a ON true
+      FROM (SELECT 1) one LEFT JOIN ff_internal.setting_amount(value, unit) a ON true
 $$;
-COMMENT ON FUNCTION @extschema@.ff_setting_shown(text, text) IS 'A setting''s value as SHOW has it, given how pg_settings has it: the number and its unit (such as 8kB; NULL: none).';
-REVOKE ALL ON FUNCTION @extschema@.ff_setting_shown(text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_setting_shown(text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_restore_setting(setting text, old_value text) RETURNS text
+-- The statements that bring a server setting back to an earlier value (as pg_settings has it): ALTER SYSTEM RESET
+-- where that is what the other configuration files, or the default, give without ALTER SYSTEM; else it is set. The
+-- files are asked only on behalf of roles that may read pg_file_settings, for others the default alone counts; where
+-- the present value comes from is hidden from some roles: then the old one is set. NULL where that is none of
+-- tracked_settings(), or no value of it.
+CREATE FUNCTION ff_internal.restore_setting(setting text, old_value text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -574,9 +570,9 @@ BEGIN
     -- the history may name any, and any value, which a superuser would run
     SELECT p.name, p.unit, p.vartype, p.boot_val, p.sourcefile INTO s
       FROM pg_settings p
-     WHERE p.name = ff_restore_setting.setting AND p.name = ANY (@extschema@.ff_tracked_settings())
+     WHERE p.name = restore_setting.setting AND p.name = ANY (ff_internal.tracked_settings())
        AND CASE p.vartype WHEN 'bool' THEN old_value IN ('on', 'off') WHEN 'enum' THEN old_value = ANY (p.enumvals)
-                          ELSE (SELECT m.amount IS NOT NULL FROM @extschema@.ff_setting_amount(old_value, p.unit) m) END;
+                          ELSE (SELECT m.amount IS NOT NULL FROM ff_internal.setting_amount(old_value, p.unit) m) END;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
@@ -593,17 +589,14 @@ BEGIN
              ORDER BY f.seqno DESC LIMIT 1;
         END IF;
         equal := CASE s.vartype WHEN 'bool' THEN old_value::boolean = beside::boolean
-                                WHEN 'integer' THEN (@extschema@.ff_setting_amount(old_value, s.unit)).amount = (@extschema@.ff_setting_amount(beside, s.unit)).amount
-                                WHEN 'real' THEN (@extschema@.ff_setting_amount(old_value, s.unit)).amount = (@extschema@.ff_setting_amount(beside, s.unit)).amount
+                                WHEN 'integer' THEN (ff_internal.setting_amount(old_value, s.unit)).amount = (ff_internal.setting_amount(beside, s.unit)).amount
+                                WHEN 'real' THEN (ff_internal.setting_amount(old_value, s.unit)).amount = (ff_internal.setting_amount(beside, s.unit)).amount
                                 ELSE lower(old_value) = lower(beside) END;
     END IF;
     RETURN CASE WHEN equal THEN format('ALTER SYSTEM RESET %I; SELECT pg_reload_conf();', s.name)
-                ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.name, @extschema@.ff_setting_shown(old_value, s.unit)) END;
+                ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.name, ff_internal.setting_shown(old_value, s.unit)) END;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_restore_setting(text, text) IS 'The statements that bring a server setting back to an earlier value (as pg_settings has it): ALTER SYSTEM RESET where that is what the other configuration files, or the default, give without ALTER SYSTEM; else it is set. The files are asked only on behalf of roles that may read pg_file_settings, for others the default alone counts; where the present value comes from is hidden from some roles: then the old one is set. NULL where that is none of ff_tracked_settings(), or no value of it.';
-REVOKE ALL ON FUNCTION @extschema@.ff_restore_setting(text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_restore_setting(text, text) TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL)
 RETURNS TABLE (
@@ -666,32 +659,32 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH asked AS (
-        SELECT @extschema@.ff_checked_table($1) AS relid
+        SELECT ff_internal.checked_table($1) AS relid
     ), setting AS (
         SELECT h.setting, h.value, h.unit, h.before_at, h.seen_at, lag(h.value) OVER (PARTITION BY h.setting ORDER BY h.seen_at) AS old_value
-          FROM @extschema@.ff_setting_history h
+          FROM ff_internal.setting_history h
     ), changed AS (
         SELECT c.rel_id, r.relid::regclass AS relid, c.kind AS change, c.before_at, c.seen_at, c.epoch_id, c.old_fillfactor, c.new_fillfactor,
-               CASE c.kind WHEN 'fillfactor' THEN c.old_fillfactor::text WHEN 'options' THEN array_to_string(@extschema@.ff_other_options(c.old_options), ', ')
+               CASE c.kind WHEN 'fillfactor' THEN c.old_fillfactor::text WHEN 'options' THEN array_to_string(ff_internal.other_options(c.old_options), ', ')
                     ELSE array_to_string(c.dropped_indexes, '; ') END AS old_value,
-               CASE c.kind WHEN 'fillfactor' THEN c.new_fillfactor::text WHEN 'options' THEN array_to_string(@extschema@.ff_other_options(c.new_options), ', ')
+               CASE c.kind WHEN 'fillfactor' THEN c.new_fillfactor::text WHEN 'options' THEN array_to_string(ff_internal.other_options(c.new_options), ', ')
                     ELSE array_to_string(c.created_indexes, '; ') END AS new_value,
-               CASE c.kind WHEN 'indexes' THEN @extschema@.ff_undo_indexes(r.relid::regclass, c.dropped_indexes, c.created_indexes)
-                    ELSE @extschema@.ff_undo_options(r.relid::regclass, c.old_options, c.new_options, c.kind = 'fillfactor') END AS undo,
-               (SELECT string_agg(o.kind, ', ' ORDER BY o.kind) FROM @extschema@.ff_change o
+               CASE c.kind WHEN 'indexes' THEN ff_internal.undo_indexes(r.relid::regclass, c.dropped_indexes, c.created_indexes)
+                    ELSE ff_internal.undo_options(r.relid::regclass, c.old_options, c.new_options, c.kind = 'fillfactor') END AS undo,
+               (SELECT string_agg(o.kind, ', ' ORDER BY o.kind) FROM ff_internal.change o
                  WHERE o.rel_id = c.rel_id AND o.seen_at = c.seen_at AND o.kind <> c.kind) AS together,
                c.kind = 'fillfactor' AND c.new_fillfactor < c.old_fillfactor
-                   AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_interval i WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.rewritten) AS old_pages
-          FROM @extschema@.ff_change c
-          JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id AND r.closed_at IS NULL
+                   AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.rewritten) AS old_pages
+          FROM ff_internal.change c
+          JOIN ff_internal.relation r ON r.rel_id = c.rel_id AND r.closed_at IS NULL
           JOIN pg_class t ON t.oid = r.relid
          WHERE (SELECT a.relid FROM asked a) IS NULL OR r.relid = (SELECT a.relid FROM asked a)
         UNION ALL
         SELECT NULL, NULL, 'setting ' || s.setting, s.before_at, s.seen_at,
-               (SELECT k.epoch_id FROM @extschema@.ff_collection k WHERE k.began_at <= s.seen_at ORDER BY k.began_at DESC LIMIT 1), NULL, NULL,
-               @extschema@.ff_setting_shown(s.old_value, s.unit), @extschema@.ff_setting_shown(s.value, s.unit),
-               @extschema@.ff_restore_setting(s.setting, s.old_value),
-               (SELECT string_agg(o.setting, ', ' ORDER BY o.setting) FROM @extschema@.ff_setting_history o
+               (SELECT k.epoch_id FROM ff_internal.collection k WHERE k.began_at <= s.seen_at ORDER BY k.began_at DESC LIMIT 1), NULL, NULL,
+               ff_internal.setting_shown(s.old_value, s.unit), ff_internal.setting_shown(s.value, s.unit),
+               ff_internal.restore_setting(s.setting, s.old_value),
+               (SELECT string_agg(o.setting, ', ' ORDER BY o.setting) FROM ff_internal.setting_history o
                  WHERE o.seen_at = s.seen_at AND o.setting <> s.setting AND o.before_at IS NOT NULL), false
           FROM setting s
          WHERE s.before_at IS NOT NULL AND (SELECT a.relid FROM asked a) IS NULL
@@ -715,41 +708,41 @@ AS $$
                       (array_agg(v.index_bytes ORDER BY v.ended_at DESC) FILTER (WHERE v.side = 'before' AND v.index_bytes IS NOT NULL))[1] AS index1,
                       (array_agg(v.index_bytes ORDER BY v.ended_at DESC) FILTER (WHERE v.side = 'after' AND v.index_bytes IS NOT NULL))[1] AS index2,
                       min(v.began_at) AS first_at, max(v.ended_at) AS last_at
-                 FROM @extschema@.ff_verify_windows(c.rel_id, c.before_at, c.seen_at, c.epoch_id) v
+                 FROM ff_internal.verify_windows(c.rel_id, c.before_at, c.seen_at, c.epoch_id) v
                 CROSS JOIN LATERAL (SELECT v.left_out IS NULL AND v.side = 'before' AS b, v.left_out IS NULL AND v.side = 'after' AS a) x) w
     ), left_out AS (
         SELECT c.rel_id, c.change, c.seen_at, string_agg(format('%s %s %s', l.n, l.side, l.left_out), ', ' ORDER BY l.side DESC, l.left_out) AS left_out
           FROM changed c
          CROSS JOIN LATERAL (SELECT v.side, v.left_out, count(*) AS n
-                               FROM @extschema@.ff_verify_windows(c.rel_id, c.before_at, c.seen_at, c.epoch_id) v
+                               FROM ff_internal.verify_windows(c.rel_id, c.before_at, c.seen_at, c.epoch_id) v
                               WHERE v.left_out <> 'holds the change' GROUP BY v.side, v.left_out) l
          GROUP BY c.rel_id, c.change, c.seen_at
     ), measured AS (
         SELECT c.*, l.left_out,
                -- never surer than single updates would allow (Agresti and Coull's share)
-               @extschema@.ff_ratio(c.hots1, c.updates1, (c.h1 + 2) * (c.u1 - c.h1 + 2) / (c.u1 + 4) ^ 3) AS hot1,
-               @extschema@.ff_ratio(c.hots2, c.updates2, (c.h2 + 2) * (c.u2 - c.h2 + 2) / (c.u2 + 4) ^ 3) AS hot2,
+               ff_internal.ratio(c.hots1, c.updates1, (c.h1 + 2) * (c.u1 - c.h1 + 2) / (c.u1 + 4) ^ 3) AS hot1,
+               ff_internal.ratio(c.hots2, c.updates2, (c.h2 + 2) * (c.u2 - c.h2 + 2) / (c.u2 + 4) ^ 3) AS hot2,
                e.statements, e.mean_ms_before, e.mean_ms_after, e.mean, e.stddev_ms_before, e.stddev_ms_after, e.stddev,
                e.wal_before, e.wal_after, e.wal, e.blocks_before, e.blocks_after,
-               (@extschema@.ff_split_updates(c.u1::double precision, c.h1::double precision, c.p1::double precision, v1.same_page::double precision, v1.moved::double precision, NULL, v1.hot::double precision)).moved_share AS moved1,
-               (@extschema@.ff_split_updates(c.u2::double precision, c.h2::double precision, c.p2::double precision, v2.same_page::double precision, v2.moved::double precision, NULL, v2.hot::double precision)).moved_share AS moved2,
+               (ff_internal.split_updates(c.u1::double precision, c.h1::double precision, c.p1::double precision, v1.same_page::double precision, v1.moved::double precision, NULL, v1.hot::double precision)).newpage_share AS moved1,
+               (ff_internal.split_updates(c.u2::double precision, c.h2::double precision, c.p2::double precision, v2.same_page::double precision, v2.moved::double precision, NULL, v2.hot::double precision)).newpage_share AS moved2,
                r1.bytes AS row1, r2.bytes AS row2, p.predicted_hot_pct, p.predicted_hot_low, p.predicted_hot_high, p.predicted_wal_pct, p.predicted_size_bytes,
                p.made_at
           FROM counted c
           LEFT JOIN left_out l ON l.rel_id IS NOT DISTINCT FROM c.rel_id AND l.change = c.change AND l.seen_at = c.seen_at
-          LEFT JOIN LATERAL @extschema@.ff_statement_effect(c.rel_id, c.t1, c.t2) e ON true
-         CROSS JOIN LATERAL (SELECT sum(s.superseded_hot) AS hot, sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
-                               FROM @extschema@.ff_page_sample s WHERE s.rel_id = c.rel_id AND s.sampled_at BETWEEN lower(c.t1) AND c.seen_at) v1
-         CROSS JOIN LATERAL (SELECT sum(s.superseded_hot) AS hot, sum(s.superseded_same_page) AS same_page, sum(s.superseded_moved) AS moved
-                               FROM @extschema@.ff_page_sample s WHERE s.rel_id = c.rel_id AND s.sampled_at >= lower(c.t2)
+          LEFT JOIN LATERAL ff_internal.statement_effect(c.rel_id, c.t1, c.t2) e ON true
+         CROSS JOIN LATERAL (SELECT sum(s.superseded_hot) AS hot, sum(s.superseded_same_page) AS same_page, sum(s.superseded_newpage) AS moved
+                               FROM ff_internal.page_sample s WHERE s.rel_id = c.rel_id AND s.sampled_at BETWEEN lower(c.t1) AND c.seen_at) v1
+         CROSS JOIN LATERAL (SELECT sum(s.superseded_hot) AS hot, sum(s.superseded_same_page) AS same_page, sum(s.superseded_newpage) AS moved
+                               FROM ff_internal.page_sample s WHERE s.rel_id = c.rel_id AND s.sampled_at >= lower(c.t2)
                                 AND s.sampled_at <= upper(c.t2) + (upper(c.t2) - lower(c.t2))) v2
-          LEFT JOIN LATERAL (SELECT s.blocks * 8192.0 / nullif(s.live_rows, 0) AS bytes FROM @extschema@.ff_page_sample s
+          LEFT JOIN LATERAL (SELECT s.blocks * 8192.0 / nullif(s.live_rows, 0) AS bytes FROM ff_internal.page_sample s
                               WHERE s.rel_id = c.rel_id AND s.sampled_at BETWEEN c.first_at AND c.seen_at ORDER BY s.sampled_at DESC LIMIT 1) r1 ON true
-          LEFT JOIN LATERAL (SELECT s.blocks * 8192.0 / nullif(s.live_rows, 0) AS bytes FROM @extschema@.ff_page_sample s
+          LEFT JOIN LATERAL (SELECT s.blocks * 8192.0 / nullif(s.live_rows, 0) AS bytes FROM ff_internal.page_sample s
                               WHERE s.rel_id = c.rel_id AND s.sampled_at >= coalesce(lower(c.t2), c.seen_at)
-                                AND s.sampled_at < coalesce((SELECT min(o.seen_at) FROM @extschema@.ff_change o WHERE o.rel_id = c.rel_id AND o.seen_at > c.seen_at), 'infinity')
+                                AND s.sampled_at < coalesce((SELECT min(o.seen_at) FROM ff_internal.change o WHERE o.rel_id = c.rel_id AND o.seen_at > c.seen_at), 'infinity')
                               ORDER BY s.sampled_at DESC LIMIT 1) r2 ON true
-          LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_prediction o
+          LEFT JOIN LATERAL (SELECT * FROM ff_internal.prediction o
                               WHERE c.change = 'fillfactor' AND o.rel_id = c.rel_id AND o.from_fillfactor = c.old_fillfactor AND o.to_fillfactor = c.new_fillfactor
                                 AND o.made_at < c.seen_at
                               ORDER BY o.made_at DESC LIMIT 1) p ON true
@@ -757,7 +750,7 @@ AS $$
         SELECT m.*, h.d AS hot, 100 * (m.row2 / m.row1 - 1) AS row_pct
           FROM measured m
          CROSS JOIN LATERAL (SELECT array_agg(greatest(-100, least(100, 100 * x.d)) ORDER BY x.n) AS d
-                               FROM unnest(@extschema@.ff_difference((m.hot1).ratio, (m.hot1).variance, (m.hot1).clusters,
+                               FROM unnest(ff_internal.difference((m.hot1).ratio, (m.hot1).variance, (m.hot1).clusters,
                                                                      (m.hot2).ratio, (m.hot2).variance, (m.hot2).clusters)) WITH ORDINALITY x(d, n)) h
     )
     SELECT c.relid, c.change, c.seen_at, c.old_value, c.new_value, v.verdict,
@@ -784,36 +777,34 @@ AS $$
            c.left_out,
            nullif(concat_ws('; ',
                CASE WHEN c.statements IS NULL AND c.t1 IS NOT NULL AND c.t2 IS NOT NULL
-                    THEN 'WAL, blocks and time: ' || coalesce((SELECT k.reason FROM @extschema@.ff_statement_look k ORDER BY k.collection_id DESC LIMIT 1),
+                    THEN 'WAL, blocks and time: ' || coalesce((SELECT k.reason FROM ff_internal.statement_snapshot k ORDER BY k.collection_id DESC LIMIT 1),
                          CASE WHEN c.rel_id IS NULL THEN 'no statement' ELSE 'no statement that only updates this table' END || ' was seen both before and after') END,
                CASE WHEN c.change = 'fillfactor' AND c.made_at IS NULL THEN 'prediction: this change was not advised by a collection before it' END,
                CASE WHEN c.rel_id IS NOT NULL AND c.u1 > 0 AND c.u2 > 0 AND (c.moved1 IS NULL OR c.moved2 IS NULL)
                     THEN 'moved share: not counted before PostgreSQL 16, and no old versions were seen in the pages' END), '')
       FROM compared c
-     CROSS JOIN LATERAL @extschema@.ff_verdict(c.n1, c.n2, c.u1, c.u2, c.hot, c.wal, c.mean, c.stddev, c.row_pct,
+     CROSS JOIN LATERAL ff_internal.verdict(c.n1, c.n2, c.u1, c.u2, c.hot, c.wal, c.mean, c.stddev, c.row_pct,
                                                CASE WHEN c.rel_id IS NULL THEN 'calls' ELSE 'updates' END) v
     UNION ALL
     SELECT a.relid, NULL, NULL, NULL, NULL, NULL,
            CASE WHEN k.not_examined IS NOT NULL THEN k.not_examined || '.'
-                WHEN a.relid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.relid = a.relid AND r.closed_at IS NULL)
+                WHEN a.relid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.relid = a.relid AND r.closed_at IS NULL)
                 THEN 'not collected yet: run CALL ff_collect() or ff_schedule().'
-                ELSE coalesce('no change was seen since ' || to_char(coalesce((SELECT r.opened_at FROM @extschema@.ff_relation r WHERE r.relid = a.relid AND r.closed_at IS NULL),
-                                                        (SELECT min(k.began_at) FROM @extschema@.ff_collection k)), 'YYYY-MM-DD HH24:MI') || '.',
+                ELSE coalesce('no change was seen since ' || to_char(coalesce((SELECT r.opened_at FROM ff_internal.relation r WHERE r.relid = a.relid AND r.closed_at IS NULL),
+                                                        (SELECT min(k.began_at) FROM ff_internal.collection k)), 'YYYY-MM-DD HH24:MI') || '.',
                               'not collected yet: run CALL ff_collect() or ff_schedule().') END,
            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
       FROM asked a
-      LEFT JOIN @extschema@.ff_candidate k ON k.relid = a.relid
+      LEFT JOIN ff_internal.candidate k ON k.relid = a.relid
      WHERE NOT EXISTS (SELECT 1 FROM changed)
      ORDER BY 3 DESC, 1, 2
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_verify(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_verify(regclass) TO pg_read_all_stats;
 COMMENT ON FUNCTION @extschema@.ff_verify(regclass) IS
 'Before and after each change of a table''s fillfactor, other storage options or indexes that a collection noticed, and, without an argument, of server settings; the latest change first. Where nothing changed, one row that says so.
 relation: the table; NULL for a setting. change: fillfactor, options, indexes, or setting NAME. changed_at: the first look that saw it. old_value, new_value.
 verdict: helped, no difference, hurt, too early. reason: why, in a sentence. undo: the statement that takes it back, where it hurt.
-intervals_, updates_: what is compared (whole collection intervals; for a setting, calls of all statements), updates_per_s_; left_out: intervals that are not, and why, see ff_verify_windows().
+intervals_, updates_: what is compared (whole collection intervals; for a setting, calls of all statements), updates_per_s_; left_out: intervals that are not, and why, see verify_windows().
 hot_pct_: HOT share, percent; hot_change: difference in points, _low and _high the ends of its 95 % interval, from the scatter between intervals.
 moved_pct_: updates that left their page, percent. wal_bytes_per_update_, blocks_per_update_, mean_ms_, stddev_ms_: from the statements that only update this table and ran on both sides, each measured against itself; changes in percent with 95 % intervals. NULL without pg_stat_statements, see missing.
 heap_bytes_, index_bytes_: sizes at the end of either window. row_bytes_: table bytes per live row. hit_pct_: heap pages found in shared buffers, percent.
@@ -846,40 +837,38 @@ SET jit = off
 AS $$
     WITH changed AS (
         SELECT c.rel_id, r.relid::regclass AS relid, c.kind AS change, c.seen_at, w.t1, w.t2
-          FROM @extschema@.ff_change c
-          JOIN @extschema@.ff_relation r ON r.rel_id = c.rel_id AND r.closed_at IS NULL
+          FROM ff_internal.change c
+          JOIN ff_internal.relation r ON r.rel_id = c.rel_id AND r.closed_at IS NULL
           JOIN pg_class t ON t.oid = r.relid
          CROSS JOIN LATERAL (SELECT range_agg(tstzrange(v.began_at, v.ended_at, '[]')) FILTER (WHERE v.side = 'before') AS t1,
                                     range_agg(tstzrange(v.began_at, v.ended_at, '[]')) FILTER (WHERE v.side = 'after') AS t2
-                               FROM @extschema@.ff_verify_windows(c.rel_id, c.before_at, c.seen_at, c.epoch_id) v WHERE v.left_out IS NULL) w
-         WHERE $1 IS NULL OR r.relid = @extschema@.ff_checked_table($1)
+                               FROM ff_internal.verify_windows(c.rel_id, c.before_at, c.seen_at, c.epoch_id) v WHERE v.left_out IS NULL) w
+         WHERE $1 IS NULL OR r.relid = ff_internal.checked_table($1)
         UNION ALL
         SELECT NULL, NULL, 'setting ' || h.setting, h.seen_at, w.t1, w.t2
-          FROM @extschema@.ff_setting_history h
+          FROM ff_internal.setting_history h
          CROSS JOIN LATERAL (SELECT range_agg(tstzrange(v.began_at, v.ended_at, '[]')) FILTER (WHERE v.side = 'before') AS t1,
                                     range_agg(tstzrange(v.began_at, v.ended_at, '[]')) FILTER (WHERE v.side = 'after') AS t2
-                               FROM @extschema@.ff_verify_windows(NULL::bigint, h.before_at, h.seen_at,
-                                        (SELECT k.epoch_id FROM @extschema@.ff_collection k WHERE k.began_at <= h.seen_at ORDER BY k.began_at DESC LIMIT 1)) v
+                               FROM ff_internal.verify_windows(NULL::bigint, h.before_at, h.seen_at,
+                                        (SELECT k.epoch_id FROM ff_internal.collection k WHERE k.began_at <= h.seen_at ORDER BY k.began_at DESC LIMIT 1)) v
                               WHERE v.left_out IS NULL) w
          WHERE h.before_at IS NOT NULL AND $1 IS NULL
     ), per AS (
         SELECT c.relid, c.change, c.seen_at, s.statement_id, s.side, sum(s.calls) AS calls, sum(s.total_ms) / sum(s.calls) AS mean,
                sqrt(greatest(sum(s.calls * s.stddev_ms ^ 2 + s.total_ms ^ 2 / s.calls) / sum(s.calls) - (sum(s.total_ms) / sum(s.calls)) ^ 2, 0)) AS stddev,
-               @extschema@.ff_ratio(array_agg(s.total_ms), array_agg(s.calls), sum(s.calls * s.stddev_ms ^ 2) / sum(s.calls) ^ 2) AS m
+               ff_internal.ratio(array_agg(s.total_ms), array_agg(s.calls), sum(s.calls * s.stddev_ms ^ 2) / sum(s.calls) ^ 2) AS m
           FROM changed c
-         CROSS JOIN LATERAL @extschema@.ff_verify_calls(c.rel_id, c.t1, c.t2) s
+         CROSS JOIN LATERAL ff_internal.verify_calls(c.rel_id, c.t1, c.t2) s
          GROUP BY c.relid, c.change, c.seen_at, s.statement_id, s.side
     )
     SELECT b.relid, b.change, b.seen_at, s.queryid, s.text, b.calls::bigint, a.calls::bigint, b.mean, a.mean, a.mean - b.mean, d.d[2], d.d[3], b.stddev, a.stddev
       FROM per b
       JOIN per a ON a.statement_id = b.statement_id AND a.relid IS NOT DISTINCT FROM b.relid AND a.change = b.change AND a.seen_at = b.seen_at AND a.side = 'after'
-      JOIN @extschema@.ff_statement s ON s.statement_id = b.statement_id
-     CROSS JOIN LATERAL (SELECT @extschema@.ff_difference((b.m).ratio, (b.m).variance, (b.m).clusters, (a.m).ratio, (a.m).variance, (a.m).clusters) AS d) d
+      JOIN ff_internal.statement s ON s.statement_id = b.statement_id
+     CROSS JOIN LATERAL (SELECT ff_internal.difference((b.m).ratio, (b.m).variance, (b.m).clusters, (a.m).ratio, (a.m).variance, (a.m).clusters) AS d) d
      WHERE b.side = 'before'
      ORDER BY b.seen_at DESC, 1, 2, a.calls * a.mean DESC
 $$;
-REVOKE ALL ON FUNCTION @extschema@.ff_verify_statements(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_verify_statements(regclass) TO pg_read_all_stats;
 COMMENT ON FUNCTION @extschema@.ff_verify_statements(regclass) IS
 'The statements behind each row of ff_verify(), one by one: calls, mean and standard deviation of the execution time (milliseconds) in the intervals compared, and the difference of the means with its 95 % interval. That interval follows from the scatter between collection intervals or from that between single calls, whichever is larger (Welch).
 Errors: 42P01 unknown OID, 42809 not a table.';
@@ -887,7 +876,8 @@ Errors: 42P01 unknown OID, 42809 not a table.';
 -- ---------------------------------------------------------------------------
 -- Promises and what came of them
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_tracked_settings() RETURNS text[]
+-- Names of the settings whose changes a collection writes down for ff_verify().
+CREATE FUNCTION ff_internal.tracked_settings() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -897,63 +887,38 @@ AS $$
                  'hot_standby_feedback', 'idle_in_transaction_session_timeout', 'max_wal_size', 'old_snapshot_threshold', 'shared_buffers',
                  'synchronous_commit', 'track_io_timing', 'wal_compression']
 $$;
-COMMENT ON FUNCTION @extschema@.ff_tracked_settings() IS 'Names of the settings whose changes a collection writes down for ff_verify().';
-REVOKE ALL ON FUNCTION @extschema@.ff_tracked_settings() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_tracked_settings() TO pg_stat_scan_tables, pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_collect_settings(id bigint) RETURNS bigint
+-- Writes down the tracked server settings where they differ from the last look; returns how many did.
+CREATE FUNCTION ff_internal.collect_settings(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH look AS (
-        SELECT c.began_at, (SELECT max(o.began_at) FROM @extschema@.ff_collection o WHERE o.collection_id < c.collection_id) AS before_at
-          FROM @extschema@.ff_collection c WHERE c.collection_id = id
+        SELECT c.began_at, (SELECT max(o.began_at) FROM ff_internal.collection o WHERE o.collection_id < c.collection_id) AS before_at
+          FROM ff_internal.collection c WHERE c.collection_id = id
     ), changed AS (
-        INSERT INTO @extschema@.ff_setting_history (setting, seen_at, before_at, value, unit)
+        INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
         SELECT s.name, l.began_at, CASE WHEN h.setting IS NOT NULL THEN coalesce(l.before_at, h.seen_at) END, s.reset_val, s.unit
           FROM pg_settings s
          CROSS JOIN look l
-          LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_setting_history o WHERE o.setting = s.name ORDER BY o.seen_at DESC LIMIT 1) h ON true
-         WHERE s.name = ANY (@extschema@.ff_tracked_settings())
+          LEFT JOIN LATERAL (SELECT * FROM ff_internal.setting_history o WHERE o.setting = s.name ORDER BY o.seen_at DESC LIMIT 1) h ON true
+         WHERE s.name = ANY (ff_internal.tracked_settings())
            AND (h.setting IS NULL OR h.value IS DISTINCT FROM s.reset_val)
         ON CONFLICT DO NOTHING
         RETURNING setting
     )
     SELECT count(*) FROM changed
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_settings(bigint) IS 'Writes down the tracked server settings where they differ from the last look; returns how many did. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_settings(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_settings(bigint) TO pg_stat_scan_tables;
 
-CREATE TABLE @extschema@.ff_advised (
-    rel_id            bigint PRIMARY KEY,
-    asked_at          timestamptz NOT NULL,
-    from_fillfactor   smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
-    to_fillfactor     smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100),
-    predicted_hot_pct double precision,
-    confidence        double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
-    CHECK (from_fillfactor <> to_fillfactor)
-) WITH (fillfactor = 80);
-COMMENT ON TABLE @extschema@.ff_advised IS 'Changes of a fillfactor that ff_advise() advised when a collection asked last, one row a table; the row goes when it advises none any more. What was promised, and what came of it, is in ff_prediction.';
-COMMENT ON COLUMN @extschema@.ff_advised.asked_at IS 'when a collection asked';
-COMMENT ON COLUMN @extschema@.ff_advised.from_fillfactor IS 'effective fillfactor then, percent';
-COMMENT ON COLUMN @extschema@.ff_advised.to_fillfactor IS 'advised fillfactor, percent';
-COMMENT ON COLUMN @extschema@.ff_advised.predicted_hot_pct IS 'HOT share foretold at the advised fillfactor, percent; NULL where no updates are foreseen';
-COMMENT ON COLUMN @extschema@.ff_advised.confidence IS 'confidence of the advice, 0 to 1';
-REVOKE ALL ON @extschema@.ff_advised FROM PUBLIC;
-GRANT SELECT ON @extschema@.ff_advised TO pg_read_all_stats;
-
-SELECT pg_extension_config_dump(c.oid, '')
-  FROM pg_class c JOIN pg_extension e ON e.extname = 'fillfactor_advisor' AND c.relnamespace = e.extnamespace
- WHERE c.relname = 'ff_advised';
-
-CREATE FUNCTION @extschema@.ff_promises_due(id bigint) RETURNS SETOF bigint
+-- Rel_id of the tables whose advice may be another one after a collection, at most 20; removes the advice for tables
+-- that are gone.
+CREATE FUNCTION ff_internal.predictions_due(id bigint) RETURNS SETOF bigint
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- advice for a table goes with it
-    DELETE FROM @extschema@.ff_advised a
-     WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_relation r WHERE r.rel_id = a.rel_id AND r.closed_at IS NULL);
+    DELETE FROM ff_internal.advised a
+     WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = a.rel_id AND r.closed_at IS NULL);
 
     -- Tables that changed in this collection, and those whose advice stands
     -- and may have turned without a change; the one asked longest ago first,
@@ -961,95 +926,94 @@ AS $$
     -- longer than an hour is asked once an hour: the answer is costly and
     -- moves slowly.
     SELECT r.rel_id
-      FROM @extschema@.ff_collection c
+      FROM ff_internal.collection c
      CROSS JOIN LATERAL (
            SELECT u.rel_id, max(u.updated) AS updated, bool_or(u.stands) AS stands
-             FROM (SELECT i.rel_id, i.updated, false FROM @extschema@.ff_interval i WHERE i.grain = 0 AND i.ended_at = c.began_at
+             FROM (SELECT i.rel_id, i.updated, false FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = c.began_at
                    UNION ALL
-                   SELECT a.rel_id, 0, true FROM @extschema@.ff_advised a) u(rel_id, updated, stands)
+                   SELECT a.rel_id, 0, true FROM ff_internal.advised a) u(rel_id, updated, stands)
             GROUP BY u.rel_id) d
-      JOIN @extschema@.ff_relation r ON r.rel_id = d.rel_id
+      JOIN ff_internal.relation r ON r.rel_id = d.rel_id
      WHERE c.collection_id = id AND (d.updated > 0 OR r.fillfactor < 100 OR d.stands) AND r.closed_at IS NULL AND r.sampled_at IS NOT NULL
-       AND (r.promised_at IS NULL OR r.promised_at <= c.began_at - interval '1 hour' OR r.opened_at > c.began_at - interval '1 hour')
-     ORDER BY r.promised_at NULLS FIRST, d.updated DESC, r.rel_id
+       AND (r.predicted_at IS NULL OR r.predicted_at <= c.began_at - interval '1 hour' OR r.opened_at > c.began_at - interval '1 hour')
+     ORDER BY r.predicted_at NULLS FIRST, d.updated DESC, r.rel_id
      LIMIT 20
 $$;
-COMMENT ON FUNCTION @extschema@.ff_promises_due(bigint) IS 'rel_id of the tables whose advice may be another one after a collection, at most 20; removes the advice for tables that are gone. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_promises_due(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_promises_due(bigint) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_collect_promise(id bigint) RETURNS bigint
+-- Writes down whether another fillfactor is advised for a table now (advised), what that promises, where it is new
+-- (prediction), and what came of the promise that the last change took up. Returns the promises written.
+CREATE FUNCTION ff_internal.collect_prediction(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     -- a promise is written anew when its HOT share moved by so many points, or after a day
     new_promise CONSTANT double precision := 2;
-    looked_at   CONSTANT timestamptz := clock_timestamp();
+    snapshot_at   CONSTANT timestamptz := clock_timestamp();
     relation    regclass;
     advice      record;
-    e           @extschema@.ff_table_evidence;
+    e           ff_internal.table_evidence;
     choice      record;
-    last        @extschema@.ff_prediction;
+    last        ff_internal.prediction;
     made        timestamptz;
     changed     timestamptz;
     written     bigint := 0;
 BEGIN
-    UPDATE @extschema@.ff_relation r SET promised_at = looked_at WHERE r.rel_id = id RETURNING r.relid::regclass INTO relation;
+    UPDATE ff_internal.relation r SET predicted_at = snapshot_at WHERE r.rel_id = id RETURNING r.relid::regclass INTO relation;
     IF relation IS NULL THEN
         RETURN 0;
     END IF;
     SELECT a.action, a.fillfactor, a.recommended_fillfactor, a.hot_pct, a.predicted_hot_pct, a.confidence, a.evidence INTO advice
-      FROM @extschema@.ff_advise_most(relation, NULL::integer) a;
+      FROM ff_internal.advice(relation, NULL::integer) a;
     IF advice.action IN ('lower', 'raise') THEN
-        INSERT INTO @extschema@.ff_advised AS s (rel_id, asked_at, from_fillfactor, to_fillfactor, predicted_hot_pct, confidence)
-        VALUES (id, looked_at, advice.fillfactor, advice.recommended_fillfactor, advice.predicted_hot_pct::numeric, advice.confidence::numeric)
+        INSERT INTO ff_internal.advised AS s (rel_id, asked_at, from_fillfactor, to_fillfactor, predicted_hot_pct, confidence)
+        VALUES (id, snapshot_at, advice.fillfactor, advice.recommended_fillfactor, advice.predicted_hot_pct::numeric, advice.confidence::numeric)
         ON CONFLICT (rel_id) DO UPDATE
            SET asked_at = EXCLUDED.asked_at, from_fillfactor = EXCLUDED.from_fillfactor, to_fillfactor = EXCLUDED.to_fillfactor,
                predicted_hot_pct = EXCLUDED.predicted_hot_pct, confidence = EXCLUDED.confidence;
 
-        SELECT * INTO last FROM @extschema@.ff_prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
+        SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
         IF last IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (advice.fillfactor, advice.recommended_fillfactor)
-           OR last.made_at < looked_at - interval '1 day' OR last.judged_at IS NOT NULL
+           OR last.made_at < snapshot_at - interval '1 day' OR last.judged_at IS NOT NULL
            OR coalesce(abs(last.predicted_hot_pct - advice.predicted_hot_pct) >= new_promise,
                        last.predicted_hot_pct IS NULL AND advice.predicted_hot_pct IS NOT NULL)
         THEN
             -- once more, for the whole of it: that is seldom
             e := advice.evidence;
-            SELECT * INTO choice FROM @extschema@.ff_choice(e);
-            INSERT INTO @extschema@.ff_prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low,
+            SELECT * INTO choice FROM ff_internal.choice(e);
+            INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low,
                         predicted_hot_high, predicted_wal_pct, size_bytes, predicted_size_bytes, confidence)
-            VALUES (id, looked_at, advice.fillfactor, advice.recommended_fillfactor, advice.hot_pct, choice.predicted_hot_pct, choice.predicted_hot_low,
+            VALUES (id, snapshot_at, advice.fillfactor, advice.recommended_fillfactor, advice.hot_pct, choice.predicted_hot_pct, choice.predicted_hot_low,
                     choice.predicted_hot_high, choice.predicted_wal_pct, e.heap_bytes, choice.predicted_size_bytes, choice.confidence);
             written := 1;
         END IF;
     ELSE
-        DELETE FROM @extschema@.ff_advised s WHERE s.rel_id = id;
+        DELETE FROM ff_internal.advised s WHERE s.rel_id = id;
     END IF;
 
     -- The last change, if it was promised something: judged as soon as that is
     -- possible, then once an hour while the window after it grows.
     SELECT p.made_at, c.seen_at INTO made, changed
-      FROM @extschema@.ff_change c
-      JOIN @extschema@.ff_prediction p ON p.rel_id = c.rel_id AND p.from_fillfactor = c.old_fillfactor AND p.to_fillfactor = c.new_fillfactor AND p.made_at < c.seen_at
-     WHERE c.rel_id = id AND c.kind = 'fillfactor' AND c.seen_at > looked_at - make_interval(days => @extschema@.ff_setting('lookback')::integer)
+      FROM ff_internal.change c
+      JOIN ff_internal.prediction p ON p.rel_id = c.rel_id AND p.from_fillfactor = c.old_fillfactor AND p.to_fillfactor = c.new_fillfactor AND p.made_at < c.seen_at
+     WHERE c.rel_id = id AND c.kind = 'fillfactor' AND c.seen_at > snapshot_at - make_interval(days => ff_internal.setting('lookback')::integer)
      ORDER BY c.seen_at DESC, p.made_at DESC LIMIT 1;
     IF NOT FOUND THEN
         RETURN written;
     END IF;
-    UPDATE @extschema@.ff_prediction p
-       SET judged_at = looked_at, verdict = v.verdict, achieved_hot_pct = v.hot_pct_after, achieved_wal_pct = 100 + v.wal_change_pct
+    UPDATE ff_internal.prediction p
+       SET judged_at = snapshot_at, verdict = v.verdict, achieved_hot_pct = v.hot_pct_after, achieved_wal_pct = 100 + v.wal_change_pct
       FROM @extschema@.ff_verify(relation) v
-     WHERE p.rel_id = id AND p.made_at = made AND (p.judged_at IS NULL OR p.judged_at < looked_at - interval '1 hour')
+     WHERE p.rel_id = id AND p.made_at = made AND (p.judged_at IS NULL OR p.judged_at < snapshot_at - interval '1 hour')
        AND v.change = 'fillfactor' AND v.changed_at = changed AND v.verdict <> 'too early';
     RETURN written;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_collect_promise(bigint) IS 'Writes down whether another fillfactor is advised for a table now (ff_advised), what that promises, where it is new (ff_prediction), and what came of the promise that the last change took up. Returns the promises written. Internal step of ff_collect().';
-REVOKE ALL ON FUNCTION @extschema@.ff_collect_promise(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_collect_promise(bigint) TO pg_stat_scan_tables;
 
-CREATE FUNCTION @extschema@.ff_calibration(relation_id bigint) RETURNS double precision
+-- How well earlier predictions for a table (its rel_id) came true, 0 to 1, over the last three that were taken up and
+-- judged; NULL where none was. 1: the HOT share came within the range promised (or 5 points) and the change helped;
+-- halved for every 10 points beyond, halved where it made no difference, 0.2 where it hurt.
+CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1060,7 +1024,7 @@ AS $$
     ), judged AS (
         SELECT p.*, greatest(0, least(p.predicted_hot_low, p.predicted_hot_pct - k.tolerance) - p.achieved_hot_pct,
                                 p.achieved_hot_pct - greatest(p.predicted_hot_high, p.predicted_hot_pct + k.tolerance)) AS missed_by, k.halving
-          FROM @extschema@.ff_prediction p, constant k
+          FROM ff_internal.prediction p, constant k
          WHERE p.rel_id = relation_id AND p.judged_at IS NOT NULL
          ORDER BY p.made_at DESC LIMIT 3
     )
@@ -1069,11 +1033,10 @@ AS $$
                     ELSE 1 / (1 + missed_by / halving) * CASE verdict WHEN 'helped' THEN 1 ELSE 0.5 END END)
       FROM judged
 $$;
-COMMENT ON FUNCTION @extschema@.ff_calibration(bigint) IS 'How well earlier predictions for a table (its rel_id) came true, 0 to 1, over the last three that were taken up and judged; NULL where none was. 1: the HOT share came within the range promised (or 5 points) and the change helped; halved for every 10 points beyond, halved where it made no difference, 0.2 where it hurt.';
-REVOKE ALL ON FUNCTION @extschema@.ff_calibration(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_calibration(bigint) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_calibrated(confidence double precision, calibration double precision) RETURNS double precision
+-- A confidence (0 to 1) in the light of earlier predictions for the table, see calibration(): halfway to 1 where all
+-- came true, as it was at 0.8, less in proportion below; unchanged where none was judged.
+CREATE FUNCTION ff_internal.calibrated(confidence double precision, calibration double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1081,6 +1044,3 @@ AS $$
                 WHEN calibration < 0.8 THEN confidence * calibration / 0.8
                 ELSE confidence + (1 - confidence) * (calibration - 0.8) / 0.4 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_calibrated(double precision, double precision) IS 'A confidence (0 to 1) in the light of earlier predictions for the table, see ff_calibration(): halfway to 1 where all came true, as it was at 0.8, less in proportion below; unchanged where none was judged.';
-REVOKE ALL ON FUNCTION @extschema@.ff_calibrated(double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_calibrated(double precision, double precision) TO pg_read_all_stats;

@@ -3,7 +3,9 @@
 -- has its numbers from this server; where nothing was measured, a change is at
 -- most a trial, and ff_verify() says what came of it.
 
-CREATE FUNCTION @extschema@.ff_clock_ns() RETURNS double precision
+-- Time that one reading of the clock takes here, nanoseconds, roughly (the call itself excluded); pg_test_timing
+-- measures it exactly.
+CREATE FUNCTION ff_internal.clock_ns() RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -27,11 +29,10 @@ BEGIN
     RETURN greatest(extract(epoch FROM with_it - without) * 1e9 / readings, 0);
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_clock_ns() IS 'Time that one reading of the clock takes here, nanoseconds, roughly (the call itself excluded); pg_test_timing measures it exactly.';
-REVOKE ALL ON FUNCTION @extschema@.ff_clock_ns() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_clock_ns() TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_undo_setting(setting text) RETURNS text
+-- The statements that bring a server setting back to its present value after an ALTER SYSTEM SET; NULL where there is
+-- no such setting.
+CREATE FUNCTION ff_internal.undo_setting(setting text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -43,23 +44,21 @@ AS $$
                 ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.name, s.reset_val) END
       FROM pg_settings s WHERE s.name = $1
 $$;
-COMMENT ON FUNCTION @extschema@.ff_undo_setting(text) IS 'The statements that bring a server setting back to its present value after an ALTER SYSTEM SET; NULL where there is no such setting.';
-REVOKE ALL ON FUNCTION @extschema@.ff_undo_setting(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_undo_setting(text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_set_option(relation regclass, option text, value text) RETURNS text
+-- The statement that sets a storage option of a table, names quoted.
+CREATE FUNCTION ff_internal.set_option(relation regclass, option text, value text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('ALTER %s %s.%s SET (%I = %L);', CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
-                  @extschema@.ff_quoted_name(n.nspname::text), @extschema@.ff_quoted_name(c.relname::text), option, value)
+                  ff_internal.quoted_name(n.nspname::text), ff_internal.quoted_name(c.relname::text), option, value)
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
 $$;
-COMMENT ON FUNCTION @extschema@.ff_set_option(regclass, text, text) IS 'The statement that sets a storage option of a table, names quoted.';
-REVOKE ALL ON FUNCTION @extschema@.ff_set_option(regclass, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_set_option(regclass, text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_vacuum_lag()
+-- How far each sampled table is from its next autovacuum: live and dead rows of the last sample (removable_rows
+-- without those that a snapshot still needs), the dead rows at which autovacuum starts, its scale factor, whether it
+-- is enabled for the table, and vacuums in the window of window_s seconds.
+CREATE FUNCTION ff_internal.vacuum_lag()
 RETURNS TABLE (
     relation       regclass,
     reloptions     text[],
@@ -82,8 +81,8 @@ AS $$
                (SELECT max(split_part(o, '=', 2)) FROM unnest(c.reloptions) o WHERE o ~* '^autovacuum_vacuum_threshold=')::double precision AS threshold,
                -- as parse_bool reads it
                NOT EXISTS (SELECT 1 FROM unnest(c.reloptions) o WHERE o ~* '^autovacuum_enabled=(of|n|f|0)') AS enabled
-          FROM @extschema@.ff_candidate c
-          JOIN @extschema@.ff_relation r ON r.relid = c.relid AND r.closed_at IS NULL
+          FROM ff_internal.candidate c
+          JOIN ff_internal.relation r ON r.relid = c.relid AND r.closed_at IS NULL
          WHERE c.not_examined IS NULL
     )
     SELECT o.relid::regclass, o.reloptions, p.live_rows, p.dead_rows, p.dead_rows - p.recently_dead_rows,
@@ -91,16 +90,13 @@ AS $$
                + coalesce(o.scale_factor, current_setting('autovacuum_vacuum_scale_factor')::double precision) * CASE WHEN o.reltuples > 0 THEN o.reltuples ELSE p.live_rows END,
            coalesce(o.scale_factor, current_setting('autovacuum_vacuum_scale_factor')::double precision), o.enabled, i.vacuums, i.window_s
       FROM own o
-     CROSS JOIN LATERAL (SELECT s.live_rows, s.dead_rows, s.recently_dead_rows FROM @extschema@.ff_page_sample s
+     CROSS JOIN LATERAL (SELECT s.live_rows, s.dead_rows, s.recently_dead_rows FROM ff_internal.page_sample s
                           WHERE s.rel_id = o.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
      CROSS JOIN LATERAL (SELECT coalesce(sum(v.vacuums), 0)::bigint AS vacuums, extract(epoch FROM max(v.ended_at) - min(v.began_at))::double precision AS window_s
-                           FROM @extschema@.ff_interval v
-                          WHERE v.rel_id = o.rel_id AND v.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)) i
+                           FROM ff_internal.counter_interval v
+                          WHERE v.rel_id = o.rel_id AND v.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)) i
      WHERE p.live_rows + p.dead_rows > 0
 $$;
-COMMENT ON FUNCTION @extschema@.ff_vacuum_lag() IS 'How far each sampled table is from its next autovacuum: live and dead rows of the last sample (removable_rows without those that a snapshot still needs), the dead rows at which autovacuum starts, its scale factor, whether it is enabled for the table, and vacuums in the window of window_s seconds. Internal step of ff_settings().';
-REVOKE ALL ON FUNCTION @extschema@.ff_vacuum_lag() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_vacuum_lag() TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_settings()
 RETURNS TABLE (
@@ -131,16 +127,16 @@ AS $$
           FROM pg_settings s
     ), size AS MATERIALIZED (
         SELECT (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
-                  FROM @extschema@.ff_candidate c CROSS JOIN LATERAL @extschema@.ff_sizes(c.relid) z WHERE c.not_examined IS NULL)::double precision AS data,
-               @extschema@.ff_ram_bytes()::double precision AS ram,
+                  FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z WHERE c.not_examined IS NULL)::double precision AS data,
+               ff_internal.ram_bytes()::double precision AS ram,
                (SELECT p.value::double precision * current_setting('block_size')::integer FROM present p WHERE p.name = 'shared_buffers') AS buffers,
-               (SELECT sum(h.blocks_written)::double precision FROM @extschema@.ff_statement_history h
-                 WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)) AS written,
-               (SELECT sum(h.blocks_dirtied)::double precision FROM @extschema@.ff_statement_history h
-                 WHERE h.ended_at > now() - make_interval(days => @extschema@.ff_setting('lookback')::integer)) AS dirtied,
+               (SELECT sum(h.blocks_written)::double precision FROM ff_internal.statement_history h
+                 WHERE h.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)) AS written,
+               (SELECT sum(h.blocks_dirtied)::double precision FROM ff_internal.statement_history h
+                 WHERE h.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)) AS dirtied,
                version() ~* 'linux' AS linux
     ), clock AS MATERIALIZED (
-        SELECT @extschema@.ff_clock_ns() AS ns
+        SELECT ff_internal.clock_ns() AS ns
     ), wal AS MATERIALIZED (
         SELECT w.wal_records AS records, w.wal_fpi AS images, w.wal_bytes::double precision AS bytes,
                least(1, w.wal_fpi * current_setting('block_size')::double precision / nullif(w.wal_bytes, 0)::double precision) AS most_share, w.stats_reset
@@ -149,12 +145,12 @@ AS $$
         SELECT count(*) AS held, max(h.held_s) AS longest_s, sum(h.lost_hot) AS lost_hot, (array_agg(h.role_name ORDER BY h.held_s DESC))[1] AS role_name
           FROM @extschema@.ff_horizon() h WHERE h.kind = 'idle in transaction' AND h.held_s >= 60
     ), lag AS MATERIALIZED (
-        SELECT l.*, n.nspname, c.relname FROM @extschema@.ff_vacuum_lag() l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
+        SELECT l.*, n.nspname, c.relname FROM ff_internal.vacuum_lag() l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
     ), tried AS MATERIALIZED (
         -- the last change of a setting, and what came of it
         SELECT DISTINCT ON (v.change) substr(v.change, 9) AS name, v.verdict, v.reason, v.changed_at, v.old_value, v.undo
           FROM @extschema@.ff_verify() v
-         WHERE EXISTS (SELECT 1 FROM @extschema@.ff_setting_history h WHERE h.before_at IS NOT NULL) AND v.change LIKE 'setting %'
+         WHERE EXISTS (SELECT 1 FROM ff_internal.setting_history h WHERE h.before_at IS NOT NULL) AND v.change LIKE 'setting %'
          ORDER BY v.change, v.changed_at DESC
     ), proposal AS (
         -- backend_flush_after
@@ -200,7 +196,7 @@ AS $$
         SELECT 40, 'idle_in_transaction_session_timeout', NULL,
                CASE WHEN i.held > 0 AND (p.value = '0' OR p.value::bigint > 600000) THEN '10min' END, 'trial',
                CASE WHEN i.held = 0 THEN 'no session was seen idle in transaction for a minute'
-                    ELSE format('%s sessions idle in transaction held a snapshot for a minute or more, the longest (role %s) for %s', i.held, coalesce(quote_ident(i.role_name), 'unknown'), @extschema@.ff_span(i.longest_s))
+                    ELSE format('%s sessions idle in transaction held a snapshot for a minute or more, the longest (role %s) for %s', i.held, coalesce(quote_ident(i.role_name), 'unknown'), ff_internal.span(i.longest_s))
                          || coalesce(format('; %s updates were not HOT meanwhile that usually are', i.lost_hot), '') END,
                CASE WHEN i.held = 0 THEN 'nothing to cure'
                     WHEN p.value <> '0' AND p.value::bigint <= 600000 THEN 'set already'
@@ -216,7 +212,7 @@ AS $$
           FROM present p WHERE p.name = 'autovacuum'
         UNION ALL
         SELECT 60, 'autovacuum_enabled', l.relation, 'true', 'change',
-               format('%s dead of %s rows; %s vacuums in %s', round(l.dead_rows::numeric), round((l.live_rows + l.dead_rows)::numeric), l.vacuums, coalesce(@extschema@.ff_span(l.window_s), 'the time since it was first seen')),
+               format('%s dead of %s rows; %s vacuums in %s', round(l.dead_rows::numeric), round((l.live_rows + l.dead_rows)::numeric), l.vacuums, coalesce(ff_internal.span(l.window_s), 'the time since it was first seen')),
                'autovacuum is off for this table and its dead rows stay; if that is on purpose, vacuum it by other means',
                'PostgreSQL documentation, "Routine Vacuuming"'
           FROM lag l, constant k WHERE NOT l.enabled AND l.removable_rows >= k.dead_share * (l.live_rows + l.dead_rows) AND l.live_rows + l.dead_rows >= k.enough_rows
@@ -225,7 +221,7 @@ AS $$
         SELECT 61, 'autovacuum_vacuum_scale_factor', l.relation,
                CASE WHEN l.removable_rows < l.starts_at THEN CASE WHEN l.scale_factor > 0.05 THEN '0.05' WHEN l.scale_factor > 0.02 THEN '0.02' WHEN l.scale_factor > 0.01 THEN '0.01' END END, 'trial',
                format('%s dead rows that nobody can see, of %s rows (%s %%); autovacuum starts at %s; %s vacuums in %s', round(l.removable_rows::numeric), round((l.live_rows + l.dead_rows)::numeric),
-                      round((100 * l.removable_rows / (l.live_rows + l.dead_rows))::numeric), round(l.starts_at::numeric), l.vacuums, coalesce(@extschema@.ff_span(l.window_s), 'the time since it was first seen')),
+                      round((100 * l.removable_rows / (l.live_rows + l.dead_rows))::numeric), round(l.starts_at::numeric), l.vacuums, coalesce(ff_internal.span(l.window_s), 'the time since it was first seen')),
                CASE WHEN l.removable_rows >= l.starts_at THEN 'a vacuum is due already and does not come round: the scale factor is not the reason; see autovacuum_max_workers, autovacuum_naptime and autovacuum_vacuum_cost_limit'
                     WHEN l.scale_factor <= 0.01 THEN 'low already'
                     ELSE 'dead rows take room in pages that updates could use, and vacuum is not due yet. More frequent vacuums read the indexes more often, so ff_verify() should judge it' END,
@@ -270,10 +266,10 @@ AS $$
            CASE WHEN d.action = 'leave' THEN NULL
                 WHEN d.way_back IS NOT NULL THEN d.way_back
                 WHEN d.relation IS NULL THEN format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', d.name, d.proposed)
-                ELSE (SELECT @extschema@.ff_set_option(d.relation, d.name, d.proposed)) END,
+                ELSE (SELECT ff_internal.set_option(d.relation, d.name, d.proposed)) END,
            CASE WHEN d.action = 'leave' THEN NULL
-                WHEN d.relation IS NULL THEN @extschema@.ff_undo_setting(d.name)
-                ELSE (SELECT @extschema@.ff_undo_options(d.relation, l.reloptions, ARRAY(SELECT o FROM unnest(l.reloptions) o WHERE split_part(o, '=', 1) <> d.name) || (d.name || '=' || d.proposed), false) FROM lag l WHERE l.relation = d.relation) END
+                WHEN d.relation IS NULL THEN ff_internal.undo_setting(d.name)
+                ELSE (SELECT ff_internal.undo_options(d.relation, l.reloptions, ARRAY(SELECT o FROM unnest(l.reloptions) o WHERE split_part(o, '=', 1) <> d.name) || (d.name || '=' || d.proposed), false) FROM lag l WHERE l.relation = d.relation) END
       FROM told d
      ORDER BY d.action = 'leave', d.n, d.relation::oid, d.name
 $$;
@@ -284,5 +280,3 @@ action: change (its use does not depend on a measurement), trial (may help; chan
 evidence: numbers from this server. reason: why. source: where the rule is from.
 ddl, undo: the statements that set it and that restore the present state; NULL for leave. ALTER SYSTEM cannot run in a transaction block: run the statements one by one.
 A change that ff_verify() found to have hurt is proposed to be taken back.';
-REVOKE ALL ON FUNCTION @extschema@.ff_settings() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_settings() TO pg_read_all_stats;

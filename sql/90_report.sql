@@ -3,12 +3,14 @@
 -- The page stands alone: no script, no outside resource, and a policy in its
 -- head that forbids both.  It is plain ASCII whatever the database's and the
 -- client's encodings are.  No name or text of the database gets into it but
--- through ff_html().
+-- through html().
 
 -- ---------------------------------------------------------------------------
 -- Text and tables
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_codepoints(content text) RETURNS integer[]
+-- The characters of a text as numbers of Unicode, whatever the encoding of the database; NULL for one that has none.
+-- In SQL_ASCII, UTF-8 is read where there is any, and another byte beyond ASCII has none.
+CREATE FUNCTION ff_internal.codepoints(content text) RETURNS integer[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -43,11 +45,11 @@ BEGIN
          ORDER BY m.place);
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_codepoints(text) IS 'The characters of a text as numbers of Unicode, whatever the encoding of the database; NULL for one that has none. In SQL_ASCII, UTF-8 is read where there is any, and another byte beyond ASCII has none. Internal step of ff_html().';
-REVOKE ALL ON FUNCTION @extschema@.ff_codepoints(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_codepoints(text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_html(content text) RETURNS text
+-- A text for an HTML page, plain ASCII in every encoding: what has a meaning there is escaped, line ends are spaces,
+-- unprintable characters and those that hide or reverse others are replaced, all others beyond ASCII are numeric
+-- references.
+CREATE FUNCTION ff_internal.html(content text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -64,13 +66,13 @@ AS $$
                                     -- what is no character and never will be
                                     AND NOT (c.code BETWEEN 64976 AND 65007 OR (c.code & 65534) = 65534) THEN '&#' || c.code || ';'
                                ELSE '&#xFFFD;' END, '' ORDER BY c.place)
-          FROM unnest(@extschema@.ff_codepoints(content)) WITH ORDINALITY c(code, place)) END
+          FROM unnest(ff_internal.codepoints(content)) WITH ORDINALITY c(code, place)) END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_html(text) IS 'A text for an HTML page, plain ASCII in every encoding: what has a meaning there is escaped, line ends are spaces, unprintable characters and those that hide or reverse others are replaced, all others beyond ASCII are numeric references.';
-REVOKE ALL ON FUNCTION @extschema@.ff_html(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_html(text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_html_row(cells text[], target text DEFAULT NULL, class text DEFAULT NULL, id text DEFAULT NULL, picture text DEFAULT NULL) RETURNS text
+-- A row of an HTML table, cells escaped, the first its header, which links to the element of id target (NULL: to
+-- none); numbers are aligned, times not broken. class and id are its own (NULL: none); picture is HTML for one more
+-- cell (NULL: none).
+CREATE FUNCTION ff_internal.html_row(cells text[], target text DEFAULT NULL, class text DEFAULT NULL, id text DEFAULT NULL, picture text DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -78,90 +80,79 @@ AS $$
            || string_agg(CASE WHEN c.place > 1
                               THEN '<td' || CASE WHEN c.cell ~ '^[-+]?[0-9][0-9.,]*( %| bytes| [kMGTP]B)?$' THEN ' class="n"'
                                               WHEN c.cell ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' AND length(c.cell) < 20 THEN ' class="t"' ELSE '' END
-                                   || '>' || coalesce(@extschema@.ff_html(c.cell), '') || '</td>'
-                              WHEN target IS NOT NULL THEN '<th scope="row"><a href="#' || target || '">' || @extschema@.ff_html(c.cell) || '</a></th>'
-                              ELSE '<th scope="row">' || coalesce(@extschema@.ff_html(c.cell), '') || '</th>' END, '' ORDER BY c.place)
+                                   || '>' || coalesce(ff_internal.html(c.cell), '') || '</td>'
+                              WHEN target IS NOT NULL THEN '<th scope="row"><a href="#' || target || '">' || ff_internal.html(c.cell) || '</a></th>'
+                              ELSE '<th scope="row">' || coalesce(ff_internal.html(c.cell), '') || '</th>' END, '' ORDER BY c.place)
            || coalesce('<td class="p">' || picture || '</td>', '') || E'</tr>\n'
       FROM unnest(cells) WITH ORDINALITY c(cell, place)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_html_row(text[], text, text, text, text) IS 'A row of an HTML table, cells escaped, the first its header, which links to the element of id target (NULL: to none); numbers are aligned, times not broken. class and id are its own (NULL: none); picture is HTML for one more cell (NULL: none).';
-REVOKE ALL ON FUNCTION @extschema@.ff_html_row(text[], text, text, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_html_row(text[], text, text, text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_html_table(caption text, head text[], rows text) RETURNS text
+-- An HTML table of rows by html_row(); a # before a name in head marks a column of numbers. NULL where there are no
+-- rows.
+CREATE FUNCTION ff_internal.html_table(caption text, head text[], rows text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT E'<div class="wide"><table>\n<caption>' || @extschema@.ff_html(caption) || E'</caption>\n<thead><tr>'
-           || (SELECT string_agg('<th scope="col"' || CASE WHEN h.name LIKE '#%' THEN ' class="n"' ELSE '' END || '>' || @extschema@.ff_html(ltrim(h.name, '#')) || '</th>', '' ORDER BY h.place) FROM unnest(head) WITH ORDINALITY h(name, place))
+    SELECT E'<div class="wide"><table>\n<caption>' || ff_internal.html(caption) || E'</caption>\n<thead><tr>'
+           || (SELECT string_agg('<th scope="col"' || CASE WHEN h.name LIKE '#%' THEN ' class="n"' ELSE '' END || '>' || ff_internal.html(ltrim(h.name, '#')) || '</th>', '' ORDER BY h.place) FROM unnest(head) WITH ORDINALITY h(name, place))
            || E'</tr></thead>\n<tbody>\n' || rows || E'</tbody></table></div>\n'
      WHERE rows <> ''
 $$;
-COMMENT ON FUNCTION @extschema@.ff_html_table(text, text[], text) IS 'An HTML table of rows by ff_html_row(); a # before a name in head marks a column of numbers. NULL where there are no rows.';
-REVOKE ALL ON FUNCTION @extschema@.ff_html_table(text, text[], text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_html_table(text, text[], text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_html_section(id text, title text, body text) RETURNS text
+-- A section of the report; NULL where its body, which is HTML, is empty.
+CREATE FUNCTION ff_internal.html_section(id text, title text, body text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', id, @extschema@.ff_html(title), body)
+    SELECT format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', id, ff_internal.html(title), body)
      WHERE body <> ''
 $$;
-COMMENT ON FUNCTION @extschema@.ff_html_section(text, text, text) IS 'A section of the report; NULL where its body, which is HTML, is empty.';
-REVOKE ALL ON FUNCTION @extschema@.ff_html_section(text, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_html_section(text, text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_number(value double precision, digits integer, unit text DEFAULT '') RETURNS text
+-- A number with a fixed count of decimal digits and a unit; NULL for NULL.
+CREATE FUNCTION ff_internal.number(value double precision, digits integer, unit text DEFAULT '') RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT round(value::numeric, digits)::text || unit
 $$;
-COMMENT ON FUNCTION @extschema@.ff_number(double precision, integer, text) IS 'A number with a fixed count of decimal digits and a unit; NULL for NULL.';
-REVOKE ALL ON FUNCTION @extschema@.ff_number(double precision, integer, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_number(double precision, integer, text) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- Pictures.  Coordinates are user units of each one's own view box.
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_svg(title text, description text, width integer, height integer, body text, caption text) RETURNS text
+-- A figure of an HTML page: a picture by its inner SVG, its equivalent in words, and a caption, which is HTML. NULL
+-- where there is nothing to draw.
+CREATE FUNCTION ff_internal.svg(title text, description text, width integer, height integer, body text, caption text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format(E'<figure>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">\n<title>%s</title>\n<desc>%s</desc>\n%s\n</svg>\n<figcaption>%s</figcaption>\n</figure>\n',
-                  width, height, @extschema@.ff_html(title), @extschema@.ff_html(title), @extschema@.ff_html(description), body, caption)
+                  width, height, ff_internal.html(title), ff_internal.html(title), ff_internal.html(description), body, caption)
      WHERE body IS NOT NULL
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg(text, text, integer, integer, text, text) IS 'A figure of an HTML page: a picture by its inner SVG, its equivalent in words, and a caption, which is HTML. NULL where there is nothing to draw.';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg(text, text, integer, integer, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg(text, text, integer, integer, text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_svg_text(at point, content text, anchor text DEFAULT 'middle', class text DEFAULT 'tick') RETURNS text
+-- A word in a picture, at a point, escaped.
+CREATE FUNCTION ff_internal.svg_text(at point, content text, anchor text DEFAULT 'middle', class text DEFAULT 'tick') RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format('<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>', class, round(at[0]::numeric, 1), round(at[1]::numeric, 1), anchor, @extschema@.ff_html(content))
+    SELECT format('<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>', class, round(at[0]::numeric, 1), round(at[1]::numeric, 1), anchor, ff_internal.html(content))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg_text(point, text, text, text) IS 'A word in a picture, at a point, escaped.';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg_text(point, text, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_text(point, text, text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_svg_grid(area box, labels text[]) RETURNS text
+-- Horizontal lines across an area of a picture, spread evenly over its height, with their labels.
+CREATE FUNCTION ff_internal.svg_grid(area box, labels text[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT string_agg(format('<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>', round(l.x0::numeric, 1), round(l.x1::numeric, 1), round(l.y::numeric, 1), round(l.y::numeric, 1))
-                      || @extschema@.ff_svg_text(point(l.x0 - 6, l.y + 3.5), l.label, 'end'), '' ORDER BY l.y)
+                      || ff_internal.svg_text(point(l.x0 - 6, l.y + 3.5), l.label, 'end'), '' ORDER BY l.y)
       FROM (SELECT u.label, (area[1])[0] AS x0, (area[0])[0] AS x1,
                    (area[1])[1] + height(area) * (u.place - 1) / nullif(cardinality(labels) - 1, 0) AS y
               FROM unnest(labels) WITH ORDINALITY u(label, place)) l
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg_grid(box, text[]) IS 'Horizontal lines across an area of a picture, spread evenly over its height, with their labels.';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg_grid(box, text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_grid(box, text[]) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_report_stairs(steps jsonb)
+-- Steps of a curve by report_steps(): HOT share with its range, percent, NULL where no updates are foreseen, and the
+-- size against today.
+CREATE FUNCTION ff_internal.report_stairs(steps jsonb)
 RETURNS TABLE (fillfactor integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision, size double precision, is_current boolean)
 LANGUAGE sql STABLE ROWS 50
 SET search_path = pg_catalog, pg_temp
@@ -171,11 +162,9 @@ AS $$
       FROM jsonb_to_recordset(steps) AS r(fillfactor integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision,
                                           size_bytes double precision, is_current boolean)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_stairs(jsonb) IS 'Steps of a curve by ff_report_steps(): HOT share with its range, percent, NULL where no updates are foreseen, and the size against today. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_report_stairs(jsonb) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report_stairs(jsonb) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_curve_words(steps jsonb, fillfactor integer, advised integer) RETURNS text
+-- A curve in words: what is predicted at the present fillfactor and at the advised one.
+CREATE FUNCTION ff_internal.curve_words(steps jsonb, fillfactor integer, advised integer) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -185,14 +174,13 @@ AS $$
                    WHEN a.hot_pct IS NULL THEN format('; at %s, as advised, to %s times today''s.', advised, round(a.size::numeric, 2))
                    ELSE format('; at %s, as advised, %s %% (%s to %s).', advised, round(a.hot_pct::numeric, 1), round(a.hot_pct_low::numeric, 1), round(a.hot_pct_high::numeric, 1)) END
       FROM (SELECT 1) one
-      LEFT JOIN LATERAL (SELECT s.* FROM @extschema@.ff_report_stairs(steps) s WHERE s.is_current LIMIT 1) c ON true
-      LEFT JOIN LATERAL (SELECT s.* FROM @extschema@.ff_report_stairs(steps) s WHERE s.fillfactor = advised AND advised <> $2) a ON true
+      LEFT JOIN LATERAL (SELECT s.* FROM ff_internal.report_stairs(steps) s WHERE s.is_current LIMIT 1) c ON true
+      LEFT JOIN LATERAL (SELECT s.* FROM ff_internal.report_stairs(steps) s WHERE s.fillfactor = advised AND advised <> $2) a ON true
 $$;
-COMMENT ON FUNCTION @extschema@.ff_curve_words(jsonb, integer, integer) IS 'A curve in words: what is predicted at the present fillfactor and at the advised one. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_curve_words(jsonb, integer, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_curve_words(jsonb, integer, integer) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_svg_small_curve(steps jsonb, fillfactor integer, advised integer) RETURNS text
+-- The predicted HOT share, or, where no updates are foreseen, the size, at each fillfactor as a small picture, with
+-- its equivalent in words; NULL where there is no curve. A thousand bytes or two at most.
+CREATE FUNCTION ff_internal.svg_small_curve(steps jsonb, fillfactor integer, advised integer) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -204,7 +192,7 @@ AS $$
         SELECT t.fillfactor, round((t.fillfactor - 10) * 4 / 3.0)::integer AS x, t.is_current, t.hot_pct IS NOT NULL AS updated,
                (CASE WHEN t.hot_pct IS NULL THEN 33 - 15 * least(2, t.size) ELSE 33 - 0.3 * t.hot_pct END)::integer AS y,
                (33 - 0.3 * t.hot_pct_low)::integer AS low, (33 - 0.3 * t.hot_pct_high)::integer AS high
-          FROM @extschema@.ff_report_stairs(steps) t
+          FROM ff_internal.report_stairs(steps) t
     ), turns AS (
         SELECT s.*, y IS DISTINCT FROM lag(y) OVER w AS y_turns, high IS DISTINCT FROM lag(high) OVER w AS high_turns, low IS DISTINCT FROM lag(low) OVER w AS low_turns,
                lag(low) OVER w AS low_before
@@ -221,7 +209,7 @@ AS $$
           FROM turns t
     )
     SELECT format(E'<svg class="small" xmlns="http://www.w3.org/2000/svg" viewBox="-4 -2 128 40" role="img">\n<title>%s</title>\n<desc>%s</desc>\n',
-                  CASE WHEN l.updated THEN 'Predicted HOT share at each fillfactor' ELSE 'Predicted size at each fillfactor' END, @extschema@.ff_html(@extschema@.ff_curve_words(steps, $2, advised)))
+                  CASE WHEN l.updated THEN 'Predicted HOT share at each fillfactor' ELSE 'Predicted size at each fillfactor' END, ff_internal.html(ff_internal.curve_words(steps, $2, advised)))
            || CASE WHEN l.updated THEN format('<path class="band" d="M120 %s%sH0%sH120Z"/><path class="hot" d="M120 %s%sH0"/>', l.first_high, l.high, l.low, l.first_y, l.y)
                    ELSE format('<path class="size" d="M120 %s%sH0"/>', l.first_y, l.y) END
            || coalesce(format('<circle class="now" cx="%s" cy="%s" r="3"/>', l.now_x, l.now_y), '')
@@ -230,11 +218,10 @@ AS $$
       FROM line l
      WHERE l.first_y IS NOT NULL
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg_small_curve(jsonb, integer, integer) IS 'The predicted HOT share, or, where no updates are foreseen, the size, at each fillfactor as a small picture, with its equivalent in words; NULL where there is no curve. A thousand bytes or two at most. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg_small_curve(jsonb, integer, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_small_curve(jsonb, integer, integer) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_svg_curve(steps jsonb, fillfactor integer, advised integer, seen_hot real) RETURNS text
+-- The curve of ff_curve() as a figure: HOT share with its range, size and WAL per update, over fillfactor; the current
+-- and the advised step marked.
+CREATE FUNCTION ff_internal.svg_curve(steps jsonb, fillfactor integer, advised integer, seen_hot real) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -263,14 +250,14 @@ AS $$
           FROM (SELECT * FROM s WHERE s.is_current LIMIT 1) c
           FULL JOIN (SELECT * FROM s WHERE s.fillfactor = advised AND advised <> $2) a ON true
     )
-    SELECT @extschema@.ff_svg(CASE WHEN m.now_hot IS NULL THEN 'Predicted size at each fillfactor' ELSE 'Predicted HOT share at each fillfactor' END,
-             @extschema@.ff_curve_words(steps, $2, advised) || ' The table below the picture has every step.',
+    SELECT ff_internal.svg(CASE WHEN m.now_hot IS NULL THEN 'Predicted size at each fillfactor' ELSE 'Predicted HOT share at each fillfactor' END,
+             ff_internal.curve_words(steps, $2, advised) || ' The table below the picture has every step.',
              480, 290,
-             @extschema@.ff_svg_grid(box(point(40, 10), point(470, 160)), ARRAY['100 %', '75 %', '50 %', '25 %', '0 %'])
-             || @extschema@.ff_svg_grid(box(point(40, 194), point(470, 250)), ARRAY['2x', '1x', '0x'])
-             || (SELECT string_agg(@extschema@.ff_svg_text(point(40 + (f - 10) * 430 / 90.0, 266), f::text), '') FROM generate_series(10, 100, 10) f)
-             || @extschema@.ff_svg_text(point(255, 283), 'fillfactor')
-             || CASE WHEN m.now_hot IS NULL THEN @extschema@.ff_svg_text(point(255, 90), 'no updates')
+             ff_internal.svg_grid(box(point(40, 10), point(470, 160)), ARRAY['100 %', '75 %', '50 %', '25 %', '0 %'])
+             || ff_internal.svg_grid(box(point(40, 194), point(470, 250)), ARRAY['2x', '1x', '0x'])
+             || (SELECT string_agg(ff_internal.svg_text(point(40 + (f - 10) * 430 / 90.0, 266), f::text), '') FROM generate_series(10, 100, 10) f)
+             || ff_internal.svg_text(point(255, 283), 'fillfactor')
+             || CASE WHEN m.now_hot IS NULL THEN ff_internal.svg_text(point(255, 90), 'no updates')
                      ELSE format('<path class="band" d="%s"/><path class="hot" d="%s"/><path class="wal" d="%s"/>', l.band, l.hot, l.wal) END
              || format('<path class="size" d="%s"/>', l.size)
              || format('<line class="now" x1="%s" x2="%s" y1="10" y2="250"/><circle class="now" cx="%s" cy="%s" r="5"/>', x.now_x, x.now_x, x.now_x, round(CASE WHEN m.now_hot IS NULL THEN 222 ELSE m.now_y END::numeric, 1))
@@ -286,45 +273,43 @@ AS $$
                           || CASE WHEN m.then_hot IS NULL THEN '.' ELSE format(': %s %% (%s to %s).', round(m.then_hot::numeric, 1), round(m.then_low::numeric, 1), round(m.then_high::numeric, 1)) END END)
       FROM lines l, marks m, (SELECT round(40 + ($2 - 10) * 430 / 90.0, 1) AS now_x) x
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg_curve(jsonb, integer, integer, real) IS 'The curve of ff_curve() as a figure: HOT share with its range, size and WAL per update, over fillfactor; the current and the advised step marked. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg_curve(jsonb, integer, integer, real) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_curve(jsonb, integer, integer, real) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_report_history(id bigint)
-RETURNS TABLE (began_at timestamptz, ended_at timestamptz, fillfactor integer, updated bigint, hot_share double precision, moved_share double precision)
+-- HOT and moved share of a table's updates (0 to 1) over time, in about a hundred points; newpage_share before
+-- PostgreSQL 16 as the pages told, NULL where they did not.
+CREATE FUNCTION ff_internal.report_history(id bigint)
+RETURNS TABLE (began_at timestamptz, ended_at timestamptz, fillfactor integer, updated bigint, hot_share double precision, newpage_share double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- at most about a hundred points, however long the history is
     WITH i AS (
         SELECT n.*, ntile(100) OVER (ORDER BY n.ended_at) AS bucket
-          FROM @extschema@.ff_interval n WHERE n.rel_id = id AND n.updated > 0
+          FROM ff_internal.counter_interval n WHERE n.rel_id = id AND n.updated > 0
     ), b AS (
         SELECT min(i.began_at) AS began_at, max(i.ended_at) AS ended_at, i.fillfactor, sum(i.updated)::bigint AS updated, sum(i.hot_updated) AS hot,
                CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated) END AS newpage
           FROM i GROUP BY i.bucket, i.fillfactor
     )
     SELECT b.began_at, b.ended_at, b.fillfactor, b.updated, b.hot / b.updated::double precision,
-           (SELECT s.moved_share FROM @extschema@.ff_split_updates(b.updated::double precision, b.hot::double precision, b.newpage::double precision, v.same_page::double precision, v.moved::double precision, NULL, v.hot::double precision) s)
+           (SELECT s.newpage_share FROM ff_internal.split_updates(b.updated::double precision, b.hot::double precision, b.newpage::double precision, v.same_page::double precision, v.moved::double precision, NULL, v.hot::double precision) s)
       FROM b
       LEFT JOIN LATERAL (
             -- PostgreSQL 15: what the pages told next
-            SELECT p.superseded_hot AS hot, p.superseded_same_page AS same_page, p.superseded_moved AS moved
-              FROM @extschema@.ff_page_sample p
-             WHERE b.newpage IS NULL AND p.rel_id = id AND p.sampled_at >= b.began_at AND p.superseded_same_page + p.superseded_moved > 0
+            SELECT p.superseded_hot AS hot, p.superseded_same_page AS same_page, p.superseded_newpage AS moved
+              FROM ff_internal.page_sample p
+             WHERE b.newpage IS NULL AND p.rel_id = id AND p.sampled_at >= b.began_at AND p.superseded_same_page + p.superseded_newpage > 0
              ORDER BY p.sampled_at LIMIT 1) v ON true
      ORDER BY b.ended_at
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_history(bigint) IS 'HOT and moved share of a table''s updates (0 to 1) over time, in about a hundred points; moved_share before PostgreSQL 16 as the pages told, NULL where they did not. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_report_history(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report_history(bigint) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_svg_history(id bigint) RETURNS text
+-- HOT and moved share of a table's updates over time as a figure, fillfactor changes marked; NULL where no update was
+-- seen.
+CREATE FUNCTION ff_internal.svg_history(id bigint) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH h AS MATERIALIZED (
-        SELECT * FROM @extschema@.ff_report_history(id)
+        SELECT * FROM ff_internal.report_history(id)
     ), span AS (
         SELECT min(h.began_at) AS t0, max(h.ended_at) AS t1, count(*) AS points, greatest(extract(epoch FROM max(h.ended_at) - min(h.began_at)), 1) AS seconds,
                sum(h.updated) AS updated, sum(h.updated * h.hot_share) / nullif(sum(h.updated), 0) AS hot,
@@ -332,7 +317,7 @@ AS $$
           FROM h
     ), p AS (
         SELECT 40 + 430 * extract(epoch FROM h.began_at - s.t0) / s.seconds AS x0, 40 + 430 * extract(epoch FROM h.ended_at - s.t0) / s.seconds AS x1,
-               130 - 120 * h.hot_share AS y_hot, 130 - 120 * h.moved_share AS y_moved, h.ended_at,
+               130 - 120 * h.hot_share AS y_hot, 130 - 120 * h.newpage_share AS y_moved, h.ended_at,
                -- nothing is drawn where nothing was seen
                CASE WHEN extract(epoch FROM h.began_at - lag(h.ended_at) OVER (ORDER BY h.ended_at)) <= 0.03 * s.seconds THEN 'L' ELSE 'M' END AS pen
           FROM h, span s
@@ -342,29 +327,27 @@ AS $$
           FROM p
     ), changes AS (
         SELECT string_agg(format('<line class="change" x1="%1$s" x2="%1$s" y1="6" y2="130"/>', round(x, 1))
-                          || @extschema@.ff_svg_text(point(x + CASE WHEN x > 400 THEN -4 ELSE 4 END, 14), format('%s to %s', c.old_fillfactor, c.new_fillfactor), CASE WHEN x > 400 THEN 'end' ELSE 'start' END, 'mark'), '') AS marks,
+                          || ff_internal.svg_text(point(x + CASE WHEN x > 400 THEN -4 ELSE 4 END, 14), format('%s to %s', c.old_fillfactor, c.new_fillfactor), CASE WHEN x > 400 THEN 'end' ELSE 'start' END, 'mark'), '') AS marks,
                string_agg(format('%s to %s at %s', c.old_fillfactor, c.new_fillfactor, to_char(c.seen_at, 'YYYY-MM-DD HH24:MI')), ', ' ORDER BY c.seen_at) AS words
-          FROM @extschema@.ff_change c, span s
+          FROM ff_internal.change c, span s
          CROSS JOIN LATERAL (SELECT 40 + 430 * extract(epoch FROM least(greatest(c.seen_at, s.t0), s.t1) - s.t0) / s.seconds AS x) g
          WHERE c.rel_id = id AND c.kind = 'fillfactor'
     )
-    SELECT @extschema@.ff_svg('HOT share and moved share over time',
+    SELECT ff_internal.svg('HOT share and moved share over time',
              format('%s updates from %s to %s: %s %% were HOT, %s %% at first and %s %% at last. Fillfactor changes: %s.', s.updated, to_char(s.t0, 'YYYY-MM-DD HH24:MI'), to_char(s.t1, 'YYYY-MM-DD HH24:MI'),
                     round((100 * s.hot)::numeric, 1), round((100 * s.first_hot)::numeric, 1), round((100 * s.last_hot)::numeric, 1), coalesce(c.words, 'none')),
              480, 155,
-             @extschema@.ff_svg_grid(box(point(40, 10), point(470, 130)), ARRAY['100 %', '50 %', '0 %'])
-             || (SELECT string_agg(@extschema@.ff_svg_text(point(40 + 430 * k / 4.0, 147), to_char(s.t0 + (s.t1 - s.t0) * (k / 4.0), CASE WHEN s.seconds < 600 THEN 'HH24:MI:SS' WHEN s.seconds < 172800 THEN 'HH24:MI' ELSE 'Mon FMDD' END), CASE k WHEN 0 THEN 'start' WHEN 4 THEN 'end' ELSE 'middle' END), '') FROM generate_series(0, 4) k)
+             ff_internal.svg_grid(box(point(40, 10), point(470, 130)), ARRAY['100 %', '50 %', '0 %'])
+             || (SELECT string_agg(ff_internal.svg_text(point(40 + 430 * k / 4.0, 147), to_char(s.t0 + (s.t1 - s.t0) * (k / 4.0), CASE WHEN s.seconds < 600 THEN 'HH24:MI:SS' WHEN s.seconds < 172800 THEN 'HH24:MI' ELSE 'Mon FMDD' END), CASE k WHEN 0 THEN 'start' WHEN 4 THEN 'end' ELSE 'middle' END), '') FROM generate_series(0, 4) k)
              || format('<path class="hot" d="%s"/>', l.hot) || coalesce('<path class="moved" d="' || l.moved || '"/>', '') || coalesce(c.marks, ''),
              format('<span class="key hot"></span>HOT%s. %s updates, %s to %s.%s', CASE WHEN l.moved IS NULL THEN '' ELSE ', <span class="key moved"></span>moved to another page' END,
                     s.updated, to_char(s.t0, 'YYYY-MM-DD HH24:MI'), to_char(s.t1, 'YYYY-MM-DD HH24:MI'), coalesce(' Fillfactor changed: ' || c.words || '.', '')))
       FROM span s, path l, changes c
      WHERE s.points > 0
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg_history(bigint) IS 'HOT and moved share of a table''s updates over time as a figure, fillfactor changes marked; NULL where no update was seen. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg_history(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_history(bigint) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_svg_histogram(bins integer[], sampled_at timestamptz) RETURNS text
+-- The page-fill histogram of a sample as a figure; NULL where no page was read.
+CREATE FUNCTION ff_internal.svg_histogram(bins integer[], sampled_at timestamptz) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -373,23 +356,21 @@ AS $$
                u.pages / nullif((SELECT max(a.n) FROM unnest(bins) a(n)), 0)::double precision AS height
           FROM unnest(bins) WITH ORDINALITY u(pages, place)
     )
-    SELECT @extschema@.ff_svg('How full the pages are',
+    SELECT ff_internal.svg('How full the pages are',
              'Share of sampled pages by used space: ' || string_agg(format('%s to %s %%: %s %%', 10 * place - 10, 10 * place, round((100 * share)::numeric, 1)), ', ' ORDER BY place) || '.',
              480, 125,
              '<line class="grid" x1="40" x2="470" y1="100" y2="100"/>'
              || string_agg(format('<rect class="bar" x="%s" y="%s" width="39" height="%s"/>', 42 + 43 * (place - 1), round(100 - 80 * height::numeric, 1), round(80 * height::numeric, 1))
-                           || CASE WHEN pages > 0 THEN @extschema@.ff_svg_text(point(61.5 + 43 * (place - 1), 100 - 80 * height - 4), CASE WHEN share < 0.01 THEN '<1 %' ELSE round((100 * share)::numeric) || ' %' END) ELSE '' END
-                           || @extschema@.ff_svg_text(point(40 + 43 * (place - 1), 116), (10 * place - 10)::text), '' ORDER BY place)
-             || @extschema@.ff_svg_text(point(470, 116), '100'),
+                           || CASE WHEN pages > 0 THEN ff_internal.svg_text(point(61.5 + 43 * (place - 1), 100 - 80 * height - 4), CASE WHEN share < 0.01 THEN '<1 %' ELSE round((100 * share)::numeric) || ' %' END) ELSE '' END
+                           || ff_internal.svg_text(point(40 + 43 * (place - 1), 116), (10 * place - 10)::text), '' ORDER BY place)
+             || ff_internal.svg_text(point(470, 116), '100'),
              format('%s sampled pages by used space, percent of the page; %s.', (SELECT sum(a.n) FROM unnest(bins) a(n)), to_char(sampled_at, 'YYYY-MM-DD HH24:MI')))
       FROM b
     HAVING sum(pages) > 0
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg_histogram(integer[], timestamptz) IS 'The page-fill histogram of a sample as a figure; NULL where no page was read. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg_histogram(integer[], timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_histogram(integer[], timestamptz) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_svg_sizes(names text[], heap_bytes bigint[], total_bytes bigint[]) RETURNS text
+-- Sizes of tables (bytes, without and with indexes) against the server's memory as a figure.
+CREATE FUNCTION ff_internal.svg_sizes(names text[], heap_bytes bigint[], total_bytes bigint[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -401,18 +382,18 @@ AS $$
     ), scale AS (
         SELECT log(8192::numeric) AS lo, log(greatest((SELECT max(total) FROM t), (SELECT max(bytes) FROM limits), 10485760)::numeric * 1.3) AS hi, 34 + 20 * (SELECT count(*) FROM t) AS bottom
     )
-    SELECT @extschema@.ff_svg('Memory of the server against table sizes',
+    SELECT ff_internal.svg('Memory of the server against table sizes',
              'Memory: ' || coalesce((SELECT string_agg(format('%s %s', l.source, pg_size_pretty(l.bytes)), ', ' ORDER BY l.bytes) FROM limits l), 'unknown')
              || '. Table with indexes: ' || (SELECT string_agg(format('%s %s', t.name, pg_size_pretty(t.total)), ', ' ORDER BY t.place) FROM t) || '.',
              720, s.bottom::integer + 24,
              (SELECT string_agg(format('<line class="grid" x1="%1$s" x2="%1$s" y1="26" y2="%2$s"/>', round(210 + 490 * (log(g.bytes) - s.lo) / (s.hi - s.lo), 1), s.bottom)
-                                || @extschema@.ff_svg_text(point((210 + 490 * (log(g.bytes) - s.lo) / (s.hi - s.lo))::double precision, s.bottom + 16), g.label), '')
+                                || ff_internal.svg_text(point((210 + 490 * (log(g.bytes) - s.lo) / (s.hi - s.lo))::double precision, s.bottom + 16), g.label), '')
                 FROM (SELECT 32::numeric ^ u.place * 1024 AS bytes, u.label FROM unnest(ARRAY['32 kB', '1 MB', '32 MB', '1 GB', '32 GB', '1 TB', '32 TB']) WITH ORDINALITY u(label, place)) g
                WHERE log(g.bytes) BETWEEN s.lo AND s.hi)
              || coalesce((SELECT string_agg(format('<line class="%1$s" x1="%2$s" x2="%2$s" y1="20" y2="%3$s"/>', CASE WHEN l.used THEN 'ram' ELSE 'now' END, round(210 + 490 * (log(l.bytes::numeric) - s.lo) / (s.hi - s.lo), 1), s.bottom)
-                                || @extschema@.ff_svg_text(point((210 + 490 * (log(l.bytes::numeric) - s.lo) / (s.hi - s.lo))::double precision, 14), l.source || ' ' || pg_size_pretty(l.bytes), CASE WHEN l.used THEN 'end' ELSE 'middle' END, 'mark'), '')
+                                || ff_internal.svg_text(point((210 + 490 * (log(l.bytes::numeric) - s.lo) / (s.hi - s.lo))::double precision, 14), l.source || ' ' || pg_size_pretty(l.bytes), CASE WHEN l.used THEN 'end' ELSE 'middle' END, 'mark'), '')
                 FROM limits l), '')
-             || (SELECT string_agg(@extschema@.ff_svg_text(point(202, 40 + 20 * (t.place - 1)), CASE WHEN length(t.name) > 34 THEN left(t.name, 33) || '~' ELSE t.name END, 'end', 'name')
+             || (SELECT string_agg(ff_internal.svg_text(point(202, 40 + 20 * (t.place - 1)), CASE WHEN length(t.name) > 34 THEN left(t.name, 33) || '~' ELSE t.name END, 'end', 'name')
                                    || format('<line class="stem" x1="%s" x2="%s" y1="%s" y2="%s"/><circle class="total" cx="%s" cy="%s" r="4.5"/><circle class="heap" cx="%s" cy="%s" r="4.5"/>', g.x_heap, g.x_total, g.y, g.y, g.x_total, g.y, g.x_heap, g.y), '')
                    FROM t CROSS JOIN LATERAL (SELECT round(210 + 490 * (log(greatest(t.heap, 8192)::numeric) - s.lo) / (s.hi - s.lo), 1) AS x_heap,
                                                      round(210 + 490 * (log(greatest(t.total, t.heap, 8192)::numeric) - s.lo) / (s.hi - s.lo), 1) AS x_total, 36 + 20 * (t.place - 1) AS y) g),
@@ -420,14 +401,12 @@ AS $$
       FROM scale s
      WHERE EXISTS (SELECT 1 FROM t)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_svg_sizes(text[], bigint[], bigint[]) IS 'Sizes of tables (bytes, without and with indexes) against the server''s memory as a figure. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_svg_sizes(text[], bigint[], bigint[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_svg_sizes(text[], bigint[], bigint[]) TO pg_read_all_stats;
 
 -- ---------------------------------------------------------------------------
 -- The page
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_report_style() RETURNS text
+-- The style sheet of the report.
+CREATE FUNCTION ff_internal.report_style() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -509,23 +488,19 @@ summary { cursor: pointer; }
   table { font-size: 8pt; } th, td { padding: .12rem .3rem; } tbody th { min-width: 6rem; } thead { display: table-header-group; } td:last-child { overflow-wrap: anywhere; } }
 $css$
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_style() IS 'The style sheet of the report. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_report_style() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report_style() TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_report_steps(e @extschema@.ff_table_evidence) RETURNS jsonb
+-- The rows of model() for a table as a JSON array; NULL where it was not sampled.
+CREATE FUNCTION ff_internal.report_steps(e ff_internal.table_evidence) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT jsonb_agg(to_jsonb(m) ORDER BY m.fillfactor DESC)
-      FROM @extschema@.ff_model_extra(e) x CROSS JOIN LATERAL @extschema@.ff_model(e, x) m
+      FROM ff_internal.model_extra(e) x CROSS JOIN LATERAL ff_internal.model(e, x) m
      WHERE coalesce(e.inserted_width, e.updated_width) > 0
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_steps(@extschema@.ff_table_evidence) IS 'The rows of ff_model() for a table as a JSON array; NULL where it was not sampled. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_report_steps(@extschema@.ff_table_evidence) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report_steps(@extschema@.ff_table_evidence) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_report_blockers(relation regclass) RETURNS text
+-- What ff_blockers() says of a table, as HTML: a table of its indexes, or in a line why none is in the way.
+CREATE FUNCTION ff_internal.report_blockers(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -533,92 +508,83 @@ AS $$
     WITH b AS MATERIALIZED (
         SELECT * FROM @extschema@.ff_blockers($1) WHERE $1 IS NOT NULL
     )
-    SELECT coalesce(@extschema@.ff_html_table('Indexes on columns that updates set, and whether they keep updates from being HOT.', ARRAY['index', 'columns', '#updates/s', '#scans', '#size', 'statements', 'what could be done'],
-                string_agg(@extschema@.ff_html_row(ARRAY[n.name, array_to_string(b.columns, ', '), @extschema@.ff_number(b.updates_per_s::double precision, 1), b.scans::text, pg_size_pretty(b.index_bytes),
+    SELECT coalesce(ff_internal.html_table('Indexes on columns that updates set, and whether they keep updates from being HOT.', ARRAY['index', 'columns', '#updates/s', '#scans', '#size', 'statements', 'what could be done'],
+                string_agg(ff_internal.html_row(ARRAY[n.name, array_to_string(b.columns, ', '), ff_internal.number(b.updates_per_s::double precision, 1), b.scans::text, pg_size_pretty(b.index_bytes),
                                (SELECT string_agg(CASE WHEN length(q.query) > 300 THEN left(q.query, 300) || ' ...' ELSE q.query END, '; ') FROM (SELECT * FROM unnest(b.statements) u(query) LIMIT 3) q),
                                concat_ws('. ', b.reason, b.suggestion, b.ddl)]), '' ORDER BY b.updates_per_s DESC NULLS LAST, n.name) FILTER (WHERE b.index IS NOT NULL)),
-                format(E'<p class="facts">Indexes in the way: none; %s.</p>\n', @extschema@.ff_html(string_agg(b.reason, '; ') FILTER (WHERE b.index IS NULL))))
+                format(E'<p class="facts">Indexes in the way: none; %s.</p>\n', ff_internal.html(string_agg(b.reason, '; ') FILTER (WHERE b.index IS NULL))))
       FROM b
       LEFT JOIN LATERAL (SELECT c.relname::text FROM pg_class c WHERE c.oid = b.index) n(name) ON true
     HAVING count(*) > 0
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_blockers(regclass) IS 'What ff_blockers() says of a table, as HTML: a table of its indexes, or in a line why none is in the way. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_report_blockers(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report_blockers(regclass) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_report_table(e @extschema@.ff_table_evidence, steps jsonb, advised integer, action text, cause text, confidence real, hot_pct real, reason text, ddl text) RETURNS text
+-- One table in detail, as HTML: what ff_advise() says of it, the curve, its history, its pages, what blocks HOT.
+CREATE FUNCTION ff_internal.report_table(e ff_internal.table_evidence, steps jsonb, advised integer, action text, cause text, confidence real, hot_pct real, reason text, ddl text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format(E'<article id="t%s">\n<header><h3>%s</h3><span class="badge %s">%s</span></header>\n', e.relation::oid, @extschema@.ff_html(n.name::text), action,
-                  @extschema@.ff_html(CASE WHEN action IN ('lower', 'raise') THEN format('%s from %s to %s', action, e.fillfactor, advised) ELSE format('%s %s', action, e.fillfactor) END))
+    SELECT format(E'<article id="t%s">\n<header><h3>%s</h3><span class="badge %s">%s</span></header>\n', e.relation::oid, ff_internal.html(n.name::text), action,
+                  ff_internal.html(CASE WHEN action IN ('lower', 'raise') THEN format('%s from %s to %s', action, e.fillfactor, advised) ELSE format('%s %s', action, e.fillfactor) END))
            || format(E'<p class="facts">%s</p>\n<p>%s</p>\n',
-                @extschema@.ff_html(concat_ws('; ', 'cause: ' || cause, 'confidence ' || confidence, @extschema@.ff_number((e.updated / nullif(e.window_s, 0))::double precision, 1, ' updates/s'),
+                ff_internal.html(concat_ws('; ', 'cause: ' || cause, 'confidence ' || confidence, ff_internal.number((e.updated / nullif(e.window_s, 0))::double precision, 1, ' updates/s'),
                      pg_size_pretty(e.heap_bytes) || ' table', pg_size_pretty(e.index_bytes) || format(CASE WHEN e.indexes = 1 THEN ' in %s index' ELSE ' in %s indexes' END, e.indexes),
                      CASE WHEN e.live_rows > 0 THEN 'about ' || round(e.live_rows) || ' rows of ' || round(greatest(e.inserted_width, e.updated_width)) || ' bytes' END)),
-                @extschema@.ff_html(reason))
-           || coalesce(E'<pre>' || @extschema@.ff_html(ddl) || E'</pre>\n', '')
+                ff_internal.html(reason))
+           || coalesce(E'<pre>' || ff_internal.html(ddl) || E'</pre>\n', '')
            || E'<div class="charts">\n'
-           || coalesce(@extschema@.ff_svg_curve(steps, e.fillfactor, advised, hot_pct), '')
-           || coalesce('<div>' || nullif(concat(@extschema@.ff_svg_history(e.rel_id), @extschema@.ff_svg_histogram(e.fill_histogram, e.sampled_at)), '') || E'</div>\n', '')
+           || coalesce(ff_internal.svg_curve(steps, e.fillfactor, advised, hot_pct), '')
+           || coalesce('<div>' || nullif(concat(ff_internal.svg_history(e.rel_id), ff_internal.svg_histogram(e.fill_histogram, e.sampled_at)), '') || E'</div>\n', '')
            || E'</div>\n'
-           || coalesce(@extschema@.ff_report_blockers(e.relation), '')
+           || coalesce(ff_internal.report_blockers(e.relation), '')
            || coalesce(E'<details><summary>Every step in numbers</summary>\n'
-                || @extschema@.ff_html_table('Prediction for ' || n.name, ARRAY['fillfactor', '#rows per page', '#HOT %', '#from', '#to', '#moved %', '#table', '#WAL per update', '#cost'],
-                     (SELECT string_agg(@extschema@.ff_html_row(ARRAY[m.fillfactor || CASE WHEN m.is_current THEN ' now' WHEN m.fillfactor = advised THEN ' advised' ELSE '' END, m.rows_per_page::text,
-                                  @extschema@.ff_number(m.hot_pct::double precision, 1), @extschema@.ff_number(m.hot_pct_low::double precision, 1), @extschema@.ff_number(m.hot_pct_high::double precision, 1), @extschema@.ff_number(m.moved_pct::double precision, 1),
-                                  pg_size_pretty(m.size_bytes), @extschema@.ff_number(m.wal_bytes_per_update::double precision, 0, ' bytes'), @extschema@.ff_number(m.cost::double precision, 3)]), '' ORDER BY m.fillfactor DESC)
+                || ff_internal.html_table('Prediction for ' || n.name, ARRAY['fillfactor', '#rows per page', '#HOT %', '#from', '#to', '#moved %', '#table', '#WAL per update', '#cost'],
+                     (SELECT string_agg(ff_internal.html_row(ARRAY[m.fillfactor || CASE WHEN m.is_current THEN ' now' WHEN m.fillfactor = advised THEN ' advised' ELSE '' END, m.rows_per_page::text,
+                                  ff_internal.number(m.hot_pct::double precision, 1), ff_internal.number(m.hot_pct_low::double precision, 1), ff_internal.number(m.hot_pct_high::double precision, 1), ff_internal.number(m.newpage_pct::double precision, 1),
+                                  pg_size_pretty(m.size_bytes), ff_internal.number(m.wal_bytes_per_update::double precision, 0, ' bytes'), ff_internal.number(m.cost::double precision, 3)]), '' ORDER BY m.fillfactor DESC)
                         FROM jsonb_to_recordset(steps) m(fillfactor integer, rows_per_page integer, hot_pct double precision, hot_pct_low double precision, hot_pct_high double precision,
-                                                           moved_pct double precision, size_bytes bigint, wal_bytes_per_update double precision, cost double precision, is_current boolean)))
+                                                           newpage_pct double precision, size_bytes bigint, wal_bytes_per_update double precision, cost double precision, is_current boolean)))
                 || E'</details>\n', '')
            || E'</article>\n'
       FROM (SELECT format('%s.%s', e.nspname, e.relname)) n(name)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) IS 'One table in detail, as HTML: what ff_advise() says of it, the curve, its history, its pages, what blocks HOT. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report_table(@extschema@.ff_table_evidence, jsonb, integer, text, text, real, real, text, text) TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_report_verified() RETURNS text
+-- What ff_verify() says of the last hundred changes, as an HTML table; NULL where nothing was changed.
+CREATE FUNCTION ff_internal.report_verified() RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT @extschema@.ff_html_table('Changes that collections noticed, the latest first. WAL per update: change with its 95 % interval.',
+    SELECT ff_internal.html_table('Changes that collections noticed, the latest first. WAL per update: change with its 95 % interval.',
                 ARRAY['of', 'change', 'seen', 'before', 'after', 'verdict', '#HOT before', '#HOT after', '#WAL per update', 'why'],
-                string_agg(@extschema@.ff_html_row(ARRAY[coalesce(v.relation::text, 'the server'), v.change, to_char(v.changed_at, 'YYYY-MM-DD HH24:MI'), v.old_value, v.new_value, v.verdict,
-                               @extschema@.ff_number(v.hot_pct_before::double precision, 1, ' %'), @extschema@.ff_number(v.hot_pct_after::double precision, 1, ' %'),
-                               @extschema@.ff_number(v.wal_change_pct::double precision, 0, ' %') || format(' (%s to %s)', @extschema@.ff_number(v.wal_change_low::double precision, 0), @extschema@.ff_number(v.wal_change_high::double precision, 0)),
+                string_agg(ff_internal.html_row(ARRAY[coalesce(v.relation::text, 'the server'), v.change, to_char(v.changed_at, 'YYYY-MM-DD HH24:MI'), v.old_value, v.new_value, v.verdict,
+                               ff_internal.number(v.hot_pct_before::double precision, 1, ' %'), ff_internal.number(v.hot_pct_after::double precision, 1, ' %'),
+                               ff_internal.number(v.wal_change_pct::double precision, 0, ' %') || format(' (%s to %s)', ff_internal.number(v.wal_change_low::double precision, 0), ff_internal.number(v.wal_change_high::double precision, 0)),
                                concat_ws(' Undo: ', v.reason, v.undo)], NULL, translate(v.verdict, ' ', '-')), '' ORDER BY v.changed_at DESC))
       FROM (SELECT * FROM @extschema@.ff_verify() WHERE changed_at IS NOT NULL ORDER BY changed_at DESC LIMIT 100) v
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_verified() IS 'What ff_verify() says of the last hundred changes, as an HTML table; NULL where nothing was changed. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_report_verified() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report_verified() TO pg_read_all_stats;
 
-CREATE FUNCTION @extschema@.ff_report_limits() RETURNS text
+-- What the report cannot know, and why, as an HTML list; NULL where there is nothing.
+CREATE FUNCTION ff_internal.report_limits() RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT E'<ul>\n' || string_agg('<li>' || @extschema@.ff_html(w.words) || E'</li>\n', '' ORDER BY w.place) || E'</ul>\n'
-      FROM (SELECT 1, 'Nothing was collected yet: run CALL ff_collect() or ff_schedule().' WHERE NOT EXISTS (SELECT 1 FROM @extschema@.ff_collection)
+    SELECT E'<ul>\n' || string_agg('<li>' || ff_internal.html(w.words) || E'</li>\n', '' ORDER BY w.place) || E'</ul>\n'
+      FROM (SELECT 1, 'Nothing was collected yet: run CALL ff_collect() or ff_schedule().' WHERE NOT EXISTS (SELECT 1 FROM ff_internal.collection)
             UNION ALL
             SELECT 2, CASE WHEN c.ended_at IS NULL THEN 'The last collection did not finish, or is still running.'
                            ELSE format('The last collection read the counters of %s tables, sampled %s, skipped %s that were locked or gone, failed on %s and left %s for the next one.', c.relations, c.sampled, c.skipped, c.failed, c.deferred) END
-              FROM (SELECT * FROM @extschema@.ff_collection ORDER BY collection_id DESC LIMIT 1) c
+              FROM (SELECT * FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1) c
             UNION ALL
-            SELECT 3, format('%s collections in which track_counts was off are in the window.', count(*)) FROM @extschema@.ff_collection c WHERE NOT c.track_counts HAVING count(*) > 0
+            SELECT 3, format('%s collections in which track_counts was off are in the window.', count(*)) FROM ff_internal.collection c WHERE NOT c.track_counts HAVING count(*) > 0
             UNION ALL
-            SELECT 4, 'The statistics were reset or the server crashed within the history; no figure spans such an event.' FROM @extschema@.ff_epoch HAVING count(*) > 1
+            SELECT 4, 'The statistics were reset or the server crashed within the history; no figure spans such an event.' FROM ff_internal.epoch HAVING count(*) > 1
             UNION ALL
             SELECT 5, 'PostgreSQL 15 does not count updates that leave their page; their share is taken from old row versions still in the pages.' WHERE current_setting('server_version_num')::integer < 160000
             UNION ALL
             SELECT 7, 'Indexes are not on this page, because judging them reads their pages: see ff_advise_indexes().'
             UNION ALL
             SELECT 6, format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
-              FROM @extschema@.ff_statements() s WHERE s.statement_id IS NULL AND EXISTS (SELECT 1 FROM @extschema@.ff_statement_look)) w(place, words)
+              FROM @extschema@.ff_statements() s WHERE s.statement_id IS NULL AND EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)) w(place, words)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_report_limits() IS 'What the report cannot know, and why, as an HTML list; NULL where there is nothing. Internal step of ff_report().';
-REVOKE ALL ON FUNCTION @extschema@.ff_report_limits() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report_limits() TO pg_read_all_stats;
 
 CREATE FUNCTION @extschema@.ff_report(detailed integer DEFAULT 20) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -626,7 +592,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     a        record;
-    e        @extschema@.ff_table_evidence;
+    e        ff_internal.table_evidence;
     span     record;
     name     text;
     n        integer := 0;
@@ -658,9 +624,9 @@ BEGIN
           FROM (SELECT m.*, row_number() OVER () AS place, m.updates_per_s * (1 - m.hot_pct / 100) AS lost,
                        CASE WHEN m.action IN ('lower', 'raise') THEN 1
                             WHEN m.cause IN ('page_full', 'batch_update', 'row_growth', 'indexed_column', 'old_snapshot', 'read_mostly', 'too_wide') THEN 2
-                            WHEN EXISTS (SELECT 1 FROM @extschema@.ff_change c WHERE c.rel_id = (m.evidence).rel_id AND c.kind = 'fillfactor') THEN 3
+                            WHEN EXISTS (SELECT 1 FROM ff_internal.change c WHERE c.rel_id = (m.evidence).rel_id AND c.kind = 'fillfactor') THEN 3
                             ELSE 4 END AS rank
-                  FROM @extschema@.ff_advise_most(NULL::regclass, NULL::integer) m) r
+                  FROM ff_internal.advice(NULL::regclass, NULL::integer) m) r
          ORDER BY rank_place
     LOOP
         e := a.evidence;
@@ -669,14 +635,14 @@ BEGIN
         updated := updated + coalesce(e.updated, 0);
         hot := hot + coalesce(e.hot_updated, 0);
         in_detail := a.rank < 4 AND a.rank_place <= detailed;
-        steps := CASE WHEN a.action IN ('lower', 'raise') OR in_detail THEN @extschema@.ff_report_steps(e) END;
+        steps := CASE WHEN a.action IN ('lower', 'raise') OR in_detail THEN ff_internal.report_steps(e) END;
         IF a.action IN ('lower', 'raise') THEN
             changes := changes + 1;
-            todo := todo || @extschema@.ff_html_row(ARRAY[name, a.fillfactor::text, a.recommended_fillfactor::text, a.cause,
-                        @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'), @extschema@.ff_number(a.predicted_hot_pct::double precision, 1, ' %'),
-                        pg_size_pretty(a.size_bytes), pg_size_pretty(a.predicted_size_bytes), @extschema@.ff_number(a.predicted_wal_pct::double precision, 0, ' %'),
-                        @extschema@.ff_number((100 * (1 - 1 / nullif(a.gain, 0)))::double precision, 1, ' %'), @extschema@.ff_number(a.confidence::double precision, 2), CASE WHEN a.needs_rewrite THEN 'yes' ELSE 'no' END],
-                        't' || a.relation::oid, NULL, NULL, coalesce(@extschema@.ff_svg_small_curve(steps, a.fillfactor, a.recommended_fillfactor), ''));
+            todo := todo || ff_internal.html_row(ARRAY[name, a.fillfactor::text, a.recommended_fillfactor::text, a.cause,
+                        ff_internal.number(a.hot_pct::double precision, 1, ' %'), ff_internal.number(a.predicted_hot_pct::double precision, 1, ' %'),
+                        pg_size_pretty(a.size_bytes), pg_size_pretty(a.predicted_size_bytes), ff_internal.number(a.predicted_wal_pct::double precision, 0, ' %'),
+                        ff_internal.number((100 * (1 - 1 / nullif(a.gain, 0)))::double precision, 1, ' %'), ff_internal.number(a.confidence::double precision, 2), CASE WHEN a.needs_rewrite THEN 'yes' ELSE 'no' END],
+                        't' || a.relation::oid, NULL, NULL, coalesce(ff_internal.svg_small_curve(steps, a.fillfactor, a.recommended_fillfactor), ''));
         ELSIF a.action = 'wait' THEN
             waits := waits + 1;
         END IF;
@@ -684,16 +650,16 @@ BEGIN
             beyond := beyond + 1;
         END IF;
         IF a.rank = 2 AND a.action <> 'wait' AND cardinality(cure) < greatest(detailed, 20) THEN
-            cure := cure || @extschema@.ff_html_row(ARRAY[name, a.cause, @extschema@.ff_number(a.updates_per_s::double precision, 1), @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'), @extschema@.ff_number(a.lost::double precision, 1), a.reason],
+            cure := cure || ff_internal.html_row(ARRAY[name, a.cause, ff_internal.number(a.updates_per_s::double precision, 1), ff_internal.number(a.hot_pct::double precision, 1, ' %'), ff_internal.number(a.lost::double precision, 1), a.reason],
                         't' || a.relation::oid);
         END IF;
         IF a.cause = 'not_examined' THEN
             skipped := skipped + 1;
-            left_out := left_out || @extschema@.ff_html_row(ARRAY[name, a.reason]);
+            left_out := left_out || ff_internal.html_row(ARRAY[name, a.reason]);
         ELSIF in_detail THEN
-            shown := shown || @extschema@.ff_report_table(e, steps, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.hot_pct, a.reason, a.ddl);
+            shown := shown || ff_internal.report_table(e, steps, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.hot_pct, a.reason, a.ddl);
         ELSE
-            rest := rest || @extschema@.ff_html_row(ARRAY[name, a.fillfactor::text, a.action, a.cause, @extschema@.ff_number(a.updates_per_s::double precision, 1), @extschema@.ff_number(a.hot_pct::double precision, 1, ' %'),
+            rest := rest || ff_internal.html_row(ARRAY[name, a.fillfactor::text, a.action, a.cause, ff_internal.number(a.updates_per_s::double precision, 1), ff_internal.number(a.hot_pct::double precision, 1, ' %'),
                         pg_size_pretty(a.size_bytes), a.reason], NULL, NULL, 't' || a.relation::oid);
         END IF;
         IF a.size_place <= 15 AND e.heap_bytes > 0 THEN
@@ -704,49 +670,49 @@ BEGIN
     END LOOP;
     SELECT array_agg(s.name ORDER BY s.total DESC), array_agg(s.heap ORDER BY s.total DESC), array_agg(s.total ORDER BY s.total DESC)
       INTO names, heaps, totals FROM unnest(names, heaps, totals) s(name, heap, total);
-    SELECT count(*) AS collections, min(c.began_at) AS first, max(c.began_at) AS last INTO span FROM @extschema@.ff_collection c;
+    SELECT count(*) AS collections, min(c.began_at) AS first, max(c.began_at) AS last INTO span FROM ff_internal.collection c;
 
     sections := ARRAY[
-        @extschema@.ff_html_section('first', 'What to do first',
-            coalesce(@extschema@.ff_html_table('The most worthwhile change first. Saved: of the expected cost (time, WAL and size, as weighted in the settings). Rewrite: whether old pages matter, so that the table should be rewritten. Curve: predicted HOT share (0 to 100 %) at fillfactors from 10, left, to 100, or the size where no updates are foreseen; ring: now, diamond: advised.',
+        ff_internal.html_section('first', 'What to do first',
+            coalesce(ff_internal.html_table('The most worthwhile change first. Saved: of the expected cost (time, WAL and size, as weighted in the settings). Rewrite: whether old pages matter, so that the table should be rewritten. Curve: predicted HOT share (0 to 100 %) at fillfactors from 10, left, to 100, or the size where no updates are foreseen; ring: now, diamond: advised.',
                          ARRAY['table', '#now', '#new', 'cause', '#HOT', '#predicted', '#table size', '#then', '#WAL per update', '#saved', '#confidence', 'rewrite', 'curve'], array_to_string(todo, '')),
                      E'<p>No change of a fillfactor is advised.</p>\n')
             || CASE WHEN changes > 0 THEN E'<p class="sub">ff_script() writes the statements to review, with their undo; ff_verify() says afterwards whether they helped.</p>\n' ELSE '' END),
-        @extschema@.ff_html_section('cure', 'Where fillfactor is not the cure',
-            @extschema@.ff_html_table('Tables whose updates are not all HOT, for a reason that no other fillfactor cures, or not clearly enough; the most updates that were not HOT first.'
+        ff_internal.html_section('cure', 'Where fillfactor is not the cure',
+            ff_internal.html_table('Tables whose updates are not all HOT, for a reason that no other fillfactor cures, or not clearly enough; the most updates that were not HOT first.'
                 || CASE WHEN beyond > cardinality(cure) THEN format(' The first %s of %s.', cardinality(cure), beyond) ELSE '' END,
                 ARRAY['table', 'cause', '#updates/s', '#HOT', '#not HOT/s', 'why'], array_to_string(cure, ''))),
-        @extschema@.ff_html_section('details', 'Tables in detail', array_to_string(shown, '')),
-        @extschema@.ff_html_section('rest', CASE WHEN cardinality(shown) > 0 THEN 'All other tables' ELSE 'All tables' END,
-            @extschema@.ff_html_table(format('%s tables.', cardinality(rest)), ARRAY['table', '#fillfactor', 'action', 'cause', '#updates/s', '#HOT', '#size', 'why'], array_to_string(rest, ''))),
-        @extschema@.ff_html_section('verified', 'Did it help', coalesce(@extschema@.ff_report_verified(), E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
-        @extschema@.ff_html_section('memory', 'Memory and table sizes',
-            coalesce(@extschema@.ff_svg_sizes(names, heaps, totals), '')
-            || coalesce(@extschema@.ff_html_table('What may hold tables. The larger a table against memory, the more a moved row costs: index leaves must be read.', ARRAY['source', '#size', 'compared with', 'note'],
-                   (SELECT string_agg(@extschema@.ff_html_row(ARRAY[m.source, coalesce(pg_size_pretty(m.bytes), '-'), CASE WHEN m.used THEN 'yes' ELSE '' END, m.note]), '') FROM @extschema@.ff_memory() m)), '')),
-        @extschema@.ff_html_section('settings', 'Settings',
-            coalesce(@extschema@.ff_html_table('Settings of the server that belong to the same problem, see ff_settings() for the statements.', ARRAY['setting', 'of', 'now', 'proposed', 'action', 'evidence', 'why'],
-                   (SELECT string_agg(@extschema@.ff_html_row(ARRAY[s.setting, coalesce(s.relation::text, 'the server'), s.current_value, s.proposed_value, s.action, s.evidence, s.reason]), '' ORDER BY s.action = 'leave', s.action, s.setting, s.relation::text)
+        ff_internal.html_section('details', 'Tables in detail', array_to_string(shown, '')),
+        ff_internal.html_section('rest', CASE WHEN cardinality(shown) > 0 THEN 'All other tables' ELSE 'All tables' END,
+            ff_internal.html_table(format('%s tables.', cardinality(rest)), ARRAY['table', '#fillfactor', 'action', 'cause', '#updates/s', '#HOT', '#size', 'why'], array_to_string(rest, ''))),
+        ff_internal.html_section('verified', 'Did it help', coalesce(ff_internal.report_verified(), E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
+        ff_internal.html_section('memory', 'Memory and table sizes',
+            coalesce(ff_internal.svg_sizes(names, heaps, totals), '')
+            || coalesce(ff_internal.html_table('What may hold tables. The larger a table against memory, the more a moved row costs: index leaves must be read.', ARRAY['source', '#size', 'compared with', 'note'],
+                   (SELECT string_agg(ff_internal.html_row(ARRAY[m.source, coalesce(pg_size_pretty(m.bytes), '-'), CASE WHEN m.used THEN 'yes' ELSE '' END, m.note]), '') FROM @extschema@.ff_memory() m)), '')),
+        ff_internal.html_section('settings', 'Settings',
+            coalesce(ff_internal.html_table('Settings of the server that belong to the same problem, see ff_settings() for the statements.', ARRAY['setting', 'of', 'now', 'proposed', 'action', 'evidence', 'why'],
+                   (SELECT string_agg(ff_internal.html_row(ARRAY[s.setting, coalesce(s.relation::text, 'the server'), s.current_value, s.proposed_value, s.action, s.evidence, s.reason]), '' ORDER BY s.action = 'leave', s.action, s.setting, s.relation::text)
                       FROM @extschema@.ff_settings() s)), '') ||
-            coalesce(@extschema@.ff_html_table('Settings of the advisor, as they are for this session.', ARRAY['setting', 'value', 'meaning'],
-                   (SELECT string_agg(@extschema@.ff_html_row(ARRAY[s.name, current_setting(s.name) || CASE WHEN s.setting IS DISTINCT FROM s.boot_val THEN ' (changed)' ELSE '' END, s.short_desc]), '' ORDER BY s.name)
+            coalesce(ff_internal.html_table('Settings of the advisor, as they are for this session.', ARRAY['setting', 'value', 'meaning'],
+                   (SELECT string_agg(ff_internal.html_row(ARRAY[s.name, current_setting(s.name) || CASE WHEN s.setting IS DISTINCT FROM s.boot_val THEN ' (changed)' ELSE '' END, s.short_desc]), '' ORDER BY s.name)
                       FROM pg_settings s WHERE s.name LIKE 'fillfactor_advisor.%')), '')),
-        @extschema@.ff_html_section('limits', 'What was not examined, and what is not known',
-            coalesce(@extschema@.ff_report_limits(), '')
-            || coalesce(@extschema@.ff_html_table('Not examined.', ARRAY['table', 'why'], array_to_string(left_out, '')), '')
-            || coalesce(@extschema@.ff_html_table('Could not be sampled the last time.', ARRAY['table', 'times', 'last', 'error'],
-                   (SELECT string_agg(@extschema@.ff_html_row(ARRAY[format('%s.%s', r.nspname, r.relname), p.occurrences::text, to_char(p.seen_at, 'YYYY-MM-DD HH24:MI'), p.sqlstate || ' ' || p.message]), '' ORDER BY p.seen_at DESC)
-                      FROM @extschema@.ff_problem p JOIN @extschema@.ff_relation r USING (rel_id))), '')),
-        @extschema@.ff_html_section('words', 'How to read this',
+        ff_internal.html_section('limits', 'What was not examined, and what is not known',
+            coalesce(ff_internal.report_limits(), '')
+            || coalesce(ff_internal.html_table('Not examined.', ARRAY['table', 'why'], array_to_string(left_out, '')), '')
+            || coalesce(ff_internal.html_table('Could not be sampled the last time.', ARRAY['table', 'times', 'last', 'error'],
+                   (SELECT string_agg(ff_internal.html_row(ARRAY[format('%s.%s', r.nspname, r.relname), p.occurrences::text, to_char(p.seen_at, 'YYYY-MM-DD HH24:MI'), p.sqlstate || ' ' || p.message]), '' ORDER BY p.seen_at DESC)
+                      FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id))), '')),
+        ff_internal.html_section('words', 'How to read this',
             E'<p><b>HOT</b>: an update whose new row version finds room in the same page and changes no indexed column; it needs no new index entry. <b>Moved</b>: an update whose version went to another page because its own was full; this is what a lower fillfactor can prevent. <b>Step</b>: only rows per page count, so between two steps of a curve nothing changes. <b>Range</b>: what the model finds plausible given how well it explains the table today. <b>Confidence</b>: how much was seen, and how well the model explains it.</p>\n')];
     page := ARRAY[
         E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
         -- belt and braces: nothing is escaped wrongly, and if it were it could do nothing
         E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''; img-src data:; base-uri ''none''; form-action ''none''">\n',
         E'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n',
-        format(E'<title>Fillfactor report of %s</title>\n<style>%s</style>\n</head>\n<body>\n', @extschema@.ff_html(current_database()::text), @extschema@.ff_report_style()),
-        format(E'<header>\n<h1>Fillfactor report of %s</h1>\n<p class="sub">%s</p>\n', @extschema@.ff_html(current_database()::text),
-               @extschema@.ff_html(concat_ws('; ', 'PostgreSQL ' || current_setting('server_version'), 'fillfactor_advisor ' || (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
+        format(E'<title>Fillfactor report of %s</title>\n<style>%s</style>\n</head>\n<body>\n', ff_internal.html(current_database()::text), ff_internal.report_style()),
+        format(E'<header>\n<h1>Fillfactor report of %s</h1>\n<p class="sub">%s</p>\n', ff_internal.html(current_database()::text),
+               ff_internal.html(concat_ws('; ', 'PostgreSQL ' || current_setting('server_version'), 'fillfactor_advisor ' || (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
                    'made at ' || to_char(now(), 'YYYY-MM-DD HH24:MI TZ'),
                    CASE WHEN span.collections = 0 THEN 'nothing collected yet'
                         ELSE format('%s collections from %s to %s', span.collections, to_char(span.first, 'YYYY-MM-DD HH24:MI'), to_char(span.last, 'YYYY-MM-DD HH24:MI')) END))),
@@ -760,5 +726,3 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS 'Everything on one HTML page that needs nothing else: what to do first, ranked, with the predicted curve of every table for which a change is advised; each table with something to change or to explain (as many as detailed says, the most worthwhile first) with its curve at large, history, page fill and blockers; all others in short; memory against table sizes, settings, and what was not examined. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';
-REVOKE ALL ON FUNCTION @extschema@.ff_report(integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.ff_report(integer) TO pg_read_all_stats;

@@ -1,6 +1,6 @@
 -- Stage report, for machines: views whose columns keep their names, cheap
 -- enough to be read every minute.  They ask no model and read no page; what
--- is advised is what ff_advise() said when a collection asked last (ff_advised).
+-- is advised is what ff_advise() said when a collection asked last (advised).
 -- Ready queries and a dashboard: sql/monitoring.
 
 CREATE VIEW @extschema@.ff_metrics AS
@@ -12,17 +12,17 @@ SELECT r.nspname AS schemaname, r.relname, r.fillfactor,
        s.live_pct / 100 AS live_ratio, s.dead_pct / 100 AS dead_ratio, s.free_pct / 100 AS free_ratio,
        extract(epoch FROM now() - r.sampled_at)::double precision AS sample_age_s,
        extract(epoch FROM now() - r.seen_at)::double precision AS change_age_s,
-       extract(epoch FROM now() - r.promised_at)::double precision AS advice_age_s
-  FROM @extschema@.ff_relation r
+       extract(epoch FROM now() - r.predicted_at)::double precision AS advice_age_s
+  FROM ff_internal.relation r
   LEFT JOIN LATERAL (
         SELECT sum(i.updated)::double precision AS updated, sum(i.hot_updated)::double precision AS hot,
                CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated)::double precision END AS newpage,
                extract(epoch FROM max(i.ended_at) - min(i.began_at))::double precision AS seconds,
                (array_agg(i.heap_bytes ORDER BY i.ended_at DESC))[1] AS heap_bytes, (array_agg(i.index_bytes ORDER BY i.ended_at DESC))[1] AS index_bytes
-          FROM @extschema@.ff_interval i WHERE i.rel_id = r.rel_id AND i.ended_at > now() - interval '1 hour') h ON true
-  LEFT JOIN LATERAL (SELECT * FROM @extschema@.ff_page_sample o WHERE o.rel_id = r.rel_id ORDER BY o.sampled_at DESC LIMIT 1) s ON true
+          FROM ff_internal.counter_interval i WHERE i.rel_id = r.rel_id AND i.ended_at > now() - interval '1 hour') h ON true
+  LEFT JOIN LATERAL (SELECT * FROM ff_internal.page_sample o WHERE o.rel_id = r.rel_id ORDER BY o.sampled_at DESC LIMIT 1) s ON true
   -- taken up meanwhile, it is advice no more
-  LEFT JOIN @extschema@.ff_advised a ON a.rel_id = r.rel_id AND a.from_fillfactor = r.fillfactor
+  LEFT JOIN ff_internal.advised a ON a.rel_id = r.rel_id AND a.from_fillfactor = r.fillfactor
  WHERE r.closed_at IS NULL;
 COMMENT ON VIEW @extschema@.ff_metrics IS 'One row a table, for monitoring; columns keep their names. Rates and shares are of the last hour, NULL where it was not written to.';
 COMMENT ON COLUMN @extschema@.ff_metrics.schemaname IS 'schema';
@@ -42,17 +42,15 @@ COMMENT ON COLUMN @extschema@.ff_metrics.free_ratio IS 'share of the table that 
 COMMENT ON COLUMN @extschema@.ff_metrics.sample_age_s IS 'seconds since its pages were sampled';
 COMMENT ON COLUMN @extschema@.ff_metrics.change_age_s IS 'seconds since a collection saw a change of it';
 COMMENT ON COLUMN @extschema@.ff_metrics.advice_age_s IS 'seconds since a collection asked for its advice, once an hour while it changes or another fillfactor is advised; NULL: not yet';
-REVOKE ALL ON @extschema@.ff_metrics FROM PUBLIC;
-GRANT SELECT ON @extschema@.ff_metrics TO pg_read_all_stats;
 
 CREATE VIEW @extschema@.ff_metrics_collection AS
-SELECT (SELECT count(*) FROM @extschema@.ff_collection) AS collections,
+SELECT (SELECT count(*) FROM ff_internal.collection) AS collections,
        extract(epoch FROM now() - c.began_at)::double precision AS collection_age_s,
        extract(epoch FROM c.ended_at - c.began_at)::double precision AS collection_duration_s,
        c.relations, c.changed, c.sampled, c.skipped, c.failed, c.deferred,
-       (SELECT count(*) FROM @extschema@.ff_problem) AS problems
+       (SELECT count(*) FROM ff_internal.problem) AS problems
   FROM (VALUES (1)) one(row)
-  LEFT JOIN (SELECT * FROM @extschema@.ff_collection ORDER BY collection_id DESC LIMIT 1) c ON true;
+  LEFT JOIN (SELECT * FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1) c ON true;
 COMMENT ON VIEW @extschema@.ff_metrics_collection IS 'The last collection on one row, for monitoring; columns keep their names.';
 COMMENT ON COLUMN @extschema@.ff_metrics_collection.collections IS 'collections in the history';
 COMMENT ON COLUMN @extschema@.ff_metrics_collection.collection_age_s IS 'seconds since the last one began; NULL: none yet';
@@ -64,5 +62,3 @@ COMMENT ON COLUMN @extschema@.ff_metrics_collection.skipped IS 'tables that were
 COMMENT ON COLUMN @extschema@.ff_metrics_collection.failed IS 'tables that raised another error';
 COMMENT ON COLUMN @extschema@.ff_metrics_collection.deferred IS 'tables left for the next collection';
 COMMENT ON COLUMN @extschema@.ff_metrics_collection.problems IS 'tables that could not be sampled the last time';
-REVOKE ALL ON @extschema@.ff_metrics_collection FROM PUBLIC;
-GRANT SELECT ON @extschema@.ff_metrics_collection TO pg_read_all_stats;

@@ -21,9 +21,9 @@
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
 
-#include "choice.h"
-#include "heap_twin.h"
-#include "lifecycle.h"
+#include "model/choice.h"
+#include "model/heap_twin.h"
+#include "model/lifecycle.h"
 #include "numbers.h"
 #include "settings.h"
 
@@ -31,7 +31,7 @@
 #define MOST_BYTES	1e18
 
 PG_FUNCTION_INFO_V1(ff_split_updates);
-PG_FUNCTION_INFO_V1(ff_model_0_2);
+PG_FUNCTION_INFO_V1(ff_model);
 PG_FUNCTION_INFO_V1(ff_twin);
 PG_FUNCTION_INFO_V1(ff_step_edge);
 
@@ -146,7 +146,7 @@ read_observed(const Facts *e, const Facts *x, Observed *o)
 	o->vacuums = known(fact(x, "recent_vacuums"), fact(x, "vacuums") * part);
 	o->seen_hot = fact(e, "seen_hot");
 	o->seen_same_page = fact(e, "seen_same_page");
-	o->seen_moved = fact(e, "seen_moved");
+	o->seen_moved = fact(e, "seen_newpage");
 	o->blocks = fact(e, "blocks");
 	o->live_rows = fact(e, "live_rows");
 	o->inserted_width = fact(e, "inserted_width");
@@ -229,7 +229,7 @@ put(Datum *values, bool *nulls, int i, double v)
  * Errors: 42804 where such a column is not a number.
  */
 Datum
-ff_model_0_2(PG_FUNCTION_ARGS)
+ff_model(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Facts		e = open_facts(PG_GETARG_HEAPTUPLEHEADER(0));

@@ -14,8 +14,8 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "memory.h"
-#include "sample.h"
+#include "collect/memory.h"
+#include "sample/sample.h"
 #include "settings.h"
 
 PG_MODULE_MAGIC;

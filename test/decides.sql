@@ -47,7 +47,7 @@ serves every later one. Totals since the last reset hide this, intervals show it
                (10, 'readers', 'In the last three cases the model replays the table at every step and weighs time, WAL and size. Where no step saves
 `fillfactor_advisor.min_gain`, it keeps, and also where the lifecycles that explain what was seen do not agree (by 70 % of their weight) that it saves anything; where that is because of the readers, who would have more pages to read, it says so.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
- CROSS JOIN LATERAL ff_evidence(format('%I', v.name)::regclass) e
+ CROSS JOIN LATERAL ff_internal.evidence(format('%I', v.name)::regclass) e
  ORDER BY v.place;
 
 SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, a.reason)

@@ -55,6 +55,6 @@ SELECT format(E'### %s\n\n%s\n\nFor: %s.\n\n| column | type | meaning |\n| --- |
 
 SELECT E'## Settings\n\n| setting | default | meaning |\n| --- | --- | --- |';
 -- the library is loaded by the first call
-SELECT ''::text WHERE public.ff_setting('ram') IS NULL;
+SELECT ''::text WHERE ff_internal.setting('ram') IS NULL;
 SELECT format('| `%s` | %s | %s |', s.name, concat_ws(' ', s.boot_val, s.unit), pg_temp.cell(s.short_desc))
   FROM pg_settings s WHERE s.name LIKE 'fillfactor\_advisor.%' ORDER BY s.name COLLATE "C";

@@ -8,30 +8,30 @@ CREATE FUNCTION story(name text, inserted bigint, updated bigint, hot bigint, ne
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     id bigint;
-    epoch int := (SELECT max(epoch_id) FROM ff_epoch);
+    epoch int := (SELECT max(epoch_id) FROM ff_internal.epoch);
 BEGIN
     EXECUTE format('CREATE TABLE %I (i int PRIMARY KEY, j int) WITH (fillfactor = %s)', name, fillfactor);
     EXECUTE format('CREATE INDEX %I ON %I (j)', name || '_j', name);
-    INSERT INTO ff_relation (system_identifier, database_oid, relid, birth, nspname, relname, relfilenode, fillfactor, opened_at, epoch_id, seen_at,
+    INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, fillfactor, opened_at, epoch_id, seen_at,
                              inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, sampled_at)
     SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', name, c.relfilenode, story.fillfactor, now() - interval '1 hour', epoch, now(),
            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() - interval '1 second'
-      FROM ff_server() s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
+      FROM ff_internal.server() s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
      WHERE d.datname = current_database() AND c.oid = name::regclass
     RETURNING rel_id INTO id;
-    INSERT INTO ff_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
+    INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                              seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
     SELECT id, now() - make_interval(mins => n), now() - make_interval(mins => n - 1), epoch, story.fillfactor, false,
            story.inserted, story.updated, hot, newpage, story.deleted, story.seq_scans, story.index_scans, fetched, fetched, 0, 8192000, 1000000
       FROM generate_series(1, intervals) n;
-    INSERT INTO ff_page_sample
-    SELECT (jsonb_populate_record(NULL::ff_page_sample,
-                jsonb_build_object('rel_id', id, 'sampled_at', now() - interval '1 second', 'grain', 0, 'fillfactor', story.fillfactor,
+    INSERT INTO ff_internal.page_sample
+    SELECT (jsonb_populate_record(NULL::ff_internal.page_sample,
+                jsonb_build_object('rel_id', id, 'sampled_at', now() - interval '1 second', 'rollup', 0, 'fillfactor', story.fillfactor,
                                    'blocks', 1000, 'blocks_read', 300, 'blocks_new', 0, 'blocks_bad', 0,
                                    'live_pct', 90, 'live_pct_err', 0.1, 'dead_pct', 1, 'dead_pct_err', 0.1, 'free_pct', 5, 'free_pct_err', 0.1, 'reserve_pct', 0,
                                    'live_rows', 60000, 'live_rows_err', 100, 'dead_rows', 500, 'recently_dead_rows', 0,
-                                   'redirect_lps', 0, 'dead_lps', 0, 'unused_lps', 0, 'updated_hot_rows', 10000, 'updated_cold_rows', 1000,
-                                   'superseded_hot', 0, 'superseded_same_page', 0, 'superseded_moved', 0,
+                                   'redirect_lps', 0, 'dead_lps', 0, 'unused_lps', 0, 'updated_hot_rows', 10000, 'updated_nonhot_rows', 1000,
+                                   'superseded_hot', 0, 'superseded_same_page', 0, 'superseded_newpage', 0,
                                    'rows_per_page', 60, 'rows_per_page_max', 61, 'inserted_width', 121, 'inserted_width_err', 0,
                                    'updated_width', 121, 'updated_width_err', 0, 'updated_pct', 20, 'update_group_rows', 1, 'insert_group_rows', 60,
                                    'update_distance', 1000, 'update_distance_p10', 600, 'update_distance_p90', 2000,
@@ -40,27 +40,27 @@ BEGIN
 END $$;
 
 CALL ff_collect();
-UPDATE ff_collection SET began_at = now();
+UPDATE ff_internal.collection SET began_at = now();
 -- somebody held a snapshot all the while
-INSERT INTO ff_horizon_history (kind, holder, since, first_seen_at, last_seen_at, looks, xids)
+INSERT INTO ff_internal.horizon_history (kind, holder, since, first_seen_at, last_seen_at, looks, xids)
 VALUES ('idle in transaction', 'pid 1', now() - interval '2 hours', now() - interval '1 hour', now(), 60, 100000);
 
 --              name       ins   upd   hot  newpage
 SELECT story('settled',     0,  1000,  995,    5);
 SELECT story('settled15',   0,  1000,  995, NULL);
 SELECT story('indexed',     0,  1000,    0,   20);
-SELECT story('indexed15',   0,  1000,    0, NULL, '{"superseded_same_page": 980, "superseded_moved": 20}');
+SELECT story('indexed15',   0,  1000,    0, NULL, '{"superseded_same_page": 980, "superseded_newpage": 20}');
 SELECT story('partly',      0,  1000,  500,   20);
 SELECT story('full',     1000,  1000,  400,  600);
-SELECT story('full15',   1000,  1000,  400, NULL, '{"superseded_same_page": 0, "superseded_moved": 600}');
+SELECT story('full15',   1000,  1000,  400, NULL, '{"superseded_same_page": 0, "superseded_newpage": 600}');
 SELECT story('blind15',  1000,  1000,  400, NULL);
 SELECT story('batch',    1000,  1000,    0, 1000, '{"update_group_rows": 56}');
 SELECT story('growth',   1000,  2000, 1000, 1000, '{"inserted_width": 64, "updated_width": 224, "updated_pct": 85, "live_rows": 40000, "rows_per_page": 40}');
 SELECT story('snapshot', 1000,  1000,  400,  600, '{"dead_rows": 60000, "recently_dead_rows": 59000}');
 SELECT story('wide',     1000,  1000,    0, 1000, '{"inserted_width": 4400, "updated_width": 4400, "rows_per_page": 1, "rows_per_page_max": 1}');
 SELECT story('few',         0,     1,    1,    0);
-SELECT story('insertonly', 1000,   0,    0,    0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_cold_rows": 0}');
-SELECT story('insert70', 1000,     0,    0,    0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_cold_rows": 0, "inserted_width": 121, "rows_per_page": 42, "rows_per_page_max": 42}', 70);
+SELECT story('insertonly', 1000,   0,    0,    0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0}');
+SELECT story('insert70', 1000,     0,    0,    0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "inserted_width": 121, "rows_per_page": 42, "rows_per_page_max": 42}', 70);
 SELECT story('readers',  1000,  1000,  940,   60, fetched => 10000000, index_scans => 5000000);
 -- each update reads the table to find its row
 SELECT story('own_scans', 1000, 1000,  940,   60, fetched => 1000000, seq_scans => 1000);

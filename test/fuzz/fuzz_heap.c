@@ -11,7 +11,7 @@
 
 #include "common.h"
 
-#include "page_heap.h"
+#include "sample/page_heap.h"
 
 /* Any fate for any transaction, but always the same one. */
 static FfXactState

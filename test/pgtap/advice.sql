@@ -34,7 +34,7 @@ SELECT is(recommended_fillfactor, 100, 'an insert-only table goes back to 100') 
 SELECT matches(reason, 'indexed_j', 'the index that is in the way is named') FROM ff_advise('indexed');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE ddl IS NOT NULL AND action NOT IN ('lower', 'raise')), 0::bigint, 'no statement where nothing should change');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason IS NULL OR cause IS NULL OR action IS NULL OR confidence NOT BETWEEN 0 AND 1), 0::bigint, 'every row has an action, a cause, a reason and a confidence');
-SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_candidate), 'one row for every table');
+SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_internal.candidate), 'one row for every table');
 
 -- not sure enough: of what was seen, or because too little was
 SET LOCAL fillfactor_advisor.min_confidence = 1;
@@ -49,15 +49,15 @@ RESET fillfactor_advisor.min_confidence;
 CREATE TEMP TABLE by_memory AS
 SELECT v.ratio, c.recommended_fillfactor, c.memory_note
   FROM (VALUES (0.1), (1), (10)) v(ratio)
- CROSS JOIN LATERAL ff_evidence('full') e
+ CROSS JOIN LATERAL ff_internal.evidence('full') e
  CROSS JOIN LATERAL jsonb_populate_record(e, jsonb_build_object('heap_bytes', 8192000, 'index_bytes', 4096000,
                                                                 'recent_hot', e.recent_updated * 66 / 100, 'recent_newpage', e.recent_updated - e.recent_updated * 66 / 100,
                                                                 'ram_bytes', (12288000 / v.ratio)::bigint, 'ram_ratio', v.ratio)) x
- CROSS JOIN LATERAL ff_choice(x) c;
+ CROSS JOIN LATERAL ff_internal.choice(x) c;
 SELECT cmp_ok(b.recommended_fillfactor, '>', a.recommended_fillfactor, 'a table as large as memory gets less room than within') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 1;
 SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor, 'far beyond memory it gets more room than within') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
 SELECT results_eq('SELECT memory_note IS NULL FROM by_memory ORDER BY ratio', ARRAY[true, false, false], 'memory is named where it matters');
 SELECT matches(b.memory_note, '^table and indexes are 10 times memory \(\d+ would be best within it\): a row that leaves its page', 'and how') FROM by_memory b WHERE b.ratio = 10;
-SELECT is(ff_page_read_us(), NULL, 'without track_io_timing nobody knows what a page read takes');
+SELECT is(ff_internal.page_read_us(), NULL, 'without track_io_timing nobody knows what a page read takes');
 SELECT * FROM finish();
 ROLLBACK;

@@ -30,7 +30,7 @@ CREATE TABLE p (k int, v int) PARTITION BY RANGE (k);
 CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (100000);
 CREATE INDEX p_v ON p (v);
 
-CREATE VIEW of AS SELECT i.oid, i.relname, (SELECT string_agg(column_name || ' ' || role, ', ') FROM ff.ff_index_columns(i.oid)) AS cols, ff.ff_index_needed(i.oid) AS needed
+CREATE VIEW of AS SELECT i.oid, i.relname, (SELECT string_agg(column_name || ' ' || role, ', ') FROM ff_internal.index_columns(i.oid)) AS cols, ff_internal.index_needed(i.oid) AS needed
   FROM pg_class i WHERE relkind = 'i';
 SELECT is(cols, 'id key', 'primary key') FROM of WHERE relname = 'c_pkey';
 SELECT is(cols, 'a key, D d key', 'two columns') FROM of WHERE relname = 'c_two';
@@ -39,8 +39,8 @@ SELECT is(cols, 'a key, b expression', 'expression') FROM of WHERE relname = 'c_
 SELECT is(cols, 'a key, b predicate, f predicate', 'predicate') FROM of WHERE relname = 'c_pred';
 SELECT is(cols, 'b expression or predicate, f expression or predicate', 'expression and predicate') FROM of WHERE relname = 'c_both';
 SELECT matches(cols, '^id whole row, a whole row, .*ref whole row$', 'whole row') FROM of WHERE relname = 'c_row';
-SELECT is(ff.ff_changed_columns('c'::regclass, ARRAY['a', 'f']), ARRAY['a', 'f', 'g'], 'a generated column follows');
-SELECT is(ff.ff_changed_columns('c'::regclass, ARRAY['a']), ARRAY['a'], 'or not');
+SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a', 'f']), ARRAY['a', 'f', 'g'], 'a generated column follows');
+SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a']), ARRAY['a'], 'or not');
 SELECT is(needed, 'primary key c_pkey', 'needed: primary key') FROM of WHERE relname = 'c_pkey';
 SELECT is(needed, 'unique constraint c_e_key', 'needed: unique constraint, also for foreign keys') FROM of WHERE relname = 'c_e_key';
 SELECT is(needed, 'unique index', 'needed: unique index') FROM of WHERE relname = 'c_uni';
@@ -55,14 +55,14 @@ CREATE INDEX chi_else ON chi (b, id, a);
 SELECT matches(needed, '^foreign key chi_fk, .* deleted from par$', 'needed: a foreign key''s columns lead it, in any order') FROM of WHERE relname = 'chi_turned';
 SELECT matches(needed, '^foreign key chi_fk', 'or some of them') FROM of WHERE relname = 'chi_part';
 SELECT is(needed, NULL, 'but not with another column between') FROM of WHERE relname = 'chi_else';
-SELECT is(ff.ff_summarizing((SELECT oid FROM pg_am WHERE amname = 'brin')), :'summarizing'::boolean, 'BRIN summarizes from 16 on');
-SELECT is(ff.ff_summarizing((SELECT oid FROM pg_am WHERE amname = 'btree')), false, 'B-tree does not');
-SELECT is(ff.ff_summarizing((SELECT oid FROM pg_am WHERE amname = 'heap')), NULL, 'heap is no index');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin')), :'summarizing'::boolean, 'BRIN summarizes from 16 on');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree')), false, 'B-tree does not');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap')), NULL, 'heap is no index');
 
 -- before any collection
 SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'nothing collected');
 SELECT throws_ok($$SELECT * FROM ff.ff_blockers('c_two')$$, '42809', NULL, 'an index is no table');
-SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff.ff_candidate WHERE relid = 'p'::regclass), 'a partitioned table has no row of its own');
+SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff_internal.candidate WHERE relid = 'p'::regclass), 'a partitioned table has no row of its own');
 
 -- without statements: which index it may be
 CREATE TABLE alone (id int, a int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
@@ -156,10 +156,10 @@ CALL ff.ff_collect();
 SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'jackpot'), '"Jack %I; ""pot""" {a} key t t 0', 'the index whose column is set');
 SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'jackpot'),
           '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one, so that a weekly job had its chance', 'never scanned, but not watched for long: no DROP');
-SELECT is((SELECT scans_since FROM ff.ff_blockers('jackpot')), (SELECT opened_at FROM ff.ff_relation WHERE relid = 'jackpot'::regclass AND closed_at IS NULL), 'watched since the first collection that saw it');
-UPDATE ff.ff_epoch SET began_at = began_at - interval '8 days';
-UPDATE ff.ff_relation SET opened_at = opened_at - interval '8 days';
-UPDATE ff.ff_collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff.ff_collection);
+SELECT is((SELECT scans_since FROM ff.ff_blockers('jackpot')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'jackpot'::regclass AND closed_at IS NULL), 'watched since the first collection that saw it');
+UPDATE ff_internal.epoch SET began_at = began_at - interval '8 days';
+UPDATE ff_internal.relation SET opened_at = opened_at - interval '8 days';
+UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff_internal.collection);
 SELECT is((SELECT ddl FROM told WHERE rel = 'jackpot'), 'DROP INDEX CONCURRENTLY public."Jack %I; ""pot""";', 'never scanned and not needed: it can go');
 SELECT matches((SELECT statements[1] FROM told WHERE rel = 'jackpot'), '^1 calls, 2000 rows: UPDATE jackpot SET a = a \+ \$1, h = \$2$', 'the statement, with calls and rows');
 SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t), 'what can simply be dropped comes first');
@@ -173,10 +173,10 @@ SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1')
 SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'size and definition');
 SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL), 0::bigint, 'no constraint''s index is ever to be dropped');
 SELECT matches((SELECT format('%s|%s|%s', scans, ddl, suggestion) FROM told WHERE idx = 'refers_a'), '^0\|\|keep it: foreign key refers_fk, ', 'nor one that a foreign key needs, however long it was watched');
-SELECT is((SELECT ff.ff_indexed_share(e) FROM ff.ff_evidence('uc') e), 1::float8, 'a constraint''s columns are indexed ones');
-SELECT is((SELECT ff.ff_indexed_share(e) FROM ff.ff_evidence('hot') e), 0::float8, 'other columns are not');
-SELECT is((SELECT ff.ff_indexed_share(e) FROM ff.ff_evidence('q') e), 1::float8, 'a queue in batches sets an indexed column');
-SELECT cmp_ok((SELECT moved_share FROM ff.ff_diagnosis('q')), '>', 0.9::float8, 'and leaves its pages');
+SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('uc') e), 1::float8, 'a constraint''s columns are indexed ones');
+SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('hot') e), 0::float8, 'other columns are not');
+SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('q') e), 1::float8, 'a queue in batches sets an indexed column');
+SELECT cmp_ok((SELECT newpage_share FROM ff_internal.diagnosis('q')), '>', 0.9::float8, 'and leaves its pages');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'the index whose column is set is named all the same');
 SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'with what room would be needed');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'so for single updates');
@@ -186,12 +186,12 @@ CREATE INDEX "Jack %I; ""pot""" ON jackpot (a);
 SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('jackpot')), '|', 'made again a moment ago: nobody watched it');
 CALL ff.ff_collect();
 SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('jackpot')), '|t', 'and only since the next collection');
-UPDATE ff.ff_collection SET began_at = began_at - interval '8 days' WHERE began_at > now() - interval '1 day';
+UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE began_at > now() - interval '1 day';
 SELECT isnt((SELECT ddl FROM ff.ff_blockers('jackpot')), NULL, 'until that is long ago');
 SELECT pg_stat_reset_shared('bgwriter') \g /dev/null
 SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('jackpot')), format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched anew');
-SELECT is(ff.ff_suspect_indexes('jackpot'), '"Jack %I; ""pot"""', 'advice names the index that the statements touch');
-SELECT is(ff.ff_suspect_indexes('several'), 'several_a, several_b', 'or all that may be, where it knows no statement');
+SELECT is(ff_internal.suspect_indexes('jackpot'), '"Jack %I; ""pot"""', 'advice names the index that the statements touch');
+SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'or all that may be, where it knows no statement');
 \else
 SELECT skip('no pg_stat_statements', 30);
 \endif
@@ -215,7 +215,7 @@ SELECT is((SELECT format('%s %s', now, kind) FROM ff.ff_horizon() WHERE holder =
 ROLLBACK PREPARED 'held "%I';
 CALL ff.ff_collect();
 SELECT is((SELECT format('%s %s %s', now, kind, held_s >= 0) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 'f prepared transaction t', 'and remembered');
-SELECT is((SELECT looks FROM ff.ff_horizon_history WHERE holder = 'gid held "%I'), 1, 'seen by one look');
+SELECT is((SELECT looks FROM ff_internal.horizon_history WHERE holder = 'gid held "%I'), 1, 'seen by one look');
 \else
 SELECT skip('max_prepared_transactions is 0', 3);
 \endif

@@ -49,7 +49,7 @@ INSERT INTO grow (r, d) SELECT random(), i % 4 FROM generate_series(1, 70000) i;
 INSERT INTO thinned VALUES (-1);
 SELECT pg_stat_force_next_flush(); CALL ff_collect();
 -- the history says that nobody wrote to it for a month
-UPDATE ff_relation SET seen_at = seen_at - interval '30 days' WHERE relname = 'still';
+UPDATE ff_internal.relation SET seen_at = seen_at - interval '30 days' WHERE relname = 'still';
 CREATE INDEX not_valid ON late (id);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'not_valid'::regclass;
 \o
@@ -75,12 +75,12 @@ SELECT is(action || ', ' || cause, expected, name)
   FROM (VALUES ('grow_pkey', 'raise, ascending'), ('grow_r', 'keep, random'), ('grow_d', 'keep, deduplicated'), ('grow_hash', 'keep, not_examined'),
                ('late_pkey', 'keep, version_churn'), ('queue_pkey', 'keep, version_churn'), ('still_r', 'raise, never_written'), ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'),
                ('tiny_pkey', 'keep, small'), ('not_valid', 'keep, not_examined')) AS e(name, expected) LEFT JOIN advice USING (name);
-SELECT is(count(*), (SELECT count(*) FROM pg_index i JOIN ff_candidate c ON c.relid = i.indrelid JOIN pg_class k ON k.oid = i.indexrelid AND k.relkind = 'i'), 'a row for every index') FROM advice;
+SELECT is(count(*), (SELECT count(*) FROM pg_index i JOIN ff_internal.candidate c ON c.relid = i.indrelid JOIN pg_class k ON k.oid = i.indexrelid AND k.relkind = 'i'), 'a row for every index') FROM advice;
 SELECT is(count(*), 0::bigint, 'a reason in every row') FROM advice WHERE reason IS NULL OR reason !~ '\.$';
 SELECT is(count(*), 0::bigint, 'a statement where something is to be done, and only there') FROM advice WHERE (ddl IS NULL) <> (action IN ('keep', 'wait'));
 SELECT matches(reason, 'does not last: random inserts settle near 70 %', 'what does not last is said') FROM advice WHERE name = 'grow_r';
 SELECT matches(reason, 'in whatever order keys come in.*see ff_advise\(\)', 'an ascending key is not said to come in at random') FROM advice WHERE name = 'queue_pkey';
-SELECT is((ff_index_judged(90, d, 5, 60, 30, 0, 500, 100000, 10000, cold, false, r)).cause, expected, format('%s %% full, %s not HOT against 10000 inserts', d, cold))
+SELECT is((ff_internal.index_judged(90, d, 5, 60, 30, 0, 500, 100000, 10000, cold, false, r)).cause, expected, format('%s %% full, %s not HOT against 10000 inserts', d, cold))
   FROM (VALUES (55, 9000, NULL::real, 'version_churn'), (55, 5001, 0.2, 'version_churn'), (55, 5000, 0.2, 'random'), (55, 100, 1, 'random'),
                (40, 9000, 0.9, 'version_churn'), (20, 9000, 0.9, 'sparse'), (40, 0, 0.9, 'sparse')) v(d, cold, r, expected);
 SELECT ok(leaf_density BETWEEN 60 AND 80, 'and is what the pages show') FROM advice WHERE name = 'grow_r';
@@ -91,8 +91,8 @@ SELECT is((SELECT string_agg(index::text, ' ') FROM ff_advise_indexes('parts')),
 SELECT throws_ok('SELECT ff_advise_indexes(1)', '42P01', NULL, 'no such relation');
 SELECT throws_ok('SELECT ff_advise_indexes(''pg_class'')', '42809', NULL, 'a system table');
 SELECT throws_ok('SELECT ff_advise_indexes(''pg_class_oid_index'')', '42809', NULL, 'a system index');
-SELECT is(ff_index_fillfactor(NULL), 90, 'default');
-SELECT is(ff_index_fillfactor('{deduplicate_items=off,fillfactor=0x50}'), 80, 'odd spelling');
+SELECT is(ff_internal.effective_index_fillfactor(NULL), 90, 'default');
+SELECT is(ff_internal.effective_index_fillfactor('{deduplicate_items=off,fillfactor=0x50}'), 80, 'odd spelling');
 
 -- ---------------------------------------------------------------------------
 -- In the script: after the tables, with guard, rebuild and undo

@@ -1,6 +1,6 @@
 -- The extension in the schema that the user picked, and in no other.
 BEGIN;
-SELECT plan(4);
+SELECT plan(5);
 CREATE SCHEMA "odd schema";
 CREATE EXTENSION fillfactor_advisor SCHEMA "odd schema";
 SELECT is((SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'fillfactor_advisor'),
@@ -9,10 +9,17 @@ SELECT is((SELECT extversion FROM pg_extension WHERE extname = 'fillfactor_advis
 	(SELECT default_version FROM pg_available_extensions WHERE name = 'fillfactor_advisor'),
 	'at the version that the control file states');
 SELECT is_empty($$
-	SELECT d.objid FROM pg_depend d JOIN pg_extension e ON d.refobjid = e.oid AND d.refclassid = 'pg_extension'::regclass
+	SELECT d.objid::regprocedure FROM pg_depend d JOIN pg_extension e ON d.refobjid = e.oid AND d.refclassid = 'pg_extension'::regclass
 	  JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-	 WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e' AND p.pronamespace <> e.extnamespace $$,
-	'no function outside of it');
+	 WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e'
+	   AND p.pronamespace <> CASE WHEN p.proname ^@ 'ff_' THEN e.extnamespace ELSE 'ff_internal'::regnamespace END $$,
+	'functions for users are in that schema, all others in ff_internal');
+SELECT is_empty($$
+	SELECT d.objid::regclass FROM pg_depend d JOIN pg_extension e ON d.refobjid = e.oid AND d.refclassid = 'pg_extension'::regclass
+	  JOIN pg_class c ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
+	 WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e'
+	   AND c.relnamespace <> CASE WHEN c.relkind = 'v' AND c.relname ^@ 'ff_' THEN e.extnamespace ELSE 'ff_internal'::regnamespace END $$,
+	'and so are views; every table is in ff_internal');
 SELECT throws_ok($$ CREATE EXTENSION fillfactor_advisor $$, '42710', NULL, 'not twice');
 SELECT * FROM finish();
 ROLLBACK;

@@ -17,7 +17,7 @@ CREATE TABLE public.victim (id int, state public.state, note text);
 CREATE VIEW public.fence WITH (security_barrier) AS SELECT * FROM public.victim;
 INSERT INTO public.victim SELECT g, 'new', 'n' FROM generate_series(1, 100) g;
 CALL advisor.ff_collect();
-SELECT rel_id AS victim, epoch_id AS epoch FROM advisor.ff_relation WHERE relname = 'victim' \gset
+SELECT rel_id AS victim, epoch_id AS epoch FROM ff_internal.relation WHERE relname = 'victim' \gset
 
 SET ROLE regress_ff_planter;
 CREATE SEQUENCE lair.ran;  -- what a rollback does not take back
@@ -55,25 +55,25 @@ INSERT INTO lair.hostile (definition)
 VALUES ('CREATE INDEX fine1 ON public.victim USING btree (lower(note))'), ('CREATE INDEX fine2 ON public.victim USING btree (id) WHERE (state = ''new''::public.state)'),
 	('CREATE INDEX fine3 ON public.victim USING btree (((id + 1)))'), ('CREATE INDEX fine4 ON pg_catalog.pg_authid USING btree (id)'), ('CREATE INDEX fine5 ON public.victim USING btree (((victim).id))');
 -- a change that hurt, so that there is a way back
-INSERT INTO advisor.ff_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
+INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
 SELECT :victim, now() + (n - 1) * interval '5 min' - interval '5 h', now() + n * interval '5 min' - interval '5 h', :epoch, 100, false, 0, 1000, CASE WHEN n <= 6 THEN 900 ELSE n END, 0, 0, 0, 0, 0, 0
   FROM generate_series(1, 14) n WHERE n <> 7;
-INSERT INTO advisor.ff_change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options, dropped_indexes, created_indexes)
+INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options, dropped_indexes, created_indexes)
 SELECT :victim, k.kind, now() - interval '4 h 30 min', now() - interval '4 h 25 min', :epoch, 100, 100, o.old, o.new, d.definitions, d.definitions
   FROM unnest('{fillfactor,options,indexes}'::text[]) k(kind),
        (SELECT array_agg(definition ORDER BY n) AS definitions FROM lair.hostile) d,
        (VALUES (ARRAY['fillfactor=77); ALTER ROLE regress_ff_planter SUPERUSER; --', E'autovacuum_enabled=off"'');\n\\! touch x\n--', 'x);DROP TABLE public.victim;--=1', 'toast.autovacuum_enabled=x',
                       '=', '', E'a\n"b=c', E'autovacuum_vacuum_cost_delay=\u202e1'], ARRAY['fillfactor=''', 'y);DROP TABLE public.victim;--=1'])) o(old, new);
-INSERT INTO advisor.ff_setting_history (setting, seen_at, before_at, value, unit)
+INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
 SELECT s, now() - n * interval '1 h', CASE WHEN n = 1 THEN now() - interval '2 h' END, v[n], NULL
   FROM generate_series(1, 2) n, (VALUES ('archive_command', '{x,"touch /tmp/x"}'::text[]), ('session_preload_libraries', '{x,/tmp/x}'), ('autovacuum', '{on,"nonsense''"}'), ('wal_compression', '{off,x}'),
        ('max_wal_size', '{10,"1; DROP TABLE public.victim"}'), ('checkpoint_timeout', '{10,NULL}'), ('no_such_setting', '{x,y}'), ('synchronous_commit', '{on,off}')) h(s, v)
     ON CONFLICT DO NOTHING;
 RESET ROLE;
 
-SELECT is_empty($$ SELECT definition, advisor.ff_index_statement('public.victim'::regclass, definition) FROM lair.hostile
-	WHERE definition !~ 'INDEX fine' AND advisor.ff_index_statement('public.victim'::regclass, definition) IS NOT NULL $$, 'a definition that does more than make an index, or calls what is somebody''s, is no statement');
-SELECT is((SELECT count(advisor.ff_index_statement('public.victim'::regclass, definition)) FROM lair.hostile WHERE definition ~ 'INDEX fine'), 5::bigint, 'others are');
+SELECT is_empty($$ SELECT definition, ff_internal.index_statement('public.victim'::regclass, definition) FROM lair.hostile
+	WHERE definition !~ 'INDEX fine' AND ff_internal.index_statement('public.victim'::regclass, definition) IS NOT NULL $$, 'a definition that does more than make an index, or calls what is somebody''s, is no statement');
+SELECT is((SELECT count(ff_internal.index_statement('public.victim'::regclass, definition)) FROM lair.hostile WHERE definition ~ 'INDEX fine'), 5::bigint, 'others are');
 
 -- there and back: what pg_get_indexdef() writes makes the same index again
 CREATE SCHEMA "O;";
@@ -89,7 +89,7 @@ SELECT format('CREATE INDEX ON "T ""x" %s', d) FROM unnest(ARRAY['(a)', '(a DESC
 CREATE UNIQUE INDEX ON "T ""x" (a) NULLS NOT DISTINCT;
 -- as collections write them
 SET search_path = pg_catalog;
-CREATE TABLE public.there AS SELECT indexrelid::regclass::text AS index, pg_get_indexdef(indexrelid) AS definition, advisor.ff_index_statement(indrelid, pg_get_indexdef(indexrelid)) AS statement
+CREATE TABLE public.there AS SELECT indexrelid::regclass::text AS index, pg_get_indexdef(indexrelid) AS definition, ff_internal.index_statement(indrelid, pg_get_indexdef(indexrelid)) AS statement
   FROM pg_index WHERE indrelid = '"O;"."T ""x"'::regclass;
 SET search_path = public;
 SELECT is((SELECT count(statement) FROM public.there), 19::bigint, 'all kinds of indexes of one''s own can be made again');
@@ -116,16 +116,16 @@ CREATE TABLE public.way_back AS SELECT change, undo FROM advisor.ff_verify('publ
 SELECT is((SELECT string_agg(format('%s %s', change, public.run(undo)), ', ' ORDER BY change) FROM public.way_back), 'fillfactor 22023, indexes 00000, options 22023', 'run: what is no option or value is refused by the server');
 SELECT is((SELECT array_agg(indexrelid::regclass::text ORDER BY 1) FROM pg_index WHERE indrelid = 'public.victim'::regclass), '{fine1,fine2,fine3,fine4,fine5}', 'run, it makes the indexes, on the table that it is for');
 -- nothing that looks simple is run in that search_path either
-SELECT is((SELECT string_agg(public.run(advisor.ff_index_statement('public.victim'::regclass, 'CREATE INDEX v ON public.victim USING btree ' || d)), ' ' ORDER BY n)
+SELECT is((SELECT string_agg(public.run(ff_internal.index_statement('public.victim'::regclass, 'CREATE INDEX v ON public.victim USING btree ' || d)), ' ' ORDER BY n)
              FROM unnest(ARRAY['(id) where id === 1', '(INCLUDE (id))', '(id) WHERE (id === 1)']) WITH ORDINALITY u(d, n)), '42883 42883 42883', 'operators and functions of new names are not found, however they are written');
-SELECT is(advisor.ff_index_statement('public.victim'::regclass, 'CREATE INDEX v ON public.victim USING btree (((victim).COLLATE+lair.evil(id)))'), NULL, 'a field may be called COLLATE');
+SELECT is(ff_internal.index_statement('public.victim'::regclass, 'CREATE INDEX v ON public.victim USING btree (((victim).COLLATE+lair.evil(id)))'), NULL, 'a field may be called COLLATE');
 SELECT is((SELECT is_called FROM lair.ran), false, 'none of the planter''s functions was called');
 SELECT is((SELECT rolsuper FROM pg_roles WHERE rolname = 'regress_ff_planter'), false, 'and no other statement run');
 SELECT lives_ok('SELECT * FROM advisor.ff_verify()', 'values that no setting can have do not stop it');
-SELECT is((SELECT string_agg(DISTINCT setting || '=' || value, ' ' ORDER BY setting || '=' || value) FROM advisor.ff_setting_history
-            WHERE seen_at < now() - interval '30 min' AND advisor.ff_restore_setting(setting, value) IS NOT NULL),
+SELECT is((SELECT string_agg(DISTINCT setting || '=' || value, ' ' ORDER BY setting || '=' || value) FROM ff_internal.setting_history
+            WHERE seen_at < now() - interval '30 min' AND ff_internal.restore_setting(setting, value) IS NOT NULL),
 	'autovacuum=on checkpoint_timeout=10 max_wal_size=10 synchronous_commit=off synchronous_commit=on wal_compression=off', 'of settings only those followed are brought back, and only to values that they can have');
-UPDATE advisor.ff_relation SET relid = 'public.fence'::regclass WHERE rel_id = :victim;
+UPDATE ff_internal.relation SET relid = 'public.fence'::regclass WHERE rel_id = :victim;
 SELECT is((SELECT count(undo) FROM advisor.ff_verify() WHERE undo ~ 'fence'), 0::bigint, 'nothing for what is no table');
 SELECT * FROM finish();
 DROP OWNED BY regress_ff_planter CASCADE;

@@ -53,7 +53,7 @@ SELECT results_eq(
 	     ('other_method', 'access method other_heap')) v(name, words) ON relation = name::regclass ORDER BY 1 $$,
 	$$ VALUES ('far_away', 'keep', 'not_examined', NULL, true), ('other_method', 'keep', 'not_examined', NULL, true), ('parent', 'keep', 'not_examined', NULL, true) $$,
 	'what is not examined has a row and a reason, and never a statement');
-SELECT results_eq($$ SELECT relname::text COLLATE "default" FROM ff_relation WHERE sampled_at IS NOT NULL ORDER BY 1 $$,
+SELECT results_eq($$ SELECT relname::text COLLATE "default" FROM ff_internal.relation WHERE sampled_at IS NOT NULL ORDER BY 1 $$,
 	$$ VALUES ('a_matview'), ('leaf'), ('toasted'), ('unlogged') $$, 'the others were sampled: leaves, a materialized view, an unlogged table');
 SELECT throws_ok('SELECT * FROM ff_advise(4294967295::oid::regclass)', '42P01', NULL, 'an OID of nothing');
 
@@ -74,7 +74,7 @@ VACUUM empty;
 SELECT pg_stat_force_next_flush();
 CALL ff_collect();
 SELECT results_eq($$ SELECT cause, action, reason FROM ff_advise('empty') $$, $$ VALUES ('no_data', 'wait', 'the table is empty') $$, 'an emptied one: the same');
-SELECT isnt(sampled_at, NULL, 'never analysed: sampled') FROM ff_relation WHERE relname = 'odd';
+SELECT isnt(sampled_at, NULL, 'never analysed: sampled') FROM ff_internal.relation WHERE relname = 'odd';
 CREATE INDEX odd_v ON odd (v);
 -- every call that reads: those that fail, with the error
 CREATE FUNCTION failing(relation regclass) RETURNS text LANGUAGE plpgsql AS $$
@@ -92,7 +92,7 @@ BEGIN
 END $$;
 CREATE FUNCTION with_reltuples(n real) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
-	UPDATE pg_class SET reltuples = n WHERE relname IN ('odd', 'odd_v', 'empty', 'leaf', 'ff_interval', 'ff_page_sample');
+	UPDATE pg_class SET reltuples = n WHERE relname IN ('odd', 'odd_v', 'empty', 'leaf', 'ff_internal.counter_interval', 'ff_internal.page_sample');
 	UPDATE odd SET v = v + 1;
 	PERFORM pg_stat_force_next_flush();
 	RETURN NEXT lives_ok('CALL ff_collect()', format('reltuples %s: collected', n));
@@ -103,16 +103,16 @@ BEGIN
 	INSERT INTO odd SELECT g, 0 FROM generate_series(1, 100) g;
 	UPDATE pg_class SET reltuples = n WHERE relname = 'odd';
 	RETURN NEXT lives_ok('CALL ff_collect()', format('reltuples %s of a new file: collected', n));
-	RETURN NEXT is(count(*), 0::bigint, format('reltuples %s: without a problem', n)) FROM ff_problem;
+	RETURN NEXT is(count(*), 0::bigint, format('reltuples %s: without a problem', n)) FROM ff_internal.problem;
 END $$;
 SELECT with_reltuples(n) FROM unnest('{NaN,Infinity,-Infinity,-1,3e38}'::real[]) n;
 UPDATE pg_class SET reltuples = 'NaN' WHERE relname = 'odd';
 CALL ff_collect();
-SELECT sampled_at AS sampled FROM ff_relation WHERE relname = 'odd' \gset
+SELECT sampled_at AS sampled FROM ff_internal.relation WHERE relname = 'odd' \gset
 UPDATE odd SET v = v + 1;
 SELECT pg_stat_force_next_flush();
 CALL ff_collect();
-SELECT isnt(sampled_at, :'sampled', 'a table of NaN rows is sampled again once it has changed') FROM ff_relation WHERE relname = 'odd';
+SELECT isnt(sampled_at, :'sampled', 'a table of NaN rows is sampled again once it has changed') FROM ff_internal.relation WHERE relname = 'odd';
 
 -- ---------------------------------------------------------------------------
 -- Widths
@@ -155,9 +155,9 @@ CREATE UNIQUE INDEX CONCURRENTLY doubles_id ON doubles (id);
 \set ON_ERROR_STOP 1
 SELECT is(indisvalid, false, 'a failed CREATE INDEX CONCURRENTLY leaves an invalid index') FROM pg_index WHERE indexrelid = 'doubles_id'::regclass;
 CALL ff_collect();
-SELECT is(indexes, 1, 'which is not counted') FROM ff_evidence('doubles');
-SELECT is(array_agg(fillfactor), '{80,80}', 'and an odd fillfactor is so in the history') FROM ff_relation WHERE relname ~ '^odd_fillfactor';
-SELECT is(index_oids, ARRAY['doubles_v'::regclass::oid], 'nor taken for a change') FROM ff_relation WHERE relid = 'doubles'::regclass;
+SELECT is(indexes, 1, 'which is not counted') FROM ff_internal.evidence('doubles');
+SELECT is(array_agg(fillfactor), '{80,80}', 'and an odd fillfactor is so in the history') FROM ff_internal.relation WHERE relname ~ '^odd_fillfactor';
+SELECT is(index_oids, ARRAY['doubles_v'::regclass::oid], 'nor taken for a change') FROM ff_internal.relation WHERE relid = 'doubles'::regclass;
 SELECT results_eq($$ SELECT action, ddl, reason ~ '^the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed' FROM ff_advise_indexes('doubles') WHERE index = 'doubles_id'::regclass $$,
 	$$ VALUES ('keep', NULL::text, true) $$, 'it has a row and the reason, and no statement');
 SELECT throws_ok($$ SELECT * FROM ff_sample_index('doubles_id') $$, '55000', 'index "doubles_id" is not valid', 'a clear error where it is named');
@@ -165,5 +165,5 @@ SELECT is(failing('doubles'), NULL, 'and every call passes it');
 
 SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE relkind IN ('r', 'p', 'm', 'f') AND (nspname = 'public' OR relpersistence = 't') AND relname !~ '^ff_'), 'one row for every table of the database, temporary ones with the reason why not');
-SELECT is((SELECT count(*) FROM ff_problem), 0::bigint, 'no table had a problem');
+SELECT is((SELECT count(*) FROM ff_internal.problem), 0::bigint, 'no table had a problem');
 SELECT * FROM finish();

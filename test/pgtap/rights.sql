@@ -39,10 +39,10 @@ SELECT is(outcome('regress_ff_' || role, command), CASE WHEN may THEN '00000' EL
   FROM (VALUES ('plain', 0), ('owner', 0), ('scan', 1), ('reader', 2), ('monitor', 3), ('collector', 7)) r(role, rights)
  CROSS JOIN (VALUES ('sample', 1, $$ SELECT advisor.ff_sample('public.secret') $$),
                     ('read advice', 2, $$ SELECT advisor.ff_advise() $$),
-                    ('read history', 2, $$ SELECT * FROM advisor.ff_interval $$),
-                    ('write history', 4, $$ INSERT INTO advisor.ff_problem VALUES (-1, now(), 1, '00000', '') $$)) c(what, needs, command)
+                    ('read history', 2, $$ SELECT * FROM ff_internal.counter_interval $$),
+                    ('write history', 4, $$ INSERT INTO ff_internal.problem VALUES (-1, now(), 1, '00000', '') $$)) c(what, needs, command)
  CROSS JOIN LATERAL (SELECT rights & needs > 0 AS may) m;
-DELETE FROM advisor.ff_problem;
+DELETE FROM ff_internal.problem;
 
 -- a whole collection
 \set ON_ERROR_STOP 0
@@ -66,7 +66,7 @@ RESET ROLE;
 \set ON_ERROR_STOP 1
 SELECT is(ARRAY[:'plain', :'owner', :'scan', :'reader', :'monitor'], '{42501,42501,42501,42501,42501}', 'a role without rights on the history may not collect');
 SELECT is(:'why'::text, 'role regress_ff_monitor may not write the history', 'and is told what it lacks');
-SELECT is((SELECT count(*) FROM advisor.ff_epoch) + (SELECT count(*) FROM advisor.ff_collection) + (SELECT count(*) FROM advisor.ff_relation), 0::bigint,
+SELECT is((SELECT count(*) FROM ff_internal.epoch) + (SELECT count(*) FROM ff_internal.collection) + (SELECT count(*) FROM ff_internal.relation), 0::bigint,
 	'and leaves nothing behind');
 SELECT is_empty($$ SELECT * FROM pg_locks WHERE locktype IN ('advisory', 'userlock') $$, 'no lock either');
 
@@ -81,14 +81,14 @@ CALL advisor.ff_collect();
 \set second :SQLSTATE
 RESET ROLE;
 SELECT is(ARRAY[:'first', :'second'], '{00000,00000}', 'the collector may collect');
-SELECT is((SELECT sum(updated) FROM advisor.ff_interval), 100::numeric, 'the counters of a table that it may not read');
-SELECT is((SELECT live_rows FROM advisor.ff_page_sample ORDER BY sampled_at DESC LIMIT 1), 1000::float8, 'and its pages');
-SELECT is((SELECT failed FROM advisor.ff_collection ORDER BY collection_id DESC LIMIT 1), 0, 'without a problem');
-SELECT is((SELECT coalesce(reason ~* 'permission', false) FROM advisor.ff_statement_look ORDER BY collection_id DESC LIMIT 1), false, 'statements too, where there are any to read');
+SELECT is((SELECT sum(updated) FROM ff_internal.counter_interval), 100::numeric, 'the counters of a table that it may not read');
+SELECT is((SELECT live_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1), 1000::float8, 'and its pages');
+SELECT is((SELECT failed FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1), 0, 'without a problem');
+SELECT is((SELECT coalesce(reason ~* 'permission', false) FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1), false, 'statements too, where there are any to read');
 SELECT is(outcome('regress_ff_collector', 'SELECT * FROM public.secret'), '42501', 'but not its contents');
-SELECT is(outcome('regress_ff_collector', 'DROP TABLE advisor.ff_interval'), '42501', 'it owns nothing');
-SELECT is(outcome('regress_ff_collector', 'TRUNCATE advisor.ff_interval'), '42501', 'cannot empty the history at once');
-SELECT is(outcome('regress_ff_collector', 'CREATE TRIGGER t BEFORE INSERT ON advisor.ff_interval EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()'), '42501', 'and plants nothing in it');
+SELECT is(outcome('regress_ff_collector', 'DROP TABLE ff_internal.counter_interval'), '42501', 'it owns nothing');
+SELECT is(outcome('regress_ff_collector', 'TRUNCATE ff_internal.counter_interval'), '42501', 'cannot empty the history at once');
+SELECT is(outcome('regress_ff_collector', 'CREATE TRIGGER t BEFORE INSERT ON ff_internal.counter_interval EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()'), '42501', 'and plants nothing in it');
 
 -- the reader
 CREATE FUNCTION read_advice() RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -98,7 +98,7 @@ BEGIN
 	RESET ROLE;
 END $$;
 SELECT is((SELECT count(*) FROM read_advice()), 1::bigint, 'a reader gets advice on a table that it may not read');
-SELECT is(outcome('regress_ff_reader', 'SELECT advisor.ff_prune(1)'), '42501', 'and may not take a step of a collection');
+SELECT is(outcome('regress_ff_reader', 'SELECT ff_internal.prune(1)'), '42501', 'and may not take a step of a collection');
 
 -- ---------------------------------------------------------------------------
 -- Every function, table and view, whatever it is called: a new one without a right
@@ -112,26 +112,23 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   FROM own_function f
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
-	SELECT unnest('{ff_sample,ff_sample_index,ff_collect,ff_check_collector,ff_collect_begin,ff_collect_counted,ff_collect_counters,ff_collect_end,ff_collect_horizon,ff_collect_pages,ff_collect_problem,ff_collect_promise,ff_collect_settings,
-		ff_collect_statements,ff_collect_statements_failed,ff_collect_summaries,ff_epoch_now,ff_index_changes,ff_promises_due,ff_prune,ff_prune_statements,ff_rows_kept,ff_summaries_due,ff_schedule,ff_unschedule,ff_cron,ff_is_schedule,ff_job_command}'::name[]),
+	SELECT unnest('{ff_sample,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_prediction,collect_settings,
+		collect_statements,collect_statements_failed,collect_summaries,current_epoch,index_changes,predictions_due,prune,prune_statements,rows_kept,summaries_due,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- what steps of a collection share with readers
-	SELECT unnest('{ff_setting,ff_collect_due,ff_recent,ff_summarise,ff_unit,ff_whole_hours,ff_window_since,ff_horizon_holders,ff_index_definitions,ff_index_oids,ff_other_options,ff_parse_statement,ff_resolve,ff_statement_source,ff_tracked_settings}'::name[]),
-	       '{pg_read_all_stats,pg_stat_scan_tables}'
-	UNION ALL
-	-- files of the system by name
-	SELECT 'ff_memory_parse', '{}') s(name, may) ON s.name = f.proname;
+	SELECT unnest('{setting,collect_due,recent_intervals,summarise,interval_bucket,whole_hours,window_since,horizon_holders,index_definitions,index_oids,other_options,parse_statement,resolve,statement_source,tracked_settings}'::name[]),
+	       '{pg_read_all_stats,pg_stat_scan_tables}') s(name, may) ON s.name = f.proname;
 SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f JOIN stated s USING (oid)
 	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
 	WHERE s.may <> g.may $$, 'each function is granted as stated, all others to readers');
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
-	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?advisor\.' $$, 'what readers may call writes nothing');
+	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_internal\.' $$, 'what readers may call writes nothing');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{ff_counters,ff_disk,ff_disk_wal,ff_fillfactor,ff_index_definitions,ff_index_oids,ff_memory,ff_model,ff_parse_statement,ff_ram_bytes,ff_recent,ff_server,ff_setting,ff_sizes,ff_split_updates,ff_step_edge,ff_summarizing,ff_twin,ff_unit,ff_whole_hours,ff_window_since}'::text[],
+	'{counters,disk,disk_wal,effective_fillfactor,index_definitions,index_oids,ff_memory,model,parse_statement,ram_bytes,recent_intervals,server,setting,sizes,split_updates,step_edge,summarizing,twin,interval_bucket,whole_hours,window_since}'::text[],
 	'nor do those in C, which are these');
 
-SELECT rel_id AS t FROM advisor.ff_relation WHERE relname = 'secret' \gset
+SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
 CREATE TABLE public.calls AS
 SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT * FROM' END, n.nspname, p.proname,
               (SELECT string_agg(CASE format_type(a.type, NULL)
@@ -139,7 +136,7 @@ SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'C
                                       WHEN 'oid' THEN CASE WHEN p.proname ~ 'index' AND p.pronargs = 1 THEN '''public.secret''' ELSE '''public.secret''' END || '::pg_catalog.regclass::pg_catalog.oid'
                                       WHEN 'bigint' THEN :'t' || '::pg_catalog.int8'
                                       WHEN 'integer' THEN '80'
-                                      WHEN 'text' THEN CASE WHEN p.proname = 'ff_setting' THEN '''lookback''' ELSE '''10''::pg_catalog.text' END
+                                      WHEN 'text' THEN CASE WHEN p.proname = 'setting' THEN '''lookback''' ELSE '''10''::pg_catalog.text' END
                                       WHEN 'double precision' THEN '0.5::pg_catalog.float8'
                                       WHEN 'boolean' THEN 'true'
                                       WHEN 'text[]' THEN '''{fillfactor=90}''::pg_catalog.text[]'
@@ -173,11 +170,11 @@ SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function 
 SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' $$, 'who may not call a function is refused');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_sample,ff_sample_index,ff_setting,ff_index_oids,ff_index_definitions,ff_index_changes,ff_other_options,ff_horizon_holders,ff_parse_statement,ff_resolve,ff_statement_source,ff_tracked_settings,ff_recent,ff_unit,ff_whole_hours,ff_window_since,
-	ff_cron,ff_is_schedule,ff_job_command,ff_schedule,ff_unschedule}'::text[], 'who may only sample does that, and nothing that needs the history');
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_sample,ff_sample_index,setting,index_oids,index_definitions,index_changes,other_options,horizon_holders,parse_statement,resolve,statement_source,tracked_settings,recent_intervals,interval_bucket,whole_hours,window_since,
+	cron,is_schedule,job_command,ff_schedule,ff_unschedule}'::text[], 'who may only sample does that, and nothing that needs the history');
 
 CREATE TABLE reads AS
-SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, format(a.command, 'advisor.' || quote_ident(c.relname), (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = '' LIMIT 1))) AS outcome
+SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, format(a.command, c.oid::regclass, (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = '' LIMIT 1))) AS outcome
   FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND e.extname = 'fillfactor_advisor' JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
   JOIN (VALUES ('{r,v}'::"char"[], 'SELECT', 'SELECT FROM %s'), ('{r}', 'INSERT', 'INSERT INTO %1$s (%2$s) SELECT %2$s FROM %1$s WHERE false'), ('{r}', 'UPDATE', 'UPDATE %s SET %2$s = %2$s WHERE false'), ('{r}', 'DELETE', 'DELETE FROM %s WHERE false'),
                ('{r}', 'TRUNCATE', 'TRUNCATE %s'), ('{r}', 'LOCK', 'LOCK %s IN ACCESS EXCLUSIVE MODE'), ('{r,v}', 'OWNER', 'ALTER TABLE %s RENAME TO mine'),

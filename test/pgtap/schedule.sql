@@ -22,27 +22,27 @@ SELECT throws_ok($$SELECT ff_schedule(NULL)$$, '22004', NULL, 'null schedule is 
 
 SELECT is((SELECT string_agg(s, ' | ' ORDER BY n) FROM unnest(ARRAY['*/5 * * * *', 'bogus', '* * * *', '* * * * * *', '60 * * * *', '0-30/10,45 1 1 jan mon-Fri', '5-2 * * * *', '*/0 * * * *', '@hourly',
     '@bogus', '10 seconds', E'* * * * *\nrm', '0 24 * * *', '0 0 0 * *', '0 0 1 13 *', '0 0 * * 7', '0 0 * * 8', '', '1,,2 * * * *', '$(id) * * * *', '0 * * jan', '0 jan * * *', ' * * * * *'])
-    WITH ORDINALITY u(s, n) WHERE ff_is_schedule(s)), '*/5 * * * * | 0-30/10,45 1 1 jan mon-Fri | @hourly | 0 0 * * 7', 'what is a schedule for every cron');
+    WITH ORDINALITY u(s, n) WHERE ff_internal.is_schedule(s)), '*/5 * * * * | 0-30/10,45 1 1 jan mon-Fri | @hourly | 0 0 * * 7', 'what is a schedule for every cron');
 
 \if :here
 CREATE EXTENSION IF NOT EXISTS pg_cron;
-SELECT is((ff_cron()).state, 'here', 'pg_cron is found here');
+SELECT is((ff_internal.cron()).state, 'here', 'pg_cron is found here');
 SELECT cron.schedule('someone else''s job', '0 0 1 1 *', 'SELECT 1') AS other_job \gset
 SELECT is(ff_unschedule(), '0 job(s) removed', 'nothing to remove yet');
-SELECT matches(ff_schedule(), '^job \d+: a DO block with CALL "F f; %I"\.ff_collect\(\) in database ', 'the job is told');
+SELECT matches(ff_schedule(), '^job \d+: a DO block with CALL ff_internal\.collect\(\) in database ', 'the job is told');
 SELECT is(string_agg(format('%s|%s|%s|%s|%s', schedule, command, database, username, active), E'\n'),
-    format('*/5 * * * *|%s|%s|%s|t', ff_job_command('fillfactor_advisor ' || current_database()), current_database(), current_user),
+    format('*/5 * * * *|%s|%s|%s|t', ff_internal.job_command('fillfactor_advisor ' || current_database()), current_database(), current_user),
     'the job is what was asked for') FROM cron.job WHERE jobname = 'fillfactor_advisor ' || current_database();
 SELECT lives_ok($$SELECT ff_schedule('* * * * *')$$, 'called again with another schedule');
-SELECT is(string_agg(schedule, ','), '* * * * *', 'one job, the new schedule') FROM cron.job WHERE command LIKE '%CALL "F f; \%I".ff_collect()%';
+SELECT is(string_agg(schedule, ','), '* * * * *', 'one job, the new schedule') FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
 SELECT throws_ok($$SELECT ff_schedule('no such schedule')$$, NULL, 'invalid schedule: no such schedule', 'pg_cron''s own error is passed on');
 -- another role's job of the same name
 CREATE ROLE regress_ff_cron;
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
-    SELECT schedule, command, nodename, nodeport, database, 'regress_ff_cron', false, jobname FROM cron.job WHERE command LIKE '%CALL "F f%';
+    SELECT schedule, command, nodename, nodeport, database, 'regress_ff_cron', false, jobname FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
 -- and this role's job of the same name in another database, which is not ours
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
-    SELECT schedule, command, nodename, nodeport, 'template1', 'regress_ff_other', false, jobname FROM cron.job WHERE command LIKE '%CALL "F f%' AND active;
+    SELECT schedule, command, nodename, nodeport, 'template1', 'regress_ff_other', false, jobname FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%' AND active;
 SELECT is(ff_unschedule(), '2 job(s) removed', 'both jobs of this database are removed');
 SELECT is(ff_unschedule(), '0 job(s) removed', 'removing again is no error');
 SELECT is(count(*), 2::bigint, 'other jobs stay') FROM cron.job WHERE jobid = :other_job OR username = 'regress_ff_other';
@@ -67,13 +67,13 @@ CREATE TABLE cron.job (jobid bigint, jobname text, database text, schedule text,
 CREATE FUNCTION cron.schedule(text, text, text) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
 CREATE FUNCTION cron.schedule_in_database(text, text, text, text) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
 CREATE FUNCTION cron.unschedule(bigint) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
-INSERT INTO cron.job VALUES (1, 'fillfactor_advisor ' || current_database(), current_database(), '* * * * *', 'CALL "F f; %I".ff_collect()', current_user);
-SELECT is((ff_cron()).state, :'cron', 'a look-alike is not taken for pg_cron');
-SELECT is((ff_cron()).schedule_function, NULL, 'nor are its functions');
+INSERT INTO cron.job VALUES (1, 'fillfactor_advisor ' || current_database(), current_database(), '* * * * *', 'CALL ff_internal.collect()', current_user);
+SELECT is((ff_internal.cron()).state, :'cron', 'a look-alike is not taken for pg_cron');
+SELECT is((ff_internal.cron()).schedule_function, NULL, 'nor are its functions');
 \if :elsewhere
 SELECT is(ff_schedule('7 * * * *'),
     format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(), '7 * * * *',
-           ff_job_command('fillfactor_advisor ' || current_database()), current_database()), 'the statement for the other database');
+           ff_internal.job_command('fillfactor_advisor ' || current_database()), current_database()), 'the statement for the other database');
 SELECT throws_ok($$SELECT ff_schedule('x''); SELECT ''bad')$$, '22023', NULL, 'what is no schedule is refused');
 SELECT matches(ff_schedule('59 seconds'), '''59 seconds''', 'seconds are for pg_cron to judge');
 SELECT is(ff_unschedule(),
@@ -98,8 +98,8 @@ EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
     RETURN concat_ws(' ', sqlstate, message, hint);
 END $$;
-SELECT ff_job_command(E'a ''job'' of %s \\ $$ %L') AS job \gset
-SELECT matches(:'job'::text, $$^DO E?'BEGIN .*; CALL "F f; %I".ff_collect\(\); END'$$, 'a job calls ff_collect(), its schema quoted');
+SELECT ff_internal.job_command(E'a ''job'' of %s \\ $$ %L') AS job \gset
+SELECT matches(:'job'::text, $$^DO E?'BEGIN .*; CALL ff_internal.collect\(\); END'$$, 'a job collects, whatever schema the extension is in');
 SELECT is(pg_temp.message_and_hint(:'job'), 'none', 'and works');
 DROP EXTENSION fillfactor_advisor;
 SELECT is(pg_temp.message_and_hint(:'job'),

@@ -14,24 +14,24 @@ SELECT plan(72);
 -- ---------------------------------------------------------------------------
 -- Quoting
 -- ---------------------------------------------------------------------------
-SELECT is(ff_quoted_name('plain'), 'plain', 'a plain name stays');
-SELECT is(ff_quoted_name('select'), '"select"', 'a keyword is quoted');
-SELECT is(ff_quoted_name(E'a\nb"c\\d'), 'U&"a\000ab""c\\d"', 'a line feed becomes an escape');
-SELECT is(ff_quoted_text(E'a\r''b\\'), 'E''a\u000d''''b\\''', 'in a literal too');
-SELECT is(ff_quoted_text(NULL), 'NULL', 'NULL is NULL');
-SELECT is(ff_plain(E'a\nb\\q'), 'a?b\q', 'a comment has no line end');
-SELECT is(ff_do('BEGIN $ff$ $ff1$ END'), E'DO $ff2$\nBEGIN $ff$ $ff1$ END\n$ff2$;', 'the dollar quote is one that does not occur inside');
+SELECT is(ff_internal.quoted_name('plain'), 'plain', 'a plain name stays');
+SELECT is(ff_internal.quoted_name('select'), '"select"', 'a keyword is quoted');
+SELECT is(ff_internal.quoted_name(E'a\nb"c\\d'), 'U&"a\000ab""c\\d"', 'a line feed becomes an escape');
+SELECT is(ff_internal.quoted_text(E'a\r''b\\'), 'E''a\u000d''''b\\''', 'in a literal too');
+SELECT is(ff_internal.quoted_text(NULL), 'NULL', 'NULL is NULL');
+SELECT is(ff_internal.plain(E'a\nb\\q'), 'a?b\q', 'a comment has no line end');
+SELECT is(ff_internal.do_block('BEGIN $ff$ $ff1$ END'), E'DO $ff2$\nBEGIN $ff$ $ff1$ END\n$ff2$;', 'the dollar quote is one that does not occur inside');
 
 -- the escapes give back what went in
 CREATE FUNCTION back(name) RETURNS name LANGUAGE plpgsql AS $$
 DECLARE r name;
 BEGIN
-	EXECUTE format('CREATE TEMP TABLE %s ()', ff_quoted_name($1));
-	EXECUTE format('SELECT relname FROM pg_class WHERE relname = %s', ff_quoted_text($1)) INTO r;
-	EXECUTE format('DROP TABLE %s', ff_quoted_name($1));
+	EXECUTE format('CREATE TEMP TABLE %s ()', ff_internal.quoted_name($1));
+	EXECUTE format('SELECT relname FROM pg_class WHERE relname = %s', ff_internal.quoted_text($1)) INTO r;
+	EXECUTE format('DROP TABLE %s', ff_internal.quoted_name($1));
 	RETURN r;
 END $$;
-SELECT is(back(n), n, 'there and back: ' || ff_plain(n))
+SELECT is(back(n), n, 'there and back: ' || ff_internal.plain(n))
   FROM unnest(ARRAY['plain', E'a\nb', E'\t"\\x', E'\u202e\u2028', E'x''\r\n;--', '$ff$', 'ä€𝄞' || E'\n𝄞', E'a\u061c\U000e0041''"', repeat('ä', 31) || E'\n']::name[]) n;
 
 -- ---------------------------------------------------------------------------
@@ -43,10 +43,10 @@ DECLARE before text[]; expected text[]; after text[]; again text[];
 BEGIN
 	EXECUTE 'DROP TABLE o; CREATE TABLE o (x integer) ' || options;
 	before := (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
-	expected := ff_options_then(before, 55);
+	expected := ff_internal.options_then(before, 55);
 	ALTER TABLE o SET (fillfactor = 55);
 	after := (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
-	EXECUTE 'ALTER TABLE o ' || ff_options_undo(before);
+	EXECUTE 'ALTER TABLE o ' || ff_internal.options_undo(before);
 	again := (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
 	RETURN concat_ws(' ', CASE WHEN after = expected THEN 'foreseen' ELSE after::text END, CASE WHEN again IS NOT DISTINCT FROM before THEN 'restored' ELSE again::text END);
 END $$;
@@ -58,10 +58,10 @@ SELECT is(there_and_back(o), 'foreseen restored', 'options ' || o)
 -- ---------------------------------------------------------------------------
 -- Disk
 -- ---------------------------------------------------------------------------
-SELECT ok(free_bytes BETWEEN 0 AND total_bytes AND total_bytes > 0, 'free space of the default tablespace') FROM ff_disk(0);
-SELECT is(a.total_bytes, b.total_bytes, '0 is the default tablespace') FROM ff_disk(0) a, pg_database d, ff_disk(d.dattablespace) b WHERE d.datname = current_database();
-SELECT ok(total_bytes > 0, 'free space where the WAL is') FROM ff_disk_wal();
-SELECT throws_ok('SELECT ff_disk(1)', '42704', NULL, 'no such tablespace');
+SELECT ok(free_bytes BETWEEN 0 AND total_bytes AND total_bytes > 0, 'free space of the default tablespace') FROM ff_internal.disk(0);
+SELECT is(a.total_bytes, b.total_bytes, '0 is the default tablespace') FROM ff_internal.disk(0) a, pg_database d, ff_internal.disk(d.dattablespace) b WHERE d.datname = current_database();
+SELECT ok(total_bytes > 0, 'free space where the WAL is') FROM ff_internal.disk_wal();
+SELECT throws_ok('SELECT ff_internal.disk(1)', '42704', NULL, 'no such tablespace');
 
 -- ---------------------------------------------------------------------------
 -- Nothing to do
@@ -133,7 +133,7 @@ SELECT skip('pg_partman is not available', 1);
 CREATE SCHEMA look_alike;
 CREATE TABLE look_alike.part_config (parent_table text, template_table text);
 INSERT INTO look_alike.part_config VALUES ('public.parts', 'public.log');
-SELECT isnt(ff_partman_template('parts'::regclass)::regclass::text, 'log', 'a look-alike is not taken for pg_partman');
+SELECT isnt(ff_internal.partman_template('parts'::regclass)::regclass::text, 'log', 'a look-alike is not taken for pg_partman');
 
 -- what the script runs is what the plan says
 SELECT is((SELECT string_agg(s, E'\n') FROM ff_script('jobs') s) LIKE '%' || E'\n' || (ff_script_json('jobs')->'changes'->0->>'guarded_statement') || E'\n%', true, 'script and plan are one');
@@ -152,15 +152,15 @@ SELECT ok((m->>'disk_bytes')::bigint > 0 AND (m->>'free_bytes')::bigint > 0 AND 
 ALTER TABLE log ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY;
 CREATE INDEX "log order" ON log (id);
 CLUSTER log USING "log order";
-SELECT is((SELECT string_agg(method || ': ' || statement, E'\n') FROM ff_rewrites('log'::regclass, 1000) WHERE runs_in = 'psql' AND method !~ '^REPACK|squeeze'),
+SELECT is((SELECT string_agg(method || ': ' || statement, E'\n') FROM ff_internal.rewrites('log'::regclass, 1000) WHERE runs_in = 'psql' AND method !~ '^REPACK|squeeze'),
           E'CLUSTER: CLUSTER public.log USING "log order";\nVACUUM FULL: VACUUM (FULL, ANALYZE) public.log;', 'a clustered table keeps its order');
-SELECT ok(bool_and(wal_bytes = 0 OR current_setting('wal_level') <> 'minimal'), 'WAL as wal_level asks for it') FROM ff_rewrites('log'::regclass, 1000);
+SELECT ok(bool_and(wal_bytes = 0 OR current_setting('wal_level') <> 'minimal'), 'WAL as wal_level asks for it') FROM ff_internal.rewrites('log'::regclass, 1000);
 ALTER TABLE log SET UNLOGGED;
-SELECT is(sum(wal_bytes), 0::numeric, 'none for an unlogged table') FROM ff_rewrites('log'::regclass, 1000);
-SELECT is((SELECT string_agg(method, ', ') FROM ff_rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE runs_in = 'psql' AND possible), NULL, 'a table that does not fit the disk is not rewritten');
-SELECT matches(why, 'needs .* of disk, and .* are free', 'and why') FROM ff_rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE method = 'VACUUM FULL';
+SELECT is(sum(wal_bytes), 0::numeric, 'none for an unlogged table') FROM ff_internal.rewrites('log'::regclass, 1000);
+SELECT is((SELECT string_agg(method, ', ') FROM ff_internal.rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE runs_in = 'psql' AND possible), NULL, 'a table that does not fit the disk is not rewritten');
+SELECT matches(why, 'needs .* of disk, and .* are free', 'and why') FROM ff_internal.rewrites('log'::regclass, 9000000000000000000 / 1000) WHERE method = 'VACUUM FULL';
 
-SELECT is(ff_plan_change(1, 50, '{}', 0, false, ''), NULL, 'a table that is gone is left out');
+SELECT is(ff_internal.plan_change(1, 50, '{}', 0, false, ''), NULL, 'a table that is gone is left out');
 
 -- applied by its plan, as a tool would, and undone
 SELECT ff_script_json('jobs')->'changes'->0->>'guarded_statement' AS apply, ff_script_json('jobs')->'changes'->0->>'guarded_undo' AS undo \gset
@@ -186,8 +186,8 @@ SELECT lives_ok('SELECT ff.ff_script_json()', 'in both forms');
 SET ROLE regress_ff_plain;
 SELECT throws_ok('SELECT ff.ff_script()', '42501', NULL, 'a plain role may not');
 SELECT throws_ok('SELECT ff.ff_script_json()', '42501', NULL, 'in no form');
-SELECT throws_ok('SELECT ff.ff_plan(NULL)', '42501', NULL, 'nor its parts');
-SELECT throws_ok('SELECT ff.ff_disk(0)', '42501', NULL, 'nor ask for free space');
+SELECT throws_ok('SELECT ff_internal.plan(NULL)', '42501', NULL, 'nor its parts');
+SELECT throws_ok('SELECT ff_internal.disk(0)', '42501', NULL, 'nor ask for free space');
 RESET ROLE;
 SELECT is((SELECT count(*) FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e' AND e.extname = 'fillfactor_advisor'
              JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid

@@ -19,7 +19,7 @@ SELECT is((SELECT string_agg(setting, ' ' ORDER BY setting) FROM ff_settings() W
 SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(leave,)', 'no session idle in transaction: leave');
 SELECT is((SELECT (action, proposed)::text FROM row_of('full_page_writes')), '(leave,)', 'full-page writes are left on');
 SELECT matches((SELECT evidence FROM row_of('track_io_timing')), '^one reading of the clock takes \d+ ns here$', 'the clock is measured');
-SELECT cmp_ok(ff_clock_ns(), '<', 1e6::float8, 'in nanoseconds');
+SELECT cmp_ok(ff_internal.clock_ns(), '<', 1e6::float8, 'in nanoseconds');
 SELECT ok((SELECT action = CASE WHEN current_setting('track_io_timing') = 'off' AND substring(evidence FROM '\d+')::int <= 250 THEN 'change' ELSE 'leave' END FROM row_of('track_io_timing')),
     'track_io_timing: on where the clock is quick');
 SELECT is((SELECT (action, reason)::text FROM row_of('backend_flush_after')),
@@ -32,10 +32,10 @@ ANALYZE big;
 SELECT matches((SELECT reason FROM row_of('backend_flush_after')), '^(the data fit shared_buffers|it acts on Linux only)', 'backend_flush_after: nothing where the data fit shared_buffers');
 
 CALL ff_collect();
-SELECT rel_id AS big FROM ff_relation WHERE relname = 'big' \gset
+SELECT rel_id AS big FROM ff_internal.relation WHERE relname = 'big' \gset
 CREATE FUNCTION sampled(live float8, dead float8, recently float8) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO ff_page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad, live_rows, dead_rows, recently_dead_rows)
-    SELECT rel_id, clock_timestamp(), 100, 1000, 300, 0, 0, live, dead, recently FROM ff_relation WHERE relname = 'big';
+    INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad, live_rows, dead_rows, recently_dead_rows)
+    SELECT rel_id, clock_timestamp(), 100, 1000, 300, 0, 0, live, dead, recently FROM ff_internal.relation WHERE relname = 'big';
 $$;
 CREATE VIEW of_table AS SELECT setting, action, current_value, proposed_value, evidence, reason, ddl, undo FROM ff_settings() WHERE relation = 'big'::regclass;
 
@@ -64,7 +64,7 @@ SELECT is((SELECT (setting, action, current_value, proposed_value, undo)::text F
     '(autovacuum_enabled,change,of,true,"ALTER TABLE public.big SET (autovacuum_enabled = ''of'');")', 'autovacuum off for the table');
 
 -- A session idle in transaction, from the history.
-INSERT INTO ff_horizon_history (kind, holder, role_name, since, first_seen_at, last_seen_at, looks, xids)
+INSERT INTO ff_internal.horizon_history (kind, holder, role_name, since, first_seen_at, last_seen_at, looks, xids)
 SELECT 'idle in transaction', 'pid 1', 'someone; else', now() - interval '2 hours', now() - interval '90 min', now() - interval '1 hour', 6, 1000;
 SELECT is((SELECT (action, proposed, ddl)::text FROM row_of('idle_in_transaction_session_timeout')),
     '(trial,10min,"ALTER SYSTEM SET idle_in_transaction_session_timeout = ''10min''; SELECT pg_reload_conf();")', 'held snapshots: a timeout, as a trial');
@@ -77,19 +77,19 @@ SET LOCAL fillfactor_advisor.ram = '1MB';
 SELECT is(flush_row(1), '(leave,)', 'larger than memory, but not than shared_buffers');
 
 -- What ff_verify() found of a change is told.
-INSERT INTO ff_statement_epoch (system_identifier, database_oid, server_version, began_at)
-SELECT system_identifier, database_oid, server_version / 10000 * 10000, began_at FROM ff_epoch;
-INSERT INTO ff_statement (queryid, toplevel, kind, text, statement_epoch_id, opened_at)
-SELECT 1, true, 'write', 'UPDATE t', max(statement_epoch_id), now() FROM ff_statement_epoch;
-INSERT INTO ff_statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
+INSERT INTO ff_internal.statement_epoch (system_identifier, database_oid, server_version, began_at)
+SELECT system_identifier, database_oid, server_version / 10000 * 10000, began_at FROM ff_internal.epoch;
+INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, statement_epoch_id, opened_at)
+SELECT 1, true, 'write', 'UPDATE t', max(statement_epoch_id), now() FROM ff_internal.statement_epoch;
+INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
                                   read_ms, wal_records, wal_fpi, wal_bytes)
-SELECT (SELECT max(statement_id) FROM ff_statement), now() - make_interval(mins => 5 * (n + 1)), now() - make_interval(mins => 5 * n), (SELECT max(statement_epoch_id) FROM ff_statement_epoch),
+SELECT (SELECT max(statement_id) FROM ff_internal.statement), now() - make_interval(mins => 5 * (n + 1)), now() - make_interval(mins => 5 * n), (SELECT max(statement_epoch_id) FROM ff_internal.statement_epoch),
        1000, 1000, CASE WHEN n > 10 THEN 1000 ELSE 1500 END, 0.1, 1, 0, 100, 40, 0, 0, 0, 0
   FROM generate_series(0, 20) n;
-UPDATE ff_collection SET began_at = now() - interval '1 day';
-UPDATE ff_setting_history SET seen_at = now() - interval '1 day';
-DELETE FROM ff_setting_history WHERE setting = 'backend_flush_after';
-INSERT INTO ff_setting_history (setting, seen_at, before_at, value, unit)
+UPDATE ff_internal.collection SET began_at = now() - interval '1 day';
+UPDATE ff_internal.setting_history SET seen_at = now() - interval '1 day';
+DELETE FROM ff_internal.setting_history WHERE setting = 'backend_flush_after';
+INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
 SELECT 'backend_flush_after', now() - interval '1 day', NULL, '0', '8kB'
 UNION ALL SELECT 'backend_flush_after', now() - interval '50 min', now() - interval '55 min', '256', '8kB';
 SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed from 0, .* ff_verify\(\): hurt: mean time \+50\.0 %', 'a change that hurt is told');
@@ -108,7 +108,7 @@ SET LOCAL ROLE regress_ff_settings;
 SELECT lives_ok('SELECT * FROM public.ff_settings()', 'pg_read_all_stats may');
 SELECT lives_ok('SELECT * FROM public.ff_verify()', 'and ff_verify()');
 SELECT lives_ok('SELECT * FROM public.ff_verify_statements()', 'and its statements');
-SELECT throws_ok('SELECT public.ff_collect_promise(1)', '42501', NULL, 'but not what collections write');
+SELECT throws_ok('SELECT ff_internal.collect_prediction(1)', '42501', NULL, 'but not what collections write');
 RESET ROLE;
 
 SELECT * FROM finish();

@@ -25,22 +25,22 @@ CREATE TABLE a.part1 PARTITION OF a.parted FOR VALUES FROM (0) TO (100);
 CREATE TEMP TABLE passing (id int);
 CREATE TABLE a.hid (id int);
 CREATE TEMP TABLE hid (id int);
-SELECT is((ff.ff_resolve(NULL, 'once')).relid, 'a.once'::regclass::oid, 'one table of that name');
-SELECT is((ff.ff_resolve('b', 'twice')).relid, 'b.twice'::regclass::oid, 'schema given');
-SELECT is((ff.ff_resolve(NULL, 'twice')).reason, 'several tables of that name: a.twice, b.twice', 'several');
-SELECT is((ff.ff_resolve(NULL, 'Once')).reason, 'no table of that name in this database: dropped, renamed or temporary', 'none');
-SELECT is((ff.ff_resolve('b', 'once')).reason, 'no table of that name in this database: dropped, renamed or temporary', 'none in that schema');
-SELECT is((ff.ff_resolve(NULL, 'v')).reason, 'view', 'a view');
-SELECT is((ff.ff_resolve(NULL, 'parted')).relid, 'a.parted'::regclass::oid, 'a partitioned table');
-SELECT is((ff.ff_resolve(NULL, 'passing')).reason, 'temporary table', 'a temporary table');
-SELECT matches((ff.ff_resolve(NULL, 'hid')).reason, '^several tables of that name: a.hid, pg_temp_\d+.hid$', 'a temporary table of the same name');
-SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'system table') FROM ff.ff_resolve(NULL, 'pg_class') r;
-SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'the extension''s own') FROM ff.ff_resolve(NULL, 'ff_statement') r;
+SELECT is((ff_internal.resolve(NULL, 'once')).relid, 'a.once'::regclass::oid, 'one table of that name');
+SELECT is((ff_internal.resolve('b', 'twice')).relid, 'b.twice'::regclass::oid, 'schema given');
+SELECT is((ff_internal.resolve(NULL, 'twice')).reason, 'several tables of that name: a.twice, b.twice', 'several');
+SELECT is((ff_internal.resolve(NULL, 'Once')).reason, 'no table of that name in this database: dropped, renamed or temporary', 'none');
+SELECT is((ff_internal.resolve('b', 'once')).reason, 'no table of that name in this database: dropped, renamed or temporary', 'none in that schema');
+SELECT is((ff_internal.resolve(NULL, 'v')).reason, 'view', 'a view');
+SELECT is((ff_internal.resolve(NULL, 'parted')).relid, 'a.parted'::regclass::oid, 'a partitioned table');
+SELECT is((ff_internal.resolve(NULL, 'passing')).reason, 'temporary table', 'a temporary table');
+SELECT matches((ff_internal.resolve(NULL, 'hid')).reason, '^several tables of that name: a.hid, pg_temp_\d+.hid$', 'a temporary table of the same name');
+SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'system table') FROM ff_internal.resolve(NULL, 'pg_class') r;
+SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'the extension''s own') FROM ff_internal.resolve(NULL, 'statement_snapshot') r;
 
 -- texts of other versions, other systems, cut, broken, deep: each is read or has a reason, none is an error
 CREATE FUNCTION pg_temp.read(query text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN (SELECT coalesce(string_agg(coalesce(p.reason, concat_ws(' ', p.command, p.how, p.relation_name, p.columns)), '; '), 'nothing') FROM ff.ff_parse_statement(query) p);
+    RETURN (SELECT coalesce(string_agg(coalesce(p.reason, concat_ws(' ', p.command, p.how, p.relation_name, p.columns)), '; '), 'nothing') FROM ff_internal.parse_statement(query) p);
 EXCEPTION WHEN OTHERS THEN
     RETURN concat_ws(' ', 'ERROR', sqlstate, sqlerrm);
 END $$;
@@ -116,14 +116,14 @@ SELECT is((SELECT string_agg(DISTINCT left(around, 30) || ' ' || n || ': ' || ve
                         '(WITH w AS (SELECT |) SELECT 1)', '(SELECT 1 FROM (SELECT |) x)', '(SELECT 1 UNION SELECT |)', 'ROW(1, |)', 'EXISTS (SELECT |)', '| || (b', 'a.b[|]', '|, c = 1']) around,
            unnest(ARRAY[100, 9000, 30000]) n) v
    WHERE verdict !~ '^(UPDATE top t \{a(,c)?\}|syntax error, perhaps truncated|too complex to parse)$'), NULL, 'nested 100, 9,000 and 30,000 deep: read, or too complex');
-SELECT is((SELECT cardinality(p.columns) FROM ff.ff_parse_statement('UPDATE t SET ' || (SELECT string_agg(format('c%s = 1', i), ', ') FROM generate_series(1, 70000) i)) p), 1600, 'more columns than a table has');
+SELECT is((SELECT cardinality(p.columns) FROM ff_internal.parse_statement('UPDATE t SET ' || (SELECT string_agg(format('c%s = 1', i), ', ') FROM generate_series(1, 70000) i)) p), 1600, 'more columns than a table has');
 SELECT is(pg_temp.read('UPDATE ' || repeat('x', 500000) || ' SET a = 1'), format('UPDATE top %s {a}', repeat('x', 63)), 'a name of half a megabyte');
 
 -- without pg_stat_statements: a look-alike is not called, the reason is told
 DROP EXTENSION IF EXISTS pg_stat_statements;
 CREATE FUNCTION public.pg_stat_statements(boolean, OUT calls bigint, OUT toplevel boolean, OUT stddev_exec_time float8, OUT wal_bytes numeric)
     RETURNS SETOF record LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
-SELECT is(ff.ff_collect_statements(-9), 'pg_stat_statements is not created in this database', 'absent: says so');
+SELECT is(ff_internal.collect_statements(-9), 'pg_stat_statements is not created in this database', 'absent: says so');
 SELECT is(reason, 'pg_stat_statements is not created in this database', 'and so does the reader') FROM ff.ff_statements();
 DROP FUNCTION public.pg_stat_statements(boolean);
 \if :available
@@ -133,23 +133,23 @@ SELECT skip('pg_stat_statements is not installed', 29);
 \if :preloaded
 CREATE EXTENSION pg_stat_statements SCHEMA a;
 SET fillfactor_advisor.statements = 0;
-SELECT is(ff.ff_collect_statements(-8), 'fillfactor_advisor.statements is 0', 'switched off: says so');
+SELECT is(ff_internal.collect_statements(-8), 'fillfactor_advisor.statements is 0', 'switched off: says so');
 RESET fillfactor_advisor.statements;
 
 -- what a collection does first
 CREATE FUNCTION counters() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE at CONSTANT timestamptz := clock_timestamp();
 BEGIN
-	PERFORM ff.ff_collect_begin(at);
-	PERFORM ff.ff_collect_counters(at, 0, 1000000);
-	RETURN ff.ff_collect_counted(at);
+	PERFORM ff_internal.collect_begin(at);
+	PERFORM ff_internal.collect_counters(at, 0, 1000000);
+	RETURN ff_internal.collect_counted(at);
 END $$;
 
 -- from here on the counters of this database are ours
 SELECT count(*) FROM (SELECT a.pg_stat_statements_reset()) x \g /dev/null
 SELECT counters() AS c \gset
-SELECT is(ff.ff_collect_statements(:c), NULL, 'first look');
-SELECT is(count(*), 0::bigint, 'which is a baseline only') FROM ff.ff_statement_history;
+SELECT is(ff_internal.collect_statements(:c), NULL, 'first look');
+SELECT is(count(*), 0::bigint, 'which is a baseline only') FROM ff_internal.statement_history;
 
 INSERT INTO a.once SELECT i, 0 FROM generate_series(1, 100) i;
 UPDATE a.once SET n = n + 1 WHERE id = 1 AND pg_sleep(0.02) IS NOT NULL;
@@ -164,7 +164,7 @@ INSERT INTO once VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET n = 5;
 WITH d AS (DELETE FROM once WHERE id = 100 RETURNING n) UPDATE part1 SET v = 3 WHERE k = 1;
 RESET search_path;
 SELECT counters() AS c \gset
-SELECT is(ff.ff_collect_statements(:c), NULL, 'second look');
+SELECT is(ff_internal.collect_statements(:c), NULL, 'second look');
 
 CREATE VIEW told AS
     SELECT relation::text AS tab, command, how, columns::text, calls, rows, reason, query FROM ff.ff_statements();
@@ -178,21 +178,21 @@ SELECT is((SELECT format('%s %s %s %s', tab, command, calls, coalesce(rows::text
 SELECT is((SELECT string_agg(reason, '; ' ORDER BY reason) FROM told WHERE tab IS NULL AND query ~ '(twice|UPDATE v )'),
     'several tables of that name: a.twice, b.twice; view', 'what is not attributed is shown with the reason');
 SELECT is((SELECT count(*) FROM ff.ff_statements('a.part1') WHERE command = 'UPDATE'), 2::bigint, 'a partition shows its parent''s statements');
-SELECT ok((SELECT bool_and(rel_id IS NOT NULL) FROM ff.ff_statement_target WHERE relid IN ('a.once'::regclass, 'a.part1'::regclass)), 'tied to the history of the table');
-SELECT is((SELECT count(*) FROM ff.ff_statement WHERE kind = 'other' AND text IS NOT NULL), 0::bigint, 'no text is kept of what writes nothing');
+SELECT ok((SELECT bool_and(rel_id IS NOT NULL) FROM ff_internal.statement_target WHERE relid IN ('a.once'::regclass, 'a.part1'::regclass)), 'tied to the history of the table');
+SELECT is((SELECT count(*) FROM ff_internal.statement WHERE kind = 'other' AND text IS NOT NULL), 0::bigint, 'no text is kept of what writes nothing');
 
 -- nothing called: nothing written, but for our own statements
-SELECT count(*) AS before FROM ff.ff_statement_history h JOIN ff.ff_statement s USING (statement_id) WHERE s.text ~ 'once' \gset
-SELECT ff.ff_collect_statements(101) \g /dev/null
-SELECT is(count(*), :before::bigint, 'no row where nothing was called') FROM ff.ff_statement_history h JOIN ff.ff_statement s USING (statement_id) WHERE s.text ~ 'once';
+SELECT count(*) AS before FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'once' \gset
+SELECT ff_internal.collect_statements(101) \g /dev/null
+SELECT is(count(*), :before::bigint, 'no row where nothing was called') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'once';
 
 -- mean and deviation of the intervals, put together again, are those of the whole
 UPDATE a.once SET n = n + 1 WHERE id = 2 AND pg_sleep(0.004) IS NOT NULL;
 UPDATE a.once SET n = n + 1 WHERE id = 3 AND pg_sleep(0.001) IS NOT NULL;
-SELECT ff.ff_collect_statements(102) \g /dev/null
+SELECT ff_internal.collect_statements(102) \g /dev/null
 UPDATE a.once SET n = n + 1 WHERE id = 2 AND pg_sleep(0.007) IS NOT NULL;
-SELECT ff.ff_collect_statements(103) \g /dev/null
-SELECT is((SELECT format('%s intervals, %s calls', count(*), sum(h.calls)) FROM ff.ff_statement_history h JOIN ff.ff_statement s USING (statement_id) WHERE s.text ~ 'sleep' AND s.text ~ '^UPDATE'),
+SELECT ff_internal.collect_statements(103) \g /dev/null
+SELECT is((SELECT format('%s intervals, %s calls', count(*), sum(h.calls)) FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'sleep' AND s.text ~ '^UPDATE'),
     '3 intervals, 5 calls', 'three intervals');
 SELECT ok(abs(f.mean_ms / p.mean_exec_time - 1) < 1e-9 AND abs(f.stddev_ms / p.stddev_exec_time - 1) < 1e-6 AND f.calls = p.calls, 'mean and standard deviation agree')
   FROM ff.ff_statements('a.once') f JOIN a.pg_stat_statements p USING (queryid) WHERE f.query ~ 'sleep' AND f.query ~ '^UPDATE';
@@ -200,37 +200,37 @@ SELECT ok(abs(f.mean_ms / p.mean_exec_time - 1) < 1e-9 AND abs(f.stddev_ms / p.s
 -- one entry reset: its interval is lost, also where it has more calls than before
 SELECT a.pg_stat_statements_reset(0, 0, queryid) FROM a.pg_stat_statements WHERE query ~ 'sleep' AND query ~ '^UPDATE' \g /dev/null
 SELECT 'UPDATE a.once SET n = n + 1 WHERE id = 4 AND pg_sleep(0.0) IS NOT NULL' FROM generate_series(1, 20) \gexec
-SELECT sum(calls) AS calls_before FROM ff.ff_statement_history h JOIN ff.ff_statement s USING (statement_id) WHERE s.text ~ 'sleep' AND s.text ~ '^UPDATE' \gset
-SELECT ff.ff_collect_statements(104) \g /dev/null
+SELECT sum(calls) AS calls_before FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'sleep' AND s.text ~ '^UPDATE' \gset
+SELECT ff_internal.collect_statements(104) \g /dev/null
 SELECT ok(sum(calls) IN (:calls_before, :calls_before + 20), 'a reset entry gives no false difference')
-  FROM ff.ff_statement_history h JOIN ff.ff_statement s USING (statement_id) WHERE s.text ~ 'sleep' AND s.text ~ '^UPDATE';
-SELECT ok(CASE WHEN (SELECT bool_or(entered_at IS NULL) FROM ff.ff_statement_baseline) THEN lost >= 1 ELSE lost = 0 END, 'and is counted as lost, unless the time of entry is known')
-  FROM ff.ff_statement_look WHERE collection_id = 104;
+  FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'sleep' AND s.text ~ '^UPDATE';
+SELECT ok(CASE WHEN (SELECT bool_or(entered_at IS NULL) FROM ff_internal.statement_baseline) THEN lost >= 1 ELSE lost = 0 END, 'and is counted as lost, unless the time of entry is known')
+  FROM ff_internal.statement_snapshot WHERE collection_id = 104;
 
 -- a full reset is a new epoch, a baseline again
 SELECT a.pg_stat_statements_reset() \g /dev/null
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
-SELECT sum(calls) AS calls_before FROM ff.ff_statement_history h JOIN ff.ff_statement s USING (statement_id) WHERE s.text ~ 'BETWEEN' \gset
-SELECT ff.ff_collect_statements(105) \g /dev/null
-SELECT is(sum(calls), :calls_before::numeric, 'no difference crosses a reset') FROM ff.ff_statement_history h JOIN ff.ff_statement s USING (statement_id) WHERE s.text ~ 'BETWEEN';
-SELECT is(count(DISTINCT statement_epoch_id), 2::bigint, 'a new epoch') FROM ff.ff_statement_look;
+SELECT sum(calls) AS calls_before FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN' \gset
+SELECT ff_internal.collect_statements(105) \g /dev/null
+SELECT is(sum(calls), :calls_before::numeric, 'no difference crosses a reset') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN';
+SELECT is(count(DISTINCT statement_epoch_id), 2::bigint, 'a new epoch') FROM ff_internal.statement_snapshot;
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
-SELECT ff.ff_collect_statements(106) \g /dev/null
-SELECT is(sum(calls), :calls_before + 1::numeric, 'and on it goes') FROM ff.ff_statement_history h JOIN ff.ff_statement s USING (statement_id) WHERE s.text ~ 'BETWEEN';
+SELECT ff_internal.collect_statements(106) \g /dev/null
+SELECT is(sum(calls), :calls_before + 1::numeric, 'and on it goes') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN';
 
 -- rename: the history follows; a table gone takes its statements along
 ALTER TABLE a.once RENAME TO renamed;
 UPDATE a.renamed SET n = 99 WHERE id = 5;
 SELECT counters() \g /dev/null
-SELECT ff.ff_collect_statements(107) \g /dev/null
+SELECT ff_internal.collect_statements(107) \g /dev/null
 SELECT ok(EXISTS (SELECT 1 FROM ff.ff_statements('a.renamed') WHERE query ~ 'n = \$1 WHERE id = \$2'), 'after a rename');
 DROP TABLE a.renamed CASCADE;
 CREATE TABLE a.once (id int PRIMARY KEY, n int);
 INSERT INTO a.once VALUES (1, 1);
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
 SELECT counters() \g /dev/null
-SELECT ff.ff_collect_statements(108) \g /dev/null
-SELECT is((SELECT count(*) FROM ff.ff_statement s JOIN ff.ff_statement_target t USING (statement_id) WHERE t.relation_name = 'once' AND s.closed_at IS NULL AND t.relid IS DISTINCT FROM 'a.once'::regclass AND t.reason IS NULL),
+SELECT ff_internal.collect_statements(108) \g /dev/null
+SELECT is((SELECT count(*) FROM ff_internal.statement s JOIN ff_internal.statement_target t USING (statement_id) WHERE t.relation_name = 'once' AND s.closed_at IS NULL AND t.relid IS DISTINCT FROM 'a.once'::regclass AND t.reason IS NULL),
     0::bigint, 'no statement stays with a table that is gone');
 SELECT is((SELECT array_agg(format('%s %s', command, calls) ORDER BY command, query) FROM ff.ff_statements('a.once') WHERE relation IS NOT NULL),
     CASE WHEN current_setting('server_version_num')::int < 180000 THEN ARRAY['INSERT 1', 'UPDATE 1'] ELSE
@@ -243,28 +243,28 @@ DELETE FROM b.twice WHERE id = 77;
 INSERT INTO b.twice VALUES (5);
 DELETE FROM b.twice WHERE id > 77;
 INSERT INTO b.twice SELECT 6;
-SELECT ff.ff_collect_statements(109) \g /dev/null
-SELECT ok(left_out >= 1 AND admitted = 0, 'beyond the limit nothing is followed') FROM ff.ff_statement_look WHERE collection_id = 109;
+SELECT ff_internal.collect_statements(109) \g /dev/null
+SELECT ok(left_out >= 1 AND admitted = 0, 'beyond the limit nothing is followed') FROM ff_internal.statement_snapshot WHERE collection_id = 109;
 SELECT matches((SELECT string_agg(reason, ';') FROM ff.ff_statements() WHERE query IS NULL), 'are not followed: raise fillfactor_advisor.statements', 'which is told');
 RESET fillfactor_advisor.statements;
 
 -- prune: rolled up by the hour, nothing lost
-UPDATE ff.ff_statement_history SET began_at = date_trunc('hour', began_at) - interval '3 days', ended_at = date_trunc('hour', ended_at) - interval '3 days' + interval '1 minute';
+UPDATE ff_internal.statement_history SET began_at = date_trunc('hour', began_at) - interval '3 days', ended_at = date_trunc('hour', ended_at) - interval '3 days' + interval '1 minute';
 CREATE TEMP TABLE sums AS SELECT statement_id, statement_epoch_id, sum(calls) AS calls, sum(total_ms) AS total_ms, sum(wal_bytes) AS wal_bytes,
-       sum(calls * stddev_ms ^ 2 + total_ms ^ 2 / calls) AS squares FROM ff.ff_statement_history GROUP BY 1, 2;
-SELECT ok(ff.ff_prune_statements(10000) > 0, 'old rows are rolled up');
-SELECT is((SELECT count(*) FROM ff.ff_statement_history WHERE grain = 0), 0::bigint, 'all of them');
+       sum(calls * stddev_ms ^ 2 + total_ms ^ 2 / calls) AS squares FROM ff_internal.statement_history GROUP BY 1, 2;
+SELECT ok(ff_internal.prune_statements(10000) > 0, 'old rows are rolled up');
+SELECT is((SELECT count(*) FROM ff_internal.statement_history WHERE rollup = 0), 0::bigint, 'all of them');
 SELECT ok(bool_and(h.calls = s.calls AND abs(h.total_ms - s.total_ms) < 1e-6 AND h.wal_bytes = s.wal_bytes
                    AND abs(h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls - s.squares) < 1e-6 * (s.squares + 1)), 'and keep their sums')
-  FROM sums s JOIN ff.ff_statement_history h USING (statement_id, statement_epoch_id);
-SELECT ok(bool_and(ended_at >= began_at AND calls > 0), 'no interval is turned round') FROM ff.ff_statement_history;
-UPDATE ff.ff_statement_history SET ended_at = ended_at - interval '1 year', began_at = began_at - interval '1 year';
-SELECT ff.ff_prune_statements(10000) \g /dev/null
-SELECT is(count(*), 0::bigint, 'past the retention they go') FROM ff.ff_statement_history;
+  FROM sums s JOIN ff_internal.statement_history h USING (statement_id, statement_epoch_id);
+SELECT ok(bool_and(ended_at >= began_at AND calls > 0), 'no interval is turned round') FROM ff_internal.statement_history;
+UPDATE ff_internal.statement_history SET ended_at = ended_at - interval '1 year', began_at = began_at - interval '1 year';
+SELECT ff_internal.prune_statements(10000) \g /dev/null
+SELECT is(count(*), 0::bigint, 'past the retention they go') FROM ff_internal.statement_history;
 \else
 \if :available
 CREATE EXTENSION pg_stat_statements SCHEMA a;
-SELECT matches(ff.ff_collect_statements(-8), 'must be loaded via', 'not preloaded: says so');
+SELECT matches(ff_internal.collect_statements(-8), 'must be loaded via', 'not preloaded: says so');
 SELECT skip('pg_stat_statements is not preloaded', 28);
 \endif
 \endif

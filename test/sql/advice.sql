@@ -3,52 +3,52 @@
 CREATE EXTENSION fillfactor_advisor;
 
 -- fillfactor is read as the server reads it
-SELECT o, ff_fillfactor(o)
+SELECT o, ff_internal.effective_fillfactor(o)
   FROM (VALUES (NULL::text[]), ('{}'), ('{fillfactor=70}'), ('{fillfactor=80.5}'), ('{fillfactor=0x50}'),
                ('{autovacuum_enabled=false,fillfactor=10}'), ('{autovacuum_enabled=false}')) v(o);
 
 -- rows that fill a page: 8168 bytes less the reserve, rows aligned to 8 bytes
 -- and a line pointer of 4 each
-SELECT width, array_agg(ff_rows_per_page(f, width) ORDER BY f DESC) AS "100, 95, 90, 50, 10"
+SELECT width, array_agg(ff_internal.rows_per_page(f, width) ORDER BY f DESC) AS "100, 95, 90, 50, 10"
   FROM (VALUES (28.0::float8), (32), (33), (121), (1300), (4000), (8160), (NULL), (0)) w(width),
        (VALUES (100), (95), (90), (50), (10)) v(f)
  GROUP BY width ORDER BY width;
 
 -- 100 updates, of these 60 HOT and 30 to another page: 10 stayed and were not
 -- HOT, so 6 in 7 of the moved ones would have been HOT with room
-SELECT moved_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
-  FROM ff_split_updates(100, 60, 30, NULL, NULL);
+SELECT newpage_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
+  FROM ff_internal.split_updates(100, 60, 30, NULL, NULL);
 -- nothing stayed: nothing speaks against HOT, unless the statements do
-SELECT * FROM ff_split_updates(100, 0, 100, NULL, NULL);
-SELECT * FROM ff_split_updates(100, 0, 100, NULL, NULL, 0.75);
+SELECT * FROM ff_internal.split_updates(100, 0, 100, NULL, NULL);
+SELECT * FROM ff_internal.split_updates(100, 0, 100, NULL, NULL, 0.75);
 -- all stayed and none was HOT: an indexed column
-SELECT * FROM ff_split_updates(100, 0, 0, NULL, NULL);
+SELECT * FROM ff_internal.split_updates(100, 0, 0, NULL, NULL);
 -- not counted by the server: old versions in the pages give the ratio
-SELECT moved_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
-  FROM ff_split_updates(100, 60, NULL, 10, 30);
+SELECT newpage_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
+  FROM ff_internal.split_updates(100, 60, NULL, 10, 30);
 -- many seen: of those that stayed two in three were HOT, so 30 stayed without
 -- being HOT; the statements allow no more than 15 for 60
-SELECT round(moved_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
-  FROM ff_split_updates(100, 60, NULL, 20, 300, NULL, 40);
-SELECT round(moved_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
-  FROM ff_split_updates(100, 60, NULL, 20, 300, 0.2, 40);
+SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
+  FROM ff_internal.split_updates(100, 60, NULL, 20, 300, NULL, 40);
+SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
+  FROM ff_internal.split_updates(100, 60, NULL, 20, 300, 0.2, 40);
 -- none of them HOT: all that were not stayed
-SELECT * FROM ff_split_updates(100, 0, NULL, 40, 300, NULL, 0);
+SELECT * FROM ff_internal.split_updates(100, 0, NULL, 40, 300, NULL, 0);
 -- nor seen in the pages
-SELECT * FROM ff_split_updates(100, 60, NULL, 0, 0);
+SELECT * FROM ff_internal.split_updates(100, 60, NULL, 0, 0);
 -- all HOT: no need to know
-SELECT * FROM ff_split_updates(100, 100, NULL, NULL, NULL);
-SELECT * FROM ff_split_updates(0, 0, 0, 0, 0);
+SELECT * FROM ff_internal.split_updates(100, 100, NULL, NULL, NULL);
+SELECT * FROM ff_internal.split_updates(0, 0, 0, 0, 0);
 
-SELECT s, ff_span(s) FROM (VALUES (0.4::float8), (119), (120), (7199), (7200), (172799), (172800)) v(s);
+SELECT s, ff_internal.span(s) FROM (VALUES (0.4::float8), (119), (120), (7199), (7200), (172799), (172800)) v(s);
 
 -- names in statements
 CREATE SCHEMA "odd ""schema";
 CREATE TABLE "odd ""schema"."t;--\'
 x" (i int);
-SELECT ff_ddl(c.oid, 50) FROM pg_class c WHERE c.relnamespace = '"odd ""schema"'::regnamespace;
+SELECT ff_internal.ddl(c.oid, 50) FROM pg_class c WHERE c.relnamespace = '"odd ""schema"'::regnamespace;
 CREATE MATERIALIZED VIEW mv AS SELECT 1 AS i;
-SELECT ff_ddl('mv', 90);
+SELECT ff_internal.ddl('mv', 90);
 
 -- every table has a row and a reason, also before the first collection
 SELECT relation, fillfactor, recommended_fillfactor, action, cause, reason, ddl FROM ff_advise() ORDER BY relation::text COLLATE "C";
@@ -68,7 +68,7 @@ SELECT ff_advise(4294967295);
 SELECT relation, action, cause, reason FROM ff_advise('parent');
 SELECT relation, fillfactor, action, cause FROM ff_advise('leaf');
 SELECT relation, fillfactor, action, cause FROM ff_advise('t');
-SELECT count(*) = (SELECT count(*) FROM ff_candidate) AS "NULL means all" FROM ff_advise(NULL);
+SELECT count(*) = (SELECT count(*) FROM ff_internal.candidate) AS "NULL means all" FROM ff_advise(NULL);
 
 DROP SCHEMA "odd ""schema" CASCADE;
 DROP TABLE t, parent;

@@ -35,14 +35,14 @@ CREATE INDEX ON hot (indexed);
 INSERT INTO hot SELECT g, g, 0, repeat('x', 76) FROM generate_series(1, 20) g;
 UPDATE hot SET v = 1 WHERE id <= 5;
 UPDATE hot SET indexed = -1 WHERE id BETWEEN 6 AND 8;
-SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_cold_rows, superseded_hot,
-       superseded_same_page, superseded_moved, updated_pct, update_group_rows, insert_group_rows
+SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_nonhot_rows, superseded_hot,
+       superseded_same_page, superseded_newpage, updated_pct, update_group_rows, insert_group_rows
   FROM ff_sample('hot');
 CREATE TEMP TABLE moved (id int PRIMARY KEY, v int, pad text);
 INSERT INTO moved SELECT g, 0, repeat('x', 76) FROM generate_series(1, 70) g;
 UPDATE moved SET v = 1 WHERE id <= 7;
-SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_cold_rows, superseded_hot,
-       superseded_same_page, superseded_moved, rows_per_page, rows_per_page_max, full_pct
+SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_nonhot_rows, superseded_hot,
+       superseded_same_page, superseded_newpage, rows_per_page, rows_per_page_max, full_pct
   FROM ff_sample('moved');
 
 -- Deleted rows have no successor; rows of an aborted insert neither.
@@ -54,7 +54,7 @@ INSERT INTO gone SELECT g, repeat('x', 76) FROM generate_series(21, 23) g;
 ROLLBACK;
 INSERT INTO gone SELECT g, repeat('x', 76) FROM generate_series(24, 25) g;
 SELECT live_rows, dead_rows, recently_dead_rows, aborted_rows, superseded_hot,
-       superseded_same_page, superseded_moved, dead_pct = 100 * 7 * 105 / 8192.0 AS dead
+       superseded_same_page, superseded_newpage, dead_pct = 100 * 7 * 105 / 8192.0 AS dead
   FROM ff_sample('gone');
 -- what is deleted by an open transaction is dead to itself, but not to others
 BEGIN;
@@ -75,13 +75,13 @@ COMMIT;
 -- line pointer of the page stays in use, so that the array is not shortened.
 VACUUM (INDEX_CLEANUP OFF) hot;
 SELECT live_rows, dead_rows, redirect_lps, dead_lps, unused_lps, superseded_hot,
-       updated_hot_rows, updated_cold_rows
+       updated_hot_rows, updated_nonhot_rows
   FROM ff_sample('hot');
 VACUUM (INDEX_CLEANUP ON) hot;
 SELECT live_rows, dead_rows, redirect_lps, dead_lps, unused_lps FROM ff_sample('hot');
 -- a rewrite keeps that rows were updated, but not how
 VACUUM FULL hot;
-SELECT live_rows, redirect_lps, unused_lps, updated_hot_rows, updated_cold_rows
+SELECT live_rows, redirect_lps, unused_lps, updated_hot_rows, updated_nonhot_rows
   FROM ff_sample('hot');
 
 -- Rows that one transaction wrote: the median over rows, 5 and 3 in a page, of

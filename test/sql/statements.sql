@@ -3,7 +3,7 @@ CREATE EXTENSION fillfactor_advisor;
 
 CREATE FUNCTION pg_temp.show(query text) RETURNS SETOF text LANGUAGE sql
 AS $$SELECT coalesce(reason, concat_ws(' ', command, how, quote_nullable(schema_name), quote_ident(relation_name), columns::text))
-       FROM ff_parse_statement(query)$$;
+       FROM ff_internal.parse_statement(query)$$;
 
 -- plain statements, as pg_stat_statements normalises them
 SELECT pg_temp.show('UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2');
@@ -64,12 +64,12 @@ RESET max_stack_depth;
 -- many in one transaction
 SELECT count(*) AS rows, count(DISTINCT relation_name) AS tables, count(reason) AS unread
   FROM generate_series(1, 3000) i,
-       LATERAL ff_parse_statement(CASE WHEN i % 3 = 0 THEN 'UPDATE t SET' ELSE format('UPDATE t%s SET a = $1', i) END);
+       LATERAL ff_internal.parse_statement(CASE WHEN i % 3 = 0 THEN 'UPDATE t SET' ELSE format('UPDATE t%s SET a = $1', i) END);
 
 -- the rules of who may call it
 CREATE ROLE regress_ff_nobody;
 SET ROLE regress_ff_nobody;
-SELECT * FROM ff_parse_statement('SELECT 1');
+SELECT * FROM ff_internal.parse_statement('SELECT 1');
 RESET ROLE;
 DROP ROLE regress_ff_nobody;
 DROP EXTENSION fillfactor_advisor;

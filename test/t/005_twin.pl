@@ -20,7 +20,7 @@ for my $test (
 {
 	my ($name, @sources) = @$test;
 	my $compiled = system(shellwords($cc), qw(-std=c11 -O2 -Wall -Wextra -Werror -o),
-		"$dir/$name", "$top/test/twin/$name.c", (map { "$top/src/$_.c" } @sources), '-lm') == 0;
+		"$dir/$name", "$top/test/twin/$name.c", "-I$top/src", (map { "$top/src/model/$_.c" } @sources), '-lm') == 0;
 
 	$tests++;
 	$failed++ unless $compiled;

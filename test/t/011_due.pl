@@ -12,8 +12,8 @@ $node->append_conf('postgresql.conf', "autovacuum = off\n");
 $node->start;
 sub value { return $node->safe_psql('postgres', @_); }
 sub collect { return $node->psql('postgres', join('', @_) . 'CALL ff_collect()'); }
-sub sampled { return value("SELECT s.blocks || ' ' || round(s.dead_pct) FROM ff_page_sample s JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY s.sampled_at DESC LIMIT 1"); }
-sub samples { return value("SELECT count(*) FROM ff_page_sample s JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
+sub sampled { return value("SELECT s.blocks || ' ' || round(s.dead_pct) FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY s.sampled_at DESC LIMIT 1"); }
+sub samples { return value("SELECT count(*) FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
 # the counters of sessions that have ended are there
 sub counted { $node->poll_query_until('postgres', "SELECT n_tup_upd >= $_[1] FROM pg_stat_user_tables WHERE relname = '$_[0]'") or die "no counters of $_[0]"; }
 
@@ -26,16 +26,16 @@ collect();
 is(sampled('s'), value("SELECT pg_relation_size('s') / 8192") . ' 0', 'sampled again after VACUUM FULL');
 value('TRUNCATE s');
 collect();
-is(value("SELECT s.blocks FROM ff_page_sample s JOIN ff_relation r USING (rel_id) WHERE r.relname = 's' ORDER BY s.sampled_at DESC LIMIT 1"), '0', 'and after TRUNCATE');
+is(value("SELECT s.blocks FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 's' ORDER BY s.sampled_at DESC LIMIT 1"), '0', 'and after TRUNCATE');
 
 # the clock was set back by twenty minutes
-value("UPDATE ff_relation SET seen_at = seen_at + interval '20 minutes'; UPDATE ff_collection SET began_at = began_at + interval '20 minutes', ended_at = ended_at + interval '20 minutes'");
+value("UPDATE ff_internal.relation SET seen_at = seen_at + interval '20 minutes'; UPDATE ff_internal.collection SET began_at = began_at + interval '20 minutes', ended_at = ended_at + interval '20 minutes'");
 value('INSERT INTO s SELECT i, 0 FROM generate_series(1, 1000) i');
 $node->poll_query_until('postgres', "SELECT n_tup_ins >= 21000 FROM pg_stat_user_tables WHERE relname = 's'") or die;
 is(collect(), 0, 'a clock that was set back does not stop collections');
-is(value('SELECT count(*) FROM ff_interval WHERE ended_at < began_at'), '0', 'nor are there intervals of negative length');
-is(value("SELECT sum(i.inserted) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 's' AND i.ended_at = (SELECT max(o.ended_at) FROM ff_interval o WHERE o.rel_id = i.rel_id)"), '1000', 'what happened meanwhile is counted');
-value('TRUNCATE ff_collection, ff_relation, ff_interval, ff_page_sample, ff_summary');
+is(value('SELECT count(*) FROM ff_internal.counter_interval WHERE ended_at < began_at'), '0', 'nor are there intervals of negative length');
+is(value("SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 's' AND i.ended_at = (SELECT max(o.ended_at) FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id)"), '1000', 'what happened meanwhile is counted');
+value('TRUNCATE ff_internal.collection, ff_internal.relation, ff_internal.counter_interval, ff_internal.page_sample, ff_internal.summary');
 
 # one table a collection
 value('CREATE TABLE quiet AS SELECT i FROM generate_series(1, 50000) i; CREATE TABLE hot AS SELECT i, 0 AS j FROM generate_series(1, 10000) i; CREATE TABLE warm AS SELECT i, 0 AS j FROM generate_series(1, 1000) i; SELECT pg_stat_reset_single_table_counters($$quiet$$::regclass)');
@@ -48,8 +48,8 @@ for my $lap (1 .. 12)
 cmp_ok(samples('quiet'), '>=', 1, 'a table that nothing changed has its turn');
 cmp_ok(samples('warm'), '>=', 2, 'the one with fewer changes, too');
 cmp_ok(samples('hot'), '>=', 2, 'and the one with most');
-is(value('SELECT max(sampled) FROM ff_collection'), '1', 'one table a collection it was');
+is(value('SELECT max(sampled) FROM ff_internal.collection'), '1', 'one table a collection it was');
 
-value("INSERT INTO ff_change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor) SELECT 1, 'options', t, t, 1, 100, 100 FROM (SELECT now() - interval '1 year' + i * interval '1 s' AS t FROM generate_series(1, 3000) i) o");
-is(value('SELECT ff_prune(1000)'), '1000', 'pruning takes a batch');
-is(value("SELECT count(*) FROM ff_change WHERE seen_at < now() - interval '100 days'"), '2000', 'of every part of the history');
+value("INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor) SELECT 1, 'options', t, t, 1, 100, 100 FROM (SELECT now() - interval '1 year' + i * interval '1 s' AS t FROM generate_series(1, 3000) i) o");
+is(value('SELECT ff_internal.prune(1000)'), '1000', 'pruning takes a batch');
+is(value("SELECT count(*) FROM ff_internal.change WHERE seen_at < now() - interval '100 days'"), '2000', 'of every part of the history');

@@ -42,8 +42,8 @@ sub update
 my ($epochs, %updates) = (1, t => 0, other => 0);
 sub added
 {
-	my @new = map { value($_) } ('SELECT count(*) FROM ff_epoch',
-		map { "SELECT coalesce(sum(i.updated), 0) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_'" } qw(t other));
+	my @new = map { value($_) } ('SELECT count(*) FROM ff_internal.epoch',
+		map { "SELECT coalesce(sum(i.updated), 0) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_'" } qw(t other));
 	my $added = join ' ', $new[0] - $epochs, $new[1] - $updates{t}, $new[2] - $updates{other};
 	($epochs, $updates{t}, $updates{other}) = @new;
 	return $added;
@@ -57,16 +57,16 @@ sub in_two
 	my ($between) = @_;
 	value(q(
 		SELECT clock_timestamp() AS at, count(*) AS n FROM pg_class WHERE relkind IN ('r', 'm') AND oid <= 't'::regclass \gset
-		SELECT ff_collect_begin(:'at'), ff_collect_counters(:'at', 0, :n) AS last \gset
+		SELECT ff_internal.collect_begin(:'at'), ff_internal.collect_counters(:'at', 0, :n) AS last \gset
 ) . ($between ? "$between;
-		SELECT ff_collect_counters(:'at', :last, 1000000), ff_collect_counted(:'at')" : ''));
+		SELECT ff_internal.collect_counters(:'at', :last, 1000000), ff_internal.collect_counted(:'at')" : ''));
 	return added();
 }
 my $update_other = q(DO 'BEGIN FOR i IN 1..900 LOOP UPDATE other SET v = i WHERE id = i % 100 + 1; END LOOP; END'; SELECT pg_stat_force_next_flush());
 
 sub advice { return value("SELECT $_[1] FROM ff_advise('$_[0]')"); }
 
-is(value('SELECT count(*) FROM ff_epoch'), 1, 'one epoch to begin with');
+is(value('SELECT count(*) FROM ff_internal.epoch'), 1, 'one epoch to begin with');
 update('t', 10);
 is(collected(), '0 10 0', 'updates are counted');
 is(collected(), '0 0 0', 'once');
@@ -98,7 +98,7 @@ value('SELECT pg_stat_reset()');
 update('t', 700);
 is(collected(), '1 0 0', 'pg_stat_reset(): a new epoch, although counters exceed their old values');
 is($node->safe_psql('postgres', q(CALL ff_collect(); CALL ff_collect(); SELECT pg_stat_reset(); UPDATE t SET v = v; CALL ff_collect();
-		SELECT count(*) - 4 FROM ff_epoch)), "\n1", 'also among quick collections of one session');
+		SELECT count(*) - 4 FROM ff_internal.epoch)), "\n1", 'also among quick collections of one session');
 collected();
 work('ANALYZE other');
 
@@ -109,7 +109,7 @@ update('t', 2);
 update('other', 30);
 work('INSERT INTO log SELECT generate_series(1, 50)');
 is(collected(), '0 0 30', 'reset of one table: its interval is lost, those of others are not');
-is(value(q(SELECT i.inserted FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 'log' ORDER BY i.ended_at DESC LIMIT 1)), 50,
+is(value(q(SELECT i.inserted FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'log' ORDER BY i.ended_at DESC LIMIT 1)), 50,
 	'nor that of a table never analysed, of which nothing but its counters tells that it was not reset');
 value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
 update('t', 900);
@@ -126,7 +126,7 @@ work('INSERT INTO pair1 SELECT g, 0 FROM generate_series(101, 300) g');
 update('pair1', 20);
 update('pair2', 1);
 collected();
-is(value(q(SELECT string_agg(relname || ' ' || updated, ', ' ORDER BY relname) FROM (SELECT r.relname, sum(i.updated) AS updated FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^pair' GROUP BY 1) p)),
+is(value(q(SELECT string_agg(relname || ' ' || updated, ', ' ORDER BY relname) FROM (SELECT r.relname, sum(i.updated) AS updated FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^pair' GROUP BY 1) p)),
 	'pair1 10, pair2 10', 'of two tables: no false difference, although the rows counted of one exceed their old number and only those of the other fell');
 work('DROP TABLE pair1, pair2');
 value('SELECT pg_stat_reset()');
@@ -150,29 +150,29 @@ is(collected(), '0 0 0', 'nor where that table had been read before');
 update('t', 2);
 update('other', 3);
 is(collected(), '0 2 3', 'and it is over soon');
-my $last = value('SELECT max(began_at) FROM ff_collection');
+my $last = value('SELECT max(began_at) FROM ff_internal.collection');
 update('t', 12);
 update('other', 21);
 is(in_two(), '0 12 0', 'a collection that ends between two batches');
 is(collected(), '0 0 21', 'what it saw is not counted twice, what it did not see is by the next');
-is(value(q(SELECT i.began_at FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 'other' ORDER BY i.ended_at DESC LIMIT 1)), $last, 'from the last collection that had seen all tables');
+is(value(q(SELECT i.began_at FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'other' ORDER BY i.ended_at DESC LIMIT 1)), $last, 'from the last collection that had seen all tables');
 value(q(DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('CREATE TABLE between%s (i int)', i); END LOOP; END $$; CREATE TABLE latest (i int)));
 collected();
 value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
 work('INSERT INTO latest SELECT generate_series(1, 50)');
 update('other', 6);
 is(collected(), '0 0 6', 'reset of one table, when there is more than one batch');
-is(value(q(SELECT sum(i.inserted) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'no interval is lost of those in the next');
+is(value(q(SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'no interval is lost of those in the next');
 value(q(SELECT pg_stat_reset_single_table_counters('latest'::regclass)));
 work('INSERT INTO latest SELECT generate_series(1, 70)');
 collected();
-is(value(q(SELECT sum(i.inserted) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'and no false difference there');
+is(value(q(SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'and no false difference there');
 value(q(DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('DROP TABLE between%s', i); END LOOP; END $$; DROP TABLE latest));
 
 # updates that were taken back
 work('BEGIN; UPDATE t SET v = v + 1 WHERE id <= 30; ROLLBACK');
 is(collected(), '0 30 0', 'rolled-back updates are counted');
-is(value(q(SELECT i.updated - i.hot_updated FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 't' ORDER BY i.ended_at DESC LIMIT 1)), 0,
+is(value(q(SELECT i.updated - i.hot_updated FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't' ORDER BY i.ended_at DESC LIMIT 1)), 0,
 	'as HOT as they were, so the share is not misled');
 # nine of ten of them, beside a table with the same updates that all stay; where each row went is looked at, too
 value(q(
@@ -213,14 +213,14 @@ foreach my $round (1 .. 3)
 foreach my $of ([ 'stayed', 6000 ], [ 'taken_back', 600 ])
 {
 	my ($of, $kept) = @$of;
-	is(value("SELECT i.updated, i.hot_updated FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = '$of' ORDER BY i.ended_at DESC LIMIT 1"), "6000|$same{$of}",
+	is(value("SELECT i.updated, i.hot_updated FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$of' ORDER BY i.ended_at DESC LIMIT 1"), "6000|$same{$of}",
 		"$of: " . (6000 - $kept) . ' of 6000 updates rolled back, all are counted, as HOT as they were');
 	cmp_ok(abs($same{$of} / 6000 - $same_kept{$of} / $kept), '<', 0.02, "$of: and the share is that of those that stayed");
 	is(advice($of, 'action, cause, recommended_fillfactor'), 'keep|settled|100', "$of: the advice is the same");
 }
 work('DROP TABLE stayed, taken_back');
 collected();
-like(value(q(SELECT col_description('ff_relation'::regclass, attnum) FROM pg_attribute WHERE attrelid = 'ff_relation'::regclass AND attname = 'updated')),
+like(value(q(SELECT col_description('ff_internal.relation'::regclass, attnum) FROM pg_attribute WHERE attrelid = 'ff_internal.relation'::regclass AND attname = 'updated')),
 	qr/rolled-back/, 'and the description says so');
 
 # an open transaction keeps its counts to itself
@@ -230,9 +230,9 @@ collected();
 is(advice('log', 'action'), 'keep', 'a table without updates');
 $session->query_safe('BEGIN; UPDATE t SET v = v + 1');
 collected();
-is(value('SELECT open_writers FROM ff_collection ORDER BY collection_id DESC LIMIT 1'), 0, 'a transaction begun since the last collection: its counts can be waited for');
+is(value('SELECT open_writers FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1'), 0, 'a transaction begun since the last collection: its counts can be waited for');
 is(collected(), '0 0 0', 'an open transaction: nothing is counted yet');
-is(value('SELECT open_writers FROM ff_collection ORDER BY collection_id DESC LIMIT 1'), 1, 'but noted');
+is(value('SELECT open_writers FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1'), 1, 'but noted');
 is(advice('log', 'action'), 'wait', 'so that no table is said to have no updates');
 like(advice('t', 'reason'), qr/1 open transactions may hold updates/, 'and the reason says why');
 $session->query_safe('COMMIT; SELECT pg_stat_force_next_flush()');
@@ -249,7 +249,7 @@ commits(1);
 collected();
 commits(2);
 is(collected(), '0 0 0', 'a procedure that commits as it goes: nothing is counted yet');
-is(value('SELECT open_writers FROM ff_collection ORDER BY collection_id DESC LIMIT 1'), 1, 'but noted');
+is(value('SELECT open_writers FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1'), 1, 'but noted');
 value("SELECT pg_cancel_backend(pid) $running");
 $node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT $running)");
 eval { $session->quit };
@@ -299,7 +299,7 @@ $standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 $node = $standby;
 update('t', 5000);
 is(collected(), '1 0 0', 'promotion of a standby: a new epoch, no difference across it');
-is(value('SELECT timeline FROM ff_epoch ORDER BY epoch_id DESC LIMIT 1'), 2, 'by its timeline');
+is(value('SELECT timeline FROM ff_internal.epoch ORDER BY epoch_id DESC LIMIT 1'), 2, 'by its timeline');
 update('t', 4);
 is(collected(), '0 4 0', 'then differences again');
 # a primary that was a standby for a moment still has its counters and their reset times
@@ -313,8 +313,8 @@ $node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 update('t', 6);
 is(value($resets), $reset, 'promotion of what was the primary before: no statistics were reset');
 is(collected(), '1 0 0', 'and still a new epoch, no difference across it');
-is(value('SELECT timeline FROM ff_epoch ORDER BY epoch_id DESC LIMIT 1'), 3, 'by its timeline alone');
+is(value('SELECT timeline FROM ff_internal.epoch ORDER BY epoch_id DESC LIMIT 1'), 3, 'by its timeline alone');
 update('t', 8);
 is(collected(), '0 8 0', 'then differences once more');
-is(value('SELECT count(*) FROM ff_interval WHERE ended_at < began_at'), 0, 'no interval ends before it begins');
+is(value('SELECT count(*) FROM ff_internal.counter_interval WHERE ended_at < began_at'), 0, 'no interval ends before it begins');
 $node->stop;

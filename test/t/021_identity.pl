@@ -22,10 +22,10 @@ sub collect { value('CALL ff_collect()'); return; }
 sub work { value("$_[0]; SELECT pg_stat_force_next_flush()"); return; }
 
 # The open history of a table: rel_id, or nothing
-sub history { return value("SELECT rel_id FROM ff_relation WHERE closed_at IS NULL AND relid = '$_[0]'::regclass"); }
+sub history { return value("SELECT rel_id FROM ff_internal.relation WHERE closed_at IS NULL AND relid = '$_[0]'::regclass"); }
 
 # updates that a history knows of, and in how many intervals the file changed
-sub known { return value("SELECT coalesce(sum(updated), 0) || ' ' || count(*) FILTER (WHERE rewritten) FROM ff_interval WHERE rel_id = $_[0]"); }
+sub known { return value("SELECT coalesce(sum(updated), 0) || ' ' || count(*) FILTER (WHERE rewritten) FROM ff_internal.counter_interval WHERE rel_id = $_[0]"); }
 
 value(q(
 	CREATE EXTENSION fillfactor_advisor;
@@ -47,7 +47,7 @@ work('ALTER TABLE renamed SET SCHEMA archive; UPDATE archive.renamed SET v = 3 W
 collect();
 is(history('archive.renamed'), $id, 'SET SCHEMA: history follows');
 is(known($id), '35 0', 'SET SCHEMA: nothing is lost');
-is(value("SELECT nspname, relname FROM ff_relation WHERE rel_id = $id"), 'archive|renamed', 'and the name is the new one');
+is(value("SELECT nspname, relname FROM ff_internal.relation WHERE rel_id = $id"), 'archive|renamed', 'and the name is the new one');
 work('ALTER TABLE archive.renamed SET SCHEMA public; ALTER TABLE renamed RENAME TO t');
 collect();
 
@@ -95,7 +95,7 @@ work('DROP TABLE doomed; CREATE TABLE doomed (LIKE t); INSERT INTO doomed SELECT
 collect();
 isnt(history('doomed'), $doomed, 'dropped and made again under the same name: a new history');
 is(known(history('doomed')), '7 0', 'with what happened since');
-is(value("SELECT closed_at IS NOT NULL FROM ff_relation WHERE rel_id = $doomed"), 't', 'the old one is closed');
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'the old one is closed');
 is(known($doomed), '100 0', 'and kept');
 
 # another table under the same OID
@@ -111,33 +111,33 @@ work('CREATE TABLE doomed (LIKE t); INSERT INTO doomed SELECT * FROM t');
 is(value(q(SELECT 'doomed'::regclass::oid)), $oid, 'another table gets the OID and the name of one that was dropped');
 collect();
 isnt(history('doomed'), $doomed, 'and not its history');
-is(value("SELECT closed_at IS NOT NULL FROM ff_relation WHERE rel_id = $doomed"), 't', 'which is closed');
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'which is closed');
 
 # a new database: what must have come along, and what must not be mixed up
 value(q(ALTER DATABASE shop SET fillfactor_advisor.lookback = 9));
 work('UPDATE t SET v = 8 WHERE id <= 8');
 collect();
 value('CREATE TABLE later (LIKE t)');
-my $before = value('SELECT count(*), max(began_at) FROM ff_interval');
+my $before = value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval');
 my $known = known($id);
 
 sub moved
 {
 	my ($how, $window) = @_;
-	is(value('SELECT count(*), max(began_at) FROM ff_interval'), $before, "$how: history is kept");
-	is(value(q(SELECT ff_setting('lookback'))), $window, "$how: $window days to look back");
-	my $epoch = value('SELECT max(epoch_id) FROM ff_epoch');
+	is(value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval'), $before, "$how: history is kept");
+	is(value(q(SELECT ff_internal.setting('lookback'))), $window, "$how: $window days to look back");
+	my $epoch = value('SELECT max(epoch_id) FROM ff_internal.epoch');
 	is(value(q(SELECT reason FROM ff_advise('t'))), 'not collected yet: run CALL ff_collect() or ff_schedule()', "$how: OIDs are not trusted before a collection");
 	work('UPDATE t SET v = 9 WHERE id <= 50');
 	collect();
 	is(history('t'), $id, "$how: a table is found by its name");
 	is(known($id), $known, "$how: no difference across it");
-	cmp_ok(value('SELECT max(epoch_id) FROM ff_epoch'), '>', $epoch, "$how: a new epoch");
+	cmp_ok(value('SELECT max(epoch_id) FROM ff_internal.epoch'), '>', $epoch, "$how: a new epoch");
 	work('UPDATE t SET v = 9 WHERE id <= 3');
 	collect();
-	is(value("SELECT sum(updated) FROM ff_interval WHERE rel_id = $id AND epoch_id = (SELECT max(epoch_id) FROM ff_epoch)"), 3, "$how: then differences again");
-	is(value('SELECT count(*) FROM ff_relation r WHERE closed_at IS NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.relid)'), 0, "$how: what is not there is closed");
-	is(value('SELECT count(*) FROM ff_relation a JOIN ff_relation b USING (relid) WHERE a.rel_id < b.rel_id AND a.closed_at IS NULL AND b.closed_at IS NULL'), 0, "$how: no table has two histories");
+	is(value("SELECT sum(updated) FROM ff_internal.counter_interval WHERE rel_id = $id AND epoch_id = (SELECT max(epoch_id) FROM ff_internal.epoch)"), 3, "$how: then differences again");
+	is(value('SELECT count(*) FROM ff_internal.relation r WHERE closed_at IS NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.relid)'), 0, "$how: what is not there is closed");
+	is(value('SELECT count(*) FROM ff_internal.relation a JOIN ff_internal.relation b USING (relid) WHERE a.rel_id < b.rel_id AND a.closed_at IS NULL AND b.closed_at IS NULL'), 0, "$how: no table has two histories");
 	return;
 }
 my $dir = PostgreSQL::Test::Utils::tempdir;
@@ -151,11 +151,11 @@ moved('CREATE DATABASE with a template', 7);
 $database = 'restored';
 value('DROP TABLE doomed');
 # two clusters set up alike give out the same numbers
-$doomed = value(q(SELECT rel_id FROM ff_relation WHERE relname = 'doomed' AND closed_at IS NULL));
-value(q(UPDATE ff_relation SET relid = 'later'::regclass, birth = (SELECT xmin FROM pg_attribute WHERE attrelid = 'later'::regclass AND attnum = -1)
+$doomed = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname = 'doomed' AND closed_at IS NULL));
+value(q(UPDATE ff_internal.relation SET relid = 'later'::regclass, created_xid = (SELECT xmin FROM pg_attribute WHERE attrelid = 'later'::regclass AND attnum = -1)
 	WHERE relname = 'doomed' AND closed_at IS NULL));
 moved('pg_restore', 7);
-is(value("SELECT closed_at IS NOT NULL FROM ff_relation WHERE rel_id = $doomed"), 't',
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't',
 	'pg_restore: the history of a table that did not come along is closed');
 isnt(history('later'), $doomed, 'pg_restore: and not given to one whose numbers happen to be the same');
 $node->safe_psql('postgres', 'DROP DATABASE shop');
@@ -243,7 +243,7 @@ sub some_history
 	work('UPDATE t SET v = 1 WHERE id <= 10');
 	collect();
 	$id = history('t');
-	$before = value('SELECT count(*), max(began_at) FROM ff_interval');
+	$before = value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval');
 	$known = known($id);
 	return;
 }

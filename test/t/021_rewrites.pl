@@ -15,7 +15,7 @@ $node->start;
 
 sub value { return $node->safe_psql('postgres', $_[0]); }
 sub wait_until { my ($sql, $on) = @_; ($on // $node)->poll_query_until('postgres', $sql) or die "never: $sql"; return; }
-sub last_run { return value("SELECT $_[0] FROM ff_collection ORDER BY collection_id DESC LIMIT 1"); }
+sub last_run { return value("SELECT $_[0] FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1"); }
 # CALL ff_collect(): what psql reported
 sub collect
 {
@@ -75,11 +75,11 @@ sub update
 # tables whose histories do not have exactly the updates made, or that are not one
 sub wrong
 {
-	return join ' ', grep { value("SELECT count(DISTINCT r.rel_id), sum(i.updated) FROM ff_relation r JOIN ff_interval i USING (rel_id) WHERE r.relname = '$_'") ne "1|$updates{$_}" } sort keys %updates;
+	return join ' ', grep { value("SELECT count(DISTINCT r.rel_id), sum(i.updated) FROM ff_internal.relation r JOIN ff_internal.counter_interval i USING (rel_id) WHERE r.relname = '$_'") ne "1|$updates{$_}" } sort keys %updates;
 }
-sub rewritten { return value("SELECT count(*) FILTER (WHERE i.rewritten) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
+sub rewritten { return value("SELECT count(*) FILTER (WHERE i.rewritten) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
 # of the last sample of a table
-sub sampled { return value("SELECT $_[1] FROM ff_page_sample p JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY p.sampled_at DESC LIMIT 1"); }
+sub sampled { return value("SELECT $_[1] FROM ff_internal.page_sample p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY p.sampled_at DESC LIMIT 1"); }
 sub file { return value("SELECT relfilenode FROM pg_class WHERE relname = '$_[0]'"); }
 sub blocks { return value("SELECT pg_relation_size('$_[0]') / 8192"); }
 my $in_sample = q(SELECT c.relname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a USING (pid)
@@ -120,10 +120,10 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'ALTER TABLE', 'pg_repack', 'TRUNCATE
 		isnt(file('first'), $file, "$how: there is a new file");
 		is(collect() . wrong(), '', "$how: the collection after it has every update");
 		is(rewritten('first') - $breaks, 1, "$how: one interval holds the break");
-		is(value(q(SELECT i.updated, i.rewritten, i.heap_bytes = pg_relation_size('first') FROM ff_interval i JOIN ff_relation r USING (rel_id)
+		is(value(q(SELECT i.updated, i.rewritten, i.heap_bytes = pg_relation_size('first') FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id)
 			WHERE r.relname = 'first' ORDER BY i.ended_at DESC LIMIT 1)), '20|t|t', "$how: the one that was counted across it, and it has the new file's size");
-		is(sampled('first', 'p.sampled_at = (SELECT max(sampled_at) FROM ff_relation WHERE relname = \'first\'), blocks, blocks_bad'), 't|' . blocks('first') . '|0', "$how: the new file is sampled at once");
-		is(value(q(SELECT rewritten FROM ff_evidence('first'))), 't', "$how: the evidence says that there was a break");
+		is(sampled('first', 'p.sampled_at = (SELECT max(sampled_at) FROM ff_internal.relation WHERE relname = \'first\'), blocks, blocks_bad'), 't|' . blocks('first') . '|0', "$how: the new file is sampled at once");
+		is(value(q(SELECT rewritten FROM ff_internal.evidence('first'))), 't', "$how: the evidence says that there was a break");
 		value(q(INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(1, 800) g)) if $empty;
 		update(10);
 		is(collect() . (rewritten('first') - $breaks), 1, "$how: the interval after is not one with a break");
@@ -223,7 +223,7 @@ cmp_ok(blocks('first'), '<', $size, 'the table is truncated');
 is(sampled('first', 'blocks = blocks_read AND blocks_bad = 0 AND blocks IN (' . "$size, " . blocks('first') . ')'), 't', 'and sampled whole, as it was or as it is');
 update(20);
 is(collect() . wrong(), '', 'the next collection has every update');
-is(sampled('first', 'blocks') . ' ' . value(q(SELECT count(*) FROM ff_problem)), blocks('first') . ' 0', 'and samples what is left');
+is(sampled('first', 'blocks') . ' ' . value(q(SELECT count(*) FROM ff_internal.problem)), blocks('first') . ' 0', 'and samples what is left');
 
 # on a standby it is replayed: either it waits for the sample, or ends it
 $node->backup('base');

@@ -78,7 +78,7 @@ while ($tries < 30 || $tries < 60 && !$collector{dropped})
 	value('CREATE EXTENSION IF NOT EXISTS fillfactor_advisor', 'race');
 	my $collector = begin('race', 'CALL ff_collect()');
 	# it takes a while until it is connected
-	wait_until("SELECT $runs OR EXISTS (SELECT FROM ff_collection)", 'race') if $try % 3;
+	wait_until("SELECT $runs OR EXISTS (SELECT FROM ff_internal.collection)", 'race') if $try % 3;
 	sleep 0.01 * $try;
 	my $dropper = begin('race', $try % 2 ? 'DROP EXTENSION fillfactor_advisor' : 'BEGIN; DROP EXTENSION fillfactor_advisor; SELECT pg_sleep(0.2); COMMIT');
 	my $what = end($dropper);
@@ -102,10 +102,10 @@ sub collection_begins
 {
 	my ($delay, $schema) = @_;
 	$schema //= 'public';
-	value("CREATE SCHEMA IF NOT EXISTS $schema; CREATE EXTENSION IF NOT EXISTS fillfactor_advisor SCHEMA $schema; UPDATE $schema.ff_relation SET sampled_at = NULL", 'slow');
-	my $before = value("SELECT count(*) FROM $schema.ff_page_sample", 'slow');
+	value("CREATE SCHEMA IF NOT EXISTS $schema; CREATE EXTENSION IF NOT EXISTS fillfactor_advisor SCHEMA $schema; UPDATE ff_internal.relation SET sampled_at = NULL", 'slow');
+	my $before = value("SELECT count(*) FROM ff_internal.page_sample", 'slow');
 	my $collector = begin('slow', "SET fillfactor_advisor.sample_delay = $delay", "CALL $schema.ff_collect()");
-	wait_until("SELECT count(*) > $before FROM $schema.ff_page_sample", 'slow');
+	wait_until("SELECT count(*) > $before FROM ff_internal.page_sample", 'slow');
 	return $collector;
 }
 foreach my $statement ('DROP EXTENSION fillfactor_advisor', 'DROP SCHEMA own CASCADE')
@@ -129,18 +129,18 @@ like($$said, qr/^HINT:  If a job of pg_cron is left, remove it where pg_cron is:
 $collector = collection_begins(60);
 is(end(begin('slow', 'BEGIN; DROP EXTENSION fillfactor_advisor; SELECT pg_sleep(0.5); ROLLBACK')), '', 'a drop that is rolled back');
 is(end($collector), '', 'lets the collection go on');
-is(value('SELECT sampled FROM ff_collection ORDER BY collection_id DESC LIMIT 1', 'slow'), 10, 'to its end');
+is(value('SELECT sampled FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1', 'slow'), 10, 'to its end');
 
 # Not ended for long: the collection ends, and does not wait
 $collector = collection_begins(60);
 my $dropper = $node->background_psql('slow');
-my $done = value('SELECT count(*) FROM ff_page_sample', 'slow');
+my $done = value('SELECT count(*) FROM ff_internal.page_sample', 'slow');
 $dropper->query_safe('BEGIN; DROP EXTENSION fillfactor_advisor');
 my $began = time;
 is(end($collector), '55P03: extension "fillfactor_advisor" is being dropped by another session', 'a drop that goes on and on ends it');
 cmp_ok(time - $began, '<', 10, 'after a moment');
 $dropper->query_safe('ROLLBACK');
-cmp_ok(value('SELECT count(*) FROM ff_page_sample', 'slow'), '>=', $done, 'rolled back in the end: what was done is kept');
+cmp_ok(value('SELECT count(*) FROM ff_internal.page_sample', 'slow'), '>=', $done, 'rolled back in the end: what was done is kept');
 is(end(begin('slow', 'CALL ff_collect()')), '', 'and the next collection works');
 
 # Taken out of the extension
@@ -165,15 +165,15 @@ value('CREATE ROLE plain LOGIN');
 $collector = collection_begins(60);
 like(end(begin('slow as plain', ('DROP EXTENSION fillfactor_advisor') x 5)), qr/^42501: must be owner of extension/, 'a role that may not drop it is told so');
 is(end($collector), '', 'and ends no collection');
-is(value('SELECT sampled FROM ff_collection ORDER BY collection_id DESC LIMIT 1', 'slow'), 10, 'all tables were sampled');
+is(value('SELECT sampled FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1', 'slow'), 10, 'all tables were sampled');
 
 # ---------------------------------------------------------------------------
 # The command of a job, with and without the extension
 # ---------------------------------------------------------------------------
-my $command = value('SELECT ff_job_command($$a job$$)', 'slow');
-my $collections = value('SELECT count(*) FROM ff_collection', 'slow');
+my $command = value('SELECT ff_internal.job_command($$a job$$)', 'slow');
+my $collections = value('SELECT count(*) FROM ff_internal.collection', 'slow');
 is(end(begin('slow', $command)), '', 'the command of a job');
-is(value("SELECT count(*) - $collections FROM ff_collection WHERE ended_at IS NOT NULL", 'slow'), 1, 'collects');
+is(value("SELECT count(*) - $collections FROM ff_internal.collection WHERE ended_at IS NOT NULL", 'slow'), 1, 'collects');
 value('DROP EXTENSION fillfactor_advisor', 'slow');
 $drop = begin('slow', $command);
 $said = $drop->[1];
@@ -184,8 +184,8 @@ SKIP:
 {
 	skip 'no pg_cron here', 6 if !$cron;
 	# all again, should a job have been through with them by now; and not at the end of one
-	value('UPDATE ff_relation SET sampled_at = NULL', 'busy');
-	wait_until("SELECT $runs AND (SELECT count(*) FROM ff_page_sample WHERE sampled_at >= (SELECT max(began_at) FROM ff_collection)) BETWEEN 1 AND 10", 'busy');
+	value('UPDATE ff_internal.relation SET sampled_at = NULL', 'busy');
+	wait_until("SELECT $runs AND (SELECT count(*) FROM ff_internal.page_sample WHERE sampled_at >= (SELECT max(began_at) FROM ff_internal.collection)) BETWEEN 1 AND 10", 'busy');
 	is(value("SELECT $runs", 'busy'), 't', 'what a job has sampled can be seen while it runs: it commits as it goes');
 	is(end(begin('busy', 'DROP EXTENSION fillfactor_advisor')), '', 'dropped while the job runs');
 	my $details = q(SELECT return_message FROM cron.job_run_details WHERE database = '%s' AND status = 'failed' ORDER BY runid LIMIT 1);
@@ -205,7 +205,7 @@ unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/deadlock detected
 # Beside a reader, which takes the tables' locks in another order: no more than an error for one of the two
 # ---------------------------------------------------------------------------
 value('CREATE EXTENSION fillfactor_advisor', 'slow');
-foreach my $table (qw(ff_epoch ff_advised))
+foreach my $table (qw(ff_internal.epoch ff_internal.advised))
 {
 	my $advice = $node->background_psql('slow', on_error_stop => 0);
 	$advice->query_safe("BEGIN; SELECT FROM $table LIMIT 0");

@@ -28,8 +28,8 @@ sub collect
 	my ($status, $out, $err) = $node->psql('postgres', join('', map { "SET $_;\n" } @_) . 'CALL ff_collect()');
 	return $status == 0 ? $err : "status $status: $err";
 }
-sub last_run { return value("SELECT $_[0] FROM ff_collection ORDER BY collection_id DESC LIMIT 1"); }
-sub problem { return value("SELECT p.sqlstate FROM ff_problem p JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
+sub last_run { return value("SELECT $_[0] FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1"); }
+sub problem { return value("SELECT p.sqlstate FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
 sub wait_until { $node->poll_query_until('postgres', $_[0]) or die "never: $_[0]"; return; }
 
 # A session that does something and is not waited for
@@ -81,20 +81,20 @@ is(problem('held') . ' ' . problem('awaited'), '55P03 55P03', 'and the reason is
 like(value(q(SELECT reason FROM ff_advise('held'))), qr/could not be sampled: 55P03 could not obtain lock/, 'advice says so');
 is(value(q(SELECT count(*) FROM pg_locks WHERE relation = 'awaited'::regclass)), 2, 'nobody joined the queue');
 # one that is held later, with another index; its rows changed, too
-my $definitions = q(SELECT array_to_string(index_definitions, ';') FROM ff_relation WHERE relname = );
+my $definitions = q(SELECT array_to_string(index_definitions, ';') FROM ff_internal.relation WHERE relname = );
 is(value("$definitions 'held'"), '', 'nor are the indexes of a table read that somebody holds');
 $block->query_safe('BEGIN; CREATE INDEX slow0_id ON slow0 (id); COMMIT; BEGIN; LOCK TABLE slow0 IN ACCESS EXCLUSIVE MODE');
 is(collect('statement_timeout = 20000'), '', 'an index made, its table held: the collector does not wait');
-is(value(q(SELECT count(*) FROM ff_change WHERE kind = 'indexes')), 1, 'and sees that it was made');
+is(value(q(SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes')), 1, 'and sees that it was made');
 $block->query_safe('COMMIT');
 start($reader, 'COMMIT;');
 start($holder, 'COMMIT;');
 wait_until(q(SELECT NOT EXISTS (SELECT FROM pg_locks WHERE relation IN ('held'::regclass, 'awaited'::regclass))));
 is(collect(), '', 'when the locks are gone');
-is(last_run('sampled, skipped') . ' ' . value('SELECT count(*) FROM ff_problem'), '2|0 0', 'the two are sampled, and there is no problem left');
+is(last_run('sampled, skipped') . ' ' . value('SELECT count(*) FROM ff_internal.problem'), '2|0 0', 'the two are sampled, and there is no problem left');
 is(value("$definitions 'held'"), 'CREATE UNIQUE INDEX held_pkey ON public.held USING btree (id)', 'their indexes are read');
 is(value("$definitions 'slow0'"), 'CREATE INDEX slow0_id ON public.slow0 USING btree (id)', 'so are those of the third');
-is(value(q(SELECT count(*) FROM ff_change WHERE kind = 'indexes')), 1, 'which is no change');
+is(value(q(SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes')), 1, 'which is no change');
 
 # While a collection runs
 my $collector = $node->background_psql('postgres', on_error_stop => 0);
@@ -147,7 +147,7 @@ value("VACUUM FULL $table");
 is(value("SELECT $runs"), 't', 'so does VACUUM FULL');
 $table = (split /\n/, value($sampled_now))[0];
 value("TRUNCATE $table");
-$table = value(q(SELECT relname FROM ff_relation WHERE relname ~ '^slow' AND sampled_at < (SELECT max(began_at) FROM ff_collection) AND closed_at IS NULL
+$table = value(q(SELECT relname FROM ff_internal.relation WHERE relname ~ '^slow' AND sampled_at < (SELECT max(began_at) FROM ff_internal.collection) AND closed_at IS NULL
 	ORDER BY sampled_at DESC LIMIT 1));
 value("DROP TABLE $table");
 is(value("SELECT $runs"), 't', 'and DROP TABLE of one that is listed, but not opened yet, does not wait');
@@ -156,18 +156,18 @@ collector_ended();
 is(last_run('skipped BETWEEN 1 AND 2, failed'), 't|0', 'it is skipped, the others are sampled');
 is(problem($table), '42P01', 'with the reason');
 collect();
-is(value("SELECT closed_at IS NOT NULL FROM ff_relation WHERE relname = '$table'"), 't', 'and the next collection closes its history');
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE relname = '$table'"), 't', 'and the next collection closes its history');
 
 # in a transaction block the rows come later, and so does the next collector
 value('CREATE TABLE newcomer (i int)');
 $block->query_safe('BEGIN; CALL ff_collect()');
 like(collect('statement_timeout = 20000'), qr/another collection is running/, 'a collector in a transaction block keeps others out until its end');
-is(value(q(SELECT count(*) FROM ff_relation WHERE relname = 'newcomer')), 0, 'when its rows can be seen');
+is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'newcomer')), 0, 'when its rows can be seen');
 start($block, 'COMMIT;');
-wait_until(q(SELECT EXISTS (SELECT FROM ff_relation WHERE relname = 'newcomer')));
+wait_until(q(SELECT EXISTS (SELECT FROM ff_internal.relation WHERE relname = 'newcomer')));
 is(collect(), '', 'then others may');
-is(value(q(SELECT count(*) FROM ff_relation WHERE relname = 'newcomer')), 1, 'and a table has one history');
-is(value(q(SELECT sampled_at = (SELECT max(sampled_at) FROM ff_page_sample WHERE rel_id = r.rel_id) FROM ff_relation r WHERE relname = 'newcomer')), 't', 'and its pages were sampled in the block');
+is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'newcomer')), 1, 'and a table has one history');
+is(value(q(SELECT sampled_at = (SELECT max(sampled_at) FROM ff_internal.page_sample WHERE rel_id = r.rel_id) FROM ff_internal.relation r WHERE relname = 'newcomer')), 't', 'and its pages were sampled in the block');
 
 # nor are they kept out by a block that is put by
 my ($prepared, $rows, $refused) = $node->psql('postgres', "BEGIN; CALL ff_collect(); PREPARE TRANSACTION 'later'");
@@ -254,9 +254,9 @@ $holder->query_safe('CREATE TEMP TABLE theirs AS SELECT g AS id FROM generate_se
 my $temporary = $node->data_dir . '/' . value(q(SELECT pg_relation_filepath(oid) FROM pg_class WHERE relname = 'theirs'));
 chmod 0, $temporary or die "$temporary: $!";
 is(collect(), '', 'another session\'s temporary table, whose file nobody could open');
-is(value(q(SELECT count(*) FROM ff_relation WHERE relname = 'theirs')) . ' ' . last_run('skipped, failed'), '0 0|0', 'is none of the tables of a collection');
+is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'theirs')) . ' ' . last_run('skipped, failed'), '0 0|0', 'is none of the tables of a collection');
 is(value(q(SELECT action, cause FROM ff_advise() a JOIN pg_class c ON c.oid = a.relation WHERE c.relname = 'theirs')), 'keep|not_examined', 'and advice says so');
-value(q(UPDATE ff_relation r SET relid = a.attrelid, birth = a.xmin, sampled_at = NULL FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+value(q(UPDATE ff_internal.relation r SET relid = a.attrelid, created_xid = a.xmin, sampled_at = NULL FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 	WHERE c.relname = 'theirs' AND a.attnum = -1 AND r.relname = 'newcomer' AND r.closed_at IS NULL));
 is(collect() . last_run('skipped, failed'), '1|0', 'even if one were listed, it is skipped');
 is(problem('newcomer'), '0A000', 'with a reason, its file not opened');
@@ -265,14 +265,14 @@ chmod 0600, $temporary;
 # More tables than the lock table has room for.
 value('DO $$ BEGIN FOR i IN 1..1000 LOOP EXECUTE format(\'CREATE TABLE many%1$s (i int); INSERT INTO many%1$s VALUES (1)\', i); COMMIT; END LOOP; END $$; SELECT pg_stat_force_next_flush()');
 is(collect('fillfactor_advisor.collect_pages = 1'), '', 'a thousand new tables, pages of few sampled');
-foreach my $written (qw(ff_relation ff_interval))
+foreach my $written (qw(ff_internal.relation ff_internal.counter_interval))
 {
-	is(value("SELECT max(n) BETWEEN 2 AND 250 FROM (SELECT count(*) AS n FROM $written w JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^many' GROUP BY w.xmin) x"), 't',
+	is(value("SELECT max(n) BETWEEN 2 AND 250 FROM (SELECT count(*) AS n FROM $written w JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^many' GROUP BY w.xmin) x"), 't',
 		"counters are read a few tables at a time, each batch in a transaction of its own: $written");
 }
-is(value(q(SELECT count(*) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^many' AND i.inserted = 1)) . ' ' . last_run('changed >= 1000'), '1000 t', 'each once');
+is(value(q(SELECT count(*) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^many' AND i.inserted = 1)) . ' ' . last_run('changed >= 1000'), '1000 t', 'each once');
 is(collect(), '', 'several times more tables than locks: collected');
-is(last_run('sampled >= 900, failed') . ' ' . value(q(SELECT count(sampled_at) FROM ff_relation WHERE relname ~ '^many')), 't|0 1000', 'all of them');
+is(last_run('sampled >= 900, failed') . ' ' . value(q(SELECT count(sampled_at) FROM ff_internal.relation WHERE relname ~ '^many')), 't|0 1000', 'all of them');
 is(collect('client_min_messages = warning; BEGIN'), '', 'also in a transaction block');
 is(value('SELECT count(*) >= 1000 FROM ff_advise()'), 't', 'and advised');
 

@@ -23,7 +23,7 @@ $node->start;
 sub value { return $node->safe_psql('postgres', $_[0]); }
 sub wait_until { $node->poll_query_until('postgres', $_[0]) or die "never: $_[0]"; return; }
 sub alone { wait_until(q(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend')); return; }
-sub last_run { return value("SELECT $_[0] FROM ff_collection ORDER BY collection_id DESC LIMIT 1"); }
+sub last_run { return value("SELECT $_[0] FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1"); }
 # CALL ff_collect(): what psql reported
 sub collect
 {
@@ -76,19 +76,19 @@ sub change
 	$updates += 1000;
 	return;
 }
-my $backlog = 'SELECT count(*) FROM ff_interval WHERE rel_id = 0';
-my $old_statements = 'SELECT count(*) FROM ff_statement_history WHERE statement_id = 0';
+my $backlog = 'SELECT count(*) FROM ff_internal.counter_interval WHERE rel_id = 0';
+my $old_statements = 'SELECT count(*) FROM ff_internal.statement_history WHERE statement_id = 0';
 # what the collection after has to do in every one of its steps
 sub prepare
 {
 	change();
 	value(q(
-		DELETE FROM ff_summary;
-		DELETE FROM ff_interval WHERE rel_id = 0;
-		DELETE FROM ff_statement_history WHERE statement_id = 0;
-		INSERT INTO ff_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
+		DELETE FROM ff_internal.summary;
+		DELETE FROM ff_internal.counter_interval WHERE rel_id = 0;
+		DELETE FROM ff_internal.statement_history WHERE statement_id = 0;
+		INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
 		SELECT 0, at, at, 1, 100, false, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at FROM generate_series(1, 25000) g) x;
-		INSERT INTO ff_statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
+		INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
 			read_ms, wal_records, wal_fpi, wal_bytes)
 		SELECT 0, at, at, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at FROM generate_series(1, 25000) g) x;
 		TRUNCATE step_log));
@@ -108,11 +108,11 @@ is(value(q(SELECT string_agg(steps, ' ') FROM (SELECT string_agg(DISTINCT step, 
 	'no transaction has two kinds of steps');
 # what one call of a step does exactly once
 my %once = (
-	'collect_pages' => [ 'ff_page_sample', 'INSERT', 'tables sampled', 6 ],
-	'collect_summaries' => [ 'ff_summary', 'INSERT', 'batches of summaries', 1 ],
-	'collect_promise' => [ 'ff_relation', 'UPDATE', 'tables asked for advice', 1 ],
-	'prune' => [ 'ff_change', 'DELETE', 'batches pruned', 3 ],
-	'prune_statements' => [ 'ff_statement_look', 'DELETE', 'batches of statements pruned', 3 ]);
+	'collect_pages' => [ 'ff_internal.page_sample', 'INSERT', 'tables sampled', 6 ],
+	'collect_summaries' => [ 'ff_internal.summary', 'INSERT', 'batches of summaries', 1 ],
+	'collect_promise' => [ 'ff_internal.relation', 'UPDATE', 'tables asked for advice', 1 ],
+	'prune' => [ 'ff_internal.change', 'DELETE', 'batches pruned', 3 ],
+	'prune_statements' => [ 'ff_internal.statement_snapshot', 'DELETE', 'batches of statements pruned', 3 ]);
 foreach my $step (sort keys %once)
 {
 	my ($table, $op, $what, $least) = @{ $once{$step} };
@@ -129,39 +129,39 @@ is(value("$backlog") . ' ' . value($old_statements), '0 0', 'and the backlog is 
 # ---------------------------------------------------------------------------
 value(q(
 	CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused at commit'; END $$;
-	CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON ff_page_sample DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()));
+	CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON ff_internal.page_sample DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()));
 change();
-my $samples = value('SELECT count(*) FROM ff_page_sample');
+my $samples = value('SELECT count(*) FROM ff_internal.page_sample');
 my $log_from = -s $node->logfile;
 my $reported = collect();
 like($reported, qr/ERROR:  refused at commit/, 'a step whose commit fails: one error');
 unlike($reported . PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_from), qr/WARNING/,
 	'and no warning: no end of a transaction lets go of the collector\'s lock but its own');
 is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'which is gone with the call');
-is(value('SELECT count(*) FROM ff_page_sample'), $samples, 'the sample is lost');
-value('DROP TRIGGER refuse ON ff_page_sample');
+is(value('SELECT count(*) FROM ff_internal.page_sample'), $samples, 'the sample is lost');
+value('DROP TRIGGER refuse ON ff_internal.page_sample');
 is(collect(), '', 'the next collection works');
-is(value(q(SELECT count(*) FROM ff_relation WHERE relname ~ '^t\d' AND changes_since_sample > 0)), 0, 'and samples what changed');
+is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^t\d' AND changes_since_sample > 0)), 0, 'and samples what changed');
 
 # ---------------------------------------------------------------------------
 # Killed in each step
 # ---------------------------------------------------------------------------
 my $stopped = q(SELECT a.pid FROM pg_stat_activity a JOIN pg_locks l USING (pid) WHERE l.locktype = 'userlock' AND a.wait_event_type = 'Lock' AND a.wait_event = 'advisory');
-my $in_history = q(SELECT coalesce(sum(i.updated), 0) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^t\d');
-my $calls = q(SELECT coalesce(sum(h.calls), 0) FROM ff_statement s JOIN ff_statement_history h USING (statement_id) WHERE s.text LIKE 'UPDATE t_ SET v%');
-my $sampled = q(SELECT count(*) FROM ff_relation WHERE relname ~ '^t\d' AND changes_since_sample = 0);
-my $promised = q(SELECT count(*) FROM ff_relation r WHERE relname ~ '^t\d' AND promised_at >= (SELECT max(began_at) FROM ff_collection));
+my $in_history = q(SELECT coalesce(sum(i.updated), 0) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^t\d');
+my $calls = q(SELECT coalesce(sum(h.calls), 0) FROM ff_internal.statement s JOIN ff_internal.statement_history h USING (statement_id) WHERE s.text LIKE 'UPDATE t_ SET v%');
+my $sampled = q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^t\d' AND changes_since_sample = 0);
+my $promised = q(SELECT count(*) FROM ff_internal.relation r WHERE relname ~ '^t\d' AND predicted_at >= (SELECT max(began_at) FROM ff_internal.collection));
 # where it stands, and what of the steps before is to be found afterwards: the collection begun, its statements read,
 # tables sampled, tables with a summary, tables asked, the collection ended, rows left of the backlog and of that of statements
 my @where = (
-	[ 'the counters are read', 'collect_(begin|counters)', 'ff_interval', 'INSERT', 1, [ 0, 0, 5, 0, 0, 0, 25000, 25000 ] ],
-	[ 'statements are read', 'collect_statements$', 'ff_statement_look', 'INSERT', 1, [ 1, 0, 0, 0, 0, 0, 25000, 25000 ] ],
-	[ 'the second table is sampled', 'collect_pages', 'ff_page_sample', 'INSERT', 2, [ 1, 1, 'one', 0, 0, 0, 25000, 25000 ] ],
-	[ 'summaries are written', 'collect_summaries', 'ff_summary', 'INSERT', 1, [ 1, 1, 5, 0, 0, 0, 25000, 25000 ] ],
-	[ 'the first promise is written', 'collect_promise', 'ff_relation', 'UPDATE', 1, [ 1, 1, 5, 'some', 0, 0, 25000, 25000 ] ],
-	[ 'the collection is closed', 'collect_end', 'ff_collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 'some', 0, 25000, 25000 ] ],
-	[ 'the second batch is pruned', 'prune$', 'ff_change', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 15000, 25000 ] ],
-	[ 'the second batch of statements is pruned', 'prune_statements', 'ff_statement_look', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 0, 15000 ] ]);
+	[ 'the counters are read', 'collect_(begin|counters)', 'ff_internal.counter_interval', 'INSERT', 1, [ 0, 0, 5, 0, 0, 0, 25000, 25000 ] ],
+	[ 'statements are read', 'collect_statements$', 'ff_internal.statement_snapshot', 'INSERT', 1, [ 1, 0, 0, 0, 0, 0, 25000, 25000 ] ],
+	[ 'the second table is sampled', 'collect_pages', 'ff_internal.page_sample', 'INSERT', 2, [ 1, 1, 'one', 0, 0, 0, 25000, 25000 ] ],
+	[ 'summaries are written', 'collect_summaries', 'ff_internal.summary', 'INSERT', 1, [ 1, 1, 5, 0, 0, 0, 25000, 25000 ] ],
+	[ 'the first promise is written', 'collect_promise', 'ff_internal.relation', 'UPDATE', 1, [ 1, 1, 5, 'some', 0, 0, 25000, 25000 ] ],
+	[ 'the collection is closed', 'collect_end', 'ff_internal.collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 'some', 0, 25000, 25000 ] ],
+	[ 'the second batch is pruned', 'prune$', 'ff_internal.change', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 15000, 25000 ] ],
+	[ 'the second batch of statements is pruned', 'prune_statements', 'ff_internal.statement_snapshot', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 0, 15000 ] ]);
 foreach my $how ('terminate', 'kill -9')
 {
 	foreach my $place (@where)
@@ -174,8 +174,8 @@ foreach my $how ('terminate', 'kill -9')
 		$updates = value($in_history);
 		my $called = value($calls);
 		prepare();
-		my ($collections, $looks, $epochs) = map { value("SELECT count(*) FROM $_") } qw(ff_collection ff_statement_look ff_epoch);
-		my $before = value('SELECT count(*) FROM ff_page_sample');
+		my ($collections, $looks, $epochs) = map { value("SELECT count(*) FROM $_") } qw(ff_internal.collection ff_internal.statement_snapshot ff_internal.epoch);
+		my $before = value('SELECT count(*) FROM ff_internal.page_sample');
 		value("INSERT INTO gate VALUES ('$step', '$table', '$op', $nth)");
 		# one for each time: how long it may live is limited
 		my $holder = $node->background_psql('postgres');
@@ -201,31 +201,31 @@ foreach my $how ('terminate', 'kill -9')
 		}
 		like($err, $how eq 'terminate' ? qr/57P01: terminating connection/ : qr/server closed the connection unexpectedly/, "$name: ends it");
 		value('TRUNCATE gate');
-		my @found = (value('SELECT count(*) FROM ff_collection') - $collections, value('SELECT count(*) FROM ff_statement_look') - $looks, value($sampled),
-			value('SELECT count(*) FROM ff_summary'), value($promised), last_run('ended_at IS NOT NULL') eq 't' ? 1 : 0, value($backlog), value($old_statements));
+		my @found = (value('SELECT count(*) FROM ff_internal.collection') - $collections, value('SELECT count(*) FROM ff_internal.statement_snapshot') - $looks, value($sampled),
+			value('SELECT count(*) FROM ff_internal.summary'), value($promised), last_run('ended_at IS NOT NULL') eq 't' ? 1 : 0, value($backlog), value($old_statements));
 		# before anything of the collection was kept, these tell of the one before
 		@found[4, 5] = (0, 0) if !$kept->[0];
-		$found[2] = 'one' if $kept->[2] eq 'one' && value('SELECT count(*) FROM ff_page_sample') - $before == 1;
+		$found[2] = 'one' if $kept->[2] eq 'one' && value('SELECT count(*) FROM ff_internal.page_sample') - $before == 1;
 		foreach my $i (3, 4) { $found[$i] = 'some' if $kept->[$i] eq 'some' && $found[$i] > 0; }
 		is("@found", "@$kept", "$name: what the steps before did is kept, what it did is not");
 		is(collect(), '', "$name: the next collection works");
 		is(last_run('ended_at IS NOT NULL, failed'), 't|0', "$name: to its end");
 		is(value($backlog) . ' ' . value($old_statements), '0 0', "$name: with the rest of what was to be done");
 		is(value($sampled), 5, "$name: every table that changed is sampled");
-		cmp_ok(value('SELECT count(*) FROM ff_summary'), '>=', 100, "$name: and summed up");
+		cmp_ok(value('SELECT count(*) FROM ff_internal.summary'), '>=', 100, "$name: and summed up");
 		# a crash takes the server's own counts along: those that were read stay
 		my $lost = $how eq 'kill -9' && !$kept->[0];
 		my $calls_lost = $how eq 'kill -9' && !$kept->[1];
 		is(value($in_history) . ' ' . value($calls), ($lost ? $updates - 1000 : $updates) . ' ' . ($calls_lost ? $called : $called + 5),
 			"$name: every update is in the history once, and every call");
-		is(value('SELECT count(*) FROM ff_epoch') - $epochs, $how eq 'terminate' ? 0 : 1, "$name: epochs");
+		is(value('SELECT count(*) FROM ff_internal.epoch') - $epochs, $how eq 'terminate' ? 0 : 1, "$name: epochs");
 	}
 }
 alone();
 is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no lock is left');
 # those that one collection has no time for are the first of the next
 my $since = value('SELECT clock_timestamp()');
-my $asked = "SELECT count(*) FROM ff_relation WHERE relname ~ '^t\\d' AND promised_at >= '$since'";
+my $asked = "SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^t\\d' AND predicted_at >= '$since'";
 $reported = '';
 for (1 .. 3) { change(); $reported .= collect(); last if value($asked) == 5; }
 is($reported . value($asked), 5, 'and all tables that change are asked for advice again');

@@ -13,8 +13,8 @@ $node->append_conf('postgresql.conf', 'autovacuum = off');
 $node->start;
 
 sub value { return $node->safe_psql('postgres', $_[0]); }
-sub problem { return value("SELECT p.sqlstate FROM ff_problem p JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
-sub last_sample { return value("SELECT $_[1] FROM ff_page_sample s JOIN ff_relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY s.sampled_at DESC LIMIT 1"); }
+sub problem { return value("SELECT p.sqlstate FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
+sub last_sample { return value("SELECT $_[1] FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY s.sampled_at DESC LIMIT 1"); }
 
 my @tables = qw(sound flipped zeroed missing no_index cut torn random);
 my @create = map { "CREATE TABLE $_ AS SELECT g AS id, repeat('x', 100) AS pad FROM generate_series(1, 1000) g;" } @tables;
@@ -52,8 +52,8 @@ sub collect
 	my ($status, $out, $err) = $node->psql('postgres', 'CALL ff_collect()');
 	return $status == 0 ? $err : "status $status: $err";
 }
-like(collect(), qr/WARNING:  3 of 8 relations could not be sampled\nHINT:  See the table ff_problem for each one's error\.$/, 'a collection over damaged tables says so, and ends');
-is(value('SELECT sampled, skipped, failed FROM ff_collection'), '5|0|3', 'the others are sampled');
+like(collect(), qr/WARNING:  3 of 8 relations could not be sampled\nHINT:  See the table ff_internal.problem for each one's error\.$/, 'a collection over damaged tables says so, and ends');
+is(value('SELECT sampled, skipped, failed FROM ff_internal.collection'), '5|0|3', 'the others are sampled');
 is(problem('flipped'), 'XX001', 'flipped bytes in one page: a read error of that table');
 is(problem('random'), 'XX001', 'a page of random bytes: the same');
 is(problem('missing'), '58P01', 'a missing file: that table');
@@ -63,13 +63,13 @@ is(last_sample('torn', 's.blocks, s.blocks_bad'), '10|0', 'also where it ends wi
 is(last_sample('no_index', 's.blocks, s.live_rows'), '18|1000', 'a table whose index is gone is sampled');
 is(value('SELECT count(*) FROM ff_advise() WHERE reason IS NOT NULL'), 8, 'advice has a row for each');
 like(value(q(SELECT reason FROM ff_advise('flipped'))), qr/could not be sampled: XX001 invalid page in block 5/, 'and the reason names the page');
-is(value(q(SELECT heap_bytes, index_bytes IS NULL FROM ff_sizes('no_index'::regclass))), '147456|t', 'the size of a missing index is unknown');
-is(value(q(SELECT heap_bytes IS NULL FROM ff_sizes('missing'::regclass))), 't', 'so is that of a missing table');
+is(value(q(SELECT heap_bytes, index_bytes IS NULL FROM ff_internal.sizes('no_index'::regclass))), '147456|t', 'the size of a missing index is unknown');
+is(value(q(SELECT heap_bytes IS NULL FROM ff_internal.sizes('missing'::regclass))), 't', 'so is that of a missing table');
 is(value(q(SELECT action || ' ' || cause FROM ff_advise('missing'))), 'wait no_data', 'of which nothing can be said');
 
 # Damaged again and again: one row, counted.
 collect();
-is(value('SELECT count(*), min(occurrences), max(occurrences) FROM ff_problem'), '3|2|2', 'problems of the same table are one row, counted');
+is(value('SELECT count(*), min(occurrences), max(occurrences) FROM ff_internal.problem'), '3|2|2', 'problems of the same table are one row, counted');
 
 # Without checksums the contents are read, and rejected by the parser.
 $node->stop;
@@ -82,6 +82,6 @@ $node->start;
 is(collect(), '', 'without checksums all tables can be read');
 is(last_sample('random', 's.blocks_bad, s.live_rows, s.live_pct + s.dead_pct + s.free_pct <= 100'), '1|942|t', 'bogus line pointers: the page is rejected and counted, no share above 100 %');
 is(last_sample('flipped', 's.blocks_bad, s.live_rows, s.live_pct + s.dead_pct + s.free_pct <= 100'), '1|942|t', 'the same among good ones');
-is(value('SELECT count(*) FROM ff_problem'), 0, 'and no problem is left');
+is(value('SELECT count(*) FROM ff_internal.problem'), 0, 'and no problem is left');
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP|WARNING: .*leak/, 'nothing of it in the log');
 $node->stop;

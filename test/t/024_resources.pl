@@ -22,8 +22,8 @@ sub collect
 	my ($status, $out, $err) = $node->psql('postgres', join("\n", '\set VERBOSITY verbose', @_, 'CALL ff_collect();'));
 	return $err =~ /(?:ERROR|FATAL):\s+(\w{5}): (.*)/ ? "$1 $2" : $status ? $err : '';
 }
-sub last_run { return value("SELECT $_[0] FROM ff_collection ORDER BY collection_id DESC LIMIT 1"); }
-sub samples { return value(q(SELECT count(*) FROM ff_page_sample)); }
+sub last_run { return value("SELECT $_[0] FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1"); }
+sub samples { return value(q(SELECT count(*) FROM ff_internal.page_sample)); }
 
 # Ten tables of 300 pages: with a nap every 100, each is in sample for a while.
 value(q(
@@ -49,8 +49,8 @@ my $locks = q(SELECT 'locks ' || count(*) FROM pg_locks l WHERE pid = pg_backend
 my $pins = $buffercache ? q(SELECT 'pins ' || count(*) FROM pg_buffercache WHERE pinning_backends > 0
 	AND relfilenode IN (SELECT pg_relation_filenode(oid) FROM pg_class WHERE relname ~ '^(t[0-9]|ff_.*)$')) : q(SELECT 'pins 0');
 # the tables that have an interval of the last collection, and all their updates
-my $intervals = q(SELECT count(*) FILTER (WHERE i.ended_at = (SELECT max(began_at) FROM ff_collection)), count(DISTINCT i.rel_id), sum(i.updated)
-	FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^t[0-9]$');
+my $intervals = q(SELECT count(*) FILTER (WHERE i.ended_at = (SELECT max(began_at) FROM ff_internal.collection)), count(DISTINCT i.rel_id), sum(i.updated)
+	FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^t[0-9]$');
 # the tables whose pages were read, by what each had been read before
 sub reads { return map { split /\|/ } split /\n/, value(q(SELECT relname, heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname ~ '^t[0-9]$')); }
 my $log_from = -s $node->logfile;
@@ -69,16 +69,16 @@ foreach my $how ('statement_timeout', 'cancel', 'terminate', 'kill -9')
 	my ($message, $function) = @{ $end{$how} };
 	change_all();
 	$updates += 600;
-	my ($before, $reset) = (samples(), value('SELECT count(*) FROM ff_epoch'));
+	my ($before, $reset) = (samples(), value('SELECT count(*) FROM ff_internal.epoch'));
 	my %read = reads();
 	my ($out, $err) = ('', '');
 	my $session = IPC::Run::start([ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'),
 			$how eq 'statement_timeout' ? ('-c', 'SET fillfactor_advisor.sample_delay = 250', '-c', 'SET statement_timeout = 4000') : ('-c', $slowly), '-c', 'CALL ff_collect()', '-c', 'RESET statement_timeout', '-c', $locks, '-c', $pins ],
 		'>', \$out, '2>', \$err);
 	# not the first table: something has been done by then
-	wait_until("SELECT (SELECT count(*) FROM ff_page_sample) > $before AND EXISTS ($in_sample)") if $how ne 'statement_timeout';
+	wait_until("SELECT (SELECT count(*) FROM ff_internal.page_sample) > $before AND EXISTS ($in_sample)") if $how ne 'statement_timeout';
 	value(sprintf $function, "($collector)") if $function;
-	my ($at_least, $pid) = $how eq 'kill -9' ? split(/\|/, value("SELECT count(*) - $before, ($collector) FROM ff_page_sample")) : ();
+	my ($at_least, $pid) = $how eq 'kill -9' ? split(/\|/, value("SELECT count(*) - $before, ($collector) FROM ff_internal.page_sample")) : ();
 	kill('KILL', $pid) == 1 or die if $pid;
 	IPC::Run::finish($session);
 	like($err, qr/$message/, "$how: ends it");
@@ -112,9 +112,9 @@ foreach my $how ('statement_timeout', 'cancel', 'terminate', 'kill -9')
 	is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, "$how: the collector's lock is gone");
 	is(collect(), '', "$how: the next one works");
 	is(last_run('sampled, skipped, failed'), (10 - $done) . '|0|0', "$how: and samples what is left");
-	is(value(q(SELECT count(DISTINCT s.rel_id) FROM ff_page_sample s JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^t[0-9]$' AND s.sampled_at > (SELECT min(began_at) FROM (SELECT began_at FROM ff_collection ORDER BY collection_id DESC LIMIT 2) c))),
+	is(value(q(SELECT count(DISTINCT s.rel_id) FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^t[0-9]$' AND s.sampled_at > (SELECT min(began_at) FROM (SELECT began_at FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 2) c))),
 		10, "$how: so that each of the ten was sampled once more");
-	is(value('SELECT count(*) FROM ff_epoch') - $reset, $how eq 'kill -9' ? 1 : 0, "$how: epochs");
+	is(value('SELECT count(*) FROM ff_internal.epoch') - $reset, $how eq 'kill -9' ? 1 : 0, "$how: epochs");
 	is(value($intervals =~ s/count.*rel_id\), //sr), 10 * $updates, "$how: and nothing is counted twice");
 }
 # pins while a collection runs: while it sleeps, its lock held, it has none
@@ -134,28 +134,28 @@ is(collect('SET default_transaction_read_only = on;'), '25006 cannot execute ff_
 
 # A backlog goes in batches of bounded size, a bounded number of them each time.
 value(q(
-	INSERT INTO ff_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
+	INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
 	SELECT 0, at, at, 1, 100, false, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at FROM generate_series(1, 85000) g) x));
-my $backlog = 'SELECT count(*) FROM ff_interval WHERE rel_id = 0';
+my $backlog = 'SELECT count(*) FROM ff_internal.counter_interval WHERE rel_id = 0';
 foreach my $left (55000, 25000, 0)
 {
 	is(collect('SET fillfactor_advisor.prune_batches = 3;'), '', 'a collection with a backlog to prune');
 	is(value($backlog), $left, "three batches later: $left rows past the retention are left");
 }
-cmp_ok(value('SELECT count(*) FROM ff_interval'), '>=', 30, 'and none that is younger is gone');
+cmp_ok(value('SELECT count(*) FROM ff_internal.counter_interval'), '>=', 30, 'and none that is younger is gone');
 
 # A limit of rows holds, and what goes is the oldest.
 value(q(
-	INSERT INTO ff_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
+	INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
 	SELECT 0, now() - g * interval '1 second', now() - g * interval '1 second', 1, 100, false, g, 1, 1, 1, 1, 1, 1, 1, 1 FROM generate_series(1, 30000) g;
-	VACUUM ff_interval));
+	VACUUM ff_internal.counter_interval));
 is(collect('SET fillfactor_advisor.history_rows = 5000;'), '', 'a limit of rows');
-is(value('SELECT count(*) FROM ff_interval'), 5000, 'holds');
+is(value('SELECT count(*) FROM ff_internal.counter_interval'), 5000, 'holds');
 cmp_ok(value($backlog), '>', 4900, 'is used in full');
-is(value("SELECT max(inserted) FROM ff_interval WHERE rel_id = 0"), value($backlog), 'and only the oldest are gone');
-is(collect('SET fillfactor_advisor.history_rows = 5000;') . value('SELECT count(*) FROM ff_interval'), 5000, 'the next collection has nothing to remove');
-value('DELETE FROM ff_interval WHERE rel_id = 0');
-value('VACUUM FULL ff_interval');
+is(value("SELECT max(inserted) FROM ff_internal.counter_interval WHERE rel_id = 0"), value($backlog), 'and only the oldest are gone');
+is(collect('SET fillfactor_advisor.history_rows = 5000;') . value('SELECT count(*) FROM ff_internal.counter_interval'), 5000, 'the next collection has nothing to remove');
+value('DELETE FROM ff_internal.counter_interval WHERE rel_id = 0');
+value('VACUUM FULL ff_internal.counter_interval');
 
 # Disk full: history on a file system of two megabytes that only the server sees
 SKIP:
@@ -169,7 +169,7 @@ SKIP:
 	  or die 'could not start the server in a namespace';
 	$node->_update_pid(1);
 	value("CREATE TABLESPACE small LOCATION '$space'");
-	value('ALTER TABLE ff_page_sample SET TABLESPACE small');
+	value('ALTER TABLE ff_internal.page_sample SET TABLESPACE small');
 
 	sub fill
 	{
@@ -181,21 +181,21 @@ SKIP:
 	# enough tables to need a new page for their rows
 	value(q(DO $$ BEGIN FOR i IN 1..150 LOOP EXECUTE format('CREATE TABLE s%s AS SELECT 1 AS id', i); END LOOP; END $$));
 	fill();
-	my ($before, $intervals) = (samples(), value('SELECT count(*) FROM ff_interval'));
+	my ($before, $intervals) = (samples(), value('SELECT count(*) FROM ff_internal.counter_interval'));
 	like(collect(), qr/^53100 could not extend file .*: No space left on device/, 'disk full while writing samples: a clear error');
 	cmp_ok(samples(), '>=', $before, 'older samples are intact');
-	cmp_ok(value('SELECT count(*) FROM ff_interval'), '>', $intervals, 'so are the counters of this collection');
-	value('DROP TABLE filler; ALTER TABLE ff_interval SET TABLESPACE small');
+	cmp_ok(value('SELECT count(*) FROM ff_internal.counter_interval'), '>', $intervals, 'so are the counters of this collection');
+	value('DROP TABLE filler; ALTER TABLE ff_internal.counter_interval SET TABLESPACE small');
 	value(q(DO $$ BEGIN FOR i IN 1..150 LOOP EXECUTE format('UPDATE s%s SET id = 2', i); END LOOP; END $$; SELECT pg_stat_force_next_flush()));
 	fill();
-	$intervals = value('SELECT count(*), sum(updated) FROM ff_interval');
+	$intervals = value('SELECT count(*), sum(updated) FROM ff_internal.counter_interval');
 	like(collect(), qr/^53100 could not extend file .*: No space left on device/, 'disk full while writing intervals: a clear error');
-	is(value('SELECT count(*), sum(updated) FROM ff_interval'), $intervals, 'older intervals are intact');
+	is(value('SELECT count(*), sum(updated) FROM ff_internal.counter_interval'), $intervals, 'older intervals are intact');
 	is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no lock is left');
 	value('DROP TABLE filler');
 	is(collect(), '', 'with room again, the next collection works');
 	is(last_run('failed, deferred, ended_at IS NOT NULL'), '0|0|t', 'to its end');
-	is(value(q(SELECT sum(i.updated) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname ~ '^s\d')), 150, 'and misses nothing');
+	is(value(q(SELECT sum(i.updated) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^s\d')), 150, 'and misses nothing');
 }
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9)|TRAP|WARNING: .*(leak|own)/, 'no leak in the log');
 $node->stop;

@@ -17,13 +17,13 @@ my $timed = $node->pg_version->major >= 17;
 my $database = 'postgres';
 sub value { return $node->safe_psql($database, $_[0]); }
 sub collect { value('CALL ff_collect()'); return; }
-sub updates { return value(q(SELECT coalesce(sum(i.updated), 0) FROM ff_interval i JOIN ff_relation r USING (rel_id) WHERE r.relname = 't')); }
+sub updates { return value(q(SELECT coalesce(sum(i.updated), 0) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't')); }
 # what ff_statements() says of what is missing altogether, one line each
 sub missing { return value('SELECT reason FROM ff_statements() WHERE statement_id IS NULL ORDER BY 1'); }
 # a figure of the last look
-sub look { return value("SELECT $_[0] FROM ff_statement_look ORDER BY collection_id DESC LIMIT 1"); }
+sub look { return value("SELECT $_[0] FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1"); }
 # calls that the history has of the statements with this in their text
-sub calls { return value("SELECT coalesce(sum(h.calls), 0) FROM ff_statement s JOIN ff_statement_history h USING (statement_id) WHERE s.text LIKE '%$_[0]%'"); }
+sub calls { return value("SELECT coalesce(sum(h.calls), 0) FROM ff_internal.statement s JOIN ff_internal.statement_history h USING (statement_id) WHERE s.text LIKE '%$_[0]%'"); }
 sub reset_all { value('SELECT count(*) FROM (SELECT pg_stat_statements_reset()) r'); return; }
 
 value(q(
@@ -96,7 +96,7 @@ sub added
 {
 	collect();
 	my %now;
-	@now{qw(tables statements calls)} = (value('SELECT count(*) FROM ff_epoch'), value('SELECT count(*) FROM ff_statement_epoch'), calls('id = $2'));
+	@now{qw(tables statements calls)} = (value('SELECT count(*) FROM ff_internal.epoch'), value('SELECT count(*) FROM ff_internal.statement_epoch'), calls('id = $2'));
 	my $added = join ' ', map { $now{$_} - $seen{$_} } qw(tables statements calls);
 	%seen = %now;
 	return $added;
@@ -179,11 +179,11 @@ is(value($victims), '10 200', 'and enter again');
 collect();
 is(calls('UPDATE victims'), $timed ? 300 : 100, 'no call is counted that was not made: ' . ($timed ? 'all since their entry' : 'none, where that is not known'));
 is(look('lost'), $timed ? 0 : 10, 'and what is not known is counted as lost');
-is(value('SELECT count(*) FROM ff_statement_history WHERE calls > 20'), 0, 'no interval is too long');
+is(value('SELECT count(*) FROM ff_internal.statement_history WHERE calls > 20'), 0, 'no interval is too long');
 victims(3, 0.004);
 collect();
 is(calls('UPDATE victims'), $timed ? 330 : 130, 'then differences again');
-is(value(q(SELECT count(*) FROM ff_statement WHERE text LIKE 'UPDATE victims%')), 10, 'the same statements all the while');
+is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE victims%')), 10, 'the same statements all the while');
 cmp_ok(look('evictions'), '>', 100, 'evictions are noted');
 like(missing(), qr/^pg_stat_statements had no room and evicted the least called statements \(\d+ times in the window\): what these did is missing: raise pg_stat_statements.max$/m, 'and said');
 my $lost = qr/^10 intervals of statements are missing, because their counters began anew$/m;
@@ -199,13 +199,13 @@ sub follow_at_most
 	return;
 }
 follow_at_most(50);
-my $followed = q(SELECT count(*) FROM ff_statement WHERE closed_at IS NULL AND kind <> 'other');
+my $followed = q(SELECT count(*) FROM ff_internal.statement WHERE closed_at IS NULL AND kind <> 'other');
 foreach (1 .. 3)
 {
 	flood();
 	collect();
 }
-my $rows = value(q(SELECT count(*) FROM ff_statement WHERE kind <> 'other'));
+my $rows = value(q(SELECT count(*) FROM ff_internal.statement WHERE kind <> 'other'));
 my $before = value($followed);
 foreach (1 .. 3)
 {
@@ -213,16 +213,16 @@ foreach (1 .. 3)
 	collect();
 }
 is(value($followed), $before, 'many statements of one call each: no more are followed');
-is(value(q(SELECT count(*) FROM ff_statement WHERE kind <> 'other')), $rows, 'and no more kept');
+is(value(q(SELECT count(*) FROM ff_internal.statement WHERE kind <> 'other')), $rows, 'and no more kept');
 cmp_ok(look('left_out'), '>', 50, 'but noted as left out');
 like(missing(), qr/^\d+ more statements that write are not followed: raise fillfactor_advisor.statements$/m, 'and said');
-is(value('SELECT count(*) FROM ff_statement_history WHERE ended_at < began_at OR calls < 1'), 0, 'no interval is turned round');
+is(value('SELECT count(*) FROM ff_internal.statement_history WHERE ended_at < began_at OR calls < 1'), 0, 'no interval is turned round');
 my $late = 'UPDATE t SET v = 0 WHERE id = 1 AND v IS NOT NULL';
 value("$late;" x 30);
 collect();
 # room, so that nothing is evicted before the next look
 value(q(SELECT count(*) FROM (SELECT pg_stat_statements_reset(userid, dbid, queryid) FROM pg_stat_statements WHERE query LIKE 'UPDATE junk%') r));
-is(value("SELECT count(*) FROM ff_statement WHERE text LIKE 'UPDATE t SET v = _1 WHERE id = _2 AND v IS NOT NULL' AND closed_at IS NULL"), 1, 'one that is called often takes the place of one that was evicted');
+is(value("SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE t SET v = _1 WHERE id = _2 AND v IS NOT NULL' AND closed_at IS NULL"), 1, 'one that is called often takes the place of one that was evicted');
 is(value($followed), $before, 'so that there are as many');
 value("$late;" x 5);
 collect();
@@ -241,7 +241,7 @@ value(q(
 	SELECT format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO half', string_agg(c.oid::regclass::text, ', '))
 	  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec));
 my ($status, $out, $err) = $node->psql($database, "\\set VERBOSITY verbose\nSET ROLE half; CALL ff_collect()");
-like($err, qr/\A[^\n]*ERROR:  42501: permission denied for function ff_server\n/, 'a collector without pg_read_all_stats: one clear error');
+like($err, qr/\A[^\n]*ERROR:  42501: permission denied for function ff_internal.server\n/, 'a collector without pg_read_all_stats: one clear error');
 # it has to be let in by hand
 value(q(GRANT SELECT ON ALL TABLES IN SCHEMA public TO half; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO half; GRANT ALL ON t TO half));
 my $other = 'UPDATE t SET v = v * 2 WHERE id < 50';
@@ -251,7 +251,7 @@ is(calls('v * '), 0, 'texts hidden: a statement of another role is not followed'
 is(calls('v / '), 1, 'its own is');
 cmp_ok(look('hidden'), '>', 0, 'what is hidden is noted');
 like(missing(), qr/^\d+ statements of other roles are hidden from the collecting role: GRANT pg_read_all_stats to it$/m, 'and said');
-is(value(q(SELECT count(*) FROM ff_statement WHERE text LIKE '<insufficient%')), 0, 'and no such text kept');
+is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE '<insufficient%')), 0, 'and no such text kept');
 value("GRANT pg_read_all_stats TO half; SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
 value("SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
 is(calls('v * '), 1, 'once granted: it is followed, and nothing from before is taken for new');
@@ -279,7 +279,7 @@ chmod 0600, $file or die "$file: $!";
 value('UPDATE t SET v = v + 200 WHERE id < 4');
 collect();
 is(look('texts_reason'), '', 'texts come back');
-is(value('SELECT count(*) FROM ff_statement WHERE text LIKE $$%+ _1 WHERE id < _2$$ AND closed_at IS NULL AND kind = $$write$$'), 1, 'and are read then');
+is(value('SELECT count(*) FROM ff_internal.statement WHERE text LIKE $$%+ _1 WHERE id < _2$$ AND closed_at IS NULL AND kind = $$write$$'), 1, 'and are read then');
 truncate $file, 0 or die "$file: $!";
 # a text behind the hole
 value("$known; UPDATE t SET v = v + 300 WHERE id > 99");
@@ -309,7 +309,7 @@ value(q(
 		END IF;
 		RETURN NEW;
 	END $$;
-	CREATE TRIGGER damaged BEFORE INSERT ON ff_statement FOR EACH ROW EXECUTE FUNCTION damaged()));
+	CREATE TRIGGER damaged BEFORE INSERT ON ff_internal.statement FOR EACH ROW EXECUTE FUNCTION damaged()));
 many(1 .. 8);
 my $whole = -s $file;
 many(9 .. 16);
@@ -321,7 +321,7 @@ chmod 0600, $file or die "$file: $!";
 truncate $file, $whole or die "$file: $!";
 collect();
 is(look('texts_reason, admitted, left_out'), "made up|0|$unread", 'where one is damaged behind others that have none, each counts once');
-value('DROP TRIGGER damaged ON ff_statement; DROP FUNCTION damaged; DROP SEQUENCE taken');
+value('DROP TRIGGER damaged ON ff_internal.statement; DROP FUNCTION damaged; DROP SEQUENCE taken');
 reset_all();
 collect();
 
@@ -388,8 +388,8 @@ note "peak memory of the collector: $start kB before, $end kB after";
 cmp_ok($end - $start, '<', 64 * 1024 * ($ENV{SANITIZE} ? 16 : 1), 'its memory is bounded');
 is($session->query_safe(q(SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'statement text')), 0, 'and given back');
 $session->quit;
-is(value(q(SELECT kind || ' ' || (text_bytes BETWEEN 500000 AND 999999) || ' ' || length(text) FROM ff_statement WHERE text LIKE 'INSERT INTO large%')), 'write true 4000', '0.8 MB: read whole, its first 4000 characters kept');
-is(value(q(SELECT kind || ' ' || (text_bytes > 1200000) || ' ' || length(text) || ' ' || reason FROM ff_statement WHERE text LIKE 'UPDATE large%')), 'unattributed true 4000 too long to parse', '1.2 MB: not read, its first 4000 characters kept');
+is(value(q(SELECT kind || ' ' || (text_bytes BETWEEN 500000 AND 999999) || ' ' || length(text) FROM ff_internal.statement WHERE text LIKE 'INSERT INTO large%')), 'write true 4000', '0.8 MB: read whole, its first 4000 characters kept');
+is(value(q(SELECT kind || ' ' || (text_bytes > 1200000) || ' ' || length(text) || ' ' || reason FROM ff_internal.statement WHERE text LIKE 'UPDATE large%')), 'unattributed true 4000 too long to parse', '1.2 MB: not read, its first 4000 characters kept');
 like(value('SELECT reason FROM ff_statements() WHERE query LIKE $$UPDATE large%$$'), qr/^too long to parse$/, 'which is said');
 cmp_ok(value('SELECT length(ff_report())'), '<', 200000, 'the report does not grow with it');
 
@@ -411,7 +411,7 @@ unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'without control character
 # WAL records of a row updated, where nothing else can have written any
 # ---------------------------------------------------------------------------
 reset_all();
-sub records { return value("SELECT round(x.update_records::numeric, 3) FROM ff_evidence('$_[0]') e, ff_model_extra(e) x"); }
+sub records { return value("SELECT round(x.update_records::numeric, 3) FROM ff_internal.evidence('$_[0]') e, ff_internal.model_extra(e) x"); }
 # the same statement for some rows, each a transaction, between two collections
 sub each_row
 {
@@ -453,7 +453,7 @@ foreach my $other (
 	[ 'a key that is set', 'ALTER TABLE full_pages ADD CONSTRAINT f FOREIGN KEY (n) REFERENCES parent NOT VALID' ])
 {
 	my ($what, $make) = @$other;
-	is(value("BEGIN; $make; SELECT x.update_records FROM ff_evidence('full_pages') e, ff_model_extra(e) x; ROLLBACK"), '', "$what: the WAL records are not believed");
+	is(value("BEGIN; $make; SELECT x.update_records FROM ff_internal.evidence('full_pages') e, ff_internal.model_extra(e) x; ROLLBACK"), '', "$what: the WAL records are not believed");
 }
 each_row('INSERT INTO roomy VALUES (%d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n WHERE roomy.n > 100', map { $_ + 3 } @one_a_page);
 each_row('UPDATE roomy SET n = n + 1 WHERE id = %d', map { $_ + 3 } @one_a_page);

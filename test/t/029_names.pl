@@ -115,7 +115,7 @@ sql('CREATE TABLE public.before AS SELECT c.oid, c.relkind, c.reloptions, c.relf
 my $text = sql('SELECT * FROM ff_script(NULL, true)');
 my @calls = ('ff_advise()', 'ff_advise_indexes()');
 my %ddl = map { $_ => sql("SELECT ddl FROM $_ WHERE ddl ~ '^ALTER'") } @calls;
-is(sql(q{SELECT count(*) FROM (SELECT ff_script(NULL, true) UNION ALL SELECT ddl FROM ff_advise() UNION ALL SELECT ddl FROM ff_advise_indexes() UNION ALL SELECT ff_set_option(rel, 'fillfactor', '50') FROM public.made) x(s) WHERE s ~ '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]'}), 0, 'a line is a line, and shows all that it holds');
+is(sql(q{SELECT count(*) FROM (SELECT ff_script(NULL, true) UNION ALL SELECT ddl FROM ff_advise() UNION ALL SELECT ddl FROM ff_advise_indexes() UNION ALL SELECT ff_internal.set_option(rel, 'fillfactor', '50') FROM public.made) x(s) WHERE s ~ '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]'}), 0, 'a line is a line, and shows all that it holds');
 my ($status, $said) = run_lines('script.sql', $text);
 is($status, 0, 'the script runs') or diag $said;
 like($said, qr/@{[3 * @kinds + 1]} done, 0 unchanged, 0 refused/, 'each change and each rewrite of it');
@@ -149,7 +149,7 @@ foreach my $call (@calls)
 ok(!-e $marker, 'and run no name');
 is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) WHERE c.reloptions IS NOT DISTINCT FROM b.reloptions AND (c.relkind = 'i' OR oid IN (SELECT rel FROM public.made))}), 0, 'each for its own table');
 sql('CALL ff_collect()');
-($status, $said) = run_lines('way_back.sql', "\\set ON_ERROR_STOP on\n" . sql(q{SELECT string_agg(ff_undo_options(r.relid::regclass, c.old_options, c.new_options, true), E'\n') FROM ff_change c JOIN ff_relation r USING (rel_id) WHERE c.kind = 'fillfactor'}));
+($status, $said) = run_lines('way_back.sql', "\\set ON_ERROR_STOP on\n" . sql(q{SELECT string_agg(ff_internal.undo_options(r.relid::regclass, c.old_options, c.new_options, true), E'\n') FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id) WHERE c.kind = 'fillfactor'}));
 is("$status $said", '0 ', 'ff_verify(): its way back runs');
 is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) JOIN public.made m ON m.rel = c.oid WHERE c.reloptions IS DISTINCT FROM b.reloptions}), 0, 'and leads back');
 ok(!-e $marker, 'nothing but that');
@@ -179,11 +179,11 @@ foreach my $one ([ 'LATIN1', $c1 ], [ 'LATIN2', $c1 ], [ 'LATIN9', $c1 ], [ 'ISO
 		SELECT format('CREATE TABLE %I ()', name) FROM public.bad \\gexec});
 	# in the database itself, where each is one character
 	my $raw = q(s ~ (SELECT '[' || text || ']' FROM public.bad));
-	is(sql("SELECT bool_or($raw) FROM public.bad, LATERAL (SELECT ff_quoted_name(name) UNION ALL SELECT ff_quoted_text(name) UNION ALL SELECT ff_plain(name)) q(s)"), $letters ? 't' : 'f',
+	is(sql("SELECT bool_or($raw) FROM public.bad, LATERAL (SELECT ff_internal.quoted_name(name) UNION ALL SELECT ff_internal.quoted_text(name) UNION ALL SELECT ff_internal.plain(name)) q(s)"), $letters ? 't' : 'f',
 		$letters ? "$encoding: letters stay" : "$encoding: no name and no text has them raw");
 	is(sql(qq{SELECT count(*) > 5, count(*) FILTER (WHERE s ~ '^--' AND $raw) FROM ff_script((SELECT format('%I', name)::regclass FROM public.bad)) s}), $letters ? 't|1' : 't|0',
 		$letters ? "$encoding: also in the script" : "$encoding: nor has a comment of the script");
-	sql(q{SELECT format('COMMENT ON TABLE %s IS %s', ff_quoted_name(name), ff_quoted_text(name)) FROM public.bad \gexec});
+	sql(q{SELECT format('COMMENT ON TABLE %s IS %s', ff_internal.quoted_name(name), ff_internal.quoted_text(name)) FROM public.bad \gexec});
 	is(sql(q{SELECT obj_description(format('%I', name)::regclass) = name FROM public.bad}), 't', "$encoding: and they mean the same");
 }
 

@@ -69,18 +69,18 @@ $node->psql('postgres', scalar slurp_file("$FindBin::Bin/../loop/tables.sql"), o
 value('VACUUM ANALYZE');
 collect();
 laps();
-is(value('SELECT count(*) FROM ff_change'), '0', 'nothing changed yet');
+is(value('SELECT count(*) FROM ff_internal.change'), '0', 'nothing changed yet');
 like(value(q(SELECT reason FROM ff_verify('shop.jobs'))), qr/^no change was seen since/, 'and a table says so');
 
 # The advice is followed, and the index goes.
 my ($ddl, $advised) = split /\|/, value(q(SELECT ddl, recommended_fillfactor FROM ff_advise('shop.jobs')));
-is(value("SELECT count(*) > 0 FROM ff_prediction p JOIN ff_relation r USING (rel_id) WHERE r.relname = 'jobs' AND to_fillfactor = $advised"), 't', 'what the advice promises is kept');
+is(value("SELECT count(*) > 0 FROM ff_internal.prediction p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs' AND to_fillfactor = $advised"), 't', 'what the advice promises is kept');
 value($ddl);
 value('VACUUM FULL shop.jobs');
 value('DROP INDEX balance');
 value('VACUUM pgbench_accounts');
 collect();
-is(value(q(SELECT string_agg(r.relname || ' ' || c.kind, ', ' ORDER BY r.relname) FROM ff_change c JOIN ff_relation r USING (rel_id))),
+is(value(q(SELECT string_agg(r.relname || ' ' || c.kind, ', ' ORDER BY r.relname) FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id))),
 	'jobs fillfactor, pgbench_accounts indexes', 'both changes are noticed');
 is(verified(q{('shop.jobs')})->{verdict}, 'too early', 'too early at first');
 laps();
@@ -100,8 +100,8 @@ cmp_ok($jobs->{predicted_hot_high}, '>=', $jobs->{predicted_hot_low}, 'batch tab
 is($jobs->{undo}, '', 'batch table: nothing to undo');
 is($jobs->{missing}, '', 'batch table: nothing is missing');
 like(value(q(SELECT string_agg(query, '; ') FROM ff_verify_statements('shop.jobs'))), qr/^UPDATE shop\.jobs SET/, 'batch table: its statement');
-is(value(q(SELECT verdict FROM ff_prediction p JOIN ff_relation r USING (rel_id) WHERE r.relname = 'jobs' AND judged_at IS NOT NULL)), 'helped', 'batch table: what came of the promise is kept');
-cmp_ok(value(q(SELECT ff_calibration(rel_id) FROM ff_relation WHERE relname = 'jobs')), '>', 0.5, 'batch table: it came true');
+is(value(q(SELECT verdict FROM ff_internal.prediction p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs' AND judged_at IS NOT NULL)), 'helped', 'batch table: what came of the promise is kept');
+cmp_ok(value(q(SELECT ff_internal.calibration(rel_id) FROM ff_internal.relation WHERE relname = 'jobs')), '>', 0.5, 'batch table: it came true');
 
 my $accounts = verified(q{('pgbench_accounts')});
 is($accounts->{verdict}, 'helped', 'index on the balance dropped: helped');
@@ -121,7 +121,7 @@ my $setting = verified(q{() WHERE change LIKE 'setting %'});
 is("$setting->{change}: $setting->{verdict}", 'setting backend_flush_after: too early', 'a setting is noticed');
 is("$setting->{old_value}, $setting->{new_value}", '0, 2MB', 'from and to');
 # Nobody had set it before, so it is reset; other values are set again.
-sub restored { return value("SELECT ff_restore_setting('$_[0]', '$_[1]')"); }
+sub restored { return value("SELECT ff_internal.restore_setting('$_[0]', '$_[1]')"); }
 my $reload = 'SELECT pg_reload_conf();';
 is(restored('backend_flush_after', '0'), "ALTER SYSTEM RESET backend_flush_after; $reload", 'a setting: back to none');
 is(restored('backend_flush_after', '128'), "ALTER SYSTEM SET backend_flush_after = '1MB'; $reload", 'a setting: back to a value that ALTER SYSTEM had set');
@@ -139,8 +139,8 @@ is(restored('checkpoint_timeout', '300'), "ALTER SYSTEM SET checkpoint_timeout =
 value($_) foreach split /(?<=;) /, restored('max_wal_size', '512');
 ok($node->poll_query_until('postgres', q(SELECT reset_val = '512' FROM pg_settings WHERE name = 'max_wal_size')), 'a setting: it is back');
 is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'max_wal_size' AND sourcefile ~ 'auto')), '0', 'a setting: and nothing is left of the change');
-is(value(q(SELECT count(*) FROM ff_change)), '2', 'neither a rebuilt index nor a new name is a change');
-is(value(q(SELECT count(*) FROM ff_problem)), '0', 'no problem');
+is(value(q(SELECT count(*) FROM ff_internal.change)), '2', 'neither a rebuilt index nor a new name is a change');
+is(value(q(SELECT count(*) FROM ff_internal.problem)), '0', 'no problem');
 
 $node->stop;
 done_testing();

@@ -99,9 +99,9 @@ $node->safe_psql('few', q{
 	CREATE SCHEMA "</table><img src=x onerror=alert(1)>";
 	ALTER TABLE t10 SET SCHEMA "</table><img src=x onerror=alert(1)>";
 	CREATE TABLE part (i int) PARTITION BY RANGE (i);
-	INSERT INTO ff_problem SELECT rel_id, now(), 1, 'XX001', '<b onmouseover="alert(1)">invalid page</b>' FROM ff_relation ORDER BY rel_id LIMIT 1;
-	INSERT INTO ff_change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
-	SELECT rel_id, 'fillfactor', now() - interval '31 minutes', now() - interval '30 minutes', epoch_id, 90, 100 FROM ff_relation WHERE relname = 't1';
+	INSERT INTO ff_internal.problem SELECT rel_id, now(), 1, 'XX001', '<b onmouseover="alert(1)">invalid page</b>' FROM ff_internal.relation ORDER BY rel_id LIMIT 1;
+	INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+	SELECT rel_id, 'fillfactor', now() - interval '31 minutes', now() - interval '30 minutes', epoch_id, 90, 100 FROM ff_internal.relation WHERE relname = 't1';
 	CREATE TABLE filled AS SELECT * FROM generate_series(1, 1000) i;
 });
 my $few = $node->safe_psql('few', 'SELECT ff_report()');
@@ -128,7 +128,7 @@ is(scalar(() = $many =~ /<article /g), 20, 'many tables: twenty in detail');
 is(scalar(() = $many =~ /<tr id="t\d+"><th scope="row">public\.t\d+<\/th><td class="n">\d+<\/td><td>(?:keep|wait|raise|lower)</g), 980, 'many tables: all others in short');
 cmp_ok(length $many, '<', 2_000_000, 'many tables: less than two megabytes');
 # a picture's size does not grow with the steps: 91 is the most there can be
-my $small = $node->safe_psql('many', q(SELECT ff_svg_small_curve(jsonb_agg(jsonb_build_object('fillfactor', f, 'hot_pct', 100 - f, 'hot_pct_low', 90 - f, 'hot_pct_high', 110 - f,
+my $small = $node->safe_psql('many', q(SELECT ff_internal.svg_small_curve(jsonb_agg(jsonb_build_object('fillfactor', f, 'hot_pct', 100 - f, 'hot_pct_low', 90 - f, 'hot_pct_high', 110 - f,
 	'size_bytes', 1000000 / f, 'is_current', f = 100)), 100, 42) FROM generate_series(10, 100) f));
 like($small, qr/^<svg .*<desc>At 100, as now, 0\.0 % of updates are predicted to be HOT; at 42, as advised, 58\.0 % \(48\.0 to 68\.0\)\.<\/desc>.*d="M120 33H120V33H117V32.*<\/svg>$/s, 'small curve: what it shows');
 cmp_ok(length $small, '<', 2000, 'small curve: small');

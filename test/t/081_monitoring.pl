@@ -41,10 +41,10 @@ my $differ = q(SELECT string_agg(format('%s: %s %s %s, %s %s %s', m.relname, m.a
 sub asked_again
 {
 	# as if asked an hour ago; nothing changed in the tables
-	$node->safe_psql('advised', "UPDATE ff_relation SET promised_at = now() - interval '2 hours', opened_at = now() - interval '1 day'; CALL ff_collect()");
+	$node->safe_psql('advised', "UPDATE ff_internal.relation SET predicted_at = now() - interval '2 hours', opened_at = now() - interval '1 day'; CALL ff_collect()");
 	return;
 }
-$node->safe_psql('advised', 'SELECT ff_collect_promise(rel_id) FROM ff_relation');
+$node->safe_psql('advised', 'SELECT ff_internal.collect_prediction(rel_id) FROM ff_internal.relation');
 is($node->safe_psql('advised', $differ), '', 'metrics: as ff_advise() says');
 my $some = $node->safe_psql('advised', $advised);
 cmp_ok($some, '>=', 2, 'metrics: some changes are advised');
@@ -58,11 +58,11 @@ foreach my $turn ([ 'min_confidence = 1.0', 'wait' ], [ 'min_gain = 90', 'keep' 
 	cmp_ok($node->safe_psql('advised', $advised), '<', $some, "metrics: $setting takes advice back");
 	$node->safe_psql('advised', 'ALTER DATABASE advised RESET ALL');
 	# what is not advised any more is asked when it changes
-	$node->safe_psql('advised', 'SELECT ff_collect_promise(rel_id) FROM ff_relation');
+	$node->safe_psql('advised', 'SELECT ff_internal.collect_prediction(rel_id) FROM ff_internal.relation');
 	is($node->safe_psql('advised', $advised), $some, 'metrics: advised again');
 }
 $node->safe_psql('advised', "DROP TABLE t4; CALL ff_collect()");
-is($node->safe_psql('advised', 'SELECT count(*) FROM ff_advised JOIN ff_relation r USING (rel_id) WHERE r.closed_at IS NOT NULL'), '0', 'metrics: advice for a table goes with it');
+is($node->safe_psql('advised', 'SELECT count(*) FROM ff_internal.advised JOIN ff_internal.relation r USING (rel_id) WHERE r.closed_at IS NOT NULL'), '0', 'metrics: advice for a table goes with it');
 
 # Every column of a query is in the list of its metrics, and the other way round.
 my $yaml = slurp_file("$FindBin::Bin/../../sql/monitoring/postgres_exporter.yaml");
@@ -147,7 +147,7 @@ $collector->query_safe("SET fillfactor_advisor.sample_error = 0; SET fillfactor_
 $collector->query_until(qr/begun/, "\\echo begun\nCALL ff_collect();\n");
 ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM ff_progress() WHERE phase = 'pages' AND current_table = 'slow'::regclass AND running_s > 0 AND waiting > 0"),
 	'progress: the table being sampled');
-is(value('SET ROLE watcher; SELECT p.collection_id = max(c.collection_id) FROM ff_progress() p, ff_collection c GROUP BY p.collection_id'), 't', 'progress: for a role that monitors, too');
+is(value('SET ROLE watcher; SELECT p.collection_id = max(c.collection_id) FROM ff_progress() p, ff_internal.collection c GROUP BY p.collection_id'), 't', 'progress: for a role that monitors, too');
 value('SELECT pg_cancel_backend(pid) FROM ff_progress()');
 ok($node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM ff_progress()'), 'progress: none once it has ended');
 $collector->quit;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../src/heap_twin.h"
+#include "model/heap_twin.h"
 
 #define FIELD(name) { #name, offsetof(TwinLifecycle, name) }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/heap_twin.h"
+#include "model/heap_twin.h"
 
 static int	tests = 0;
 static int	failed = 0;

@@ -4,8 +4,8 @@
 usage: constants.py TWIN_CLI [workload ...]
 
 Reads WORK/truth.csv (regret.py truth) and replays each workload's own lifecycle at
-the same fillfactors with the twin (cc -O2 -o twin_cli test/twin/twin_cli.c
-src/heap_twin.c -lm), which says what no counter of the server does: prunes an update.
+the same fillfactors with the twin (cc -O2 -Isrc -o twin_cli test/twin/twin_cli.c
+src/model/heap_twin.c -lm), which says what no counter of the server does: prunes an update.
 Then CPU per update, each workload against its own mean over the fillfactors, is
 regressed on prunes and index entries.  Prints microseconds with one standard error; an
 index entry of a statement that updates few rows includes its first visit of the index,

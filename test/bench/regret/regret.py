@@ -117,7 +117,7 @@ def advice(names, form={}):
                 if os.environ.get('KEEP_EVIDENCE'):
                     # for work on the model: the evidence as a row literal
                     with open(os.path.join(WORK, 'evidence.tsv'), 'a') as f:
-                        f.write(c.sql(f"SELECT concat_ws(E'\\t', '{name}', {ff}, e, x) FROM ff_evidence('t') e, ff_model_extra(e) x") + '\n')
+                        f.write(c.sql(f"SELECT concat_ws(E'\\t', '{name}', {ff}, e, x) FROM ff_internal.evidence('t') e, ff_internal.model_extra(e) x") + '\n')
             finally:
                 c.stop()
             curve = ' '.join(':'.join(r.split('|')[:2]) for r in rows if r)

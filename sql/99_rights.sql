@@ -1,0 +1,58 @@
+-- Rights, and what pg_dump keeps, for all objects above.
+--
+-- Nothing is granted to PUBLIC. Members of pg_read_all_stats (so of pg_monitor)
+-- read the history and call what reads; members of pg_stat_scan_tables sample
+-- and collect. Functions run with the caller's rights. A function that is not
+-- in the list is one that reads.
+
+DO $$
+DECLARE
+    collecting CONSTANT text[] := '{ff_sample, ff_sample_index, ff_collect, ff_schedule, ff_unschedule,
+        collect, current_epoch, index_changes, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem,
+        collect_end, rows_kept, prune, cron, is_schedule, check_collector, job_command, collect_statements,
+        collect_statements_failed, prune_statements, summaries_due, collect_summaries, collect_horizon, collect_settings,
+        predictions_due, collect_prediction}';
+    for_both   CONSTANT text[] := '{setting, index_oids, index_definitions, other_options, collect_due, parse_statement, resolve,
+        statement_source, window_since, whole_hours, interval_bucket, recent_intervals, summarise, horizon_holders,
+        tracked_settings}';
+    -- made anew by the next collection
+    not_dumped CONSTANT text[] := '{summary}';
+    object     record;
+BEGIN
+    GRANT USAGE ON SCHEMA ff_internal TO pg_read_all_stats, pg_stat_scan_tables;
+    FOR object IN
+        SELECT p.oid::regprocedure AS name, CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END AS kind, CASE
+               WHEN p.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
+               WHEN p.proname = ANY (collecting) THEN 'pg_stat_scan_tables'
+               ELSE 'pg_read_all_stats' END AS roles
+          FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
+         WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+           AND d.refobjid = (SELECT e.oid FROM pg_extension e WHERE e.extname = 'fillfactor_advisor')
+    LOOP
+        EXECUTE format('REVOKE ALL ON %s %s FROM PUBLIC', object.kind, object.name);
+        EXECUTE format('GRANT EXECUTE ON %s %s TO %s', object.kind, object.name, object.roles);
+    END LOOP;
+    FOR object IN
+        SELECT c.oid::regclass AS name, c.oid, c.relkind, c.relname
+          FROM pg_depend d JOIN pg_class c ON c.oid = d.objid
+         WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+           AND d.refobjid = (SELECT e.oid FROM pg_extension e WHERE e.extname = 'fillfactor_advisor')
+           AND c.relkind IN ('r', 'v')
+         ORDER BY c.relname
+    LOOP
+        EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.name);
+        EXECUTE format('GRANT SELECT ON %s TO pg_read_all_stats', object.name);
+        IF object.relkind = 'r' THEN
+            PERFORM pg_extension_config_dump(object.oid, CASE WHEN object.relname = ANY (not_dumped) THEN 'WHERE false' ELSE '' END);
+        END IF;
+    END LOOP;
+    -- sequences of identity columns belong to their tables
+    FOR object IN
+        SELECT s.objid FROM pg_depend s JOIN pg_class c ON c.oid = s.objid AND c.relkind = 'S'
+         WHERE s.classid = 'pg_class'::regclass AND s.deptype = 'i' AND c.relnamespace = 'ff_internal'::regnamespace
+         ORDER BY c.relname
+    LOOP
+        PERFORM pg_extension_config_dump(object.objid, '');
+    END LOOP;
+END
+$$;

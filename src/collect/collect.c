@@ -1,0 +1,586 @@
+/*
+ * collect.c
+ *	  CALL ff_collect(): the driver of a collection.
+ *
+ * The work on rows is done by SQL functions (sql/25_collect.sql); this file
+ * gives it what SQL cannot have: one transaction a table, an error of one
+ * table that stops nothing else, a budget, and locks that are never waited
+ * for.
+ *
+ * Invariants:
+ * - One collector a database at a time, by a lock of its own
+ *	 (collect_lock.c): held by the session and let go on every way out, or by
+ *	 the caller's transaction block until its rows are there for others to see.
+ * - Each of its transactions begins with a lock on the extension, so that
+ *	 DROP EXTENSION and a collection come one after the other.
+ * - Outside a transaction block, every table is sampled in a transaction of
+ *	 its own: no lock, pin or snapshot outlives one table's sample.  Inside
+ *	 one, everything is part of the caller's transaction.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/regproc.h"
+#include "utils/resowner.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+
+#include "collect/lock.h"
+#include "settings.h"
+
+PG_FUNCTION_INFO_V1(ff_collect);
+
+/* Tables whose counters are read in one transaction, some 30 ms where all of them changed. */
+#define COUNTERS_BATCH			250
+
+/* Rows that one batch of pruning may remove before it commits. */
+#define PRUNE_BATCH_ROWS		10000
+
+/* Milliseconds after which no further table's promise is looked at. */
+#define PROMISE_MS				2000
+
+/*
+ * Tables after whose samples this session's catalog and relation caches are
+ * emptied: they would grow by some kB for each.
+ */
+#define CACHED_TABLES			200
+
+/* Tables whose windows are summed up at once, and milliseconds after which no more are. */
+#define SUMMARY_BATCH			100
+#define SUMMARY_MS				500
+
+typedef struct Collector
+{
+	Oid			extension;
+	bool		atomic;			/* called inside a transaction block */
+	MemoryContext cxt;			/* outlives the transactions of the run */
+	MemoryContext step_cxt;		/* emptied after every step */
+	int64		collection_id;
+	TimestampTz deadline;		/* no new table is begun after this */
+	int64		pages_left;		/* pages that may still be read */
+	int			sampled;
+	int			skipped;		/* lock not to be had, dropped meanwhile */
+	int			failed;			/* any other error, recorded */
+	int			deferred;		/* left for the next collection */
+} Collector;
+
+/*
+ * Run one of the extension's own functions and return its first column as
+ * int64 (0 for NULL or no row).
+ */
+static int64
+run_step(Collector *c, const char *call, int nargs, Oid *types, Datum *values)
+{
+	StringInfoData sql;
+	int			rc;
+	int64		result = 0;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "SELECT %s", call);
+	rc = SPI_execute_with_args(sql.data, nargs, types, values, NULL, false, 0);
+	if (rc != SPI_OK_SELECT)
+		elog(ERROR, "collection step %s returned %d", call, rc);
+	if (SPI_processed == 1 && SPI_gettypeid(SPI_tuptable->tupdesc, 1) == INT8OID)
+	{
+		bool		isnull;
+		Datum		d = SPI_getbinval(SPI_tuptable->vals[0],
+									  SPI_tuptable->tupdesc, 1, &isnull);
+
+		if (!isnull)
+			result = DatumGetInt64(d);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	pfree(sql.data);
+	return result;
+}
+
+static int64
+run_step_on(Collector *c, const char *call, int64 argument)
+{
+	Oid			types[1] = {INT8OID};
+	Datum		values[1] = {Int64GetDatum(argument)};
+
+	return run_step(c, call, 1, types, values);
+}
+
+/*
+ * End this transaction, so that nothing of it is held while the next runs, and
+ * begin that.
+ */
+static void
+end_step(Collector *c)
+{
+	if (!c->atomic)
+		SPI_commit();
+	MemoryContextReset(c->step_cxt);
+	MemoryContextSwitchTo(c->step_cxt);
+	CHECK_FOR_INTERRUPTS();
+	if (!c->atomic)
+		ff_keep_extension(c->extension);
+}
+
+/*
+ * Give back what the catalog and relation caches keep of tables that are done
+ * with: nothing else limits them.  Inside a transaction block they are left
+ * to the caller, whose work may need them.
+ */
+static void
+empty_caches(Collector *c)
+{
+	if (!c->atomic)
+		InvalidateSystemCaches();
+}
+
+/*
+ * An error that ends the whole collection: the operator wants it, the server
+ * lacks room, or nothing can be written at all.  Everything else belongs to
+ * the table at hand.
+ */
+static bool
+ends_collection(int sqlerrcode)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
+	{
+		case ERRCODE_OPERATOR_INTERVENTION:
+		case ERRCODE_INSUFFICIENT_RESOURCES:
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+		case ERRCODE_INVALID_TRANSACTION_STATE:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* A table that merely was not there for us, now: next time will do. */
+static bool
+is_skip(int sqlerrcode)
+{
+	return sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+		sqlerrcode == ERRCODE_UNDEFINED_TABLE ||
+		sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED;
+}
+
+/*
+ * Run one step in a subtransaction.  Returns NULL, or a copy of an error that
+ * is this step's own affair; one that ends the collection goes on.
+ */
+static ErrorData *
+try_step(Collector *c, const char *call, Oid type, Datum argument, int64 *result)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile edata = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(c->step_cxt);
+	PG_TRY();
+	{
+		*result = run_step(c, call, 1, &type, &argument);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(c->step_cxt);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(c->step_cxt);
+		edata = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(c->step_cxt);
+		CurrentResourceOwner = owner;
+	}
+	PG_END_TRY();
+
+	/* only now: a subtransaction left open would keep the session in it */
+	if (edata != NULL && ends_collection(edata->sqlerrcode))
+		ReThrowError(edata);
+	return edata;
+}
+
+static ErrorData *
+try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
+{
+	return try_step(c, call, INT8OID, Int64GetDatum(argument), result);
+}
+
+/*
+ * Run one step on one relation.  Its error becomes a row and a count, and the
+ * result is false.
+ */
+static bool
+try_relation(Collector *c, const char *call, int64 rel_id, int64 *result)
+{
+	ErrorData  *edata = try_step_on(c, call, rel_id, result);
+	Oid			types[3] = {INT8OID, TEXTOID, TEXTOID};
+	Datum		values[3];
+
+	if (edata == NULL)
+		return true;
+
+	values[0] = Int64GetDatum(rel_id);
+	values[1] = CStringGetTextDatum(unpack_sql_state(edata->sqlerrcode));
+	values[2] = CStringGetTextDatum(edata->message ? edata->message : "");
+	run_step(c, "ff_internal.collect_problem($1, $2, $3)", 3, types, values);
+	if (is_skip(edata->sqlerrcode))
+		c->skipped++;
+	else
+		c->failed++;
+	FreeErrorData(edata);
+	return false;
+}
+
+static void
+sample_relation(Collector *c, int64 rel_id)
+{
+	int64		pages = 0;
+
+	if (try_relation(c, "ff_internal.collect_pages($1)", rel_id, &pages))
+	{
+		c->pages_left -= pages;
+		c->sampled++;
+	}
+}
+
+/* Read pg_stat_statements; where that fails, the reason is all there is of it. */
+static void
+read_statements(Collector *c)
+{
+	int64		unused;
+	ErrorData  *edata = try_step_on(c, "ff_internal.collect_statements($1)", c->collection_id, &unused);
+
+	if (edata != NULL)
+	{
+		Oid			types[2] = {INT8OID, TEXTOID};
+		Datum		values[2];
+
+		values[0] = Int64GetDatum(c->collection_id);
+		values[1] = CStringGetTextDatum(psprintf("%s %s", unpack_sql_state(edata->sqlerrcode),
+												 edata->message ? edata->message : ""));
+		run_step(c, "ff_internal.collect_statements_failed($1, $2)", 2, types, values);
+		FreeErrorData(edata);
+	}
+}
+
+/* A collection can do without what failed: a warning is all there is of it. */
+static void
+do_without(ErrorData *edata, const char *what)
+{
+	ereport(WARNING,
+			(errcode(edata->sqlerrcode),
+			 errmsg("could not %s: %s", what, edata->message)));
+	FreeErrorData(edata);
+}
+
+/* Note what holds back pruning. */
+static void
+read_horizon(Collector *c)
+{
+	int64		unused;
+	ErrorData  *edata = try_step_on(c, "ff_internal.collect_horizon($1)", c->collection_id, &unused);
+
+	if (edata != NULL)
+		do_without(edata, "note what holds back pruning");
+}
+
+/*
+ * The relations that a function lists, most urgent first; array in the run's
+ * context.
+ */
+static int64 *
+list_due(Collector *c, const char *call, int *n)
+{
+	StringInfoData sql;
+	int64	   *due;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "SELECT d.rel_id FROM %s WITH ORDINALITY d(rel_id, n) ORDER BY d.n", call);
+	/* not read only: the rows that this command wrote are to be seen */
+	if (SPI_execute(sql.data, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list relations by %s", call);
+	*n = (int) SPI_processed;
+	due = MemoryContextAlloc(c->cxt, sizeof(int64) * Max(*n, 1));
+	for (int i = 0; i < *n; i++)
+	{
+		bool		isnull;
+
+		due[i] = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i],
+											 SPI_tuptable->tupdesc, 1, &isnull));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	pfree(sql.data);
+	return due;
+}
+
+/*
+ * Write down what advice promises for the tables that changed, and judge what
+ * came of earlier promises: each table in its own transaction, for a limited
+ * time.
+ */
+static void
+keep_promises(Collector *c)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PROMISE_MS);
+	int64	   *due;
+	int64		unused;
+	int			ndue;
+	bool		warned = false;	/* one of them is enough */
+
+	due = list_due(c, psprintf("ff_internal.predictions_due(" INT64_FORMAT "::bigint)", c->collection_id), &ndue);
+	end_step(c);
+	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)
+	{
+		ErrorData  *edata = try_step_on(c, "ff_internal.collect_prediction($1)", due[i], &unused);
+
+		if (edata != NULL)
+		{
+			/* not an affair of the table's pages: they were sampled */
+			if (is_skip(edata->sqlerrcode) || warned)
+				FreeErrorData(edata);
+			else
+				do_without(edata, "write down what the advice promises");
+			warned = true;
+		}
+		end_step(c);
+	}
+}
+
+/*
+ * Sum up the windows of tables for which nothing valid is kept, for a limited
+ * time; advice can do without.
+ */
+static void
+keep_summaries(Collector *c)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), SUMMARY_MS);
+	int64	   *due;
+	int			ndue;
+
+	due = list_due(c, "ff_internal.summaries_due()", &ndue);
+	end_step(c);
+	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i += SUMMARY_BATCH)
+	{
+		int			n = Min(SUMMARY_BATCH, ndue - i);
+		Datum	   *ids = palloc(sizeof(Datum) * n);
+		int64		unused;
+		ErrorData  *edata;
+
+		for (int k = 0; k < n; k++)
+			ids[k] = Int64GetDatum(due[i + k]);
+		edata = try_step(c, "ff_internal.collect_summaries($1)", INT8ARRAYOID,
+						 PointerGetDatum(construct_array(ids, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)),
+						 &unused);
+		if (edata != NULL)
+			do_without(edata, psprintf("sum up the history of %d tables", n));
+		end_step(c);
+	}
+}
+
+/*
+ * Read the counters of all tables, a batch in each transaction, so that none
+ * holds back pruning for longer than a table's sample.  The collection begins
+ * when all of them are read: one that ends before is no look at all.
+ */
+static void
+read_counters(Collector *c)
+{
+	Oid			types[3] = {TIMESTAMPTZOID, INT8OID, INT4OID};
+	Datum		values[3];
+	TimestampTz looked_at = GetCurrentTimestamp();
+	int64		last = 0;
+
+	values[0] = TimestampTzGetDatum(looked_at);
+	run_step(c, "ff_internal.collect_begin($1)", 1, types, values);
+	end_step(c);
+	do
+	{
+		values[0] = TimestampTzGetDatum(looked_at);
+		values[1] = Int64GetDatum(last);
+		values[2] = Int32GetDatum(COUNTERS_BATCH);
+		last = run_step(c, "ff_internal.collect_counters($1, $2, $3)", 3, types, values);
+		end_step(c);
+	} while (last != 0);
+	values[0] = TimestampTzGetDatum(looked_at);
+	c->collection_id = run_step(c, "ff_internal.collect_counted($1)", 1, types, values);
+	end_step(c);
+}
+
+/*
+ * Remove what is too old, batch by batch: a fixed number of them a run, so that a
+ * backlog shrinks run by run.
+ */
+static void
+prune(Collector *c, const char *call)
+{
+	for (int i = 0; i < prune_batches; i++)
+	{
+		bool		more = run_step_on(c, call, PRUNE_BATCH_ROWS) >= PRUNE_BATCH_ROWS;
+
+		end_step(c);
+		if (!more)
+			break;
+	}
+}
+
+static void
+collect(Collector *c)
+{
+	int64	   *due;
+	int			ndue;
+
+	read_counters(c);
+
+	/* at once, so that both histories cover the same time */
+	read_statements(c);
+	end_step(c);
+	read_horizon(c);
+	end_step(c);
+
+	run_step_on(c, "ff_internal.collect_settings($1)", c->collection_id);
+	end_step(c);
+
+	due = list_due(c, "ff_internal.collect_due()", &ndue);
+	end_step(c);
+
+	for (int i = 0; i < ndue; i++)
+	{
+		if (c->pages_left <= 0 || GetCurrentTimestamp() >= c->deadline)
+		{
+			c->deferred = ndue - i;
+			break;
+		}
+		sample_relation(c, due[i]);
+		end_step(c);
+		if (i % CACHED_TABLES == CACHED_TABLES - 1)
+			empty_caches(c);
+	}
+	empty_caches(c);
+	keep_summaries(c);
+	keep_promises(c);
+
+	{
+		Oid			types[5] = {INT8OID, INT4OID, INT4OID, INT4OID, INT4OID};
+		Datum		values[5] = {
+			Int64GetDatum(c->collection_id),
+			Int32GetDatum(c->sampled), Int32GetDatum(c->skipped),
+			Int32GetDatum(c->failed), Int32GetDatum(c->deferred)
+		};
+
+		run_step(c, "ff_internal.collect_end($1, $2, $3, $4, $5)", 5, types, values);
+	}
+	end_step(c);
+
+	prune(c, "ff_internal.prune($1)");
+	prune(c, "ff_internal.prune_statements($1)");
+}
+
+/* The collection, with the collector's lock held. */
+static void
+collect_alone(Collector *c)
+{
+	/*
+	 * Have this session's counts reported when the call ends: a reset of the
+	 * statistics is told by the count of rows in ff_collection.
+	 */
+	pgstat_force_next_flush();
+
+	c->pages_left = collect_pages;
+	c->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), (int64) collect_time * 1000);
+	collect(c);
+}
+
+/* The extension that the procedure is of, kept until this transaction ends. */
+static Oid
+keep_extension_of(Oid procedure)
+{
+	Oid			extension = getExtensionOfObject(ProcedureRelationId, procedure);
+
+	/* none where it was dropped a moment ago, too: of that ff_keep_extension() tells */
+	if (!OidIsValid(extension) && SearchSysCacheExists1(PROCOID, ObjectIdGetDatum(procedure)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("procedure %s belongs to no extension", format_procedure(procedure)),
+				 errdetail("A collection needs the tables and functions of the extension \"fillfactor_advisor\" beside it."),
+				 errhint("If it was taken out of the extension, run ALTER EXTENSION fillfactor_advisor ADD PROCEDURE %s.", format_procedure(procedure))));
+	ff_keep_extension(extension);
+	return extension;
+}
+
+static void
+call_collect(FunctionCallInfo fcinfo)
+{
+	Collector	c = {0};
+	volatile bool alone = false;
+
+	/* recovery is the reason to name where both hold */
+	PreventCommandDuringRecovery("ff_collect()");
+	PreventCommandIfReadOnly("ff_collect()");
+
+	c.atomic = !(fcinfo->context && IsA(fcinfo->context, CallContext) &&
+				 !castNode(CallContext, fcinfo->context)->atomic);
+	c.extension = keep_extension_of(fcinfo->flinfo->fn_oid);
+
+	SPI_connect_ext(c.atomic ? 0 : SPI_OPT_NONATOMIC);
+	c.cxt = CurrentMemoryContext;
+	c.step_cxt = AllocSetContextCreate(c.cxt, "ff_collect step", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(c.step_cxt);
+
+	/* before it takes a lock that would keep others away */
+	run_step(&c, "ff_internal.check_collector()", 0, NULL, NULL);
+
+	PG_TRY();
+	{
+		alone = ff_lock_collector(c.atomic);
+		if (alone)
+			collect_alone(&c);
+	}
+	PG_FINALLY();
+	{
+		if (!c.atomic)
+			ff_unlock_collector();
+	}
+	PG_END_TRY();
+	SPI_finish();
+
+	if (!alone)
+		ereport(NOTICE,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("another collection is running in this database"),
+				 errdetail("This one leaves the work to it.")));
+	if (c.failed > 0)
+		ereport(WARNING,
+				(errmsg("%d of %d relations could not be sampled",
+						c.failed, c.failed + c.skipped + c.sampled),
+				 errhint("See the table ff_internal.problem for each one's error.")));
+}
+
+/*
+ * CALL ff_collect()
+ *
+ * Reads the counters of every heap table, writes an interval for those that
+ * changed, and samples the pages of the most urgent within the budget
+ * (fillfactor_advisor.collect_pages, collect_time).  Commits as it goes when
+ * called outside a transaction block.
+ *
+ * Errors: 25006 in recovery or in a read-only transaction, 42501 where the role
+ * may not write the history, 42704 or 55P03 where the extension is dropped
+ * meanwhile (see ff_keep_extension()), 55000 where the procedure is of none.  A
+ * collection already under way is a notice, not an error.
+ */
+Datum
+ff_collect(PG_FUNCTION_ARGS)
+{
+	call_collect(fcinfo);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,176 @@
+/*
+ * page_btree.c
+ *	  Reads one B-tree page: 8 kB in, counts out.
+ *
+ * The page is a private copy and need not be sound: it is checked like a heap
+ * page, and rejected whole if anything contradicts itself.
+ *
+ * Density and fragmentation are what pgstatindex means by them.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+
+#include "sample/page_btree.h"
+#include "sample/page_check.h"
+
+#define FF_BTREE_SPECIAL MAXALIGN(sizeof(BTPageOpaqueData))
+#define FF_BTREE_SPECIAL_OFFSET (BLCKSZ - FF_BTREE_SPECIAL)
+#define FF_BTREE_PAGE_ROOM (FF_BTREE_SPECIAL_OFFSET - SizeOfPageHeaderData)
+
+/* All flags that a page may have. */
+#define FF_BTREE_FLAGS \
+	(BTP_LEAF | BTP_ROOT | BTP_DELETED | BTP_META | BTP_HALF_DEAD | \
+	 BTP_SPLIT_END | BTP_HAS_GARBAGE | BTP_INCOMPLETE_SPLIT | BTP_HAS_FULLXID)
+
+/* A leaf is at its fillfactor if it is this close to it; share of the page. */
+#define FF_NEAR_FILLFACTOR 0.03
+
+/*
+ * Leaves no fuller than this have been split in the middle and little filled
+ * since; share of the page.
+ */
+#define FF_HALF_FULL 0.6
+
+/* Rows that an item points to, 0 if its posting list is unsound. */
+static unsigned
+item_tids(const IndexTupleData *item, unsigned length)
+{
+	OffsetNumber status = ItemPointerGetOffsetNumberNoCheck(&item->t_tid);
+	unsigned	ntids;
+	BlockNumber start;
+
+	if ((item->t_info & INDEX_ALT_TID_MASK) == 0)
+		return 1;
+	/* a leaf has no pivot tuples but its high key */
+	if ((status & BT_IS_POSTING) == 0)
+		return 0;
+	ntids = status & BT_OFFSET_MASK;
+	start = ItemPointerGetBlockNumberNoCheck(&item->t_tid);
+	if (ntids < 2 || start < sizeof(IndexTupleData) || start > length ||
+		ntids * sizeof(ItemPointerData) > length - start)
+		return 0;
+	return ntids;
+}
+
+/* Checks all items of a leaf or internal page, and counts those of a leaf. */
+static bool
+count_items(const char *page, const BTPageOpaqueData *opaque, double *metric)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	uint8		taken[FF_PLACES] = {0};
+	OffsetNumber nlps = ff_line_pointers(header);
+	OffsetNumber first = opaque->btpo_next == P_NONE ? P_HIKEY : P_FIRSTKEY;
+
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= nlps; offset++)
+	{
+		const ItemIdData *lp = &header->pd_linp[offset - 1];
+		const IndexTupleData *item;
+		unsigned	tids;
+
+		if ((!ItemIdIsNormal(lp) && !ItemIdIsDead(lp)) ||
+			!ff_claim_place(header, lp, sizeof(IndexTupleData), taken))
+			return false;
+		item = (const IndexTupleData *) (page + lp->lp_off);
+		if (IndexTupleSize(item) != lp->lp_len)
+			return false;
+		if ((opaque->btpo_flags & BTP_LEAF) == 0 || offset < first)
+			continue;
+
+		tids = item_tids(item, lp->lp_len);
+		if (tids == 0)
+			return false;
+		metric[FF_BTREE_ITEMS]++;
+		metric[FF_BTREE_ITEM_BYTES] += lp->lp_len;
+		metric[FF_BTREE_TIDS] += tids;
+		if (ItemIdIsDead(lp))
+			metric[FF_BTREE_DEAD_ITEMS]++;
+		if (tids > 1)
+		{
+			metric[FF_BTREE_POSTING_LISTS]++;
+			metric[FF_BTREE_POSTING_TIDS] += tids;
+		}
+	}
+	return true;
+}
+
+static void
+measure_leaf(const PageHeaderData *header, const BTPageOpaqueData *opaque,
+			 BlockNumber block, int fillfactor, FfBtreePage *result)
+{
+	double	   *metric = result->metric;
+	double		distance;
+
+	metric[FF_BTREE_LEAF] = 1;
+	metric[FF_BTREE_ROOM] = FF_BTREE_PAGE_ROOM;
+	metric[FF_BTREE_FREE] = header->pd_upper - header->pd_lower;
+	metric[FF_BTREE_FRAGMENT] = opaque->btpo_next != P_NONE &&
+		opaque->btpo_next < block;
+	result->density = 1 - metric[FF_BTREE_FREE] / FF_BTREE_PAGE_ROOM;
+	distance = result->density - fillfactor / 100.0;
+	metric[FF_BTREE_AT_FILLFACTOR] = distance >= -FF_NEAR_FILLFACTOR &&
+		distance <= FF_NEAR_FILLFACTOR;
+	metric[FF_BTREE_HALF_FULL] = result->density <= FF_HALF_FULL;
+}
+
+/*
+ * Measures one B-tree page: page and block as for ff_heap_page, fillfactor in
+ * percent.  *result is always filled; for a page that is not FF_PAGE_OK
+ * its metrics are zero.
+ */
+FfPageState
+ff_btree_page(const char *page, BlockNumber block, int fillfactor,
+			  FfBtreePage *result)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	const BTPageOpaqueData *opaque;
+
+	memset(result, 0, sizeof(*result));
+	result->density = -1;
+
+	if (header->pd_upper == 0)
+		return ff_page_is_zero(page) ? FF_PAGE_NEW : FF_PAGE_BAD;
+	if (!ff_header_is_sound(header, FF_BTREE_SPECIAL_OFFSET))
+		return FF_PAGE_BAD;
+	opaque = (const BTPageOpaqueData *) (page + FF_BTREE_SPECIAL_OFFSET);
+	if ((opaque->btpo_flags & ~FF_BTREE_FLAGS) != 0 ||
+		opaque->btpo_cycleid > MAX_BT_CYCLE_ID)
+		return FF_PAGE_BAD;
+
+	result->lsn = PageGetLSN((Page) page);
+	if (opaque->btpo_flags & BTP_META)
+	{
+		const BTMetaPageData *meta;
+
+		meta = (const BTMetaPageData *) (page + SizeOfPageHeaderData);
+		if (block != BTREE_METAPAGE || meta->btm_magic != BTREE_MAGIC)
+			return FF_PAGE_BAD;
+		result->meta = true;
+		result->level = meta->btm_level;
+		return FF_PAGE_OK;
+	}
+	if (opaque->btpo_flags & BTP_DELETED)
+	{
+		result->metric[FF_BTREE_DELETED] = 1;
+		return FF_PAGE_OK;
+	}
+	if (opaque->btpo_flags & BTP_HALF_DEAD)
+	{
+		result->metric[FF_BTREE_HALF_DEAD] = 1;
+		return FF_PAGE_OK;
+	}
+
+	result->level = opaque->btpo_level;
+	if ((opaque->btpo_flags & BTP_LEAF ? opaque->btpo_level != 0 :
+		 opaque->btpo_level == 0) ||
+		!count_items(page, opaque, result->metric))
+	{
+		memset(result->metric, 0, sizeof(result->metric));
+		return FF_PAGE_BAD;
+	}
+	if (opaque->btpo_flags & BTP_LEAF)
+		measure_leaf(header, opaque, block, fillfactor, result);
+	else
+		result->metric[FF_BTREE_INTERNAL] = 1;
+	return FF_PAGE_OK;
+}
