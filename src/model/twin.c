@@ -1,0 +1,1057 @@
+/*
+ * twin.c
+ *	  A digital twin of a heap table: its statements replayed on simulated pages.
+ *
+ * The rules are the server's (heapam.c, pruneheap.c, hio.c, freespace.c):
+ * inserts and moved rows honour the fillfactor's reserve, an update in its
+ * own page does not; pages are pruned on access when little space is left or
+ * the page-full hint is set, and only of versions older than the horizon;
+ * pruning tells the free space map nothing, vacuum and failed inserts do.
+ * Left out: TOAST, page contention between sessions.
+ */
+#include "twin.h"
+#include "../numbers.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Free space map: categories of 32 bytes, as in freespace.c. */
+#define FSM_CATEGORY_BYTES	(TW_BLCKSZ / 256)
+
+/*
+ * A page this empty takes any insert, however large the reserve: hio.c's
+ * nearlyEmptyFreeSpace, which allows for line pointers that vacuum left behind.
+ */
+#define NEARLY_EMPTY	(TW_MAX_LEN - (TW_MAX_TUPLES / 8 * TW_ITEMID))
+
+/* Vacuum leaves dead line pointers alone when fewer pages have any (vacuumlazy.c). */
+#define BYPASS_PAGES_SHARE	0.02
+
+/* Attempts to find a live row before a pick gives up. */
+#define PICK_TRIES	32
+
+/* Share of the table from which a statement scans it, rather than an index. */
+#define SCANNED		0.9
+
+/* A multiplier that spreads ranks over the table (Knuth). */
+#define SCATTER		UINT64_C(2654435761)
+
+
+static inline uint64_t
+next_random(Twin *t)
+{
+	uint64_t	x = t->rng;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	t->rng = x;
+	return x * UINT64_C(2685821657736338717);
+}
+
+/* Uniform in [0, 1). */
+static inline double
+random_unit(Twin *t)
+{
+	return (double) (next_random(t) >> 11) * (1.0 / 9007199254740992.0);
+}
+
+/* Uniform in 0 .. n-1. */
+static inline int64_t
+random_below(Twin *t, int64_t n)
+{
+	return (int64_t) (((next_random(t) >> 32) * (uint64_t) n) >> 32);
+}
+
+static inline TwinRow *
+row_of(Twin *t, int64_t id)
+{
+	return &t->row[id & (TW_ROWS - 1)];
+}
+
+int
+ff_twin_rows_per_page(int fillfactor, int len)
+{
+	int			n;
+
+	n = (TW_BLCKSZ - TW_PAGE_HEADER - TW_BLCKSZ * (100 - fillfactor) / 100) /
+		(TW_MAXALIGN(len) + TW_ITEMID);
+	return n < 1 ? 1 : n > TW_MAX_TUPLES ? TW_MAX_TUPLES : n;
+}
+
+int
+ff_twin_step_edge(int fillfactor, int len)
+{
+	int			n = ff_twin_rows_per_page(fillfactor, len);
+
+	while (fillfactor < TW_MAX_FF && ff_twin_rows_per_page(fillfactor + 1, len) == n)
+		fillfactor++;
+	return fillfactor;
+}
+
+/* PageGetHeapFreeSpace: what one more version may take. */
+static inline int
+heap_free_space(const TwinPage *p)
+{
+	int			space = p->gap - TW_ITEMID;
+
+	if (space < 0 || (p->nline >= TW_MAX_TUPLES && p->nunused == 0))
+		return 0;
+	return space;
+}
+
+/*
+ * The horizon: versions made dead by a transaction before it may be pruned.
+ * A held snapshot stops it for "held" transactions out of every cycle.
+ */
+static inline uint32_t
+horizon(const Twin *t)
+{
+	const TwinLife *l = &t->life;
+
+	if (l->held >= 1.0 && l->held_share > 0.0)
+	{
+		double		cycle = l->held / l->held_share;
+		double		start = floor((double) t->xid / cycle) * cycle;
+
+		if ((double) t->xid - start < l->held && start < t->oldest)
+			return (uint32_t) start;
+	}
+	return t->oldest;
+}
+
+/*
+ * A new transaction.  The oldest snapshot of the moment ends with a fixed
+ * chance, so that its age varies around its mean, as that of sessions at work
+ * side by side does.
+ */
+static inline void
+next_xid(Twin *t)
+{
+	t->xid++;
+	if (t->advance >= 1.0 || random_unit(t) < t->advance)
+		t->oldest = t->xid;
+	t->aborts = t->life.rollback > 0.0 && random_unit(t) < t->life.rollback;
+}
+
+/* Remove what the horizon allows; true if anything went. */
+static int
+prune(Twin *t, TwinPage *p, uint32_t oldest)
+{
+	int			removed = 0;
+
+	while (p->dead_head >= 0 && t->dead[p->dead_head].xid < oldest)
+	{
+		int			i = p->dead_head;
+		TwinDead   *d = &t->dead[i];
+
+		p->gap += d->len;
+		p->nunused += d->frees_lp;
+		p->ndead += d->ends_chain;
+		t->ndead_lps += d->ends_chain;
+		p->dead_head = d->next;
+		d->next = t->dead_free;
+		t->dead_free = i;
+		t->ndead--;
+		removed++;
+	}
+	if (p->dead_head < 0)
+		p->dead_tail = -1;
+	return removed;
+}
+
+/*
+ * heap_page_prune_opt: when a scan comes to a page, not again for each row that
+ * it finds there.
+ */
+static void
+visit(Twin *t, int page)
+{
+	TwinPage   *p = &t->page[page];
+	uint32_t	oldest;
+
+	if (page == t->visiting)
+		return;
+	t->visiting = page;
+	if (p->dead_head < 0 || (!p->full && heap_free_space(p) >= t->prune_below))
+		return;
+	oldest = horizon(t);
+	if (t->dead[p->dead_head].xid >= oldest)
+		return;
+	prune(t, p, oldest);
+	p->full = 0;
+	t->count.prunes++;
+}
+
+static void
+add_dead(Twin *t, TwinPage *p, int len, int frees_lp, int ends_chain)
+{
+	int			i;
+	TwinDead   *d;
+
+	if (t->dead_free >= 0)
+	{
+		i = t->dead_free;
+		t->dead_free = t->dead[i].next;
+	}
+	else if (t->dead_used < TW_DEAD)
+		i = t->dead_used++;
+	else
+	{
+		t->exhausted = 1;
+		return;
+	}
+	d = &t->dead[i];
+	d->xid = t->aborts ? 0 : t->xid;
+	d->next = -1;
+	d->len = (int16_t) len;
+	d->frees_lp = (uint8_t) frees_lp;
+	d->ends_chain = (uint8_t) ends_chain;
+	if (p->dead_tail >= 0)
+		t->dead[p->dead_tail].next = i;
+	else
+		p->dead_head = i;
+	p->dead_tail = i;
+	t->ndead++;
+}
+
+static inline void
+touch(Twin *t, TwinPage *p)
+{
+	if (p->touched != t->xid)
+	{
+		p->touched = t->xid;
+		t->count.touched++;
+	}
+}
+
+/* Store a version: an unused line pointer is taken before a new one. */
+static inline void
+add_version(Twin *t, TwinPage *p, int len)
+{
+	touch(t, p);
+	if (p->nunused > 0)
+		p->nunused--;
+	else
+	{
+		p->nline++;
+		p->gap -= TW_ITEMID;
+	}
+	p->gap -= len;
+}
+
+static int
+extend(Twin *t)
+{
+	TwinPage   *p;
+
+	if (t->npages >= TW_PAGES)
+	{
+		t->exhausted = 1;
+		return -1;
+	}
+	p = &t->page[t->npages];
+	memset(p, 0, sizeof(*p));
+	p->gap = TW_BLCKSZ - TW_PAGE_HEADER;
+	p->dead_head = p->dead_tail = -1;
+	t->count.new_pages++;
+	return t->npages++;
+}
+
+static inline uint8_t
+fsm_category(int space)
+{
+	int			cat = space / FSM_CATEGORY_BYTES;
+
+	return (uint8_t) (cat > 255 ? 255 : cat);
+}
+
+/* A page the free space map believes to have room, or -1. */
+static int
+fsm_search(Twin *t, int space)
+{
+	int			need = (space + FSM_CATEGORY_BYTES - 1) / FSM_CATEGORY_BYTES;
+	int			n;
+	int			i;
+
+	if (need > 255)
+		need = 255;
+	for (n = 0, i = t->fsm_next; n < t->npages; n++, i++)
+	{
+		if (i >= t->npages)
+			i = 0;
+		if (t->page[i].fsm >= need)
+		{
+			t->fsm_next = i + 1;
+			return i;
+		}
+	}
+	return -1;
+}
+
+/*
+ * RelationGetBufferForTuple: the page inserted into last, else what the free
+ * space map offers, else the last page, else a new one.  -1: no page left.
+ */
+static int
+page_for_version(Twin *t, int len)
+{
+	int			need = len + t->reserve;
+	int			target = t->target;
+
+	if (need > NEARLY_EMPTY)
+		need = len > NEARLY_EMPTY ? len : NEARLY_EMPTY;
+	if (target < 0)
+	{
+		target = fsm_search(t, need);
+		if (target < 0 && t->npages > 0)
+			target = t->npages - 1;
+	}
+	while (target >= 0)
+	{
+		TwinPage   *p = &t->page[target];
+		int			space = heap_free_space(p);
+
+		if (space >= need)
+		{
+			t->target = target;
+			return target;
+		}
+		p->fsm = fsm_category(space);
+		target = fsm_search(t, need);
+	}
+	return t->target = extend(t);
+}
+
+static void
+insert_row(Twin *t)
+{
+	int			q = (int) random_below(t, TW_QUANTILES);
+	int			len = t->life.insert_len[q];
+	int			page = page_for_version(t, len);
+	TwinRow    *r;
+
+	if (page < 0)
+		return;
+	add_version(t, &t->page[page], len);
+	t->count.inserts++;
+	if (t->aborts)
+	{
+		add_dead(t, &t->page[page], len, 0, 1);
+		return;
+	}
+	if (t->next_row - t->first_row >= TW_ROWS)
+	{
+		t->nforgotten += row_of(t, t->first_row)->page >= 0;
+		t->first_row++;
+	}
+	r = row_of(t, t->next_row++);
+	memset(r, 0, sizeof(*r));
+	r->born = r->xmin = t->xid;
+	r->page = (int16_t) page;
+	r->len = (int16_t) len;
+	r->quantile = (uint8_t) q;
+	t->nlive++;
+}
+
+/* The length of the next version of a row. */
+static inline int
+next_length(Twin *t, const TwinRow *r, int resizes)
+{
+	const TwinLife *l = &t->life;
+	double		done;
+
+	if (!resizes)
+		return r->len;
+	if (l->redraw)
+		return l->update_len[random_below(t, TW_QUANTILES)];
+	done = (r->updates + 1) / l->grow_updates;
+	if (done >= 1.0)
+		return l->update_len[r->quantile];
+	return TW_MAXALIGN(l->insert_len[r->quantile] +
+					   done * (l->update_len[r->quantile] - l->insert_len[r->quantile]));
+}
+
+/* heap_update */
+static void
+update_row(Twin *t, TwinRow *r, const TwinClass *c)
+{
+	TwinPage   *p = &t->page[r->page];
+	int			page = r->page;
+	int			len = next_length(t, r, c->resizes);
+	int			hot = 0;
+
+	visit(t, r->page);
+	t->count.updates++;
+	if (len <= heap_free_space(p))
+	{
+		hot = c->indexed <= 0.0 || (c->indexed < 1.0 && random_unit(t) >= c->indexed);
+		t->count.hot += hot;
+		t->count.blocked += !hot;
+	}
+	else
+	{
+		p->full = 1;
+		page = page_for_version(t, len);
+		if (page < 0)
+			return;
+		touch(t, p);
+		t->count.moved++;
+		t->count.update_bytes += len;
+	}
+	add_version(t, &t->page[page], len);
+	if (t->aborts)
+	{
+		add_dead(t, &t->page[page], len, hot, !hot);
+		return;
+	}
+	add_dead(t, p, r->len, r->heaponly, !hot);
+	r->page = (int16_t) page;
+	r->heaponly = (uint8_t) hot;
+	r->len = (int16_t) len;
+	r->xmin = t->xid;
+	r->updates += r->updates < 255;
+}
+
+static void
+delete_row(Twin *t, TwinRow *r)
+{
+	TwinPage   *p = &t->page[r->page];
+
+	visit(t, r->page);
+	touch(t, p);
+	t->count.deletes++;
+	if (t->aborts)
+		return;
+	add_dead(t, p, r->len, r->heaponly, 1);
+	r->page = -1;
+	t->nlive--;
+}
+
+/* Prune every page, free dead line pointers, tell the free space map. */
+static void
+vacuum(Twin *t)
+{
+	uint32_t	oldest = horizon(t);
+	int			with_dead = 0;
+	int			i;
+
+	for (i = 0; i < t->npages; i++)
+	{
+		TwinPage   *p = &t->page[i];
+
+		if (p->dead_head >= 0 && prune(t, p, oldest))
+			p->full = 0;
+		with_dead += p->ndead > 0;
+	}
+	for (i = 0; i < t->npages; i++)
+	{
+		TwinPage   *p = &t->page[i];
+
+		if (with_dead >= BYPASS_PAGES_SHARE * t->npages)
+		{
+			t->ndead_lps -= p->ndead;
+			p->nunused += p->ndead;
+			p->ndead = 0;
+			if (p->nunused == p->nline)
+			{
+				/* an empty page: its line pointer array is cut back, too */
+				p->gap = TW_BLCKSZ - TW_PAGE_HEADER;
+				p->nline = p->nunused = 0;
+			}
+		}
+		p->fsm = fsm_category(heap_free_space(p));
+	}
+	t->last_vacuum = t->now;
+	t->count.vacuums++;
+}
+
+static void
+autovacuum(Twin *t)
+{
+	double		gap = t->life.vacuum_gap;
+
+	if (gap >= 0.0 && t->now - t->last_vacuum >= gap * (double) t->nlive &&
+		(double) (t->ndead + t->ndead_lps) >= t->life.vacuum_share * (double) t->nlive)
+		vacuum(t);
+}
+
+/* Rows inserted since the one that is updated for the k-th time in turn. */
+static inline int64_t
+turn_delay(const TwinClass *c, int k, int turns, int64_t n)
+{
+	int64_t		delay = (int64_t) (c->distance * (k + 1) / turns) - n;
+
+	return delay > 0 ? delay : 0;
+}
+
+/* A class comes back to each new row as often as it updates more than are inserted. */
+static int
+turns_of(const Twin *t, const TwinClass *c, double *share)
+{
+	double		inserts = 0.0;
+	double		each;
+	int			turns;
+	int			i;
+
+	for (i = 0; i < t->life.nclasses; i++)
+		if (t->life.class[i].command == EV_INSERT)
+			inserts += t->life.class[i].rate;
+	each = inserts > 0.0 ? c->rate / inserts : 1.0;
+	turns = (int) bound(ceil(each / (c->times * 1.05)), 1, TW_TURNS);
+	*share = bound(each / c->times / turns, 0, 1);
+	return turns;
+}
+
+/*
+ * The first of n rows whose turn it is, -1 when none has waited long enough:
+ * each turn follows the inserts at a distance of its own.
+ */
+static int64_t
+pick_in_turn(Twin *t, int class, int64_t n)
+{
+	const TwinClass *c = &t->life.class[class];
+	double		share;
+	int			turns = turns_of(t, c, &share);
+	int			waiting = 0;
+
+	while (waiting < turns)
+	{
+		int			k = t->turn_now[class];
+		int64_t		id = t->turn[class][k];
+
+		t->turn_now[class] = (k + 1) % turns;
+		if (id < t->first_row)
+			id = t->first_row;
+		if (id + n > t->next_row - turn_delay(c, k, turns, n))
+		{
+			waiting++;
+			continue;
+		}
+		t->turn[class][k] = id + n;
+		if (share >= 1.0 || random_unit(t) < share)
+			return id;
+	}
+	return -1;
+}
+
+/* A row by its rank among the favourites. */
+static int64_t
+pick_skewed(Twin *t, int class, int64_t all)
+{
+	const float *quantile = t->skew_quantile[class];
+	double		u = random_unit(t) * TW_SKEW_BINS;
+	int			bin = (int) u;
+	int64_t		rank = (int64_t) ((quantile[bin] + (quantile[bin + 1] - quantile[bin]) * (u - bin)) *
+								  (double) all);
+
+	if (rank >= all)
+		rank = all - 1;
+	if (t->life.class[class].scattered)
+		rank = (int64_t) ((uint64_t) rank * SCATTER % (uint64_t) all);
+	return t->first_row + rank;
+}
+
+/*
+ * A live row as a class picks it, -1 when a few tries met only deleted ones.
+ * "span": rows from the first to the last that its transaction takes.
+ */
+static int64_t
+pick_row(Twin *t, int class, int64_t n, int64_t span)
+{
+	const TwinClass *c = &t->life.class[class];
+	int64_t		all = t->next_row - t->first_row;
+	int64_t		far,
+				near;
+	int			tries;
+
+	if (all <= 0)
+		return -1;
+	if (c->pick == TW_IN_TURN)
+		return pick_in_turn(t, class, n);
+	for (tries = 0; tries < PICK_TRIES; tries++)
+	{
+		int64_t		id;
+
+		switch (c->pick)
+		{
+			case TW_SWEEP:
+			case TW_FIXED:
+				id = t->position[class];
+				if (id < t->first_row || id >= t->next_row)
+					id = t->first_row;
+				t->position[class] = id + span;
+				return id;
+			case TW_OLDEST:
+				return t->first_row;
+			case TW_SKEWED:
+				id = pick_skewed(t, class, all);
+				break;
+			case TW_NEWEST:
+				far = (int64_t) bound(c->distance, 1, (double) all);
+				near = (int64_t) bound(c->near, 0, (double) far - 1);
+				id = t->next_row - 1 - near - random_below(t, far - near);
+				break;
+			default:
+				id = t->first_row + random_below(t, all);
+				break;
+		}
+		if (row_of(t, id)->page >= 0)
+			return id;
+	}
+	return -1;
+}
+
+static inline void
+write_row(Twin *t, int64_t id, const TwinClass *c)
+{
+	TwinRow    *r;
+
+	if (id < t->first_row || id >= t->next_row)
+		return;
+	r = row_of(t, id);
+	if (r->page < 0)
+		return;
+	if (c->command == EV_UPDATE)
+		update_row(t, r, c);
+	else
+		delete_row(t, r);
+}
+
+/* A mean above 1 that is no whole number becomes a mix of its neighbours. */
+static inline int64_t
+whole(Twin *t, double mean)
+{
+	int64_t		n = (int64_t) mean;
+
+	if (mean > (double) n && random_unit(t) < mean - (double) n)
+		n++;
+	return n < 1 ? 1 : n;
+}
+
+/*
+ * The first row of a transaction on every k-th row.  Groups are aligned: the same
+ * rows go together every time.
+ */
+static int64_t
+pick_first(Twin *t, int class, int64_t n, int64_t stride)
+{
+	const TwinClass *c = &t->life.class[class];
+	int64_t		span = n * stride;
+	int64_t		id;
+
+	if (c->pick == TW_SWEEP && stride > 1)
+	{
+		/* at the end it begins anew with the next of every k */
+		int64_t		blocks = (t->next_row - t->first_row + span - 1) / span;
+		int64_t		turn = t->position[class]++;
+
+		return t->first_row + turn % blocks * span + turn / blocks % stride;
+	}
+	id = pick_row(t, class, n, span);
+	if (id < 0 || n * stride <= 1)
+		return id;
+	switch (c->pick)
+	{
+		case TW_FIXED:
+			return id - id % stride;
+		case TW_ANY:
+		case TW_SKEWED:
+		case TW_NEWEST:
+			return id - id % span + id % stride;
+		default:
+			return id;
+	}
+}
+
+/* Rows in the order of the pages that they are on: a sequential scan. */
+static void
+order_by_page(Twin *t)
+{
+	int32_t    *end = t->page_end;
+	int64_t		id;
+	int			i;
+
+	memset(end, 0, sizeof(*end) * (size_t) (t->npages + 1));
+	for (id = t->first_row; id < t->next_row; id++)
+		if (row_of(t, id)->page >= 0)
+			end[row_of(t, id)->page + 1]++;
+	for (i = 0; i < t->npages; i++)
+		end[i + 1] += end[i];
+	for (id = t->first_row; id < t->next_row; id++)
+		if (row_of(t, id)->page >= 0)
+			t->order[end[row_of(t, id)->page]++] = (int16_t) (id & (TW_ROWS - 1));
+}
+
+/* Every k-th row of the table from "id" on, by a sequential scan. */
+static void
+scan_rows(Twin *t, const TwinClass *c, int64_t id, int64_t stride)
+{
+	int32_t		n;
+	int32_t		i;
+
+	order_by_page(t);
+	n = t->npages > 0 ? t->page_end[t->npages - 1] : 0;
+	for (i = 0; i < n && !t->exhausted; i++)
+	{
+		int64_t		at = t->order[i];
+
+		/* of the ids that share this place, the one remembered */
+		at += (t->first_row - at + TW_ROWS - 1) / TW_ROWS * TW_ROWS;
+		if (at >= id && (at - id) % stride == 0)
+			write_row(t, at, c);
+	}
+}
+
+/* The rows that a transaction changes: neighbours, every k-th, or each by itself. */
+static void
+change_rows(Twin *t, int class, int64_t n, int64_t times)
+{
+	const TwinClass *c = &t->life.class[class];
+	int64_t		stride = (int64_t) c->stride;
+	int64_t		id = 0;
+	int64_t		i,
+				k;
+
+	if (stride == 0 && c->pick != TW_IN_TURN && c->pick != TW_SWEEP)
+	{
+		for (i = 0; i < n && id >= 0 && !t->exhausted; i++)
+		{
+			id = pick_row(t, class, 1, 1);
+			for (k = 0; k < times && id >= 0; k++)
+			{
+				t->visiting = -1;
+				write_row(t, id, c);
+			}
+		}
+		return;
+	}
+	if (stride == 0 || c->pick == TW_IN_TURN)
+		stride = 1;
+	id = pick_first(t, class, n, stride);
+	/* one statement after the other */
+	for (k = 0; k < times && id >= 0; k++)
+	{
+		t->visiting = -1;
+		if ((double) (n * stride) >= SCANNED * (double) (t->next_row - t->first_row))
+			scan_rows(t, c, id, stride);
+		else
+			for (i = 0; i < n && !t->exhausted; i++)
+				write_row(t, id + i * stride, c);
+	}
+}
+
+/* One transaction of a class. */
+static void
+transaction(Twin *t, int class)
+{
+	const TwinClass *c = &t->life.class[class];
+	int64_t		n = whole(t, c->rows);
+	int64_t		times = whole(t, c->times);
+	int64_t		i;
+
+	next_xid(t);
+	t->count.statements += c->calls * (double) times;
+	if (c->command == EV_INSERT)
+		for (i = 0; i < n && !t->exhausted; i++)
+			insert_row(t);
+	else
+		change_rows(t, class, n, c->command == EV_UPDATE ? times : 1);
+	while (t->first_row < t->next_row && row_of(t, t->first_row)->page < 0)
+		t->first_row++;
+}
+
+/* Let a class work for some ticks more; then its next transaction is due. */
+static void
+advance(Twin *t, int class, double ticks)
+{
+	const TwinClass *c = &t->life.class[class];
+	double		work = c->burst * c->period;
+	double		worked = t->worked[class] += ticks * c->burst;
+
+	t->due[class] = c->burst < 1.0 ?
+		floor(worked / work) * c->period + fmod(worked, work) : worked;
+}
+
+void
+ff_twin_run(Twin *t, double ticks)
+{
+	double		end = t->now + ticks;
+	double		begun = t->now;
+
+	while (!t->exhausted)
+	{
+		const TwinClass *c;
+		int			next = 0;
+		int			i;
+
+		for (i = 1; i < t->life.nclasses; i++)
+			if (t->due[i] < t->due[next])
+				next = i;
+		if (t->life.nclasses == 0 || t->due[next] >= end)
+		{
+			t->now = end;
+			break;
+		}
+		c = &t->life.class[next];
+		t->now = t->due[next];
+		transaction(t, next);
+		/* a transaction makes "rows" x "times" of its rate, at times that vary */
+		advance(t, next, c->rows * c->times / c->rate * (0.5 + random_unit(t)));
+		autovacuum(t);
+	}
+	t->count.ticks += t->now - begun;
+}
+
+/*
+ * Quantiles of a power law over the rows: skew 1 is Zipf's law with exponent
+ * 1, lesser values lie between it and the uniform pick.
+ */
+static void
+prepare_skew(float *quantile, double skew, double n)
+{
+	int			i;
+
+	for (i = 0; i <= TW_SKEW_BINS; i++)
+	{
+		double		u = (double) i / TW_SKEW_BINS;
+		double		rank;
+
+		if (skew > 0.99 && skew < 1.01)
+			rank = pow(n, u);
+		else
+			rank = pow((pow(n, 1.0 - skew) - 1.0) * u + 1.0, 1.0 / (1.0 - skew));
+		quantile[i] = (float) ((rank - 1.0) / n);
+	}
+}
+
+/* Where each class begins, with a random part of its interval gone by. */
+static void
+prepare_classes(Twin *t)
+{
+	int			i,
+				k;
+
+	for (i = 0; i < t->life.nclasses; i++)
+	{
+		const TwinClass *c = &t->life.class[i];
+		double		share;
+		int			turns = turns_of(t, c, &share);
+
+		advance(t, i, c->rows * c->times / c->rate * random_unit(t));
+		t->position[i] = 0;
+		t->turn_now[i] = 0;
+		for (k = 0; k < TW_TURNS; k++)
+			t->turn[i][k] = k < turns ?
+				t->next_row - turn_delay(c, k, turns, (int64_t) c->rows) : 0;
+		if (c->pick == TW_SKEWED)
+			prepare_skew(t->skew_quantile[i], c->skew, bound(t->life.start_rows, 100, TW_ROWS));
+	}
+}
+
+static void
+clamp_life(TwinLife *l)
+{
+	int			i;
+
+	l->nclasses = (int) bound(l->nclasses, 0, TW_CLASSES);
+	for (i = 0; i < l->nclasses; i++)
+	{
+		TwinClass  *c = &l->class[i];
+
+		c->rate = bound(c->rate, 1e-6, 1000);
+		c->rows = bound(c->rows, 1, TW_ROWS / 2);
+		c->times = bound(c->times, 1, 16);
+		c->calls = bound(c->calls, 1, 1e6);
+		c->distance = bound(c->distance, 1, TW_ROWS);
+		c->skew = bound(c->skew, 0, 2);
+		c->stride = bound(c->stride, 0, TW_ROWS);
+		c->indexed = bound(c->indexed, 0, 1);
+		c->burst = c->period > 0 ? bound(c->burst, 0.01, 1) : 1;
+	}
+	for (i = 0; i < TW_QUANTILES; i++)
+	{
+		l->insert_len[i] = TW_MAXALIGN(bound(l->insert_len[i], TW_MIN_LEN, TW_MAX_LEN));
+		l->update_len[i] = TW_MAXALIGN(bound(l->update_len[i], TW_MIN_LEN, TW_MAX_LEN));
+	}
+	l->grow_updates = bound(l->grow_updates, 1, 255);
+	l->lag = bound(l->lag, 0, 1e9);
+	l->held = bound(l->held, 0, 1e9);
+	l->held_share = bound(l->held_share, 0, 1);
+	l->vacuum_share = bound(l->vacuum_share, 0, 1e9);
+	l->rollback = bound(l->rollback, 0, 0.9);
+	l->start_rows = bound(l->start_rows, 0, TW_ROWS);
+}
+
+void
+ff_twin_set_fillfactor(Twin *t, int fillfactor)
+{
+	t->fillfactor = (int) bound(fillfactor, TW_MIN_FF, TW_MAX_FF);
+	t->reserve = TW_BLCKSZ * (100 - t->fillfactor) / 100;
+	t->prune_below = t->reserve > TW_BLCKSZ / 10 ? t->reserve : TW_BLCKSZ / 10;
+}
+
+void
+ff_twin_start(Twin *t, const TwinLife *life, int fillfactor, uint64_t seed)
+{
+	int			i;
+
+	memset(t, 0, offsetof(Twin, page));
+	t->life = *life;
+	clamp_life(&t->life);
+	t->rng = seed * UINT64_C(0x9E3779B97F4A7C15) + UINT64_C(0xD1B54A32D192ED03);
+	if (t->rng == 0)
+		t->rng = 1;
+	ff_twin_set_fillfactor(t, fillfactor);
+	t->target = t->visiting = -1;
+	t->dead_free = -1;
+	t->xid = t->oldest = 1;
+	t->advance = 1.0 / (1.0 + t->life.lag);
+	for (i = 0; i < (int) t->life.start_rows && !t->exhausted; i++)
+		insert_row(t);
+	t->target = -1;
+	prepare_classes(t);
+	ff_twin_count_from_here(t);
+}
+
+void
+ff_twin_rewrite(Twin *t, int fillfactor)
+{
+	int64_t		id;
+
+	ff_twin_set_fillfactor(t, fillfactor);
+	t->npages = 0;
+	t->fsm_next = 0;
+	t->target = -1;
+	t->dead_free = -1;
+	t->dead_used = 0;
+	t->ndead = t->ndead_lps = 0;
+	t->nlive -= t->nforgotten;
+	t->nforgotten = 0;
+	for (id = t->first_row; id < t->next_row && !t->exhausted; id++)
+	{
+		TwinRow    *r = row_of(t, id);
+		int			page;
+
+		if (r->page < 0)
+			continue;
+		page = page_for_version(t, r->len);
+		if (page < 0)
+			break;
+		add_version(t, &t->page[page], r->len);
+		r->page = (int16_t) page;
+		r->heaponly = 0;
+	}
+	t->last_vacuum = t->now;
+}
+
+void
+ff_twin_count_from_here(Twin *t)
+{
+	memset(&t->count, 0, sizeof(t->count));
+}
+
+void
+ff_twin_copy(Twin *to, const Twin *from)
+{
+	int64_t		rows = from->next_row < TW_ROWS ? from->next_row : TW_ROWS;
+
+	memcpy(to, from, offsetof(Twin, page));
+	memcpy(to->page, from->page, sizeof(TwinPage) * (size_t) from->npages);
+	memcpy(to->row, from->row, sizeof(TwinRow) * (size_t) rows);
+	memcpy(to->dead, from->dead, sizeof(TwinDead) * (size_t) from->dead_used);
+}
+
+/* Rows of one page by who wrote them. */
+typedef struct PageGroups
+{
+	int			n;
+	uint32_t	xmin[TW_MAX_TUPLES];
+	int			rows[TW_MAX_TUPLES];
+	int			slot[512];		/* hash of xmin; 0: free */
+	int			inserted;		/* rows never updated */
+	double		born;			/* their transactions, summed */
+	double		used;			/* bytes of live rows */
+} PageGroups;
+
+static void
+group_row(PageGroups *g, const TwinRow *r)
+{
+	unsigned	h = (r->xmin * 2654435761u) >> 23;
+
+	g->used += r->len;
+	if (r->updates == 0)
+	{
+		g->inserted++;
+		g->born += r->born;
+		return;
+	}
+	while (g->slot[h] != 0 && g->xmin[g->slot[h] - 1] != r->xmin)
+		h = (h + 1) & 511;
+	if (g->slot[h] == 0)
+	{
+		if (g->n >= TW_MAX_TUPLES)
+			return;
+		g->xmin[g->n] = r->xmin;
+		g->rows[g->n] = 0;
+		g->slot[h] = ++g->n;
+	}
+	g->rows[g->slot[h] - 1]++;
+}
+
+static void
+look_at_page(const Twin *t, const TwinPage *p, const PageGroups *g, TwinView *view)
+{
+	int			whole_page = g->n == 1 && g->inserted == 0;
+	double		live = g->inserted;
+	double		used = 1.0 - (double) p->gap / (TW_BLCKSZ - TW_PAGE_HEADER);
+	int			i;
+
+	for (i = 0; i < g->n; i++)
+	{
+		int			rows = g->rows[i];
+
+		live += rows;
+		view->updated_rows += rows;
+		if (whole_page)
+			view->group_new_page[ev_group_bin(rows)] += rows;
+		else
+			view->group_old_page[ev_group_bin(rows)] += rows;
+		view->update_age[ev_log2_bin(t->xid - g->xmin[i])] += rows;
+		if (g->inserted > 0)
+			view->update_distance[ev_log2_bin(g->xmin[i] - g->born / g->inserted)] += rows;
+	}
+	view->rows += live;
+	view->pages++;
+	if (live > view->rows_per_page_max)
+		view->rows_per_page_max = live;
+	view->fill[(int) bound(used * EV_FILL_BINS, 0, EV_FILL_BINS - 1)]++;
+}
+
+/*
+ * Pages that the rows remembered are not on any more are left out, unless the
+ * table has lost rows: then they are a part of it.
+ */
+void
+ff_twin_look(Twin *t, TwinView *view)
+{
+	static const PageGroups none;
+	PageGroups	g;
+	int			i,
+				k;
+
+	memset(view, 0, sizeof(*view));
+	order_by_page(t);
+	for (i = 0; i < t->npages; i++)
+	{
+		int			from = i > 0 ? t->page_end[i - 1] : 0;
+
+		if (from == t->page_end[i] && t->nforgotten > 0)
+			continue;
+		g = none;
+		for (k = from; k < t->page_end[i]; k++)
+			group_row(&g, &t->row[t->order[k]]);
+		look_at_page(t, &t->page[i], &g, view);
+	}
+	view->dead = (double) t->ndead;
+}

@@ -1,0 +1,224 @@
+/*
+ * twin.h
+ *	  A digital twin of a heap table: up to eight classes of statements replayed
+ *	  together on simulated pages.
+ *
+ * Pure C: no server calls, no allocation (the caller supplies a Twin), the same
+ * result for the same life and seed on every machine with IEEE doubles.  It
+ * counts bytes, line pointers and decisions; there are no tuples.  Time is
+ * counted in row updates of the table ("ticks"); where a life has no update,
+ * in rows written.
+ */
+#ifndef FF_MODEL_TWIN_H
+#define FF_MODEL_TWIN_H
+
+#include <stdint.h>
+
+#include "evidence.h"
+
+#define TW_BLCKSZ		8192	/* bytes in a page */
+#define TW_PAGE_HEADER	24		/* bytes, SizeOfPageHeaderData */
+#define TW_ITEMID		4		/* bytes, sizeof(ItemIdData) */
+#define TW_MAX_TUPLES	291		/* MaxHeapTuplesPerPage at 8 kB */
+#define TW_MAX_LEN		8160	/* bytes, MaxHeapTupleSize */
+#define TW_MIN_LEN		24		/* bytes, MAXALIGN(SizeofHeapTupleHeader) */
+#define TW_MIN_FF		10
+#define TW_MAX_FF		100
+
+#define TW_CLASSES		8
+#define TW_PAGES		2048	/* pages that one run may use */
+#define TW_ROWS			16384	/* rows it can pick from; a power of 2 */
+#define TW_DEAD			32768	/* dead versions not yet pruned */
+#define TW_TURNS		4		/* times that a class comes back to a new row */
+#define TW_SKEW_BINS	64		/* resolution of the skewed pick */
+#define TW_QUANTILES	64		/* resolution of the row lengths */
+
+#define TW_MAXALIGN(len)	(((int) (len) + 7) & ~7)
+
+/* Which rows a class picks. */
+typedef enum TwinPick
+{
+	TW_ANY,						/* at random */
+	TW_SKEWED,					/* some rows far more often than others */
+	TW_NEWEST,					/* at random, "near" to "distance" rows behind the newest */
+	TW_IN_TURN,					/* each row inserted, "distance" rows later */
+	TW_SWEEP,					/* all rows in order, again and again */
+	TW_FIXED,					/* always the same: one row of every "stride" */
+	TW_OLDEST					/* the oldest (deletes) */
+} TwinPick;
+
+typedef struct TwinClass
+{
+	EvCommand	command;		/* EV_INSERT, EV_UPDATE or EV_DELETE */
+	double		rate;			/* rows a tick */
+	double		rows;			/* rows of one transaction, >= 1 */
+	double		times;			/* how often it updates each of them, >= 1 */
+	double		calls;			/* statements for its rows: cost only, >= 1 */
+	TwinPick	pick;
+	double		distance;		/* rows, see TwinPick */
+	double		near;
+	double		skew;			/* exponent of the power law, 1 is Zipf's */
+	int			scattered;		/* the favourites lie all over the table */
+	double		stride;			/* from one of its rows to the next: 1 neighbours, 0 each
+								 * picked by itself */
+	double		indexed;		/* 0..1, updates that change an indexed column */
+	int			resizes;		/* its updates change the length of rows */
+	double		burst;			/* 0..1, share of each period in which it is at work */
+	double		period;			/* ticks */
+} TwinClass;
+
+typedef struct TwinLife
+{
+	int			nclasses;
+	TwinClass	class[TW_CLASSES];
+	/* quantiles of MAXALIGNed row lengths, ascending */
+	int16_t		insert_len[TW_QUANTILES];
+	int16_t		update_len[TW_QUANTILES];
+	double		grow_updates;	/* updates until a row has its updated length */
+	int			redraw;			/* each such update draws a length by chance */
+	/* when dead versions go */
+	double		lag;			/* mean age of the oldest snapshot, transactions */
+	double		held;			/* transactions that one snapshot is held, 0 none */
+	double		held_share;		/* 0..1, share of the time that one is */
+	double		vacuum_share;	/* dead / live rows at which vacuum runs */
+	double		vacuum_gap;		/* but not before so many ticks per live row */
+	double		rollback;		/* 0..1, share of transactions that roll back */
+	double		start_rows;		/* rows loaded at first */
+} TwinLife;
+
+/* What was counted since ff_twin_count_from_here(). */
+typedef struct TwinCount
+{
+	double		ticks;
+	double		updates;
+	double		hot;			/* heap-only */
+	double		moved;			/* went to another page */
+	double		blocked;		/* not HOT in its page: an indexed column changed */
+	double		inserts;
+	double		deletes;
+	double		new_pages;		/* pages the table was extended by */
+	double		prunes;			/* pages pruned on access */
+	double		touched;		/* pages changed by a transaction, summed */
+	double		statements;
+	double		update_bytes;	/* of rows written to another page */
+	double		vacuums;
+} TwinCount;
+
+typedef struct TwinPage
+{
+	int32_t		gap;			/* bytes between pd_lower and pd_upper */
+	int32_t		dead_head;		/* oldest dead version, -1 none */
+	int32_t		dead_tail;
+	uint32_t	touched;		/* transaction that changed it last */
+	int16_t		nline;			/* line pointers */
+	int16_t		nunused;		/* of these, unused */
+	int16_t		ndead;			/* of these, LP_DEAD */
+	uint8_t		full;			/* PD_PAGE_FULL */
+	uint8_t		fsm;			/* free space map category */
+} TwinPage;
+
+typedef struct TwinRow
+{
+	uint32_t	born;			/* transactions of its insert and its newest version */
+	uint32_t	xmin;
+	int16_t		page;			/* -1: deleted */
+	int16_t		len;
+	uint8_t		quantile;		/* of the row lengths */
+	uint8_t		heaponly;		/* newest version is heap-only */
+	uint8_t		updates;		/* saturates at 255 */
+} TwinRow;
+
+typedef struct TwinDead
+{
+	uint32_t	xid;			/* who made it dead; 0: rolled back */
+	int32_t		next;
+	int16_t		len;
+	uint8_t		frees_lp;		/* heap-only: its line pointer becomes unused */
+	uint8_t		ends_chain;		/* leaves an LP_DEAD behind */
+} TwinDead;
+
+typedef struct Twin
+{
+	TwinLife	life;
+	uint64_t	rng;
+	int			fillfactor;
+	int			reserve;		/* bytes inserts leave free */
+	int			prune_below;	/* prune on access under this many free bytes */
+	int			npages;
+	int			fsm_next;		/* where the next search begins */
+	int			target;			/* page that rows are put on */
+	int			visiting;		/* page that the statement reads; -1 none */
+	int			dead_free;		/* free list of dead[] */
+	int			dead_used;		/* dead[] entries ever used */
+	int64_t		ndead;			/* dead versions */
+	int64_t		ndead_lps;
+	uint32_t	xid;
+	uint32_t	oldest;			/* versions dead since before it are prunable */
+	int			aborts;			/* the present transaction will roll back */
+	double		advance;		/* chance that a transaction moves "oldest" */
+	int64_t		first_row;		/* oldest row id remembered */
+	int64_t		next_row;
+	int64_t		nlive;			/* live rows, forgotten ones included */
+	int64_t		nforgotten;
+	double		now;			/* ticks */
+	double		last_vacuum;	/* ticks */
+	double		worked[TW_CLASSES]; /* ticks that each class was at work */
+	double		due[TW_CLASSES];	/* when it comes next */
+	int64_t		position[TW_CLASSES];	/* of a sweep */
+	int			turn_now[TW_CLASSES];	/* whose turn it is */
+	int64_t		turn[TW_CLASSES][TW_TURNS]; /* row that each takes next */
+	float		skew_quantile[TW_CLASSES][TW_SKEW_BINS + 1];
+	int			exhausted;		/* out of simulated pages or versions */
+	TwinCount	count;
+	/* only the used parts of these are copied */
+	TwinPage	page[TW_PAGES];
+	TwinRow		row[TW_ROWS];
+	TwinDead	dead[TW_DEAD];
+	/* scratch: rows in the order of their pages, and where each page's end */
+	int16_t		order[TW_ROWS];
+	int32_t		page_end[TW_PAGES + 1];
+} Twin;
+
+/* What the pages show: the same figures as a page sample has. */
+typedef struct TwinView
+{
+	double		rows;			/* live, forgotten ones left out */
+	double		pages;			/* those of the rows above */
+	double		dead;			/* versions */
+	double		rows_per_page_max;
+	double		updated_rows;
+	double		group_old_page[EV_GROUP_BINS];
+	double		group_new_page[EV_GROUP_BINS];
+	double		update_distance[EV_LOG2_BINS];
+	double		update_age[EV_LOG2_BINS];
+	double		fill[EV_FILL_BINS];
+} TwinView;
+
+/*
+ * Rows of MAXALIGNed length "len" that inserts put on a page at a fillfactor:
+ * floor((8168 - floor(8192*(100-F)/100)) / (len+4)), at least 1, at most 291.
+ */
+extern int	ff_twin_rows_per_page(int fillfactor, int len);
+
+/* The highest fillfactor with the same rows per page: the edge of its step. */
+extern int	ff_twin_step_edge(int fillfactor, int len);
+
+/* Load the first rows at a fillfactor.  Values out of range are clamped. */
+extern void ff_twin_start(Twin *t, const TwinLife *life, int fillfactor, uint64_t seed);
+
+/* What inserts leave free, and from when on pages are pruned, from now on. */
+extern void ff_twin_set_fillfactor(Twin *t, int fillfactor);
+
+/* All live rows into new pages at the fillfactor (VACUUM FULL). */
+extern void ff_twin_rewrite(Twin *t, int fillfactor);
+
+/* Go on for so many ticks; always finite. */
+extern void ff_twin_run(Twin *t, double ticks);
+
+extern void ff_twin_count_from_here(Twin *t);
+
+extern void ff_twin_copy(Twin *to, const Twin *from);
+
+extern void ff_twin_look(Twin *t, TwinView *view);
+
+#endif							/* FF_MODEL_TWIN_H */
