@@ -86,8 +86,8 @@ PG_CONFIG ?= pg_config
 
 # These set up what they need themselves, so they work without a PG_CONFIG:
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1], make check-twin,
-# make dist (for PGXN, of what is committed), make reference (REFERENCE.md,
-# HOWITDECIDES.md), make upgrade-diff, make sanitize, make valgrind, make assertions,
+# make dist (for PGXN, of what is committed), make reference (doc/reference.md,
+# doc/how-it-decides.md), make upgrade-diff, make sanitize, make valgrind, make assertions,
 # make faults-large, make soak [MINUTES=10] (on the running server of PGHOST, PGPORT)
 ifneq ($(filter test demo check-twin dist reference upgrade-diff sanitize valgrind assertions faults-large soak,$(MAKECMDGOALS)),)
 test:

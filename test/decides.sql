@@ -1,4 +1,4 @@
--- Writes HOWITDECIDES.md: the questions that ff_advise() asks, with an example
+-- Writes doc/how-it-decides.md: the questions that ff_advise() asks, with an example
 -- for each cause from the tables of test/stories.sql, and the sentence that
 -- it says of them.
 -- psql -XAtq -f test/decides.sql, in a database with the extension in public

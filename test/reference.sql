@@ -1,4 +1,4 @@
--- Writes REFERENCE.md from the descriptions in the catalogs, for make
+-- Writes doc/reference.md from the descriptions in the catalogs, for make
 -- reference and for the test that it is up to date.
 -- psql -XAtq -f test/reference.sql, in a database with the extension in public
 SET search_path = pg_catalog;

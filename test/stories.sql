@@ -1,5 +1,5 @@
 -- Tables with a history written by hand, a story for each cause: for the test
--- of the advice, and for the examples of HOWITDECIDES.md.  In a transaction,
+-- of the advice, and for the examples of doc/how-it-decides.md.  In a transaction,
 -- with the extension there.
 
 -- story(NAME, ...): a table that was collected once a minute for an hour, its

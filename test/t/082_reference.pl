@@ -1,5 +1,5 @@
 # What is written down in more than one place says the same everywhere:
-# REFERENCE.md what the COMMENTs say, HOWITDECIDES.md what the advice says of the
+# doc/reference.md what the COMMENTs say, doc/how-it-decides.md what the advice says of the
 # examples, META.json and debian/changelog the version.
 use strict;
 use warnings;
@@ -32,7 +32,7 @@ my $node = PostgreSQL::Test::Cluster->new('reference');
 $node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor');
-foreach my $page ([ reference => 'REFERENCE.md' ], [ decides => 'HOWITDECIDES.md' ])
+foreach my $page ([ reference => 'doc/reference.md' ], [ decides => 'doc/how-it-decides.md' ])
 {
 	my ($query, $file) = @$page;
 	my ($made, $error) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$top/test/$query.sql" ]);

@@ -57,7 +57,7 @@ delete @ENV{qw(GIT_DIR GIT_WORK_TREE)};
 my $dist = "$tmp/fillfactor_advisor-$version";
 is(join(' ', grep { !m{^fillfactor_advisor-\Q$version\E/} } @files), '', 'all of it in one folder, named as PGXN wants it');
 my %has = map { s{^[^/]*/}{}r => 1 } @files;
-is(join(' ', grep { !$has{$_} } qw(META.json Makefile LICENSE README.md CHANGELOG.md REFERENCE.md HOWITDECIDES.md fillfactor_advisor.control src/module.c sql/00_head.sql
+is(join(' ', grep { !$has{$_} } qw(META.json Makefile LICENSE README.md CHANGELOG.md doc/reference.md doc/how-it-decides.md fillfactor_advisor.control src/module.c sql/00_head.sql
 		sql/monitoring/grafana.json sql/monitoring/pgwatch.yaml sql/monitoring/postgres_exporter.yaml test/run test/sql/sample.sql expected/sample.out debian/rules)), '', 'what it needs is in there');
 is(join(' ', grep { m{^\.|\.(?:o|so|bc|zip)$|^fillfactor_advisor--|^(?:results|tmp_check|log)/} } keys %has), '', 'and nothing else: no repository files, nothing built');
 ok(-x "$dist/test/run", 'programs can be run');
@@ -129,7 +129,7 @@ SKIP:
 		runs("$tmp", [ 'dpkg-deb', '-x', $package, "$tmp/$name" ], "$name: unpacks");
 		my ($library, $share, $doc) = ("usr/lib/postgresql/$major/lib", "usr/share/postgresql/$major/extension", "usr/share/doc/$name");
 		is(join(' ', grep { !-s "$tmp/$name/$_" } "$library/fillfactor_advisor.so", "$share/fillfactor_advisor.control", "$share/fillfactor_advisor--$version.sql",
-				"$doc/README.md", "$doc/REFERENCE.md", "$doc/HOWITDECIDES.md", "$doc/changelog.gz", "$doc/copyright", map { "$doc/monitoring/$_" } qw(grafana.json pgwatch.yaml postgres_exporter.yaml)),
+				"$doc/README.md", "$doc/doc/reference.md", "$doc/doc/how-it-decides.md", "$doc/changelog.gz", "$doc/copyright", map { "$doc/monitoring/$_" } qw(grafana.json pgwatch.yaml postgres_exporter.yaml)),
 			'', "$name: all of it is there");
 		is(slurp_file("$tmp/$name/$share/fillfactor_advisor--$version.sql"), slurp_file($script), "$name: the script that is tested");
 		like(slurp_file("$tmp/$name/$share/fillfactor_advisor.control"), qr/^default_version *= *'\Q$version\E'/m, "$name: its version");
