@@ -39,10 +39,10 @@ SQL_PIECES = \
 	sql/schema/verify.sql \
 	sql/05_setting.sql \
 	sql/10_sample.sql \
-	sql/25_collect.sql \
-	sql/26_progress.sql \
-	sql/28_schedule.sql \
-	sql/30_statements.sql \
+	sql/20_collect.sql \
+	sql/22_statements.sql \
+	sql/24_horizon.sql \
+	sql/26_settings_history.sql \
 	sql/40_memory.sql \
 	sql/45_lifecycle.sql \
 	sql/48_indexed.sql \
@@ -55,6 +55,8 @@ SQL_PIECES = \
 	sql/85_settings.sql \
 	sql/90_report.sql \
 	sql/92_metrics.sql \
+	sql/95_schedule.sql \
+	sql/96_progress.sql \
 	sql/99_rights.sql
 
 # A release adds its script to sql/, frozen; the scripts that lead from there are

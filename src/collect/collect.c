@@ -2,7 +2,7 @@
  * collect.c
  *	  CALL ff_collect(): the driver of a collection.
  *
- * The work on rows is done by SQL functions (sql/25_collect.sql); this file
+ * The work on rows is done by SQL functions (sql/20_collect.sql); this file
  * gives it what SQL cannot have: one transaction a table, an error of one
  * table that stops nothing else, a budget, and locks that are never waited
  * for.
