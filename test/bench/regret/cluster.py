@@ -3,7 +3,6 @@
 PG_CONFIG, WORK (folder for everything, default /tmp/ff-regret) and PGPORT are read
 from the environment once, at import.  One cluster at a time.
 """
-import csv
 import os
 import shutil
 import subprocess
@@ -25,30 +24,25 @@ fsync = off
 synchronous_commit = off
 max_wal_size = 8GB
 checkpoint_timeout = 5min
-autovacuum_naptime = 1s
 shared_preload_libraries = '{preload}'
 {settings}
 """
 
 
 class Cluster:
-    """A throwaway cluster in control groups of its own, where there are any: a copy
-    of an empty one, or of the image, the name of a data directory in WORK.
-    ram: MB it may use from limit() on.  settings: more lines of postgresql.conf.
-    before: called with the data directory before the server is started."""
+    """A throwaway cluster in control groups of its own, where there are any: a copy of an empty one.
+    ram: MB it may use from limit() on.  settings: more lines of postgresql.conf."""
 
-    def __init__(self, ram=None, preload='', settings='', image='template', before=None):
-        self.dir = os.path.join(WORK, 'data')
+    def __init__(self, ram=None, preload='', settings=''):
+        self.dir = os.path.join(WORK, 'cluster')
         template = os.path.join(WORK, 'template')
         if not os.path.exists(template):
             run(AS_POSTGRES + [BIN + '/initdb', '-A', 'trust', '-D', template])
         shutil.rmtree(self.dir, ignore_errors=True)
-        subprocess.run(['cp', '-a', os.path.join(WORK, image), self.dir], check=True)
+        subprocess.run(['cp', '-a', template, self.dir], check=True)
         with open(self.dir + '/postgresql.conf', 'a') as f:
             f.write(CONF.format(port=PORT, work=WORK, preload=preload, settings=settings,
                                 shared='32MB' if ram else '256MB'))
-        if before:
-            before(self.dir)
         self.groups = []
         for controller in ('cpuacct', 'memory') if ram else ('cpuacct',):
             path = CGROUP % controller
@@ -117,19 +111,6 @@ def run(cmd, input=None, env=None):
     if r.returncode:
         raise RuntimeError(f"{' '.join(cmd)}: {r.stderr}")
     return r.stdout or ''
-
-
-def read(name, fields):
-    try:
-        with open(os.path.join(WORK, name)) as f:
-            return list(csv.DictReader(f, fields))
-    except FileNotFoundError:
-        return []
-
-
-def append(name, fields, row):
-    with open(os.path.join(WORK, name), 'a') as f:
-        csv.DictWriter(f, fields).writerow(row)
 
 
 def prepare():

@@ -3,7 +3,7 @@
 
 usage: constants.py TWIN_CLI [workload ...]
 
-Reads WORK/truth.csv (regret.py truth) and replays each workload's own lifecycle at
+Reads what regret.py truth has kept and replays each workload's own lifecycle at
 the same fillfactors with the twin (cc -O2 -Isrc -o twin_cli test/twin/twin_cli.c
 src/model/heap_twin.c -lm), which says what no counter of the server does: prunes an update.
 Then CPU per update, each workload against its own mean over the fillfactors, is
@@ -18,8 +18,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import read  # noqa: E402
-from regret import TRUTH, normal, solve, solve_square  # noqa: E402
+from regret import fit, kept  # noqa: E402
 
 SEEDS = 3
 BATCHES = ('jobs', 'groups', 'rollup', 'stock', 'lines')
@@ -70,13 +69,13 @@ def replay(cli, life, steps):
 
 def regress(rows, y):
     """Least squares through the origin: coefficients and their standard errors."""
-    b = solve(rows, y)
+    b = fit(list(zip(rows, y)))
     n = len(b)
     rest = sum((v - sum(p * q for p, q in zip(b, r))) ** 2 for r, v in zip(rows, y)) / max(1, len(y) - n)
-    # a column of the inverse of the normal matrix is the answer to a unit vector
-    m = normal(rows)
-    errors = [math.sqrt(rest * solve_square(m, [float(i == j) for i in range(n)])[j]) for j in range(n)]
-    return b, errors
+    # the diagonal of the inverse of the normal matrix, of two unknowns
+    sums = [[sum(r[i] * r[j] for r in rows) for j in range(n)] for i in range(n)]
+    determinant = sums[0][0] * sums[1][1] - sums[0][1] ** 2
+    return b, [math.sqrt(rest * sums[1 - j][1 - j] / determinant) for j in range(n)]
 
 
 def price(what, cli, truth, names):
@@ -93,7 +92,7 @@ def price(what, cli, truth, names):
             rows.append([(a - b) / mean for a, b in zip(x[f], middle)])
             y.append(cpu[f] / mean - 1)
     if len(y) < 10:
-        print(f'{what}: too few runs in truth.csv')
+        print(f'{what}: too few runs')
         return
     (prune, entry), (prune_error, entry_error) = regress(rows, y)
     print(f'{what}: {len(names)} workloads, {len(y)} steps; prune {prune:.1f} +- {prune_error:.1f} us, index entry {entry:.1f} +- {entry_error:.1f} us')
@@ -103,9 +102,10 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     truth = {}
-    for r in read('truth.csv', TRUTH):
-        truth.setdefault(r['workload'], {}).setdefault(int(r['fillfactor']), []).append(float(r['cpu_us']))
-    names = [n for n in sys.argv[2:] or LIVES if n in truth]
+    for name in sys.argv[2:] or LIVES:
+        for r in (kept(f'{name}.truth.json') or dict(runs=[]))['runs']:
+            truth.setdefault(name, {}).setdefault(r['fillfactor'], []).append(r['cpu_us'])
+    names = list(truth)
     price('statements of few rows', sys.argv[1], truth, [n for n in names if n not in BATCHES])
     price('batches', sys.argv[1], truth, [n for n in names if n in BATCHES])
 

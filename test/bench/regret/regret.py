@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
 """Regret: what the advice costs against the best fillfactor, found by trying all.
 
-usage: regret.py truth  [workload | holdout | unseen | later | fifth | sixth | seventh ...]   run every step on fresh clusters
-       regret.py advice [workload | holdout | unseen | later | fifth | sixth | seventh ...]   run at 100 and at 70, ask for advice
-       regret.py report                  the table
-       regret.py short                   all three, small, for CI
+usage: regret.py truth   NAME ...     run every step on fresh clusters
+       regret.py observe NAME ...     run with the extension collecting; keep its evidence and its advice
+       regret.py report  [NAME ...]   the tables, of what was run
+       regret.py short                all three, small: a test
 
-Results are appended to WORK/truth.csv and WORK/advice.csv (default WORK:
-/tmp/ff-regret); what is there is not run again, so a stopped bench goes on
-where it stopped.  REPEATS (default 2) truth runs of every step, interleaved.
-CLIENTS (1 or 2, default 2) sessions of pgbench; whether two of them hold each other's old
-versions alive is a matter of how busy the machine is, so the short form has one.
+NAME: a seed or a range of seeds (1001-1012), which draw workloads (mixture.py); a mixture or a workload
+by name; a set of them: named, or one of workloads.py.  A mixture is observed at the fillfactor it has,
+a workload of workloads.py at 100 and at 70.
 
-Needs PG_CONFIG's server with the extension installed.  CPU time is that of the
-whole cluster (cpuacct control group v1; else /proc of the postmaster and its
-children), WAL is the distance of insert positions, size is heap and index pages
-at the end.  Everything but size is of the second half of a run.  Costs between
-two steps that were run are taken from a line (of their logarithms) between them.
+Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME.truth.json and NAME-FILLFACTOR.observe.json;
+what is there is not run again.  Delete a file to run it anew.  REPEATS (default 1) truth runs of every step.
+
+Needs PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
 """
+import glob
+import json
 import math
 import os
 import statistics
@@ -26,128 +25,206 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import BIN, PORT, WORK, Cluster, append, prepare, read, run  # noqa: E402
-from workloads import FIFTH, HOLDOUT, LATER, SEVENTH, SHORT, SIXTH, STEPS, UNSEEN, WORKLOADS  # noqa: E402
+import mixture  # noqa: E402
+from cluster import BIN, PORT, WORK, Cluster, prepare, run  # noqa: E402
+from workloads import SETS, SHORT, Scripted  # noqa: E402
 
-ALL = {**WORKLOADS, **HOLDOUT, **UNSEEN, **LATER, **FIFTH, **SIXTH, **SEVENTH}
+STEPS = (100, 95, 90, 80, 70, 60, 50, 40, 30)
+REPEATS = int(os.environ.get('REPEATS', '1'))
+DATA = os.path.join(WORK, 'data')
+HERE = os.path.dirname(os.path.abspath(__file__))
 
-REPEATS = int(os.environ.get('REPEATS', '2'))
-CLIENTS = int(os.environ.get('CLIENTS', '2'))
+# Vacuum comes between phases, by the rules of autovacuum; deadlocks of two sessions' batches are tried again.
+SETTINGS = "autovacuum = off\nsynchronize_seqscans = off\ndeadlock_timeout = 10ms"
+# Cost is time^0.5 x WAL^0.3 x size^0.2
+WEIGHTS = (0.5, 0.3, 0.2)
+# Of log time against the share not HOT and against log size: mean and deviation among workloads, and the
+# deviation of one run (slopes.py over the seeds 1001 to 1012).
+SLOPES, NOISE = ((0.6, 0.5), (0.1, 0.15)), 0.25
+# A measured HOT share counts as inside a predicted range within so many points: two equal runs differ by that.
+INSIDE = 0.5
 
-TRUTH = ('workload', 'fillfactor', 'repeat', 'cpu_us', 'wall_us', 'wal', 'pages', 'heap_pages', 'hot_pct')
-ADVICE = ('workload', 'at', 'recommended', 'predicted', 'curve', 'hot_pct')
+
+class Mixture:
+    """A mixture, as the runner wants a workload."""
+    ram = None
+
+    def __init__(self, m):
+        self.mixture, self.sessions, self.held = m, m['sessions'], m['held']
+        self.asked = (m['table']['fillfactor'],)
+
+    def setup(self, fillfactor):
+        return mixture.setup(self.mixture, fillfactor)
+
+    def phase(self, number):
+        return mixture.phase(self.mixture, number)
 
 
-def half(c, w, number, scale):
-    """One half of a run: CPU and wall time, WAL, HOT share and updates in it."""
-    tx = max(10, int(w['tx'] * scale))
+def workload(name):
+    for s in SETS.values():
+        if name in s:
+            return Scripted(s[name])
+    return Mixture(mixture.named(name))
+
+
+class Snapshot:
+    """A session that holds one."""
+
+    def __init__(self):
+        self.p = subprocess.Popen([BIN + '/psql', '-XAtq', '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.p.stdin.write("BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT count(*) FROM t;\n")
+        self.p.stdin.flush()
+        self.p.stdout.readline()
+
+    def end(self):
+        self.p.communicate()
+
+
+def vacuum(c):
+    """What autovacuum would do by its rules, when it comes; it is off, as its pace is the clock's."""
+    if c.sql("SELECT n_dead_tup > 50 + 0.2 * reltuples OR n_ins_since_vacuum > 1000 + 0.2 * reltuples"
+             " FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid WHERE s.relname = 't'") == 't':
+        c.sql("VACUUM ANALYZE t")
+
+
+def half(c, w, number, seed, at_end=lambda: None):
+    """One half of a run, in phases, each followed by at_end and by vacuum where it is due: CPU and wall time
+    and WAL of a transaction, HOT share, updates."""
+    stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 't'")
     path = os.path.join(WORK, 'script.sql')
-    with open(path, 'w') as f:
-        f.write(w['script'])
-    holder = None
-    if w.get('hold'):
-        holder = subprocess.Popen(
-            ['sh', '-c', f"while :; do echo 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT txid_current_snapshot(); SELECT pg_sleep({w['hold']}); COMMIT;'; sleep {w['hold']}; done | {BIN}/psql -XAtq -h {WORK} -p {PORT} -U postgres postgres"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    stat = "SELECT pg_stat_force_next_flush(); SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 't'"
-    time.sleep(0.3)
-    a = c.sql(stat).split('\n')[-1].split('|')
-    cpu, wall = c.cpu(), time.monotonic()
-    run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(CLIENTS), '-j', '1', '-t', str(tx), '-D', f'i={tx * number}',
-         '-f', path, '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
-    cpu, wall = c.cpu() - cpu, time.monotonic() - wall
-    if holder:
-        os.killpg(holder.pid, 15)
-        holder.wait()
-    time.sleep(0.3)
-    b = c.sql(stat).split('\n')[-1].split('|')
-    updates = int(b[1]) - int(a[1])
-    return dict(cpu_us=1e6 * cpu / tx / CLIENTS, wall_us=1e6 * wall / tx / CLIENTS,
-                wal=(float(b[0]) - float(a[0])) / tx / CLIENTS,
-                hot_pct=100 * (int(b[2]) - int(a[2])) / updates if updates else float('nan'))
+    before, cpu, wall, transactions = c.sql(stat).split('|'), c.cpu(), time.monotonic(), 0
+    for p in range(mixture.PHASES * number, mixture.PHASES * (number + 1)):
+        text, tx, variables = w.phase(p)
+        with open(path, 'w') as f:
+            f.write(text)
+        held = Snapshot() if w.held and p % round(1 / w.held) == 0 else None
+        run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(w.sessions), '-j', '1', '-t', str(tx), '--max-tries=100',
+             f'--random-seed={seed + p}', *(x for k, v in variables.items() for x in ('-D', f'{k}={v}')),
+             '-f', path, '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
+        transactions += tx * w.sessions
+        at_end()
+        if held:
+            held.end()
+        vacuum(c)
+    cpu, wall, after = c.cpu() - cpu, time.monotonic() - wall, c.sql(stat).split('|')
+    updates, hot = (int(after[i]) - int(before[i]) for i in (1, 2))
+    return dict(cpu_us=1e6 * cpu / transactions, wall_us=1e6 * wall / transactions,
+                wal=(float(after[0]) - float(before[0])) / transactions,
+                updates=updates, transactions=transactions, hot_pct=100 * hot / updates if updates else None)
 
 
-def load(c, w, ff):
-    c.sql(w['setup'].replace('{ff}', str(ff)) + ";\nVACUUM ANALYZE t; CHECKPOINT;")
+def load(c, w, fillfactor):
+    c.sql(w.setup(fillfactor) + ";\nVACUUM ANALYZE t; CHECKPOINT;")
     c.limit()
 
 
-def truth(names, form={}, repeats=REPEATS):
-    """form: what the short form has of its own."""
-    done = {(r['workload'], int(r['fillfactor']), int(r['repeat'])) for r in read('truth.csv', TRUTH)}
-    for repeat in range(repeats):
-        for name in names:
-            w = ALL[name]
-            for ff in form.get('steps') or w.get('steps', STEPS):
-                if (name, ff, repeat) in done:
-                    continue
-                c = Cluster(w.get('ram'), settings=form.get('settings', ''))
-                try:
-                    load(c, w, ff)
-                    half(c, w, 0, form.get('scale', 1.0))
-                    c.sql(form.get('between', ''))
-                    m = half(c, w, 1, form.get('scale', 1.0))
-                    size = c.sql("SELECT pg_table_size('t') / 8192 + pg_indexes_size('t') / 8192, pg_relation_size('t') / 8192").split('|')
-                finally:
-                    c.stop()
-                m.update(workload=name, fillfactor=ff, repeat=repeat, pages=size[0], heap_pages=size[1])
-                append('truth.csv', TRUTH, m)
-                print(f"{name} {ff}: cpu {m['cpu_us']:.1f} us, wal {m['wal']:.0f}, pages {size[0]}, HOT {m['hot_pct']:.1f} %", flush=True)
+def kept(name):
+    try:
+        with open(os.path.join(DATA, name)) as f:
+            return json.load(f)
+    except FileNotFoundError:
+        return None
 
 
-def advice(names, form={}):
-    done = {(r['workload'], int(r['at'])) for r in read('advice.csv', ADVICE)}
+def keep(name, value):
+    path = os.path.join(DATA, name)
+    with open(path + '.new', 'w') as f:
+        json.dump(value, f, indent=1)
+    os.rename(path + '.new', path)
+
+
+def truth(name, steps=STEPS, repeats=REPEATS):
+    """Runs a workload at each step; the second half is what counts."""
+    w = workload(name)
+    t = kept(f'{name}.truth.json') or dict(name=name, mixture=w.mixture, runs=[])
+    for repeat, step in ((r, s) for r in range(repeats) for s in getattr(w, 'steps', steps)):
+        if any(r['fillfactor'] == step and r['repeat'] == repeat for r in t['runs']):
+            continue
+        c = Cluster(w.ram, settings=SETTINGS)
+        try:
+            load(c, w, step)
+            first, m = (half(c, w, n, 1000 * repeat + 1) for n in (0, 1))
+            pages, heap = c.sql("SELECT pg_table_size('t') / 8192 + pg_indexes_size('t') / 8192, pg_relation_size('t') / 8192").split('|')
+        finally:
+            c.stop()
+        m.update(fillfactor=step, repeat=repeat, pages=int(pages), heap_pages=int(heap), first=first)
+        t['runs'].append(m)
+        keep(f'{name}.truth.json', t)
+        print(f"{name} {step}: {m['wall_us'] * m['transactions'] / 1e6:.1f} s, cpu {m['cpu_us']:.1f} us, wal {m['wal']:.0f},"
+              f" pages {pages}, HOT {'-' if m['hot_pct'] is None else round(m['hot_pct'], 1)} %", flush=True)
+
+
+def observe(name):
+    """Runs a workload at the fillfactor it has, with a collection after each phase, as a scheduler would."""
+    w = workload(name)
+    with open(os.path.join(HERE, 'evidence.sql')) as f:
+        evidence = f.read()
+    for fillfactor in w.asked:
+        if kept(f'{name}-{fillfactor}.observe.json'):
+            continue
+        c = Cluster(w.ram, 'pg_stat_statements', SETTINGS)
+        try:
+            c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
+            load(c, w, fillfactor)
+            c.sql('CALL ff_collect()')
+            halves = [half(c, w, n, 5001, lambda: c.sql('CALL ff_collect()')) for n in (0, 1)]
+            seen = json.loads(c.sql(evidence))
+        finally:
+            c.stop()
+        keep(f'{name}-{fillfactor}.observe.json', dict(name=name, fillfactor=fillfactor, mixture=w.mixture, halves=halves, **seen))
+        a = seen['advice']
+        print(f"{name} at {fillfactor}: {a['action']} {a['recommended_fillfactor']}, {a['cause']}, confidence {a['confidence']}", flush=True)
+
+
+def all_of(names, what, **more):
+    """One that fails is told and does not keep the others from their run."""
+    failed = 0
     for name in names:
-        w = ALL[name]
-        for ff in (100, 70):
-            if (name, ff) in done:
-                continue
-            c = Cluster(w.get('ram'), 'pg_stat_statements', form.get('settings', ''))
-            try:
-                c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
-                load(c, w, ff)
-                c.sql('CALL ff_collect()')
-                half(c, w, 0, form.get('scale', 1.0))
-                c.sql('CALL ff_collect()')
-                c.sql(form.get('between', ''))
-                m = half(c, w, 1, form.get('scale', 1.0))
-                c.sql('CALL ff_collect()')
-                rows = c.sql("SELECT fillfactor, hot_pct FROM ff_curve('t')").split('\n')
-                adv = c.sql("SELECT recommended_fillfactor, round(predicted_hot_pct::numeric, 2), reason FROM ff_advise('t')").split('|')
-                if os.environ.get('KEEP_EVIDENCE'):
-                    # for work on the model: the evidence as a row literal
-                    with open(os.path.join(WORK, 'evidence.tsv'), 'a') as f:
-                        f.write(c.sql(f"SELECT concat_ws(E'\\t', '{name}', {ff}, e, x) FROM ff_internal.evidence('t') e, ff_internal.model_extra(e) x") + '\n')
-            finally:
-                c.stop()
-            curve = ' '.join(':'.join(r.split('|')[:2]) for r in rows if r)
-            append('advice.csv', ADVICE, dict(workload=name, at=ff, recommended=adv[0], predicted=adv[1], curve=curve, hot_pct=m['hot_pct']))
-            print(f"{name} at {ff}: advised {adv[0]}", flush=True)
+        try:
+            what(name, **more)
+        except RuntimeError as e:
+            failed += 1
+            print(f'{name}: {e}', file=sys.stderr, flush=True)
+    return failed
 
 
-def formula(hot):
-    return 100 - max(1, round(math.sqrt(1.5 * (100 - hot))) - 5)
+# ---------------------------------------------------------------------------
+# The report
+# ---------------------------------------------------------------------------
+
+def root_formula(hot):
+    """Of the library postgresql-patterns-library: by the HOT share alone, where it is below 95 %."""
+    return 100 - max(1, round(math.sqrt(1.5 * (100 - hot))) - 5) if hot < 95 else None
 
 
-def normal(a):
-    """The matrix of the normal equations; a: rows of features."""
-    n = len(a[0])
-    return [[sum(r[i] * r[j] for r in a) for j in range(n)] for i in range(n)]
+def gather_formula(hot, inserted, updated):
+    """Of pg_gather's analysis: by the share of updates and the HOT share."""
+    return round(100 - 20 * updated / (inserted + updated) * (1 - hot / 100))
 
 
-def solve(a, b):
-    """Least squares by the normal equations; a: rows of features."""
-    return solve_square(normal(a), [sum(r[i] * y for r, y in zip(a, b)) for i in range(len(a[0]))])
+def two_lines(m):
+    """50 where a transaction updates half of a page or more, else 90: of most rows updated."""
+    if m is None:
+        return None
+    t = m['table']
+    width = mixture.HEADER + sum(w * s for w, s in t['widths'][1:]) + t['widths'][0][0] * (1 - sum(s for _, s in t['widths'][1:]))
+    page = 8168 / (math.ceil(width / 8) * 8 + 4)
+    rows = {True: 0, False: 0}
+    for c in m['classes']:
+        if c['command'] in ('update', 'upsert'):
+            rows[min(c['rows'], page / c['every']) >= page / 2] += c['rows'] * c['calls'] * c['weight']
+    return 50 if rows[True] > rows[False] else 90
 
 
-def solve_square(a, b):
-    """As many equations as unknowns; None where they do not determine them."""
-    n = len(a)
-    m = [list(r) + [v] for r, v in zip(a, b)]
+def fit(points):
+    """Least squares: points of (features, value); None where they do not determine it."""
+    n = len(points[0][0])
+    m = [[sum(f[i] * f[j] for f, _ in points) for j in range(n)] + [sum(f[i] * y for f, y in points)] for i in range(n)]
     for i in range(n):
         p = max(range(i, n), key=lambda k: abs(m[k][i]))
         m[i], m[p] = m[p], m[i]
-        if abs(m[i][i]) < 1e-12:
+        if abs(m[i][i]) < 1e-9:
             return None
         for k in range(n):
             if k != i:
@@ -156,131 +233,126 @@ def solve_square(a, b):
     return [m[i][n] / m[i][i] for i in range(n)]
 
 
-def smooth(runs, limited):
-    """Time of each step on a line through all runs of a workload: so much for
-    an update that is not HOT, for a byte of WAL, for a page more, none of them
-    negative.  What the steps have in common evens the noise out."""
-    points = [(ff, [1.0, float(r['wal']) / 1e3, float(r['pages']) / 1e3, 0.0 if r['hot_pct'] == 'nan' else 1 - float(r['hot_pct']) / 100],
-               float(r['wall_us' if limited else 'cpu_us'])) for ff, rs in runs.items() for r in rs]
-    use = [0, 1, 2, 3]
-    while True:
-        w = solve([[f[i] for i in use] for _, f, _ in points], [y for _, _, y in points])
-        if w is None:
-            use = use[:-1]
-            continue
-        bad = min(range(1, len(use)), key=lambda i: w[i], default=None) if len(use) > 1 else None
-        if bad is None or w[bad] >= 0:
-            break
-        del use[bad]
-    return {ff: statistics.mean(sum(w[k] * f[i] for k, i in enumerate(use)) for g, f, _ in points if g == ff) for ff in runs}
+def smooth(runs, key):
+    """Time of each step on a line through all runs of a workload: its logarithm against the share not HOT and
+    the logarithm of the size.  What the steps have in common evens the noise out; where they hardly differ in
+    one of the two, its slope is that of other workloads (SLOPES)."""
+    points = [([1.0, not_hot(r), math.log(r['pages'])], math.log(max(r[key], 0.1))) for r in runs]
+    for i, (mean, deviation) in enumerate(SLOPES, 1):
+        weight = NOISE / deviation
+        points.append(([weight * (i == k) for k in range(3)], weight * mean))
+    w = fit(points)
+    return {s: math.exp(statistics.mean(sum(x * y for x, y in zip(w, f)) for r, (f, _) in zip(runs, points) if r['fillfactor'] == s))
+            for s in {r['fillfactor'] for r in runs}}
 
 
-def report(smoothed=False):
-    t, measured = {}, {}
-    for r in read('truth.csv', TRUTH):
-        t.setdefault(r['workload'], {}).setdefault(int(r['fillfactor']), []).append(r)
-    adv = {(r['workload'], int(r['at'])): r for r in read('advice.csv', ADVICE)}
-    sums, steps = {}, {}
-    print(f"{'workload':15s} {'best':>4s} | {'at 100':>6s} {'regret':>6s} {'time':>5s} {'WAL':>5s} {'size':>5s} | {'at 70':>6s} {'regret':>6s} |"
-          f" {'100':>6s} {'90':>6s} {'formula':>7s} | HOT off: mean worst")
-    for name in ALL:
-        if name not in t:
-            continue
-        limited = 'ram' in ALL[name]
-        med = {}
-        for ff, rs in t[name].items():
-            med[ff] = [statistics.median(float(r[k]) for r in rs)
-                       for k in ('wall_us' if limited else 'cpu_us', 'wal', 'pages')]
-            measured[ff] = statistics.median(float(r['hot_pct']) for r in rs)
-        if smoothed:
-            for ff, v in smooth(t[name], limited).items():
-                med[ff][0] = v
-        # a clock that ticks slowly sees nothing of a short run
-        low = [min(v[i] for v in med.values()) or 1.0 for i in range(3)]
-        cost = {ff: [(max(v[0], low[0]) / low[0]) ** 0.5, (v[1] / low[1]) ** 0.3, (v[2] / low[2]) ** 0.2] for ff, v in med.items()}
-        total = {ff: math.prod(c) for ff, c in cost.items()}
-        best = min(total, key=total.get)
+def not_hot(r):
+    return 0.0 if r['hot_pct'] is None else 1 - r['hot_pct'] / 100
 
-        def at_step(ff, values):
-            """A figure at a fillfactor that was not run itself."""
-            above = min((f for f in values if f >= ff), default=max(values))
-            below = max((f for f in values if f <= ff), default=min(values))
-            # where the steps run are all there are, the one that ff lies on
-            if above == below or 'steps' in ALL[name] and not limited:
-                return values[above]
-            return values[above] * (values[below] / values[above]) ** ((above - ff) / (above - below))
 
-        def regret(ff):
-            return 100 * (at_step(ff, total) / total[best] - 1)
+def costs(t, limited):
+    """Cost of each step that was run."""
+    runs = t['runs']
+    steps = sorted({r['fillfactor'] for r in runs})
+    time_at = smooth(runs, 'wall_us' if limited else 'cpu_us')
+    at = {s: (time_at[s], *(statistics.median(r[k] for r in runs if r['fillfactor'] == s) for k in ('wal', 'pages'))) for s in steps}
+    return {s: math.prod(max(v, 1e-3) ** p for v, p in zip(at[s], WEIGHTS)) for s in steps}
 
-        line = f"{name:15s} {best:4d} |"
-        offs = []
-        for at in (100, 70):
-            a = adv.get((name, at))
-            if a is None:
-                line += f" {'-':>6s} {'-':>6s}" + (f" {'':5s} {'':5s} {'':5s} |" if at == 100 else " |")
-                continue
-            ff = int(a['recommended'] or at)
-            r = regret(ff)
-            sums.setdefault(f'at {at}', []).append(r)
-            line += f" {ff:6d} {r:6.1f}"
-            if at == 100:
-                line += ''.join(f" {100 * (at_step(ff, {f: c[i] for f, c in cost.items()}) / cost[best][i] - 1):5.1f}" for i in range(3)) + " |"
-            else:
-                line += " |"
-            curve = sorted(((int(f), float(h)) for f, h in (x.split(':') for x in a['curve'].split()) if h), reverse=True)
-            seen = steps.setdefault(f'{name} at {at}', {})
-            for f in med:
-                near = min(curve, key=lambda x: (abs(x[0] - f), -x[0]), default=None)
-                inside = [x for x in curve if x[0] >= f]
-                near = inside[-1] if inside else near
-                if near is not None and not math.isnan(measured[f]):
-                    offs.append(abs(near[1] - measured[f]))
-                    seen[f] = (near[1], measured[f])
-        hot100 = measured.get(100, float('nan'))
-        for key, ff in (('always 100', 100), ('always 90', 90),
-                        ('formula', formula(hot100) if not math.isnan(hot100) else 100)):
-            r = regret(ff)
-            sums.setdefault(key, []).append(r)
-            line += f" {r:6.1f}"
-        if offs:
-            line += f" | {statistics.mean(offs):5.1f} {max(offs):5.1f}"
-            sums.setdefault('HOT', []).extend(offs)
-        print(line)
-    for key, rs in sums.items():
-        unit = 'points' if key == 'HOT' else '%'
-        print(f"{key:10s}: mean {statistics.mean(rs):.1f}, worst {max(rs):.1f} {unit}")
-    if smoothed:
+
+def regret(cost, fillfactor):
+    """Percent above the cheapest step; between two steps on a line of logarithms."""
+    above = min((f for f in cost if f >= fillfactor), default=max(cost))
+    below = max((f for f in cost if f <= fillfactor), default=min(cost))
+    part = 0 if above == below else (above - fillfactor) / (above - below)
+    return 100 * (cost[above] * (cost[below] / cost[above]) ** part / min(cost.values()) - 1)
+
+
+def promised(curve, fillfactor):
+    """The row of the curve on which a fillfactor lies."""
+    return min((r for r in curve if r['fillfactor'] >= fillfactor and r['hot_pct'] is not None),
+               key=lambda r: r['fillfactor'], default=None)
+
+
+def judged(o, t):
+    """What is reported of one observation: regrets, HOT errors, whether inside the range."""
+    w = workload(o['name'])
+    cost, at = costs(t, w.ram), o['fillfactor']
+    hot = {s: statistics.median(r['hot_pct'] for r in t['runs'] if r['fillfactor'] == s)
+           for s in cost if all(r['hot_pct'] is not None for r in t['runs'] if r['fillfactor'] == s)}
+    advised = o['advice']['recommended_fillfactor'] or at
+    seen, e = o['halves'][1]['hot_pct'], o['evidence']
+    said = {'advice': advised, 'always 100': 100, 'always 90': 90, 'two lines': two_lines(o['mixture']),
+            'root': at if seen is None else root_formula(seen) or at,
+            'gather': at if seen is None else gather_formula(seen, e['inserted'], e['updated']), 'keep': at}
+    regrets = {k: None if f is None else regret(cost, f) for k, f in said.items()}
+    rows = {s: promised(o['curve'] or [], s) for s in hot}
+    errors = {s: rows[s]['hot_pct'] - hot[s] for s in hot if rows[s]}
+    inside = [rows[s]['hot_pct_low'] - INSIDE <= hot[s] <= rows[s]['hot_pct_high'] + INSIDE for s in errors]
+    return dict(name=o['name'], at=at, advised=advised, best=min(cost, key=cost.get), advice=o['advice'], regrets=regrets,
+                errors=errors, inside=inside, hot=hot)
+
+
+def report(names):
+    results = []
+    for path in sorted(glob.glob(os.path.join(DATA, '*.observe.json'))):
+        o = kept(os.path.basename(path))
+        t = kept(f"{o['name']}.truth.json")
+        if t and (not names or o['name'] in names) and {r['fillfactor'] for r in t['runs']} >= set(getattr(workload(o['name']), 'steps', ())):
+            results.append(judged(o, t))
+    rules = ('advice', 'always 100', 'always 90', 'two lines', 'root', 'gather', 'keep')
+    print(f"{'workload':16s} {'at':>3s} {'best':>4s} {'said':>4s} {'conf.':>5s}" + ''.join(f" {r:>10s}" for r in rules) + "  HOT off, worst (at)  inside")
+    for r in results:
+        worst = max(r['errors'], key=lambda s: abs(r['errors'][s]), default=None)
+        print(f"{r['name']:16s} {r['at']:3d} {r['best']:4d} {r['advised']:4d} {r['advice']['confidence'] or 0:5.2f}" +
+              ''.join(f" {'-' if r['regrets'][k] is None else format(r['regrets'][k], '.1f'):>10s}" for k in rules) +
+              ('' if worst is None else f"  {statistics.mean(map(abs, r['errors'].values())):7.1f} {r['errors'][worst]:6.1f} ({worst:3d})"
+               f"  {sum(r['inside'])} of {len(r['inside'])}"))
+    if not results:
         return
-    print("\nHOT share predicted after a run at 100 or at 70, and measured, percent:\n")
-    for key, seen in steps.items():
-        if seen:
-            print(f"{key:22s} " + '  '.join(f"{f}: {p:.0f} {m:.0f}" for f, (p, m) in sorted(seen.items(), reverse=True)))
+    for k in rules:
+        of = [r['regrets'][k] for r in results if r['regrets'][k] is not None]
+        if of:
+            print(f"{k:10s}: regret mean {statistics.mean(of):.1f}, worst {max(of):.1f} %")
+    errors = [abs(e) for r in results for e in r['errors'].values()]
+    inside = [i for r in results for i in r['inside']]
+    if errors:
+        print(f"HOT       : off by {statistics.mean(errors):.1f} points on average, {max(errors):.1f} at worst; "
+              f"{100 * statistics.mean(inside):.0f} % inside the range")
+
+
+def expand(arguments):
+    names = []
+    for a in arguments:
+        first, dash, last = a.partition('-')
+        if a in SETS:
+            names += SETS[a]
+        elif a == 'named':
+            names += mixture.NAMED
+        elif dash and first.isdigit() and last.isdigit():
+            names += [str(n) for n in range(int(first), int(last) + 1)]
+        else:
+            workload(a)
+            names.append(a)
+    return names
 
 
 def main():
-    global CLIENTS
-    if CLIENTS not in (1, 2):
-        sys.exit('CLIENTS: 1 or 2, as the ids that the scripts make are distinct for no more')
     prepare()
-    what = sys.argv[1] if len(sys.argv) > 1 else ''
-    sets = {'holdout': HOLDOUT, 'unseen': UNSEEN, 'later': LATER, 'fifth': FIFTH, 'sixth': SIXTH, 'seventh': SEVENTH}
-    names = [n for a in sys.argv[2:] for n in (sets[a] if a in sets else [a])] or list(WORKLOADS)
+    os.makedirs(DATA, exist_ok=True)
+    what, names = sys.argv[1] if len(sys.argv) > 1 else '', expand(sys.argv[2:])
+    failed = 0
     if what == 'truth':
-        truth(names)
-    elif what == 'advice':
-        advice(names)
+        failed = all_of(names, truth)
+    elif what == 'observe':
+        failed = all_of(names, observe)
     elif what == 'report':
-        report()
-        print("\nThe same with times evened out over a workload's steps:\n")
-        report(smoothed=True)
+        report(names)
     elif what == 'short':
-        CLIENTS = SHORT['clients']
-        truth(SHORT['names'], SHORT, 1)
-        advice(SHORT['names'], SHORT)
-        report()
+        failed = all_of(SHORT['names'], truth, steps=SHORT['steps']) + all_of(SHORT['names'], observe)
+        report(SHORT['names'])
     else:
         sys.exit(__doc__)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == '__main__':

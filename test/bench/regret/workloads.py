@@ -9,7 +9,8 @@ client in one half), hold (seconds a second session holds each snapshot), ram
 (MB the cluster may use; time is then 1/TPS), steps (fillfactors worth running)
 """
 
-STEPS = (100, 95, 90, 80, 70, 60, 50, 40, 30)
+from mixture import PHASES
+
 
 
 def table(rows, pad, extra='', columns='', pad_type=''):
@@ -305,7 +306,25 @@ SEVENTH = {
         script="\\set a random_gaussian(1, 25000, 5)\nUPDATE t SET n = n + 1 WHERE id = :a;\n\\set a random(1, 25000)\nUPDATE t SET n = n - 1 WHERE id = :a;\n"),
 }
 
-# The short form, for continuous integration: so short that it would be a matter
-# of the machine's pace whether autovacuum comes, and when.
-SHORT = dict(clients=1, names=('uniform', 'jobs', 'wide'), steps=(100, 90, 70, 50), scale=0.2,
-             settings='autovacuum = off', between='VACUUM ANALYZE t')
+SETS = dict(first=WORKLOADS, holdout=HOLDOUT, unseen=UNSEEN, later=LATER, fifth=FIFTH, sixth=SIXTH, seventh=SEVENTH)
+SHORT = dict(names=('third', 'indexed_fourth', 'lengths'), steps=(100, 90, 70, 50))
+
+
+class Scripted:
+    """A workload of these, as the runner wants it."""
+    mixture = None
+    asked = (100, 70)
+
+    def __init__(self, w):
+        self.w, self.ram, self.held = w, w.get('ram'), 1.0 if w.get('hold') else 0.0
+        self.sessions = 2
+        if 'steps' in w:
+            self.steps = w['steps']
+
+    def setup(self, fillfactor):
+        return self.w['setup'].replace('{ff}', str(fillfactor))
+
+    def phase(self, number):
+        """Text, transactions of a session and variables of a phase, from 0."""
+        tx = max(1, self.w['tx'] // PHASES)
+        return self.w['script'], tx, dict(i=tx * number)

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+"""A table's life as a mixture of classes: drawn from a seed, and written as SQL and pgbench files.
+
+usage: mixture.py SEED | NAME      print a mixture as JSON, then its setup and pgbench files
+
+A mixture is a dict that JSON can hold:
+  table     rows loaded; widths [[bytes of padding, share of the rows], ...]; indexes (column lists, beside
+            the primary key); fillfactor; toast (bytes of a value stored out of line, 0 for none)
+  sessions  of pgbench
+  held      share of the phases through which another session holds a snapshot
+  classes   up to eight, each with the keys of CLASS
+
+The table is t (id, grp, tag, n, pad, doc).  The rows loaded have the ids 1 to rows; rows that a session
+inserts get ids of a range of its own, so that no two sessions ever insert the same id.
+"""
+import json
+import math
+import random
+import sys
+
+CLASS = dict(
+    command='update',    # update, insert, delete, upsert, select
+    weight=1,            # transactions in one half of a run, all sessions together
+    rows=1,              # rows a call
+    calls=1,             # calls a transaction
+    pick='any',          # any, skewed, newest, turn (each row once, then again), all
+    distance=[0, 0],     # newest: so many rows behind the newest, from and to
+    every=1,             # 1: neighbours; k: every k-th row
+    indexed=False,       # sets an indexed column, too
+    growth=0,            # bytes that a call adds to a row
+    growth_limit=0,      # until its padding has so many
+    toast=False,         # writes the value stored out of line anew
+    rollback=0.0,        # share of the transactions rolled back
+    burst=1.0,           # share of the time in which the class is at work
+)
+PHASES = 4               # of one half of a run
+RANGE = 100000000        # ids of one session
+# A multiple of this, modulo the prime, comes evenly by any share of it: each class gets its
+# weight's share of the transactions, not only on average.
+STRIDE, MODULUS, APART = 618037, 1000003, 250007
+
+
+def setup(m, fillfactor):
+    """SQL that creates and fills the table."""
+    t = m['table']
+    doc = ", doc text" if t['toast'] else ''
+    return '\n'.join([
+        f"CREATE TABLE t (id bigint PRIMARY KEY, grp int NOT NULL, tag int NOT NULL, n int NOT NULL, pad text NOT NULL{doc})"
+        f" WITH (fillfactor = {fillfactor});",
+        "ALTER TABLE t ALTER pad SET STORAGE PLAIN;",
+        *(["ALTER TABLE t ALTER doc SET STORAGE EXTERNAL;"] if doc else []),
+        f"INSERT INTO t SELECT {values(t, 'g')} FROM generate_series(1, {t['rows']}) g;",
+        *(f"CREATE INDEX ON t ({columns});" for columns in t['indexes'])])
+
+
+def values(t, i):
+    (first, _), *more = t['widths']
+    width = str(first)
+    for w, share in more:
+        width = f"CASE WHEN {i} % 20 < {round(20 * share)} THEN {w} ELSE {width} END"
+    doc = f", repeat('d', {t['toast']})" if t['toast'] else ''
+    return f"{i}, {i} / 100, 0, 0, repeat('p', {width}){doc}"
+
+
+def picked(m, k, c):
+    """pgbench lines that set :a, the first id of a call, and :b, the last."""
+    rows, span = m['table']['rows'], c['rows'] * c['every']
+    window = [d['distance'][0] for d in m['classes'] if d['command'] == 'delete' and d['pick'] == 'newest']
+    inserts = any(d['command'] == 'insert' for d in m['classes'])
+    last = max(1, rows - span + 1)
+    # below the first row that the session inserted itself are those loaded
+    own = f"\\set a case when :x > 0 then :own + :x else greatest(1, {rows} + :x) end\n"
+    if c['pick'] == 'all':
+        return f"\\set turn{k} :turn{k} + 1\n\\set a (:turn{k} + :client_id) % {c['every']}\n"
+    if c['pick'] == 'newest':
+        text = f"\\set x :i - random({c['distance'][0]}, {c['distance'][1]}) - {span - 1}\n" + own
+    elif c['pick'] == 'turn':
+        text = (f"\\set turn{k} :turn{k} + 1\n"
+                f"\\set a 1 + (:turn{k} * {span} + :client_id * {rows // m['sessions']}) % {last}\n")
+    elif c['pick'] == 'skewed':
+        text = f"\\set a random_zipfian(1, {last}, 1.05)\n" + ("" if c['rows'] > 1 else f"\\set a 1 + permute(:a - 1, {last})\n")
+    elif c['command'] == 'upsert':
+        # one in eleven ids is a new one, once
+        text = f"\\set a random(1, {rows + rows // 10})\n"
+    elif window:
+        text = f"\\set x :i - random(0, {window[0]})\n" + own
+    elif inserts:
+        text = f"\\set x random(1 - {rows}, :i)\n" + own
+    else:
+        text = f"\\set a random(1, {last})\n"
+    return text + (f"\\set b :a + {span - 1}\n" if c['rows'] > 1 else "")
+
+
+def condition(c):
+    if c['pick'] == 'all':
+        return f" WHERE id % {c['every']} = :a" if c['every'] > 1 else ''
+    if c['rows'] == 1:
+        return " WHERE id = :a"
+    return " WHERE id BETWEEN :a AND :b" + (f" AND (id - :a) % {c['every']} = 0" if c['every'] > 1 else '')
+
+
+def call(m, k, c):
+    """One call of a class: pgbench lines."""
+    t = m['table']
+    change = ', '.join(
+        ["tag = t.tag + 1" if c['indexed'] else "n = t.n + 1"] +
+        ([f"pad = left(t.pad || repeat('x', {c['growth']}), greatest(length(t.pad), {c['growth_limit']}))"] if c['growth'] else []) +
+        ([f"doc = repeat('e', {t['toast']})"] if c['toast'] and t['toast'] else []))
+    if c['command'] == 'insert':
+        first = f"\\set a :own + :i + 1\n\\set i :i + {c['rows']}\n"
+        if c['rows'] == 1:
+            return first + f"INSERT INTO t VALUES ({values(t, ':a')});\n"
+        return first + f"\\set b :own + :i\nINSERT INTO t SELECT {values(t, 'g')} FROM generate_series(:a::bigint, :b::bigint) g;\n"
+    statement = {
+        'update': f"UPDATE t SET {change}{condition(c)};\n",
+        'delete': f"DELETE FROM t{condition(c)};\n",
+        'select': f"SELECT n FROM t{condition(c)};\n",
+        'upsert': f"INSERT INTO t VALUES ({values(t, ':a')}) ON CONFLICT (id) DO UPDATE SET {change};\n",
+    }[c['command']]
+    return picked(m, k, c) + statement
+
+
+def files(m):
+    """One pgbench file a class: (name, text, weight, burst); two where some of its transactions are rolled back."""
+    result = []
+    for k, c in enumerate(m['classes']):
+        body = call(m, k, c) * c['calls']
+        name = f"{k}_{c['command']}"
+        if c['calls'] > 1:
+            body = "BEGIN;\n" + body + "COMMIT;\n"
+        if c['rollback'] < 1:
+            result.append((name, body, c['weight'] * (1 - c['rollback']), c['burst']))
+        if c['rollback'] > 0:
+            result.append((name + '_rolled_back', "BEGIN;\n" + call(m, k, c) * c['calls'] + "ROLLBACK;\n",
+                           c['weight'] * c['rollback'], c['burst']))
+    return result
+
+
+def at_work(burst, phase):
+    """Whether a class is at work in a phase: in all, or in one of so many."""
+    return phase % round(1 / burst) == 0
+
+
+def joined(m, phase):
+    """The files of a phase as one, in which classes come evenly by their weights, and the transactions of
+    the phase, all sessions together.  pgbench chooses among files by chance: of eight passes over a
+    table, two halves of a run would get five and eleven."""
+    active = [(text, weight / sum(at_work(burst, p) for p in range(PHASES)))
+              for _, text, weight, burst in files(m) if at_work(burst, phase)]
+    total = sum(w for _, w in active)
+    text = (f"\\set n :n + 1\n\\set u (:n * {STRIDE} + :client_id * {APART}) % {MODULUS}\n"
+            f"\\if :own = 0\n\\set own (:client_id + 1) * {RANGE}\n"
+            f"SELECT coalesce(max(id) - :own, 0) AS i FROM t WHERE id > :own AND id < :own + {RANGE}\n\\gset\n\\endif\n")
+    below = 0.0
+    for number, (body, weight) in enumerate(active):
+        below += weight
+        text += f"\\{'elif' if number else 'if'} :u < {round(MODULUS * below / total)}\n{body}"
+    return text + "\\endif\n", total
+
+
+def phase(m, number):
+    """pgbench's part of a run: (text, transactions of each session, variables), number from 0."""
+    text, total = joined(m, number % PHASES)
+    per_phase = [joined(m, p % PHASES)[1] / m['sessions'] for p in range(number)]
+    variables = dict(n=sum(math.ceil(x) for x in per_phase), own=0, i=0)
+    for k, c in enumerate(m['classes']):
+        variables[f'turn{k}'] = int(c['weight'] * c['calls'] / m['sessions'] / PHASES * number)
+    return text, math.ceil(total / m['sessions']), variables
+
+
+# ---------------------------------------------------------------------------
+# Mixtures by name
+# ---------------------------------------------------------------------------
+
+def mixture(classes, rows=20000, widths=((84, 1.0),), indexes=('grp',), fillfactor=100, toast=0, sessions=2, held=0.0):
+    return dict(table=dict(rows=rows, widths=[list(w) for w in widths], indexes=list(indexes), fillfactor=fillfactor, toast=toast),
+                sessions=sessions, held=held, classes=[{**CLASS, **c} for c in classes])
+
+
+NAMED = {
+    # single updates, and now and then a pass over all rows
+    'pass': mixture([dict(weight=24000), dict(weight=4, rows=10000, pick='all', burst=0.25)], rows=10000),
+    # each statement changes a third of every page, each third in turn
+    'third': mixture([dict(weight=18, rows=4000, pick='all', every=3)], rows=12000, sessions=1),
+    # soon after its insert a row is changed four times, once in an indexed column
+    'indexed_fourth': mixture([dict(command='insert', weight=4000),
+                               dict(weight=12000, pick='newest', distance=[0, 150]),
+                               dict(weight=4000, pick='newest', distance=[0, 150], indexed=True)],
+                              rows=2000, indexes=('grp', 'tag')),
+    # three rows in ten are eight times as long as the others
+    'lengths': mixture([dict(weight=20000), dict(weight=400, rows=20)], rows=12000, widths=((40, 1.0), (640, 0.3))),
+}
+
+
+# ---------------------------------------------------------------------------
+# Mixtures from a seed
+# ---------------------------------------------------------------------------
+
+# CPU microseconds on the machine of the bench, roughly: what a run may take is all that hangs on them.
+CALL_US, ROW_US, ENTRY_US = 45, 8, 3
+HALF_US = 1.6e6          # CPU time aimed at for half a run
+LEAST = 4                # transactions of the rarest class in half a run
+MOST_BYTES = 12e6        # of the table as loaded
+MOST_WIDTH = 3000        # bytes that padding grows to
+HEADER = 48              # bytes of a row beside its padding
+
+
+def between(r, low, high):
+    """Log-uniform."""
+    return math.exp(r.uniform(math.log(low), math.log(high)))
+
+
+def draw(seed):
+    """A workload that nobody has seen, unless the seed was used before."""
+    r = random.Random(seed)
+    widths = [[max(1, round(between(r, 30, 2000)) - HEADER), 1.0]]
+    if r.random() < 0.3:
+        widths.append([max(1, round(between(r, 30, 2000)) - HEADER), r.choice((0.1, 0.2, 0.3, 0.5))])
+    toast = r.choice((2500, 6000)) if r.random() < 0.1 else 0
+    mean = HEADER + sum(w * s for w, s in widths[1:]) + widths[0][0] * (1 - sum(s for _, s in widths[1:]))
+    rows = round(min(between(r, 2000, 60000), MOST_BYTES / (mean + toast)))
+    life = r.choice(('loaded', 'loaded', 'growing', 'window'))
+    m = mixture([], rows=rows, widths=widths, toast=toast, fillfactor=r.choice((100, 100, 90, 70, 70)),
+                sessions=r.randint(1, 4), held=r.choice((0.5, 1.0)) if r.random() < 0.12 else 0.0)
+    shares = []          # of the rows written
+    for _ in range(r.randint(1, 4)):
+        m['classes'].append(update(r, m, life))
+        m['classes'][0]['burst'] = 1.0
+        shares.append(r.expovariate(1))
+    others = 0
+    if life != 'loaded':
+        many = r.choice((1, 1, round(between(r, 2, 1000))))
+        m['classes'].insert(0, {**CLASS, 'command': 'insert', 'rows': many})
+        shares.insert(0, sum(shares) * r.uniform(0.15, 1))
+        others = 1
+    if life == 'window':
+        # as many rows are deleted as are inserted, each session those that it inserted
+        few = r.choice((1, many))
+        m['classes'].append({**CLASS, 'command': 'delete', 'rows': few, 'pick': 'newest', 'distance': [rows // m['sessions']] * 2})
+        shares.append(shares[0])
+    if r.random() < 0.25:
+        m['classes'].append({**CLASS, 'command': 'select', 'pick': r.choice(('any', 'skewed'))})
+        shares.append(sum(shares) * r.uniform(0.02, 0.5))
+    if r.random() < 0.15:
+        m['classes'][others]['rollback'] = r.choice((0.05, 0.2))
+    indexes = ['grp', 'grp, id', 'id, grp', 'grp DESC, id']
+    r.shuffle(indexes)
+    first = ['tag'] if any(c['indexed'] for c in m['classes']) else []
+    m['table']['indexes'] = (first + indexes)[:max(len(first), r.randint(0, 4))]
+    return sized(m, shares)
+
+
+def update(r, m, life):
+    """One class of updates."""
+    rows = m['table']['rows']
+    c = dict(CLASS)
+    c['pick'] = r.choice(('any', 'any', 'any', 'skewed', 'turn', 'all') if life == 'loaded' else
+                         ('newest', 'newest', 'newest', 'newest', 'any', 'all'))
+    if c['pick'] == 'all':
+        c['every'] = r.choice((1, 1, round(between(r, 2, 20))))
+        c['rows'] = rows // c['every']
+        c['burst'] = r.choice((1.0, 0.25, 0.5))
+    else:
+        if r.random() < 0.5:
+            c['every'] = round(between(r, 2, 20)) if r.random() < 0.3 else 1
+            c['rows'] = min(round(between(r, 2, 5000)), rows // (2 * c['every']))
+        elif r.random() < 0.25:
+            c['calls'] = round(between(r, 2, 20))
+        if r.random() < 0.2:
+            c['burst'] = r.choice((0.25, 0.5))
+    if c['pick'] == 'newest':
+        far = round(between(r, 1, rows / 2))
+        c['distance'] = r.choice(([0, far], [far, far], [far // 2, far]))
+    if life == 'loaded' and c['pick'] == 'any' and c['rows'] == 1 and r.random() < 0.2:
+        c['command'] = 'upsert'
+    c['indexed'] = r.random() < 0.15
+    if r.random() < 0.15:
+        width = m['table']['widths'][0][0]
+        c['growth'] = max(1, round((HEADER + width) * between(r, 0.05, 0.8)))
+        c['growth_limit'] = min(width + c['growth'] * r.randint(1, 6), MOST_WIDTH)
+    c['toast'] = m['table']['toast'] > 0 and r.random() < 0.3
+    return c
+
+
+def sized(m, shares):
+    """Weights such that each class writes its share of the rows, half a run takes HALF_US of CPU time, and
+    most rows are met in it; fewer rows where one pass over them takes too long."""
+    classes, entries = m['classes'], ENTRY_US * (1 + len(m['table']['indexes']))
+    while True:
+        us = [c['calls'] * (CALL_US + c['rows'] * (ROW_US + entries + m['table']['toast'] / 100 * c['toast'])) for c in classes]
+        per_row = sum(s * u / (c['rows'] * c['calls']) for s, u, c in zip(shares, us, classes)) / sum(shares)
+        written = HALF_US / per_row
+        counts = [max(LEAST, round(written * s / sum(shares) / (c['rows'] * c['calls']))) for s, c in zip(shares, classes)]
+        if sum(n * u for n, u in zip(counts, us)) <= 1.5 * HALF_US and m['table']['rows'] <= written:
+            break
+        shrink(m, 0.8)
+    for c, n in zip(classes, counts):
+        c['weight'] = n
+    return m
+
+
+def shrink(m, by):
+    rows = m['table']['rows'] = round(m['table']['rows'] * by)
+    for c in m['classes']:
+        if c['pick'] == 'all':
+            c['rows'] = rows // c['every']
+        elif c['rows'] > 1:
+            c['rows'] = max(2, min(c['rows'], rows // (2 * c['every'])))
+        if c['command'] == 'delete':
+            c['distance'] = [rows // m['sessions']] * 2
+        elif c['pick'] == 'newest':
+            c['distance'] = [min(d, rows // 2) for d in c['distance']]
+
+
+def named(name):
+    return draw(int(name)) if name.isdigit() else NAMED[name]
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    m = named(sys.argv[1])
+    print(json.dumps(m, indent=1))
+    print(setup(m, m['table']['fillfactor']))
+    for name, text, weight, burst in files(m):
+        print(f"-- {name}, weight {weight:g}, at work {100 * burst:g} % of the time\n{text}")
+
+
+if __name__ == '__main__':
+    main()
