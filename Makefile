@@ -38,6 +38,7 @@ SQL_PIECES = \
 	sql/schema/blockers.sql \
 	sql/schema/verify.sql \
 	sql/05_setting.sql \
+	sql/08_alter.sql \
 	sql/10_sample.sql \
 	sql/20_collect.sql \
 	sql/22_statements.sql \

@@ -160,18 +160,6 @@ AS $$
                 ELSE round((seconds / 86400)::numeric) || ' days' END
 $$;
 
--- The statement that sets a table's fillfactor (percent), names quoted.
-CREATE FUNCTION ff_internal.ddl(relation regclass, fillfactor integer) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT format('ALTER %s %s.%s SET (fillfactor = %s);',
-                  CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
-                  ff_internal.quoted_name(n.nspname::text), ff_internal.quoted_name(c.relname::text), fillfactor)
-      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.oid = relation
-$$;
-
 -- Its argument, NULL included, where that is a table that can be examined. Errors: 42P01 unknown OID, 42809 not a
 -- table.
 CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass
@@ -353,7 +341,7 @@ AS $$
                CASE WHEN d.open_writers > 0 AND d.verdict IN ('wait', 'keep') THEN format('. %s open transactions may hold updates that are not counted yet', d.open_writers) END,
                '.')
            END,
-           CASE WHEN d.verdict IN ('lower', 'raise') THEN ff_internal.ddl(d.relation, d.new_fillfactor) END,
+           CASE WHEN d.verdict IN ('lower', 'raise') THEN ff_internal.alter_options(d.relation, ARRAY['fillfactor=' || d.new_fillfactor]) END,
            CASE WHEN d.verdict IN ('lower', 'raise') THEN d.gain END, d.needs_rewrite, coalesce(d.passed_over, false), d.evidence
       FROM decided d
      ORDER BY d.verdict NOT IN ('lower', 'raise'), d.gain DESC NULLS LAST, d.updated DESC NULLS LAST, d.nspname, d.relname

@@ -8,33 +8,6 @@
 -- control character reaches it at all, so a line is always one line.
 
 -- ---------------------------------------------------------------------------
--- Options: what they will be, and how they come back
--- ---------------------------------------------------------------------------
--- Stored options (pg_class.reloptions) after ALTER ... SET (fillfactor = N), exactly as the server will store them.
-CREATE FUNCTION ff_internal.options_then(reloptions text[], fillfactor integer) RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    -- as the server does it: others keep their order, a new value goes last
-    SELECT array_append(coalesce(array_agg(o.opt ORDER BY o.place) FILTER (WHERE o.opt NOT LIKE 'fillfactor=%'), ARRAY[]::text[]), 'fillfactor=' || fillfactor)
-      FROM unnest(reloptions) WITH ORDINALITY AS o(opt, place)
-$$;
-
--- The clause of ALTER that turns the options after a change of fillfactor back into these, text for text: RESET where
--- fillfactor was absent, else SET with the value as it was spelled.
-CREATE FUNCTION ff_internal.options_undo(reloptions text[]) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    -- what stood behind fillfactor is set again too, so that the order returns
-    SELECT coalesce('SET (' || string_agg(format('%s = %s', ff_internal.quoted_name(split_part(o.opt, '=', 1)),
-                                                 ff_internal.quoted_text(substr(o.opt, strpos(o.opt, '=') + 1))), ', ' ORDER BY o.place) || ')',
-                    'RESET (fillfactor)')
-      FROM unnest(reloptions) WITH ORDINALITY AS o(opt, place)
-     WHERE o.place >= (SELECT min(f.place) FROM unnest(reloptions) WITH ORDINALITY AS f(opt, place) WHERE f.opt LIKE 'fillfactor=%')
-$$;
-
--- ---------------------------------------------------------------------------
 -- Disk and speed (src/disk.c)
 -- ---------------------------------------------------------------------------
 -- Free and total bytes of the file system that a tablespace is on; 0 is the default tablespace of this database.
@@ -456,7 +429,6 @@ DECLARE
     c       record;
     change  jsonb;
     after   text[];
-    command text;
     ways    jsonb;
     chosen  jsonb;
 BEGIN
@@ -472,16 +444,15 @@ BEGIN
         -- dropped since it was advised
         RETURN NULL;
     END IF;
-    after := CASE WHEN fillfactor IS NULL THEN c.reloptions ELSE ff_internal.options_then(c.reloptions, fillfactor) END;
-    command := format('ALTER %s %s ', CASE c.relkind WHEN 'i' THEN 'INDEX' WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, c.name);
+    after := CASE WHEN fillfactor IS NULL THEN c.reloptions ELSE ff_internal.options_after(c.reloptions, ARRAY['fillfactor=' || fillfactor]) END;
 
     change := facts || jsonb_build_object(
         'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
         'relation', c.name, 'schema', c.nspname, 'name', c.relname, 'oid', c.oid::text, 'table_oid', c.indrelid::text, 'indkey', c.indkey,
         'relfilenode', c.relfilenode::text, 'owner', c.owner, 'recommended_fillfactor', coalesce(fillfactor, (facts->>'fillfactor')::integer),
         'options_before', to_jsonb(c.reloptions), 'options_after', to_jsonb(after),
-        'statement', format('%sSET (fillfactor = %s);', command, fillfactor),
-        'undo', command || ff_internal.options_undo(c.reloptions) || ';',
+        'statement', ff_internal.alter_options(target, ARRAY['fillfactor=' || fillfactor]),
+        'undo', ff_internal.restore_options(target, c.reloptions, after),
         'lock', 'SHARE UPDATE EXCLUSIVE for a moment: readers and writers go on');
     IF fillfactor IS NULL THEN
         -- its rebuild is all there is to it, and nothing takes that back

@@ -388,31 +388,6 @@ BEGIN
 END
 $$;
 
--- Statements that put a table's storage options back, exactly as they were stored: its fillfactor, or all others; NULL
--- where it is no table.
-CREATE FUNCTION ff_internal.undo_options(relation regclass, old_options text[], new_options text[], fillfactor boolean) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    -- toast.* options are stored with the TOAST table, not here
-    WITH o AS (
-        SELECT split_part(u.option, '=', 1) AS name, substr(u.option, strpos(u.option, '=') + 1) AS value, u.old
-          FROM (SELECT unnest(old_options), true UNION ALL SELECT unnest(new_options), false) u(option, old)
-    ), one AS (
-        SELECT coalesce(a.name, b.name) AS name, a.name IS NOT NULL AS was_set, a.value
-          FROM (SELECT * FROM o WHERE o.old) a FULL JOIN (SELECT * FROM o WHERE NOT o.old) b ON a.name = b.name
-         WHERE a.value IS DISTINCT FROM b.value AND (lower(coalesce(a.name, b.name)) = 'fillfactor') = fillfactor
-           -- the history may hold anything, the server stores no other names
-           AND coalesce(a.name, b.name) ~ '^[A-Za-z_][A-Za-z0-9_]*$'
-    )
-    SELECT string_agg(format('ALTER %s %s.%s %s;', CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
-                             ff_internal.quoted_name(n.nspname::text), ff_internal.quoted_name(c.relname::text),
-                             CASE WHEN one.was_set THEN format('SET (%s = %s)', ff_internal.quoted_name(one.name), ff_internal.quoted_text(one.value))
-                                  ELSE format('RESET (%s)', ff_internal.quoted_name(one.name)) END), ' ' ORDER BY one.name)
-      FROM one, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.oid = relation AND c.relkind IN ('r', 'm')
-$$;
-
 -- The statement that makes an index of a table again, on the table as it is called now, given its definition as a
 -- collection wrote it down, run with a search_path of pg_catalog alone. NULL where the text is anything but one CREATE
 -- INDEX, or names functions, operators or types of others than the server or the table.
@@ -670,7 +645,7 @@ AS $$
                CASE c.kind WHEN 'fillfactor' THEN c.new_fillfactor::text WHEN 'options' THEN array_to_string(ff_internal.other_options(c.new_options), ', ')
                     ELSE array_to_string(c.created_indexes, '; ') END AS new_value,
                CASE c.kind WHEN 'indexes' THEN ff_internal.undo_indexes(r.relid::regclass, c.dropped_indexes, c.created_indexes)
-                    ELSE ff_internal.undo_options(r.relid::regclass, c.old_options, c.new_options, c.kind = 'fillfactor') END AS undo,
+                    ELSE ff_internal.restore_options(r.relid, c.old_options, c.new_options, c.kind) END AS undo,
                (SELECT string_agg(o.kind, ', ' ORDER BY o.kind) FROM ff_internal.change o
                  WHERE o.rel_id = c.rel_id AND o.seen_at = c.seen_at AND o.kind <> c.kind) AS together,
                c.kind = 'fillfactor' AND c.new_fillfactor < c.old_fillfactor

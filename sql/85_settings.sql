@@ -45,16 +45,6 @@ AS $$
       FROM pg_settings s WHERE s.name = $1
 $$;
 
--- The statement that sets a storage option of a table, names quoted.
-CREATE FUNCTION ff_internal.set_option(relation regclass, option text, value text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT format('ALTER %s %s.%s SET (%I = %L);', CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
-                  ff_internal.quoted_name(n.nspname::text), ff_internal.quoted_name(c.relname::text), option, value)
-      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
-$$;
-
 -- How far each sampled table is from its next autovacuum: live and dead rows of the last sample (removable_rows
 -- without those that a snapshot still needs), the dead rows at which autovacuum starts, its scale factor, whether it
 -- is enabled for the table, and vacuums in the window of window_s seconds.
@@ -266,10 +256,11 @@ AS $$
            CASE WHEN d.action = 'leave' THEN NULL
                 WHEN d.way_back IS NOT NULL THEN d.way_back
                 WHEN d.relation IS NULL THEN format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', d.name, d.proposed)
-                ELSE (SELECT ff_internal.set_option(d.relation, d.name, d.proposed)) END,
+                ELSE ff_internal.alter_options(d.relation, ARRAY[d.name || '=' || d.proposed]) END,
            CASE WHEN d.action = 'leave' THEN NULL
                 WHEN d.relation IS NULL THEN ff_internal.undo_setting(d.name)
-                ELSE (SELECT ff_internal.undo_options(d.relation, l.reloptions, ARRAY(SELECT o FROM unnest(l.reloptions) o WHERE split_part(o, '=', 1) <> d.name) || (d.name || '=' || d.proposed), false) FROM lag l WHERE l.relation = d.relation) END
+                ELSE (SELECT ff_internal.restore_options(d.relation, l.reloptions, ff_internal.options_after(l.reloptions, ARRAY[d.name || '=' || d.proposed]), 'options')
+                        FROM lag l WHERE l.relation = d.relation) END
       FROM told d
      ORDER BY d.action = 'leave', d.n, d.relation::oid, d.name
 $$;

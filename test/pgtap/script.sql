@@ -9,7 +9,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT plan(72);
+SELECT plan(91);
 
 -- ---------------------------------------------------------------------------
 -- Quoting
@@ -43,10 +43,10 @@ DECLARE before text[]; expected text[]; after text[]; again text[];
 BEGIN
 	EXECUTE 'DROP TABLE o; CREATE TABLE o (x integer) ' || options;
 	before := (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
-	expected := ff_internal.options_then(before, 55);
+	expected := ff_internal.options_after(before, '{fillfactor=55}');
 	ALTER TABLE o SET (fillfactor = 55);
 	after := (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
-	EXECUTE 'ALTER TABLE o ' || ff_internal.options_undo(before);
+	EXECUTE ff_internal.restore_options('o'::regclass, before, after);
 	again := (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
 	RETURN concat_ws(' ', CASE WHEN after = expected THEN 'foreseen' ELSE after::text END, CASE WHEN again IS NOT DISTINCT FROM before THEN 'restored' ELSE again::text END);
 END $$;
@@ -54,6 +54,24 @@ SELECT is(there_and_back(o), 'foreseen restored', 'options ' || o)
   FROM unnest(ARRAY['', 'WITH (fillfactor = 100)', 'WITH (fillfactor = ''80.5'')', 'WITH (fillfactor = ''0x50'')', E'WITH (fillfactor = E''80\\n'')',
                     'WITH (autovacuum_enabled = off)', 'WITH (fillfactor = 70, autovacuum_enabled = off, toast.autovacuum_enabled = off)',
                     'WITH (autovacuum_enabled, fillfactor = 90, autovacuum_vacuum_scale_factor = 0.1)']) o;
+
+-- any options, any change of them, with what the history may hold
+CREATE FUNCTION changed_back(old_options text[], new_options text[], kind text DEFAULT NULL) RETURNS text[] LANGUAGE plpgsql AS $$
+BEGIN
+	DROP TABLE o; CREATE TABLE o (x integer);
+	UPDATE pg_class SET reloptions = new_options WHERE oid = 'o'::regclass;
+	EXECUTE coalesce(ff_internal.restore_options('o'::regclass, old_options, new_options, kind), 'SELECT');
+	RETURN (SELECT reloptions FROM pg_class WHERE oid = 'o'::regclass);
+END $$;
+SELECT is(changed_back(o, n), o, format('%s -> %s and back', o, n))
+  FROM unnest(ARRAY['{}', '{fillfactor=80.5}', '{autovacuum_vacuum_threshold=7,fillfactor=0x50,autovacuum_enabled=off}', '{fillfactor=90,autovacuum_enabled=off}']) a
+ CROSS JOIN unnest(ARRAY['{}', '{fillfactor=80}', '{autovacuum_enabled=off,parallel_workers=2}', '{autovacuum_enabled=off,autovacuum_vacuum_threshold=7,fillfactor=50}']) b
+ CROSS JOIN LATERAL (SELECT nullif(a, '{}')::text[] AS o, nullif(b, '{}')::text[] AS n) x;
+SELECT is(changed_back('{fillfactor=70,autovacuum_enabled=off}', '{autovacuum_enabled=on,fillfactor=50,parallel_workers=3}', 'fillfactor'),
+          '{autovacuum_enabled=on,parallel_workers=3,fillfactor=70}', 'its fillfactor alone');
+SELECT is(changed_back('{fillfactor=70,autovacuum_enabled=off}', '{autovacuum_enabled=on,fillfactor=50,parallel_workers=3}', 'options'),
+          '{fillfactor=50,autovacuum_enabled=off}', 'its other options alone');
+SELECT is(ff_internal.restore_options('o'::regclass, '{fillfactor=70}', '{fillfactor=70}'), NULL, 'nothing differs: no statement');
 
 -- ---------------------------------------------------------------------------
 -- Disk

@@ -46,9 +46,9 @@ SELECT s, ff_internal.span(s) FROM (VALUES (0.4::float8), (119), (120), (7199), 
 CREATE SCHEMA "odd ""schema";
 CREATE TABLE "odd ""schema"."t;--\'
 x" (i int);
-SELECT ff_internal.ddl(c.oid, 50) FROM pg_class c WHERE c.relnamespace = '"odd ""schema"'::regnamespace;
+SELECT ff_internal.alter_options(c.oid, '{fillfactor=50}') FROM pg_class c WHERE c.relnamespace = '"odd ""schema"'::regnamespace;
 CREATE MATERIALIZED VIEW mv AS SELECT 1 AS i;
-SELECT ff_internal.ddl('mv', 90);
+SELECT ff_internal.alter_options('mv'::regclass, '{fillfactor=90}');
 
 -- every table has a row and a reason, also before the first collection
 SELECT relation, fillfactor, recommended_fillfactor, action, cause, reason, ddl FROM ff_advise() ORDER BY relation::text COLLATE "C";

@@ -115,7 +115,7 @@ sql('CREATE TABLE public.before AS SELECT c.oid, c.relkind, c.reloptions, c.relf
 my $text = sql('SELECT * FROM ff_script(NULL, true)');
 my @calls = ('ff_advise()', 'ff_advise_indexes()');
 my %ddl = map { $_ => sql("SELECT ddl FROM $_ WHERE ddl ~ '^ALTER'") } @calls;
-is(sql(q{SELECT count(*) FROM (SELECT ff_script(NULL, true) UNION ALL SELECT ddl FROM ff_advise() UNION ALL SELECT ddl FROM ff_advise_indexes() UNION ALL SELECT ff_internal.set_option(rel, 'fillfactor', '50') FROM public.made) x(s) WHERE s ~ '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]'}), 0, 'a line is a line, and shows all that it holds');
+is(sql(q{SELECT count(*) FROM (SELECT ff_script(NULL, true) UNION ALL SELECT ddl FROM ff_advise() UNION ALL SELECT ddl FROM ff_advise_indexes() UNION ALL SELECT ff_internal.alter_options(rel, '{fillfactor=50}') FROM public.made) x(s) WHERE s ~ '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]'}), 0, 'a line is a line, and shows all that it holds');
 my ($status, $said) = run_lines('script.sql', $text);
 is($status, 0, 'the script runs') or diag $said;
 like($said, qr/@{[3 * @kinds + 1]} done, 0 unchanged, 0 refused/, 'each change and each rewrite of it');
@@ -149,7 +149,7 @@ foreach my $call (@calls)
 ok(!-e $marker, 'and run no name');
 is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) WHERE c.reloptions IS NOT DISTINCT FROM b.reloptions AND (c.relkind = 'i' OR oid IN (SELECT rel FROM public.made))}), 0, 'each for its own table');
 sql('CALL ff_collect()');
-($status, $said) = run_lines('way_back.sql', "\\set ON_ERROR_STOP on\n" . sql(q{SELECT string_agg(ff_internal.undo_options(r.relid::regclass, c.old_options, c.new_options, true), E'\n') FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id) WHERE c.kind = 'fillfactor'}));
+($status, $said) = run_lines('way_back.sql', "\\set ON_ERROR_STOP on\n" . sql(q{SELECT string_agg(ff_internal.restore_options(r.relid, c.old_options, c.new_options, c.kind), E'\n') FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id) WHERE c.kind = 'fillfactor'}));
 is("$status $said", '0 ', 'ff_verify(): its way back runs');
 is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) JOIN public.made m ON m.rel = c.oid WHERE c.reloptions IS DISTINCT FROM b.reloptions}), 0, 'and leads back');
 ok(!-e $marker, 'nothing but that');

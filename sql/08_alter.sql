@@ -1,0 +1,90 @@
+-- Statements that change or restore storage options: the only place that builds
+-- them.  Options are written as pg_class.reloptions holds them, name=value.
+-- Options of the TOAST table (toast.*) are stored with that table, not here.
+
+-- A relation's name with its schema, quoted, on one line whatever it contains; NULL where it is gone.
+CREATE FUNCTION ff_internal.qualified_name(relation oid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
+$$;
+
+-- The name of an option, and its value.
+CREATE FUNCTION ff_internal.option_name(option text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+RETURN split_part(option, '=', 1);
+
+CREATE FUNCTION ff_internal.option_value(option text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+RETURN substr(option, strpos(option, '=') + 1);
+
+-- Options as the server stores them after ALTER ... SET: the others keep their order, the new ones go last.
+CREATE FUNCTION ff_internal.options_after(options text[], to_set text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ARRAY(SELECT o.option FROM unnest(options) WITH ORDINALITY o(option, place)
+                  WHERE ff_internal.option_name(o.option) NOT IN (SELECT ff_internal.option_name(s) FROM unnest(to_set) s)
+                  ORDER BY o.place) || to_set
+$$;
+
+-- The statement, or two, that sets options of a table, materialized view or index and resets those named in to_reset;
+-- NULL where the relation is gone, of another kind, or where there is nothing to change.
+CREATE FUNCTION ff_internal.alter_options(relation oid, to_set text[], to_reset text[] DEFAULT NULL) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- a plain integer is stored as it is written, anything else only as a literal
+    SELECT string_agg(format('ALTER %s %s %s;', k.kind, ff_internal.qualified_name(relation), a.action), ' ' ORDER BY a.place)
+      FROM (SELECT CASE c.relkind WHEN 'r' THEN 'TABLE' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'i' THEN 'INDEX' END
+              FROM pg_class c WHERE c.oid = relation) k(kind)
+     CROSS JOIN (
+            SELECT 1, 'RESET (' || string_agg(ff_internal.quoted_name(r.name), ', ' ORDER BY r.place) || ')'
+              FROM unnest(to_reset) WITH ORDINALITY r(name, place)
+            UNION ALL
+            SELECT 2, 'SET (' || string_agg(ff_internal.quoted_name(ff_internal.option_name(s.option)) || ' = '
+                          || CASE WHEN ff_internal.option_value(s.option) ~ '^(0|[1-9][0-9]{0,8})$'
+                                  THEN ff_internal.option_value(s.option)
+                                  ELSE ff_internal.quoted_text(ff_internal.option_value(s.option)) END, ', ' ORDER BY s.place) || ')'
+              FROM unnest(to_set) WITH ORDINALITY s(option, place)) a(place, action)
+     WHERE k.kind IS NOT NULL AND a.action IS NOT NULL
+$$;
+
+-- The statements that turn new_options of a relation back into old_options, text for text; NULL where nothing differs.
+-- kind NULL: all options, in the order in which they were stored.  kind fillfactor, or options (all others): only those
+-- that differ, so that what somebody changed since stays.
+CREATE FUNCTION ff_internal.restore_options(relation oid, old_options text[], new_options text[], kind text DEFAULT NULL)
+RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH old AS (
+        SELECT o.option, o.place, ff_internal.option_name(o.option) AS name
+          FROM unnest(old_options) WITH ORDINALITY o(option, place)
+    ), new AS (
+        SELECT n.option, n.place, ff_internal.option_name(n.option) AS name
+          FROM unnest(new_options) WITH ORDINALITY n(option, place)
+    ), kept AS (
+        -- the longest beginning that comes out right if all behind it is set again
+        SELECT coalesce(max(g.place), 0) AS place
+          FROM old g
+         WHERE old_options[:g.place] = ARRAY(SELECT n.option FROM new n WHERE n.name IN (SELECT o.name FROM old o WHERE o.place <= g.place)
+                                              ORDER BY n.place)
+    ), wanted AS (
+        -- the history may hold anything; the server knows no other names
+        SELECT x.name, x.option, x.place, x.option IS NOT NULL AS is_set
+          FROM (SELECT o.name, o.option, o.place FROM old o, kept k
+                 WHERE CASE WHEN kind IS NULL THEN o.place > k.place ELSE o.option NOT IN (SELECT n.option FROM new n) END
+                UNION ALL
+                SELECT n.name, NULL, n.place FROM new n WHERE n.name NOT IN (SELECT o.name FROM old o)) x
+         WHERE x.name ~ '^[A-Za-z_][A-Za-z0-9_]*$'
+           AND (kind IS NULL OR (x.name = 'fillfactor') = (kind = 'fillfactor'))
+    )
+    SELECT ff_internal.alter_options(relation, array_agg(w.option ORDER BY w.place) FILTER (WHERE w.is_set),
+                                     array_agg(w.name ORDER BY w.place) FILTER (WHERE NOT w.is_set))
+      FROM wanted w
+$$;
