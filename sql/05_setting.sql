@@ -1,8 +1,8 @@
 -- The settings of the extension (src/module.c), for its SQL functions, and the
 -- words of generated text.
 
--- Value of the setting fillfactor_advisor.NAME, also where the library was not loaded yet. Error 42704 where there is
--- none of that name.
+-- Value of the setting fillfactor_advisor.NAME, a number of its base unit (lookback, retention, payback_time: seconds),
+-- also where the library was not loaded yet. Error 42704 where there is none of that name.
 CREATE FUNCTION ff_internal.setting(name text) RETURNS text
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';

@@ -462,7 +462,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(days => ff_internal.setting('retention')::integer);
+    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(secs => ff_internal.setting('retention')::integer);
     most    CONSTANT bigint := ff_internal.setting('history_rows')::bigint;
     step    record;
     removed bigint := 0;

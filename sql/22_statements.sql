@@ -420,7 +420,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(days => ff_internal.setting('retention')::integer);
+    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(secs => ff_internal.setting('retention')::integer);
     step    record;
     removed bigint := 0;
     n       bigint;
@@ -499,7 +499,7 @@ AS $$
         SELECT l.statement_epoch_id, min(l.snapshot_at) AS first, max(l.snapshot_at) AS last,
                max(l.evictions) - min(l.evictions) AS evictions, sum(l.lost) AS lost
           FROM ff_internal.statement_snapshot l
-         WHERE l.reason IS NULL AND l.snapshot_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)
+         WHERE l.reason IS NULL AND l.snapshot_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
          GROUP BY l.statement_epoch_id
     ), span AS MATERIALIZED (
         -- the part of the window in which statements were looked at
@@ -511,7 +511,7 @@ AS $$
                              - (sum(h.total_ms) / sum(h.calls)::double precision) ^ 2, 0)) AS stddev_ms,
                sum(h.blocks_hit + h.blocks_read)::double precision AS blocks, sum(h.wal_bytes)::double precision AS wal_bytes
           FROM ff_internal.statement_history h
-         WHERE h.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)
+         WHERE h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
          GROUP BY h.statement_id
     )
     SELECT c.oid::regclass, t.command, t.how, t.columns,

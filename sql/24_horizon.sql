@@ -78,7 +78,7 @@ BEGIN
            xids = greatest(h.xids, EXCLUDED.xids), doing = EXCLUDED.doing;
     GET DIAGNOSTICS seen = ROW_COUNT;
     DELETE FROM ff_internal.horizon_history h
-     WHERE h.last_seen_at < at - make_interval(days => ff_internal.setting('retention')::integer);
+     WHERE h.last_seen_at < at - make_interval(secs => ff_internal.setting('retention')::integer);
     RETURN seen;
 END
 $$;

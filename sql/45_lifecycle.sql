@@ -4,7 +4,7 @@
 -- ---------------------------------------------------------------------------
 -- The window (src/window.c)
 -- ---------------------------------------------------------------------------
--- Where the window of a table (its rel_id) begins: fillfactor_advisor.lookback days and up to one more before this
+-- Where the window of a table (its rel_id) begins: fillfactor_advisor.lookback and up to a day more before this
 -- transaction, at an hour of the day of its own, so that it leaves a day behind once a day.
 CREATE FUNCTION ff_internal.window_since(rel_id bigint) RETURNS timestamptz
 LANGUAGE c STRICT STABLE PARALLEL SAFE
@@ -157,7 +157,7 @@ $$;
 -- Evidence
 -- ---------------------------------------------------------------------------
 -- Everything observed over the recent window, one row a table outside the system schemas, examined or not. Only
--- intervals since fillfactor or the set of indexes last changed count, at most fillfactor_advisor.lookback days of
+-- intervals since fillfactor or the set of indexes last changed count, at most fillfactor_advisor.lookback of
 -- them and a part of one more; older than two hours, those of an hour count as one.
 CREATE FUNCTION ff_internal.evidence(relation regclass DEFAULT NULL)
 RETURNS SETOF ff_internal.table_evidence
@@ -190,7 +190,7 @@ AS $$
         SELECT max(c.began_at) AS snapshot_at, bool_or(NOT c.track_counts) AS counts_lost,
                (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers
           FROM ff_internal.collection c
-         WHERE c.began_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)
+         WHERE c.began_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.relkind, e.not_examined, e.fillfactor, e.reloptions,
            -- a collection that was cut short left intervals, but is no look

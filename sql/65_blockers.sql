@@ -19,7 +19,7 @@ AS $$
            AND (t.relid = $1 OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors($1) a))
            AND EXISTS (SELECT 1 FROM ff_internal.statement_history h
                         WHERE h.statement_id = s.statement_id
-                          AND h.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer))
+                          AND h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer))
     )
     SELECT i.indexrelid
       FROM pg_index i
@@ -314,7 +314,7 @@ AS $$
         UNION ALL
         (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false, false
            FROM ff_internal.horizon_history h
-          WHERE h.last_seen_at > clock_timestamp() - make_interval(days => ff_internal.setting('lookback')::integer)
+          WHERE h.last_seen_at > clock_timestamp() - make_interval(secs => ff_internal.setting('lookback')::integer)
             AND NOT EXISTS (SELECT 1 FROM holders n WHERE n.holder = h.holder AND (n.since = h.since OR n.since IS NULL))
           ORDER BY h.xids DESC LIMIT 100)
     ), spans AS MATERIALIZED (
@@ -323,7 +323,7 @@ AS $$
         -- each table's HOT share while nothing of all this was held
         SELECT i.rel_id, sum(i.updated) AS updated, sum(i.hot_updated) AS hot
           FROM ff_internal.counter_interval i
-         WHERE i.ended_at > clock_timestamp() - make_interval(days => ff_internal.setting('lookback')::integer)
+         WHERE i.ended_at > clock_timestamp() - make_interval(secs => ff_internal.setting('lookback')::integer)
            AND NOT EXISTS (SELECT 1 FROM spans s WHERE NOT s.catalog_only AND s.since < i.ended_at AND s.until > i.began_at)
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
     ), cost AS (

@@ -601,7 +601,7 @@ BEGIN
             'collected', (SELECT jsonb_build_object('collections', count(*),
                                                     'from', to_char(min(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
                                                     'to', to_char(max(o.began_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'))
-                            FROM ff_internal.collection o WHERE o.began_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)),
+                            FROM ff_internal.collection o WHERE o.began_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)),
             'asked_for', CASE WHEN target IS NULL THEN 'all tables' ELSE (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
                                                                             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = target) END,
             'examined', counts, 'indexes_examined', index_counts,

@@ -209,7 +209,7 @@ BEGIN
           FROM ff_internal.index_judged(i.fillfactor, s.leaf_density, s.at_fillfactor_pct, s.half_full_pct, s.fragmentation,
                                            -- where no two rows share a key, lists are of versions of one row
                                            CASE WHEN i.keyed THEN 0 ELSE s.deduplicated_pct END,
-                                           s.leaf_pages, s.row_pointers, i.inserted, i.cold, i.quiet_s >= 86400.0 * ff_internal.setting('lookback')::integer, i.correlation);
+                                           s.leaf_pages, s.row_pointers, i.inserted, i.cold, i.quiet_s >= ff_internal.setting('lookback')::double precision, i.correlation);
         cause := judged.cause;
         recommended_fillfactor := judged.recommended_fillfactor;
         -- a rebuild packs leaf and inner pages alike, and drops deleted ones
@@ -225,7 +225,7 @@ BEGIN
                    || format('REINDEX INDEX CONCURRENTLY %s;', i.name);
         END IF;
         reason := CASE cause
-            WHEN 'no_data' THEN format('nothing was written to its table for %s: after %s days of that it could be packed, and writes would show how keys come in.', ff_internal.span(i.quiet_s), ff_internal.setting('lookback'))
+            WHEN 'no_data' THEN format('nothing was written to its table for %s: after %s of that it could be packed, and writes would show how keys come in.', ff_internal.span(i.quiet_s), ff_internal.span(ff_internal.setting('lookback')::double precision))
             WHEN 'never_written' THEN format('nothing was written to its table for %s, and its leaf pages are %s %% full', ff_internal.span(i.quiet_s), leaf_density)
                 || CASE WHEN action = 'keep' THEN format(': a rebuild at 100 would win only %s.', pg_size_pretty(greatest(0, (size_bytes * (1 - leaf_density / 100))::bigint))) ELSE format(': at 100, rebuilt once, it shrinks by %s. If rows are updated or inserted later, full pages split.', pg_size_pretty(size_bytes - predicted_size_bytes)) END
             WHEN 'ascending' THEN format('keys come in ascending: %s %% of its leaf pages are as full as the fillfactor left them, and new rows go to the right end', at_fillfactor_pct)

@@ -108,7 +108,7 @@ AS $$
     -- most that the update rate of an interval may differ from the usual one
     -- after the change, as a factor
     WITH constant AS (
-        SELECT 4.0 AS rate_factor, make_interval(days => ff_internal.setting('lookback')::integer) AS reach
+        SELECT 4.0 AS rate_factor, make_interval(secs => ff_internal.setting('lookback')::integer) AS reach
     ), span AS (
         -- to the change before and the one after, at most the window of advice
         SELECT greatest(before - k.reach, max(o.seen_at) FILTER (WHERE o.seen_at <= before)) AS began,
@@ -937,7 +937,7 @@ BEGIN
     SELECT p.made_at, c.seen_at INTO made, changed
       FROM ff_internal.change c
       JOIN ff_internal.prediction p ON p.rel_id = c.rel_id AND p.from_fillfactor = c.old_fillfactor AND p.to_fillfactor = c.new_fillfactor AND p.made_at < c.seen_at
-     WHERE c.rel_id = id AND c.kind = 'fillfactor' AND c.seen_at > snapshot_at - make_interval(days => ff_internal.setting('lookback')::integer)
+     WHERE c.rel_id = id AND c.kind = 'fillfactor' AND c.seen_at > snapshot_at - make_interval(secs => ff_internal.setting('lookback')::integer)
      ORDER BY c.seen_at DESC, p.made_at DESC LIMIT 1;
     IF NOT FOUND THEN
         RETURN written;

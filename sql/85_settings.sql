@@ -84,7 +84,7 @@ AS $$
                           WHERE s.rel_id = o.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
      CROSS JOIN LATERAL (SELECT coalesce(sum(v.vacuums), 0)::bigint AS vacuums, extract(epoch FROM max(v.ended_at) - min(v.began_at))::double precision AS window_s
                            FROM ff_internal.counter_interval v
-                          WHERE v.rel_id = o.rel_id AND v.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)) i
+                          WHERE v.rel_id = o.rel_id AND v.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)) i
      WHERE p.live_rows + p.dead_rows > 0
 $$;
 
@@ -121,9 +121,9 @@ AS $$
                ff_internal.ram_bytes()::double precision AS ram,
                (SELECT p.value::double precision * current_setting('block_size')::integer FROM present p WHERE p.name = 'shared_buffers') AS buffers,
                (SELECT sum(h.blocks_written)::double precision FROM ff_internal.statement_history h
-                 WHERE h.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)) AS written,
+                 WHERE h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)) AS written,
                (SELECT sum(h.blocks_dirtied)::double precision FROM ff_internal.statement_history h
-                 WHERE h.ended_at > now() - make_interval(days => ff_internal.setting('lookback')::integer)) AS dirtied,
+                 WHERE h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)) AS dirtied,
                version() ~* 'linux' AS linux
     ), clock AS MATERIALIZED (
         SELECT ff_internal.clock_ns() AS ns

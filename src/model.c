@@ -35,7 +35,7 @@ PG_FUNCTION_INFO_V1(ff_model);
 PG_FUNCTION_INFO_V1(ff_twin);
 PG_FUNCTION_INFO_V1(ff_step_edge);
 
-double		ff_horizon;
+int			ff_payback_time;
 double		ff_time_weight;
 double		ff_wal_weight;
 double		ff_size_weight;
@@ -189,7 +189,7 @@ read_cost_input(const Facts *e, const Facts *x, const Observed *o, CostInput *in
 	in->window_s = o->window_s;
 	in->checkpoint_s = fact(x, "checkpoint_s");
 	in->read_us = ff_page_read_cost > 0 ? ff_page_read_cost : fact(x, "read_us");
-	in->horizon_s = ff_horizon * 86400;
+	in->horizon_s = ff_payback_time;
 	in->time_weight = ff_time_weight;
 	in->wal_weight = ff_wal_weight;
 	in->size_weight = ff_size_weight * ff_storage_weight;

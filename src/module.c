@@ -13,6 +13,7 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/timestamp.h"
 
 #include "collect/memory.h"
 #include "sample/sample.h"
@@ -27,10 +28,10 @@ int			ff_sample_pages;
 double		ff_sample_error;
 double		ff_sample_delay;
 int			ff_sample_seed;
-int			collect_pages;
-int			collect_time;
-int			prune_batches;
-int			history_lookback;
+int			ff_collect_pages;
+int			ff_collect_time;
+int			ff_prune_batches;
+int			ff_lookback;
 
 /*
  * Settings read by SQL functions only (through ff_setting): C keeps no
@@ -42,6 +43,9 @@ static int	min_updates;
 static double min_confidence;
 static int	statements_followed;
 static int	snapshot_age;
+
+/* The longest times that can be set. */
+#define MOST_DAYS		3650
 
 void		_PG_init(void);
 
@@ -78,19 +82,19 @@ _PG_init(void)
 			   &ff_sample_seed, 0, 0, INT_MAX, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.collect_pages",
 			   "Pages of user tables after which a collection begins no further sample.",
-			   &collect_pages, 100000, 1, INT_MAX, PGC_USERSET, 0);
+			   &ff_collect_pages, 100000, 1, INT_MAX, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.collect_time",
 			   "Time after which a collection begins no further table.",
-			   &collect_time, 60, 1, INT_MAX, PGC_USERSET, GUC_UNIT_S);
+			   &ff_collect_time, 60, 1, INT_MAX, PGC_USERSET, GUC_UNIT_S);
 	define_int("fillfactor_advisor.prune_batches",
 			   "Batches of old history that one collection removes at most.",
-			   &prune_batches, 20, 0, INT_MAX, PGC_USERSET, 0);
+			   &ff_prune_batches, 20, 0, INT_MAX, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.ram",
 			   "Memory that tables are compared with; 0 detects the machine's memory or the container's limit.",
 			   &ff_ram_setting, 0, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MB);
 	define_int("fillfactor_advisor.lookback",
-			   "How far back advice looks, in days.",
-			   &history_lookback, 7, 1, 3650, PGC_USERSET, 0);
+			   "How far back advice looks.",
+			   &ff_lookback, 7 * SECS_PER_DAY, SECS_PER_DAY, MOST_DAYS * SECS_PER_DAY, PGC_USERSET, GUC_UNIT_S);
 	define_int("fillfactor_advisor.min_updates",
 			   "Updates that must have been seen before a table's HOT share is judged.",
 			   &min_updates, 500, 1, INT_MAX, PGC_USERSET, 0);
@@ -98,8 +102,8 @@ _PG_init(void)
 				"Confidence below which a change is not advised yet.",
 				&min_confidence, 0.2, 0, 1, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.retention",
-			   "How long history is kept, in days.",
-			   &history_retention, 90, 1, 3650, PGC_USERSET, 0);
+			   "How long history is kept.",
+			   &history_retention, 90 * SECS_PER_DAY, SECS_PER_DAY, MOST_DAYS * SECS_PER_DAY, PGC_USERSET, GUC_UNIT_S);
 	define_int("fillfactor_advisor.history_rows",
 			   "Intervals and page samples kept at most, rows of each; the oldest go first.",
 			   &history_rows, 5000000, 1000, INT_MAX, PGC_USERSET, 0);
@@ -110,9 +114,9 @@ _PG_init(void)
 			   "Age from which a transaction that holds back pruning is written down.",
 			   &snapshot_age, 60, 0, INT_MAX, PGC_USERSET, GUC_UNIT_S);
 
-	define_real("fillfactor_advisor.horizon",
-				"Time a choice is made for, in days.",
-				&ff_horizon, 30, 0.001, 36500, PGC_USERSET, 0);
+	define_int("fillfactor_advisor.payback_time",
+			   "Time in which a change of fillfactor, with its rewrite, must have paid.",
+			   &ff_payback_time, 30 * SECS_PER_DAY, SECS_PER_MINUTE, MOST_DAYS * SECS_PER_DAY, PGC_USERSET, GUC_UNIT_S);
 	define_real("fillfactor_advisor.time_weight",
 				"Weight (exponent) of time in the cost of a fillfactor.",
 				&ff_time_weight, 0.5, 0, 10, PGC_USERSET, 0);
@@ -138,8 +142,9 @@ _PG_init(void)
 /*
  * ff_setting(name text)
  *
- * The value of one of the extension's settings, fillfactor_advisor.NAME, in its
- * base unit's spelling.  Unlike current_setting() it also works in a session
+ * The value of one of the extension's settings, fillfactor_advisor.NAME: a
+ * number of its base unit (pg_settings.unit) without that unit, so that a
+ * lookback of '7d' is 604800.  Unlike current_setting() it also works in a session
  * that has not loaded the library yet: the call itself loads it.
  *
  * Errors: 42704 where there is no such setting.

@@ -6,15 +6,15 @@
 #define FF_SETTINGS_H
 
 /* collect.c */
-extern int	collect_pages;		/* pages read at most by one collection */
-extern int	collect_time;		/* seconds after which it begins no table */
-extern int	prune_batches;		/* batches of pruning a collection */
+extern int	ff_collect_pages;	/* pages read at most by one collection */
+extern int	ff_collect_time;	/* seconds after which it begins no table */
+extern int	ff_prune_batches;	/* batches of pruning a collection */
 
 /* window.c */
-extern int	history_lookback;	/* days that advice looks back */
+extern int	ff_lookback;	/* seconds that advice looks back */
 
 /* model.c */
-extern double ff_horizon;		/* days a choice is made for */
+extern int	ff_payback_time;	/* seconds a choice is made for */
 extern double ff_time_weight;	/* exponents of the cost */
 extern double ff_wal_weight;
 extern double ff_size_weight;

@@ -57,5 +57,5 @@ SELECT format(E'- **%s**: %s', c.relname, obj_description(c.oid, 'pg_class'))
 SELECT E'\n## Settings\n\n| setting | default | meaning |\n| --- | --- | --- |';
 -- the library is loaded by the first call
 SELECT ''::text WHERE ff_internal.setting('ram') IS NULL;
-SELECT format('| `%s` | %s | %s |', s.name, concat_ws(' ', s.boot_val, s.unit), pg_temp.cell(s.short_desc))
+SELECT format('| `%s` | %s | %s |', s.name, current_setting(s.name), pg_temp.cell(s.short_desc))
   FROM pg_settings s WHERE s.name LIKE 'fillfactor\_advisor.%' ORDER BY s.name COLLATE "C";

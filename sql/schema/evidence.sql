@@ -95,7 +95,7 @@ COMMENT ON COLUMN ff_internal.table_evidence.not_examined IS 'why it is not exam
 COMMENT ON COLUMN ff_internal.table_evidence.fillfactor IS 'effective fillfactor now, percent';
 COMMENT ON COLUMN ff_internal.table_evidence.reloptions IS 'its storage options now, as stored';
 COMMENT ON COLUMN ff_internal.table_evidence.snapshot_at IS 'last look at its counters';
-COMMENT ON COLUMN ff_internal.table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.lookback days and a part of one more, only since fillfactor or the set of indexes last changed';
+COMMENT ON COLUMN ff_internal.table_evidence.window_began IS 'begin of the first interval of the window that the figures below cover: at most fillfactor_advisor.lookback and a part of a day more, only since fillfactor or the set of indexes last changed';
 COMMENT ON COLUMN ff_internal.table_evidence.window_s IS 'seconds from there to the last look';
 COMMENT ON COLUMN ff_internal.table_evidence.intervals IS 'intervals in it, those of an hour counted as one once it ended two hours ago';
 COMMENT ON COLUMN ff_internal.table_evidence.inserted IS 'rows inserted in the window';

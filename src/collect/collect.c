@@ -423,7 +423,7 @@ read_counters(Collector *c)
 static void
 prune(Collector *c, const char *call)
 {
-	for (int i = 0; i < prune_batches; i++)
+	for (int i = 0; i < ff_prune_batches; i++)
 	{
 		bool		more = run_step_on(c, call, PRUNE_BATCH_ROWS) >= PRUNE_BATCH_ROWS;
 
@@ -495,8 +495,8 @@ collect_alone(Collector *c)
 	 */
 	pgstat_force_next_flush();
 
-	c->pages_left = collect_pages;
-	c->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), (int64) collect_time * 1000);
+	c->pages_left = ff_collect_pages;
+	c->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), (int64) ff_collect_time * 1000);
 	collect(c);
 }
 

@@ -54,8 +54,8 @@ whole_hours(void)
 /*
  * ff_window_since(rel_id bigint)
  *
- * Where the window of a table begins: fillfactor_advisor.lookback days and up
- * to one more ago.
+ * Where the window of a table begins: fillfactor_advisor.lookback and up
+ * to a day more ago.
  */
 Datum
 ff_window_since(PG_FUNCTION_ARGS)
@@ -63,7 +63,7 @@ ff_window_since(PG_FUNCTION_ARGS)
 	int64		hour_of_day = PG_GETARG_INT64(0) % HOURS_PER_DAY;
 
 	PG_RETURN_TIMESTAMPTZ(floor_to(GetCurrentTransactionStartTimestamp(), USECS_PER_DAY, hour_of_day * USECS_PER_HOUR) -
-						  history_lookback * USECS_PER_DAY);
+						  (int64) ff_lookback * USECS_PER_SEC);
 }
 
 /*

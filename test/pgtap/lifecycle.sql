@@ -93,7 +93,7 @@ SELECT cmp_ok(ff_internal.prune(1000000), '>', 10000::bigint, 'hours are rolled 
 SELECT is(differing('pruned'), 0::bigint, 'evidence is still the same');
 SELECT cmp_ok((SELECT count(*) FROM ff_internal.summary), '>=', 20::bigint, 'with the summaries there were');
 SELECT cmp_ok((SELECT count(*) FROM ff_internal.counter_interval WHERE rollup = 1), '>', 1000::bigint, 'and hours there are');
-SET LOCAL fillfactor_advisor.retention = 2;
+SET LOCAL fillfactor_advisor.retention = '2d';
 SELECT is(ff_internal.prune(1000000) > 0 AND differing('cut') = 0, true, 'nor does it differ where the retention cuts into the window');
 SELECT * FROM finish();
 ROLLBACK;

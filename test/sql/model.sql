@@ -106,7 +106,7 @@ SELECT * FROM ff_curve('model_t');
 DROP VIEW model_v;
 DROP TABLE model_t;
 
-SET fillfactor_advisor.horizon = 0;
+SET fillfactor_advisor.payback_time = 0;
 SET fillfactor_advisor.storage_weight = 2;
 SET fillfactor_advisor.min_gain = -1;
 DROP VIEW answered;

@@ -114,7 +114,7 @@ isnt(history('doomed'), $doomed, 'and not its history');
 is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'which is closed');
 
 # a new database: what must have come along, and what must not be mixed up
-value(q(ALTER DATABASE shop SET fillfactor_advisor.lookback = 9));
+value(q(ALTER DATABASE shop SET fillfactor_advisor.lookback = '9d'));
 work('UPDATE t SET v = 8 WHERE id <= 8');
 collect();
 value('CREATE TABLE later (LIKE t)');
@@ -125,7 +125,7 @@ sub moved
 {
 	my ($how, $window) = @_;
 	is(value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval'), $before, "$how: history is kept");
-	is(value(q(SELECT ff_internal.setting('lookback'))), $window, "$how: $window days to look back");
+	is(value(q(SELECT ff_internal.setting('lookback'))), $window, "$how: $window s to look back");
 	my $epoch = value('SELECT max(epoch_id) FROM ff_internal.epoch');
 	is(value(q(SELECT reason FROM ff_advise('t'))), 'not collected yet: run CALL ff_collect() or ff_schedule()', "$how: OIDs are not trusted before a collection");
 	work('UPDATE t SET v = 9 WHERE id <= 50');
@@ -147,21 +147,21 @@ $node->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE shop');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'pg_restore', '-d', 'restored', '--exit-on-error', "$dir/shop" ], 'pg_restore into a new database');
 $database = 'copied';
-moved('CREATE DATABASE with a template', 7);
+moved('CREATE DATABASE with a template', 604800);
 $database = 'restored';
 value('DROP TABLE doomed');
 # two clusters set up alike give out the same numbers
 $doomed = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname = 'doomed' AND closed_at IS NULL));
 value(q(UPDATE ff_internal.relation SET relid = 'later'::regclass, created_xid = (SELECT xmin FROM pg_attribute WHERE attrelid = 'later'::regclass AND attnum = -1)
 	WHERE relname = 'doomed' AND closed_at IS NULL));
-moved('pg_restore', 7);
+moved('pg_restore', 604800);
 is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't',
 	'pg_restore: the history of a table that did not come along is closed');
 isnt(history('later'), $doomed, 'pg_restore: and not given to one whose numbers happen to be the same');
 $node->safe_psql('postgres', 'DROP DATABASE shop');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres', '-f', "$dir/shop.sql" ], 'restored under its old name');
 $database = 'shop';
-moved('pg_dump -C', 9);
+moved('pg_dump -C', 777600);
 
 # pg_upgrade: from an older server where there is one next to this one and the
 # two releases go together, else from one of the same version, which it takes as
@@ -270,7 +270,7 @@ note $from;
 $node = $new;
 $node->start;
 is(value($version), $today, "$from: this release");
-moved($from, 7);
+moved($from, 604800);
 $node->stop;
 
 # The old server has the first release, the new one only this one's files.
@@ -283,5 +283,5 @@ is(value($version), $first, "$from: it is still the first release, with this one
 is(value("SELECT live_rows FROM ff_sample('t')"), 100, "$from: which serves it");
 value('ALTER EXTENSION fillfactor_advisor UPDATE');
 is(value($version), $today, "$from: then this release");
-moved($from, 7);
+moved($from, 604800);
 $node->stop;
