@@ -1,19 +1,47 @@
 # The library loads, also at server start, and survives a restart of the server.
+# A schema of the extension's name that is there already: a clear error, and nothing is made.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More;
+use Test::More tests => 14;
 
 my $node = PostgreSQL::Test::Cluster->new('install');
 $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'fillfactor_advisor'");
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor');
-is( $node->safe_psql('postgres', q(SELECT count(*) FROM pg_extension WHERE extname = 'fillfactor_advisor')),
-	'1', 'created with the library preloaded');
-$node->restart;
-is($node->safe_psql('postgres', q(LOAD 'fillfactor_advisor'; SELECT 1)), '1', 'loads again after a restart');
-$node->stop;
+sub value { return $node->safe_psql('postgres', $_[0]); }
+# SQLSTATE of the error of this statement, run by that role; nothing where there is none
+sub refused
+{
+	my ($sql, $role) = @_;
+	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY sqlstate\nSET ROLE $role;\n$sql");
+	return $err =~ /ERROR:\s+(\w{5})/ ? $1 : $err;
+}
 
-done_testing();
+# what is in the database, but for the system's own
+my $everything = q(
+	SELECT count(*) || ' ' || md5(string_agg(object, ' ' ORDER BY object)) FROM (
+	SELECT format('%s %s', classid::regclass, objid) AS object FROM pg_depend WHERE objid >= 16384
+	UNION SELECT 'schema ' || nspname || coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace) o);
+value('CREATE ROLE builder SUPERUSER; CREATE ROLE plain; ALTER DATABASE postgres OWNER TO plain');
+foreach my $made_by ('CREATE SCHEMA ff_internal', 'CREATE SCHEMA ff_internal AUTHORIZATION plain', 'CREATE SCHEMA ff_internal CREATE TABLE relation (i int)')
+{
+	value($made_by);
+	my $before = value($everything);
+	is(refused('CREATE EXTENSION fillfactor_advisor', 'builder'), '42P06', "$made_by: the extension is refused");
+	is(value($everything), $before, "$made_by: and nothing is made or changed");
+	value('DROP SCHEMA ff_internal CASCADE');
+}
+is(refused('CREATE EXTENSION fillfactor_advisor', 'plain'), '42501', 'the owner of the database, who is no superuser, may not create it');
+is(value(q(SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_internal')), 0, 'and nothing is made');
+value('CREATE ROLE ff_internal SUPERUSER');
+is(refused('CREATE EXTENSION fillfactor_advisor', 'ff_internal'), '', 'a role named ff_internal may, and is not in the way');
+is(value(q(SELECT nspowner::regrole FROM pg_namespace WHERE nspname = 'ff_internal')), 'ff_internal', 'the schema is of the role that created the extension');
+is(value(q(CALL ff_collect(); SELECT count(*) FROM ff_internal.collection)), 1, 'and it works');
+is(refused('CREATE SCHEMA ff_internal', 'plain'), '42P06', 'nobody can put another in its place');
+
+is(value(q(SELECT count(*) FROM pg_extension WHERE extname = 'fillfactor_advisor')), 1, 'created with the library preloaded');
+$node->restart;
+is(value(q(LOAD 'fillfactor_advisor'; SELECT 1)), 1, 'loads again after a restart');
+$node->stop;
