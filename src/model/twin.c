@@ -10,7 +10,7 @@
  * Left out: TOAST, page contention between sessions.
  */
 #include "twin.h"
-#include "../numbers.h"
+#include "numbers.h"
 
 #include <stddef.h>
 #include <string.h>

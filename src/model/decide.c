@@ -1,0 +1,431 @@
+/*
+ * decide.c
+ *	  Keep, set, or set and rewrite: what each costs over the horizon.
+ *
+ * The cost is time^a * WAL^b * size^c, all per row updated, with what comes along
+ * with an update on average (inserts, deletes, reads).  Only ratios between options
+ * matter, so prices need be right relative to each other, not on every machine.
+ */
+#include "decide.h"
+#include "numbers.h"
+
+#include <string.h>
+
+typedef enum PriceId
+{
+	US_STATEMENT, US_ROW, US_READ, US_ENTRY, US_ENTRY_VISIT, US_MOVE, US_PRUNE, US_SCAN_PAGE,
+	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, WRITE_BY_READ, US_REWRITE_ROW,
+	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
+	IMAGE_FILL, INDEX_BLOAT, INDEX_BLOAT_MOST, CACHE_SHARE, BLOCKS_INDEX_SCAN, BLOCKS_CHANGE,
+	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, TIE, ENOUGH_UPDATES, PRICES
+} PriceId;
+
+#define BENCH	"test/bench/regret/constants.py on PostgreSQL 15"
+#define LSN		"differences of pg_current_wal_lsn() on PostgreSQL 15"
+#define CHOSEN	"chosen"
+
+static const struct
+{
+	double		value;
+	const char *what;
+	const char *source;
+}			price[PRICES] = {
+	[US_STATEMENT] = {28.0, "CPU of a statement and its transaction, no row yet", BENCH},
+	[US_ROW] = {1.3, "one row inserted, updated or deleted", BENCH},
+	[US_READ] = {12.0, "a read by index: inside a join less, alone more", BENCH},
+	[US_ENTRY] = {1.6, "one index entry, leaf in cache, vacuum included", BENCH},
+	[US_ENTRY_VISIT] = {3.5, "on top of it, once a statement that updates", BENCH},
+	[US_MOVE] = {1.5, "find another page, write the whole row", BENCH},
+	[US_PRUNE] = {7.0, "prune a page on access (+- 2.6)", BENCH},
+	[US_SCAN_PAGE] = {1.0, "a page more for a sequential scan", BENCH},
+	[US_NEW_PAGE] = {8.0, "extend the table by a page, write it later", BENCH},
+	[US_PAGE_WRITE] = {8.0, "log a page whole and write it once a checkpoint", BENCH},
+	[US_VACUUM_PAGE] = {3.0, "vacuum a page that was changed", BENCH},
+	[US_PAGE_READ] = {100.0, "one random read, where not measured", CHOSEN},
+	[WRITE_BY_READ] = {0.5, "writing back a page against reading one", CHOSEN},
+	[US_REWRITE_ROW] = {2.0, "a row read, written and indexed by VACUUM FULL, per index", CHOSEN},
+	[WAL_COMMIT] = {40.0, "bytes of a commit record", LSN},
+	[WAL_UPDATE] = {80.0, "an update in its page: the changed part of the row", LSN},
+	[WAL_PRUNE] = {62.0, "one page pruned", LSN},
+	[WAL_ROW] = {70.0, "heap insert record without the row", LSN},
+	[WAL_ENTRY] = {72.0, "index entry with its share of splits and vacuum", LSN},
+	[WAL_MOVE] = {60.0, "an update to another page, without the row", LSN},
+	[WAL_DELETE] = {60.0, "a delete", LSN},
+	[WAL_VACUUM_PAGE] = {150.0, "prune a page and mark it all-visible", LSN},
+	[IMAGE_FILL] = {0.8, "share of a page that its full-page image takes", CHOSEN},
+	[INDEX_BLOAT] = {0.7, "entries that stay per entry added, vacuum running", CHOSEN},
+	[INDEX_BLOAT_MOST] = {1.0, "the most of them per live row", CHOSEN},
+	[CACHE_SHARE] = {0.8, "share of memory that is left for a table's pages", CHOSEN},
+	[BLOCKS_INDEX_SCAN] = {2.0, "heap pages that an index scan of one row asks for", CHOSEN},
+	[BLOCKS_CHANGE] = {1.5, "heap pages that a change of one row asks for", CHOSEN},
+	[CAUTION] = {0.02, "ln of cost for halving the rows of a page: forecasts err more", CHOSEN},
+	[UNTRIED_CAUTION] = {0.2, "the same for each halving below the next", CHOSEN},
+	[TRIED] = {30, "fillfactor below which no forecast was compared", CHOSEN},
+	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
+	[TIE] = {0.003, "ln of cost within which options are equal", CHOSEN},
+	[ENOUGH_UPDATES] = {200, "updates below which too little was seen", CHOSEN},
+};
+
+#define P(id)	(price[id].value)
+
+/* What comes along with a row updated. */
+typedef struct Rates
+{
+	double		statements;
+	double		inserts;
+	double		insert_calls;
+	double		deletes;
+	double		reads;
+	double		scans;
+	double		vacuums;
+	double		more_wal;		/* bytes an update writes beyond WAL_UPDATE */
+	double		per_second;		/* rows updated */
+	double		old_pages;		/* share of updates on pages long filled */
+	double		len;			/* bytes of a row inserted */
+	double		indexes;
+	double		index_bytes;
+	double		ram;
+	double		read_us;
+	double		checkpoint_s;
+} Rates;
+
+static Rates
+read_rates(const Evidence *e)
+{
+	EvInterval	w = ff_evidence_window(e);
+	double		n = bound(w.updated, 1, 1e15);
+	double		rows[3] = {0},
+				calls[3] = {0};
+	Rates		r = {0};
+	int			i;
+
+	for (i = 0; i < e->nstatements; i++)
+		if (e->statement[i].command != EV_OTHER)
+		{
+			rows[e->statement[i].command] += e->statement[i].rows;
+			calls[e->statement[i].command] += e->statement[i].calls;
+		}
+	r.statements = rows[EV_UPDATE] > 0 ? calls[EV_UPDATE] / rows[EV_UPDATE] :
+		1 / bound(e->update_group_rows, 1, 1e4);
+	r.inserts = bound(w.inserted / n, 0, 1e9);
+	r.insert_calls = r.inserts * (rows[EV_INSERT] > 0 ? calls[EV_INSERT] / rows[EV_INSERT] :
+								  1 / bound(e->insert_group_rows, 1, 1e4));
+	r.deletes = bound(w.deleted / n, 0, 1e9);
+	r.reads = bound(e->index_scans / n - r.statements - r.deletes, 0, 1e9);
+	/* pages asked for beyond those of index scans and changes: sequential scans */
+	r.scans = bound(e->blocks_fetched - P(BLOCKS_INDEX_SCAN) * bound(e->index_scans, 0, 1e15) -
+					P(BLOCKS_CHANGE) * (n + w.inserted + w.deleted), 0,
+					bound(e->seq_scans, 0, 1e15) * bound(e->heap_bytes, 0, 1e18) / TW_BLCKSZ) /
+		n / bound(e->heap_bytes / TW_BLCKSZ, 1, 1e15);
+	r.vacuums = w.vacuums / n;
+	r.per_second = n / bound(or_else(w.seconds, 60), 1e-3, 1e12);
+	r.len = or_else(e->inserted_width, or_else(e->updated_width, 100));
+	r.indexes = bound(e->indexes, 0, 1000);
+	r.index_bytes = bound(e->index_bytes, 0, 1e18);
+	r.ram = P(CACHE_SHARE) * (e->ram_bytes > 0 ? e->ram_bytes : 1e18);
+	r.read_us = e->read_us > 0 ? e->read_us : P(US_PAGE_READ);
+	r.checkpoint_s = bound(or_else(e->checkpoint_s, 300), 1, 1e9);
+	r.old_pages = 1;
+	return r;
+}
+
+/* What one outcome costs, a heap of such a size. */
+static void
+cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, DcCost *c)
+{
+	double		n = r->indexes;
+	double		cold = 1 - o->hot;
+	double		leaves;
+	double		pages = bound(heap_bytes / TW_BLCKSZ, 1, 1e15);
+	double		per_checkpoint = bound(r->per_second * r->checkpoint_s, 1, 1e15);
+	double		miss;
+	double		page_us = r->read_us * (1 + P(WRITE_BY_READ));
+	double		vacuumed = r->vacuums > 0 ?
+		r->old_pages * r->vacuums * pages * (1 - exp(-1 / (r->vacuums * pages))) : 0;
+	double		images;
+
+	c->heap_bytes = heap_bytes;
+	c->index_bytes = r->index_bytes * (1 + P(INDEX_BLOAT) * bound(entries, 0, P(INDEX_BLOAT_MOST)));
+	leaves = bound(n > 0 ? c->index_bytes / TW_BLCKSZ / n : 1, 1, 1e15);
+	miss = r->old_pages * bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
+	/* pages touched for the first time since a checkpoint are logged whole */
+	images = r->old_pages / per_checkpoint * (pages * (1 - exp(-per_checkpoint / pages)) +
+											  n * leaves * (1 - exp(-cold * per_checkpoint / leaves)));
+	c->time_us = P(US_STATEMENT) * (r->statements + r->insert_calls + r->deletes) +
+		P(US_ROW) * (1 + r->inserts + r->deletes) + r->inserts * n * P(US_ENTRY) +
+		r->reads * P(US_READ) + r->scans * pages * P(US_SCAN_PAGE) +
+		cold * n * (P(US_ENTRY) + P(US_ENTRY_VISIT) * r->statements) + o->moved * P(US_MOVE) +
+		o->prunes * P(US_PRUNE) + vacuumed * P(US_VACUUM_PAGE) + images * P(US_PAGE_WRITE) +
+		(r->inserts > r->deletes ? r->inserts - r->deletes : 0) * o->pages * P(US_NEW_PAGE) +
+	/* the heap page, written back, and the leaf that finds it */
+		miss * (page_us + r->read_us + r->reads * 2 * r->read_us) +
+	/* not HOT: that leaf is written, too, those of other indexes read and written */
+		miss * cold * ((n > 1 ? n - 1 : 0) * page_us + (n > 1 ? 1 : n) * r->read_us * P(WRITE_BY_READ)) +
+	/* the page moved to, which takes several rows */
+		miss * o->moved * 0.2 * page_us +
+		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;
+	c->wal_bytes = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->deletes) + P(WAL_UPDATE) +
+		r->more_wal + o->prunes * P(WAL_PRUNE) +
+		r->inserts * (P(WAL_ROW) + r->len + n * P(WAL_ENTRY)) + r->deletes * P(WAL_DELETE) +
+		o->moved * P(WAL_MOVE) + o->moved_bytes + cold * n * P(WAL_ENTRY) +
+		vacuumed * P(WAL_VACUUM_PAGE) + TW_BLCKSZ * P(IMAGE_FILL) * images;
+}
+
+static double
+log_cost(const Evidence *e, const DcCost *c)
+{
+	return or_else(e->time_weight, 0.5) * log(c->time_us) +
+		or_else(e->wal_weight, 0.3) * log(c->wal_bytes) +
+		or_else(e->size_weight, 0.2) * log(c->heap_bytes + c->index_bytes + 1);
+}
+
+/* Index entries that updates have left, per row. */
+static double
+entries_of(const Evidence *e, const Forecast *f, const FcOutcome *o)
+{
+	return (1 - o->hot) * f->updates / bound(e->live_rows, 1, 1e15);
+}
+
+/*
+ * Bytes of the heap at the end.  What the twin does not explain of the pages seen
+ * is put down to versions that wait for vacuum: it goes as the updates go that
+ * leave them.
+ */
+static double
+heap_of(const Evidence *e, const Forecast *f, int life, const FcOutcome *o, double hot_now)
+{
+	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[life]), 1), 0.3, 4);
+	double		part = hot_now < 0.98 ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 1;
+
+	return TW_BLCKSZ * bound(e->live_rows, 1, 1e15) * o->pages * pow(off, part);
+}
+
+/* Reading, writing and logging the whole table once, per row updated later on. */
+static void
+add_rewrite(const Evidence *e, const Forecast *f, const Rates *r, DcCost *c)
+{
+	double		n = bound(f->updates, 1, 1e18);
+	double		now = bound(e->heap_bytes, TW_BLCKSZ, 1e18) / TW_BLCKSZ;
+	double		then = (c->heap_bytes + r->index_bytes) / TW_BLCKSZ;
+	double		cached = bound(r->ram / (now * TW_BLCKSZ), 0, 1);
+
+	c->wal_bytes += then * TW_BLCKSZ / n;
+	c->time_us += (now * (P(US_SCAN_PAGE) + (1 - cached) * r->read_us / 8) + then * P(US_PAGE_WRITE) +
+				   bound(e->live_rows, 0, 1e15) * (1 + r->indexes) * P(US_REWRITE_ROW)) / n;
+}
+
+/* What the statements were seen to write, less what the prices know of. */
+static void
+calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
+{
+	double		bytes = 0,
+				rows = 0;
+	DcCost		c;
+	int			i;
+
+	for (i = 0; i < e->nstatements; i++)
+		if (e->statement[i].command == EV_UPDATE && e->statement[i].wal_bytes > 0)
+		{
+			bytes += e->statement[i].wal_bytes;
+			rows += e->statement[i].rows;
+		}
+	if (!(rows > 0))
+		return;
+	cost_of(r, now, bound(e->heap_bytes, TW_BLCKSZ, 1e18), 0, &c);
+	r->more_wal = bound(bytes / rows - (c.wal_bytes - P(WAL_COMMIT) * (r->statements + r->insert_calls +
+																	   r->deletes) -
+										r->inserts * (P(WAL_ROW) + r->len + r->indexes * P(WAL_ENTRY)) -
+										r->deletes * P(WAL_DELETE)), -0.5 * P(WAL_UPDATE), 1e9);
+}
+
+double
+ff_decide_bound(const Evidence *e)
+{
+	Rates		r = read_rates(e);
+	FitSplit	s = ff_fit_split(e);
+	FcOutcome	now = {.hot = or_else(s.hot, 1), .moved = or_else(s.moved, 0), .prunes = 1};
+	FcOutcome	best = {.hot = 1 - or_else(s.blocked, 0)};
+	double		bytes = bound(e->heap_bytes, TW_BLCKSZ, 1e18);
+	double		full = bound(e->live_rows, 0, 1e15) * (r.len + 8);
+	DcCost		a,
+				b;
+
+	now.moved_bytes = now.moved * r.len;
+	cost_of(&r, &now, bytes, 0, &a);
+	cost_of(&r, &best, bound(full, TW_BLCKSZ, bytes), 0, &b);
+	return exp(log_cost(e, &b) - log_cost(e, &a));
+}
+
+/* ln of what it costs that forecasts far from what was seen err more. */
+static double
+caution(const Forecast *f, int step)
+{
+	double		fewer = (double) f->step[f->current].rows_per_page / f->step[step].rows_per_page;
+	double		result = fewer > 1 ? P(CAUTION) * log2(fewer) : 0;
+
+	if (fewer > 1 && f->step[step].fillfactor < P(TRIED))
+		result += P(UNTRIED_CAUTION) * log2(P(TRIED) / f->step[step].fillfactor);
+	return result;
+}
+
+/* All options, in all lives. */
+static void
+cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Decision *d)
+{
+	int			way,
+				i,
+				k;
+
+	for (k = 0; k < f->nlives; k++)
+	{
+		const FcOutcome *keep = &f->outcome[FC_SET][k][f->current];
+		DcCost		c;
+		double		log_keep;
+
+		cost_of(r, keep, heap_of(e, f, k, keep, hot_now), entries_of(e, f, keep), &c);
+		log_keep = log_cost(e, &c);
+		for (way = 0; way < FC_WAYS; way++)
+			for (i = 0; i < f->n; i++)
+			{
+				const FcOutcome *o = &f->outcome[way][k][i];
+				DcCost	   *sum = &d->cost[way][i];
+				double		ratio;
+
+				cost_of(r, o, heap_of(e, f, k, o, hot_now), entries_of(e, f, o), &c);
+				if (way == FC_REWRITE)
+					add_rewrite(e, f, r, &c);
+				ratio = exp(log_cost(e, &c) - log_keep + caution(f, i));
+				sum->time_us += f->weight[k] * c.time_us;
+				sum->wal_bytes += f->weight[k] * c.wal_bytes;
+				sum->heap_bytes += f->weight[k] * c.heap_bytes;
+				sum->index_bytes += f->weight[k] * c.index_bytes;
+				sum->ratio += f->weight[k] * ratio;
+				sum->agreement += ratio < 1 ? f->weight[k] : 0;
+			}
+	}
+}
+
+/* The cheapest, ties to what changes least: keep, then set, then the higher fillfactor. */
+static void
+choose_best(const Evidence *e, const Forecast *f, Decision *d)
+{
+	double		best = 1;
+	double		gain;
+	int			way,
+				i;
+
+	d->best_way = FC_SET;
+	d->best = f->current;
+	for (way = 0; way < FC_WAYS; way++)
+		for (i = 0; i < f->n; i++)
+			if (d->cost[way][i].ratio < best * exp(-P(TIE)))
+			{
+				best = d->cost[way][i].ratio;
+				d->best_way = (FcWay) way;
+				d->best = i;
+			}
+	gain = 1 - best;
+	d->agreement = d->best == f->current && d->best_way == FC_SET ? 1 :
+		d->cost[d->best_way][d->best].agreement;
+	d->advised = f->current;
+	if (gain >= or_else(e->min_gain, 0.02) && d->agreement >= P(AGREEMENT))
+	{
+		d->gain = gain;
+		d->advised = d->best;
+		d->action = d->best_way == FC_REWRITE ? DC_REWRITE : DC_SET;
+	}
+}
+
+static DcCause
+cause_of(const Fit *fit, const Forecast *f, const Decision *d)
+{
+	const FitPlan *p = &fit->plan;
+	const TwinLife *l = &fit->particle[f->particle[0]].life;
+	double		batch = 0;
+	int			i;
+
+	for (i = 0; i < l->nclasses; i++)
+		if (l->class[i].command == EV_UPDATE && l->class[i].rows * l->class[i].times > 1.5)
+			batch += l->class[i].rate;
+	if (p->split.hot >= 0.98 && d->action < DC_SET)
+		return DC_SETTLED;
+	if (p->split.blocked > 0.5 * (1 - p->split.hot) && d->action < DC_SET)
+		return DC_INDEXED_COLUMN;
+	if (d->settling > 0.5 && d->action < DC_SET)
+		return DC_SETTLING;
+	if (p->page_rows < 4 && d->action < DC_SET)
+		return DC_TOO_WIDE;
+	if (p->resizes && p->update_len[TW_QUANTILES / 2] > 1.1 * p->insert_len[TW_QUANTILES / 2])
+		return DC_ROW_GROWTH;
+	if (l->held_share > 0)
+		return DC_HELD_SNAPSHOT;
+	return batch > 0.5 ? DC_BATCH_UPDATE : DC_PAGE_FULL;
+}
+
+/* In absolute figures: what is, and what will be. */
+static void
+describe(const Evidence *e, const Fit *fit, const Forecast *f, const Rates *r, Decision *d)
+{
+	const DcCost *now = &d->cost[FC_SET][f->current];
+	const DcCost *then = d->action >= DC_SET ? &d->cost[d->best_way][d->best] : now;
+	double		seen = fit->plan.window.updated;
+	int			k;
+
+	d->updates_per_day = r->per_second * 86400;
+	d->wal_per_day_now = d->updates_per_day * now->wal_bytes;
+	d->wal_per_day_then = d->updates_per_day * then->wal_bytes;
+	d->cpu_per_day_now = d->updates_per_day * now->time_us / 1e6;
+	d->cpu_per_day_then = d->updates_per_day * then->time_us / 1e6;
+	for (k = 0; k < f->nlives; k++)
+	{
+		const FcOutcome *o = &f->outcome[FC_SET][k][f->current];
+
+		if (o->settled_hot > fit->plan.split.hot + 0.05)
+		{
+			d->settling += f->weight[k];
+			d->settle_updates += f->weight[k] * o->settle_updates;
+		}
+	}
+	if (d->settling > 0)
+		d->settle_updates /= d->settling;
+	d->cause = cause_of(fit, f, d);
+	/* how well it is understood, how many agree, and how much was seen */
+	d->confidence = exp(-fit->misfit / 12) * (0.5 + 0.5 * d->agreement) * seen / (seen + 200);
+	(void) e;
+}
+
+void
+ff_decide(FitWork *w, const Evidence *e, Fit *fit, Forecast *f, Decision *d)
+{
+	EvInterval	window = ff_evidence_window(e);
+	Rates		r = read_rates(e);
+	FcOutcome	now;
+
+	memset(fit, 0, sizeof(*fit));
+	memset(f, 0, sizeof(*f));
+	memset(d, 0, sizeof(*d));
+	d->bound = 1;
+	if (!(window.updated >= P(ENOUGH_UPDATES)))
+	{
+		d->cause = window.inserted > 0 || !(window.updated > 0) ? DC_READ_MOSTLY : DC_TOO_LITTLE;
+		return;
+	}
+	d->action = DC_KEEP;
+	d->bound = ff_decide_bound(e);
+	ff_fit(w, e, fit);
+	if (fit->n == 0)
+	{
+		d->action = DC_WAIT;
+		return;
+	}
+	ff_forecast(w, e, fit, f);
+	now = (FcOutcome) {
+		.hot = fit->plan.split.hot, .moved = or_else(fit->plan.split.moved, 0),
+		.prunes = f->outcome[FC_SET][0][f->current].prunes
+	};
+	now.moved_bytes = now.moved * r.len;
+	calibrate_wal(e, &r, &now);
+	cost_all(e, f, &r, fit->plan.split.hot, d);
+	choose_best(e, f, d);
+	describe(e, fit, f, &r, d);
+}

@@ -1,0 +1,649 @@
+/*
+ * fit.c
+ *	  From what was observed of a table to the lives that explain it.
+ *
+ * A life is a point in a unit cube: the prior table turns each coordinate into
+ * a parameter, so that the prior is uniform there and a step is accepted by the
+ * likelihood alone (Metropolis).  The likelihood is raised to a power that
+ * grows from round to round (sequential Monte Carlo); it stays below 1 where no
+ * life comes near what was seen, which widens what is predicted.
+ */
+#include "fit.h"
+#include "numbers.h"
+
+#include <string.h>
+
+/* A distribution: with chance "none" nothing, else log-uniform. */
+typedef struct Prior
+{
+	const char *what;
+	double		none;
+	double		low;
+	double		high;
+	const char *source;
+} Prior;
+
+typedef enum PriorId
+{
+	PR_ROWS, PR_PAGES, PR_CALLS, PR_TIMES, PR_EVERY, PR_DISTANCE, PR_SKEW, PR_SHARE, PR_LAG,
+	PR_GROW, PR_VACUUM, PR_INDEXED
+} PriorId;
+
+static const Prior prior[] = {
+	[PR_ROWS] = {"rows of a transaction, where nothing tells", 0.5, 2, 5000, "chosen"},
+	[PR_PAGES] = {"the same by those of one page, where the page tells", 0.3, 1, 100, "chosen"},
+	[PR_CALLS] = {"statements for one row each in a transaction", 0.75, 2, 20, "chosen"},
+	[PR_TIMES] = {"updates of a row in one transaction", 0.9, 2, 3, "chosen"},
+	[PR_EVERY] = {"every k-th row", 0, 2, 20, "chosen"},
+	[PR_DISTANCE] = {"rows from insert to update, by what pages show", 0, 0.2, 5, "chosen"},
+	[PR_SKEW] = {"exponent of a skewed pick", 0, 0.8, 1.3, "chosen"},
+	[PR_SHARE] = {"share of a second kind of unknown updates", 0.4, 0.03, 0.6, "chosen"},
+	[PR_LAG] = {"age of the oldest snapshot, transactions", 0.5, 0.5, 300, "chosen"},
+	[PR_GROW] = {"updates until a row has grown", 0.3, 2, 8, "chosen"},
+	[PR_VACUUM] = {"gap between vacuums, by the mean one seen", 0, 0.6, 1.7, "chosen"},
+	[PR_INDEXED] = {"share of updates that change an index", 0.7, 0.05, 1, "chosen"},
+};
+
+/* How likely each pick is, where rows are inserted and where not (chosen). */
+static const struct
+{
+	TwinPick	pick;
+	double		still;
+	double		growing;
+}			pick_prior[] = {
+	{TW_ANY, 4, 2}, {TW_SKEWED, 2, 0.5}, {TW_NEWEST, 0, 4},
+	{TW_IN_TURN, 0, 2}, {TW_SWEEP, 2, 1}, {TW_FIXED, 0.5, 0.2}
+};
+
+/* Neighbours, every k-th row, or each by itself (chosen). */
+#define P_NEIGHBOURS	0.6
+#define P_EVERY			0.25
+
+/* Standard deviations of what is compared, beside the noise of counting. */
+typedef enum SeenId
+{
+	SEEN_HOT, SEEN_HOT_SHARE, SEEN_MOVED, SEEN_UPDATED, SEEN_FILL, SEEN_GROUP, SEEN_NEW_PAGES,
+	SEEN_DISTANCE, SEEN_AGE, SEEN_KINDS
+} SeenId;
+
+static const struct
+{
+	const char *what;
+	double		sd;
+	const char *source;
+}			seen_sd[SEEN_KINDS] = {
+	[SEEN_HOT] = {"HOT share: the twin against equal runs of a server", 0.012, "mixture_reality.py"},
+	[SEEN_HOT_SHARE] = {"the same, by the share that is (not) HOT", 0.06, "mixture_reality.py"},
+	[SEEN_MOVED] = {"share that went to another page", 0.03, "chosen"},
+	[SEEN_UPDATED] = {"share of rows updated since insert", 0.08, "chosen"},
+	[SEEN_FILL] = {"ln of rows on a page", 0.15, "mixture_reality.py"},
+	[SEEN_GROUP] = {"rows of a transaction on a page, bins", 0.5, "chosen"},
+	[SEEN_NEW_PAGES] = {"share of updated rows on pages of one transaction", 0.1, "chosen"},
+	[SEEN_DISTANCE] = {"transactions from insert to update, bins", 1.0, "chosen"},
+	[SEEN_AGE] = {"transactions since the update, bins", 1.0, "chosen"},
+};
+
+/* Degrees of freedom of each deviation (Student's t): no single one rules (chosen). */
+#define FREEDOM			4.0
+/* Rows of a page that share their fate, at most (chosen). */
+#define FATE_ROWS		20.0
+/* Particles that the weights should be worth, at least (chosen). */
+#define EFFECTIVE		6.0
+
+/* Coordinates: eight of each class, then those of the table. */
+enum
+{
+	D_PICK, D_WHERE, D_FORM, D_STRIDE, D_EVERY, D_ROWS, D_TIMES, D_INDEXED, D_CLASS
+};
+enum
+{
+	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_REDRAW, G_VACUUM, G_RULE, G_RESIZER, G_END
+};
+
+typedef struct Random
+{
+	uint64_t	x;
+} Random;
+
+static double
+random_unit(Random *r)
+{
+	r->x ^= r->x >> 12;
+	r->x ^= r->x << 25;
+	r->x ^= r->x >> 27;
+	return (double) ((r->x * UINT64_C(2685821657736338717)) >> 11) / 9007199254740992.0;
+}
+
+static double
+drawn(PriorId id, double u, double otherwise)
+{
+	const Prior *p = &prior[id];
+
+	return u < p->none ? otherwise : p->low * pow(p->high / p->low, (u - p->none) / (1 - p->none));
+}
+
+static TwinPick
+drawn_pick(double u, int growing)
+{
+	double		sum = 0;
+	int			n = (int) (sizeof(pick_prior) / sizeof(pick_prior[0]));
+	int			i;
+
+	for (i = 0; i < n; i++)
+		sum += growing ? pick_prior[i].growing : pick_prior[i].still;
+	for (i = 0, u *= sum; i < n - 1; i++)
+	{
+		u -= growing ? pick_prior[i].growing : pick_prior[i].still;
+		if (u < 0)
+			break;
+	}
+	return pick_prior[i].pick;
+}
+
+/* Which of its rows a transaction takes: sets stride and, of a table in parts, rows. */
+static void
+place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
+{
+	double		part = n / p->live;
+	double		every = drawn(PR_EVERY, u[D_EVERY], 1);
+
+	c->stride = 1;
+	if (n >= 1.5 && u[D_STRIDE] >= P_NEIGHBOURS)
+	{
+		/* every k-th: of the whole table, or as many as its pages show, or any */
+		if (u[D_STRIDE] >= P_NEIGHBOURS + P_EVERY)
+			every = 0;
+		else if (part > 1.0 / 25 && u[D_EVERY] < 0.6)
+			every = floor(1 / part + 0.5);
+		else if (p->together >= 1 && u[D_EVERY] < 0.8)
+			every = bound(floor(p->page_rows / p->together + 0.5), 2, p->page_rows);
+		c->stride = floor(every + 0.5);
+	}
+	if (c->stride > 0 && n * c->stride >= 0.9 * p->live)
+	{
+		c->rows = floor(p->rows / c->stride);
+		if (c->pick != TW_FIXED)
+			c->pick = TW_SWEEP;
+	}
+	else if (c->stride > 0 && n * c->stride >= 0.2 * p->live)
+		c->rows = n * p->scale;
+	else
+		c->rows = bound(n, 1, c->stride > 0 ? p->rows / (4 * c->stride) : p->rows / 4);
+	if (c->rows < 1)
+		c->rows = 1;
+}
+
+static void
+make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
+{
+	int			growing = p->window.inserted > 0;
+	double		n = s->rows;
+	double		distance = isnan(p->insert_distance) ?
+		pow(bound(p->live / 2, 2, 1e9), u[D_WHERE]) :
+		p->insert_distance * drawn(PR_DISTANCE, u[D_WHERE], 1);
+
+	c->pick = drawn_pick(u[D_PICK], growing);
+	if (isnan(n))
+	{
+		n = p->together >= 2 ? p->together * drawn(PR_PAGES, u[D_ROWS], 1) :
+			drawn(PR_ROWS, u[D_ROWS], 1);
+		if (c->pick == TW_SWEEP && u[D_FORM] < 0.5)
+			n = p->live;
+	}
+	else if (n < 1.5)
+	{
+		c->calls = floor(drawn(PR_CALLS, u[D_ROWS], 1) + 0.5);
+		n *= c->calls;
+	}
+	place_rows(p, u, c, n);
+	c->times = floor(drawn(PR_TIMES, u[D_TIMES], 1) + 0.5);
+	c->indexed = isnan(s->indexed) ? drawn(PR_INDEXED, u[D_INDEXED], 0) : s->indexed;
+	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
+	c->scattered = u[D_FORM] < 0.5;
+	c->distance = bound(distance, c->rows, p->rows > 4 ? p->rows * 0.75 : p->rows);
+	/* up to the distance, the farther half of it, or just there */
+	c->near = u[D_FORM] < 0.5 ? 0 : u[D_FORM] < 0.75 ? c->distance / 2 : c->distance - 1;
+}
+
+static void
+make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->command = s->command;
+	c->rate = s->rate;
+	c->times = c->calls = c->stride = 1;
+	if (s->command == EV_UPDATE)
+	{
+		make_update(p, s, u, c);
+		return;
+	}
+	c->pick = s->command == EV_DELETE && u[D_PICK] < 0.7 ? TW_OLDEST : TW_ANY;
+	c->rows = or_else(s->rows, drawn(PR_ROWS, u[D_ROWS], 1));
+	c->rows = bound(c->rows >= 0.2 * p->live ? c->rows * p->scale : c->rows, 1, p->rows / 2 + 1);
+}
+
+/*
+ * Lags are in transactions of the whole table: where a part of it is replayed,
+ * pages come back sooner by as much.  Rows inserted lately do so as ever.
+ */
+static void
+make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
+{
+	double		alone = bound(1.2 - 0.4 * or_else(e->sessions, 1.5), 0.1, 0.9);
+	double		v = u[G_LAG] < alone ? 0 :
+		prior[PR_LAG].none + (1 - prior[PR_LAG].none) * (u[G_LAG] - alone) / (1 - alone);
+	double		fresh = 0;
+	double		near;
+	int			i;
+
+	for (i = 0; i < l->nclasses; i++)
+		if (l->class[i].pick == TW_NEWEST || l->class[i].pick == TW_IN_TURN)
+			fresh += l->class[i].rate;
+	near = fresh > 0.5 ? 1 : p->scale;
+	/* squared: the most by far are as old as the sessions beside it are many */
+	l->lag = v > 0 ? near * drawn(PR_LAG, v * v > prior[PR_LAG].none ? v * v : v, 0) : 0;
+	if (e->held_share > 0 && e->held_xids > 0)
+	{
+		double		ours = 0;
+
+		for (i = 0; i < l->nclasses; i++)
+			ours += l->class[i].rate / l->class[i].rows;
+		l->held = e->held_xids * near * bound(ours / or_else(p->xids_per_tick, ours), 0, 1);
+		l->held_share = bound(e->held_share, 0, 1);
+	}
+}
+
+static void
+make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
+{
+	double		second = drawn(PR_SHARE, u[G_SHARE], 0);
+	double		seen = p->window.updated / p->live;
+	int			shared = 0;
+	int			resizer = 0;
+	int			i;
+
+	memset(l, 0, sizeof(*l));
+	for (i = 0; i < p->nslots; i++)
+	{
+		FitSlot		s = p->slot[i];
+
+		if (s.shared)
+			s.rate *= shared++ == 0 ? 1 - second : second;
+		if (s.rate > 0)
+			make_class(p, &s, u + D_CLASS * i, &l->class[l->nclasses++]);
+	}
+	memcpy(l->insert_len, p->insert_len, sizeof(l->insert_len));
+	memcpy(l->update_len, p->update_len, sizeof(l->update_len));
+	/* all classes of updates change the length, or one of them */
+	for (i = 0; i < l->nclasses && p->resizes; i++)
+		if (l->class[i].command == EV_UPDATE)
+			l->class[i].resizes = u[G_RESIZER] < 0.5 || resizer++ == (int) (8 * u[G_RESIZER] - 4);
+	l->grow_updates = drawn(PR_GROW, u[G_GROW], 1);
+	l->redraw = u[G_REDRAW] > 0.85;
+	l->rollback = bound(e->rollback_share, 0, 0.5);
+	make_snapshots(p, e, u, l);
+	l->vacuum_share = bound(or_else(e->vacuum_scale, 0.2), 0, 100) +
+		or_else(e->vacuum_threshold, 50) / p->live;
+	l->vacuum_gap = or_else(e->vacuum_nap_s, 60) / or_else(p->window.seconds, 60) * seen;
+	if (p->window.vacuums >= 1)
+	{
+		l->vacuum_gap = seen / p->window.vacuums * drawn(PR_VACUUM, u[G_VACUUM], 1);
+		/* somebody's, or by the rule */
+		if (u[G_RULE] < 0.5)
+			l->vacuum_share = 0;
+	}
+	else if (isinf(e->vacuum_nap_s))
+		l->vacuum_gap = -1;
+	l->start_rows = ff_plan_start_rows(p);
+}
+
+/* One deviation, in standard deviations: the logarithm of its density. */
+static double
+log_density(double d)
+{
+	return -0.5 * (FREEDOM + 1) * log1p(d * d / FREEDOM);
+}
+
+static double
+total(const double *bin, int n)
+{
+	double		sum = 0;
+
+	while (n-- > 0)
+		sum += bin[n];
+	return sum;
+}
+
+/* Area between two cumulated shares: how many bins off, on average. */
+static double
+bins_off(const double *a, const double *b, int n, double shift)
+{
+	double		sum_a = total(a, n);
+	double		sum_b = total(b, n);
+	double		at_a = 0,
+				at_b = 0,
+				off = 0;
+	int			by = (int) floor(shift + 0.5);
+	int			i;
+
+	if (!(sum_a > 0 && sum_b > 0))
+		return 0;
+	for (i = 0; i < n; i++)
+	{
+		at_a += a[i] / sum_a;
+		at_b += i + by >= 0 && i + by < n ? b[i + by] / sum_b : 0;
+		off += fabs(at_a - at_b);
+	}
+	return off;
+}
+
+/* The bin in which the median lies. */
+static double
+median_bin(const double *bin, int n)
+{
+	double		half = total(bin, n) / 2;
+	int			i;
+
+	for (i = 0; i < n - 1 && half >= bin[i]; i++)
+		half -= bin[i];
+	return i + (bin[i] > 0 ? half / bin[i] : 0);
+}
+
+static double
+log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, const TwinView *v)
+{
+	double		sum = 0;
+	double		groups[EV_GROUP_BINS];
+	double		xids = t->xid / (t->now > 0 ? t->now : 1);
+	double		shift = log2(xids / p->xids_per_tick);
+	int			i;
+
+	if (!isnan(e->updated_pct) && v->rows > 0)
+		sum += log_density((v->updated_rows / v->rows - e->updated_pct / 100) / seen_sd[SEEN_UPDATED].sd);
+	if (e->rows_per_page > 0 && v->pages > 0)
+		sum += log_density(log(v->rows / v->pages / e->rows_per_page) / seen_sd[SEEN_FILL].sd);
+	for (i = 0; i < EV_GROUP_BINS; i++)
+		groups[i] = v->group_old_page[i] + v->group_new_page[i];
+	if (total(groups, EV_GROUP_BINS) <= 0)
+		return sum;
+	if (!isnan(e->group_old_page[0]) && !isnan(e->group_new_page[0]))
+	{
+		double		old_page = total(e->group_old_page, EV_GROUP_BINS);
+		double		new_page = total(e->group_new_page, EV_GROUP_BINS);
+		double		share = old_page / (old_page + new_page);
+		double		off = share - total(v->group_old_page, EV_GROUP_BINS) / total(groups, EV_GROUP_BINS);
+
+		if (old_page + new_page > 0)
+			sum += log_density(bins_off(e->group_old_page, v->group_old_page, EV_GROUP_BINS, 0) *
+							   share / seen_sd[SEEN_GROUP].sd) +
+				log_density(bins_off(e->group_new_page, v->group_new_page, EV_GROUP_BINS, 0) *
+							(1 - share) / seen_sd[SEEN_GROUP].sd) +
+				log_density(off / seen_sd[SEEN_NEW_PAGES].sd);
+	}
+	else if (e->update_group_rows >= 1)
+		sum += log_density((median_bin(groups, EV_GROUP_BINS) - 0.5 - log2(e->update_group_rows)) /
+						   (1 + seen_sd[SEEN_GROUP].sd));
+	if (isnan(shift))
+		return sum;
+	if (!isnan(e->update_distance[0]))
+		sum += log_density(bins_off(e->update_distance, v->update_distance, EV_LOG2_BINS, shift) /
+						   seen_sd[SEEN_DISTANCE].sd);
+	else if (e->update_distance_p50 >= 1 && total(v->update_distance, EV_LOG2_BINS) > 0)
+		sum += log_density((median_bin(v->update_distance, EV_LOG2_BINS) - 0.5 - shift -
+							log2(e->update_distance_p50)) / (1 + seen_sd[SEEN_DISTANCE].sd));
+	if (!isnan(e->update_age[0]))
+		sum += log_density(bins_off(e->update_age, v->update_age, EV_LOG2_BINS, shift) /
+						   seen_sd[SEEN_AGE].sd);
+	return sum;
+}
+
+/* A share of updates replayed against one seen. */
+static double
+share_density(double off, double share, double sd, double by_share, double together,
+			  double replayed, double seen)
+{
+	double		p = bound(share, 0.02, 0.98);
+	double		less = p < 0.5 ? p : 1 - p;
+	double		chance = p * (1 - p) * together * (1 / replayed + 1 / seen);
+
+	return log_density(off / sqrt(sd * sd + by_share * by_share * less * less + chance));
+}
+
+/* Replay a life until the window. */
+static void
+begin(Twin *t, const FitPlan *p, const TwinLife *life)
+{
+	ff_twin_start(t, life, p->filled_at, 1);
+	ff_twin_run(t, p->before_set);
+	ff_twin_set_fillfactor(t, p->fillfactor);
+	ff_twin_run(t, p->before - p->before_set);
+}
+
+/* Replay a life over the window: ln of the likelihood of what was seen. */
+static double
+likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
+{
+	Twin	   *t = &w->twin;
+	TwinView	view;
+	TwinCount	sum = {0};
+	double		together = 1;
+	double		result = 0;
+	int			i;
+
+	for (i = 0; i < x->life.nclasses; i++)
+		if (x->life.class[i].command == EV_UPDATE && x->life.class[i].rows > together)
+			together = x->life.class[i].rows;
+	together = bound(together, 1, FATE_ROWS);
+	begin(t, p, &x->life);
+	for (i = 0; i < FIT_SEGMENTS; i++)
+	{
+		double		hot;
+
+		ff_twin_count_from_here(t);
+		ff_twin_run(t, p->segment[i]);
+		sum.updates += t->count.updates;
+		sum.hot += t->count.hot;
+		sum.moved += t->count.moved;
+		if (isnan(p->segment_hot[i]) || t->count.updates < 1)
+			continue;
+		hot = t->count.hot / t->count.updates;
+		result += share_density(hot - p->segment_hot[i], p->segment_hot[i], seen_sd[SEEN_HOT].sd,
+								seen_sd[SEEN_HOT_SHARE].sd, together, t->count.updates,
+								p->segment_updates[i]);
+	}
+	x->hot = sum.updates > 0 ? sum.hot / sum.updates : NAN;
+	if (!isnan(p->split.moved) && sum.updates > 0)
+		result += share_density(sum.moved / sum.updates - p->split.moved, p->split.moved,
+								seen_sd[SEEN_MOVED].sd, 0, together, sum.updates, p->window.updated);
+	ff_twin_look(t, &view);
+	result += log_likelihood_of_pages(p, e, t, &view);
+	return t->exhausted ? result - FREEDOM : result;
+}
+
+static void
+try_point(FitWork *w, const Evidence *e, Fit *fit, FitParticle *x)
+{
+	if (w->check)
+		w->check();
+	make_life(&fit->plan, e, x->u, &x->life);
+	x->log_likelihood = likelihood(w, &fit->plan, e, x);
+	fit->runs++;
+}
+
+/* How many of equal weight they are worth, raised to a power. */
+static double
+effective(const FitParticle *x, int n, double power)
+{
+	double		best = -INFINITY;
+	double		sum = 0,
+				squares = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		best = fmax(best, x[i].log_likelihood);
+	for (i = 0; i < n; i++)
+	{
+		double		v = exp(power * (x[i].log_likelihood - best));
+
+		sum += v;
+		squares += v * v;
+	}
+	return sum * sum / squares;
+}
+
+/* The highest power up to "most" with which they are worth enough. */
+static double
+power_for(const FitParticle *x, int n, double least, double most)
+{
+	int			i;
+
+	if (effective(x, n, most) >= EFFECTIVE)
+		return most;
+	for (i = 0; i < 20; i++)
+	{
+		double		middle = (least + most) / 2;
+
+		if (effective(x, n, middle) >= EFFECTIVE)
+			least = middle;
+		else
+			most = middle;
+	}
+	return least;
+}
+
+/* Draw the particles anew, each as often as its weight says. */
+static void
+resample(FitWork *w, FitParticle *from, int n, double power, double at, FitParticle *to)
+{
+	double		best = -INFINITY;
+	double		sum = 0,
+				upto = 0;
+	int			i,
+				k = 0;
+
+	for (i = 0; i < n; i++)
+		best = fmax(best, from[i].log_likelihood);
+	for (i = 0; i < n; i++)
+		sum += w->trial_likelihood[i] = exp(power * (from[i].log_likelihood - best));
+	for (i = 0; i < n; i++)
+	{
+		upto += w->trial_likelihood[i] / sum * FIT_PARTICLES;
+		while (k < FIT_PARTICLES && (k + at < upto || i == n - 1))
+			to[k++] = from[i];
+	}
+}
+
+/* A step in some coordinates: near by, or anywhere. */
+static void
+step_from(const FitParticle *x, Random *r, double width, FitParticle *y)
+{
+	int			i;
+
+	memcpy(y->u, x->u, sizeof(y->u));
+	for (i = 0; i < G_END; i++)
+	{
+		double		v;
+
+		if (random_unit(r) > 0.25)
+			continue;
+		if (random_unit(r) < 0.4)
+		{
+			y->u[i] = random_unit(r);
+			continue;
+		}
+		v = x->u[i] + width * (2 * random_unit(r) - 1);
+		y->u[i] = v < 0 ? -v : v >= 1 ? 2 - v - 1e-9 : v;
+	}
+}
+
+static void
+move_particles(FitWork *w, const Evidence *e, Fit *fit, Random *r, double power, double width)
+{
+	int			i;
+
+	for (i = 0; i < FIT_PARTICLES; i++)
+	{
+		FitParticle *x = &fit->particle[i];
+
+		step_from(x, r, width, &w->trial);
+		try_point(w, e, fit, &w->trial);
+		if (log(random_unit(r) + 1e-300) < power * (w->trial.log_likelihood - x->log_likelihood))
+			*x = w->trial;
+	}
+}
+
+/* Equal particles become one; the likeliest first. */
+static void
+merge_particles(Fit *fit)
+{
+	FitParticle *x = fit->particle;
+	int			n = 0;
+	int			i,
+				k;
+
+	for (i = 0; i < FIT_PARTICLES; i++)
+	{
+		for (k = 0; k < n; k++)
+			if (memcmp(x[k].u, x[i].u, sizeof(x[i].u)) == 0)
+				break;
+		if (k < n)
+		{
+			x[k].weight += 1.0 / FIT_PARTICLES;
+			continue;
+		}
+		if (n != i)
+			x[n] = x[i];
+		x[n++].weight = 1.0 / FIT_PARTICLES;
+	}
+	fit->n = n;
+}
+
+void
+ff_fit(FitWork *w, const Evidence *e, Fit *fit)
+{
+	Random		r = {UINT64_C(0x9E3779B97F4A7C15)};
+	double		power;
+	double		best = -INFINITY;
+	int			i,
+				k;
+
+	memset(fit, 0, sizeof(*fit));
+	if (!ff_plan(e, &fit->plan))
+		return;
+	for (i = 0; i < FIT_DRAWS; i++)
+	{
+		for (k = 0; k < FIT_DIMS; k++)
+			w->draw[i].u[k] = random_unit(&r);
+		try_point(w, e, fit, &w->draw[i]);
+	}
+	power = power_for(w->draw, FIT_DRAWS, 0, 1);
+	resample(w, w->draw, FIT_DRAWS, power, 0.5, fit->particle);
+	for (i = 0; i < FIT_ROUNDS; i++)
+	{
+		double		next;
+
+		move_particles(w, e, fit, &r, power, 0.4 / (i + 1));
+		/* once more at the power reached, the last time */
+		if (i == FIT_ROUNDS - 1)
+			break;
+		next = power_for(fit->particle, FIT_PARTICLES, power, 1);
+		memcpy(w->draw, fit->particle, sizeof(fit->particle));
+		resample(w, w->draw, FIT_PARTICLES, next - power, 0.5, fit->particle);
+		power = next;
+	}
+	merge_particles(fit);
+	fit->tempered = power;
+	for (i = 0; i < fit->n; i++)
+		best = fmax(best, fit->particle[i].log_likelihood);
+	fit->misfit = -2 * best / (FREEDOM + 1);
+}
+
+void
+ff_fit_today(Twin *t, const FitPlan *p, const FitParticle *x)
+{
+	int			i;
+
+	begin(t, p, &x->life);
+	for (i = 0; i < FIT_SEGMENTS; i++)
+		ff_twin_run(t, p->segment[i]);
+}

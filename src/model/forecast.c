@@ -1,0 +1,248 @@
+/*
+ * forecast.c
+ *	  What each fillfactor would do to a table, over the horizon of the choice.
+ */
+#include "forecast.h"
+#include "numbers.h"
+
+#include <string.h>
+
+/* Course of one forecast (chosen: a curve within 50 ms). */
+#define CHUNKS			4		/* the last of which is taken as settled */
+#define MOST_LAPS		3.0		/* updates of each row replayed */
+#define MOST_TICKS		5000.0
+/* All HOT: steps below need no replay. */
+#define ALL_HOT			0.998
+/* Of the settled HOT share: within it, the table counts as settled (chosen). */
+#define NEARLY			0.02
+/* Error of the twin given the true life, points, and of the way from what was seen,
+ * within which nine of ten runs lie (mixture_reality.py). */
+#define RANGE_POINTS	1.5
+#define RANGE_WAY		0.15
+
+/* Replay the horizon from where the twin is. */
+static void
+replay(FitWork *w, const Fit *fit, Forecast *f, FcOutcome *o)
+{
+	Twin	   *t = &w->twin;
+	const FitPlan *p = &fit->plan;
+	double		horizon = f->updates * p->scale;
+	double		ticks = bound(bound(MOST_LAPS * p->rows, 0, MOST_TICKS), 0, horizon);
+	double		rest = (horizon - ticks) / (ticks / CHUNKS);
+	double		sum[5] = {0};
+	double		hot[CHUNKS] = {0};
+	double		rows;
+	int			i;
+
+	if (w->check)
+		w->check();
+	for (i = 0; i < CHUNKS; i++)
+	{
+		/* all that comes after the last one is like it */
+		double		times = i == CHUNKS - 1 ? 1 + rest : 1;
+		const TwinCount *c = &t->count;
+
+		ff_twin_count_from_here(t);
+		ff_twin_run(t, ticks / CHUNKS);
+		hot[i] = c->updates > 0 ? c->hot / c->updates : i > 0 ? hot[i - 1] : 0;
+		sum[0] += times * c->updates;
+		sum[1] += times * c->hot;
+		sum[2] += times * c->moved;
+		sum[3] += times * c->prunes;
+		sum[4] += times * c->update_bytes;
+	}
+	if (sum[0] < 1)
+		sum[0] = 1;
+	o->hot = sum[1] / sum[0];
+	o->moved = sum[2] / sum[0];
+	o->prunes = sum[3] / sum[0];
+	o->moved_bytes = sum[4] / sum[0];
+	rows = (double) t->nlive;
+	o->pages = t->npages / (rows > 1 ? rows : 1);
+	o->settled_hot = hot[CHUNKS - 1];
+	for (i = CHUNKS; i > 0 && fabs(hot[i - 1] - o->settled_hot) <= NEARLY; i--)
+		;
+	o->settle_updates = i * ticks / CHUNKS / p->scale;
+	f->runs++;
+}
+
+static double
+between(double a, double b, double part)
+{
+	return a + (b - a) * part;
+}
+
+/* Steps between two that were replayed: a line over the rows of a page. */
+static void
+fill_between(const Forecast *f, FcOutcome *o, int from, int to)
+{
+	double		a = f->step[from].rows_per_page;
+	double		b = f->step[to].rows_per_page;
+	int			i;
+
+	for (i = from + 1; i < to; i++)
+	{
+		double		rows = f->step[i].rows_per_page;
+		double		part = (a - rows) / (a - b);
+
+		o[i].hot = between(o[from].hot, o[to].hot, part);
+		o[i].moved = between(o[from].moved, o[to].moved, part);
+		o[i].prunes = between(o[from].prunes, o[to].prunes, part);
+		o[i].moved_bytes = between(o[from].moved_bytes, o[to].moved_bytes, part);
+		o[i].settled_hot = between(o[from].settled_hot, o[to].settled_hot, part);
+		o[i].settle_updates = between(o[from].settle_updates, o[to].settle_updates, part);
+		o[i].pages = between(o[from].pages, o[to].pages, (1 / rows - 1 / a) / (1 / b - 1 / a));
+	}
+}
+
+/* One life, in one way, at all steps. */
+static void
+replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
+{
+	static const int anchors[] = {100, 95, 90, 80, 70, 60, 50, 40, 30, 20, 10};
+	FcOutcome  *o = f->outcome[way][life];
+	double		blocked = 0;
+	int			hot = 0;
+	int			last = -1;
+	int			i,
+				k;
+
+	for (i = 0; i < fit->particle[f->particle[life]].life.nclasses; i++)
+	{
+		const TwinClass *c = &fit->particle[f->particle[life]].life.class[i];
+
+		blocked += c->command == EV_UPDATE ? c->rate * c->indexed : 0;
+	}
+	for (i = 0; i < f->n; i++)
+	{
+		int			at = i == f->current ? fit->plan.fillfactor : f->step[i].fillfactor;
+		int			wanted = i == f->current || i == f->n - 1;
+
+		for (k = 0; k < (int) (sizeof(anchors) / sizeof(anchors[0])); k++)
+			wanted |= at == ff_twin_step_edge(anchors[k], fit->plan.insert_len[TW_QUANTILES / 2]);
+		if (!wanted || (hot >= 2 && i != f->current))
+			continue;
+		ff_twin_copy(&w->twin, &w->today);
+		if (way == FC_REWRITE)
+			ff_twin_rewrite(&w->twin, at);
+		else
+			ff_twin_set_fillfactor(&w->twin, at);
+		replay(w, fit, f, &o[i]);
+		hot = at <= 90 && o[i].hot >= ALL_HOT * (1 - blocked) ? hot + 1 : 0;
+		if (last >= 0)
+			fill_between(f, o, last, i);
+		last = i;
+	}
+	for (i = last + 1; i < f->n; i++)
+	{
+		o[i] = o[last];
+		if (way == FC_REWRITE)
+			o[i].pages *= (double) f->step[last].rows_per_page / f->step[i].rows_per_page;
+	}
+}
+
+/* The lives with the most weight. */
+static void
+choose_lives(const Fit *fit, Forecast *f)
+{
+	int			used[FIT_PARTICLES] = {0};
+	double		sum = 0;
+	int			i;
+
+	for (f->nlives = 0; f->nlives < FC_LIVES && f->nlives < fit->n; f->nlives++)
+	{
+		int			best = -1;
+
+		for (i = 0; i < fit->n; i++)
+			if (!used[i] && (best < 0 || fit->particle[i].weight > fit->particle[best].weight ||
+							 (fit->particle[i].weight == fit->particle[best].weight &&
+							  fit->particle[i].log_likelihood > fit->particle[best].log_likelihood)))
+				best = i;
+		used[best] = 1;
+		f->particle[f->nlives] = best;
+		sum += f->weight[f->nlives] = fit->particle[best].weight;
+	}
+	for (i = 0; i < f->nlives; i++)
+		f->weight[i] /= sum;
+}
+
+/* A quantile of the HOT share of a step over the lives. */
+static double
+hot_quantile(const Forecast *f, FcWay way, int step, double share)
+{
+	int			order[FC_LIVES] = {0};
+	double		at = 0;
+	int			i,
+				k;
+
+	for (i = 0; i < f->nlives; i++)
+	{
+		for (k = i; k > 0 && f->outcome[way][order[k - 1]][step].hot > f->outcome[way][i][step].hot; k--)
+			order[k] = order[k - 1];
+		order[k] = i;
+	}
+	for (i = 0; i < f->nlives - 1; i++)
+		if ((at += f->weight[order[i]]) >= share)
+			break;
+	return f->outcome[way][order[i]][step].hot;
+}
+
+static void
+summarise(const Fit *fit, Forecast *f)
+{
+	int			i,
+				k;
+
+	for (i = 0; i < f->n; i++)
+	{
+		FcStep	   *s = &f->step[i];
+		FcWay		way = i == f->current ? FC_SET : FC_REWRITE;
+		double		off;
+
+		for (k = 0; k < f->nlives; k++)
+		{
+			const FcOutcome *o = &f->outcome[way][k][i];
+
+			s->hot_pct += 100 * f->weight[k] * o->hot;
+			s->moved_pct += 100 * f->weight[k] * o->moved;
+			s->settled_hot_pct += 100 * f->weight[k] * o->settled_hot;
+		}
+		off = RANGE_POINTS + RANGE_WAY * fabs(s->hot_pct - 100 * fit->plan.split.hot);
+		s->hot_low = bound(100 * hot_quantile(f, way, i, 0.05) - off, 0, s->hot_pct);
+		s->hot_high = bound(100 * hot_quantile(f, way, i, 0.95) + off, s->hot_pct, 100);
+	}
+}
+
+void
+ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
+{
+	const FitPlan *p = &fit->plan;
+	int			len = p->insert_len[TW_QUANTILES / 2];
+	int			at,
+				i;
+
+	memset(f, 0, sizeof(*f));
+	if (len <= 0)
+		return;
+	for (at = TW_MAX_FF; at >= TW_MIN_FF; at--)
+	{
+		if (ff_twin_step_edge(at, len) != at)
+			continue;
+		if (at == ff_twin_step_edge(p->fillfactor, len))
+			f->current = f->n;
+		f->step[f->n].fillfactor = at;
+		f->step[f->n++].rows_per_page = ff_twin_rows_per_page(at, len);
+	}
+	f->updates = p->window.updated / bound(or_else(p->window.seconds, 60), 1e-3, 1e12) *
+		bound(or_else(e->horizon_s, 30 * 86400.0), 1, 1e12);
+	choose_lives(fit, f);
+	for (i = 0; i < f->nlives; i++)
+	{
+		ff_fit_today(&w->today, p, &fit->particle[f->particle[i]]);
+		f->pages_now[i] = w->today.npages / bound((double) w->today.nlive, 1, 1e15);
+		replay_steps(w, fit, f, i, FC_SET);
+		replay_steps(w, fit, f, i, FC_REWRITE);
+	}
+	if (f->nlives > 0)
+		summarise(fit, f);
+}

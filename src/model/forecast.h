@@ -1,0 +1,65 @@
+/*
+ * forecast.h
+ *	  What each fillfactor would do to a table, over the horizon of the choice.
+ *
+ * Pure C: no server calls, no allocation.  Every life that explains the table is
+ * replayed from today's pages onwards at the edges of its steps, with its pages as
+ * they are and rewritten; the steps between are filled in.  What settles by itself
+ * settles here, too.
+ */
+#ifndef FF_MODEL_FORECAST_H
+#define FF_MODEL_FORECAST_H
+
+#include "fit.h"
+
+#define FC_LIVES	8			/* replayed: those with the most weight */
+#define FC_STEPS	91			/* fillfactors from 10 to 100 that can be step edges */
+
+typedef enum FcWay
+{
+	FC_SET,						/* new pages only; at today's fillfactor: keep */
+	FC_REWRITE,
+	FC_WAYS
+} FcWay;
+
+/* One life at one step: means over the horizon, per row updated. */
+typedef struct FcOutcome
+{
+	double		hot;
+	double		moved;
+	double		prunes;
+	double		moved_bytes;	/* of rows written to another page */
+	double		pages;			/* at the end, per row */
+	double		settled_hot;	/* at the end */
+	double		settle_updates; /* of the table, until nearly so */
+} FcOutcome;
+
+typedef struct FcStep
+{
+	int			fillfactor;		/* the edge of a step */
+	int			rows_per_page;	/* of rows as inserted */
+	/* over the lives, of the table rewritten; at today's fillfactor as it is */
+	double		hot_pct;
+	double		hot_low;		/* 5 and 95 % of the weight, with the twin's own error */
+	double		hot_high;
+	double		moved_pct;
+	double		settled_hot_pct;
+} FcStep;
+
+typedef struct Forecast
+{
+	int			n;				/* steps, from 100 downwards */
+	int			current;		/* the one that the table is at */
+	FcStep		step[FC_STEPS];
+	int			nlives;
+	int			particle[FC_LIVES]; /* of the fit */
+	double		weight[FC_LIVES];	/* sums to 1 */
+	FcOutcome	outcome[FC_WAYS][FC_LIVES][FC_STEPS];
+	double		pages_now[FC_LIVES];	/* today, per row */
+	double		updates;		/* rows of the table, over the horizon */
+	int			runs;			/* of the twin */
+} Forecast;
+
+extern void ff_forecast(FitWork *work, const Evidence *e, const Fit *fit, Forecast *f);
+
+#endif							/* FF_MODEL_FORECAST_H */

@@ -1,0 +1,387 @@
+/*
+ * plan.c
+ *	  What is known of a table before anything is drawn.
+ */
+#include "plan.h"
+#include "numbers.h"
+
+#include <string.h>
+
+/* How much of a table is replayed (chosen: a fit within 50 ms). */
+#define MOST_EVENTS		6000.0	/* rows written, before and in the window */
+#define MOST_LAPS		6.0		/* updates of each row replayed before now */
+#define LEAST_PAGES		24.0
+#define MOST_PAGES		160.0
+#define LEAST_ROWS		400.0
+
+/* Updates that stayed in their page, from which a share is taken (chosen). */
+#define ENOUGH_STAYED	30.0
+/* Share of what statements set that pages must show, to believe them (chosen). */
+#define CONFIRMED		0.5
+/* Pages hold so many times what their fillfactor allows: filled before (chosen). */
+#define DENSER			1.03
+
+/* How many left their page, if such a share of those that stayed is HOT. */
+static double
+moved_of(double cold, double hot, double eligible)
+{
+	return eligible > 0 ? bound(cold - hot * (1 - eligible) / eligible, 0, cold) : 0;
+}
+
+/* Share of the rows updated that statements updated which set an indexed column; NAN. */
+static double
+indexed_share(const Evidence *e, double updated)
+{
+	double		known = 0,
+				indexed = 0;
+	int			i;
+
+	for (i = 0; i < e->nstatements; i++)
+		if (e->statement[i].command == EV_UPDATE && !isnan(e->statement[i].sets_indexed))
+		{
+			known += e->statement[i].rows;
+			indexed += e->statement[i].rows * e->statement[i].sets_indexed;
+		}
+	return known >= 0.9 * updated ? bound(indexed / known, 0, 1) : NAN;
+}
+
+/*
+ * Moved updates are counted from PostgreSQL 16 on.  Before, old versions in the
+ * pages tell it roughly, and statements more, as far as the pages confirm them.
+ */
+FitSplit
+ff_fit_split(const Evidence *e)
+{
+	EvInterval	w = ff_evidence_window(e);
+	FitSplit	s = {NAN, NAN, NAN, NAN};
+	double		cold = w.updated - w.hot;
+	double		stayed = or_else(e->seen_hot, 0) + or_else(e->seen_same_page, 0);
+	double		indexed = indexed_share(e, w.updated);
+	double		moved = NAN;
+	double		eligible;
+
+	if (!(w.updated > 0))
+		return s;
+	s.hot = bound(w.hot / w.updated, 0, 1);
+	if (!isnan(w.newpage))
+		moved = bound(w.newpage, 0, cold);
+	else if (cold <= 0 || indexed == 0)
+		moved = cold;
+	else if (stayed >= ENOUGH_STAYED)
+	{
+		eligible = e->seen_hot / stayed;
+		if (1 - eligible >= CONFIRMED * indexed || eligible < 1 - indexed)
+			eligible = 1 - indexed;
+		moved = moved_of(cold, w.hot, eligible);
+	}
+	else if (indexed < 1)
+		moved = moved_of(cold, w.hot, 1 - indexed);
+	if (isnan(moved))
+		return s;
+	stayed = w.updated - moved;
+	eligible = stayed >= ENOUGH_STAYED ? bound(w.hot / stayed, 0, 1) : 1 - or_else(indexed, 0);
+	s.moved = moved / w.updated;
+	s.recoverable = s.moved * eligible;
+	s.blocked = bound(1 - s.hot - s.recoverable, 0, 1);
+	return s;
+}
+
+/* Quantiles of row lengths: from the histogram, else from the mean. */
+static int
+read_lengths(const EvLengths *h, double mean, double err, int16_t *quantile)
+{
+	double		sum = 0,
+				at = 0;
+	int			i,
+				k = 0;
+
+	for (i = 0; i < h->n; i++)
+		sum += h->rows[i];
+	if (!(sum > 0) && isnan(mean))
+		return 0;
+	for (i = 0; i < TW_QUANTILES; i++)
+	{
+		double		share = (i + 0.5) / TW_QUANTILES;
+		double		bytes;
+
+		if (sum > 0)
+		{
+			while (k < h->n - 1 && share > (at + h->rows[k]) / sum)
+				at += h->rows[k++];
+			bytes = h->bytes[k];
+		}
+		else if (err > 0.01)
+			/* rows of several lengths: a mix of the two next to the mean */
+			bytes = floor((mean + 3.5) / 8 + share) * 8;
+		else
+			bytes = ceil(mean);
+		quantile[i] = (int16_t) TW_MAXALIGN(bound(bytes, TW_MIN_LEN, TW_MAX_LEN));
+	}
+	return 1;
+}
+
+static double
+mean_length(const int16_t *quantile)
+{
+	double		sum = 0;
+	int			i;
+
+	for (i = 0; i < TW_QUANTILES; i++)
+		sum += quantile[i];
+	return sum / TW_QUANTILES;
+}
+
+static int
+plan_lengths(const Evidence *e, FitPlan *p)
+{
+	int			inserted = read_lengths(&e->inserted_length, e->inserted_width,
+										e->inserted_width_err, p->insert_len);
+	int			updated = read_lengths(&e->updated_length, e->updated_width,
+									   e->updated_width_err, p->update_len);
+	double		off;
+
+	if (!inserted && !updated)
+		return 0;
+	if (!inserted)
+		memcpy(p->insert_len, p->update_len, sizeof(p->insert_len));
+	if (!updated)
+		memcpy(p->update_len, p->insert_len, sizeof(p->update_len));
+	off = mean_length(p->update_len) - mean_length(p->insert_len);
+	/* a difference within the error is none */
+	p->resizes = fabs(off) >= 4 + or_else(e->inserted_width_err, 0) + or_else(e->updated_width_err, 0);
+	if (!p->resizes)
+		memcpy(e->updated_pct > 50 ? p->insert_len : p->update_len,
+			   e->updated_pct > 50 ? p->update_len : p->insert_len, sizeof(p->insert_len));
+	p->page_rows = ff_twin_rows_per_page(p->fillfactor, (int) mean_length(p->insert_len));
+	return 1;
+}
+
+/* Rows updated together on a page that was there before; NAN. */
+static double
+rows_together(const Evidence *e)
+{
+	double		rows = 0,
+				sum = 0;
+	int			i;
+
+	if (isnan(e->group_old_page[0]))
+		return e->update_group_rows;
+	for (i = 0; i < EV_GROUP_BINS; i++)
+	{
+		rows += e->group_old_page[i];
+		sum += e->group_old_page[i] * (i < 2 ? i : i - 0.4);
+	}
+	return rows > 0 ? exp2(sum / rows) : e->update_group_rows;
+}
+
+static FitSlot *
+add_slot(FitPlan *p, EvCommand command, double rows)
+{
+	FitSlot    *s = &p->slot[p->nslots++];
+
+	memset(s, 0, sizeof(*s));
+	s->command = command;
+	s->rate = rows / p->window.updated;
+	s->rows = s->indexed = NAN;
+	return s;
+}
+
+/*
+ * A class for each statement that updates, the most rows first; one or two for what
+ * they do not explain; one for inserts and one for deletes.
+ */
+static void
+plan_slots(const Evidence *e, FitPlan *p)
+{
+	double		blocked = p->split.blocked;
+	double		known = 0;
+	double		left;
+	int			i;
+
+	for (i = 0; i < e->nstatements; i++)
+		if (e->statement[i].command == EV_UPDATE)
+			known += bound(e->statement[i].rows, 0, 1e15);
+	left = bound(p->window.updated - known, 0, p->window.updated);
+	for (i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4; i++)
+	{
+		const EvStatement *v = &e->statement[i];
+		FitSlot    *s;
+
+		if (v->command != EV_UPDATE || !(v->rows > 0.002 * p->window.updated))
+			continue;
+		/* a statement may name the parent of several partitions */
+		s = add_slot(p, EV_UPDATE, v->rows * (p->window.updated - left) / known);
+		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live);
+		s->indexed = v->sets_indexed;
+	}
+	for (i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
+	{
+		FitSlot    *s = add_slot(p, EV_UPDATE, left);
+
+		s->shared = 1;
+		s->indexed = isnan(blocked) ? NAN : blocked < 0.01 ? 0 : NAN;
+	}
+	for (i = EV_INSERT; i <= EV_DELETE; i += EV_DELETE - EV_INSERT)
+	{
+		double		n = i == EV_INSERT ? p->window.inserted : p->window.deleted;
+		double		calls = 0,
+					rows = 0;
+		FitSlot    *s;
+		int			k;
+
+		if (!(n > 0.0005 * p->window.updated))
+			continue;
+		s = add_slot(p, (EvCommand) i, n);
+		for (k = 0; k < e->nstatements; k++)
+			if ((int) e->statement[k].command == i && e->statement[k].rows > 0)
+			{
+				rows += e->statement[k].rows;
+				calls += bound(e->statement[k].calls, 1, 1e15);
+			}
+		if (calls > 0)
+			s->rows = rows / calls;
+		else if (i == EV_INSERT && e->insert_group_rows < 0.4 * p->page_rows)
+			s->rows = bound(e->insert_group_rows, 1, 1e6);
+	}
+}
+
+/* Which fillfactor today's pages were filled at, where that was a higher one. */
+static void
+plan_density(const Evidence *e, FitPlan *p)
+{
+	int			len = p->insert_len[0] < p->update_len[0] ? p->insert_len[0] : p->update_len[0];
+	int			at = p->fillfactor;
+
+	p->filled_at = at;
+	if (e->filled_at >= TW_MIN_FF && e->filled_at <= TW_MAX_FF)
+	{
+		p->filled_at = (int) e->filled_at;
+		return;
+	}
+	if (!(e->rows_per_page_max > DENSER * ff_twin_rows_per_page(at, len) + 0.5))
+		return;
+	while (at < TW_MAX_FF && e->rows_per_page_max > ff_twin_rows_per_page(at, len))
+		at++;
+	p->filled_at = ff_twin_step_edge(at, len);
+}
+
+double
+ff_plan_start_rows(const FitPlan *p)
+{
+	double		ticks = p->before;
+	double		net = (p->window.inserted - p->window.deleted) / p->window.updated;
+	int			i;
+
+	for (i = 0; i < FIT_SEGMENTS; i++)
+		ticks += p->segment[i];
+	return net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
+}
+
+/* Intervals of about as many updates each become segments, the oldest first. */
+static void
+plan_segments(const Evidence *e, FitPlan *p)
+{
+	double		hot[FIT_SEGMENTS] = {0};
+	double		before = 0;
+	int			i;
+
+	memset(p->segment_updates, 0, sizeof(p->segment_updates));
+	for (i = e->nintervals - 1; i >= 0; i--)
+	{
+		const EvInterval *v = &e->interval[i];
+		int			k = (int) bound(FIT_SEGMENTS * (before + v->updated / 2) / p->window.updated,
+									0, FIT_SEGMENTS - 1);
+
+		before += v->updated;
+		p->segment_updates[k] += v->updated;
+		hot[k] += v->hot;
+	}
+	for (i = 0; i < FIT_SEGMENTS; i++)
+	{
+		p->segment_hot[i] = p->segment_updates[i] > 0 ?
+			bound(hot[i] / p->segment_updates[i], 0, 1) : NAN;
+		p->segment[i] = p->segment_updates[i] * p->scale;
+	}
+}
+
+/*
+ * How much of the table, and which course.  Updates of each row are kept, up to
+ * those after which nothing changes any more.
+ */
+static void
+plan_course(const Evidence *e, FitPlan *p)
+{
+	double		events = 1 + (p->window.inserted + p->window.deleted) / p->window.updated;
+	double		window = p->window.updated / p->live;
+	double		earlier = bound(e->earlier_updated, 0, 1e15) / p->live;
+	double		laps = bound(earlier + window, 0, MOST_LAPS / (events > 3 ? 3 : events));
+	double		largest = 0;
+	double		length = mean_length(p->insert_len);
+	double		cut;
+	int			i;
+
+	if (mean_length(p->update_len) > length)
+		length = mean_length(p->update_len);
+	p->rows = MOST_EVENTS / bound(laps * events, 0.01, 1e9);
+	p->rows = bound(p->rows, bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000),
+					MOST_PAGES * p->page_rows);
+	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
+	/* what is taken from the newest rows must be among those replayed */
+	for (i = 0; i < p->nslots; i++)
+		if (p->slot[i].rows > largest && p->slot[i].rows < 0.2 * p->live)
+			largest = p->slot[i].rows;
+	if (!isnan(p->insert_distance) && 2 * p->insert_distance > largest)
+		largest = 2 * p->insert_distance;
+	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
+	p->rows = bound(p->rows, 1, p->live);
+	p->scale = p->rows / p->live;
+	plan_segments(e, p);
+	cut = bound(window, 0, laps) / window;
+	for (i = 0; i < FIT_SEGMENTS; i++)
+		p->segment[i] *= cut;
+	p->before = bound(laps - window * cut, 0, earlier) * p->rows;
+	p->before_set = p->filled_at == p->fillfactor ? 0 :
+		isnan(e->updated_since) ? p->before :
+		bound(p->before - (e->updated_since - p->window.updated) * p->scale, 0, p->before);
+}
+
+int
+ff_plan(const Evidence *e, FitPlan *p)
+{
+	double		p50 = e->update_distance_p50;
+	int			i;
+
+	memset(p, 0, sizeof(*p));
+	p->window = ff_evidence_window(e);
+	p->fillfactor = (int) bound(or_else(e->fillfactor, TW_MAX_FF), TW_MIN_FF, TW_MAX_FF);
+	p->live = bound(e->live_rows, 0, 1e15);
+	p->split = ff_fit_split(e);
+	if (!plan_lengths(e, p) || p->live < 1 || !(p->window.updated >= 1))
+		return 0;
+	p->window.hot = bound(p->window.hot, 0, p->window.updated);
+	p->window.inserted = bound(p->window.inserted, 0, 1e3 * p->window.updated);
+	p->window.deleted = bound(p->window.deleted, 0, p->window.inserted + p->live);
+	p->together = rows_together(e);
+	plan_density(e, p);
+	plan_slots(e, p);
+	/* rows that one transaction of the cluster stands for, to scale distances by */
+	p->xids_per_tick = e->window_xids > 0 ? e->window_xids / p->window.updated : NAN;
+	p->insert_distance = NAN;
+	if (!isnan(e->update_distance[0]))
+	{
+		double		at = 0,
+					sum = 0;
+
+		for (i = 0; i < EV_LOG2_BINS; i++)
+		{
+			at += e->update_distance[i] * (i + 0.5);
+			sum += e->update_distance[i];
+		}
+		p50 = sum > 0 ? exp2(at / sum) : NAN;
+	}
+	if (p->window.inserted > 0 && !isnan(p->xids_per_tick) && p50 >= 1)
+		p->insert_distance = bound(1.5 * p50 / p->xids_per_tick * p->window.inserted / p->window.updated,
+								   1, p->live);
+	plan_course(e, p);
+	return 1;
+}

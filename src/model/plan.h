@@ -1,0 +1,76 @@
+/*
+ * plan.h
+ *	  What is known of a table before anything is drawn: which classes there are,
+ *	  how long rows are, which updates more room could make HOT, and the course of
+ *	  a replay.
+ *
+ * A replay is of a part of the table: rows, rates and statements for a share of the
+ * table are scaled; distances from insert and small statements are not.
+ */
+#ifndef FF_MODEL_PLAN_H
+#define FF_MODEL_PLAN_H
+
+#include "evidence.h"
+#include "twin.h"
+
+#define FIT_SEGMENTS	3		/* of the window, whose HOT shares are compared */
+
+/* Shares of all updates, 0..1. */
+typedef struct FitSplit
+{
+	double		hot;
+	double		moved;			/* went to another page; NAN: unknown */
+	double		blocked;		/* changed an indexed column; NAN: unknown */
+	double		recoverable;	/* not HOT for want of room; NAN: unknown */
+} FitSplit;
+
+/* What is known of one class before anything is drawn. */
+typedef struct FitSlot
+{
+	EvCommand	command;
+	double		rate;			/* rows a tick */
+	double		rows;			/* rows a call; NAN: unknown */
+	double		indexed;		/* 0, 1; NAN: unknown */
+	int			shared;			/* one of two that share what no statement explains */
+} FitSlot;
+
+/* What is known of a table before anything is drawn. */
+typedef struct FitPlan
+{
+	int			nslots;
+	FitSlot		slot[TW_CLASSES];
+	EvInterval	window;
+	FitSplit	split;
+	int			fillfactor;
+	int			filled_at;		/* fillfactor that the first rows were loaded at */
+	int16_t		insert_len[TW_QUANTILES];
+	int16_t		update_len[TW_QUANTILES];
+	int			resizes;		/* updated rows have other lengths */
+	double		live;			/* rows of the table */
+	double		rows;			/* of these, replayed */
+	double		scale;			/* the second by the first */
+	double		page_rows;		/* rows that inserts put on a page */
+	double		together;		/* rows of a page updated together; NAN */
+	double		xids_per_tick;	/* of the cluster; NAN */
+	double		insert_distance;	/* rows between insert and update; NAN */
+	/* the course of a replay, ticks */
+	double		before;			/* the window */
+	double		before_set;		/* of these, before the fillfactor was set */
+	double		segment[FIT_SEGMENTS];
+	double		segment_hot[FIT_SEGMENTS];	/* HOT share seen; NAN */
+	double		segment_updates[FIT_SEGMENTS];	/* updates it was seen of */
+} FitPlan;
+
+/*
+ * Which of the updates more room could make HOT: of those that kept their page
+ * as many are HOT as could be of those that left it.
+ */
+extern FitSplit ff_fit_split(const Evidence *e);
+
+/* False where no row or no update was seen. */
+extern int	ff_plan(const Evidence *e, FitPlan *plan);
+
+/* Rows to begin a replay with: a growing table has fewer. */
+extern double ff_plan_start_rows(const FitPlan *p);
+
+#endif							/* FF_MODEL_PLAN_H */
