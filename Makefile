@@ -26,7 +26,8 @@ OBJS = \
 	src/model/curve.o \
 	src/model/choice.o \
 	src/model.o \
-	src/server.o
+	src/server.o \
+	src/index_definition.o
 
 # The pieces of the install script, in the order in which they depend on each
 # other: tables and views first, then one piece a stage.

@@ -88,3 +88,59 @@ AS $$
                                      array_agg(w.name ORDER BY w.place) FILTER (WHERE NOT w.is_set))
       FROM wanted w
 $$;
+
+-- A DO statement around a PL/pgSQL block.
+CREATE FUNCTION ff_internal.do_block(body text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- a tag that does not occur in what it encloses
+    SELECT concat('DO ', t.tag, E'\n', body, E'\n', t.tag, ';')
+      FROM (SELECT '$ff' || nullif(n, 0) || '$' FROM generate_series(1, 1000) n
+             UNION ALL SELECT '$ff$') AS t(tag)
+     WHERE strpos(body, t.tag) = 0
+     ORDER BY length(t.tag), t.tag
+     LIMIT 1
+$$;
+
+-- ---------------------------------------------------------------------------
+-- Indexes (src/index_definition.c)
+-- ---------------------------------------------------------------------------
+-- The parts of an index's definition as a collection wrote it down: whether it is unique, its name as it is, what
+-- follows the table's name, and whether names in it are looked up, so that it must run with a search_path of pg_catalog
+-- alone. NULL where the text is anything but one CREATE INDEX, or where it may call code other than the server's own.
+-- relation: the table that it is for.
+CREATE FUNCTION ff_internal.index_definition(
+    relation oid, definition text, OUT is_unique boolean, OUT name text, OUT method text, OUT looked_up boolean)
+LANGUAGE c STRICT STABLE
+AS 'MODULE_PATHNAME', 'ff_index_definition';
+
+-- The statement that makes an index of a table again, on the table as it is called now. Writers go on, unless names in
+-- the definition are looked up: these need a DO statement, which cannot run CONCURRENTLY and waits for its lock no
+-- longer than 2 s. NULL where index_definition() does not accept the definition.
+CREATE FUNCTION ff_internal.index_statement(relation oid, definition text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN d.looked_up
+                THEN replace(ff_internal.do_block(
+                        'BEGIN PERFORM pg_catalog.set_config(''search_path'', ''pg_catalog, pg_temp'', true), '
+                        'pg_catalog.set_config(''lock_timeout'', ''2s'', true); ' || s.verb || s.object || ' END'), E'\n', ' ')
+                ELSE s.verb || ' CONCURRENTLY' || s.object END
+      FROM ff_internal.index_definition(relation, definition) d
+      JOIN pg_class c ON c.oid = relation AND c.relkind IN ('r', 'm')
+     CROSS JOIN LATERAL (SELECT CASE WHEN d.is_unique THEN 'CREATE UNIQUE INDEX' ELSE 'CREATE INDEX' END,
+                                concat(' ', quote_ident(d.name), ' ON ', ff_internal.qualified_name(relation), ' ', d.method, ';')) s(verb, object)
+     WHERE d.name || d.method !~ ff_internal.unprintable()
+$$;
+
+-- The statement that drops an index, while readers and writers go on; NULL where a constraint needs it, or it is gone.
+CREATE FUNCTION ff_internal.drop_index(index oid) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(index))
+      FROM pg_class c
+     WHERE c.oid = index AND c.relkind = 'i'
+       AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = c.oid AND k.contype IN ('p', 'u', 'x'))
+$$;

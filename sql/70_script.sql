@@ -229,20 +229,6 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Guards
 -- ---------------------------------------------------------------------------
--- A DO statement around a PL/pgSQL block.
-CREATE FUNCTION ff_internal.do_block(body text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    -- a tag that does not occur in what it encloses
-    SELECT concat('DO ', t.tag, E'\n', body, E'\n', t.tag, ';')
-      FROM (SELECT '$ff' || nullif(n, 0) || '$' FROM generate_series(1, 1000) n
-             UNION ALL SELECT '$ff$') AS t(tag)
-     WHERE strpos(body, t.tag) = 0
-     ORDER BY length(t.tag), t.tag
-     LIMIT 1
-$$;
-
 -- The FROM clause of a guard, for one change of a plan.
 CREATE FUNCTION ff_internal.guard_from(c jsonb) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE

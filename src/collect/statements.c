@@ -28,13 +28,8 @@
 #include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
+#include "collect/statements.h"
 #include "compat.h"
-
-/*
- * Longest text parsed, bytes.  An INSERT with the 65,535 parameters that the
- * protocol allows stays below it; a parse tree takes some hundred times the text.
- */
-#define FF_STATEMENT_MAX	(1000 * 1000)
 
 /* What pg_stat_statements shows instead of another role's text. */
 #define FF_HIDDEN_TEXT		"<insufficient privilege>"
@@ -224,6 +219,18 @@ find_statement(Node *statement, FfParse *parse)
 }
 
 /*
+ * Notes the targets of all statements of a text.
+ */
+static void
+find_statements(List *statements, void *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, statements)
+		find_statement(((RawStmt *) lfirst(lc))->stmt, (FfParse *) context);
+}
+
+/*
  * Until the end of the nest level, or of the subtransaction, the parser says
  * nothing about other people's texts: no warning of backslashes, no notice of
  * names too long, which shows the whole name.
@@ -243,42 +250,40 @@ quiet_parser_begin(void)
 }
 
 /*
- * Parses the text in a subtransaction.  Returns NULL, or why it could not be
- * parsed.  Only what the text itself can cause is taken for a reason: a cancel
- * and a lack of memory go on.
+ * Parses the text in a subtransaction, and has the statements used in it.
+ * Returns NULL, or why the text could not be parsed or used.  Only what the text
+ * itself can cause is taken for a reason: a cancel and a lack of memory go on.
  */
-static const char *
-parse_text(const char *text, FfParse *parse)
+const char *
+ff_parse_text(const char *text, void (*use) (List *statements, void *context), void *context)
 {
-	MemoryContext context = CurrentMemoryContext;
+	MemoryContext memory = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	const char *volatile reason = NULL;
 
 	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
+	MemoryContextSwitchTo(memory);
 	PG_TRY();
 	{
 		/* undone by the end of the subtransaction where the parser fails */
 		int			nest = quiet_parser_begin();
 		List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
-		ListCell   *lc;
 
 		AtEOXact_GUC(true, nest);
-		foreach(lc, statements)
-			find_statement(((RawStmt *) lfirst(lc))->stmt, parse);
+		use(statements, context);
 		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
+		MemoryContextSwitchTo(memory);
 		CurrentResourceOwner = owner;
 	}
 	PG_CATCH();
 	{
 		ErrorData  *error;
 
-		MemoryContextSwitchTo(context);
+		MemoryContextSwitchTo(memory);
 		error = CopyErrorData();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
+		MemoryContextSwitchTo(memory);
 		CurrentResourceOwner = owner;
 
 		switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))
@@ -344,7 +349,7 @@ ff_parse_statement(PG_FUNCTION_ARGS)
 			if (strcmp(text, FF_HIDDEN_TEXT) == 0)
 				reason = "text hidden from this role";
 			else
-				reason = parse_text(text, &parse);
+				reason = ff_parse_text(text, find_statements, &parse);
 		}
 	}
 
