@@ -49,6 +49,9 @@ typedef struct EvStatement
 	double		sets_length;	/* 1: sets a column of variable length, 0: none, NAN */
 	double		wal_records;
 	double		wal_bytes;		/* full-page images included */
+	double		busy_share;		/* share of the window's time in which it was at work: its
+								 * rows, squared, by the sum over equal spans of their
+								 * squares times the number of spans; 1: evenly; NAN */
 } EvStatement;
 
 /* Row lengths: MAXALIGNed t_len, ascending; where more than EV_LENGTHS differ,

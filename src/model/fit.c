@@ -83,6 +83,8 @@ static const struct
 	[SEEN_AGE] = {"transactions since the update, bins", 1.0, "chosen"},
 };
 
+/* Share of the rows from which a transaction is for all of them: tables grow (chosen). */
+#define WHOLE			0.6
 /* Degrees of freedom of each deviation (Student's t): no single one rules (chosen). */
 #define FREEDOM			4.0
 /* Rows of a page that share their fate, at most (chosen). */
@@ -153,13 +155,15 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 		/* every k-th: of the whole table, or as many as its pages show, or any */
 		if (u[D_STRIDE] >= P_NEIGHBOURS + P_EVERY)
 			every = 0;
+		else if (part > WHOLE)
+			every = 1;
 		else if (part > 1.0 / 25 && u[D_EVERY] < 0.6)
 			every = floor(1 / part + 0.5);
 		else if (p->together >= 1 && u[D_EVERY] < 0.8)
 			every = bound(floor(p->page_rows / p->together + 0.5), 2, p->page_rows);
 		c->stride = floor(every + 0.5);
 	}
-	if (c->stride > 0 && n * c->stride >= 0.9 * p->live)
+	if (c->stride > 0 && n * c->stride >= WHOLE * p->live)
 	{
 		c->rows = floor(p->rows / c->stride);
 		if (c->pick != TW_FIXED)
@@ -196,11 +200,13 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 		n *= c->calls;
 	}
 	place_rows(p, u, c, n);
+	c->burst = s->busy;
+	c->period = p->period;
 	c->times = floor(drawn(PR_TIMES, u[D_TIMES], 1) + 0.5);
 	c->indexed = isnan(s->indexed) ? drawn(PR_INDEXED, u[D_INDEXED], 0) : s->indexed;
 	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
 	c->scattered = u[D_FORM] < 0.5;
-	c->distance = bound(distance, c->rows, p->rows > 4 ? p->rows * 0.75 : p->rows);
+	c->distance = bound(distance, 1, p->rows > 4 ? p->rows * 0.75 : p->rows);
 	/* up to the distance, the farther half of it, or just there */
 	c->near = u[D_FORM] < 0.5 ? 0 : u[D_FORM] < 0.75 ? c->distance / 2 : c->distance - 1;
 }
@@ -457,7 +463,9 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 								seen_sd[SEEN_MOVED].sd, 0, together, sum.updates, p->window.updated);
 	ff_twin_look(t, &view);
 	result += log_likelihood_of_pages(p, e, t, &view);
-	return t->exhausted ? result - FREEDOM : result;
+	/* a life in which little happens explains nothing */
+	return t->exhausted || sum.updates < 0.5 * total(p->segment, FIT_SEGMENTS) ?
+		result - 5 * FREEDOM : result;
 }
 
 static void

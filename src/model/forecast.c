@@ -8,9 +8,10 @@
 #include <string.h>
 
 /* Course of one forecast (chosen: a curve within 50 ms). */
-#define CHUNKS			4		/* the last of which is taken as settled */
-#define MOST_LAPS		3.0		/* updates of each row replayed */
-#define MOST_TICKS		5000.0
+#define CHUNKS			4		/* the later half of which is taken as settled */
+#define MOST_LAPS		4.0		/* updates of each row replayed */
+#define MOST_TICKS		6000.0
+#define PERIODS			4.0		/* transactions of the rarest class, at least */
 /* All HOT: steps below need no replay. */
 #define ALL_HOT			0.998
 /* Of the settled HOT share: within it, the table counts as settled (chosen). */
@@ -20,6 +21,25 @@
 #define RANGE_POINTS	1.5
 #define RANGE_WAY		0.15
 
+/* Ticks in which the rarest class that matters comes often enough. */
+static double
+longest(const TwinLife *l)
+{
+	double		result = 0;
+	int			i;
+
+	for (i = 0; i < l->nclasses; i++)
+	{
+		const TwinClass *c = &l->class[i];
+		double		ticks = c->burst < 1 ? c->period / 2 : 0;
+
+		ticks = fmax(ticks, c->rows * c->times / c->rate);
+		if (c->command == EV_UPDATE && c->rate > 0.1)
+			result = fmax(result, PERIODS * ticks);
+	}
+	return bound(result, 0, 3 * MOST_TICKS);
+}
+
 /* Replay the horizon from where the twin is. */
 static void
 replay(FitWork *w, const Fit *fit, Forecast *f, FcOutcome *o)
@@ -27,24 +47,32 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcOutcome *o)
 	Twin	   *t = &w->twin;
 	const FitPlan *p = &fit->plan;
 	double		horizon = f->updates * p->scale;
-	double		ticks = bound(bound(MOST_LAPS * p->rows, 0, MOST_TICKS), 0, horizon);
-	double		rest = (horizon - ticks) / (ticks / CHUNKS);
+	double		ticks = bound(bound(MOST_LAPS * p->rows, 0, MOST_TICKS), longest(&t->life), 1e9);
+	double		rest;
 	double		sum[5] = {0};
 	double		hot[CHUNKS] = {0};
+	double		settled[2] = {0};
 	double		rows;
 	int			i;
 
 	if (w->check)
 		w->check();
+	ticks = bound(ticks, 0, horizon);
+	rest = (horizon - ticks) / (ticks / 2);
 	for (i = 0; i < CHUNKS; i++)
 	{
 		/* all that comes after the last one is like it */
-		double		times = i == CHUNKS - 1 ? 1 + rest : 1;
+		double		times = i >= CHUNKS / 2 ? 1 + rest : 1;
 		const TwinCount *c = &t->count;
 
 		ff_twin_count_from_here(t);
 		ff_twin_run(t, ticks / CHUNKS);
 		hot[i] = c->updates > 0 ? c->hot / c->updates : i > 0 ? hot[i - 1] : 0;
+		if (i >= CHUNKS / 2)
+		{
+			settled[0] += c->updates;
+			settled[1] += c->hot;
+		}
 		sum[0] += times * c->updates;
 		sum[1] += times * c->hot;
 		sum[2] += times * c->moved;
@@ -59,7 +87,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcOutcome *o)
 	o->moved_bytes = sum[4] / sum[0];
 	rows = (double) t->nlive;
 	o->pages = t->npages / (rows > 1 ? rows : 1);
-	o->settled_hot = hot[CHUNKS - 1];
+	o->settled_hot = settled[0] > 0 ? settled[1] / settled[0] : o->hot;
 	for (i = CHUNKS; i > 0 && fabs(hot[i - 1] - o->settled_hot) <= NEARLY; i--)
 		;
 	o->settle_updates = i * ticks / CHUNKS / p->scale;

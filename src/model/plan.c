@@ -18,6 +18,11 @@
 #define ENOUGH_STAYED	30.0
 /* Share of what statements set that pages must show, to believe them (chosen). */
 #define CONFIRMED		0.5
+/* Share of the time below which a statement counts as being at work at times (chosen). */
+#define BUSY			0.8
+/* Bursts of the window, where there are any (chosen). */
+#define BURSTS			2.0
+
 /* Pages hold so many times what their fillfactor allows: filled before (chosen). */
 #define DENSER			1.03
 
@@ -183,6 +188,7 @@ add_slot(FitPlan *p, EvCommand command, double rows)
 	s->command = command;
 	s->rate = rows / p->window.updated;
 	s->rows = s->indexed = NAN;
+	s->busy = 1;
 	return s;
 }
 
@@ -213,6 +219,7 @@ plan_slots(const Evidence *e, FitPlan *p)
 		s = add_slot(p, EV_UPDATE, v->rows * (p->window.updated - left) / known);
 		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live);
 		s->indexed = v->sets_indexed;
+		s->busy = v->busy_share < BUSY ? v->busy_share : 1;
 	}
 	for (i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
 	{
@@ -277,22 +284,26 @@ ff_plan_start_rows(const FitPlan *p)
 	return net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
 }
 
-/* Intervals of about as many updates each become segments, the oldest first. */
+/* Intervals become segments, the oldest first. */
 static void
 plan_segments(const Evidence *e, FitPlan *p)
 {
 	double		hot[FIT_SEGMENTS] = {0};
 	double		before = 0;
+	int			by_time = 0;
 	int			i;
 
-	memset(p->segment_updates, 0, sizeof(p->segment_updates));
+	for (i = 0; i < p->nslots; i++)
+		by_time |= p->slot[i].busy < 1;
+
 	for (i = e->nintervals - 1; i >= 0; i--)
 	{
 		const EvInterval *v = &e->interval[i];
-		int			k = (int) bound(FIT_SEGMENTS * (before + v->updated / 2) / p->window.updated,
-									0, FIT_SEGMENTS - 1);
+		double		length = by_time ? v->seconds / p->window.seconds : v->updated / p->window.updated;
+		int			k = (int) bound(FIT_SEGMENTS * (before + length / 2), 0, FIT_SEGMENTS - 1);
 
-		before += v->updated;
+		before += length;
+		p->segment[k] += length * p->window.updated * p->scale;
 		p->segment_updates[k] += v->updated;
 		hot[k] += v->hot;
 	}
@@ -300,7 +311,6 @@ plan_segments(const Evidence *e, FitPlan *p)
 	{
 		p->segment_hot[i] = p->segment_updates[i] > 0 ?
 			bound(hot[i] / p->segment_updates[i], 0, 1) : NAN;
-		p->segment[i] = p->segment_updates[i] * p->scale;
 	}
 }
 
@@ -336,7 +346,10 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->rows = bound(p->rows, 1, p->live);
 	p->scale = p->rows / p->live;
 	plan_segments(e, p);
+	if (laps > 2 * MOST_EVENTS / (p->rows * events))
+		laps = 2 * MOST_EVENTS / (p->rows * events);
 	cut = bound(window, 0, laps) / window;
+	p->period = window * cut * p->rows / BURSTS;
 	for (i = 0; i < FIT_SEGMENTS; i++)
 		p->segment[i] *= cut;
 	p->before = bound(laps - window * cut, 0, earlier) * p->rows;

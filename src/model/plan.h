@@ -31,6 +31,7 @@ typedef struct FitSlot
 	double		rate;			/* rows a tick */
 	double		rows;			/* rows a call; NAN: unknown */
 	double		indexed;		/* 0, 1; NAN: unknown */
+	double		busy;			/* share of the time at work */
 	int			shared;			/* one of two that share what no statement explains */
 } FitSlot;
 
@@ -53,10 +54,12 @@ typedef struct FitPlan
 	double		together;		/* rows of a page updated together; NAN */
 	double		xids_per_tick;	/* of the cluster; NAN */
 	double		insert_distance;	/* rows between insert and update; NAN */
+	double		period;			/* ticks from one burst to the next */
 	/* the course of a replay, ticks */
 	double		before;			/* the window */
 	double		before_set;		/* of these, before the fillfactor was set */
-	double		segment[FIT_SEGMENTS];
+	double		segment[FIT_SEGMENTS];	/* of equal time where classes work at times, else
+										 * of about as many updates */
 	double		segment_hot[FIT_SEGMENTS];	/* HOT share seen; NAN */
 	double		segment_updates[FIT_SEGMENTS];	/* updates it was seen of */
 } FitPlan;

@@ -497,7 +497,7 @@ turns_of(const Twin *t, const TwinClass *c, double *share)
 	for (i = 0; i < t->life.nclasses; i++)
 		if (t->life.class[i].command == EV_INSERT)
 			inserts += t->life.class[i].rate;
-	each = inserts > 0.0 ? c->rate / inserts : 1.0;
+	each = inserts > 0.0 ? c->rate * (c->stride > 1 ? c->stride : 1) / inserts : 1.0;
 	turns = (int) bound(ceil(each / (c->times * 1.05)), 1, TW_TURNS);
 	*share = bound(each / c->times / turns, 0, 1);
 	return turns;
@@ -557,7 +557,7 @@ pick_skewed(Twin *t, int class, int64_t all)
  * "span": rows from the first to the last that its transaction takes.
  */
 static int64_t
-pick_row(Twin *t, int class, int64_t n, int64_t span)
+pick_row(Twin *t, int class, int64_t span)
 {
 	const TwinClass *c = &t->life.class[class];
 	int64_t		all = t->next_row - t->first_row;
@@ -568,7 +568,7 @@ pick_row(Twin *t, int class, int64_t n, int64_t span)
 	if (all <= 0)
 		return -1;
 	if (c->pick == TW_IN_TURN)
-		return pick_in_turn(t, class, n);
+		return pick_in_turn(t, class, span);
 	for (tries = 0; tries < PICK_TRIES; tries++)
 	{
 		int64_t		id;
@@ -648,16 +648,17 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 
 		return t->first_row + turn % blocks * span + turn / blocks % stride;
 	}
-	id = pick_row(t, class, n, span);
+	id = pick_row(t, class, span);
 	if (id < 0 || n * stride <= 1)
 		return id;
 	switch (c->pick)
 	{
 		case TW_FIXED:
 			return id - id % stride;
+		case TW_NEWEST:
+			return id - span + stride;
 		case TW_ANY:
 		case TW_SKEWED:
-		case TW_NEWEST:
 			return id - id % span + id % stride;
 		default:
 			return id;
@@ -717,7 +718,7 @@ change_rows(Twin *t, int class, int64_t n, int64_t times)
 	{
 		for (i = 0; i < n && id >= 0 && !t->exhausted; i++)
 		{
-			id = pick_row(t, class, 1, 1);
+			id = pick_row(t, class, 1);
 			for (k = 0; k < times && id >= 0; k++)
 			{
 				t->visiting = -1;
@@ -726,7 +727,7 @@ change_rows(Twin *t, int class, int64_t n, int64_t times)
 		}
 		return;
 	}
-	if (stride == 0 || c->pick == TW_IN_TURN)
+	if (stride == 0)
 		stride = 1;
 	id = pick_first(t, class, n, stride);
 	/* one statement after the other */
@@ -843,7 +844,7 @@ prepare_classes(Twin *t)
 		t->turn_now[i] = 0;
 		for (k = 0; k < TW_TURNS; k++)
 			t->turn[i][k] = k < turns ?
-				t->next_row - turn_delay(c, k, turns, (int64_t) c->rows) : 0;
+				t->next_row - turn_delay(c, k, turns, (int64_t) (c->rows * (c->stride > 1 ? c->stride : 1))) : 0;
 		if (c->pick == TW_SKEWED)
 			prepare_skew(t->skew_quantile[i], c->skew, bound(t->life.start_rows, 100, TW_ROWS));
 	}

@@ -2,7 +2,7 @@
  * model_cli.c
  *	  The model from the command line.  Standard input holds the evidence, a line each:
  *	  "NAME VALUE" for a number, "interval S INS UPD HOT NEWPAGE DEL VACUUMS" (the newest
- *	  first), "statement COMMAND CALLS ROWS INDEXED LENGTH RECORDS BYTES", "NAME V V V ..."
+ *	  first), "statement COMMAND CALLS ROWS INDEXED LENGTH RECORDS BYTES BUSY", "NAME V V ..."
  *	  for a histogram; "nan" is unknown.  Written are the lives, the steps and the choice.
  */
 #include <stddef.h>
@@ -57,8 +57,9 @@ read_line(Evidence *e, const char *name, char *rest)
 	{
 		EvStatement *s = &e->statement[e->nstatements++];
 
-		if (sscanf(rest, "%15s %lf %lf %lf %lf %lf %lf", command, &s->calls, &s->rows,
-				   &s->sets_indexed, &s->sets_length, &s->wal_records, &s->wal_bytes) != 7)
+		if (sscanf(rest, "%15s %lf %lf %lf %lf %lf %lf %lf", command, &s->calls, &s->rows,
+				   &s->sets_indexed, &s->sets_length, &s->wal_records, &s->wal_bytes,
+				   &s->busy_share) != 8)
 			exit(2);
 		for (s->command = EV_INSERT; s->command < EV_OTHER; s->command++)
 			if (strcmp(commands[s->command], command) == 0)

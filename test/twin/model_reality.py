@@ -39,7 +39,7 @@ def evidence(o):
         if total['rows'] > 0:
             sets = None if t['columns'] is None else int(bool(indexed & set(t['columns'])))
             statements.append((total['rows'], f"statement {t['command'].lower()} {total['calls']} {total['rows']} {number(sets)} nan "
-                               f"{total['wal_records']} {total['wal_bytes']}"))
+                               f"{total['wal_records']} {total['wal_bytes']} {busy(history, intervals)}"))
     lines += [s for _, s in sorted(statements, reverse=True)[:8]]
     updated = sum(i['updated'] for i in intervals)
     inserted = sum(i['inserted'] for i in intervals)
@@ -63,6 +63,22 @@ def evidence(o):
         if v:
             lines.append(k + ' ' + ' '.join(map(str, v)))
     return '\n'.join(lines) + '\n'
+
+
+def busy(history, intervals):
+    """Share of the time in which a statement was at work."""
+    rows = [sum(h['rows'] for h in history if i['began_at'] < h['ended_at'] and h['began_at'] < i['ended_at']
+                and overlap(h, i) > 0.5) for i in intervals]
+    rows = [r / max(seconds(i), 1e-3) ** 0.5 for r, i in zip(rows, intervals)]
+    squares = sum(r * r for r in rows)
+    total, time = sum(r * max(seconds(i), 1e-3) ** 0.5 for r, i in zip(rows, intervals)), sum(seconds(i) for i in intervals)
+    return total * total / (squares * time) if squares else 'nan'
+
+
+def overlap(h, i):
+    from datetime import datetime
+    begin, end = (datetime.fromisoformat(f(h[k], i[k])) for f, k in ((max, 'began_at'), (min, 'ended_at')))
+    return (end - begin).total_seconds() / max(1e-9, seconds(h))
 
 
 def seconds(i):
