@@ -150,13 +150,11 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 	double		every = drawn(PR_EVERY, u[D_EVERY], 1);
 
 	c->stride = 1;
-	if (n >= 1.5 && u[D_STRIDE] >= P_NEIGHBOURS)
+	if (part < WHOLE && n >= 1.5 && u[D_STRIDE] >= P_NEIGHBOURS)
 	{
 		/* every k-th: of the whole table, or as many as its pages show, or any */
 		if (u[D_STRIDE] >= P_NEIGHBOURS + P_EVERY)
 			every = 0;
-		else if (part > WHOLE)
-			every = 1;
 		else if (part > 1.0 / 25 && u[D_EVERY] < 0.6)
 			every = floor(1 / part + 0.5);
 		else if (p->together >= 1 && u[D_EVERY] < 0.8)
@@ -169,7 +167,7 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 		if (c->pick != TW_FIXED)
 			c->pick = TW_SWEEP;
 	}
-	else if (c->stride > 0 && n * c->stride >= 0.2 * p->live)
+	else if (n * (c->stride > 1 ? c->stride : 1) >= 0.2 * p->live)
 		c->rows = n * p->scale;
 	else
 		c->rows = bound(n, 1, c->stride > 0 ? p->rows / (4 * c->stride) : p->rows / 4);

@@ -8,10 +8,10 @@
 #include <string.h>
 
 /* Course of one forecast (chosen: a curve within 50 ms). */
-#define CHUNKS			4		/* the later half of which is taken as settled */
-#define MOST_LAPS		4.0		/* updates of each row replayed */
-#define MOST_TICKS		6000.0
-#define PERIODS			4.0		/* transactions of the rarest class, at least */
+#define CHUNKS			6		/* the last two of which are taken as settled */
+#define MOST_LAPS		8.0		/* updates of each row replayed */
+#define MOST_TICKS		9000.0
+#define PERIODS			6.0		/* transactions of the rarest class, at least */
 /* All HOT: steps below need no replay. */
 #define ALL_HOT			0.998
 /* Of the settled HOT share: within it, the table counts as settled (chosen). */
@@ -37,10 +37,20 @@ longest(const TwinLife *l)
 		if (c->command == EV_UPDATE && c->rate > 0.1)
 			result = fmax(result, PERIODS * ticks);
 	}
-	return bound(result, 0, 3 * MOST_TICKS);
+	return bound(result, 0, 1.5 * MOST_TICKS);
 }
 
-/* Replay the horizon from where the twin is. */
+static void
+add_counts(TwinCount *sum, const TwinCount *c, double times)
+{
+	sum->updates += times * c->updates;
+	sum->hot += times * c->hot;
+	sum->moved += times * c->moved;
+	sum->prunes += times * c->prunes;
+	sum->update_bytes += times * c->update_bytes;
+}
+
+/* Replay the horizon from where the twin is; what comes after the end is like it. */
 static void
 replay(FitWork *w, const Fit *fit, Forecast *f, FcOutcome *o)
 {
@@ -48,49 +58,42 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcOutcome *o)
 	const FitPlan *p = &fit->plan;
 	double		horizon = f->updates * p->scale;
 	double		ticks = bound(bound(MOST_LAPS * p->rows, 0, MOST_TICKS), longest(&t->life), 1e9);
-	double		rest;
-	double		sum[5] = {0};
+	double		chunk = bound(ticks, 0, horizon) / CHUNKS;
+	TwinCount	sum = {0};
+	TwinCount	last[2] = {{0}};
 	double		hot[CHUNKS] = {0};
-	double		settled[2] = {0};
-	double		rows;
-	int			i;
+	double		n;
+	int			i,
+				k;
 
 	if (w->check)
 		w->check();
-	ticks = bound(ticks, 0, horizon);
-	rest = (horizon - ticks) / (ticks / 2);
 	for (i = 0; i < CHUNKS; i++)
 	{
-		/* all that comes after the last one is like it */
-		double		times = i >= CHUNKS / 2 ? 1 + rest : 1;
-		const TwinCount *c = &t->count;
-
 		ff_twin_count_from_here(t);
-		ff_twin_run(t, ticks / CHUNKS);
-		hot[i] = c->updates > 0 ? c->hot / c->updates : i > 0 ? hot[i - 1] : 0;
-		if (i >= CHUNKS / 2)
-		{
-			settled[0] += c->updates;
-			settled[1] += c->hot;
-		}
-		sum[0] += times * c->updates;
-		sum[1] += times * c->hot;
-		sum[2] += times * c->moved;
-		sum[3] += times * c->prunes;
-		sum[4] += times * c->update_bytes;
+		ff_twin_run(t, chunk);
+		add_counts(&sum, &t->count, 1);
+		last[0] = last[1];
+		last[1] = t->count;
+		hot[i] = t->count.updates > 0 ? t->count.hot / t->count.updates : i > 0 ? hot[i - 1] : 0;
+		/* all HOT twice in a row: it will stay so */
+		if (i > 0 && hot[i] >= ALL_HOT && hot[i - 1] >= ALL_HOT)
+			break;
 	}
-	if (sum[0] < 1)
-		sum[0] = 1;
-	o->hot = sum[1] / sum[0];
-	o->moved = sum[2] / sum[0];
-	o->prunes = sum[3] / sum[0];
-	o->moved_bytes = sum[4] / sum[0];
-	rows = (double) t->nlive;
-	o->pages = t->npages / (rows > 1 ? rows : 1);
-	o->settled_hot = settled[0] > 0 ? settled[1] / settled[0] : o->hot;
-	for (i = CHUNKS; i > 0 && fabs(hot[i - 1] - o->settled_hot) <= NEARLY; i--)
-		;
-	o->settle_updates = i * ticks / CHUNKS / p->scale;
+	k = i < CHUNKS ? i : CHUNKS - 1;
+	add_counts(&sum, &last[0], (horizon / chunk - k - 1) / 2);
+	add_counts(&sum, &last[1], (horizon / chunk - k - 1) / 2);
+	n = sum.updates > 1 ? sum.updates : 1;
+	o->hot = sum.hot / n;
+	o->moved = sum.moved / n;
+	o->prunes = sum.prunes / n;
+	o->moved_bytes = sum.update_bytes / n;
+	o->pages = t->npages / bound((double) t->nlive, 1, 1e15);
+	n = last[0].updates + last[1].updates;
+	o->settled_hot = n > 0 ? (last[0].hot + last[1].hot) / n : o->hot;
+	while (k >= 0 && fabs(hot[k] - o->settled_hot) <= NEARLY)
+		k--;
+	o->settle_updates = (k + 1) * chunk / p->scale;
 	f->runs++;
 }
 

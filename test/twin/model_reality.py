@@ -106,7 +106,14 @@ def costs(t):
     rows = [(1.0, 1 - r['hot_pct'] / 100, math.log(r['pages'])) for r in t['runs']]
     y = [math.log(r['cpu_us']) for r in t['runs']]
     a = [[sum(p[i] * p[j] for p in rows) + (1e-3 if i == j else 0) for j in range(3)] for i in range(3)]
-    k = solve(a, [sum(p[i] * v for p, v in zip(rows, y)) for i in range(3)])
+    b = [sum(p[i] * v for p, v in zip(rows, y)) for i in range(3)]
+    k = solve([r[:] for r in a], b[:])
+    # neither updates that are not HOT nor pages save time: where noise says so, the line does without
+    for i in (2, 1):
+        if k[i] < 0:
+            a = [[0 if i in (r, s) and r != s else a[r][s] for s in range(3)] for r in range(3)]
+            b[i] = 0
+            k = solve([r[:] for r in a], b[:])
     cost = {}
     for r, p in zip(t['runs'], rows):
         cost.setdefault(r['fillfactor'], []).append(
