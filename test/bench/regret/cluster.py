@@ -3,6 +3,7 @@
 PG_CONFIG, WORK (folder for everything, default /tmp/ff-regret) and PGPORT are read
 from the environment once, at import.  One cluster at a time.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import time
 
 PG_CONFIG = os.environ.get('PG_CONFIG', 'pg_config')
 WORK = os.environ.get('WORK', '/tmp/ff-regret')
+DATA = os.path.join(WORK, 'data')
 PORT = os.environ.get('PGPORT', '54210')
 BIN = subprocess.run([PG_CONFIG, '--bindir'], capture_output=True, text=True, check=True).stdout.strip()
 AS_POSTGRES = ['runuser', '-u', 'postgres', '--'] if os.geteuid() == 0 else []
@@ -113,8 +115,23 @@ def run(cmd, input=None, env=None):
     return r.stdout or ''
 
 
+def kept(name):
+    try:
+        with open(os.path.join(DATA, name)) as f:
+            return json.load(f)
+    except FileNotFoundError:
+        return None
+
+
+def keep(name, value):
+    path = os.path.join(DATA, name)
+    with open(path + '.new', 'w') as f:
+        json.dump(value, f, indent=1)
+    os.rename(path + '.new', path)
+
+
 def prepare():
-    """WORK, where the server may write."""
-    os.makedirs(WORK, exist_ok=True)
+    """WORK, where the server may write, and DATA in it."""
+    os.makedirs(DATA, exist_ok=True)
     if os.geteuid() == 0:
         shutil.chown(WORK, 'postgres')

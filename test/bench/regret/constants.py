@@ -18,7 +18,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from regret import fit, kept  # noqa: E402
+from cluster import kept  # noqa: E402
+from report import fit  # noqa: E402
 
 SEEDS = 3
 BATCHES = ('jobs', 'groups', 'rollup', 'stock', 'lines')

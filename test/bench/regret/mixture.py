@@ -45,8 +45,8 @@ def setup(m, fillfactor):
     t = m['table']
     doc = ", doc text" if t['toast'] else ''
     return '\n'.join([
-        f"CREATE TABLE t (id bigint PRIMARY KEY, grp int NOT NULL, tag int NOT NULL, n int NOT NULL, pad text NOT NULL{doc})"
-        f" WITH (fillfactor = {fillfactor});",
+        "CREATE TABLE t (id bigint PRIMARY KEY, grp int NOT NULL, tag int NOT NULL, n int NOT NULL,"
+        f" pad text NOT NULL{doc}) WITH (fillfactor = {fillfactor});",
         "ALTER TABLE t ALTER pad SET STORAGE PLAIN;",
         *(["ALTER TABLE t ALTER doc SET STORAGE EXTERNAL;"] if doc else []),
         f"INSERT INTO t SELECT {values(t, 'g')} FROM generate_series(1, {t['rows']}) g;",
@@ -78,7 +78,9 @@ def picked(m, k, c):
         text = (f"\\set turn{k} :turn{k} + 1\n"
                 f"\\set a 1 + (:turn{k} * {span} + :client_id * {rows // m['sessions']}) % {last}\n")
     elif c['pick'] == 'skewed':
-        text = f"\\set a random_zipfian(1, {last}, 1.05)\n" + ("" if c['rows'] > 1 else f"\\set a 1 + permute(:a - 1, {last})\n")
+        text = f"\\set a random_zipfian(1, {last}, 1.05)\n"
+        if c['rows'] == 1:
+            text += f"\\set a 1 + permute(:a - 1, {last})\n"
     elif c['command'] == 'upsert':
         # one in eleven ids is a new one, once
         text = f"\\set a random(1, {rows + rows // 10})\n"
@@ -104,13 +106,15 @@ def call(m, k, c):
     t = m['table']
     change = ', '.join(
         ["tag = t.tag + 1" if c['indexed'] else "n = t.n + 1"] +
-        ([f"pad = left(t.pad || repeat('x', {c['growth']}), greatest(length(t.pad), {c['growth_limit']}))"] if c['growth'] else []) +
+        ([f"pad = left(t.pad || repeat('x', {c['growth']}), greatest(length(t.pad), {c['growth_limit']}))"]
+         if c['growth'] else []) +
         ([f"doc = repeat('e', {t['toast']})"] if c['toast'] and t['toast'] else []))
     if c['command'] == 'insert':
         first = f"\\set a :own + :i + 1\n\\set i :i + {c['rows']}\n"
         if c['rows'] == 1:
             return first + f"INSERT INTO t VALUES ({values(t, ':a')});\n"
-        return first + f"\\set b :own + :i\nINSERT INTO t SELECT {values(t, 'g')} FROM generate_series(:a::bigint, :b::bigint) g;\n"
+        return first + (f"\\set b :own + :i\nINSERT INTO t SELECT {values(t, 'g')}"
+                        " FROM generate_series(:a::bigint, :b::bigint) g;\n")
     statement = {
         'update': f"UPDATE t SET {change}{condition(c)};\n",
         'delete': f"DELETE FROM t{condition(c)};\n",
@@ -150,7 +154,8 @@ def joined(m, phase):
     total = sum(w for _, w in active)
     text = (f"\\set n :n + 1\n\\set u (:n * {STRIDE} + :client_id * {APART}) % {MODULUS}\n"
             f"\\if :own = 0\n\\set own (:client_id + 1) * {RANGE}\n"
-            f"SELECT coalesce(max(id) - :own, 0) AS i FROM t WHERE id > :own AND id < :own + {RANGE}\n\\gset\n\\endif\n")
+            f"SELECT coalesce(max(id) - :own, 0) AS i FROM t WHERE id > :own AND id < :own + {RANGE}\n"
+            "\\gset\n\\endif\n")
     below = 0.0
     for number, (body, weight) in enumerate(active):
         below += weight
@@ -173,7 +178,8 @@ def phase(m, number):
 # ---------------------------------------------------------------------------
 
 def mixture(classes, rows=20000, widths=((84, 1.0),), indexes=('grp',), fillfactor=100, toast=0, sessions=2, held=0.0):
-    return dict(table=dict(rows=rows, widths=[list(w) for w in widths], indexes=list(indexes), fillfactor=fillfactor, toast=toast),
+    return dict(table=dict(rows=rows, widths=[list(w) for w in widths], indexes=list(indexes),
+                           fillfactor=fillfactor, toast=toast),
                 sessions=sessions, held=held, classes=[{**CLASS, **c} for c in classes])
 
 
@@ -217,8 +223,7 @@ def draw(seed):
     if r.random() < 0.3:
         widths.append([max(1, round(between(r, 30, 2000)) - HEADER), r.choice((0.1, 0.2, 0.3, 0.5))])
     toast = r.choice((2500, 6000)) if r.random() < 0.1 else 0
-    mean = HEADER + sum(w * s for w, s in widths[1:]) + widths[0][0] * (1 - sum(s for _, s in widths[1:]))
-    rows = round(min(between(r, 2000, 60000), MOST_BYTES / (mean + toast)))
+    rows = round(min(between(r, 2000, 60000), MOST_BYTES / (row_bytes(dict(widths=widths)) + toast)))
     life = r.choice(('loaded', 'loaded', 'growing', 'window'))
     m = mixture([], rows=rows, widths=widths, toast=toast, fillfactor=r.choice((100, 100, 90, 70, 70)),
                 sessions=r.randint(1, 4), held=r.choice((0.5, 1.0)) if r.random() < 0.12 else 0.0)
@@ -236,7 +241,8 @@ def draw(seed):
     if life == 'window':
         # as many rows are deleted as are inserted, each session those that it inserted
         few = r.choice((1, many))
-        m['classes'].append({**CLASS, 'command': 'delete', 'rows': few, 'pick': 'newest', 'distance': [rows // m['sessions']] * 2})
+        m['classes'].append({**CLASS, 'command': 'delete', 'rows': few, 'pick': 'newest',
+                             'distance': [rows // m['sessions']] * 2})
         shares.append(shares[0])
     if r.random() < 0.25:
         m['classes'].append({**CLASS, 'command': 'select', 'pick': r.choice(('any', 'skewed'))})
@@ -248,6 +254,12 @@ def draw(seed):
     first = ['tag'] if any(c['indexed'] for c in m['classes']) else []
     m['table']['indexes'] = (first + indexes)[:max(len(first), r.randint(0, 4))]
     return sized(m, shares)
+
+
+def row_bytes(table):
+    """Mean length of a row as loaded, header included."""
+    (first, _), *more = table['widths']
+    return HEADER + sum(w * s for w, s in more) + first * (1 - sum(s for _, s in more))
 
 
 def update(r, m, life):
@@ -287,10 +299,12 @@ def sized(m, shares):
     most rows are met in it; fewer rows where one pass over them takes too long."""
     classes, entries = m['classes'], ENTRY_US * (1 + len(m['table']['indexes']))
     while True:
-        us = [c['calls'] * (CALL_US + c['rows'] * (ROW_US + entries + m['table']['toast'] / 100 * c['toast'])) for c in classes]
+        us = [c['calls'] * (CALL_US + c['rows'] * (ROW_US + entries + m['table']['toast'] / 100 * c['toast']))
+              for c in classes]
         per_row = sum(s * u / (c['rows'] * c['calls']) for s, u, c in zip(shares, us, classes)) / sum(shares)
         written = HALF_US / per_row
-        counts = [max(LEAST, round(written * s / sum(shares) / (c['rows'] * c['calls']))) for s, c in zip(shares, classes)]
+        counts = [max(LEAST, round(written * s / sum(shares) / (c['rows'] * c['calls'])))
+                  for s, c in zip(shares, classes)]
         if sum(n * u for n, u in zip(counts, us)) <= 1.5 * HALF_US and m['table']['rows'] <= written:
             break
         shrink(m, 0.8)

@@ -1,16 +1,14 @@
-"""The workloads of the regret bench.
+"""Workloads made by hand, each a regression test of its own.
 
-A workload is a table, loaded at one fillfactor, and a pgbench script run by two
-clients (CLIENTS) for a fixed number of transactions.  The variable :i counts a client's
-transactions through both halves of a run, so ids made of it never collide.
+Each is a table, loaded at one fillfactor, and a pgbench script that two sessions run for a fixed number of
+transactions.  The variable :i counts a session's transactions through both halves of a run, so that ids
+made of it never collide.
 
-keys: setup (SQL; {ff} is replaced), script (pgbench), tx (transactions of one
-client in one half), hold (seconds a second session holds each snapshot), ram
-(MB the cluster may use; time is then 1/TPS), steps (fillfactors worth running)
+keys: setup (SQL; {ff} is replaced), script (pgbench), tx (transactions of one session in one half), held
+(another session holds a snapshot through each phase), ram (MB the cluster may use; time is then by the
+clock), steps (fillfactors worth running)
 """
-
-from mixture import PHASES
-
+import mixture
 
 
 def table(rows, pad, extra='', columns='', pad_type=''):
@@ -55,7 +53,7 @@ WORKLOADS = {
         "\\set a :id - 400\nUPDATE t SET n = 2 WHERE id = :a;\n"
         "\\set a :id - 4000\nDELETE FROM t WHERE id = :a;\n"),
     'held': dict(
-        setup=table(20000, 84, 'CREATE INDEX ON t (grp);'), tx=30000, hold=1.5,
+        setup=table(20000, 84, 'CREATE INDEX ON t (grp);'), tx=30000, held=True,
         script="\\set a random(1, 20000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
     'wide': dict(
         setup=table(2000, 2400, 'CREATE INDEX ON t (grp);'), tx=20000, steps=(100, 89, 59),
@@ -70,17 +68,12 @@ WORKLOADS = {
         setup=table(0, 100, 'CREATE INDEX ON t (grp);'), tx=24000,
         script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 100));\n"),
     'read_mostly': dict(
-        setup=table(60000, 84, 'CREATE INDEX ON t (grp);'), tx=30000,
+        setup=table(60000, 84, 'CREATE INDEX ON t (grp);'), tx=8000,
         script="\\set a random(1, 60000)\nSELECT n FROM t WHERE id = :a;\n" * 9 +
         "\\set a random(1, 60000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
     'uniform_2x_ram': dict(
         setup=table(1500000, 84), tx=40000, ram=128, steps=(100, 95, 90, 80, 70),
         script="\\set a random(1, 1500000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
-}
-WORKLOADS['read_mostly']['tx'] = 8000
-
-# A second set: the cost constants owe it nothing (what does, see test/bench/README.md).
-HOLDOUT = {
     # rows of active sessions: created, touched often for a while, forgotten
     'sessions': dict(
         setup=table(0, 200, 'CREATE INDEX ON t (grp);'), tx=8000,
@@ -113,10 +106,6 @@ HOLDOUT = {
         setup=table(0, 120, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (n, id);'), tx=2500,
         script=NEXT + "INSERT INTO t SELECT :id * 10 + g, :id, 0, repeat('p', 120) FROM generate_series(0, 9) g;\n"
         "\\set a :id - 2 * random(0, least(24, :i - 1))\nUPDATE t SET pad = repeat('q', 120) WHERE grp = :a;\n"),
-}
-
-# A third set, written and run for truth before any model was asked about it.
-UNSEEN = {
     # tickets: opened, changed once or twice within the next hundred, then never again
     'tickets': dict(
         setup=table(0, 320, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=9000,
@@ -157,10 +146,6 @@ UNSEEN = {
     'counters': dict(
         setup=table(800, 30, 'CREATE INDEX ON t (grp);'), tx=30000,
         script="\\set a random(1, 800)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
-}
-
-# A fourth set, written after the model's last change and run for truth before it was asked.
-LATER = {
     # carts: filled within minutes, forgotten, thrown away
     'carts': dict(
         setup=table(0, 90, 'CREATE INDEX ON t (grp);'), tx=7000,
@@ -197,11 +182,6 @@ LATER = {
         setup=table(0, 900, 'CREATE INDEX ON t (grp);'), tx=7000,
         script=NEXT + "INSERT INTO t VALUES (:id, :i / 50, 0, repeat('p', 900));\n" +
         "".join("\\set a :id - 2 * random(0, least(24, :i - 1))\nUPDATE t SET pad = pad || repeat('x', 120) WHERE id = :a;\n" for _ in range(2))),
-}
-
-# A fifth set, written after the model learnt of sessions and of pages filled before; it showed
-# that rows may be updated twice in a transaction, and at once after the insert.
-FIFTH = {
     # shipments: five parcels at a time, each scanned a few times within the next hundred
     'shipments': dict(
         setup=table(0, 160, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=3000,
@@ -235,10 +215,6 @@ FIFTH = {
         setup=table(40000, 110, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (n);'), tx=20000,
         script="\\set a random(1, 40000)\n\\set b random(1, 10)\n\\if :b <= 3\nUPDATE t SET n = n + 1 WHERE id = :a;\n"
         "\\else\nUPDATE t SET pad = repeat('q', 110) WHERE id = :a;\n\\endif\n"),
-}
-
-# A sixth set, written after that, and run for truth before the model was asked.
-SIXTH = {
     # bookings: made and confirmed in one transaction, changed once more some hundred later
     'bookings': dict(
         setup=table(0, 140, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=8000,
@@ -268,10 +244,6 @@ SIXTH = {
         setup=table(20000, 90, 'CREATE INDEX ON t ((grp / 20)); CREATE INDEX ON t (grp);'), tx=30,
         script="\\set a random(0, 2)\n\\set b random(0, 9)\n\\if :b < 7\nUPDATE t SET n = n + 1 WHERE grp / 20 = :a;\n"
         "\\else\nUPDATE t SET n = n + 1 WHERE grp / 20 = :b;\n\\endif\n"),
-}
-
-# A seventh set, written when WAL records had become evidence, and run for truth before the model was asked.
-SEVENTH = {
     # calls: each of them changed ten times while among the newest
     'calls': dict(
         setup=table(0, 110, 'CREATE INDEX ON t (grp);'), tx=3000,
@@ -306,18 +278,18 @@ SEVENTH = {
         script="\\set a random_gaussian(1, 25000, 5)\nUPDATE t SET n = n + 1 WHERE id = :a;\n\\set a random(1, 25000)\nUPDATE t SET n = n - 1 WHERE id = :a;\n"),
 }
 
-SETS = dict(first=WORKLOADS, holdout=HOLDOUT, unseen=UNSEEN, later=LATER, fifth=FIFTH, sixth=SIXTH, seventh=SEVENTH)
+# For a test: a minute in all.
 SHORT = dict(names=('third', 'indexed_fourth', 'lengths'), steps=(100, 90, 70, 50))
 
 
 class Scripted:
     """A workload of these, as the runner wants it."""
     mixture = None
+    sessions = 2
     asked = (100, 70)
 
     def __init__(self, w):
-        self.w, self.ram, self.held = w, w.get('ram'), 1.0 if w.get('hold') else 0.0
-        self.sessions = 2
+        self.w, self.ram, self.held = w, w.get('ram'), float(w.get('held', False))
         if 'steps' in w:
             self.steps = w['steps']
 
@@ -326,5 +298,24 @@ class Scripted:
 
     def phase(self, number):
         """Text, transactions of a session and variables of a phase, from 0."""
-        tx = max(1, self.w['tx'] // PHASES)
+        tx = max(1, self.w['tx'] // mixture.PHASES)
         return self.w['script'], tx, dict(i=tx * number)
+
+
+class Mixture:
+    """A mixture, as the runner wants a workload."""
+    ram = None
+
+    def __init__(self, m):
+        self.mixture, self.sessions, self.held = m, m['sessions'], m['held']
+        self.asked = (m['table']['fillfactor'],)
+
+    def setup(self, fillfactor):
+        return mixture.setup(self.mixture, fillfactor)
+
+    def phase(self, number):
+        return mixture.phase(self.mixture, number)
+
+
+def workload(name):
+    return Scripted(WORKLOADS[name]) if name in WORKLOADS else Mixture(mixture.named(name))

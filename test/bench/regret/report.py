@@ -1,0 +1,180 @@
+"""Regret, and how well the HOT share is promised, of what regret.py has run."""
+import glob
+import math
+import os
+import statistics
+
+import mixture
+from cluster import DATA, kept
+from workloads import workload
+
+# Cost is time^0.5 x WAL^0.3 x size^0.2
+WEIGHTS = (0.5, 0.3, 0.2)
+# Of log time against the share not HOT and against log size: mean and deviation among workloads, and the
+# deviation of one run (regret.py slopes, seeds 1001 to 1012 and the named mixtures).
+SLOPES, NOISE = ((0.45, 0.3), (0.1, 0.25)), 0.2
+# What is set beside the advice.
+WORDS = {'advice': 'the advice', '100': 'always 100', '90': 'always 90',
+         'rule': '50 for half a page a transaction, else 90',
+         'root': 'formula by the HOT share', 'gather': 'formula by updates, inserts and HOT share', 'keep': 'as it was'}
+# A measured HOT share counts as inside a predicted range within so many points: two equal runs differ by that.
+INSIDE = 0.5
+
+
+def root_formula(hot):
+    """Of the library postgresql-patterns-library: by the HOT share alone, where it is below 95 %."""
+    return 100 - max(1, round(math.sqrt(1.5 * (100 - hot))) - 5) if hot < 95 else None
+
+
+def gather_formula(hot, inserted, updated):
+    """Of pg_gather's analysis: by the share of updates and the HOT share."""
+    return round(100 - 20 * updated / (inserted + updated) * (1 - hot / 100))
+
+
+def two_lines(m):
+    """50 where a transaction updates half of a page or more, else 90: of most rows updated."""
+    if m is None:
+        return None
+    page = 8168 / (math.ceil(mixture.row_bytes(m['table']) / 8) * 8 + 4)
+    rows = {True: 0, False: 0}
+    for c in m['classes']:
+        if c['command'] in ('update', 'upsert'):
+            together = c['rows'] * (c['calls'] if c['pick'] == 'turn' else 1)
+            rows[min(together, page / c['every']) >= page / 2] += c['rows'] * c['calls'] * c['weight']
+    return 50 if rows[True] > rows[False] else 90
+
+
+def fit(points):
+    """Least squares: points of (features, value); None where they do not determine it."""
+    n = len(points[0][0])
+    m = [[sum(f[i] * f[j] for f, _ in points) for j in range(n)] + [sum(f[i] * y for f, y in points)]
+         for i in range(n)]
+    for i in range(n):
+        p = max(range(i, n), key=lambda k: abs(m[k][i]))
+        m[i], m[p] = m[p], m[i]
+        if abs(m[i][i]) < 1e-9:
+            return None
+        for k in range(n):
+            if k != i:
+                f = m[k][i] / m[i][i]
+                m[k] = [x - f * y for x, y in zip(m[k], m[i])]
+    return [m[i][n] / m[i][i] for i in range(n)]
+
+
+def smooth(runs, key):
+    """Time of each step on a line through all runs of a workload: its logarithm against the share not HOT and
+    the logarithm of the size.  What the steps have in common evens the noise out; where they hardly differ in
+    one of the two, its slope is that of other workloads (SLOPES)."""
+    points = [([1.0, not_hot(r), math.log(r['pages'])], math.log(max(r[key], 0.1))) for r in runs]
+    for i, (mean, deviation) in enumerate(SLOPES, 1):
+        weight = NOISE / deviation
+        points.append(([weight * (i == k) for k in range(3)], weight * mean))
+    w = fit(points)
+    at = {}
+    for r, (f, _) in zip(runs, points):
+        at.setdefault(r['fillfactor'], []).append(sum(x * y for x, y in zip(w, f)))
+    return {step: math.exp(statistics.mean(logs)) for step, logs in at.items()}
+
+
+def not_hot(r):
+    return 0.0 if r['hot_pct'] is None else 1 - r['hot_pct'] / 100
+
+
+def costs(t, limited):
+    """Cost of each step that was run."""
+    runs = t['runs']
+    steps = sorted({r['fillfactor'] for r in runs})
+    time_at = smooth(runs, 'wall_us' if limited else 'cpu_us')
+    at = {s: (time_at[s], *(statistics.median(r[k] for r in runs if r['fillfactor'] == s) for k in ('wal', 'pages')))
+          for s in steps}
+    return {s: math.prod(max(v, 1e-3) ** p for v, p in zip(at[s], WEIGHTS)) for s in steps}
+
+
+def regret(cost, fillfactor):
+    """Percent above the cheapest step; between two steps on a line of logarithms."""
+    above = min((f for f in cost if f >= fillfactor), default=max(cost))
+    below = max((f for f in cost if f <= fillfactor), default=min(cost))
+    part = 0 if above == below else (above - fillfactor) / (above - below)
+    return 100 * (cost[above] * (cost[below] / cost[above]) ** part / min(cost.values()) - 1)
+
+
+def promised(curve, fillfactor):
+    """The row of the curve on which a fillfactor lies."""
+    return min((r for r in curve if r['fillfactor'] >= fillfactor and r['hot_pct'] is not None),
+               key=lambda r: r['fillfactor'], default=None)
+
+
+def slopes(names):
+    """Least squares for each workload by itself, then the mean of each slope and its deviation among workloads,
+    each counting by its own error (DerSimonian and Laird)."""
+    seen, residuals, freedom = ([], []), 0.0, 0
+    for path in sorted(glob.glob(os.path.join(DATA, '*.truth.json'))):
+        t = kept(os.path.basename(path))
+        runs = t['runs']
+        points = [([1.0, not_hot(r), math.log(r['pages'])], math.log(max(r['cpu_us'], 0.1))) for r in runs]
+        w = fit(points) if len(runs) > 3 and (not names or t['name'] in names) else None
+        if w is None:
+            continue
+        rest = sum((y - sum(a * b for a, b in zip(w, f))) ** 2 for f, y in points)
+        residuals, freedom = residuals + rest, freedom + len(runs) - 3
+        for i in (1, 2):
+            spread = statistics.pvariance([f[i] for f, _ in points]) * len(runs)
+            seen[i - 1].append((w[i], rest / (len(runs) - 3) / spread))
+    for what, values in zip(('share not HOT', 'log size'), seen):
+        weights = [1 / v for _, v in values]
+        mean = sum(a * x for a, (x, _) in zip(weights, values)) / sum(weights)
+        q = sum(a * (x - mean) ** 2 for a, (x, _) in zip(weights, values))
+        among = max(0, (q - len(values) + 1) / (sum(weights) - sum(a * a for a in weights) / sum(weights)))
+        weights = [1 / (v + among) for _, v in values]
+        mean = sum(a * x for a, (x, _) in zip(weights, values)) / sum(weights)
+        print(f'{what}: mean {mean:.2f}, deviation among {len(values)} workloads {among ** 0.5:.2f}')
+    print(f'noise of a run: {(residuals / freedom) ** 0.5:.2f}')
+
+
+def judged(o, t):
+    """What is reported of one observation: regrets, HOT errors, whether inside the range."""
+    w = workload(o['name'])
+    cost, at = costs(t, w.ram), o['fillfactor']
+    of_step = {s: [r['hot_pct'] for r in t['runs'] if r['fillfactor'] == s] for s in cost}
+    hot = {s: statistics.median(values) for s, values in of_step.items() if None not in values}
+    advised = o['advice']['recommended_fillfactor'] or at
+    seen, e = o['halves'][1]['hot_pct'], o['evidence']
+    said = {'advice': advised, '100': 100, '90': 90, 'rule': two_lines(o['mixture']),
+            'root': at if seen is None else root_formula(seen) or at,
+            'gather': at if seen is None else gather_formula(seen, e['inserted'], e['updated']), 'keep': at}
+    regrets = {k: None if f is None else regret(cost, f) for k, f in said.items()}
+    rows = {s: promised(o['curve'] or [], s) for s in hot}
+    errors = {s: rows[s]['hot_pct'] - hot[s] for s in hot if rows[s]}
+    inside = [rows[s]['hot_pct_low'] - INSIDE <= hot[s] <= rows[s]['hot_pct_high'] + INSIDE for s in errors]
+    return dict(name=o['name'], at=at, best=min(cost, key=cost.get), said=advised, errors=errors, inside=inside,
+                confidence=o['advice']['confidence'], regrets=regrets)
+
+
+def report(names):
+    results = []
+    for path in sorted(glob.glob(os.path.join(DATA, '*.observe.json'))):
+        o = kept(os.path.basename(path))
+        t = kept(f"{o['name']}.truth.json")
+        if t and (not names or o['name'] in names):
+            results.append(judged(o, t))
+    rules = tuple(WORDS)
+    print(f"{'workload':15s} {'at':>3s} {'best':>4s} {'said':>4s} {'sure':>4s} | {'regret':<6s}" +
+          ''.join(f" {r:>6s}" for r in rules[1:]) + " | HOT off: mean worst (at) inside")
+    for r in results:
+        worst = max(r['errors'], key=lambda s: abs(r['errors'][s]), default=None)
+        print(f"{r['name']:15s} {r['at']:3d} {r['best']:4d} {r['said']:4d} {r['confidence'] or 0:4.2f} |" +
+              ''.join("      -" if r['regrets'][k] is None else f" {r['regrets'][k]:6.1f}" for k in rules) + " |" +
+              ('' if worst is None else
+               f"{statistics.mean(map(abs, r['errors'].values())):14.1f} {r['errors'][worst]:5.1f} ({worst:3d})"
+               f" {sum(r['inside'])} of {len(r['inside'])}"))
+    if not results:
+        return
+    for k in rules:
+        of = [r['regrets'][k] for r in results if r['regrets'][k] is not None]
+        if of:
+            print(f"{WORDS[k]:44s}: regret mean {statistics.mean(of):.1f}, worst {max(of):.1f} %")
+    errors = [abs(e) for r in results for e in r['errors'].values()]
+    inside = [i for r in results for i in r['inside']]
+    if errors:
+        print(f"HOT share promised: off by {statistics.mean(errors):.1f} points on average, {max(errors):.1f} at worst;"
+              f" {100 * statistics.mean(inside):.0f} % inside the range")
