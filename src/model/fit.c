@@ -63,7 +63,7 @@ static const struct
 typedef enum SeenId
 {
 	SEEN_HOT, SEEN_HOT_SHARE, SEEN_MOVED, SEEN_UPDATED, SEEN_FILL, SEEN_GROUP, SEEN_NEW_PAGES,
-	SEEN_DISTANCE, SEEN_AGE, SEEN_KINDS
+	SEEN_DISTANCE, SEEN_AGE, SEEN_PRUNES, SEEN_KINDS
 } SeenId;
 
 static const struct
@@ -79,8 +79,9 @@ static const struct
 	[SEEN_FILL] = {"ln of rows on a page", 0.15, "mixture_reality.py"},
 	[SEEN_GROUP] = {"rows of a transaction on a page, bins", 0.5, "chosen"},
 	[SEEN_NEW_PAGES] = {"share of updated rows on pages of one transaction", 0.1, "chosen"},
-	[SEEN_DISTANCE] = {"transactions from insert to update, bins", 1.0, "chosen"},
-	[SEEN_AGE] = {"transactions since the update, bins", 1.0, "chosen"},
+	[SEEN_DISTANCE] = {"transactions from insert to update, bins", 0.5, "chosen"},
+	[SEEN_AGE] = {"transactions since the update, bins", 0.5, "chosen"},
+	[SEEN_PRUNES] = {"pages pruned by an update, index splits beside", 0.15, "chosen"},
 };
 
 /* Share of the rows from which a transaction is for all of them: tables grow (chosen). */
@@ -448,6 +449,7 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 		sum.updates += t->count.updates;
 		sum.hot += t->count.hot;
 		sum.moved += t->count.moved;
+		sum.prunes += t->count.prunes;
 		if (isnan(p->segment_hot[i]) || t->count.updates < 1)
 			continue;
 		hot = t->count.hot / t->count.updates;
@@ -459,6 +461,8 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 	if (!isnan(p->split.moved) && sum.updates > 0)
 		result += share_density(sum.moved / sum.updates - p->split.moved, p->split.moved,
 								seen_sd[SEEN_MOVED].sd, 0, together, sum.updates, p->window.updated);
+	if (!isnan(p->prunes) && sum.updates > 0)
+		result += log_density((sum.prunes / sum.updates - p->prunes) / seen_sd[SEEN_PRUNES].sd);
 	ff_twin_look(t, &view);
 	result += log_likelihood_of_pages(p, e, t, &view);
 	/* a life in which little happens explains nothing */

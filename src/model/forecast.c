@@ -8,10 +8,13 @@
 #include <string.h>
 
 /* Course of one forecast (chosen: a curve within 50 ms). */
-#define CHUNKS			6		/* the last two of which are taken as settled */
-#define MOST_LAPS		8.0		/* updates of each row replayed */
-#define MOST_TICKS		9000.0
-#define PERIODS			6.0		/* transactions of the rarest class, at least */
+#define CHUNKS			60		/* at most; the last two are taken as settled */
+#define FEW_CHUNKS		8		/* at most, where a life has used its share */
+#define LIFE_TICKS		250000.0
+#define LEAST_CHUNKS	4
+#define CHUNK_LAPS		1.3		/* updates of each row in one */
+#define CHUNK_TICKS		1500.0
+#define STEADY			0.01	/* difference of HOT shares from which on it is settled */
 /* All HOT: steps below need no replay. */
 #define ALL_HOT			0.998
 /* Of the settled HOT share: within it, the table counts as settled (chosen). */
@@ -21,7 +24,7 @@
 #define RANGE_POINTS	1.5
 #define RANGE_WAY		0.15
 
-/* Ticks in which the rarest class that matters comes often enough. */
+/* Ticks in which the rarest class that matters comes once. */
 static double
 longest(const TwinLife *l)
 {
@@ -35,9 +38,9 @@ longest(const TwinLife *l)
 
 		ticks = fmax(ticks, c->rows * c->times / c->rate);
 		if (c->command == EV_UPDATE && c->rate > 0.1)
-			result = fmax(result, PERIODS * ticks);
+			result = fmax(result, ticks);
 	}
-	return bound(result, 0, 1.5 * MOST_TICKS);
+	return bound(result, 0, 2 * CHUNK_TICKS);
 }
 
 static void
@@ -52,35 +55,49 @@ add_counts(TwinCount *sum, const TwinCount *c, double times)
 
 /* Replay the horizon from where the twin is; what comes after the end is like it. */
 static void
-replay(FitWork *w, const Fit *fit, Forecast *f, FcOutcome *o)
+replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 {
 	Twin	   *t = &w->twin;
 	const FitPlan *p = &fit->plan;
 	double		horizon = f->updates * p->scale;
-	double		ticks = bound(bound(MOST_LAPS * p->rows, 0, MOST_TICKS), longest(&t->life), 1e9);
-	double		chunk = bound(ticks, 0, horizon) / CHUNKS;
+	double		ticks = bound(bound(CHUNK_LAPS * p->rows, 0, CHUNK_TICKS), longest(&t->life), 1e9);
+	double		chunk = bound(ticks, 0, horizon / LEAST_CHUNKS);
 	TwinCount	sum = {0};
 	TwinCount	last[2] = {{0}};
 	double		hot[CHUNKS] = {0};
+	double		window = bound(f->window * p->scale, 0, horizon);
+	double		seen[2] = {0};
 	double		n;
 	int			i,
-				k;
+				k = 0;
 
 	if (w->check)
 		w->check();
-	for (i = 0; i < CHUNKS; i++)
+	for (i = 0; i < (f->ticks < LIFE_TICKS ? CHUNKS : FEW_CHUNKS); i++)
 	{
+		k = i;
+		f->ticks += chunk;
 		ff_twin_count_from_here(t);
 		ff_twin_run(t, chunk);
 		add_counts(&sum, &t->count, 1);
 		last[0] = last[1];
 		last[1] = t->count;
+		if (i == 0 || ((i + 0.5) * chunk < window && (way == FC_SET || (i + 0.5) * chunk > window / 2)))
+		{
+			/* from half of the window on, the first does not count */
+			if (i > 0 && way == FC_REWRITE && (i - 0.5) * chunk <= window / 2)
+				seen[0] = seen[1] = 0;
+			seen[0] += t->count.updates;
+			seen[1] += t->count.hot;
+		}
 		hot[i] = t->count.updates > 0 ? t->count.hot / t->count.updates : i > 0 ? hot[i - 1] : 0;
 		/* all HOT twice in a row: it will stay so */
 		if (i > 0 && hot[i] >= ALL_HOT && hot[i - 1] >= ALL_HOT)
 			break;
+		if (i >= LEAST_CHUNKS - 1 &&
+			((i + 1) * chunk >= horizon || fabs(hot[i] + hot[i - 1] - hot[i - 2] - hot[i - 3]) < 2 * STEADY))
+			break;
 	}
-	k = i < CHUNKS ? i : CHUNKS - 1;
 	add_counts(&sum, &last[0], (horizon / chunk - k - 1) / 2);
 	add_counts(&sum, &last[1], (horizon / chunk - k - 1) / 2);
 	n = sum.updates > 1 ? sum.updates : 1;
@@ -90,6 +107,9 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcOutcome *o)
 	o->moved_bytes = sum.update_bytes / n;
 	o->pages = t->npages / bound((double) t->nlive, 1, 1e15);
 	n = last[0].updates + last[1].updates;
+	/* longer than the replay: settled by then */
+	o->window_hot = (k + 1) * chunk < window * 0.75 && n > 0 ? (last[0].hot + last[1].hot) / n :
+		seen[0] > 0 ? seen[1] / seen[0] : o->hot;
 	o->settled_hot = n > 0 ? (last[0].hot + last[1].hot) / n : o->hot;
 	while (k >= 0 && fabs(hot[k] - o->settled_hot) <= NEARLY)
 		k--;
@@ -117,6 +137,7 @@ fill_between(const Forecast *f, FcOutcome *o, int from, int to)
 		double		part = (a - rows) / (a - b);
 
 		o[i].hot = between(o[from].hot, o[to].hot, part);
+		o[i].window_hot = between(o[from].window_hot, o[to].window_hot, part);
 		o[i].moved = between(o[from].moved, o[to].moved, part);
 		o[i].prunes = between(o[from].prunes, o[to].prunes, part);
 		o[i].moved_bytes = between(o[from].moved_bytes, o[to].moved_bytes, part);
@@ -158,7 +179,7 @@ replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 			ff_twin_rewrite(&w->twin, at);
 		else
 			ff_twin_set_fillfactor(&w->twin, at);
-		replay(w, fit, f, &o[i]);
+		replay(w, fit, f, way, &o[i]);
 		hot = at <= 90 && o[i].hot >= ALL_HOT * (1 - blocked) ? hot + 1 : 0;
 		if (last >= 0)
 			fill_between(f, o, last, i);
@@ -208,14 +229,15 @@ hot_quantile(const Forecast *f, FcWay way, int step, double share)
 
 	for (i = 0; i < f->nlives; i++)
 	{
-		for (k = i; k > 0 && f->outcome[way][order[k - 1]][step].hot > f->outcome[way][i][step].hot; k--)
+		for (k = i; k > 0 && f->outcome[way][order[k - 1]][step].window_hot >
+			 f->outcome[way][i][step].window_hot; k--)
 			order[k] = order[k - 1];
 		order[k] = i;
 	}
 	for (i = 0; i < f->nlives - 1; i++)
 		if ((at += f->weight[order[i]]) >= share)
 			break;
-	return f->outcome[way][order[i]][step].hot;
+	return f->outcome[way][order[i]][step].window_hot;
 }
 
 static void
@@ -234,7 +256,7 @@ summarise(const Fit *fit, Forecast *f)
 		{
 			const FcOutcome *o = &f->outcome[way][k][i];
 
-			s->hot_pct += 100 * f->weight[k] * o->hot;
+			s->hot_pct += 100 * f->weight[k] * o->window_hot;
 			s->moved_pct += 100 * f->weight[k] * o->moved;
 			s->settled_hot_pct += 100 * f->weight[k] * o->settled_hot;
 		}
@@ -266,10 +288,12 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 	}
 	f->updates = p->window.updated / bound(or_else(p->window.seconds, 60), 1e-3, 1e12) *
 		bound(or_else(e->horizon_s, 30 * 86400.0), 1, 1e12);
+	f->window = p->window.updated;
 	choose_lives(fit, f);
 	for (i = 0; i < f->nlives; i++)
 	{
 		ff_fit_today(&w->today, p, &fit->particle[f->particle[i]]);
+		f->ticks = 0;
 		f->pages_now[i] = w->today.npages / bound((double) w->today.nlive, 1, 1e15);
 		replay_steps(w, fit, f, i, FC_SET);
 		replay_steps(w, fit, f, i, FC_REWRITE);

@@ -26,6 +26,7 @@ typedef enum FcWay
 typedef struct FcOutcome
 {
 	double		hot;
+	double		window_hot;		/* in a window as long as the one seen: see FcStep */
 	double		moved;
 	double		prunes;
 	double		moved_bytes;	/* of rows written to another page */
@@ -38,7 +39,10 @@ typedef struct FcStep
 {
 	int			fillfactor;		/* the edge of a step */
 	int			rows_per_page;	/* of rows as inserted */
-	/* over the lives, of the table rewritten; at today's fillfactor as it is */
+	/*
+	 * Over the lives: in the later half of a window as long as the one seen, that
+	 * begins with the table rewritten; at today's fillfactor in the next window.
+	 */
 	double		hot_pct;
 	double		hot_low;		/* 5 and 95 % of the weight, with the twin's own error */
 	double		hot_high;
@@ -57,6 +61,8 @@ typedef struct Forecast
 	FcOutcome	outcome[FC_WAYS][FC_LIVES][FC_STEPS];
 	double		pages_now[FC_LIVES];	/* today, per row */
 	double		updates;		/* rows of the table, over the horizon */
+	double		window;			/* and over the window seen */
+	double		ticks;			/* replayed of the present life */
 	int			runs;			/* of the twin */
 } Forecast;
 

@@ -8,11 +8,16 @@
 #include <string.h>
 
 /* How much of a table is replayed (chosen: a fit within 50 ms). */
-#define MOST_EVENTS		6000.0	/* rows written, before and in the window */
-#define MOST_LAPS		6.0		/* updates of each row replayed before now */
-#define LEAST_PAGES		24.0
+#define MOST_EVENTS		8000.0	/* rows written, before and in the window */
+#define MOST_LAPS		12.0	/* updates of each row replayed before now */
+#define LEAST_PAGES		30.0
 #define MOST_PAGES		160.0
-#define LEAST_ROWS		400.0
+#define LEAST_ROWS		300.0
+
+/* Times the distance from insert to update that are replayed, so that "lately inserted"
+ * differs from "anywhere"; and the share of the table up to which it is "lately". */
+#define NEAR			8.0
+#define LATELY			0.1
 
 /* Updates that stayed in their page, from which a share is taken (chosen). */
 #define ENOUGH_STAYED	30.0
@@ -252,6 +257,28 @@ plan_slots(const Evidence *e, FitPlan *p)
 	}
 }
 
+/*
+ * The WAL records of its statements tell how many pages an update prunes: what is
+ * left beside its own, its index entries and the lock of a row that moves.
+ */
+static double
+prunes_seen(const Evidence *e, const FitPlan *p)
+{
+	double		rows = 0,
+				records = 0;
+	int			i;
+
+	for (i = 0; i < e->nstatements; i++)
+		if (e->statement[i].command == EV_UPDATE && e->statement[i].wal_records > 0)
+		{
+			rows += e->statement[i].rows;
+			records += e->statement[i].wal_records;
+		}
+	if (!(rows > 0.9 * p->window.updated) || isnan(p->split.moved))
+		return NAN;
+	return records / rows - 1 - (1 - p->split.hot) * bound(e->indexes, 0, 1000) - p->split.moved;
+}
+
 /* Which fillfactor today's pages were filled at, where that was a higher one. */
 static void
 plan_density(const Evidence *e, FitPlan *p)
@@ -290,16 +317,15 @@ plan_segments(const Evidence *e, FitPlan *p)
 {
 	double		hot[FIT_SEGMENTS] = {0};
 	double		before = 0;
-	int			by_time = 0;
 	int			i;
 
 	for (i = 0; i < p->nslots; i++)
-		by_time |= p->slot[i].busy < 1;
+		p->bursts |= p->slot[i].busy < 1;
 
 	for (i = e->nintervals - 1; i >= 0; i--)
 	{
 		const EvInterval *v = &e->interval[i];
-		double		length = by_time ? v->seconds / p->window.seconds : v->updated / p->window.updated;
+		double		length = p->bursts ? v->seconds / p->window.seconds : v->updated / p->window.updated;
 		int			k = (int) bound(FIT_SEGMENTS * (before + length / 2), 0, FIT_SEGMENTS - 1);
 
 		before += length;
@@ -324,7 +350,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	double		events = 1 + (p->window.inserted + p->window.deleted) / p->window.updated;
 	double		window = p->window.updated / p->live;
 	double		earlier = bound(e->earlier_updated, 0, 1e15) / p->live;
-	double		laps = bound(earlier + window, 0, MOST_LAPS / (events > 3 ? 3 : events));
+	double		laps = bound(earlier + window, 0, MOST_LAPS);
 	double		largest = 0;
 	double		length = mean_length(p->insert_len);
 	double		cut;
@@ -340,19 +366,32 @@ plan_course(const Evidence *e, FitPlan *p)
 	for (i = 0; i < p->nslots; i++)
 		if (p->slot[i].rows > largest && p->slot[i].rows < 0.2 * p->live)
 			largest = p->slot[i].rows;
-	if (!isnan(p->insert_distance) && 2 * p->insert_distance > largest)
-		largest = 2 * p->insert_distance;
+	if (p->insert_distance < LATELY * p->live && NEAR * p->insert_distance > 2 * largest)
+		largest = NEAR / 2 * p->insert_distance;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
 	p->rows = bound(p->rows, 1, p->live);
 	p->scale = p->rows / p->live;
+	if (p->insert_distance >= LATELY * p->live)
+		p->insert_distance *= p->scale;
 	plan_segments(e, p);
 	if (laps > 2 * MOST_EVENTS / (p->rows * events))
 		laps = 2 * MOST_EVENTS / (p->rows * events);
 	cut = bound(window, 0, laps) / window;
+	if (cut < 1 && !p->bursts)
+	{
+		/* the later part of a long window; the earlier one is settled by then */
+		for (i = 0; i < FIT_SEGMENTS - 1; i++)
+		{
+			p->segment[i] = 0;
+			p->segment_hot[i] = NAN;
+		}
+		cut *= 0.4;
+		p->segment[FIT_SEGMENTS - 1] = window * p->rows;
+	}
 	p->period = window * cut * p->rows / BURSTS;
 	for (i = 0; i < FIT_SEGMENTS; i++)
 		p->segment[i] *= cut;
-	p->before = bound(laps - window * cut, 0, earlier) * p->rows;
+	p->before = bound(laps - window * cut, 0, earlier + window * (1 - cut)) * p->rows;
 	p->before_set = p->filled_at == p->fillfactor ? 0 :
 		isnan(e->updated_since) ? p->before :
 		bound(p->before - (e->updated_since - p->window.updated) * p->scale, 0, p->before);
@@ -375,6 +414,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->window.inserted = bound(p->window.inserted, 0, 1e3 * p->window.updated);
 	p->window.deleted = bound(p->window.deleted, 0, p->window.inserted + p->live);
 	p->together = rows_together(e);
+	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
 	plan_slots(e, p);
 	/* rows that one transaction of the cluster stands for, to scale distances by */

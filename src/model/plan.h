@@ -54,6 +54,8 @@ typedef struct FitPlan
 	double		together;		/* rows of a page updated together; NAN */
 	double		xids_per_tick;	/* of the cluster; NAN */
 	double		insert_distance;	/* rows between insert and update; NAN */
+	double		prunes;			/* pages pruned by an update, from WAL records; NAN */
+	int			bursts;			/* some classes are at work at times */
 	double		period;			/* ticks from one burst to the next */
 	/* the course of a replay, ticks */
 	double		before;			/* the window */
