@@ -95,7 +95,8 @@ typedef struct Evidence
 	double		seen_moved;		/* another page */
 
 	/* histograms of that sample */
-	EvLengths	inserted_length;	/* live rows never updated */
+	EvLengths	inserted_length;	/* live rows never updated, of the last sample that had
+									 * as many as one in a hundred */
 	EvLengths	updated_length; /* live rows updated since insert */
 	/*
 	 * Live updated rows by the number of them on their page with the same xmin.

@@ -171,7 +171,7 @@ replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 		int			wanted = i == f->current || i == f->n - 1;
 
 		for (k = 0; k < (int) (sizeof(anchors) / sizeof(anchors[0])); k++)
-			wanted |= at == ff_twin_step_edge(anchors[k], fit->plan.insert_len[TW_QUANTILES / 2]);
+			wanted |= at == ff_twin_step_edge(anchors[k], fit->plan.step_len);
 		if (!wanted || (hot >= 2 && i != f->current))
 			continue;
 		ff_twin_copy(&w->twin, &w->today);
@@ -270,7 +270,7 @@ void
 ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 {
 	const FitPlan *p = &fit->plan;
-	int			len = p->insert_len[TW_QUANTILES / 2];
+	int			len = p->step_len;
 	int			at,
 				i;
 

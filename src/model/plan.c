@@ -162,20 +162,24 @@ plan_lengths(const Evidence *e, FitPlan *p)
 	if (!p->resizes)
 		memcpy(e->updated_pct > 50 ? p->insert_len : p->update_len,
 			   e->updated_pct > 50 ? p->update_len : p->insert_len, sizeof(p->insert_len));
+	/* steps are of the rows that inserts bring, else of those that are there */
+	p->step_len = p->window.inserted > 0.01 * p->window.updated ?
+		p->insert_len[TW_QUANTILES / 2] : p->update_len[TW_QUANTILES / 2];
 	p->page_rows = ff_twin_rows_per_page(p->fillfactor, (int) mean_length(p->insert_len));
 	return 1;
 }
 
 /* Rows updated together on a page that was there before; NAN. */
 static double
-rows_together(const Evidence *e)
+rows_together(const Evidence *e, double moved, double page_rows)
 {
 	double		rows = 0,
 				sum = 0;
 	int			i;
 
 	if (isnan(e->group_old_page[0]))
-		return e->update_group_rows;
+		/* as many as fill a page may be of a page that they filled */
+		return moved > 0.2 && e->update_group_rows > 0.7 * page_rows ? NAN : e->update_group_rows;
 	for (i = 0; i < EV_GROUP_BINS; i++)
 	{
 		rows += e->group_old_page[i];
@@ -413,7 +417,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->window.hot = bound(p->window.hot, 0, p->window.updated);
 	p->window.inserted = bound(p->window.inserted, 0, 1e3 * p->window.updated);
 	p->window.deleted = bound(p->window.deleted, 0, p->window.inserted + p->live);
-	p->together = rows_together(e);
+	p->together = rows_together(e, p->split.moved, p->page_rows);
 	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
 	plan_slots(e, p);

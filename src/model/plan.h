@@ -46,6 +46,7 @@ typedef struct FitPlan
 	int			filled_at;		/* fillfactor that the first rows were loaded at */
 	int16_t		insert_len[TW_QUANTILES];
 	int16_t		update_len[TW_QUANTILES];
+	int			step_len;		/* bytes: decides the steps */
 	int			resizes;		/* updated rows have other lengths */
 	double		live;			/* rows of the table */
 	double		rows;			/* of these, replayed */

@@ -55,6 +55,10 @@ def evidence(o):
               ' update_group_rows insert_group_rows update_distance_p10 update_distance_p90 fillfactor indexes heap_bytes'
               ' index_bytes ram_bytes index_scans seq_scans blocks_fetched').split():
         values[k] = e.get(k)
+    # of the last sample that had rows never updated
+    for s in sorted(o['samples'], key=lambda s: s['sampled_at']):
+        if s['inserted_width'] is not None and s['updated_pct'] < 99:
+            values['inserted_width'], values['inserted_width_err'] = s['inserted_width'], s['inserted_width_err']
     lines += [f'{k} {number(v)}' for k, v in values.items()]
     if e.get('fill_histogram'):
         lines.append('fill ' + ' '.join(map(str, e['fill_histogram'])))

@@ -1,0 +1,34 @@
+# The model outside the server: compile it with its stand-alone test and pass the
+# test's TAP on.  Needs a C compiler, no cluster.
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+use Text::ParseWords qw(shellwords);
+
+my $top = dirname(__FILE__) . '/../..';
+my $dir = tempdir(CLEANUP => 1);
+my $cc = $ENV{CC} || 'cc';
+my @sources = map { "$top/src/model/$_.c" } qw(evidence twin plan fit forecast decide);
+my $tests = 0;
+
+for my $name (qw(model_test mixture_cli model_cli))
+{
+	my $compiled = system(shellwords($cc), qw(-std=c11 -O2 -Wall -Wextra -Werror -o), "$dir/$name",
+		"-I$top/src", "$top/test/twin/$name.c", @sources, '-lm') == 0;
+
+	$tests++;
+	print $compiled ? '' : 'not ', "ok $tests - $name compiles alone, without warnings\n";
+}
+my $ended = 0;
+for my $line (-x "$dir/model_test" ? `$dir/model_test` : ())
+{
+	$ended ||= $line =~ /^1\.\./;
+	next unless $line =~ /^(not )?ok \d+ (.*)/;
+	$tests++;
+	print $1 // '', "ok $tests $2\n";
+}
+$tests++;
+print $ended ? '' : 'not ', "ok $tests - the test ran to its end\n";
+print "1..$tests\n";

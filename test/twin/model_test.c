@@ -1,0 +1,384 @@
+/*
+ * model_test.c
+ *	  Facts about the model that hold without a server, printed as TAP.
+ *
+ * Numbers called "measured" are of a PostgreSQL 15 server.  Where the model is put
+ * to a life of its own making, the twin is the server: what a sample and the counters
+ * would have shown of it is all that the model gets.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/decide.h"
+#include "numbers.h"
+
+static int	tests = 0;
+static int	failed = 0;
+static int	checks = 0;
+static Twin twin;
+static Twin other;
+static FitWork work;
+static Fit	fit;
+static Forecast forecast;
+static Decision decision;
+
+static void
+ok(int pass, const char *what)
+{
+	printf("%sok %d - %s\n", pass ? "" : "not ", ++tests, what);
+	failed += !pass;
+}
+
+static void
+count_check(void)
+{
+	checks++;
+}
+
+/* One class of updates of rows of one length. */
+static TwinLife
+life_of(int len, double rows)
+{
+	TwinLife	l = {.nclasses = 1, .grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1, .start_rows = rows};
+
+	for (int i = 0; i < TW_QUANTILES; i++)
+		l.insert_len[i] = l.update_len[i] = (int16_t) len;
+	l.class[0] = (TwinClass) {
+		.command = EV_UPDATE, .rate = 1, .rows = 1, .times = 1, .calls = 1, .stride = 1
+	};
+	return l;
+}
+
+static TwinClass *
+add_class(TwinLife *l, EvCommand command, double rate, double rows, TwinPick pick)
+{
+	TwinClass  *c = &l->class[l->nclasses++];
+
+	*c = (TwinClass) {
+		.command = command, .rate = rate, .rows = rows, .times = 1, .calls = 1, .pick = pick, .stride = 1
+	};
+	return c;
+}
+
+static double
+hot_pct(const TwinLife *l, int fillfactor, double before, double counted)
+{
+	ff_twin_start(&twin, l, fillfactor, 3);
+	ff_twin_run(&twin, before);
+	ff_twin_count_from_here(&twin);
+	ff_twin_run(&twin, counted);
+	return 100 * twin.count.hot / twin.count.updates;
+}
+
+static void
+test_pages(void)
+{
+	TwinLife	l = life_of(136, 1000);
+	TwinView	v;
+	int			edges = 1;
+
+	ok(ff_twin_rows_per_page(100, 136) == 58 && ff_twin_rows_per_page(90, 136) == 52 &&
+	   ff_twin_rows_per_page(50, 136) == 29 && ff_twin_rows_per_page(10, 8160) == 1 &&
+	   ff_twin_rows_per_page(100, 24) == 291, "rows per page");
+	for (int f = TW_MIN_FF; f <= TW_MAX_FF; f++)
+	{
+		int			edge = ff_twin_step_edge(f, 136);
+
+		edges &= edge >= f && ff_twin_rows_per_page(edge, 136) == ff_twin_rows_per_page(f, 136) &&
+			(edge == 100 || ff_twin_rows_per_page(edge + 1, 136) > ff_twin_rows_per_page(f, 136));
+	}
+	ok(edges, "the edge of a step is its highest fillfactor");
+	ff_twin_start(&twin, &l, 90, 1);
+	ff_twin_look(&twin, &v);
+	ok(twin.npages == 20 && v.rows == 1000 && v.rows_per_page_max == 52, "a load fills pages to the fillfactor");
+	ff_twin_run(&twin, 500);
+	ff_twin_rewrite(&twin, 50);
+	ff_twin_look(&twin, &v);
+	ok(twin.npages == 35 && v.rows == 1000 && v.dead == 0, "a rewrite fills them to another and leaves nothing dead");
+}
+
+/* Each statement changes a third of every page, each third in turn: measured. */
+static void
+test_thirds(void)
+{
+	static const double measured[] = {1386, 5155, 9078, 10774, 13269};
+	TwinLife	l = life_of(136, 12000);
+	int			right = 1;
+
+	l.vacuum_gap = -1;
+	l.class[0].rows = 4000;
+	l.class[0].stride = 3;
+	l.class[0].pick = TW_SWEEP;
+	ff_twin_start(&twin, &l, 90, 1);
+	for (int i = 0; i < 5; i++)
+	{
+		while (twin.count.updates < 4000 * (i + 1))
+			ff_twin_run(&twin, 100);
+		right &= fabs(twin.count.hot - measured[i]) <= 1;
+	}
+	ok(right, "a third of each page by one statement: HOT as measured, statement by statement");
+}
+
+static void
+test_twin(void)
+{
+	TwinLife	l = life_of(136, 4000);
+	TwinView	v;
+	double		hot[3];
+
+	/* pgbench: each page sheds a row, then all are HOT */
+	hot_pct(&l, 100, 0, 24000);
+	ok(twin.npages > 69 && twin.npages <= 72 && twin.count.moved >= 65 && twin.count.moved <= 75,
+	   "single updates at 100: one row leaves each page");
+	ff_twin_copy(&other, &twin);
+	ff_twin_run(&twin, 3000);
+	ff_twin_run(&other, 3000);
+	ok(memcmp(&twin.count, &other.count, sizeof(TwinCount)) == 0 && twin.rng == other.rng, "a copy goes on like its original");
+	hot[0] = hot_pct(&l, 80, 1000, 3000);
+	ok(hot[0] == hot_pct(&l, 80, 1000, 3000), "the same life gives the same result");
+	l.class[0].indexed = 1;
+	ok(hot_pct(&l, 50, 0, 4000) == 0 && twin.count.moved + twin.count.blocked == twin.count.updates, "no update of an indexed column is HOT");
+	/* single updates by day and passes over all rows */
+	l.class[0].indexed = 0;
+	l.class[0].rate = 0.4;
+	l.start_rows = 2000;
+	add_class(&l, EV_UPDATE, 0.6, 2000, TW_SWEEP);
+	for (int i = 0; i < 3; i++)
+		hot[i] = hot_pct(&l, 100 - 20 * i, 20000, 20000);
+	ok(hot[0] < 75 && hot[1] > 90 && hot[2] > 99, "passes beside single updates: room for the page's rows cures them");
+	l = life_of(136, 3000);
+	add_class(&l, EV_INSERT, 0.5, 10, TW_ANY);
+	add_class(&l, EV_DELETE, 0.4, 1, TW_OLDEST);
+	l.rollback = 0.1;
+	hot_pct(&l, 90, 0, 20000);
+	ff_twin_look(&twin, &v);
+	ok(twin.count.hot + twin.count.moved + twin.count.blocked == twin.count.updates &&
+	   v.rows + (double) twin.nforgotten == (double) twin.nlive, "nothing is lost: updates and rows add up");
+	l = life_of(8160, 300);
+	ok(hot_pct(&l, 100, 0, 300) == 0 && !twin.exhausted, "a row as large as a page always moves");
+	l = life_of(64, 4000);
+	l.held = 4000;
+	l.held_share = 1;
+	hot[0] = hot_pct(&l, 90, 8000, 8000);
+	l.held = 0;
+	ok(hot[0] < hot_pct(&l, 90, 8000, 8000) - 5, "a held snapshot keeps pages from being pruned");
+}
+
+/* What counters and a sample would show of a life, after so many updates of each row. */
+static Evidence
+observe(const TwinLife *l, int fillfactor, double laps, int histograms)
+{
+	Evidence	e;
+	TwinView	v;
+	TwinCount	all = {0};
+	double		len = l->update_len[0];
+
+	ff_evidence_clear(&e);
+	ff_twin_start(&twin, l, fillfactor, 11);
+	e.nintervals = 8;
+	for (int i = 7; i >= 0; i--)
+	{
+		ff_twin_count_from_here(&twin);
+		ff_twin_run(&twin, laps * l->start_rows / 8);
+		e.interval[i] = (EvInterval) {
+			3600, twin.count.inserts, twin.count.updates, twin.count.hot, twin.count.moved,
+				twin.count.deletes, twin.count.vacuums
+		};
+		all.vacuums += twin.count.vacuums;
+	}
+	ff_twin_look(&twin, &v);
+	e.window_xids = e.table_xids = twin.xid;
+	e.earlier_updated = 0;
+	e.blocks = twin.npages;
+	e.heap_bytes = TW_BLCKSZ * e.blocks;
+	e.live_rows = (double) twin.nlive;
+	e.rows_per_page = v.rows / v.pages;
+	e.rows_per_page_max = v.rows_per_page_max;
+	e.updated_pct = 100 * v.updated_rows / v.rows;
+	e.inserted_width = l->insert_len[0];
+	e.updated_width = len;
+	e.inserted_width_err = e.updated_width_err = 0;
+	e.fillfactor = fillfactor;
+	e.indexes = 2;
+	e.index_bytes = 40 * e.live_rows;
+	e.vacuum_scale = 0.2;
+	e.vacuum_nap_s = 60;
+	e.sessions = 0.5;
+	e.horizon_s = 30 * 86400;
+	if (histograms)
+	{
+		memcpy(e.group_old_page, v.group_old_page, sizeof(v.group_old_page));
+		memcpy(e.group_new_page, v.group_new_page, sizeof(v.group_new_page));
+		memcpy(e.update_distance, v.update_distance, sizeof(v.update_distance));
+		memcpy(e.update_age, v.update_age, sizeof(v.update_age));
+	}
+	return e;
+}
+
+/* What statements tell of a class. */
+static void
+add_statement(Evidence *e, const TwinClass *c)
+{
+	double		rows = c->rate * ff_evidence_window(e).updated;
+
+	e->statement[e->nstatements++] = (EvStatement) {
+		.command = c->command,.calls = rows / c->rows,.rows = rows,.sets_indexed = c->indexed,
+			.sets_length = NAN,.wal_records = NAN,.wal_bytes = NAN,.busy_share = 1
+	};
+}
+
+/* Ask; true where the HOT share promised at a fillfactor is the twin's, within points. */
+static int
+promises(const TwinLife *l, const Evidence *e, int fillfactor, double laps, double points)
+{
+	double		hot = hot_pct(l, fillfactor, laps * l->start_rows / 2, laps * l->start_rows / 2);
+
+	ff_decide(&work, e, &fit, &forecast, &decision);
+	for (int i = 0; i < forecast.n; i++)
+		if (i == forecast.n - 1 || forecast.step[i + 1].fillfactor < fillfactor)
+		{
+			if (fabs(forecast.step[i].hot_pct - hot) > points)
+				printf("# %.1f %% HOT promised at %d, %.1f came\n", forecast.step[i].hot_pct, fillfactor, hot);
+			return fabs(forecast.step[i].hot_pct - hot) <= points;
+		}
+	return 0;
+}
+
+static void
+test_decisions(void)
+{
+	TwinLife	l = life_of(136, 6000);
+	Evidence	e = observe(&l, 100, 6, 1);
+
+	ok(promises(&l, &e, 100, 6, 2) && decision.action == DC_KEEP, "settled single updates: keep");
+	e = observe(&l, 100, 0.2, 1);
+	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ok(decision.action == DC_KEEP && decision.cause == DC_SETTLING && decision.settling > 0.9 &&
+	   decision.settle_updates > 0, "single updates that have just begun: settling, keep");
+	l.class[0].indexed = 1;
+	e = observe(&l, 100, 6, 1);
+	add_statement(&e, &l.class[0]);
+	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ok(decision.action <= DC_KEEP && fit.plan.split.recoverable < 0.01, "indexed columns: nothing to recover");
+	l.class[0].indexed = 0;
+	l.class[0].rows = 2000;
+	l.class[0].stride = 3;
+	l.class[0].pick = TW_SWEEP;
+	e = observe(&l, 100, 8, 1);
+	add_statement(&e, &l.class[0]);
+	ok(promises(&l, &e, 70, 8, 5) && decision.action >= DC_SET && decision.gain > 0.1 &&
+	   forecast.step[decision.advised].fillfactor <= 90 && decision.cause == DC_BATCH_UPDATE,
+	   "a third of each page by one statement: lower");
+	l = life_of(136, 6000);
+	l.class[0].rate = 0.4;
+	add_class(&l, EV_UPDATE, 0.6, 6000, TW_SWEEP);
+	e = observe(&l, 100, 12, 1);
+	add_statement(&e, &l.class[0]);
+	add_statement(&e, &l.class[1]);
+	ok(promises(&l, &e, 70, 12, 5) && decision.action >= DC_SET && decision.gain > 0.1, "passes beside single updates: lower");
+	l = life_of(136, 1000);
+	l.class[0].pick = TW_IN_TURN;
+	l.class[0].rows = l.class[0].distance = 500;
+	add_class(&l, EV_INSERT, 1, 500, TW_ANY);
+	e = observe(&l, 100, 8, 1);
+	add_statement(&e, &l.class[0]);
+	ok(promises(&l, &e, 50, 8, 8) && decision.action >= DC_SET &&
+	   forecast.step[decision.advised].fillfactor <= 60, "all rows of each insert updated by one statement: half of the page");
+	l = life_of(136, 6000);
+	e = observe(&l, 50, 3, 1);
+	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ok(decision.action >= DC_SET && forecast.step[decision.advised].fillfactor >= 90, "room that nobody needs: raise");
+}
+
+static int
+sane(const Decision *d, const Forecast *f)
+{
+	int			good = isfinite(d->gain) && isfinite(d->confidence) && d->confidence >= 0 && d->confidence <= 1 &&
+		d->advised >= 0 && (f->n == 0 || d->advised < f->n);
+
+	for (int i = 0; i < f->n && d->action != DC_WAIT; i++)
+		good &= f->step[i].hot_pct >= -1e-9 && f->step[i].hot_pct <= 100 + 1e-9 &&
+			f->step[i].hot_low <= f->step[i].hot_high && isfinite(d->cost[FC_SET][i].ratio) &&
+			isfinite(d->cost[FC_REWRITE][i].ratio);
+	return good;
+}
+
+static void
+test_any_evidence(void)
+{
+	static const double odd[] = {0, -1, 1, 1e18, 1e-18, 50, 1e6};
+	TwinLife	l = life_of(136, 3000);
+	Evidence	e;
+	Evidence	base;
+	Decision	first;
+	unsigned	x = 1;
+	int			good = 1;
+
+	ff_evidence_clear(&e);
+	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ok(decision.action == DC_WAIT && forecast.n == 0, "nothing known: wait");
+	base = observe(&l, 100, 4, 0);
+	work.check = count_check;
+	ff_decide(&work, &base, &fit, &forecast, &decision);
+	first = decision;
+	ff_decide(&work, &base, &fit, &forecast, &decision);
+	ok(memcmp(&first, &decision, sizeof(first)) == 0, "the same evidence gives the same decision");
+	ok(checks >= fit.runs && sane(&decision, &forecast), "there is a check before every replay");
+	/* one number after the other is unknown or odd */
+	for (size_t i = 0; i < sizeof(e) / sizeof(double); i += 7)
+	{
+		e = base;
+		x = x * 1103515245 + 12345;
+		((double *) &e)[i] = (x >> 16) % 4 == 0 ? NAN : odd[(x >> 18) % 7];
+		if (e.nintervals != base.nintervals || e.nstatements != base.nstatements ||
+			e.inserted_length.n != 0 || e.updated_length.n != 0)
+			continue;
+		ff_decide(&work, &e, &fit, &forecast, &decision);
+		good &= sane(&decision, &forecast);
+	}
+	ok(good, "odd and unknown numbers: finite answers");
+}
+
+static void
+test_split(void)
+{
+	Evidence	e;
+	FitSplit	s;
+
+	ff_evidence_clear(&e);
+	s = ff_fit_split(&e);
+	ok(isnan(s.hot) && isnan(s.recoverable), "no update: no split");
+	e.nintervals = 1;
+	e.interval[0] = (EvInterval) {
+		60, 0, 1000, 600, 200, 0, 0
+	};
+	s = ff_fit_split(&e);
+	ok(fabs(s.hot - 0.6) < 1e-9 && fabs(s.moved - 0.2) < 1e-9 && fabs(s.recoverable - 0.15) < 1e-9 &&
+	   fabs(s.blocked - 0.25) < 1e-9, "of those that moved as many could be HOT as of those that stayed");
+	e.interval[0].newpage = NAN;
+	e.seen_hot = 75;
+	e.seen_same_page = 25;
+	s = ff_fit_split(&e);
+	ok(fabs(s.recoverable - 0.15) < 1e-9, "old versions in the pages tell the same");
+	e.seen_hot = e.seen_same_page = NAN;
+	e.nstatements = 1;
+	e.statement[0] = (EvStatement) {
+		.command = EV_UPDATE,.calls = 1000,.rows = 1000,.sets_indexed = 0
+	};
+	s = ff_fit_split(&e);
+	ok(fabs(s.recoverable - 0.4) < 1e-9 && s.blocked < 1e-9, "no statement sets an indexed column: all that is not HOT moved");
+}
+
+int
+main(void)
+{
+	test_pages();
+	test_thirds();
+	test_twin();
+	test_split();
+	test_decisions();
+	test_any_evidence();
+	printf("1..%d\n", tests);
+	return failed != 0;
+}
