@@ -86,6 +86,8 @@ static const struct
 
 /* Share of the rows from which a transaction is for all of them: tables grow (chosen). */
 #define WHOLE			0.6
+/* Times as likely as else: several statements in a transaction, where they need not be (chosen). */
+#define LONE			0.3
 /* Degrees of freedom of each deviation (Student's t): no single one rules (chosen). */
 #define FREEDOM			4.0
 /* Rows of a page that share their fate, at most (chosen). */
@@ -123,6 +125,13 @@ drawn(PriorId id, double u, double otherwise)
 	const Prior *p = &prior[id];
 
 	return u < p->none ? otherwise : p->low * pow(p->high / p->low, (u - p->none) / (1 - p->none));
+}
+
+/* Transactions of several statements are rarer where these do not outnumber them. */
+static double
+seldom(const FitPlan *p, PriorId id)
+{
+	return p->lone ? prior[id].none + LONE * (1 - prior[id].none) : 1;
 }
 
 static TwinPick
@@ -195,13 +204,13 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	}
 	else if (n < 1.5)
 	{
-		c->calls = floor(drawn(PR_CALLS, u[D_ROWS], 1) + 0.5);
+		c->calls = floor(drawn(PR_CALLS, u[D_ROWS] * seldom(p, PR_CALLS), 1) + 0.5);
 		n *= c->calls;
 	}
 	place_rows(p, u, c, n);
 	c->burst = s->busy;
 	c->period = p->period;
-	c->times = floor(drawn(PR_TIMES, u[D_TIMES], 1) + 0.5);
+	c->times = floor(drawn(PR_TIMES, u[D_TIMES] * seldom(p, PR_TIMES), 1) + 0.5);
 	c->indexed = isnan(s->indexed) ? drawn(PR_INDEXED, u[D_INDEXED], 0) : s->indexed;
 	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
 	c->scattered = u[D_FORM] < 0.5;
@@ -402,14 +411,39 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	return sum;
 }
 
+/* How much chance is in the replay of a life. */
+typedef struct Chance
+{
+	double		together;		/* rows that share their fate */
+	double		rows;			/* of the largest transactions */
+	double		mix;			/* how far one more of them moves the shares of classes */
+} Chance;
+
+static Chance
+chance_of(const TwinLife *l)
+{
+	Chance		c = {1, 1, 0};
+	int			i;
+
+	for (i = 0; i < l->nclasses; i++)
+		if (l->class[i].command == EV_UPDATE && l->class[i].rows > c.rows)
+		{
+			c.rows = l->class[i].rows;
+			c.mix = l->class[i].rate * (1 - bound(l->class[i].rate, 0, 1));
+		}
+	c.together = bound(c.rows, 1, FATE_ROWS);
+	return c;
+}
+
 /* A share of updates replayed against one seen. */
 static double
-share_density(double off, double share, double sd, double by_share, double together,
+share_density(double off, double share, double sd, double by_share, const Chance *c,
 			  double replayed, double seen)
 {
 	double		p = bound(share, 0.02, 0.98);
 	double		less = p < 0.5 ? p : 1 - p;
-	double		chance = p * (1 - p) * together * (1 / replayed + 1 / seen);
+	double		mix = c->mix * c->rows / replayed;
+	double		chance = p * (1 - p) * c->together * (1 / replayed + 1 / seen) + mix * mix;
 
 	return log_density(off / sqrt(sd * sd + by_share * by_share * less * less + chance));
 }
@@ -431,14 +465,10 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 	Twin	   *t = &w->twin;
 	TwinView	view;
 	TwinCount	sum = {0};
-	double		together = 1;
+	Chance		chance = chance_of(&x->life);
 	double		result = 0;
 	int			i;
 
-	for (i = 0; i < x->life.nclasses; i++)
-		if (x->life.class[i].command == EV_UPDATE && x->life.class[i].rows > together)
-			together = x->life.class[i].rows;
-	together = bound(together, 1, FATE_ROWS);
 	begin(t, p, &x->life);
 	for (i = 0; i < FIT_SEGMENTS; i++)
 	{
@@ -454,13 +484,13 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 			continue;
 		hot = t->count.hot / t->count.updates;
 		result += share_density(hot - p->segment_hot[i], p->segment_hot[i], seen_sd[SEEN_HOT].sd,
-								seen_sd[SEEN_HOT_SHARE].sd, together, t->count.updates,
+								seen_sd[SEEN_HOT_SHARE].sd, &chance, t->count.updates,
 								p->segment_updates[i]);
 	}
 	x->hot = sum.updates > 0 ? sum.hot / sum.updates : NAN;
 	if (!isnan(p->split.moved) && sum.updates > 0)
 		result += share_density(sum.moved / sum.updates - p->split.moved, p->split.moved,
-								seen_sd[SEEN_MOVED].sd, 0, together, sum.updates, p->window.updated);
+								seen_sd[SEEN_MOVED].sd, 0, &chance, sum.updates, p->window.updated);
 	if (!isnan(p->prunes) && sum.updates > 0)
 		result += log_density((sum.prunes / sum.updates - p->prunes) / seen_sd[SEEN_PRUNES].sd);
 	ff_twin_look(t, &view);

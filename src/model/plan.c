@@ -210,12 +210,16 @@ plan_slots(const Evidence *e, FitPlan *p)
 {
 	double		blocked = p->split.blocked;
 	double		known = 0;
+	double		calls_in_all = 0;
 	double		left;
 	int			i;
 
 	for (i = 0; i < e->nstatements; i++)
 		if (e->statement[i].command == EV_UPDATE)
 			known += bound(e->statement[i].rows, 0, 1e15);
+	for (i = 0; i < e->nstatements; i++)
+		calls_in_all += bound(e->statement[i].calls, 0, 1e15);
+	p->lone = calls_in_all > 0 && calls_in_all <= 1.05 * e->window_xids;
 	left = bound(p->window.updated - known, 0, p->window.updated);
 	for (i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4; i++)
 	{

@@ -56,6 +56,7 @@ typedef struct FitPlan
 	double		xids_per_tick;	/* of the cluster; NAN */
 	double		insert_distance;	/* rows between insert and update; NAN */
 	double		prunes;			/* pages pruned by an update, from WAL records; NAN */
+	int			lone;			/* statements do not outnumber transactions */
 	int			bursts;			/* some classes are at work at times */
 	double		period;			/* ticks from one burst to the next */
 	/* the course of a replay, ticks */
