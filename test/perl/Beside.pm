@@ -1,0 +1,120 @@
+# What goes on beside a test: programs that it does not wait for, and means to
+# hold them where they are for as long as the test looks at them.
+package Beside;
+use strict;
+use warnings;
+use Exporter 'import';
+use IPC::Run ();
+use Time::HiRes qw(sleep);
+our @EXPORT_OK = qw(program_beside psql_beside hold close_gate freeze);
+
+# program_beside(COMMAND...): begin a program.  Its messages are in {out} and {err}.
+sub program_beside
+{
+	my (@command) = @_;
+	my $self = bless { out => '', err => '' };
+	$self->{process} = IPC::Run::start(\@command, '<', \undef, '>', \$self->{out}, '2>', \$self->{err});
+	return $self;
+}
+
+# psql_beside(NODE, DATABASE [as ROLE], COMMAND...): these commands, one after the
+# other, until one of them fails; errors come with their SQLSTATE.
+sub psql_beside
+{
+	my ($node, $database, @commands) = @_;
+	my $user = $database =~ s/ as (\S+)$// ? " user=$1" : '';
+	return program_beside('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-d', $node->connstr($database) . $user,
+		map { ('-c', $_) } @commands);
+}
+
+# Wait until it ends; all that it said, after 'failed: ' if it failed.
+sub ended
+{
+	my ($self) = @_;
+	my $well = IPC::Run::finish($self->{process});
+	return ($well ? '' : 'failed: ') . $self->{out} . $self->{err};
+}
+
+# Wait until it ends; SQLSTATE and message of its first error or warning, or else
+# what it said but notices.
+sub outcome
+{
+	my ($self) = @_;
+	IPC::Run::finish($self->{process});
+	return $1 if $self->{err} =~ /(?:ERROR|FATAL|WARNING):\s+(\w{5}: .*)/;
+	return $self->{err} =~ s/^NOTICE: .*?^LOCATION:.*?\n//msgr;
+}
+
+# hold(NODE, DATABASE, KEY): a session that has the advisory lock KEY until release().
+sub hold
+{
+	my ($node, $database, $key) = @_;
+	open my $session, '|-', 'psql', '-Xq', '-o', '/dev/null', '-d', $node->connstr($database) or die "psql: $!";
+	print $session "SELECT pg_advisory_lock($key);\n";
+	$session->flush;
+	my $self = bless { session => $session, node => $node, database => $database, lock => "locktype = 'advisory' AND classid = 0 AND objid = $key AND database = (SELECT oid FROM pg_database WHERE datname = current_database())" };
+	$self->until_seen('granted');
+	return $self;
+}
+
+sub release { my ($self) = @_; return close $self->{session}; }
+
+sub until_seen
+{
+	my ($self, $how) = @_;
+	my $query = "SELECT EXISTS (SELECT FROM pg_locks WHERE $self->{lock} AND $how)";
+	$self->{node}->poll_query_until($self->{database}, $query) or die "never: $query";
+	return;
+}
+
+# Wait until a session waits for it; its process.
+sub reached
+{
+	my ($self) = @_;
+	$self->until_seen('NOT granted');
+	return $self->{node}->safe_psql($self->{database}, "SELECT pid FROM pg_locks WHERE $self->{lock} AND NOT granted LIMIT 1");
+}
+
+# close_gate(NODE, DATABASE, TABLE, OP, NTH): from now on the NTH statement that
+# does OP on that table of the history waits until release().
+my $gate = 1735549285;
+sub close_gate
+{
+	my ($node, $database, $table, $op, $nth) = @_;
+	$node->safe_psql($database, qq(
+		SET client_min_messages = warning;
+		CREATE SEQUENCE IF NOT EXISTS public.gate_passed;
+		CREATE OR REPLACE FUNCTION public.gate() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS \$\$
+		BEGIN
+			IF nextval('public.gate_passed') = TG_ARGV[0]::bigint THEN
+				PERFORM pg_advisory_xact_lock_shared($gate);
+			END IF;
+			RETURN NULL;
+		END \$\$;
+		SELECT setval('public.gate_passed', 1, false);
+		CREATE OR REPLACE TRIGGER gate BEFORE $op ON ff_internal.$table EXECUTE FUNCTION public.gate('$nth')));
+	return hold($node, $database, $gate);
+}
+
+# freeze(NODE, DATABASE, QUERY): stop the server process whose pid the query gives,
+# a state that comes and goes; it stays in that state until thaw().
+sub freeze
+{
+	my ($node, $database, $state) = @_;
+	for (1 .. 1800)
+	{
+		my $pid = $node->safe_psql($database, "SELECT pid FROM ($state) s LIMIT 1");
+		if ($pid)
+		{
+			kill 'STOP', $pid;
+			return bless { pid => $pid } if $node->safe_psql($database, "SELECT count(*) FROM ($state) s WHERE pid = $pid");
+			kill 'CONT', $pid;
+		}
+		sleep 0.05;
+	}
+	die "never: $state";
+}
+
+sub thaw { my ($self) = @_; return kill 'CONT', $self->{pid}; }
+
+1;
