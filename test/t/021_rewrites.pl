@@ -3,9 +3,12 @@
 # TRUNCATE, a rewriting ALTER TABLE, pg_repack, and vacuum's truncation.
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../perl";
 use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Beside qw(program_beside psql_beside freeze);
 use Test::More tests => 125;
 
 my $node = PostgreSQL::Test::Cluster->new('rewrites');
@@ -22,32 +25,22 @@ sub collect
 	my ($status, $out, $err) = $node->psql('postgres', 'CALL ff_collect()');
 	return $status == 0 ? $err : "status $status: $err";
 }
-# A program that goes on beside us, and what it says in the end
-sub begin
-{
-	my (@command) = @_;
-	my ($out, $err) = ('', '');
-	return [ IPC::Run::start(\@command, '>', \$out, '2>', \$err), \$out, \$err ];
-}
-sub psql_beside { my (@sql) = @_; return begin('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), map { ('-c', $_) } @sql); }
-sub end
-{
-	my ($process, $out, $err) = @{ $_[0] };
-	my $well = IPC::Run::finish($process);
-	return ($well ? '' : 'failed: ') . $$out . $$err;
-}
-# the same of one that samples: a nap ends with a signal, so none is waited for
+my $repack = $node->config_data('--bindir') . '/pg_repack';
+sub beside { return psql_beside($node, 'postgres', @_); }
+# pg_repack waits for every transaction at hand, but for those of its own name
+sub repack_beside { local $ENV{PGAPPNAME} = 'pg_repack'; return program_beside($repack, @_, '-h', $node->host, '-p', $node->port, 'postgres'); }
+# One that samples, to its end: a nap ends with a signal, so none is waited for.
 sub end_now
 {
 	my ($session, $on) = @_;
-	while ($session->[0]->pumpable)
+	while ($session->{process}->pumpable)
 	{
 		my @pids = split /\n/, ($on // $node)->safe_psql('postgres', q(SELECT pid FROM pg_stat_activity WHERE query ~ 'ff_(collect|sample)' AND pid <> pg_backend_pid()));
 		kill 'HUP', @pids;
-		$session->[0]->pump_nb;
-		sleep 0.02;
+		$session->{process}->pump_nb;
+		sleep 0.05;
 	}
-	return end($session);
+	return $session->ended;
 }
 
 # Tables of 200 pages, so that all of them are read: with a nap before every 100, each is in sample for a while.
@@ -58,7 +51,6 @@ value(q(
 	INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(1, 800) g;
 	INSERT INTO second SELECT * FROM first;
 	CALL ff_collect()));
-my $repack = $node->config_data('--bindir') . '/pg_repack';
 $repack = '' unless -x $repack && value(q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'));
 value('CREATE EXTENSION pg_repack') if $repack;
 
@@ -82,16 +74,17 @@ sub rewritten { return value("SELECT count(*) FILTER (WHERE i.rewritten) FROM ff
 sub sampled { return value("SELECT $_[1] FROM ff_internal.page_sample p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY p.sampled_at DESC LIMIT 1"); }
 sub file { return value("SELECT relfilenode FROM pg_class WHERE relname = '$_[0]'"); }
 sub blocks { return value("SELECT pg_relation_size('$_[0]') / 8192"); }
-my $in_sample = q(SELECT c.relname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a USING (pid)
+my $in_sample = q(SELECT c.relname, l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a USING (pid)
 	WHERE c.relname IN ('first', 'second') AND l.mode = 'AccessShareLock' AND a.wait_event = 'Extension' AND a.query ~ 'ff_(collect|sample)');
 my $waits = q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = '%s'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted));
-# A collection that has come to the sample of its first table: itself, and that table and the other
+# A collection that has come to the sample of its first table, where it is kept until thaw(): itself, what keeps it, that
+# table and the other
 sub collection_in_sample
 {
-	my $collection = psql_beside('SET fillfactor_advisor.sample_delay = 10000', 'CALL ff_collect()');
-	wait_until("SELECT EXISTS ($in_sample)");
-	my $table = value($in_sample);
-	return ($collection, $table, $table eq 'first' ? 'second' : 'first');
+	my $collection = beside('SET fillfactor_advisor.sample_delay = 10000', 'CALL ff_collect()');
+	my $frozen = freeze($node, 'postgres', $in_sample);
+	my $table = value("SELECT relname FROM ($in_sample) s");
+	return ($collection, $frozen, $table, $table eq 'first' ? 'second' : 'first');
 }
 
 # ---------------------------------------------------------------------------
@@ -108,14 +101,14 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'ALTER TABLE', 'pg_repack', 'TRUNCATE
 	{
 		skip 'no pg_repack here', 18 if $how eq 'pg_repack' && !$repack;
 		my $repacks = $how eq 'pg_repack';
-		my $change = sub { my ($table) = @_; return $repacks ? begin($repack, '-t', $table, '-h', $node->host, '-p', $node->port, 'postgres') : psql_beside(sprintf $command{$how}, $table); };
+		my $change = sub { my ($table) = @_; return $repacks ? repack_beside('-t', $table) : beside(sprintf $command{$how}, $table); };
 		my $empty = $how eq 'TRUNCATE';
 		# between two collections
 		update(30);
 		is(collect(), '', "$how: before");
 		my ($file, $breaks) = (file('first'), rewritten('first'));
 		update(20);
-		my $said = end($change->('first'));
+		my $said = $change->('first')->ended;
 		unlike($said, qr/failed|ERROR/, "$how: done between two collections");
 		isnt(file('first'), $file, "$how: there is a new file");
 		is(collect() . wrong(), '', "$how: the collection after it has every update");
@@ -132,17 +125,18 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'ALTER TABLE', 'pg_repack', 'TRUNCATE
 		value('VACUUM first; VACUUM second');
 		update(100);
 		my %breaks = map { $_ => rewritten($_) } keys %updates;
-		my ($collection, $table, $other) = collection_in_sample();
+		my ($collection, $frozen, $table, $other) = collection_in_sample();
 		my $size = blocks($table);
 		my %file = map { $_ => file($_) } keys %updates;
 		my $changing = $change->($table);
 		wait_until(sprintf $waits, $table) if !$repacks;
 		# pg_repack waits for every transaction at hand first
 		my $beside = $change->($other);
-		$said = end($beside) if !$repacks;
+		$said = $beside->ended if !$repacks;
+		$frozen->thaw;
 		my $collected = end_now($collection);
-		my $changed = end($changing);
-		$said = end($beside) if $repacks;
+		my $changed = $changing->ended;
+		$said = $beside->ended if $repacks;
 		unlike($said, qr/failed|ERROR/, "$how: done to a table that is listed, but not sampled yet");
 		unlike($changed, qr/failed|ERROR/, "$how: the one of the table in sample is done, too");
 		# pg_repack may hold the other one's lock when its turn comes
@@ -165,10 +159,14 @@ SKIP:
 {
 	skip 'no pg_repack here', 6 if !$repack;
 	update(100);
-	my ($collection, $table) = collection_in_sample();
+	my ($collection, $frozen, $table) = collection_in_sample();
 	my ($file, $breaks) = (file($table), rewritten($table));
-	unlike(end(begin($repack, '-T', 1, '-t', $table, '-h', $node->host, '-p', $node->port, 'postgres')), qr/ERROR/, 'pg_repack that waits for a second only');
-	like(end($collection), qr/^failed: ERROR:  canceling statement due to user request/, 'the collection is cancelled');
+	my $impatient = repack_beside('-T', 1, '-t', $table);
+	# its first request is queued; what then cancels the collection finds it in sample
+	wait_until(sprintf $waits, $table);
+	$frozen->thaw;
+	unlike($impatient->ended, qr/ERROR/, 'pg_repack that waits for a second only');
+	like($collection->ended, qr/^failed: ERROR:  57014: canceling statement due to user request/, 'the collection is cancelled');
 	isnt(file($table), $file, 'and the table repacked');
 	# pg_repack's own goes with its backend
 	ok($node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype IN ('advisory', 'userlock') OR relation IN ('first'::regclass, 'second'::regclass))), 'no lock is left');
@@ -193,8 +191,8 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'pg_repack')
   SKIP:
 	{
 		skip 'no pg_repack here', 2 if $how eq 'pg_repack' && !$repack;
-		my @commands = $how eq 'pg_repack' ? ($repack, '-t', 'settled', '-h', $node->host, '-p', $node->port, 'postgres') : ('psql', '-Xq', '-d', $node->connstr('postgres'), '-c', sprintf $command{$how}, 'settled');
-		unlike(end(begin(@commands)) . collect(), qr/ERROR/, "$how: of a settled table");
+		my $change = $how eq 'pg_repack' ? repack_beside('-t', 'settled') : beside(sprintf $command{$how}, 'settled');
+		unlike($change->ended . collect(), qr/ERROR/, "$how: of a settled table");
 		unlike(value($advice), qr/have room already/, "$how: its new pages are not said to have room, on the grounds of the old ones' updates");
 	}
 }
@@ -205,19 +203,22 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'pg_repack')
 sub grow { value("INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(801, 1600) g; DELETE FROM first WHERE id > 800; SELECT pg_stat_force_next_flush()"); return; }
 grow();
 my $size = blocks('first');
-my $sample = psql_beside('SET fillfactor_advisor.sample_delay = 10000', "SELECT blocks, blocks_read, blocks_bad FROM ff_sample('first')");
-wait_until("SELECT EXISTS ($in_sample)");
-my $vacuum = end(psql_beside('VACUUM (VERBOSE) first'));
+my $sample = beside('SET fillfactor_advisor.sample_delay = 10000', "SELECT blocks, blocks_read, blocks_bad FROM ff_sample('first')");
+my $frozen = freeze($node, 'postgres', $in_sample);
+my $vacuum = beside('VACUUM (VERBOSE) first')->ended;
 like($vacuum, qr/stopping truncate due to conflicting lock request/, 'a sample that takes long: vacuum gives up to truncate the table');
 is(value("SELECT count(*) FROM ($in_sample) x"), 1, 'while the sample still runs');
 is(blocks('first'), $size, 'no page is gone');
 value(q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ 'ff_sample' AND pid <> pg_backend_pid()));
-like(end($sample), qr/canceling statement due to user request/, 'cancelled, it ends at once');
+$frozen->thaw;
+like($sample->ended, qr/57014: canceling statement due to user request/, 'cancelled, it ends at once');
 grow();
 $size = blocks('first');
-my ($collection, $table) = collection_in_sample();
-$vacuum = psql_beside('VACUUM first');
-is(end_now($collection) . end($vacuum) . last_run('failed'), 0, 'a collection and a vacuum at once: both come to their end');
+(my $collection, $frozen, my $table) = collection_in_sample();
+$vacuum = beside('VACUUM first');
+wait_until("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query = 'VACUUM first' AND state = 'active')");
+$frozen->thaw;
+is(end_now($collection) . $vacuum->ended . last_run('failed'), 0, 'a collection and a vacuum at once: both come to their end');
 value('VACUUM first');
 cmp_ok(blocks('first'), '<', $size, 'the table is truncated');
 is(sampled('first', 'blocks = blocks_read AND blocks_bad = 0 AND blocks IN (' . "$size, " . blocks('first') . ')'), 't', 'and sampled whole, as it was or as it is');
@@ -232,24 +233,27 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
 $standby->start;
 my $sample_there = q(SELECT blocks, blocks_read, blocks_bad FROM ff_sample('first'));
-sub beside_there { return begin('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-d', $standby->connstr('postgres'), '-c', 'SET fillfactor_advisor.sample_delay = 10000', '-c', $sample_there); }
 foreach my $wait (1, 0)
 {
 	grow();
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 	$size = blocks('first');
-	$sample = beside_there();
-	wait_until("SELECT EXISTS ($in_sample)", $standby);
+	$sample = psql_beside($standby, 'postgres', 'SET fillfactor_advisor.sample_delay = 10000', $sample_there);
+	$frozen = freeze($standby, 'postgres', $in_sample);
 	value('VACUUM first');
 	cmp_ok(blocks('first'), '<', $size, 'truncated on the primary while it is sampled on a standby');
 	if ($wait)
 	{
 		wait_until(sprintf($waits, 'first'), $standby);
+		$frozen->thaw;
 		is(end_now($sample, $standby), "$size|$size|0\n", 'replay waits: the sample has every page that there was');
 	}
 	else
 	{
-		like(end($sample), qr/^failed: ERROR:  40001: canceling statement due to conflict with recovery/, 'replay does not wait: one clear error');
+		# the startup process waits for it to end, having told it so
+		wait_until(sprintf($waits, 'first'), $standby);
+		$frozen->thaw;
+		like($sample->ended, qr/^failed: ERROR:  40001: canceling statement due to conflict with recovery/, 'replay does not wait: one clear error');
 	}
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 	is($standby->safe_psql('postgres', $sample_there), join('|', (blocks('first')) x 2, 0), 'and the next sample has those that are left');

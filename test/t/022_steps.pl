@@ -49,7 +49,7 @@ value(q(
 	BEGIN
 		GET DIAGNOSTICS stack = PG_CONTEXT;
 		-- what is outermost comes last
-		caller := (regexp_match(stack, '.*function ff_internal\.([a-z_]+)'))[1];
+		caller := (regexp_match(stack, '.*function (?:ff_internal\.|")([a-z_]+)'))[1];
 		PERFORM pg_stat_clear_snapshot();
 		INSERT INTO step_log (xid, horizon, step, target, op)
 		SELECT pg_current_xact_id()::text::bigint, a.backend_xmin::text::bigint, caller, TG_TABLE_NAME, TG_OP
