@@ -46,7 +46,7 @@ SQL_PIECES = \
 	sql/24_horizon.sql \
 	sql/26_settings_history.sql \
 	sql/40_memory.sql \
-	sql/45_lifecycle.sql \
+	sql/35_evidence.sql \
 	sql/48_indexed.sql \
 	sql/50_model.sql \
 	sql/60_advice.sql \

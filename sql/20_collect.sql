@@ -147,9 +147,6 @@ DECLARE
     database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
 BEGIN
     SELECT * INTO server FROM ff_internal.server();
-    -- the clock was set back: what comes now would be looked for in vain
-    DELETE FROM ff_internal.summary s WHERE s.until > snapshot_at;
-
     -- A history that was restored or upgraded into this database finds its
     -- tables by name, once.
     UPDATE ff_internal.relation r
@@ -399,11 +396,21 @@ BEGIN
            s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_pct, s.live_pct_err, s.dead_pct,
            s.dead_pct_err, s.free_pct, s.free_pct_err, s.reserve_pct, s.live_rows, s.live_rows_err, s.dead_rows,
            s.recently_dead_rows, s.redirect_lps, s.dead_lps, s.unused_lps, s.updated_hot_rows, s.updated_nonhot_rows,
-           s.superseded_hot, s.superseded_same_page, s.superseded_newpage, s.rows_per_page, s.rows_per_page_max,
+           s.superseded_hot + coalesce(e.keep * e.superseded_hot, 0),
+           s.superseded_same_page + coalesce(e.keep * e.superseded_same_page, 0),
+           s.superseded_newpage + coalesce(e.keep * e.superseded_newpage, 0), s.rows_per_page, s.rows_per_page_max,
            s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err, s.updated_pct,
            s.update_group_rows, s.insert_group_rows, s.update_distance, s.update_distance_p10, s.update_distance_p90,
            s.page_lsn_age_p10, s.page_lsn_age_p50, s.page_lsn_age_p90, s.full_pct, s.fill_histogram
-      FROM ff_internal.relation r CROSS JOIN LATERAL @extschema@.ff_sample(r.relid::regclass) s
+      FROM ff_internal.relation r
+     CROSS JOIN LATERAL @extschema@.ff_sample(r.relid::regclass) s
+      -- what earlier samples saw fades over fillfactor_advisor.lookback, and ends where fillfactor or indexes changed
+      LEFT JOIN LATERAL (SELECT p.superseded_hot, p.superseded_same_page, p.superseded_newpage,
+                                exp(-extract(epoch FROM greatest(snapshot_at - p.sampled_at, '0')) / ff_internal.setting('lookback')::double precision) AS keep
+                           FROM ff_internal.page_sample p
+                           LEFT JOIN ff_internal.last_change c ON c.rel_id = p.rel_id
+                          WHERE p.rel_id = r.rel_id AND p.sampled_at = r.sampled_at AND p.fillfactor = r.fillfactor
+                            AND p.sampled_at >= coalesce(greatest(c.changed_at, c.samples_from), '-infinity')) e ON true
      WHERE r.rel_id = id
     RETURNING blocks_read INTO pages;
     UPDATE ff_internal.relation r SET sampled_at = snapshot_at, changes_since_sample = 0 WHERE r.rel_id = id;
@@ -469,56 +476,36 @@ DECLARE
     n       bigint;
 BEGIN
     -- past the retention
-    WITH gone AS (
-        DELETE FROM ff_internal.counter_interval i
-         WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.counter_interval o, (VALUES (0), (1), (2)) g(rollup)
-                                    WHERE o.rollup = g.rollup AND o.ended_at < oldest LIMIT batch))
-        RETURNING i.rel_id, i.ended_at AS at
-    ), stale AS (
-        DELETE FROM ff_internal.summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
-    )
-    SELECT count(*) INTO n FROM gone;
+    DELETE FROM ff_internal.counter_interval i
+     WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.counter_interval o, (VALUES (0), (1), (2)) g(rollup)
+                                WHERE o.rollup = g.rollup AND o.ended_at < oldest LIMIT batch));
+    GET DIAGNOSTICS n = ROW_COUNT;
     removed := removed + n;
-    WITH gone AS (
-        DELETE FROM ff_internal.page_sample i
-         WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.page_sample o, (VALUES (0), (1), (2)) g(rollup)
-                                    WHERE o.rollup = g.rollup AND o.sampled_at < oldest LIMIT greatest(batch - removed, 0)))
-        RETURNING i.rel_id, i.sampled_at AS at
-    ), stale AS (
-        DELETE FROM ff_internal.summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
-    )
-    SELECT count(*) INTO n FROM gone;
+    DELETE FROM ff_internal.page_sample i
+     WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.page_sample o, (VALUES (0), (1), (2)) g(rollup)
+                                WHERE o.rollup = g.rollup AND o.sampled_at < oldest LIMIT greatest(batch - removed, 0)));
+    GET DIAGNOSTICS n = ROW_COUNT;
     removed := removed + n;
 
     -- past the limit of rows: the oldest, rolled up or not
     n := least(batch - removed, ff_internal.rows_kept('counter_interval') - most);
     IF n > 0 THEN
-        WITH gone AS (
-            DELETE FROM ff_internal.counter_interval i
-             WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(rollup)
-                                        CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.ended_at FROM ff_internal.counter_interval t
-                                                             WHERE t.rollup = g.rollup ORDER BY t.ended_at LIMIT n) o
-                                        ORDER BY o.ended_at LIMIT n))
-            RETURNING i.rel_id, i.ended_at AS at
-        ), stale AS (
-            DELETE FROM ff_internal.summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
-        )
-        SELECT count(*) INTO n FROM gone;
+        DELETE FROM ff_internal.counter_interval i
+         WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(rollup)
+                                    CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.ended_at FROM ff_internal.counter_interval t
+                                                         WHERE t.rollup = g.rollup ORDER BY t.ended_at LIMIT n) o
+                                    ORDER BY o.ended_at LIMIT n));
+        GET DIAGNOSTICS n = ROW_COUNT;
         removed := removed + n;
     END IF;
     n := least(batch - removed, ff_internal.rows_kept('page_sample') - most);
     IF n > 0 THEN
-        WITH gone AS (
-            DELETE FROM ff_internal.page_sample i
-             WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(rollup)
-                                        CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.sampled_at FROM ff_internal.page_sample t
-                                                             WHERE t.rollup = g.rollup ORDER BY t.sampled_at LIMIT n) o
-                                        ORDER BY o.sampled_at LIMIT n))
-            RETURNING i.rel_id, i.sampled_at AS at
-        ), stale AS (
-            DELETE FROM ff_internal.summary s USING gone g WHERE s.rel_id = g.rel_id AND s.since <= g.at
-        )
-        SELECT count(*) INTO n FROM gone;
+        DELETE FROM ff_internal.page_sample i
+         WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(rollup)
+                                    CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.sampled_at FROM ff_internal.page_sample t
+                                                         WHERE t.rollup = g.rollup ORDER BY t.sampled_at LIMIT n) o
+                                    ORDER BY o.sampled_at LIMIT n));
+        GET DIAGNOSTICS n = ROW_COUNT;
         removed := removed + n;
     END IF;
 
@@ -543,10 +530,6 @@ BEGIN
                    (array_agg(heap_bytes ORDER BY ended_at DESC) FILTER (WHERE heap_bytes IS NOT NULL))[1],
                    (array_agg(index_bytes ORDER BY ended_at DESC) FILTER (WHERE index_bytes IS NOT NULL))[1]
               FROM taken GROUP BY rel_id, epoch_id, fillfactor, date_trunc(step.unit, ended_at, 'UTC')
-        ), stale AS (
-            -- hours of one fillfactor and one set of indexes add up to what they were
-            DELETE FROM ff_internal.summary s USING taken t
-             WHERE s.rel_id = t.rel_id AND s.since <= t.ended_at AND (step.rollup > 0 OR s.fillfactor <> t.fillfactor OR s.changed_at >= s.since)
         )
         SELECT count(*) INTO n FROM taken;
         removed := removed + n;
@@ -561,21 +544,6 @@ BEGIN
             SELECT tid, row_number() OVER (PARTITION BY rel_id, date_trunc(step.unit, sampled_at, 'UTC') ORDER BY sampled_at DESC) = 1 AS last_one FROM old
         ), gone AS (
             DELETE FROM ff_internal.page_sample i WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE NOT last_one))
-            RETURNING i.rel_id, i.sampled_at, i.fillfactor, i.superseded_hot, i.superseded_same_page, i.superseded_newpage
-        ), stale AS (
-            DELETE FROM ff_internal.summary s USING gone g
-             WHERE s.rel_id = g.rel_id AND s.since <= g.sampled_at AND s.changed_at >= s.since
-        ), less AS (
-            -- what summarise() added up
-            UPDATE ff_internal.summary s
-               SET seen_hot = s.seen_hot - l.hot, seen_same_page = s.seen_same_page - l.same_page, seen_newpage = s.seen_newpage - l.moved
-              FROM (SELECT o.rel_id, coalesce(sum(round(g.superseded_hot * 1024) / 1024), 0) AS hot,
-                           coalesce(sum(round(g.superseded_same_page * 1024) / 1024), 0) AS same_page,
-                           coalesce(sum(round(g.superseded_newpage * 1024) / 1024), 0) AS moved
-                      FROM gone g
-                      JOIN ff_internal.summary o ON o.rel_id = g.rel_id AND g.sampled_at >= o.since AND g.sampled_at < o.until AND g.fillfactor = o.fillfactor
-                     GROUP BY o.rel_id) l
-             WHERE s.rel_id = l.rel_id AND (s.changed_at >= s.since) IS NOT TRUE
         ), kept AS (
             UPDATE ff_internal.page_sample i SET rollup = step.rollup + 1 WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE last_one))
         )
@@ -595,9 +563,6 @@ BEGIN
     -- the value in force stays, however old
     DELETE FROM ff_internal.setting_history o
      WHERE o.seen_at < oldest AND EXISTS (SELECT 1 FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
-    DELETE FROM ff_internal.summary s
-     WHERE s.rel_id = ANY (ARRAY(SELECT o.rel_id FROM ff_internal.summary o JOIN ff_internal.relation r ON r.rel_id = o.rel_id
-                                  WHERE r.closed_at IS NOT NULL LIMIT batch));
     DELETE FROM ff_internal.relation r
      WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM ff_internal.relation o WHERE o.closed_at < oldest
                                     AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i WHERE i.rel_id = o.rel_id)

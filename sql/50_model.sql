@@ -38,6 +38,29 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'ff_model'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE COST 100000 ROWS 50;
 
+-- The columns of the evidence that the model reads, side by side.
+CREATE FUNCTION ff_internal.model_evidence(
+    e ff_internal.table_evidence,
+    OUT fillfactor integer, OUT updated bigint, OUT hot_updated bigint, OUT newpage_updated bigint, OUT inserted bigint, OUT deleted bigint,
+    OUT index_scans bigint, OUT seq_scans bigint, OUT blocks_fetched bigint, OUT window_s double precision,
+    OUT recent_updated bigint, OUT recent_hot bigint, OUT recent_newpage bigint, OUT recent_inserted bigint, OUT recent_s double precision,
+    OUT seen_hot double precision, OUT seen_same_page double precision, OUT seen_newpage double precision,
+    OUT blocks bigint, OUT live_rows double precision, OUT inserted_width real, OUT inserted_width_err real,
+    OUT updated_width real, OUT updated_width_err real, OUT updated_pct real, OUT rows_per_page real, OUT rows_per_page_max real,
+    OUT update_group_rows real, OUT insert_group_rows real,
+    OUT update_distance real, OUT update_distance_p10 real, OUT update_distance_p90 real,
+    OUT indexes integer, OUT index_bytes bigint, OUT heap_bytes bigint, OUT ram_bytes bigint)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT e.fillfactor, c.updated, c.hot_updated, c.newpage_updated, c.inserted, c.deleted, c.index_scans, c.seq_scans, c.blocks_fetched,
+           e.since_change_s, r.updated, r.hot_updated, CASE WHEN c.newpage_updated IS NOT NULL THEN r.newpage_updated END, r.inserted, r.seconds,
+           e.seen_hot, e.seen_same_page, e.seen_newpage, s.blocks, s.live_rows, s.inserted_width, s.inserted_width_err,
+           s.updated_width, s.updated_width_err, s.updated_pct, s.rows_per_page, s.rows_per_page_max, s.update_group_rows, s.insert_group_rows,
+           s.update_distance, s.update_distance_p10, s.update_distance_p90, e.indexes, e.index_bytes, e.heap_bytes, e.ram_bytes
+      FROM unnest(ARRAY[e.since_change]) c, unnest(ARRAY[e.recent]) r, unnest(ARRAY[e.sample]) s
+$$;
+
 -- Replays one lifecycle, given by columns named as in src/heap_twin.h, at a fillfactor: row updates counted, how many
 -- of them were HOT, moved to another page, or stayed without being HOT; pages, rows and remains at the end. Errors:
 -- 22023 fillfactor out of range, 42804 a column that is not a number.
@@ -70,7 +93,7 @@ AS $$
           FROM ff_internal.statement_target t
           JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
          WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
-           AND t.command = 'UPDATE' AND h.ended_at > e.window_began AND h.rows > 0
+           AND t.command = 'UPDATE' AND h.ended_at > (e.counters).began_at AND h.rows > 0
          GROUP BY t.columns
     )
     -- a statement whose columns are not known could be any of them
@@ -78,7 +101,7 @@ AS $$
                 THEN coalesce(sum(s.rows) FILTER (WHERE ff_internal.changed_columns(e.relation::oid, s.columns) && (SELECT x.columns FROM indexed x)), 0)
                      / sum(s.rows)::double precision
                 -- keys are hardly ever changed, and neither the pages nor the counters show that they were
-                WHEN coalesce(e.seen_same_page, 0) = 0 AND e.recent_hot >= 0.5 * e.recent_updated
+                WHEN coalesce(e.seen_same_page, 0) = 0 AND (e.recent).hot_updated >= 0.5 * (e.recent).updated
                      AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary AND NOT coalesce(ff_internal.summarizing(c.relam), false))
                 THEN 0 END
@@ -120,15 +143,15 @@ AS $$
          WHERE h.began_at >= since AND h.ended_at > since AND h.rows > 0
     ), split AS (
         -- of the rows of INSERT ... ON CONFLICT, those updated are the updates that no other statement made
-        SELECT w.*, least(greatest(e.recent_updated - w.updated, 0), w.upserted) AS conflicts FROM written w
+        SELECT w.*, least(greatest((e.recent).updated - w.updated, 0), w.upserted) AS conflicts FROM written w
     )
     SELECT (s.records
             -- a row inserted: itself, confirmed, its index entries; one updated instead is locked first
             - (s.upserted - s.conflicts) * (2 + e.indexes) - s.conflicts) / (s.updated + s.conflicts)
       FROM split s
-     WHERE s.alone AND s.updated + s.conflicts BETWEEN greatest(1, 0.9 * e.recent_updated) AND 1.1 * e.recent_updated
+     WHERE s.alone AND s.updated + s.conflicts BETWEEN greatest(1, 0.9 * (e.recent).updated) AND 1.1 * (e.recent).updated
        -- most of them updates, and the others all that was inserted
-       AND (s.upserted = 0 OR s.conflicts >= 0.5 * s.upserted AND abs(s.upserted - s.conflicts - e.recent_inserted) <= 0.1 * s.conflicts)
+       AND (s.upserted = 0 OR s.conflicts >= 0.5 * s.upserted AND abs(s.upserted - s.conflicts - (e.recent).inserted) <= 0.1 * s.conflicts)
        -- a hint bit set first after a checkpoint is a record of its own
        AND (s.images <= 0.05 * s.rows OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
        -- nothing else that writes: triggers, values out of line, entries of other kinds of indexes or of one that is not counted
@@ -185,7 +208,7 @@ AS $$
           FROM ff_internal.statement_target t
           JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
          WHERE (t.relid = e.relation OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors(e.relation) a))
-           AND t.how <> 'cte' AND h.ended_at > e.window_began
+           AND t.how <> 'cte' AND h.ended_at > (e.counters).began_at
          GROUP BY t.statement_id, t.command
         HAVING sum(h.rows) > 0
     ), command AS (
@@ -195,13 +218,13 @@ AS $$
          GROUP BY s.command
     ), seen AS (
         -- the newest, until they have the evidence's recent updates
-        SELECT i.*, sum(i.updated) OVER (ORDER BY i.ended_at DESC) - i.updated < e.recent_updated AS recent
+        SELECT i.*, sum(i.updated) OVER (ORDER BY i.ended_at DESC) - i.updated < (e.recent).updated AS recent
           FROM ff_internal.counter_interval i
-         WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began AND i.fillfactor = e.fillfactor
+         WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at AND i.fillfactor = e.fillfactor
     ), counted AS (
         SELECT coalesce(sum(n.vacuums), 0)::bigint AS vacuums,
                -- how many updates of the evidence's recent ones that is
-               e.recent_updated / nullif(sum(n.updated) FILTER (WHERE n.recent), 0)::double precision AS part,
+               (e.recent).updated / nullif(sum(n.updated) FILTER (WHERE n.recent), 0)::double precision AS part,
                sum(n.deleted) FILTER (WHERE n.recent) AS deleted, sum(n.vacuums) FILTER (WHERE n.recent) AS recent_vacuums,
                sum(n.seq_scans) FILTER (WHERE n.recent) AS seq_scans, sum(n.index_scans) FILTER (WHERE n.recent) AS index_scans,
                sum(n.blocks_fetched) FILTER (WHERE n.recent) AS blocks_fetched, min(n.began_at) FILTER (WHERE n.recent) AS began_at
@@ -257,7 +280,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH m AS MATERIALIZED (
-        SELECT m.*, x.update_call_rows FROM ff_internal.model_extra(e) x CROSS JOIN LATERAL ff_internal.model(e, x) m
+        SELECT m.*, x.update_call_rows FROM ff_internal.model_extra(e) x CROSS JOIN ff_internal.model_evidence(e) f CROSS JOIN LATERAL ff_internal.model(f, x) m
     )
     SELECT CASE WHEN a.is_current THEN e.fillfactor ELSE a.fillfactor END,
            a.hot_pct, a.hot_pct_low, a.hot_pct_high, a.rows_per_page, c.rows_per_page, a.size_bytes, a.index_bytes,
@@ -304,7 +327,7 @@ BEGIN
     SELECT * INTO e FROM ff_internal.evidence(ff_curve.relation);
     IF e.not_examined IS NOT NULL THEN
         RAISE '"%" is not examined', e.relname USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = e.not_examined || '.';
-    ELSIF e.sampled_at IS NULL OR coalesce(e.inserted_width, e.updated_width) IS NULL THEN
+    ELSIF (e.sample).sampled_at IS NULL OR coalesce((e.sample).inserted_width, (e.sample).updated_width) IS NULL THEN
         RAISE 'no rows of "%" have been sampled yet', e.relname
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Run CALL ff_collect() while the table holds rows.';
     END IF;
@@ -319,7 +342,7 @@ BEGIN
                round(m.newpage_pct::numeric, 1)::real, round(m.settled_hot_pct::numeric, 1)::real, m.is_current, s.advised
           FROM @extschema@.ff_advise(ff_curve.relation) a
          CROSS JOIN ff_internal.model_extra(e) x
-         CROSS JOIN LATERAL ff_internal.model(e, x) m
+         CROSS JOIN ff_internal.model_evidence(e) f CROSS JOIN LATERAL ff_internal.model(f, x) m
          CROSS JOIN LATERAL (SELECT CASE WHEN a.action IN ('lower', 'raise') THEN m.fillfactor = a.recommended_fillfactor ELSE m.is_current END AS advised) s;
 END
 $$;

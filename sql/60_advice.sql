@@ -36,7 +36,7 @@ AS $$
 DECLARE
     c record;
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM ff_internal.horizon_history h WHERE h.last_seen_at >= e.window_began) THEN
+    IF NOT EXISTS (SELECT 1 FROM ff_internal.horizon_history h WHERE h.last_seen_at >= (e.since_change).began_at) THEN
         RETURN NULL;
     END IF;
     SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0) AS held_updated, coalesce(sum(i.hot_updated) FILTER (WHERE o.held), 0) AS held_hot,
@@ -45,16 +45,16 @@ BEGIN
       FROM ff_internal.counter_interval i
      CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM ff_internal.horizon_history h
                                          WHERE h.since < i.ended_at AND h.last_seen_at > i.began_at) AS held) o
-     WHERE i.rel_id = e.rel_id AND i.began_at >= e.window_began;
+     WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at;
     IF c.held_updated = 0 THEN
         RETURN NULL;
     ELSIF c.free_updated >= 100 AND c.free_hot >= 0.9 * c.free_updated
           AND c.held_hot / c.held_updated < c.free_hot / c.free_updated - 0.1 THEN
         RETURN format('%s %% of its updates were HOT while an old snapshot was held, %s %% otherwise',
                       round(100 * c.held_hot / c.held_updated, 1), round(100 * c.free_hot / c.free_updated, 1));
-    ELSIF c.held_updated >= c.free_updated AND e.recently_dead_rows > 0.3 * e.live_rows AND e.recently_dead_rows > 0.8 * e.dead_rows THEN
+    ELSIF c.held_updated >= c.free_updated AND (e.sample).recently_dead_rows > 0.3 * (e.sample).live_rows AND (e.sample).recently_dead_rows > 0.8 * (e.sample).dead_rows THEN
         RETURN format('%s old row versions wait for a snapshot to end (%s %% of live rows)',
-                      round(e.recently_dead_rows::numeric), round((100 * e.recently_dead_rows / nullif(e.live_rows, 0))::numeric));
+                      round((e.sample).recently_dead_rows::numeric), round((100 * (e.sample).recently_dead_rows / nullif((e.sample).live_rows, 0))::numeric));
     END IF;
     RETURN NULL;
 END
@@ -81,45 +81,47 @@ SET jit = off
 AS $$
     SELECT e, d.cause, d.cause IN ('page_full', 'batch_update', 'row_growth')
                -- HOT already, but full new pages are pruned at every update
-               OR d.cause = 'settled' AND e.recent_inserted > 0.05 * e.recent_updated
+               OR d.cause = 'settled' AND (e.recent).inserted > 0.05 * (e.recent).updated
                -- a reserve may be given back, but not on the word of a quiet
                -- hour: pages that tell of updates forbid it
                OR e.fillfactor < 100 AND (d.cause IN ('indexed_column', 'too_wide')
                     -- not where the rows were loaded anew since they were updated
-                    OR d.cause = 'settled' AND NOT (e.updated > 0.1 * e.live_rows AND coalesce(e.updated_pct, 0) < 1)
-                    OR d.cause = 'few_updates' AND coalesce(e.updated_pct, 0) < 1 AND e.updated < 0.01 * e.inserted
-                       AND e.inserted >= (SELECT ff_internal.setting('min_updates')::bigint)),
-           e.recent_hot / nullif(e.recent_updated, 0)::double precision,
+                    OR d.cause = 'settled' AND NOT ((e.counters).updated > 0.1 * (e.sample).live_rows AND coalesce((e.sample).updated_pct, 0) < 1)
+                    OR d.cause = 'few_updates' AND coalesce((e.sample).updated_pct, 0) < 1 AND (e.counters).updated < 0.01 * (e.counters).inserted
+                       AND (e.counters).inserted >= (SELECT ff_internal.setting('min_updates')::bigint)),
+           (e.recent).hot_updated / nullif((e.recent).updated, 0)::double precision,
            s.newpage_share, s.blocked_share, CASE WHEN d.cause = 'too_wide' THEN 0 ELSE s.recoverable_share END,
-           e.recent_updated * (1 - s.newpage_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1, d.held_back, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
+           (e.recent).updated * (1 - s.newpage_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1, d.held_back, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
       FROM ff_internal.evidence(relation) e
       -- what the statements say of indexed columns, asked only where it matters
       LEFT JOIN LATERAL (SELECT ff_internal.indexed_share(w.e) AS indexed
-                           FROM (SELECT e WHERE e.recent_hot < 0.98 * e.recent_updated OFFSET 0) w) y ON true
+                           FROM (SELECT e WHERE (e.recent).hot_updated < 0.98 * (e.recent).updated OFFSET 0) w) y ON true
       LEFT JOIN LATERAL (SELECT p.*
-                           FROM ff_internal.split_updates(e.recent_updated::double precision, e.recent_hot::double precision, e.recent_newpage::double precision,
+                           FROM ff_internal.split_updates((e.recent).updated::double precision, (e.recent).hot_updated::double precision, (e.recent).newpage_updated::double precision,
                                          e.seen_same_page, e.seen_newpage, y.indexed, e.seen_hot) p
-                          WHERE e.recent_updated > e.recent_hot
+                          WHERE (e.recent).updated > (e.recent).hot_updated
                           UNION ALL
                          -- what the function says of nothing to split, without the call
-                         SELECT 0, 0, 1, 0 WHERE e.recent_updated > 0 AND e.recent_updated <= e.recent_hot) s ON true
-     CROSS JOIN LATERAL (SELECT greatest(coalesce(e.updated_width, 0), coalesce(e.inserted_width, 0))::double precision AS width,
-                                coalesce(e.inserted_width, e.updated_width, 0)::double precision AS inserted_width) w
+                         SELECT 0, 0, 1, 0 WHERE (e.recent).updated > 0 AND (e.recent).updated <= (e.recent).hot_updated) s ON true
+     CROSS JOIN LATERAL (SELECT greatest(coalesce((e.sample).updated_width, 0), coalesce((e.sample).inserted_width, 0))::double precision AS width,
+                                coalesce((e.sample).inserted_width, (e.sample).updated_width, 0)::double precision AS inserted_width) w
      CROSS JOIN LATERAL (SELECT b.held_back, CASE
             WHEN e.not_examined IS NOT NULL THEN 'not_examined'
-            WHEN e.sampled_at IS NULL OR e.intervals IS NULL OR e.blocks = 0 OR w.width = 0 THEN 'no_data'
+            WHEN (e.sample).sampled_at IS NULL OR (e.counters).intervals IS NULL OR (e.sample).blocks = 0 OR w.width = 0 THEN 'no_data'
             -- too little happened to say anything of updates
-            WHEN e.updated < (SELECT ff_internal.setting('min_updates')::bigint) THEN 'few_updates'
+            WHEN (e.counters).updated < (SELECT ff_internal.setting('min_updates')::bigint) THEN 'few_updates'
             WHEN ff_internal.rows_per_page(100, w.width) < 2 THEN 'too_wide'
+            -- fillfactor or indexes were changed, and what that did is not seen yet
+            WHEN coalesce((e.since_change).updated, 0) < (SELECT ff_internal.setting('min_updates')::bigint) THEN 'no_data'
             -- next to all of them are HOT, whatever became of the rest
-            WHEN e.recent_hot >= 0.98 * e.recent_updated THEN 'settled'
+            WHEN (e.recent).hot_updated >= 0.98 * (e.recent).updated THEN 'settled'
             WHEN s.newpage_share IS NULL THEN 'no_data'
             WHEN s.recoverable_share < 0.02 AND s.blocked_share >= 0.05 THEN 'indexed_column'
             WHEN s.recoverable_share < 0.02 THEN 'settled'
             WHEN s.blocked_share > 4 * s.recoverable_share AND s.recoverable_share < 0.1 THEN 'indexed_column'
             WHEN b.held_back IS NOT NULL THEN 'old_snapshot'
-            WHEN e.updated_width > 1.1 * e.inserted_width AND e.updated_width - e.inserted_width >= 8 THEN 'row_growth'
-            WHEN e.update_group_rows >= greatest(3, 0.1 * e.rows_per_page) THEN 'batch_update'
+            WHEN (e.sample).updated_width > 1.1 * (e.sample).inserted_width AND (e.sample).updated_width - (e.sample).inserted_width >= 8 THEN 'row_growth'
+            WHEN (e.sample).update_group_rows >= greatest(3, 0.1 * (e.sample).rows_per_page) THEN 'batch_update'
             ELSE 'page_full' END AS cause
        FROM (SELECT CASE WHEN s.recoverable_share >= 0.02 THEN ff_internal.held_back(e) END AS held_back) b) d
 $$;
@@ -218,14 +220,19 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH judged AS (
-        SELECT d.evidence, e.*, d.cause AS seen_cause, d.wants_model, d.wants_model AND d.place > $2 AS passed_over,
+        SELECT d.evidence, e.*, p.sampled_at, p.blocks, p.live_rows, p.inserted_width, p.updated_width, p.update_group_rows,
+               p.updated_hot_rows, p.updated_nonhot_rows, k.intervals, k.inserted, k.updated, k.seq_scans, k.index_scans, k.blocks_fetched,
+               (e.since_change).updated - (e.recent).updated AS earlier_updated,
+               (e.since_change).hot_updated - (e.recent).hot_updated AS earlier_hot, d.cause AS seen_cause, d.wants_model, d.wants_model AND d.place > $2 AS passed_over,
                d.hot_share, d.newpage_share, d.blocked_share, d.recoverable_share, d.eligible_known, d.held_back, d.row_width, c.*
           FROM (SELECT a.*, row_number() OVER (ORDER BY a.wants_model DESC,
-                                                     a.recoverable_share * (a.evidence).recent_updated / nullif((a.evidence).recent_s, 0) DESC NULLS LAST,
+                                                     a.recoverable_share * ((a.evidence).recent).updated / nullif(((a.evidence).recent).seconds, 0) DESC NULLS LAST,
                                                      (a.evidence).heap_bytes DESC NULLS LAST) AS place
                   FROM ff_internal.diagnosis(ff_internal.checked_table($1)) a) d
           -- its columns, taken apart once and not one by one
          CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+         CROSS JOIN LATERAL unnest(ARRAY[e.sample]) p
+         CROSS JOIN LATERAL unnest(ARRAY[e.counters]) k
           -- OFFSET keeps the filter in front of the model, which is asked only where it matters
           LEFT JOIN LATERAL (SELECT x.* FROM (SELECT d.evidence AS e WHERE d.wants_model AND (d.place > $2) IS NOT TRUE OFFSET 0) w CROSS JOIN LATERAL ff_internal.choice(w.e) x) c ON true
     ), trusted AS (
@@ -286,6 +293,9 @@ AS $$
              WHEN d.sampled_at IS NULL THEN 'its pages were not sampled yet: the budget of the last collection was spent on others'
              WHEN d.intervals IS NULL THEN 'nothing was written to it since the first collection: one more collection after some work is needed'
              WHEN d.blocks = 0 OR d.row_width = 0 THEN 'the table is empty'
+             WHEN d.seen_cause = 'no_data' AND coalesce((d.since_change).updated, 0) < (SELECT ff_internal.setting('min_updates')::bigint)
+             THEN format('%s updates since its fillfactor or indexes changed, of %s in %s: too few to see what that did',
+                         coalesce((d.since_change).updated, 0), d.updated, ff_internal.span(d.window_s))
              WHEN d.seen_cause = 'no_data' THEN format('%s %% of its updates were not HOT, but neither the server nor the pages say whether they left their page: sample it while it is being updated', 100 - d.hot)
              ELSE concat(
                CASE d.seen_cause

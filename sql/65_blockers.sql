@@ -116,9 +116,9 @@ AS $$
                0.05 AS tell                  -- share of updates that stayed in their page from which these tell of those that left it
     ), judged AS MATERIALIZED (
         SELECT (d.evidence).relation::oid AS relid, (d.evidence).not_examined, d.cause, d.hot_share, d.newpage_share,
-               (d.evidence).recent_updated AS updated,
-               (d.evidence).recent_updated / nullif((d.evidence).recent_s, 0) AS updates_per_s,
-               ((d.evidence).recent_updated - (d.evidence).recent_hot) / nullif((d.evidence).recent_s, 0) AS cold_per_s,
+               ((d.evidence).recent).updated AS updated,
+               ((d.evidence).recent).updated / nullif(((d.evidence).recent).seconds, 0) AS updates_per_s,
+               (((d.evidence).recent).updated - ((d.evidence).recent).hot_updated) / nullif(((d.evidence).recent).seconds, 0) AS cold_per_s,
                1 - d.hot_share - d.newpage_share AS blocked_share,
                -- Updates that could not have been HOT: those that stayed in their page and were not, and of those that
                -- left it the same part (what more room would have made HOT is recoverable).  Unknown: all that were not.

@@ -114,7 +114,7 @@ BEGIN
     FOR i IN
         SELECT x.indexrelid, x.indrelid, k.relname, n.nspname, am.amname, x.indisvalid, x.indisready, t.not_examined, k.reloptions,
                CASE WHEN am.amname = 'btree' THEN ff_internal.effective_index_fillfactor(k.reloptions) END AS fillfactor,
-               e.inserted, e.updated - e.hot_updated AS cold, e.window_s, e.snapshot_at,
+               (e.counters).inserted, (e.counters).updated - (e.counters).hot_updated AS cold, e.window_s, e.snapshot_at,
                (SELECT extract(epoch FROM e.snapshot_at - r.seen_at)::double precision FROM ff_internal.relation r WHERE r.rel_id = e.rel_id) AS quiet_s,
                (SELECT p.correlation FROM pg_stats p JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
                  WHERE p.schemaname = t.nspname AND p.tablename = t.relname AND p.attname = a.attname AND NOT p.inherited) AS correlation,

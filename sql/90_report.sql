@@ -496,7 +496,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT jsonb_agg(to_jsonb(m) ORDER BY m.fillfactor DESC)
       FROM ff_internal.model_extra(e) x CROSS JOIN LATERAL ff_internal.model(e, x) m
-     WHERE coalesce(e.inserted_width, e.updated_width) > 0
+     WHERE coalesce((e.sample).inserted_width, (e.sample).updated_width) > 0
 $$;
 
 -- What ff_blockers() says of a table, as HTML: a table of its indexes, or in a line why none is in the way.
@@ -526,14 +526,14 @@ AS $$
     SELECT format(E'<article id="t%s">\n<header><h3>%s</h3><span class="badge %s">%s</span></header>\n', e.relation::oid, ff_internal.html(n.name::text), action,
                   ff_internal.html(CASE WHEN action IN ('lower', 'raise') THEN format('%s from %s to %s', action, e.fillfactor, advised) ELSE format('%s %s', action, e.fillfactor) END))
            || format(E'<p class="facts">%s</p>\n<p>%s</p>\n',
-                ff_internal.html(concat_ws('; ', 'cause: ' || cause, 'confidence ' || confidence, ff_internal.number((e.updated / nullif(e.window_s, 0))::double precision, 1, ' updates/s'),
+                ff_internal.html(concat_ws('; ', 'cause: ' || cause, 'confidence ' || confidence, ff_internal.number(((e.counters).updated / nullif(e.window_s, 0))::double precision, 1, ' updates/s'),
                      pg_size_pretty(e.heap_bytes) || ' table', pg_size_pretty(e.index_bytes) || format(CASE WHEN e.indexes = 1 THEN ' in %s index' ELSE ' in %s indexes' END, e.indexes),
-                     CASE WHEN e.live_rows > 0 THEN 'about ' || round(e.live_rows) || ' rows of ' || round(greatest(e.inserted_width, e.updated_width)) || ' bytes' END)),
+                     CASE WHEN (e.sample).live_rows > 0 THEN 'about ' || round((e.sample).live_rows) || ' rows of ' || round(greatest((e.sample).inserted_width, (e.sample).updated_width)) || ' bytes' END)),
                 ff_internal.html(reason))
            || coalesce(E'<pre>' || ff_internal.html(ddl) || E'</pre>\n', '')
            || E'<div class="charts">\n'
            || coalesce(ff_internal.svg_curve(steps, e.fillfactor, advised, hot_pct), '')
-           || coalesce('<div>' || nullif(concat(ff_internal.svg_history(e.rel_id), ff_internal.svg_histogram(e.fill_histogram, e.sampled_at)), '') || E'</div>\n', '')
+           || coalesce('<div>' || nullif(concat(ff_internal.svg_history(e.rel_id), ff_internal.svg_histogram((e.sample).fill_histogram, (e.sample).sampled_at)), '') || E'</div>\n', '')
            || E'</div>\n'
            || coalesce(ff_internal.report_blockers(e.relation), '')
            || coalesce(E'<details><summary>Every step in numbers</summary>\n'
@@ -632,8 +632,8 @@ BEGIN
         e := a.evidence;
         name := format('%s.%s', e.nspname, e.relname);
         n := n + 1;
-        updated := updated + coalesce(e.updated, 0);
-        hot := hot + coalesce(e.hot_updated, 0);
+        updated := updated + coalesce((e.counters).updated, 0);
+        hot := hot + coalesce((e.counters).hot_updated, 0);
         in_detail := a.rank < 4 AND a.rank_place <= detailed;
         steps := CASE WHEN a.action IN ('lower', 'raise') OR in_detail THEN ff_internal.report_steps(e) END;
         IF a.action IN ('lower', 'raise') THEN

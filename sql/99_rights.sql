@@ -10,13 +10,10 @@ DECLARE
     collecting CONSTANT text[] := '{ff_sample, ff_sample_index, ff_collect, ff_schedule, ff_unschedule,
         collect, current_epoch, index_changes, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem,
         collect_end, rows_kept, prune, cron, is_schedule, check_collector, job_command, collect_statements,
-        collect_statements_failed, prune_statements, summaries_due, collect_summaries, collect_horizon, collect_settings,
+        collect_statements_failed, prune_statements, collect_horizon, collect_settings,
         predictions_due, collect_prediction}';
     for_both   CONSTANT text[] := '{setting, index_oids, index_definitions, other_options, collect_due, parse_statement, resolve,
-        statement_source, window_since, whole_hours, interval_bucket, recent_intervals, summarise, horizon_holders,
-        tracked_settings}';
-    -- made anew by the next collection
-    not_dumped CONSTANT text[] := '{summary}';
+        statement_source, horizon_holders, tracked_settings}';
     object     record;
 BEGIN
     GRANT USAGE ON SCHEMA ff_internal TO pg_read_all_stats, pg_stat_scan_tables;
@@ -43,7 +40,7 @@ BEGIN
         EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.name);
         EXECUTE format('GRANT SELECT ON %s TO pg_read_all_stats', object.name);
         IF object.relkind = 'r' THEN
-            PERFORM pg_extension_config_dump(object.oid, CASE WHEN object.relname = ANY (not_dumped) THEN 'WHERE false' ELSE '' END);
+            PERFORM pg_extension_config_dump(object.oid, '');
         END IF;
     END LOOP;
     -- sequences of identity columns belong to their tables

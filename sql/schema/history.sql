@@ -373,62 +373,6 @@ COMMENT ON COLUMN ff_internal.problem.occurrences IS 'times in a row';
 COMMENT ON COLUMN ff_internal.problem.sqlstate IS 'SQLSTATE of the error';
 COMMENT ON COLUMN ff_internal.problem.message IS 'its message';
 
--- ---------------------------------------------------------------------------
--- Summaries: what advice would otherwise add up again and again
--- ---------------------------------------------------------------------------
-CREATE TABLE ff_internal.summary (
-    rel_id          bigint PRIMARY KEY,
-    since           timestamptz NOT NULL,
-    until           timestamptz NOT NULL CHECK (until > since),
-    fillfactor      smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100),
-    changed_at      timestamptz,
-    window_began    timestamptz,
-    intervals       bigint NOT NULL,
-    inserted        bigint NOT NULL,
-    updated         bigint NOT NULL,
-    hot_updated     bigint NOT NULL,
-    newpage_updated bigint,
-    deleted         bigint NOT NULL,
-    seq_scans       bigint NOT NULL,
-    index_scans     bigint NOT NULL,
-    blocks_fetched  bigint NOT NULL,
-    blocks_hit      bigint NOT NULL,
-    rewritten       boolean NOT NULL,
-    last_updated    bigint[] NOT NULL,
-    last_hot        bigint[] NOT NULL,
-    last_newpage    bigint[] NOT NULL,
-    last_inserted   bigint[] NOT NULL,
-    last_s          double precision[] NOT NULL,
-    seen_hot        double precision,
-    seen_same_page  double precision,
-    seen_newpage      double precision
-) WITH (fillfactor = 80);
-COMMENT ON TABLE ff_internal.summary IS 'What the older part of a table''s window adds up to, so that advice need not do it: made by collections from counter_interval and page_sample, used while it is what these would give, and never needed. Not dumped. Whoever changes rows of these two by hand empties it.';
-COMMENT ON COLUMN ff_internal.summary.since IS 'begin of the window, see window_since(): what ended before is not in it';
-COMMENT ON COLUMN ff_internal.summary.until IS 'end (exclusive) of what is in it; newer intervals and samples come on top';
-COMMENT ON COLUMN ff_internal.summary.fillfactor IS 'effective fillfactor that it was made for, percent';
-COMMENT ON COLUMN ff_internal.summary.changed_at IS 'last change of fillfactor or indexes known then; NULL: none';
-COMMENT ON COLUMN ff_internal.summary.window_began IS 'begin of the first interval; NULL: there is none';
-COMMENT ON COLUMN ff_internal.summary.intervals IS 'intervals, whole hours counted as one';
-COMMENT ON COLUMN ff_internal.summary.inserted IS 'rows inserted';
-COMMENT ON COLUMN ff_internal.summary.updated IS 'rows updated';
-COMMENT ON COLUMN ff_internal.summary.hot_updated IS 'rows HOT updated';
-COMMENT ON COLUMN ff_internal.summary.newpage_updated IS 'rows updated whose new version went to another page; NULL where not counted';
-COMMENT ON COLUMN ff_internal.summary.deleted IS 'rows deleted';
-COMMENT ON COLUMN ff_internal.summary.seq_scans IS 'sequential scans begun';
-COMMENT ON COLUMN ff_internal.summary.index_scans IS 'index scans begun';
-COMMENT ON COLUMN ff_internal.summary.blocks_fetched IS 'heap pages asked for';
-COMMENT ON COLUMN ff_internal.summary.blocks_hit IS 'heap pages found in shared buffers';
-COMMENT ON COLUMN ff_internal.summary.rewritten IS 'the table got a new file';
-COMMENT ON COLUMN ff_internal.summary.last_updated IS 'rows updated in each of the recent intervals or whole hours, newest first, see recent_intervals()';
-COMMENT ON COLUMN ff_internal.summary.last_hot IS 'of these, HOT';
-COMMENT ON COLUMN ff_internal.summary.last_newpage IS 'of these, to another page; NULL where not counted';
-COMMENT ON COLUMN ff_internal.summary.last_inserted IS 'rows inserted in each';
-COMMENT ON COLUMN ff_internal.summary.last_s IS 'seconds that each covers';
-COMMENT ON COLUMN ff_internal.summary.seen_hot IS 'old row versions in the pages whose successor is heap-only, summed over samples; NULL without one';
-COMMENT ON COLUMN ff_internal.summary.seen_same_page IS 'the same: successor in the same page but not heap-only';
-COMMENT ON COLUMN ff_internal.summary.seen_newpage IS 'the same: successor in another page';
-
 
 CREATE VIEW ff_internal.candidate AS
 SELECT c.oid AS relid, n.nspname, c.relname, c.relkind, c.relpersistence, c.relispartition, c.relnamespace,

@@ -28,7 +28,6 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -58,9 +57,6 @@ PG_FUNCTION_INFO_V1(ff_collect);
  */
 #define CACHED_TABLES			200
 
-/* Tables whose windows are summed up at once, and milliseconds after which no more are. */
-#define SUMMARY_BATCH			100
-#define SUMMARY_MS				500
 
 typedef struct Collector
 {
@@ -357,37 +353,6 @@ keep_promises(Collector *c)
 }
 
 /*
- * Sum up the windows of tables for which nothing valid is kept, for a limited
- * time; advice can do without.
- */
-static void
-keep_summaries(Collector *c)
-{
-	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), SUMMARY_MS);
-	int64	   *due;
-	int			ndue;
-
-	due = list_due(c, "ff_internal.summaries_due()", &ndue);
-	end_step(c);
-	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i += SUMMARY_BATCH)
-	{
-		int			n = Min(SUMMARY_BATCH, ndue - i);
-		Datum	   *ids = palloc(sizeof(Datum) * n);
-		int64		unused;
-		ErrorData  *edata;
-
-		for (int k = 0; k < n; k++)
-			ids[k] = Int64GetDatum(due[i + k]);
-		edata = try_step(c, "ff_internal.collect_summaries($1)", INT8ARRAYOID,
-						 PointerGetDatum(construct_array(ids, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)),
-						 &unused);
-		if (edata != NULL)
-			do_without(edata, psprintf("sum up the history of %d tables", n));
-		end_step(c);
-	}
-}
-
-/*
  * Read the counters of all tables, a batch in each transaction, so that none
  * holds back pruning for longer than a table's sample.  The collection begins
  * when all of them are read: one that ends before is no look at all.
@@ -466,7 +431,6 @@ collect(Collector *c)
 			empty_caches(c);
 	}
 	empty_caches(c);
-	keep_summaries(c);
 	keep_promises(c);
 
 	{

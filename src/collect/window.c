@@ -1,152 +1,262 @@
 /*
  * window.c
- *	  The window of the history that evidence is taken from, and which part of
- *	  it is recent.
+ *	  What the intervals of a table in the recent window add up to, and which
+ *	  of them are recent: an aggregate that one pass over the history of all
+ *	  tables feeds, in any order.
  *
- * Three things make its figures such that they can be kept between two looks
- * (table ff_summary) and are still what a new look would find:
- * - The window begins at a whole day, at another hour of the day for each
- *	 table, so that each leaves a day behind once a day and not all at once.
- * - Intervals older than some hours count as whole hours (UTC), as pruning
- *	 will roll them up in any case.
- * - What is not recent any more never becomes it again: newer work only adds
- *	 to what must be newer than the rest.
+ * For what is recent, intervals count one by one while they are new; those that
+ * ended before the last HOURS_APART whole hours count as whole hours (UTC),
+ * those older than DAYS_APART days as whole days.  So the figures are
+ * the same before and after pruning has rolled intervals up.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 
-#include "settings.h"
+PG_FUNCTION_INFO_V1(ff_window_add);
+PG_FUNCTION_INFO_V1(ff_window_sum);
 
-PG_FUNCTION_INFO_V1(ff_window_since);
-PG_FUNCTION_INFO_V1(ff_whole_hours);
-PG_FUNCTION_INFO_V1(ff_unit);
-PG_FUNCTION_INFO_V1(ff_recent);
-
-/* Hours that stay apart, interval by interval, beside the one that is running. */
+/* Hours, beside the one that is running, whose intervals stay apart (chosen). */
 #define HOURS_APART		2
 
-/* Recent intervals have at least one part of so many of the window's updates. */
+/* Days, beside the one that is running, whose hours stay apart (chosen). */
+#define DAYS_APART		2
+
+/* Recent intervals have at least one part of so many of the window's updates (chosen). */
 #define RECENT_PART		3
 
-/* The last whole multiple of this span (microseconds), counted from an origin. */
+/* Spans that there is room for at first. */
+#define FIRST_SPANS		8
+
+/* Counts, in the order of the type counters and of window_of()'s arguments. */
+typedef enum Count
+{
+	INSERTED,
+	UPDATED,
+	HOT_UPDATED,
+	NEWPAGE_UPDATED,
+	DELETED,
+	SEQ_SCANS,
+	INDEX_SCANS,
+	BLOCKS_FETCHED,
+	BLOCKS_HIT,
+	VACUUMS,
+	COUNTS
+} Count;
+
+/* The aggregate's arguments, behind its state. */
+enum
+{
+	FRESH_ARG = 1,				/* after the last change of fillfactor or indexes */
+	BEGAN_ARG,
+	ENDED_ARG,
+	REWRITTEN_ARG,
+	COUNT_ARG
+};
+
+/* Of the type counters: began_at, seconds, intervals, the counts, rewritten. */
+#define COUNTERS_COLUMNS	(COUNTS + 4)
+
+/* One interval, hour or day; or the sum of some. */
+typedef struct Span
+{
+	TimestampTz unit;			/* begin of hour or day; of an interval, its end */
+	bool		fresh;
+	bool		rewritten;
+	bool		newpage_unknown;
+	TimestampTz began_at;
+	TimestampTz ended_at;
+	int64		count[COUNTS];
+} Span;
+
+typedef struct Window
+{
+	TimestampTz whole_hours;	/* what ended before counts as hours */
+	TimestampTz whole_days;		/* and before this, as days */
+	Span	   *span;
+	int			nspans;
+	int			room;
+} Window;
+
+/* Spans added up. */
+typedef struct Sums
+{
+	Span		sum;
+	double		seconds;
+	int64		spans;
+} Sums;
+
+/* The last whole multiple of this length (microseconds), in UTC. */
 static TimestampTz
-floor_to(TimestampTz at, int64 span, int64 origin)
+floor_to(TimestampTz at, int64 length)
 {
-	int64		past = (at - origin) % span;
+	int64		past = at % length;
 
-	return at - (past < 0 ? past + span : past);
+	return at - (past < 0 ? past + length : past);
 }
 
-/* Until when intervals count as whole hours, in this transaction. */
-static TimestampTz
-whole_hours(void)
+static Window *
+begin_window(MemoryContext context)
 {
-	return floor_to(GetCurrentTransactionStartTimestamp() - HOURS_APART * USECS_PER_HOUR, USECS_PER_HOUR, 0);
+	Window	   *w = MemoryContextAllocZero(context, sizeof(Window));
+	TimestampTz now = GetCurrentTransactionStartTimestamp();
+
+	w->whole_hours = floor_to(now - HOURS_APART * USECS_PER_HOUR, USECS_PER_HOUR);
+	w->whole_days = floor_to(now - DAYS_APART * USECS_PER_DAY, USECS_PER_DAY);
+	w->room = FIRST_SPANS;
+	w->span = MemoryContextAlloc(context, sizeof(Span) * w->room);
+	return w;
 }
 
-/*
- * ff_window_since(rel_id bigint)
- *
- * Where the window of a table begins: fillfactor_advisor.lookback and up
- * to a day more ago.
- */
-Datum
-ff_window_since(PG_FUNCTION_ARGS)
+/* The span that an interval counts with; most often the last one. */
+static Span *
+find_span(Window *w, bool fresh, TimestampTz began_at, TimestampTz ended_at)
 {
-	int64		hour_of_day = PG_GETARG_INT64(0) % HOURS_PER_DAY;
+	TimestampTz unit = ended_at;
+	Span	   *s;
 
-	PG_RETURN_TIMESTAMPTZ(floor_to(GetCurrentTransactionStartTimestamp(), USECS_PER_DAY, hour_of_day * USECS_PER_HOUR) -
-						  (int64) ff_lookback * USECS_PER_SEC);
-}
-
-/*
- * ff_whole_hours()
- *
- * Until when (exclusive) intervals count as whole hours: a whole hour at least
- * two hours ago.
- */
-Datum
-ff_whole_hours(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_TIMESTAMPTZ(whole_hours());
-}
-
-/*
- * ff_unit(ended_at timestamptz)
- *
- * What an interval that ended then counts with: the begin of its hour where
- * that counts as a whole, else itself.
- */
-Datum
-ff_unit(PG_FUNCTION_ARGS)
-{
-	TimestampTz ended_at = PG_GETARG_TIMESTAMPTZ(0);
-
-	PG_RETURN_TIMESTAMPTZ(ended_at < whole_hours() ? floor_to(ended_at, USECS_PER_HOUR, 0) : ended_at);
-}
-
-/*
- * ff_recent(total, updated, hot_updated, newpage_updated, inserted, seconds)
- *
- * Arrays: the same figure of each interval or hour, newest first; total: the
- * updates of the whole window.  Sums up those that are recent: the newest,
- * until they have a third of the total (all where there are none), each as a
- * whole.  recent: how many these are.  NULL in newpage_updated makes that sum
- * NULL.
- */
-Datum
-ff_recent(PG_FUNCTION_ARGS)
-{
-	int64		total = PG_GETARG_INT64(0);
-	Datum	   *figure[5];
-	bool	   *nulls[5];
-	int			n[5];
-	int			recent = 0;
-	int64		updated = 0;
-	int64		hot = 0;
-	int64		newpage = 0;
-	int64		inserted = 0;
-	double		seconds = 0;
-	bool		newpage_known = true;
-	TupleDesc	tupdesc;
-	Datum		values[6];
-	bool		isnull[6] = {0};
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	for (int i = 0; i < 5; i++)
+	if (ended_at < w->whole_days)
+		unit = floor_to(ended_at, USECS_PER_DAY);
+	else if (ended_at < w->whole_hours)
+		unit = floor_to(ended_at, USECS_PER_HOUR);
+	for (int i = w->nspans - 1; i >= 0; i--)
+		if (w->span[i].unit == unit && w->span[i].fresh == fresh)
+			return &w->span[i];
+	if (w->nspans == w->room)
 	{
-		ArrayType  *array = PG_GETARG_ARRAYTYPE_P(i + 1);
+		w->room *= 2;
+		w->span = repalloc(w->span, sizeof(Span) * w->room);
+	}
+	s = &w->span[w->nspans++];
+	memset(s, 0, sizeof(Span));
+	s->unit = unit;
+	s->fresh = fresh;
+	s->began_at = began_at;
+	s->ended_at = ended_at;
+	return s;
+}
 
-		deconstruct_array(array, i < 4 ? INT8OID : FLOAT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &figure[i], &nulls[i], &n[i]);
-		if (n[i] != n[0])
-			ereport(ERROR,
-					(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-					 errmsg("arrays of different lengths")));
-	}
-	while (recent < n[0] && (total == 0 || (double) RECENT_PART * updated < total))
+/*
+ * window_add(state, fresh, began_at, ended_at, rewritten, then the counts)
+ *
+ * The aggregate's step: one interval.
+ */
+Datum
+ff_window_add(PG_FUNCTION_ARGS)
+{
+	MemoryContext context;
+	Window	   *w;
+	Span	   *s;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "window_add called outside an aggregate");
+	w = PG_ARGISNULL(0) ? begin_window(context) : (Window *) PG_GETARG_POINTER(0);
+	for (int i = FRESH_ARG; i < COUNT_ARG + COUNTS; i++)
+		if (PG_ARGISNULL(i) && i != COUNT_ARG + NEWPAGE_UPDATED)
+			PG_RETURN_POINTER(w);
+
+	s = find_span(w, PG_GETARG_BOOL(FRESH_ARG), PG_GETARG_TIMESTAMPTZ(BEGAN_ARG),
+				  PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
+	s->began_at = Min(s->began_at, PG_GETARG_TIMESTAMPTZ(BEGAN_ARG));
+	s->ended_at = Max(s->ended_at, PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
+	s->rewritten |= PG_GETARG_BOOL(REWRITTEN_ARG);
+	s->newpage_unknown |= PG_ARGISNULL(COUNT_ARG + NEWPAGE_UPDATED);
+	for (int i = 0; i < COUNTS; i++)
+		if (!PG_ARGISNULL(COUNT_ARG + i))
+			s->count[i] += PG_GETARG_INT64(COUNT_ARG + i);
+	PG_RETURN_POINTER(w);
+}
+
+static void
+add_span(Sums *to, const Span *s)
+{
+	to->sum.began_at = to->spans > 0 ? Min(to->sum.began_at, s->began_at) : s->began_at;
+	to->sum.rewritten |= s->rewritten;
+	to->sum.newpage_unknown |= s->newpage_unknown;
+	for (int i = 0; i < COUNTS; i++)
+		to->sum.count[i] += s->count[i];
+	to->seconds += (s->ended_at - s->began_at) / (double) USECS_PER_SEC;
+	to->spans++;
+}
+
+/* A value of the type counters; all NULL but the counts where there are none. */
+static Datum
+counters_datum(const Sums *sums, Oid type)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(type, -1);
+	Datum		values[COUNTERS_COLUMNS];
+	bool		nulls[COUNTERS_COLUMNS] = {0};
+	Datum		datum;
+	int			n = 0;
+
+	if (desc->natts != COUNTERS_COLUMNS)
+		elog(ERROR, "type %s has %d columns", format_type_be(type), desc->natts);
+	nulls[n] = sums->spans == 0;
+	values[n++] = TimestampTzGetDatum(sums->sum.began_at);
+	values[n++] = Float8GetDatum(sums->seconds);
+	values[n++] = Int64GetDatum(sums->spans);
+	for (int i = 0; i < COUNTS; i++)
 	{
-		updated += DatumGetInt64(figure[0][recent]);
-		hot += DatumGetInt64(figure[1][recent]);
-		newpage_known &= !nulls[2][recent];
-		newpage += newpage_known ? DatumGetInt64(figure[2][recent]) : 0;
-		inserted += DatumGetInt64(figure[3][recent]);
-		seconds += DatumGetFloat8(figure[4][recent]);
-		recent++;
+		nulls[n] = i == NEWPAGE_UPDATED && sums->sum.newpage_unknown;
+		values[n++] = Int64GetDatum(sums->sum.count[i]);
 	}
-	values[0] = Int32GetDatum(recent);
-	values[1] = Int64GetDatum(updated);
-	values[2] = Int64GetDatum(hot);
-	values[3] = Int64GetDatum(newpage);
-	isnull[3] = !newpage_known;
-	values[4] = Int64GetDatum(inserted);
-	values[5] = Float8GetDatum(seconds);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, isnull)));
+	values[n++] = BoolGetDatum(sums->sum.rewritten);
+	datum = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	ReleaseTupleDesc(desc);
+	return datum;
+}
+
+/* The newest first. */
+static int
+compare_spans(const void *a, const void *b)
+{
+	TimestampTz x = ((const Span *) a)->ended_at;
+	TimestampTz y = ((const Span *) b)->ended_at;
+
+	return x > y ? -1 : x < y;
+}
+
+/*
+ * window_sum(state)
+ *
+ * The aggregate's result, of the type table_window: three sums, of the whole
+ * window, of what is fresh, and of the recent part of that: the newest
+ * spans, until they have a third of its updates (all where there are none).
+ */
+Datum
+ff_window_sum(PG_FUNCTION_ARGS)
+{
+	enum {WHOLE, FRESH, RECENT, SUMS};
+	Sums		sums[SUMS] = {0};
+	Window	   *w;
+	TupleDesc	desc;
+	Datum		values[SUMS];
+	bool		nulls[SUMS] = {0};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	w = (Window *) PG_GETARG_POINTER(0);
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != SUMS)
+		elog(ERROR, "return type must be table_window");
+	qsort(w->span, w->nspans, sizeof(Span), compare_spans);
+	for (int i = 0; i < w->nspans; i++)
+	{
+		add_span(&sums[WHOLE], &w->span[i]);
+		if (w->span[i].fresh)
+			add_span(&sums[FRESH], &w->span[i]);
+	}
+	for (int i = 0; i < w->nspans; i++)
+		if (w->span[i].fresh &&
+			(sums[FRESH].sum.count[UPDATED] == 0 ||
+			 (double) RECENT_PART * sums[RECENT].sum.count[UPDATED] < sums[FRESH].sum.count[UPDATED]))
+			add_span(&sums[RECENT], &w->span[i]);
+	for (int i = 0; i < SUMS; i++)
+		values[i] = counters_datum(&sums[i], TupleDescAttr(desc, i)->atttypid);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

@@ -126,6 +126,8 @@ open_heap(Oid relid)
 	return rel;
 }
 
+StaticAssertDecl(FF_HEAP_METRICS <= FF_MAX_METRICS, "too many metrics");
+
 /* What the wanted error is about. */
 static const int exact_metrics[] = {
 	FF_HEAP_LIVE_BYTES, FF_HEAP_DEAD_BYTES, FF_HEAP_FREE_BYTES

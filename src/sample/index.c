@@ -102,6 +102,8 @@ count_page(void *arg, int position, BlockNumber block, const char *page)
 	ff_add_lsn_age(&sample->lsn_ages, sample->now, measured.lsn, stratum);
 }
 
+StaticAssertDecl(FF_BTREE_METRICS <= FF_MAX_METRICS, "too many metrics");
+
 /* What the wanted error is about. */
 static const int exact_metrics[] = {FF_BTREE_FREE};
 

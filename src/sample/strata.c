@@ -27,6 +27,8 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
+
 #include "sample/strata.h"
 
 /* Relations up to this many pages are read whole. */
@@ -42,6 +44,9 @@
 
 /* The last of them, if no larger than this, is read whole. */
 #define FF_PAGES_AT_END 16
+
+/* So there are no more ranges than this. */
+#define FF_MAX_STRATA (FF_ZONES + FF_TAIL_HALVINGS)
 
 /* No variance without two pages. */
 #define FF_LEAST_PAGES 2
@@ -70,6 +75,9 @@
 
 /* Ranges up to so many times the pages wanted are walked, not drawn from. */
 #define FF_WALK 64
+
+/* Blocks walked between two looks for interrupts: well below a millisecond. */
+#define FF_BLOCKS_PER_CHECK 65536
 
 /* Sums of squares below this share of what they are made of are rounding. */
 #define FF_ROUNDING 1e-12
@@ -100,8 +108,7 @@ ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint64 seed)
 	strata->blocks = blocks;
 	strata->nmetrics = nmetrics;
 	strata->nstrata = 0;
-	strata->stratum = palloc(sizeof(FfStratum) *
-							 (FF_ZONES + FF_TAIL_HALVINGS));
+	strata->stratum = palloc(sizeof(FfStratum) * FF_MAX_STRATA);
 	pg_prng_seed(&strata->prng, seed);
 
 	if (blocks <= FF_CENSUS_PAGES)
@@ -148,66 +155,81 @@ compare_blocks(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool
-is_chosen(const FfStratum *stratum, BlockNumber block)
+/*
+ * Draws blocks (with replacement, until enough different ones were met) behind
+ * those of the stratum that were read.
+ */
+static void
+draw_blocks(FfStrata *strata, FfStratum *stratum, int wanted)
 {
-	for (int i = 0; i < stratum->nchosen; i++)
-		if (stratum->chosen[i] == block)
-			return true;
-	return false;
+	BlockNumber *chosen = stratum->chosen;
+
+	while (stratum->nchosen < wanted)
+	{
+		int			n = stratum->nread;
+		int			read = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		while (stratum->nchosen < wanted)
+			chosen[stratum->nchosen++] = stratum->first +
+				pg_prng_uint64_range(&strata->prng, 0, stratum->size - 1);
+		qsort(chosen + n, wanted - n, sizeof(BlockNumber), compare_blocks);
+		for (int i = n; i < wanted; i++)
+		{
+			BlockNumber block = chosen[i];
+
+			while (read < stratum->nread && chosen[read] < block)
+				read++;
+			if ((read < stratum->nread && chosen[read] == block) ||
+				(n > stratum->nread && chosen[n - 1] == block))
+				continue;
+			chosen[n++] = block;
+		}
+		stratum->nchosen = n;
+	}
 }
 
-/* Chooses among the blocks not chosen yet until the stratum has this many. */
+/* The same by walking the range (Knuth 3.4.2, algorithm S). */
+static void
+walk_blocks(FfStrata *strata, FfStratum *stratum, int wanted)
+{
+	BlockNumber left = stratum->size - stratum->nread;
+	int			read = 0;
+
+	for (BlockNumber i = 0; stratum->nchosen < wanted; i++)
+	{
+		BlockNumber block = stratum->first + i;
+
+		if (i % FF_BLOCKS_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (read < stratum->nread && stratum->chosen[read] == block)
+		{
+			read++;
+			continue;
+		}
+		if (pg_prng_double(&strata->prng) * left < wanted - stratum->nchosen)
+			stratum->chosen[stratum->nchosen++] = block;
+		left--;
+	}
+}
+
+/* Chooses among the blocks not read yet until the stratum has this many. */
 static void
 extend_stratum(FfStrata *strata, FfStratum *stratum, int wanted)
 {
 	wanted = Min((BlockNumber) wanted, stratum->size);
 	if (wanted <= stratum->nchosen)
 		return;
+	Assert(stratum->nchosen == stratum->nread);
 	if (stratum->chosen == NULL)
 		stratum->chosen = palloc(sizeof(BlockNumber) * wanted);
 	else
 		stratum->chosen = repalloc(stratum->chosen,
 								   sizeof(BlockNumber) * wanted);
-
 	if ((BlockNumber) wanted > stratum->size / FF_WALK)
-	{
-		/* dense: walk the range (Knuth 3.4.2, algorithm S) */
-		BlockNumber left = stratum->size - stratum->nchosen;
-		int			before = stratum->nchosen;
-		int			missing = wanted - before;
-		BlockNumber *sorted = palloc(sizeof(BlockNumber) * Max(before, 1));
-		int			next = 0;
-
-		memcpy(sorted, stratum->chosen, sizeof(BlockNumber) * before);
-		qsort(sorted, before, sizeof(BlockNumber), compare_blocks);
-		for (BlockNumber i = 0; missing > 0; i++)
-		{
-			BlockNumber block = stratum->first + i;
-
-			if (next < before && sorted[next] == block)
-			{
-				next++;
-				continue;
-			}
-			if (pg_prng_double(&strata->prng) * left < missing)
-			{
-				stratum->chosen[stratum->nchosen++] = block;
-				missing--;
-			}
-			left--;
-		}
-		pfree(sorted);
-		return;
-	}
-	while (stratum->nchosen < wanted)
-	{
-		BlockNumber block = stratum->first +
-			pg_prng_uint64_range(&strata->prng, 0, stratum->size - 1);
-
-		if (!is_chosen(stratum, block))
-			stratum->chosen[stratum->nchosen++] = block;
-	}
+		walk_blocks(strata, stratum, wanted);
+	else
+		draw_blocks(strata, stratum, wanted);
 }
 
 /*
@@ -233,8 +255,6 @@ choose(FfStrata *strata, const double *wanted, BlockNumber **block)
 		FfStratum  *stratum = &strata->stratum[i];
 		int			fresh = stratum->nchosen - stratum->nread;
 
-		qsort(stratum->chosen + stratum->nread, fresh, sizeof(BlockNumber),
-			  compare_blocks);
 		memcpy(*block + nblocks, stratum->chosen + stratum->nread,
 			   sizeof(BlockNumber) * fresh);
 		nblocks += fresh;
@@ -243,21 +263,31 @@ choose(FfStrata *strata, const double *wanted, BlockNumber **block)
 }
 
 /*
- * The first sample: some hundred pages, max_pages at most (but two of every
- * stratum).  Returns how many blocks to read, and them in ascending order.
+ * The first sample: some hundred pages, max_pages at most.  Every stratum gets
+ * two, so max_pages must allow for these.  Returns how many blocks to read, and
+ * them in ascending order.
  */
 int
 ff_strata_first(FfStrata *strata, int max_pages, BlockNumber **block)
 {
-	double		wanted[FF_ZONES + FF_TAIL_HALVINGS];
+	double		wanted[FF_MAX_STRATA];
 	double		sum = 0;
+	double		least = 0;
 
 	for (int i = 0; i < strata->nstrata; i++)
+	{
 		sum += wanted[i] = pilot_size(strata, i);
+		least += Min(wanted[i], FF_LEAST_PAGES);
+	}
+	Assert(least <= max_pages);
 	if (sum > max_pages)
 		for (int i = 0; i < strata->nstrata; i++)
-			wanted[i] = Max(FF_LEAST_PAGES,
-							floor(wanted[i] * max_pages / sum));
+		{
+			double		floor_of = Min(wanted[i], FF_LEAST_PAGES);
+
+			wanted[i] = floor_of + floor((wanted[i] - floor_of) *
+										 (max_pages - least) / (sum - least));
+		}
 	return choose(strata, wanted, block);
 }
 
@@ -438,7 +468,7 @@ total_variance(const FfStrata *strata, const FfMoments *m)
 static double
 total_error(const FfStrata *strata, int y, int x, double ratio)
 {
-	FfMoments	m[FF_ZONES + FF_TAIL_HALVINGS];
+	FfMoments	m[FF_MAX_STRATA];
 	FfTotal		total;
 
 	for (int i = 0; i < strata->nstrata; i++)
@@ -458,8 +488,8 @@ total_error(const FfStrata *strata, int y, int x, double ratio)
 static void
 plan(const FfStrata *strata, int metric, double error, double *wanted)
 {
-	FfMoments	m[FF_ZONES + FF_TAIL_HALVINGS];
-	double		spread[FF_ZONES + FF_TAIL_HALVINGS];
+	FfMoments	m[FF_MAX_STRATA];
+	double		spread[FF_MAX_STRATA];
 	double		target = error * strata->blocks / FF_Z;
 	FfTotal		total;
 	double		rarity;
@@ -507,7 +537,7 @@ int
 ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 				 double error, int max_pages, BlockNumber **block)
 {
-	double		wanted[FF_ZONES + FF_TAIL_HALVINGS];
+	double		wanted[FF_MAX_STRATA];
 	double		sum = 0;
 	double		more = 0;
 
@@ -524,13 +554,13 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 		sum += strata->stratum[i].nread;
 		more += wanted[i] - strata->stratum[i].nread;
 	}
-	if (sum + more > max_pages)
+	if (more > 0 && sum + more > max_pages)
 		for (int i = 0; i < strata->nstrata; i++)
 		{
 			int			nread = strata->stratum[i].nread;
 
 			wanted[i] = nread + floor((wanted[i] - nread) *
-									  Max(0, max_pages - sum) / more);
+									  (max_pages - sum) / more);
 		}
 	return choose(strata, wanted, block);
 }

@@ -16,7 +16,7 @@ typedef struct FfStratum
 {
 	BlockNumber first;
 	BlockNumber size;			/* blocks */
-	BlockNumber *chosen;		/* distinct, not sorted */
+	BlockNumber *chosen;		/* distinct: those read, ascending; then new ones */
 	int			nchosen;
 	int			nread;			/* of them, measured so far */
 	double		sum[FF_MAX_METRICS];

@@ -51,7 +51,8 @@ SELECT v.ratio, c.recommended_fillfactor, c.memory_note
   FROM (VALUES (0.1), (1), (10)) v(ratio)
  CROSS JOIN LATERAL ff_internal.evidence('full') e
  CROSS JOIN LATERAL jsonb_populate_record(e, jsonb_build_object('heap_bytes', 8192000, 'index_bytes', 4096000,
-                                                                'recent_hot', e.recent_updated * 66 / 100, 'recent_newpage', e.recent_updated - e.recent_updated * 66 / 100,
+                                                                'recent', to_jsonb(e.recent) || jsonb_build_object('hot_updated', (e.recent).updated * 66 / 100,
+                                                                                                                   'newpage_updated', (e.recent).updated - (e.recent).updated * 66 / 100),
                                                                 'ram_bytes', (12288000 / v.ratio)::bigint, 'ram_ratio', v.ratio)) x
  CROSS JOIN LATERAL ff_internal.choice(x) c;
 SELECT cmp_ok(b.recommended_fillfactor, '>', a.recommended_fillfactor, 'a table as large as memory gets less room than within') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 1;

@@ -31,7 +31,7 @@ SELECT is_empty($$ SELECT objid::regclass FROM member JOIN pg_class c ON c.oid =
 	WHERE classid = 'pg_class'::regclass AND EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee = 0) $$,
 	'nor a table be read');
 SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oid = objid
-	WHERE classid = 'pg_proc'::regclass AND (p.prosecdef OR p.prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND p.prosqlbody IS NULL
+	WHERE classid = 'pg_proc'::regclass AND (p.prosecdef OR p.prokind <> 'a' AND p.prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND p.prosqlbody IS NULL
 	  AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (p.proconfig), false)) $$,
 	'no function runs as its owner, or finds its names by the caller''s search_path');
 SELECT is_empty($$ SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind IN ('r', 'S')

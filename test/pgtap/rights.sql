@@ -113,11 +113,11 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
 	SELECT unnest('{ff_sample,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_prediction,collect_settings,
-		collect_statements,collect_statements_failed,collect_summaries,current_epoch,index_changes,predictions_due,prune,prune_statements,rows_kept,summaries_due,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
+		collect_statements,collect_statements_failed,current_epoch,index_changes,predictions_due,prune,prune_statements,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- what steps of a collection share with readers
-	SELECT unnest('{setting,collect_due,recent_intervals,summarise,interval_bucket,whole_hours,window_since,horizon_holders,index_definitions,index_oids,other_options,parse_statement,resolve,statement_source,tracked_settings}'::name[]),
+	SELECT unnest('{setting,collect_due,horizon_holders,index_definitions,index_oids,other_options,parse_statement,resolve,statement_source,tracked_settings}'::name[]),
 	       '{pg_read_all_stats,pg_stat_scan_tables}') s(name, may) ON s.name = f.proname;
 SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f JOIN stated s USING (oid)
 	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
@@ -125,7 +125,7 @@ SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f 
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
 	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_internal\.' $$, 'what readers may call writes nothing');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{counters,disk,disk_wal,effective_fillfactor,index_definitions,index_oids,ff_memory,model,parse_statement,ram_bytes,recent_intervals,server,setting,sizes,split_updates,step_edge,summarizing,twin,interval_bucket,whole_hours,window_since}'::text[],
+	'{counters,disk,disk_wal,effective_fillfactor,index_definitions,index_oids,ff_memory,model,parse_statement,ram_bytes,server,setting,sizes,split_updates,step_edge,summarizing,twin,window_add,window_sum}'::text[],
 	'nor do those in C, which are these');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
@@ -148,8 +148,8 @@ SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'C
   FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'fillfactor_advisor'
   JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
   JOIN pg_namespace n ON n.oid = p.pronamespace
- -- of rows of no type that could be given
- WHERE NOT 'record'::regtype = ANY (p.proargtypes::oid[]) AND d.deptype = 'e';
+ -- of rows of no type that could be given, and what only an aggregate can call
+ WHERE NOT '{record,internal}'::regtype[]::oid[] && p.proargtypes::oid[] AND p.prokind <> 'a' AND d.deptype = 'e';
 
 -- tried(ROLE, COMMAND): SQLSTATE, and nothing stays
 CREATE FUNCTION tried(role name, command text) RETURNS text LANGUAGE plpgsql AS $$
@@ -170,7 +170,7 @@ SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function 
 SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' $$, 'who may not call a function is refused');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_sample,ff_sample_index,setting,index_oids,index_definitions,index_changes,other_options,horizon_holders,parse_statement,resolve,statement_source,tracked_settings,recent_intervals,interval_bucket,whole_hours,window_since,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_sample,ff_sample_index,setting,index_oids,index_definitions,index_changes,other_options,horizon_holders,parse_statement,resolve,statement_source,tracked_settings,
 	cron,is_schedule,job_command,ff_schedule,ff_unschedule}'::text[], 'who may only sample does that, and nothing that needs the history');
 
 CREATE TABLE reads AS

@@ -147,6 +147,15 @@ SELECT abs(live_rows - 1334) < 2 * live_rows_err AND abs(dead_rows - 666) < 2 * 
   FROM ff_sample('many');
 SET fillfactor_advisor.sample_pages = 100;
 SELECT blocks_read <= 100 AS within_limit FROM ff_sample('many');
+-- also where no page differs from another and nothing is left to find out
+CREATE TEMP TABLE equal (pad text);
+ALTER TABLE equal ALTER pad SET STORAGE PLAIN;
+INSERT INTO equal SELECT repeat('x', 7000) FROM generate_series(1, 5173) g;
+SELECT pages, blocks, blocks_read BETWEEN 0.8 * pages AND pages AS within_limit, live_rows, live_rows_err
+  FROM (VALUES (100), (108), (113), (127)) v(pages)
+ CROSS JOIN LATERAL (SELECT set_config('fillfactor_advisor.sample_pages', pages::text, false)) c
+ CROSS JOIN LATERAL ff_sample(CASE WHEN c IS NOT NULL THEN 'equal' END) s;
+DROP TABLE equal;
 RESET fillfactor_advisor.sample_pages;
 -- all pages, if that exact is wanted
 SET fillfactor_advisor.sample_error = 0;

@@ -1,0 +1,117 @@
+-- Stage evidence: everything that is known of a table, on one row.  Reads the
+-- history and the catalogs, never a page; the model and the advice stand on it.
+
+-- ---------------------------------------------------------------------------
+-- The window (src/collect/window.c)
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION ff_internal.window_add(
+    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, rewritten boolean,
+    inserted bigint, updated bigint, hot_updated bigint, newpage_updated bigint, deleted bigint,
+    seq_scans bigint, index_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_window_add';
+
+CREATE FUNCTION ff_internal.window_sum(state internal) RETURNS ff_internal.table_window
+LANGUAGE c STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_window_sum';
+
+-- What the intervals of one table add up to; fresh are those since the last change of fillfactor or indexes.
+CREATE AGGREGATE ff_internal.window_of(
+    fresh boolean, began_at timestamptz, ended_at timestamptz, rewritten boolean,
+    inserted bigint, updated bigint, hot_updated bigint, newpage_updated bigint, deleted bigint,
+    seq_scans bigint, index_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint)
+(SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
+
+-- What happened to each table, or to one (its rel_id), in the last fillfactor_advisor.lookback. One pass over the
+-- history, whatever the planner knows of it; for one table through the index.
+CREATE FUNCTION ff_internal.windows(id bigint DEFAULT NULL)
+RETURNS TABLE (rel_id bigint, changed_at timestamptz, in_window ff_internal.table_window)
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH window_start AS MATERIALIZED (
+        SELECT now() - make_interval(secs => ff_internal.setting('lookback')::integer) AS at
+    )
+    SELECT i.rel_id, max(x.changed_at),
+           ff_internal.window_of(i.fillfactor = r.fillfactor AND i.ended_at >= coalesce(x.changed_at, '-infinity')
+                                 AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
+                                 i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated,
+                                 i.deleted, i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums)
+      FROM (SELECT o.* FROM ff_internal.counter_interval o
+             WHERE $1 IS NULL AND o.ended_at >= (SELECT s.at FROM window_start s)
+            UNION ALL
+            SELECT o.* FROM ff_internal.counter_interval o
+             WHERE o.rel_id = $1 AND o.ended_at >= (SELECT s.at FROM window_start s)) i
+      JOIN ff_internal.relation r ON r.rel_id = i.rel_id AND r.closed_at IS NULL
+      LEFT JOIN ff_internal.last_change x ON x.rel_id = i.rel_id
+     GROUP BY i.rel_id
+$$;
+
+-- ---------------------------------------------------------------------------
+-- Evidence
+-- ---------------------------------------------------------------------------
+-- Everything observed, one row a table outside the system schemas, examined or not.
+CREATE FUNCTION ff_internal.evidence(relation regclass DEFAULT NULL)
+RETURNS SETOF ff_internal.table_evidence
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    -- Written so that no statistics, be they missing or old, make it loop over
+    -- all tables for each table: LATERAL with LIMIT or an aggregate is a look
+    -- into an index, a full join is never a nested loop.
+    WITH examined AS MATERIALIZED (
+        SELECT c.*, r.rel_id, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
+               ff_internal.effective_fillfactor(c.reloptions) AS fillfactor
+          FROM (SELECT n.*, o.system_identifier, d.oid AS database_oid
+                  FROM ff_internal.candidate n
+                 CROSS JOIN ff_internal.server() o
+                  JOIN pg_database d ON d.datname = current_database()
+                 WHERE $1 IS NULL OR n.relid = $1) c
+          LEFT JOIN LATERAL (
+                -- of a restored history the OIDs say nothing until a collection found the tables
+                SELECT k.* FROM ff_internal.relation k
+                 WHERE k.system_identifier = c.system_identifier AND k.database_oid = c.database_oid
+                   AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
+    ), memory AS MATERIALIZED (
+        SELECT ff_internal.ram_bytes() AS bytes
+    ), counted AS MATERIALIZED (
+        SELECT w.rel_id, w.changed_at, t.*
+          FROM ff_internal.windows(CASE WHEN $1 IS NOT NULL THEN (SELECT coalesce(max(e.rel_id), 0) FROM examined e) END) w
+         CROSS JOIN LATERAL (SELECT (w.in_window).*) t
+    ), collections AS MATERIALIZED (
+        SELECT max(c.began_at) AS snapshot_at, bool_or(NOT c.track_counts) AS counts_lost,
+               (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers
+          FROM ff_internal.collection c
+         WHERE c.began_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
+    )
+    SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.relkind, e.not_examined, e.fillfactor, e.reloptions,
+           l.at, extract(epoch FROM l.at - (n.counters).began_at)::double precision,
+           extract(epoch FROM l.at - greatest((n.counters).began_at, n.changed_at))::double precision,
+           n.counters,
+           -- a change that no collection has seen yet: nothing is known of what it did
+           CASE WHEN e.fillfactor = e.known_fillfactor THEN n.since_change END,
+           CASE WHEN e.fillfactor = e.known_fillfactor THEN n.recent END,
+           c.counts_lost, c.open_writers, z.heap_bytes, z.index_bytes, z.toast_bytes, x.indexes::integer,
+           m.bytes, (z.heap_bytes + z.index_bytes) / nullif(m.bytes, 0)::double precision,
+           (SELECT p.sqlstate || ' ' || p.message FROM ff_internal.problem p WHERE p.rel_id = e.rel_id),
+           v.superseded_hot, v.superseded_same_page, v.superseded_newpage, p.sample
+      FROM examined e
+      FULL JOIN counted n ON n.rel_id = e.rel_id
+     CROSS JOIN collections c
+     CROSS JOIN memory m
+     -- a collection that was cut short left intervals, but is none
+     CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at) AS at) l
+      LEFT JOIN LATERAL ff_internal.sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
+     CROSS JOIN LATERAL (SELECT count(*) AS indexes FROM pg_index o WHERE o.indrelid = e.relid AND o.indisvalid) x
+      LEFT JOIN LATERAL (SELECT s AS sample FROM ff_internal.page_sample s
+                          WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
+                          ORDER BY s.sampled_at DESC LIMIT 1) p ON true
+      LEFT JOIN LATERAL (SELECT h.samples_from FROM ff_internal.last_change h WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
+      LEFT JOIN LATERAL (SELECT (p.sample).superseded_hot, (p.sample).superseded_same_page, (p.sample).superseded_newpage
+                          WHERE (p.sample).fillfactor = e.fillfactor
+                            AND (p.sample).sampled_at >= coalesce(h.samples_from, '-infinity')) v ON true
+     -- not IS NOT NULL, which would make the full join a left one
+     WHERE coalesce(e.relid, 0::oid) <> 0::oid
+$$;

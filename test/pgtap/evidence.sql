@@ -1,0 +1,90 @@
+-- The window of the history: what its intervals add up to, whatever pruning
+-- made of them, and which of them are recent.
+BEGIN;
+SELECT plan(15);
+CREATE EXTENSION fillfactor_advisor;
+SET LOCAL client_min_messages = warning;
+
+-- ---------------------------------------------------------------------------
+-- What is recent
+-- ---------------------------------------------------------------------------
+-- intervals of a minute, the newest first; fresh ones are the first so many
+CREATE FUNCTION recent(updated bigint[], newpage bigint[] DEFAULT NULL, fresh int DEFAULT 99, OUT n bigint, OUT updated_ bigint, OUT hot bigint, OUT newpage_ bigint, OUT seconds float8)
+LANGUAGE sql AS $$
+	SELECT (w.recent).intervals, (w.recent).updated, (w.recent).hot_updated, (w.recent).newpage_updated, (w.recent).seconds
+	  FROM (SELECT (ff_internal.window_of(u.n <= fresh, now() - u.n * interval '1 min', now() - (u.n - 1) * interval '1 min', false,
+	                                      0, u.v, u.v / 2, CASE WHEN newpage IS NULL THEN 0 ELSE newpage[u.n] END, 0, 0, 0, 0, 0, 0)).*
+	          FROM unnest(updated) WITH ORDINALITY u(v, n)) w $$;
+SELECT is(recent('{10,25,25,30}')::text, '(2,35,17,0,120)', 'a third of the updates is recent, whole intervals');
+SELECT is(recent('{30,60}')::text, '(1,30,15,0,60)', 'a third exactly is enough');
+SELECT is(recent('{0,0}')::text, '(2,0,0,0,120)', 'without updates, everything is');
+SELECT is(recent('{20,70}', '{5,NULL}')::text, '(2,90,45,,120)', 'not counted once is not counted');
+SELECT is(recent('{10,20,3000}', fresh => 2)::text, '(1,10,5,0,60)', 'only of what is fresh');
+SELECT is((SELECT (ff_internal.window_of(false, now(), now(), false, 1, 2, 1, 0, 3, 4, 5, 6, 7, 8)).counters::text ~ ',0,1,1,2,1,0,3,4,5,6,7,8,f\)$'), true, 'the sum of one is that one');
+SELECT is((ff_internal.window_of(true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)).counters::text, '(,0,0,0,0,0,0,0,0,0,0,0,0,f)', 'nothing is nothing');
+-- one interval a minute over three days: minutes, hours, days
+SELECT ok((w.counters).intervals BETWEEN 120 + 45 AND 60 * 3 + 24 * 3 + 2 AND (w.counters).seconds BETWEEN 3 * 86400 - 7200 AND 3 * 86400,
+	'old intervals count as hours, very old ones as days')
+  FROM (SELECT (ff_internal.window_of(true, t - interval '1 min', t, false, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0)).*
+          FROM generate_series(now() - interval '3 days' + interval '1 min', now(), '1 min') t) w;
+
+-- ---------------------------------------------------------------------------
+-- 40 tables with ten days of all kinds of history
+-- ---------------------------------------------------------------------------
+DO $$ BEGIN FOR n IN 1..40 LOOP EXECUTE format('CREATE TABLE t%s (i int) WITH (fillfactor = %s)', n, CASE n % 5 WHEN 4 THEN 80 ELSE 100 END); END LOOP; END $$;
+CALL ff_collect();
+SELECT setseed(0.25);
+CREATE TEMP TABLE kind AS
+SELECT rel_id, row_number() OVER (ORDER BY rel_id)::int AS n, fillfactor FROM ff_internal.relation;
+INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
+                         seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
+SELECT k.rel_id, t - interval '5 min', t, 1, 0,
+       -- another fillfactor for a while, long ago or just now
+       CASE WHEN n % 10 = 3 AND t < now() - interval '3 days' OR n % 10 = 4 AND t BETWEEN now() - interval '4 hours' AND now() - interval '80 min' THEN 90 ELSE k.fillfactor END,
+       random() < 0.001, (1000 * random())::int,
+       CASE WHEN n % 7 = 1 THEN 0 ELSE u END, CASE WHEN n % 7 = 1 THEN 0 ELSE u / 2 END,
+       CASE WHEN n % 3 = 1 AND random() < 0.01 THEN NULL ELSE u / 3 END, 5, 1, u, 3 * u, 2 * u, 0, CASE WHEN random() < 0.9 THEN 81920 END, 16384
+  FROM kind k CROSS JOIN generate_series(now() - interval '10 days', now() - interval '1 min', '20 min') t CROSS JOIN LATERAL (SELECT (100 * random() + k.n)::int AS u) x
+ -- some are busy, some hardly ever, some not at all
+ WHERE random() < CASE WHEN t IS NULL OR k.n > 38 THEN 0 WHEN k.n % 4 = 0 THEN 0.01 ELSE 0.5 END;
+INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts)
+SELECT 1, t, 40, 0, true, 0, 0 FROM generate_series(now() - interval '10 days', now() - interval '1 min', '20 min') t;
+INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+SELECT k.rel_id, kind, at, at, 1, 90, k.fillfactor
+  FROM kind k JOIN (VALUES (3, 'fillfactor', now() - interval '3 days'), (4, 'fillfactor', now() - interval '80 min'), (5, 'indexes', now() - interval '2 days'),
+                           (6, 'indexes', now() - interval '90 min'), (8, 'indexes', now() - interval '9 days')) c(kind_of, kind, at) ON k.n % 10 = c.kind_of;
+UPDATE ff_internal.relation SET seen_at = coalesce((SELECT max(ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = ff_internal.relation.rel_id), now() - interval '9 days');
+
+-- by hand, without hours and days: of the whole window, and since the last change
+CREATE TEMP VIEW by_hand AS
+SELECT k.rel_id, sum(i.updated) AS updated, sum(i.inserted) AS inserted, sum(i.deleted) AS deleted, min(i.began_at) AS began_at,
+       sum(i.updated) FILTER (WHERE CASE c.kind WHEN 'indexes' THEN i.began_at >= c.seen_at WHEN 'fillfactor' THEN i.ended_at >= c.seen_at AND i.fillfactor = k.fillfactor ELSE true END) AS since_change,
+       sum(i.hot_updated) FILTER (WHERE CASE c.kind WHEN 'indexes' THEN i.began_at >= c.seen_at WHEN 'fillfactor' THEN i.ended_at >= c.seen_at AND i.fillfactor = k.fillfactor ELSE true END) AS hot_since_change
+  FROM kind k JOIN ff_internal.counter_interval i USING (rel_id) LEFT JOIN ff_internal.change c USING (rel_id)
+ WHERE i.ended_at >= now() - interval '7 days' GROUP BY k.rel_id;
+CREATE TEMP VIEW told AS
+SELECT e.rel_id, (e.counters).updated, (e.counters).inserted, (e.counters).deleted, (e.counters).began_at,
+       nullif((e.since_change).updated, 0) AS since_change, nullif((e.since_change).hot_updated, 0) AS hot_since_change
+  FROM ff_internal.evidence() e WHERE nspname = 'public' AND (e.counters).intervals > 0;
+SELECT set_eq('TABLE told', $$ SELECT rel_id, updated, inserted, deleted, began_at, nullif(since_change, 0) AS a, nullif(hot_since_change, 0) AS b FROM by_hand $$,
+	'evidence adds up the window, and what came since the last change');
+SELECT cmp_ok((SELECT count(*) FROM told), '>', 30::bigint, 'of many tables');
+SELECT is((SELECT count(*) FROM ff_internal.evidence() e JOIN kind k USING (rel_id), LATERAL ff_internal.evidence(e.relation) o WHERE e::text IS DISTINCT FROM o::text), 0::bigint, 'of one table it says the same as of all');
+
+ALTER TABLE t2 SET (fillfactor = 90);
+SELECT is((SELECT (e.since_change).updated IS NULL AND (e.counters).updated > 1000 FROM ff_internal.evidence('t2') e), true,
+	'a change of fillfactor that no collection has seen takes nothing from what is known of the workload');
+ALTER TABLE t2 SET (fillfactor = 100);
+
+-- ---------------------------------------------------------------------------
+-- Pruning
+-- ---------------------------------------------------------------------------
+-- an hour in which indexes changed is of neither state
+CREATE TEMP VIEW compared AS
+SELECT e::text FROM ff_internal.evidence() e WHERE nspname = 'public' AND e.rel_id IN (SELECT k.rel_id FROM kind k WHERE k.n % 10 <> 5);
+CREATE TEMP TABLE before AS TABLE compared;
+SELECT cmp_ok(ff_internal.prune(1000000), '>', 9000::bigint, 'hours are rolled up');
+SELECT set_eq('TABLE compared', 'TABLE before', 'evidence is still the same');
+SELECT cmp_ok((SELECT count(*) FROM ff_internal.counter_interval WHERE rollup = 1), '>', 1000::bigint, 'and hours there are');
+SELECT * FROM finish();
+ROLLBACK;
