@@ -49,11 +49,7 @@ value(q(
 	BEGIN
 		GET DIAGNOSTICS stack = PG_CONTEXT;
 		-- what is outermost comes last
-<<<<<<< HEAD
 		caller := (regexp_match(stack, '.*function (?:ff_internal\.|")([a-z_]+)'))[1];
-=======
-		caller := (regexp_match(stack, '.*ff_(collect_[a-z_]+|prune[a-z_]*|promises_due)'))[1];
->>>>>>> a5e7316 (Test: no summaries to be made or benched any more)
 		PERFORM pg_stat_clear_snapshot();
 		INSERT INTO step_log (xid, horizon, step, target, op)
 		SELECT pg_current_xact_id()::text::bigint, a.backend_xmin::text::bigint, caller, TG_TABLE_NAME, TG_OP
@@ -105,28 +101,16 @@ collect();
 prepare();
 is(collect(), '', 'a collection that has all there is to do');
 is(value(q(SELECT string_agg(DISTINCT step, ' ' ORDER BY step) FROM step_log WHERE step !~ 'collect_(begin|count)')),
-<<<<<<< HEAD
-	'collect_end collect_horizon collect_pages collect_prediction collect_settings collect_statements collect_summaries predictions_due prune prune_statements',
-=======
-	'collect_end collect_horizon collect_pages collect_promise collect_settings collect_statements promises_due prune prune_statements',
->>>>>>> a5e7316 (Test: no summaries to be made or benched any more)
+	'collect_end collect_horizon collect_pages collect_prediction collect_settings collect_statements predictions_due prune prune_statements',
 	'every step has written something');
 is(value(q(SELECT string_agg(steps, ' ') FROM (SELECT string_agg(DISTINCT step, '+' ORDER BY step) AS steps FROM step_log GROUP BY xid HAVING count(DISTINCT step) > 1) x)), '',
 	'no transaction has two kinds of steps');
 # what one call of a step does exactly once
 my %once = (
-<<<<<<< HEAD
 	'collect_pages' => [ 'page_sample', 'INSERT', 'tables sampled', 6 ],
-	'collect_summaries' => [ 'summary', 'INSERT', 'batches of summaries', 1 ],
 	'collect_prediction' => [ 'relation', 'UPDATE', 'tables asked for advice', 1 ],
 	'prune' => [ 'change', 'DELETE', 'batches pruned', 3 ],
 	'prune_statements' => [ 'statement_snapshot', 'DELETE', 'batches of statements pruned', 3 ]);
-=======
-	'collect_pages' => [ 'ff_internal.page_sample', 'INSERT', 'tables sampled', 6 ],
-	'collect_promise' => [ 'ff_internal.relation', 'UPDATE', 'tables asked for advice', 1 ],
-	'prune' => [ 'ff_internal.change', 'DELETE', 'batches pruned', 3 ],
-	'prune_statements' => [ 'ff_internal.statement_snapshot', 'DELETE', 'batches of statements pruned', 3 ]);
->>>>>>> a5e7316 (Test: no summaries to be made or benched any more)
 foreach my $step (sort keys %once)
 {
 	my ($table, $op, $what, $least) = @{ $once{$step} };
@@ -168,24 +152,13 @@ my $promised = q(SELECT count(*) FROM ff_internal.relation r WHERE relname ~ '^t
 # where it stands, and what of the steps before is to be found afterwards: the collection begun, its statements read,
 # tables sampled, tables asked, the collection ended, rows left of the backlog and of that of statements
 my @where = (
-<<<<<<< HEAD
-	[ 'the counters are read', 'collect_(begin|counters)', 'counter_interval', 'INSERT', 1, [ 0, 0, 5, 0, 0, 0, 25000, 25000 ] ],
-	[ 'statements are read', 'collect_statements$', 'statement_snapshot', 'INSERT', 1, [ 1, 0, 0, 0, 0, 0, 25000, 25000 ] ],
-	[ 'the second table is sampled', 'collect_pages', 'page_sample', 'INSERT', 2, [ 1, 1, 'one', 0, 0, 0, 25000, 25000 ] ],
-	[ 'summaries are written', 'collect_summaries', 'summary', 'INSERT', 1, [ 1, 1, 5, 0, 0, 0, 25000, 25000 ] ],
-	[ 'the first promise is written', 'collect_prediction', 'relation', 'UPDATE', 1, [ 1, 1, 5, 'some', 0, 0, 25000, 25000 ] ],
-	[ 'the collection is closed', 'collect_end', 'collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 'some', 0, 25000, 25000 ] ],
-	[ 'the second batch is pruned', 'prune$', 'change', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 15000, 25000 ] ],
-	[ 'the second batch of statements is pruned', 'prune_statements', 'statement_snapshot', 'DELETE', 2, [ 1, 1, 5, 'some', 'some', 1, 0, 15000 ] ]);
-=======
-	[ 'the counters are read', 'collect_(begin|counters)', 'ff_internal.counter_interval', 'INSERT', 1, [ 0, 0, 5, 0, 0, 25000, 25000 ] ],
-	[ 'statements are read', 'collect_statements$', 'ff_internal.statement_snapshot', 'INSERT', 1, [ 1, 0, 0, 0, 0, 25000, 25000 ] ],
-	[ 'the second table is sampled', 'collect_pages', 'ff_internal.page_sample', 'INSERT', 2, [ 1, 1, 'one', 0, 0, 25000, 25000 ] ],
-	[ 'the first promise is written', 'collect_promise', 'ff_internal.relation', 'UPDATE', 1, [ 1, 1, 5, 0, 0, 25000, 25000 ] ],
-	[ 'the collection is closed', 'collect_end', 'ff_internal.collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 0, 25000, 25000 ] ],
-	[ 'the second batch is pruned', 'prune$', 'ff_internal.change', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 15000, 25000 ] ],
-	[ 'the second batch of statements is pruned', 'prune_statements', 'ff_internal.statement_snapshot', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 0, 15000 ] ]);
->>>>>>> a5e7316 (Test: no summaries to be made or benched any more)
+	[ 'the counters are read', 'collect_(begin|counters)', 'counter_interval', 'INSERT', 1, [ 0, 0, 5, 0, 0, 25000, 25000 ] ],
+	[ 'statements are read', 'collect_statements$', 'statement_snapshot', 'INSERT', 1, [ 1, 0, 0, 0, 0, 25000, 25000 ] ],
+	[ 'the second table is sampled', 'collect_pages', 'page_sample', 'INSERT', 2, [ 1, 1, 'one', 0, 0, 25000, 25000 ] ],
+	[ 'the first promise is written', 'collect_prediction', 'relation', 'UPDATE', 1, [ 1, 1, 5, 0, 0, 25000, 25000 ] ],
+	[ 'the collection is closed', 'collect_end', 'collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 0, 25000, 25000 ] ],
+	[ 'the second batch is pruned', 'prune$', 'change', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 15000, 25000 ] ],
+	[ 'the second batch of statements is pruned', 'prune_statements', 'statement_snapshot', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 0, 15000 ] ]);
 foreach my $how ('terminate', 'kill -9')
 {
 	foreach my $place (@where)
