@@ -15,8 +15,10 @@
 #define CHUNK_LAPS		1.3		/* updates of each row in one */
 #define CHUNK_TICKS		1500.0
 #define STEADY			0.01	/* difference of HOT shares from which on it is settled */
-/* All HOT: steps below need no replay. */
+/* All HOT twice in a row: no need to go on. */
 #define ALL_HOT			0.998
+/* Between replayed steps: HOT shares that differ by more have one more replayed. */
+#define STEEP			0.03
 /* Of the settled HOT share: within it, the table counts as settled (chosen). */
 #define NEARLY			0.02
 /* Error of the twin given the true life, points, and of the way from what was seen,
@@ -147,49 +149,59 @@ fill_between(const Forecast *f, FcOutcome *o, int from, int to)
 	}
 }
 
+/* One life, in one way, at one step. */
+static void
+replay_step(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int step)
+{
+	int			at = step == f->current ? fit->plan.fillfactor : f->step[step].fillfactor;
+
+	ff_twin_copy(&w->twin, &w->today);
+	if (way == FC_REWRITE)
+		ff_twin_rewrite(&w->twin, at);
+	else
+		ff_twin_set_fillfactor(&w->twin, at);
+	replay(w, fit, f, way, &f->outcome[way][life][step]);
+}
+
+/* Replay between two steps, and again, as long as these differ much. */
+static void
+replay_between(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int from, int to,
+			   int depth)
+{
+	FcOutcome  *o = f->outcome[way][life];
+	int			middle = (from + to) / 2;
+
+	if (depth == 0 || middle == from || fabs(o[from].hot - o[to].hot) < STEEP)
+	{
+		fill_between(f, o, from, to);
+		return;
+	}
+	replay_step(w, fit, f, life, way, middle);
+	replay_between(w, fit, f, life, way, from, middle, depth - 1);
+	replay_between(w, fit, f, life, way, middle, to, depth - 1);
+}
+
 /* One life, in one way, at all steps. */
 static void
 replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 {
-	static const int anchors[] = {100, 95, 90, 80, 70, 60, 50, 40, 30, 20, 10};
-	FcOutcome  *o = f->outcome[way][life];
-	double		blocked = 0;
-	int			hot = 0;
+	static const int anchors[FC_WAYS][5] = {{100, 50, 10, 10, 10}, {100, 90, 70, 40, 10}};
 	int			last = -1;
 	int			i,
 				k;
 
-	for (i = 0; i < fit->particle[f->particle[life]].life.nclasses; i++)
-	{
-		const TwinClass *c = &fit->particle[f->particle[life]].life.class[i];
-
-		blocked += c->command == EV_UPDATE ? c->rate * c->indexed : 0;
-	}
 	for (i = 0; i < f->n; i++)
 	{
-		int			at = i == f->current ? fit->plan.fillfactor : f->step[i].fillfactor;
-		int			wanted = i == f->current || i == f->n - 1;
+		int			wanted = i == f->current || i == 0 || i == f->n - 1;
 
-		for (k = 0; k < (int) (sizeof(anchors) / sizeof(anchors[0])); k++)
-			wanted |= at == ff_twin_step_edge(anchors[k], fit->plan.step_len);
-		if (!wanted || (hot >= 2 && i != f->current))
+		for (k = 0; k < 5; k++)
+			wanted |= f->step[i].fillfactor == ff_twin_step_edge(anchors[way][k], fit->plan.step_len);
+		if (!wanted)
 			continue;
-		ff_twin_copy(&w->twin, &w->today);
-		if (way == FC_REWRITE)
-			ff_twin_rewrite(&w->twin, at);
-		else
-			ff_twin_set_fillfactor(&w->twin, at);
-		replay(w, fit, f, way, &o[i]);
-		hot = at <= 90 && o[i].hot >= ALL_HOT * (1 - blocked) ? hot + 1 : 0;
+		replay_step(w, fit, f, life, way, i);
 		if (last >= 0)
-			fill_between(f, o, last, i);
+			replay_between(w, fit, f, life, way, last, i, 2);
 		last = i;
-	}
-	for (i = last + 1; i < f->n; i++)
-	{
-		o[i] = o[last];
-		if (way == FC_REWRITE)
-			o[i].pages *= (double) f->step[last].rows_per_page / f->step[i].rows_per_page;
 	}
 }
 
