@@ -160,7 +160,8 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	/* the heap page, written back, and the leaf that finds it */
 		miss * (page_us + r->read_us + r->reads * 2 * r->read_us) +
 	/* not HOT: that leaf is written, too, those of other indexes read and written */
-		miss * cold * ((n > 1 ? n - 1 : 0) * page_us + (n > 1 ? 1 : n) * r->read_us * P(WRITE_BY_READ)) +
+		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
+					   (n > 1 ? 1 : n) * r->read_us * P(WRITE_BY_READ)) +
 	/* the page moved to, which takes several rows */
 		miss * o->moved * 0.2 * page_us +
 		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;

@@ -95,10 +95,10 @@ static const struct
 /* Particles that the weights should be worth, at least (chosen). */
 #define EFFECTIVE		6.0
 
-/* Coordinates: eight of each class, then those of the table. */
+/* Coordinates: seven of each class, then those of the table. */
 enum
 {
-	D_PICK, D_WHERE, D_FORM, D_STRIDE, D_EVERY, D_ROWS, D_TIMES, D_INDEXED, D_CLASS
+	D_PICK, D_WHERE, D_FORM, D_STRIDE, D_ROWS, D_TIMES, D_INDEXED, D_CLASS
 };
 enum
 {
@@ -157,18 +157,19 @@ static void
 place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 {
 	double		part = n / p->live;
-	double		every = drawn(PR_EVERY, u[D_EVERY], 1);
+	double		v = (u[D_STRIDE] - P_NEIGHBOURS) / P_EVERY;
+	double		every = 0;
 
 	c->stride = 1;
 	if (part < WHOLE && n >= 1.5 && u[D_STRIDE] >= P_NEIGHBOURS)
 	{
 		/* every k-th: of the whole table, or as many as its pages show, or any */
-		if (u[D_STRIDE] >= P_NEIGHBOURS + P_EVERY)
-			every = 0;
-		else if (part > 1.0 / 25 && u[D_EVERY] < 0.6)
+		if (v < 0.3 && part > 1.0 / 25)
 			every = floor(1 / part + 0.5);
-		else if (p->together >= 1 && u[D_EVERY] < 0.8)
+		else if (v < 0.5 && p->together >= 1)
 			every = bound(floor(p->page_rows / p->together + 0.5), 2, p->page_rows);
+		else if (v < 1)
+			every = drawn(PR_EVERY, v, 1);
 		c->stride = floor(every + 0.5);
 	}
 	if (c->stride > 0 && n * c->stride >= WHOLE * p->live)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* How much of a table is replayed (chosen: a fit within 50 ms). */
-#define MOST_EVENTS		8000.0	/* rows written, before and in the window */
+#define MOST_EVENTS		5000.0	/* rows written, before and in the window */
 #define MOST_LAPS		12.0	/* updates of each row replayed before now */
 #define LEAST_PAGES		30.0
 #define MOST_PAGES		160.0

@@ -838,13 +838,14 @@ prepare_classes(Twin *t)
 		const TwinClass *c = &t->life.class[i];
 		double		share;
 		int			turns = turns_of(t, c, &share);
+		int64_t		span = (int64_t) (c->rows * (c->stride > 1 ? c->stride : 1));
 
 		advance(t, i, c->rows * c->times / c->rate * random_unit(t));
 		t->position[i] = 0;
 		t->turn_now[i] = 0;
 		for (k = 0; k < TW_TURNS; k++)
 			t->turn[i][k] = k < turns ?
-				t->next_row - turn_delay(c, k, turns, (int64_t) (c->rows * (c->stride > 1 ? c->stride : 1))) : 0;
+				t->next_row - turn_delay(c, k, turns, span) : 0;
 		if (c->pick == TW_SKEWED)
 			prepare_skew(t->skew_quantile[i], c->skew, bound(t->life.start_rows, 100, TW_ROWS));
 	}

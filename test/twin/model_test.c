@@ -40,7 +40,8 @@ count_check(void)
 static TwinLife
 life_of(int len, double rows)
 {
-	TwinLife	l = {.nclasses = 1, .grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1, .start_rows = rows};
+	TwinLife	l = {.nclasses = 1, .grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1,
+	   .start_rows = rows};
 
 	for (int i = 0; i < TW_QUANTILES; i++)
 		l.insert_len[i] = l.update_len[i] = (int16_t) len;
@@ -91,11 +92,13 @@ test_pages(void)
 	ok(edges, "the edge of a step is its highest fillfactor");
 	ff_twin_start(&twin, &l, 90, 1);
 	ff_twin_look(&twin, &v);
-	ok(twin.npages == 20 && v.rows == 1000 && v.rows_per_page_max == 52, "a load fills pages to the fillfactor");
+	ok(twin.npages == 20 && v.rows == 1000 && v.rows_per_page_max == 52,
+	   "a load fills pages to the fillfactor");
 	ff_twin_run(&twin, 500);
 	ff_twin_rewrite(&twin, 50);
 	ff_twin_look(&twin, &v);
-	ok(twin.npages == 35 && v.rows == 1000 && v.dead == 0, "a rewrite fills them to another and leaves nothing dead");
+	ok(twin.npages == 35 && v.rows == 1000 && v.dead == 0,
+	   "a rewrite fills them to another and leaves nothing dead");
 }
 
 /* Each statement changes a third of every page, each third in turn: measured. */
@@ -134,11 +137,14 @@ test_twin(void)
 	ff_twin_copy(&other, &twin);
 	ff_twin_run(&twin, 3000);
 	ff_twin_run(&other, 3000);
-	ok(memcmp(&twin.count, &other.count, sizeof(TwinCount)) == 0 && twin.rng == other.rng, "a copy goes on like its original");
+	ok(memcmp(&twin.count, &other.count, sizeof(TwinCount)) == 0 && twin.rng == other.rng,
+	   "a copy goes on like its original");
 	hot[0] = hot_pct(&l, 80, 1000, 3000);
 	ok(hot[0] == hot_pct(&l, 80, 1000, 3000), "the same life gives the same result");
 	l.class[0].indexed = 1;
-	ok(hot_pct(&l, 50, 0, 4000) == 0 && twin.count.moved + twin.count.blocked == twin.count.updates, "no update of an indexed column is HOT");
+	ok(hot_pct(&l, 50, 0, 4000) == 0 &&
+	   twin.count.moved + twin.count.blocked == twin.count.updates,
+	   "no update of an indexed column is HOT");
 	/* single updates by day and passes over all rows */
 	l.class[0].indexed = 0;
 	l.class[0].rate = 0.4;
@@ -146,7 +152,8 @@ test_twin(void)
 	add_class(&l, EV_UPDATE, 0.6, 2000, TW_SWEEP);
 	for (int i = 0; i < 3; i++)
 		hot[i] = hot_pct(&l, 100 - 20 * i, 20000, 20000);
-	ok(hot[0] < 75 && hot[1] > 90 && hot[2] > 99, "passes beside single updates: room for the page's rows cures them");
+	ok(hot[0] < 75 && hot[1] > 90 && hot[2] > 99,
+	   "passes beside single updates: room for the page's rows cures them");
 	l = life_of(136, 3000);
 	add_class(&l, EV_INSERT, 0.5, 10, TW_ANY);
 	add_class(&l, EV_DELETE, 0.4, 1, TW_OLDEST);
@@ -154,7 +161,8 @@ test_twin(void)
 	hot_pct(&l, 90, 0, 20000);
 	ff_twin_look(&twin, &v);
 	ok(twin.count.hot + twin.count.moved + twin.count.blocked == twin.count.updates &&
-	   v.rows + (double) twin.nforgotten == (double) twin.nlive, "nothing is lost: updates and rows add up");
+	   v.rows + (double) twin.nforgotten == (double) twin.nlive,
+	   "nothing is lost: updates and rows add up");
 	l = life_of(8160, 300);
 	ok(hot_pct(&l, 100, 0, 300) == 0 && !twin.exhausted, "a row as large as a page always moves");
 	l = life_of(64, 4000);
@@ -260,7 +268,8 @@ test_decisions(void)
 	e = observe(&l, 100, 6, 1);
 	add_statement(&e, &l.class[0]);
 	ff_decide(&work, &e, &fit, &forecast, &decision);
-	ok(decision.action <= DC_KEEP && fit.plan.split.recoverable < 0.01, "indexed columns: nothing to recover");
+	ok(decision.action <= DC_KEEP && fit.plan.split.recoverable < 0.01,
+	   "indexed columns: nothing to recover");
 	l.class[0].indexed = 0;
 	l.class[0].rows = 2000;
 	l.class[0].stride = 3;
@@ -276,7 +285,8 @@ test_decisions(void)
 	e = observe(&l, 100, 12, 1);
 	add_statement(&e, &l.class[0]);
 	add_statement(&e, &l.class[1]);
-	ok(promises(&l, &e, 70, 12, 5) && decision.action >= DC_SET && decision.gain > 0.1, "passes beside single updates: lower");
+	ok(promises(&l, &e, 70, 12, 5) && decision.action >= DC_SET && decision.gain > 0.1,
+	   "passes beside single updates: lower");
 	l = life_of(136, 1000);
 	l.class[0].pick = TW_IN_TURN;
 	l.class[0].rows = l.class[0].distance = 500;
@@ -284,17 +294,20 @@ test_decisions(void)
 	e = observe(&l, 100, 8, 1);
 	add_statement(&e, &l.class[0]);
 	ok(promises(&l, &e, 50, 8, 8) && decision.action >= DC_SET &&
-	   forecast.step[decision.advised].fillfactor <= 60, "all rows of each insert updated by one statement: half of the page");
+	   forecast.step[decision.advised].fillfactor <= 60,
+	   "all rows of each insert updated by one statement: half of the page");
 	l = life_of(136, 6000);
 	e = observe(&l, 50, 3, 1);
 	ff_decide(&work, &e, &fit, &forecast, &decision);
-	ok(decision.action >= DC_SET && forecast.step[decision.advised].fillfactor >= 90, "room that nobody needs: raise");
+	ok(decision.action >= DC_SET && forecast.step[decision.advised].fillfactor >= 90,
+	   "room that nobody needs: raise");
 }
 
 static int
 sane(const Decision *d, const Forecast *f)
 {
-	int			good = isfinite(d->gain) && isfinite(d->confidence) && d->confidence >= 0 && d->confidence <= 1 &&
+	int			good = isfinite(d->gain) && isfinite(d->confidence) && d->confidence >= 0 &&
+	   d->confidence <= 1 &&
 		d->advised >= 0 && (f->n == 0 || d->advised < f->n);
 
 	for (int i = 0; i < f->n && d->action != DC_WAIT; i++)
@@ -355,7 +368,8 @@ test_split(void)
 	};
 	s = ff_fit_split(&e);
 	ok(fabs(s.hot - 0.6) < 1e-9 && fabs(s.moved - 0.2) < 1e-9 && fabs(s.recoverable - 0.15) < 1e-9 &&
-	   fabs(s.blocked - 0.25) < 1e-9, "of those that moved as many could be HOT as of those that stayed");
+	   fabs(s.blocked - 0.25) < 1e-9,
+	   "of those that moved as many could be HOT as of those that stayed");
 	e.interval[0].newpage = NAN;
 	e.seen_hot = 75;
 	e.seen_same_page = 25;
@@ -367,7 +381,8 @@ test_split(void)
 		.command = EV_UPDATE,.calls = 1000,.rows = 1000,.sets_indexed = 0
 	};
 	s = ff_fit_split(&e);
-	ok(fabs(s.recoverable - 0.4) < 1e-9 && s.blocked < 1e-9, "no statement sets an indexed column: all that is not HOT moved");
+	ok(fabs(s.recoverable - 0.4) < 1e-9 && s.blocked < 1e-9,
+	   "no statement sets an indexed column: all that is not HOT moved");
 }
 
 int
