@@ -35,9 +35,9 @@ CLASS = dict(
 )
 PHASES = 4               # of one half of a run
 RANGE = 100000000        # ids of one session
-# A multiple of this, modulo the prime, comes evenly by any share of it: each class gets its
-# weight's share of the transactions, not only on average.
-STRIDE, MODULUS, APART = 618037, 1000003, 250007
+FEW = 100                # transactions of a class in a phase: fewer are counted out, more are a share
+# The multiples of the stride, modulo the prime, come evenly by any share of it.
+STRIDE, MODULUS = 618037, 1000003
 
 
 def setup(m, fillfactor):
@@ -140,37 +140,43 @@ def files(m):
     return result
 
 
-def at_work(burst, phase):
-    """Whether a class is at work in a phase: in all, or in one of so many."""
-    return phase % round(1 / burst) == 0
-
-
-def joined(m, phase):
-    """The files of a phase as one, in which classes come evenly by their weights, and the transactions of
-    the phase, all sessions together.  pgbench chooses among files by chance: of eight passes over a
-    table, two halves of a run would get five and eleven."""
+def in_phase(m, number):
+    """The files at work in a phase of a half, (text, transactions in it), and the transactions of one session."""
+    def at_work(burst, p):
+        return p % round(1 / burst) == 0
     active = [(text, weight / sum(at_work(burst, p) for p in range(PHASES)))
-              for _, text, weight, burst in files(m) if at_work(burst, phase)]
-    total = sum(w for _, w in active)
-    text = (f"\\set n :n + 1\n\\set u (:n * {STRIDE} + :client_id * {APART}) % {MODULUS}\n"
+              for _, text, weight, burst in files(m) if at_work(burst, number)]
+    active = [(text, max(1, round(n)) if n < FEW else n) for text, n in active]
+    return active, math.ceil(sum(n for _, n in active) / m['sessions'])
+
+
+def joined(m, active, each):
+    """The files as one, in which each comes as often as it should, and evenly.  pgbench chooses among files by
+    chance: of eight passes over a table, two halves of a run would get five and eleven."""
+    total = each * m['sessions']
+    text = (f"\\set g :n * {m['sessions']} + :client_id\n\\set n :n + 1\n\\set u (:g * {STRIDE}) % {MODULUS}\n"
             f"\\if :own = 0\n\\set own (:client_id + 1) * {RANGE}\n"
             f"SELECT coalesce(max(id) - :own, 0) AS i FROM t WHERE id > :own AND id < :own + {RANGE}\n"
             "\\gset\n\\endif\n")
-    below = 0.0
-    for number, (body, weight) in enumerate(active):
-        below += weight
-        text += f"\\{'elif' if number else 'if'} :u < {round(MODULUS * below / total)}\n{body}"
-    return text + "\\endif\n", total
+    # the rarest first, as the others lose little where two meet; the most frequent has what is left
+    active = sorted(active, key=lambda x: x[1])
+    rare = [n for _, n in active[:-1] if n < FEW]
+    tests = [f"(:g * {n} + {STRIDE * (k + 1) ** 2 % MODULUS * total // MODULUS}) % {total} < {n}"
+             for k, n in enumerate(rare)]
+    often = [n for _, n in active[len(rare):]]
+    tests += [f":u < {round(MODULUS * sum(often[:k + 1]) / sum(often))}" for k in range(len(often))]
+    for number, ((body, _), test) in enumerate(zip(active, tests)):
+        text += f"\\{'elif' if number else 'if'} {test}\n{body}"
+    return text + "\\endif\n"
 
 
 def phase(m, number):
     """pgbench's part of a run: (text, transactions of each session, variables), number from 0."""
-    text, total = joined(m, number % PHASES)
-    per_phase = [joined(m, p % PHASES)[1] / m['sessions'] for p in range(number)]
-    variables = dict(n=sum(math.ceil(x) for x in per_phase), own=0, i=0)
+    active, each = in_phase(m, number % PHASES)
+    variables = dict(n=0, own=0, i=0)
     for k, c in enumerate(m['classes']):
         variables[f'turn{k}'] = int(c['weight'] * c['calls'] / m['sessions'] / PHASES * number)
-    return text, math.ceil(total / m['sessions']), variables
+    return joined(m, active, each), each, variables
 
 
 # ---------------------------------------------------------------------------
@@ -253,6 +259,9 @@ def draw(seed):
     r.shuffle(indexes)
     first = ['tag'] if any(c['indexed'] for c in m['classes']) else []
     m['table']['indexes'] = (first + indexes)[:max(len(first), r.randint(0, 4))]
+    if any(c['calls'] > 1 for c in m['classes']) and any(c['rows'] > 1000 for c in m['classes']):
+        # else most of what is measured is deadlocks
+        m['sessions'] = 1
     return sized(m, shares)
 
 
@@ -310,6 +319,8 @@ def sized(m, shares):
         shrink(m, 0.8)
     for c, n in zip(classes, counts):
         c['weight'] = n
+        if n * c['rollback'] < LEAST:
+            c['rollback'] = 0.0
     return m
 
 

@@ -279,7 +279,7 @@ WORKLOADS = {
 }
 
 # For a test: a minute in all.
-SHORT = dict(names=('third', 'indexed_fourth', 'lengths'), steps=(100, 90, 70, 50))
+SHORT = dict(names=('third', 'indexed_fourth', 'lengths'), steps=(100, 90, 70))
 
 
 class Scripted:
