@@ -115,4 +115,5 @@ def main():
         print(f'mean {sum(e for e, _ in errors) / len(errors):.2f} worst {max(errors)}')
 
 
-main()
+if __name__ == "__main__":
+    main()
