@@ -140,13 +140,18 @@ def files(m):
     return result
 
 
+def counted(n):
+    """Transactions of a class in a phase: a few of them are a whole number."""
+    return max(1, round(n)) if n < FEW else n
+
+
 def in_phase(m, number):
     """The files at work in a phase of a half, (text, transactions in it), and the transactions of one session."""
     def at_work(burst, p):
         return p % round(1 / burst) == 0
     active = [(text, weight / sum(at_work(burst, p) for p in range(PHASES)))
               for _, text, weight, burst in files(m) if at_work(burst, number)]
-    active = [(text, max(1, round(n)) if n < FEW else n) for text, n in active]
+    active = [(text, counted(n)) for text, n in active]
     return active, math.ceil(sum(n for _, n in active) / m['sessions'])
 
 
@@ -175,7 +180,7 @@ def phase(m, number):
     active, each = in_phase(m, number % PHASES)
     variables = dict(n=0, own=0, i=0)
     for k, c in enumerate(m['classes']):
-        variables[f'turn{k}'] = int(c['weight'] * c['calls'] / m['sessions'] / PHASES * number)
+        variables[f'turn{k}'] = int(counted(c['weight'] / PHASES) * c['calls'] / m['sessions'] * number)
     return joined(m, active, each), each, variables
 
 
@@ -193,7 +198,7 @@ NAMED = {
     # single updates, and now and then a pass over all rows
     'pass': mixture([dict(weight=24000), dict(weight=4, rows=10000, pick='all', burst=0.25)], rows=10000),
     # each statement changes a third of every page, each third in turn
-    'third': mixture([dict(weight=18, rows=4000, pick='all', every=3)], rows=12000, sessions=1),
+    'third': mixture([dict(weight=24, rows=4000, pick='all', every=3)], rows=12000, sessions=1),
     # soon after its insert a row is changed four times, once in an indexed column
     'indexed_fourth': mixture([dict(command='insert', weight=4000),
                                dict(weight=12000, pick='newest', distance=[0, 150]),
