@@ -59,8 +59,8 @@ def vacuum(c):
 
 def half(c, w, number, seed, at_end=lambda: None):
     """One half of a run, in phases, each followed by at_end and by vacuum where it is due: CPU and wall time
-    and WAL of a transaction, HOT share, updates."""
-    stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd"
+    and WAL of a transaction, HOT share, updates, inserts."""
+    stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins"
             " FROM pg_stat_user_tables WHERE relname = 't'")
     path = os.path.join(WORK, 'script.sql')
     before, cpu, wall, transactions = c.sql(stat).split('|'), c.cpu(), time.monotonic(), 0
@@ -70,18 +70,19 @@ def half(c, w, number, seed, at_end=lambda: None):
             f.write(text)
         held = Snapshot() if w.held and p % round(1 / w.held) == 0 else None
         run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(w.sessions), '-j', '1', '-t', str(tx),
-             '--max-tries=100', f'--random-seed={seed + p}', *(x for k, v in variables.items() for x in ('-D', f'{k}={v}')),
-             '-f', path, '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
+             '--max-tries=100', f'--random-seed={seed + p}',
+             *(x for k, v in variables.items() for x in ('-D', f'{k}={v}')), '-f', path, '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
         transactions += tx * w.sessions
         at_end()
         if held:
             held.end()
         vacuum(c)
     cpu, wall, after = c.cpu() - cpu, time.monotonic() - wall, c.sql(stat).split('|')
-    updates, hot = (int(after[i]) - int(before[i]) for i in (1, 2))
+    updates, hot, inserts = (int(after[i]) - int(before[i]) for i in (1, 2, 3))
     return dict(cpu_us=1e6 * cpu / transactions, wall_us=1e6 * wall / transactions,
                 wal=(float(after[0]) - float(before[0])) / transactions,
-                updates=updates, transactions=transactions, hot_pct=100 * hot / updates if updates else None)
+                updates=updates, inserts=inserts, transactions=transactions,
+                hot_pct=100 * hot / updates if updates else None)
 
 
 def load(c, w, fillfactor):

@@ -138,10 +138,11 @@ def judged(o, t):
     of_step = {s: [r['hot_pct'] for r in t['runs'] if r['fillfactor'] == s] for s in cost}
     hot = {s: statistics.median(values) for s, values in of_step.items() if None not in values}
     advised = o['advice']['recommended_fillfactor'] or at
-    seen, e = o['halves'][1]['hot_pct'], o['evidence']
+    last = o['halves'][1]
+    seen = last['hot_pct']
     said = {'advice': advised, '100': 100, '90': 90, 'rule': two_lines(o['mixture']),
             'root': at if seen is None else root_formula(seen) or at,
-            'gather': at if seen is None else gather_formula(seen, e['inserted'], e['updated']), 'keep': at}
+            'gather': at if seen is None else gather_formula(seen, last['inserts'], last['updates']), 'keep': at}
     regrets = {k: None if f is None else regret(cost, f) for k, f in said.items()}
     rows = {s: promised(o['curve'] or [], s) for s in hot}
     errors = {s: rows[s]['hot_pct'] - hot[s] for s in hot if rows[s]}
