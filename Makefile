@@ -48,17 +48,22 @@ SQL_PIECES = \
 	sql/40_memory.sql \
 	sql/35_evidence.sql \
 	sql/48_indexed.sql \
+	sql/50_prediction.sql \
 	sql/50_model.sql \
 	sql/60_advice.sql \
 	sql/65_blockers.sql \
 	sql/70_script.sql \
+	sql/72_undo.sql \
 	sql/75_indexes.sql \
-	sql/80_verify.sql \
-	sql/85_settings.sql \
+	sql/75_verify.sql \
+	sql/76_prediction.sql \
+	sql/80_settings.sql \
+	sql/85_history.sql \
 	sql/90_report.sql \
 	sql/92_metrics.sql \
 	sql/95_schedule.sql \
 	sql/96_progress.sql \
+	sql/97_grant.sql \
 	sql/99_rights.sql
 
 # A release adds its script to sql/, frozen; the scripts that lead from there are

@@ -7,6 +7,12 @@ CREATE FUNCTION ff_internal.setting(name text) RETURNS text
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
 
+-- How far back advice and ff_verify() look.
+CREATE FUNCTION ff_internal.lookback() RETURNS interval
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+RETURN make_interval(secs => ff_internal.setting('lookback')::double precision);
+
 -- ---------------------------------------------------------------------------
 -- Words: quoting that keeps a script one statement a line
 -- ---------------------------------------------------------------------------

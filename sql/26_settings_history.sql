@@ -9,7 +9,7 @@ AS $$
                  'autovacuum_vacuum_scale_factor', 'autovacuum_vacuum_threshold', 'backend_flush_after', 'bgwriter_flush_after',
                  'bgwriter_lru_maxpages', 'checkpoint_flush_after', 'checkpoint_timeout', 'effective_io_concurrency', 'full_page_writes',
                  'hot_standby_feedback', 'idle_in_transaction_session_timeout', 'max_wal_size', 'old_snapshot_threshold', 'shared_buffers',
-                 'synchronous_commit', 'track_io_timing', 'wal_compression']
+                 'synchronous_commit', 'track_io_timing', 'vacuum_defer_cleanup_age', 'wal_compression']
 $$;
 
 -- Writes down the tracked server settings where they differ from the last look; returns how many did.

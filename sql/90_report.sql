@@ -274,34 +274,6 @@ AS $$
       FROM lines l, marks m, (SELECT round(40 + ($2 - 10) * 430 / 90.0, 1) AS now_x) x
 $$;
 
--- HOT and moved share of a table's updates (0 to 1) over time, in about a hundred points; newpage_share before
--- PostgreSQL 16 as the pages told, NULL where they did not.
-CREATE FUNCTION ff_internal.report_history(id bigint)
-RETURNS TABLE (began_at timestamptz, ended_at timestamptz, fillfactor integer, updated bigint, hot_share double precision, newpage_share double precision)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    -- at most about a hundred points, however long the history is
-    WITH i AS (
-        SELECT n.*, ntile(100) OVER (ORDER BY n.ended_at) AS bucket
-          FROM ff_internal.counter_interval n WHERE n.rel_id = id AND n.updated > 0
-    ), b AS (
-        SELECT min(i.began_at) AS began_at, max(i.ended_at) AS ended_at, i.fillfactor, sum(i.updated)::bigint AS updated, sum(i.hot_updated) AS hot,
-               CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated) END AS newpage
-          FROM i GROUP BY i.bucket, i.fillfactor
-    )
-    SELECT b.began_at, b.ended_at, b.fillfactor, b.updated, b.hot / b.updated::double precision,
-           (SELECT s.newpage_share FROM ff_internal.split_updates(b.updated::double precision, b.hot::double precision, b.newpage::double precision, v.same_page::double precision, v.moved::double precision, NULL, v.hot::double precision) s)
-      FROM b
-      LEFT JOIN LATERAL (
-            -- PostgreSQL 15: what the pages told next
-            SELECT p.superseded_hot AS hot, p.superseded_same_page AS same_page, p.superseded_newpage AS moved
-              FROM ff_internal.page_sample p
-             WHERE b.newpage IS NULL AND p.rel_id = id AND p.sampled_at >= b.began_at AND p.superseded_same_page + p.superseded_newpage > 0
-             ORDER BY p.sampled_at LIMIT 1) v ON true
-     ORDER BY b.ended_at
-$$;
-
 -- HOT and moved share of a table's updates over time as a figure, fillfactor changes marked; NULL where no update was
 -- seen.
 CREATE FUNCTION ff_internal.svg_history(id bigint) RETURNS text
@@ -309,7 +281,9 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH h AS MATERIALIZED (
-        SELECT * FROM ff_internal.report_history(id)
+        -- at most about a hundred points, however long the history is
+        SELECT h.first_at AS began_at, h.ended_at, h.updates AS updated, h.hot_pct / 100 AS hot_share, h.newpage_pct / 100 AS newpage_share
+          FROM ff_internal.history(id, ff_internal.history_bucket(id, 100)) h WHERE h.updates > 0
     ), span AS (
         SELECT min(h.began_at) AS t0, max(h.ended_at) AS t1, count(*) AS points, greatest(extract(epoch FROM max(h.ended_at) - min(h.began_at)), 1) AS seconds,
                sum(h.updated) AS updated, sum(h.updated * h.hot_share) / nullif(sum(h.updated), 0) AS hot,
@@ -553,13 +527,28 @@ CREATE FUNCTION ff_internal.report_verified() RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+    WITH one AS (
+        SELECT v.relation, v.change, v.changed_at, max(v.verdict) FILTER (WHERE v.place = 0) AS verdict,
+               concat_ws(' Undo: ', max(v.note) FILTER (WHERE v.place = 0) || '.', max(v.undo)) AS why,
+               max(v.before) FILTER (WHERE v.measure = 'HOT share') AS hot_before,
+               max(v.after) FILTER (WHERE v.measure = 'HOT share') AS hot_after,
+               -- in percent of before: after, and the ends of the interval of the difference
+               max(100 / nullif(v.before, 0) * v.after - 100) FILTER (WHERE v.measure = 'WAL per update') AS wal,
+               max(100 / nullif(v.before, 0) * v.low) FILTER (WHERE v.measure = 'WAL per update') AS wal_low,
+               max(100 / nullif(v.before, 0) * v.high) FILTER (WHERE v.measure = 'WAL per update') AS wal_high
+          FROM ff_internal.verified(NULL) v
+         GROUP BY v.relation, v.change, v.changed_at
+         ORDER BY v.changed_at DESC, v.relation, v.change LIMIT 100
+    )
     SELECT ff_internal.html_table('Changes that collections noticed, the latest first. WAL per update: change with its 95 % interval.',
-                ARRAY['of', 'change', 'seen', 'before', 'after', 'verdict', '#HOT before', '#HOT after', '#WAL per update', 'why'],
-                string_agg(ff_internal.html_row(ARRAY[coalesce(v.relation::text, 'the server'), v.change, to_char(v.changed_at, 'YYYY-MM-DD HH24:MI'), v.old_value, v.new_value, v.verdict,
-                               ff_internal.number(v.hot_pct_before::double precision, 1, ' %'), ff_internal.number(v.hot_pct_after::double precision, 1, ' %'),
-                               ff_internal.number(v.wal_change_pct::double precision, 0, ' %') || format(' (%s to %s)', ff_internal.number(v.wal_change_low::double precision, 0), ff_internal.number(v.wal_change_high::double precision, 0)),
-                               concat_ws(' Undo: ', v.reason, v.undo)], NULL, translate(v.verdict, ' ', '-')), '' ORDER BY v.changed_at DESC))
-      FROM (SELECT * FROM @extschema@.ff_verify() WHERE changed_at IS NOT NULL ORDER BY changed_at DESC LIMIT 100) v
+                ARRAY['of', 'change', 'seen', 'verdict', '#HOT before', '#HOT after', '#WAL per update', 'why'],
+                string_agg(ff_internal.html_row(ARRAY[coalesce(o.relation::text, 'the server'), o.change,
+                               to_char(o.changed_at, 'YYYY-MM-DD HH24:MI'), o.verdict,
+                               ff_internal.number(o.hot_before, 1, ' %'), ff_internal.number(o.hot_after, 1, ' %'),
+                               ff_internal.number(o.wal, 0, ' %')
+                                   || format(' (%s to %s)', ff_internal.number(o.wal_low, 0), ff_internal.number(o.wal_high, 0)),
+                               o.why], NULL, translate(o.verdict, ' ', '-')), '' ORDER BY o.changed_at DESC, o.relation, o.change))
+      FROM one o
 $$;
 
 -- What the report cannot know, and why, as an HTML list; NULL where there is nothing.

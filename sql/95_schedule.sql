@@ -115,7 +115,7 @@ BEGIN
         RAISE EXCEPTION 'role % may not write the history', quote_ident(current_user)
             USING ERRCODE = 'insufficient_privilege',
                   DETAIL = format('A collection inserts into, updates and deletes from the tables of the extension, among them %s.', missing),
-                  HINT = 'Grant the role INSERT, UPDATE and DELETE on them: the chapter "Rights" of README.md has the statements. A superuser needs no grant.';
+                  HINT = format('Ask a superuser to run SELECT ff_grant(%L, ''collector'').', current_user);
     END IF;
 END
 $$;

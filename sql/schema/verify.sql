@@ -1,3 +1,15 @@
+-- Types and tables of stage verify.
+
+CREATE TYPE ff_internal.estimate AS (
+    mean     double precision,
+    variance double precision,
+    clusters integer
+);
+COMMENT ON TYPE ff_internal.estimate IS 'A mean or share estimated from a number of intervals.';
+COMMENT ON COLUMN ff_internal.estimate.mean IS 'the estimate';
+COMMENT ON COLUMN ff_internal.estimate.variance IS 'of the estimate itself; NULL where one interval does not tell';
+COMMENT ON COLUMN ff_internal.estimate.clusters IS 'intervals that it comes from';
+
 -- What was advised when a collection asked last.
 
 CREATE TABLE ff_internal.advised (

@@ -27,9 +27,12 @@
 
 #include <math.h>
 
+#include "fmgr.h"
 #include "miscadmin.h"
 
 #include "sample/strata.h"
+
+PG_FUNCTION_INFO_V1(ff_t_quantile);
 
 /* Relations up to this many pages are read whole. */
 #define FF_CENSUS_PAGES 640
@@ -365,6 +368,17 @@ student(double df)
 	return z + (z3 + z) / (4 * df) +
 		(5 * z5 + 16 * z3 + 3 * z) / (96 * df * df) +
 		(3 * z5 * z * z + 19 * z5 + 17 * z3 - 15 * z) / (384 * df * df * df);
+}
+
+/*
+ * ff_t_quantile(freedom double precision)
+ *
+ * The same for the intervals of ff_verify().
+ */
+Datum
+ff_t_quantile(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(student(PG_GETARG_FLOAT8(0)));
 }
 
 /* Moments of y - ratio * x in one stratum; x < 0 stands for none. */

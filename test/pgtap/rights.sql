@@ -7,21 +7,34 @@ DROP ROLE IF EXISTS regress_ff_plain, regress_ff_owner, regress_ff_scan, regress
 CREATE ROLE regress_ff_plain;
 CREATE ROLE regress_ff_owner;
 CREATE ROLE regress_ff_scan IN ROLE pg_stat_scan_tables;
-CREATE ROLE regress_ff_reader IN ROLE pg_read_all_stats;
+CREATE ROLE regress_ff_reader;
 CREATE ROLE regress_ff_monitor IN ROLE pg_monitor;
-CREATE ROLE regress_ff_collector IN ROLE pg_monitor;
+CREATE ROLE regress_ff_collector;
 CREATE SCHEMA advisor;
 CREATE EXTENSION fillfactor_advisor SCHEMA advisor;
-GRANT USAGE ON SCHEMA advisor TO regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_reader, regress_ff_monitor, regress_ff_collector;
+GRANT USAGE ON SCHEMA advisor TO regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_monitor;
 CREATE TABLE secret (id int, v int);
 INSERT INTO secret SELECT g, 0 FROM generate_series(1, 1000) g;
 ALTER TABLE secret OWNER TO regress_ff_owner;
 REVOKE ALL ON secret FROM PUBLIC;
-SELECT plan(48);
+SELECT plan(57);
 
--- what README tells to grant
-SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO regress_ff_collector', string_agg(c.oid::regclass::text, ', '))
-  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec
+-- ff_grant() gives a reader and a collector all that they need
+SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_reader', 'reader') WITH ORDINALITY x(g, n)),
+	'{"GRANT USAGE ON SCHEMA advisor TO regress_ff_reader;","GRANT pg_read_all_stats TO regress_ff_reader;"}', 'ff_grant() says what it granted to a reader');
+SELECT matches((SELECT string_agg(g, ' ') FROM advisor.ff_grant('regress_ff_collector', 'collector') g),
+	'^GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; GRANT pg_monitor TO regress_ff_collector; GRANT INSERT, UPDATE, DELETE ON ff_internal.*ff_internal.* TO regress_ff_collector;$', 'and to a collector');
+SELECT is((SELECT count(*) FROM advisor.ff_grant('regress_ff_collector', 'collector') g WHERE g ~ 'pg_monitor'), 0::bigint, 'a second time, without what is granted already');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704', 'role regress_ff_none does not exist', 'to a role that there is');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023', 'invalid grant: ''writer''', 'for one of two uses');
+SELECT throws_ok($$ SELECT advisor.ff_grant(NULL, 'reader') $$, '22023', NULL, 'not to nobody');
+SET ROLE regress_ff_collector;
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_plain', 'reader') $$, '42501', 'role regress_ff_collector may not grant rights on the extension', 'by who owns the extension');
+RESET ROLE;
+CREATE ROLE regress_ff_other NOINHERIT;
+SELECT lives_ok($$ SELECT advisor.ff_grant('regress_ff_other', 'reader') $$, 'to a role that does not inherit, with a warning');
+REVOKE ALL ON SCHEMA advisor FROM regress_ff_other;
+DROP ROLE regress_ff_other;
 
 -- outcome(ROLE, COMMAND): SQLSTATE, 00000 where it may
 CREATE FUNCTION outcome(role name, command text) RETURNS text LANGUAGE plpgsql AS $$
@@ -32,6 +45,17 @@ BEGIN
 	RETURN '00000';
 EXCEPTION WHEN OTHERS THEN
 	RETURN sqlstate;
+END $$;
+
+-- the hint of the error that a command ends with
+CREATE FUNCTION public.hint_of(command text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE hint text;
+BEGIN
+	EXECUTE command;
+	RETURN NULL;
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	RETURN hint;
 END $$;
 
 -- 1. to sample, 2. to read advice, evidence and history, 3. to write history
@@ -62,10 +86,12 @@ SET ROLE regress_ff_monitor;
 CALL advisor.ff_collect();
 \set monitor :SQLSTATE
 \set why :LAST_ERROR_MESSAGE
+SELECT public.hint_of('CALL advisor.ff_collect()') AS hint \gset
 RESET ROLE;
 \set ON_ERROR_STOP 1
 SELECT is(ARRAY[:'plain', :'owner', :'scan', :'reader', :'monitor'], '{42501,42501,42501,42501,42501}', 'a role without rights on the history may not collect');
 SELECT is(:'why'::text, 'role regress_ff_monitor may not write the history', 'and is told what it lacks');
+SELECT is(:'hint'::text, 'Ask a superuser to run SELECT ff_grant(''regress_ff_monitor'', ''collector'').', 'and how it gets it');
 SELECT is((SELECT count(*) FROM ff_internal.epoch) + (SELECT count(*) FROM ff_internal.collection) + (SELECT count(*) FROM ff_internal.relation), 0::bigint,
 	'and leaves nothing behind');
 SELECT is_empty($$ SELECT * FROM pg_locks WHERE locktype IN ('advisory', 'userlock') $$, 'no lock either');
@@ -112,7 +138,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   FROM own_function f
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
-	SELECT unnest('{ff_sample,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_prediction,collect_settings,
+	SELECT unnest('{ff_sample,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_prediction,judge_prediction,collect_settings,
 		collect_statements,collect_statements_failed,current_epoch,index_changes,predictions_due,prune,prune_statements,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
@@ -125,7 +151,7 @@ SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f 
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
 	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_internal\.' $$, 'what readers may call writes nothing');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{counters,disk,disk_wal,effective_fillfactor,index_definition,index_definitions,index_oids,ff_memory,model,parse_statement,ram_bytes,server,setting,sizes,split_updates,step_edge,summarizing,twin,window_add,window_sum}'::text[],
+	'{counters,disk,disk_wal,effective_fillfactor,index_definition,index_definitions,index_oids,ff_memory,model,parse_statement,ram_bytes,server,setting,sizes,split_updates,step_edge,summarizing,t_quantile,twin,window_add,window_sum}'::text[],
 	'nor do those in C, which are these');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset

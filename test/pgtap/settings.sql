@@ -92,9 +92,9 @@ DELETE FROM ff_internal.setting_history WHERE setting = 'backend_flush_after';
 INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
 SELECT 'backend_flush_after', now() - interval '1 day', NULL, '0', '8kB'
 UNION ALL SELECT 'backend_flush_after', now() - interval '50 min', now() - interval '55 min', '256', '8kB';
-SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed from 0, .* ff_verify\(\): hurt: mean time \+50\.0 %', 'a change that hurt is told');
+SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed from 0, .* ff_verify\(\): hurt: statement time \+50\.0 %', 'a change that hurt is told');
 SELECT is((SELECT (action, ddl)::text FROM row_of('backend_flush_after')),
-    '(change,"ALTER SYSTEM SET backend_flush_after = ''0''; SELECT pg_reload_conf();")', 'and to be taken back');
+    '(change,"ALTER SYSTEM RESET backend_flush_after; SELECT pg_reload_conf();")', 'and to be taken back');
 SELECT matches((SELECT evidence FROM row_of('backend_flush_after')), 'statements wrote 840 pages out themselves and dirtied 2100$', 'pages written by backends, from the statements');
 
 -- Rights.
@@ -107,7 +107,7 @@ GRANT pg_read_all_stats TO regress_ff_settings;
 SET LOCAL ROLE regress_ff_settings;
 SELECT lives_ok('SELECT * FROM public.ff_settings()', 'pg_read_all_stats may');
 SELECT lives_ok('SELECT * FROM public.ff_verify()', 'and ff_verify()');
-SELECT lives_ok('SELECT * FROM public.ff_verify_statements()', 'and its statements');
+SELECT lives_ok('SELECT * FROM public.ff_history(''big'')', 'and ff_history()');
 SELECT throws_ok('SELECT ff_internal.collect_prediction(1)', '42501', NULL, 'but not what collections write');
 RESET ROLE;
 

@@ -50,16 +50,21 @@ sub laps
 	return;
 }
 
-# One row of ff_verify() as a hash.
+# One change of ff_verify(): the columns of its verdict, and of each measure
+# what was before, after, the interval and the prediction.
 sub verified
 {
-	my ($where) = @_;
-	my @column = qw(change old_value new_value verdict undo intervals_before intervals_after hot_pct_before hot_pct_after
-	  hot_change hot_change_low hot_change_high moved_pct_before moved_pct_after wal_change_pct wal_bytes_per_update_before mean_ms_before mean_ms_after
-	  predicted_hot_pct predicted_hot_low predicted_hot_high left_out missing reason);
+	my ($of, $change) = @_;
 	my %row;
-	@row{@column} = split /\x1f/, value('SELECT concat_ws(chr(31), ' . join(', ', map { "coalesce($_\::text, '')" } @column) . ") FROM ff_verify$where"), -1;
-	note "$_: $row{$_}" for @column;
+	my $answer = value("SELECT concat_ws(chr(31), v.measure, v.change, coalesce(v.verdict, ''), coalesce(v.note, ''), coalesce(v.undo, ''), "
+		. "coalesce(v.before::text, ''), coalesce(v.after::text, ''), coalesce(v.difference_low::text, ''), coalesce(v.difference_high::text, ''), coalesce(v.predicted::text, '')) "
+		. "FROM ff_verify($of) v WHERE v.change ~ '$change'");
+	foreach my $line (split /\n/, $answer)
+	{
+		my ($measure, @value) = split /\x1f/, $line, -1;
+		@{ $row{$measure} }{qw(change verdict note undo before after low high predicted)} = @value;
+		note join ' | ', $measure, @value;
+	}
 	return \%row;
 }
 
@@ -70,7 +75,7 @@ value('VACUUM ANALYZE');
 collect();
 laps();
 is(value('SELECT count(*) FROM ff_internal.change'), '0', 'nothing changed yet');
-like(value(q(SELECT reason FROM ff_verify('shop.jobs'))), qr/^no change was seen since/, 'and a table says so');
+like(value(q(SELECT note FROM ff_verify('shop.jobs'))), qr/^no change was seen since/, 'and a table says so');
 
 # The advice is followed, and the index goes.
 my ($ddl, $advised) = split /\|/, value(q(SELECT ddl, recommended_fillfactor FROM ff_advise('shop.jobs')));
@@ -82,33 +87,34 @@ value('VACUUM pgbench_accounts');
 collect();
 is(value(q(SELECT string_agg(r.relname || ' ' || c.kind, ', ' ORDER BY r.relname) FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id))),
 	'jobs fillfactor, pgbench_accounts indexes', 'both changes are noticed');
-is(verified(q{('shop.jobs')})->{verdict}, 'too early', 'too early at first');
+is(verified(q('shop.jobs'), 'fillfactor')->{overall}{verdict}, 'too early', 'too early at first');
 laps();
 
-my $jobs = verified(q{('shop.jobs')});
-is($jobs->{verdict}, 'helped', 'batch table: helped');
-is("$jobs->{old_value} $jobs->{new_value}", "100 $advised", 'batch table: from and to');
-like($jobs->{left_out}, qr/3 before settling, (.* )?3 after settling/, 'batch table: intervals left out');
-cmp_ok($jobs->{hot_pct_before}, '<', 20, 'batch table: hardly any HOT before');
-cmp_ok($jobs->{hot_change_low}, '>', 50, 'batch table: HOT for certain after');
-cmp_ok($jobs->{hot_change_high} - $jobs->{hot_change_low}, '<', 20, 'batch table: and how much');
-cmp_ok($jobs->{wal_change_pct}, '<', -10, 'batch table: less WAL per update');
-cmp_ok($jobs->{wal_bytes_per_update_before}, '>', 50, 'batch table: in bytes');
-cmp_ok($jobs->{mean_ms_after}, '>', 0, 'batch table: time of the statement');
-cmp_ok($jobs->{moved_pct_before}, '>', 50, 'batch table: updates left their page before');
-cmp_ok($jobs->{predicted_hot_high}, '>=', $jobs->{predicted_hot_low}, 'batch table: the promise is shown');
-is($jobs->{undo}, '', 'batch table: nothing to undo');
-is($jobs->{missing}, '', 'batch table: nothing is missing');
-like(value(q(SELECT string_agg(query, '; ') FROM ff_verify_statements('shop.jobs'))), qr/^UPDATE shop\.jobs SET/, 'batch table: its statement');
+my $jobs = verified(q('shop.jobs'), 'fillfactor');
+is($jobs->{overall}{verdict}, 'helped', 'batch table: helped');
+is($jobs->{overall}{change}, "fillfactor 100 -> $advised", 'batch table: from and to');
+like($jobs->{intervals}{note}, qr/3 before settling, (.* )?3 after settling/, 'batch table: intervals left out');
+cmp_ok($jobs->{'HOT share'}{before}, '<', 20, 'batch table: hardly any HOT before');
+cmp_ok($jobs->{'HOT share'}{low}, '>', 50, 'batch table: HOT for certain after');
+cmp_ok($jobs->{'HOT share'}{high} - $jobs->{'HOT share'}{low}, '<', 20, 'batch table: and how much');
+cmp_ok($jobs->{'WAL per update'}{after} / $jobs->{'WAL per update'}{before}, '<', 0.9, 'batch table: less WAL per update');
+cmp_ok($jobs->{'WAL per update'}{before}, '>', 50, 'batch table: in bytes');
+cmp_ok($jobs->{'statement time'}{after}, '>', 0, 'batch table: time of the statement');
+cmp_ok($jobs->{'newpage share'}{before}, '>', 50, 'batch table: updates left their page before');
+like($jobs->{'HOT share'}{note}, qr/^predicted between \d+ and \d+$/, 'batch table: the promise is shown');
+cmp_ok($jobs->{'table size'}{predicted}, '>', 0, 'batch table: that of its size, too');
+is($jobs->{overall}{undo}, '', 'batch table: nothing to undo');
+ok(!$jobs->{statements}, 'batch table: nothing is missing');
+like((map { $jobs->{$_}{note} } grep { /^time of / } keys %$jobs)[0], qr/calls: UPDATE shop\.jobs SET/, 'batch table: its statement');
 is(value(q(SELECT verdict FROM ff_internal.prediction p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs' AND judged_at IS NOT NULL)), 'helped', 'batch table: what came of the promise is kept');
 cmp_ok(value(q(SELECT ff_internal.calibration(rel_id) FROM ff_internal.relation WHERE relname = 'jobs')), '>', 0.5, 'batch table: it came true');
 
-my $accounts = verified(q{('pgbench_accounts')});
-is($accounts->{verdict}, 'helped', 'index on the balance dropped: helped');
-is($accounts->{change}, 'indexes', 'index on the balance dropped: noticed as such');
-like($accounts->{old_value}, qr/^CREATE INDEX balance ON public\.pgbench_accounts/, 'index on the balance dropped: its definition is kept');
-cmp_ok($accounts->{hot_pct_before}, '<', 1, 'index on the balance dropped: no HOT before');
-cmp_ok($accounts->{hot_change_low}, '>', 30, 'index on the balance dropped: HOT for certain after');
+my $accounts = verified(q('pgbench_accounts'), 'index');
+is($accounts->{overall}{verdict}, 'helped', 'index on the balance dropped: helped');
+is($accounts->{overall}{change}, 'index dropped: balance', 'index on the balance dropped: noticed as such');
+like(value(q(SELECT dropped_indexes[1] FROM ff_internal.change WHERE kind = 'indexes')), qr/^CREATE INDEX balance ON public\.pgbench_accounts/, 'index on the balance dropped: its definition is kept');
+cmp_ok($accounts->{'HOT share'}{before}, '<', 1, 'index on the balance dropped: no HOT before');
+cmp_ok($accounts->{'HOT share'}{low}, '>', 30, 'index on the balance dropped: HOT for certain after');
 
 # A setting; REINDEX CONCURRENTLY and a new name are no change.
 $node->safe_psql('postgres', 'ALTER SYSTEM SET backend_flush_after = 256; SELECT pg_reload_conf()');
@@ -117,11 +123,10 @@ value('REINDEX INDEX CONCURRENTLY pgbench_accounts_pkey');
 value('ALTER TABLE pgbench_accounts RENAME TO accounts');
 bench('-f', "$FindBin::Bin/../loop/jobs.sql", '-t', 10);
 collect();
-my $setting = verified(q{() WHERE change LIKE 'setting %'});
-is("$setting->{change}: $setting->{verdict}", 'setting backend_flush_after: too early', 'a setting is noticed');
-is("$setting->{old_value}, $setting->{new_value}", '0, 2MB', 'from and to');
+my $setting = verified('', 'setting');
+is("$setting->{overall}{change}: $setting->{overall}{verdict}", 'setting backend_flush_after 0 -> 2MB: too early', 'a setting is noticed, from and to');
 # Nobody had set it before, so it is reset; other values are set again.
-sub restored { return value("SELECT ff_internal.restore_setting('$_[0]', '$_[1]')"); }
+sub restored { return value("SELECT ff_internal.undo_setting('$_[0]', '$_[1]')"); }
 my $reload = 'SELECT pg_reload_conf();';
 is(restored('backend_flush_after', '0'), "ALTER SYSTEM RESET backend_flush_after; $reload", 'a setting: back to none');
 is(restored('backend_flush_after', '128'), "ALTER SYSTEM SET backend_flush_after = '1MB'; $reload", 'a setting: back to a value that ALTER SYSTEM had set');

@@ -30,21 +30,6 @@ BEGIN
 END
 $$;
 
--- The statements that bring a server setting back to its present value after an ALTER SYSTEM SET; NULL where there is
--- no such setting.
-CREATE FUNCTION ff_internal.undo_setting(setting text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    -- A value that ALTER SYSTEM made is set again; one from anywhere else
-    -- comes back when ALTER SYSTEM's is taken away.  Where the value is from
-    -- is hidden from some roles: then it is set.
-    SELECT CASE WHEN s.sourcefile !~ 'postgresql\.auto\.conf$' OR s.sourcefile IS NULL AND s.source = 'default'
-                THEN format('ALTER SYSTEM RESET %I; SELECT pg_reload_conf();', s.name)
-                ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.name, s.reset_val) END
-      FROM pg_settings s WHERE s.name = $1
-$$;
-
 -- How far each sampled table is from its next autovacuum: live and dead rows of the last sample (removable_rows
 -- without those that a snapshot still needs), the dead rows at which autovacuum starts, its scale factor, whether it
 -- is enabled for the table, and vacuums in the window of window_s seconds.
@@ -138,10 +123,10 @@ AS $$
         SELECT l.*, n.nspname, c.relname FROM ff_internal.vacuum_lag() l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
     ), tried AS MATERIALIZED (
         -- the last change of a setting, and what came of it
-        SELECT DISTINCT ON (v.change) substr(v.change, 9) AS name, v.verdict, v.reason, v.changed_at, v.old_value, v.undo
-          FROM @extschema@.ff_verify() v
-         WHERE EXISTS (SELECT 1 FROM ff_internal.setting_history h WHERE h.before_at IS NOT NULL) AND v.change LIKE 'setting %'
-         ORDER BY v.change, v.changed_at DESC
+        SELECT c.setting AS name, c.old_value, c.seen_at, j.verdict, j.note
+          FROM (SELECT DISTINCT ON (h.setting) h.* FROM ff_internal.setting_changes() h ORDER BY h.setting, h.seen_at DESC) c
+         CROSS JOIN LATERAL ff_internal.judged(NULL, 'setting', c.before_at, c.seen_at, c.epoch_id) j
+         WHERE j.place = 0
     ), proposal AS (
         -- backend_flush_after
         SELECT 10 AS n, 'backend_flush_after' AS name, NULL::regclass AS relation,
@@ -244,8 +229,8 @@ AS $$
                CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN t.old_value ELSE o.proposed END AS proposed,
                CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN 'change' WHEN o.proposed IS NULL THEN 'leave' ELSE o.how END AS action,
                o.reason || CASE WHEN t.verdict IS NOT NULL AND o.relation IS NULL
-                                THEN format('. Changed from %s, seen %s; ff_verify(): %s: %s', t.old_value, to_char(t.changed_at, 'YYYY-MM-DD HH24:MI'), t.verdict, rtrim(t.reason, '.')) ELSE '' END || '.' AS reason,
-               CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN t.undo END AS way_back
+                                THEN format('. Changed from %s, seen %s; ff_verify(): %s: %s', t.old_value, to_char(t.seen_at, 'YYYY-MM-DD HH24:MI'), t.verdict, t.note) ELSE '' END || '.' AS reason,
+               CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN ff_internal.undo_setting(o.name, t.old_value) END AS way_back
           FROM proposal o LEFT JOIN tried t ON t.name = o.name
     )
     SELECT d.name, CASE WHEN d.relation IS NULL THEN 'system' ELSE 'table' END, d.relation,
@@ -258,7 +243,7 @@ AS $$
                 WHEN d.relation IS NULL THEN format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', d.name, d.proposed)
                 ELSE ff_internal.alter_options(d.relation, ARRAY[d.name || '=' || d.proposed]) END,
            CASE WHEN d.action = 'leave' THEN NULL
-                WHEN d.relation IS NULL THEN ff_internal.undo_setting(d.name)
+                WHEN d.relation IS NULL THEN ff_internal.undo_setting(d.name, (SELECT p.value FROM present p WHERE p.name = d.name))
                 ELSE (SELECT ff_internal.restore_options(d.relation, l.reloptions, ff_internal.options_after(l.reloptions, ARRAY[d.name || '=' || d.proposed]), 'options')
                         FROM lag l WHERE l.relation = d.relation) END
       FROM told d

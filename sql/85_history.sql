@@ -1,0 +1,85 @@
+-- Stage history: a table's life as a time line.
+
+-- What happened to a table (its rel_id) in buckets of time, see ff_history(); first_at and ended_at are the ends of
+-- what was seen in one; those without an update, an insert, a delete or an event are left out. An interval of the history counts where it began, so one that was rolled up to an
+-- hour or a day is not spread. A change counts where the last look before it was.
+CREATE FUNCTION ff_internal.history(id bigint, bucket interval)
+RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz, updates bigint, hot_pct double precision,
+               newpage_pct double precision, blocked_pct double precision, inserts bigint, deletes bigint, size_bytes bigint,
+               fillfactor integer, event text)
+LANGUAGE sql STABLE ROWS 100
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH origin AS (
+        -- a Monday, so that weeks begin on one
+        SELECT timestamptz '2001-01-01' AS at
+    ), counted AS (
+        SELECT date_bin(bucket, i.began_at, o.at) AS began_at, min(i.began_at) AS first_at,
+               max(i.ended_at) AS ended_at, sum(i.updated)::double precision AS u,
+               sum(i.hot_updated)::double precision AS hot,
+               CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated) END::double precision AS newpage,
+               sum(i.inserted)::bigint AS inserts, sum(i.deleted)::bigint AS deletes,
+               (array_agg(i.heap_bytes ORDER BY i.ended_at DESC) FILTER (WHERE i.heap_bytes IS NOT NULL))[1] AS size_bytes,
+               (array_agg(i.fillfactor ORDER BY i.ended_at DESC))[1]::integer AS fillfactor, bool_or(i.rewritten) AS rewritten
+          FROM ff_internal.counter_interval i, origin o WHERE i.rel_id = id GROUP BY 1
+    ), changed AS (
+        SELECT date_bin(bucket, c.before_at, o.at) AS began_at, min(c.before_at) AS first_at, max(c.seen_at) AS ended_at,
+               string_agg(c.change, ', ' ORDER BY c.seen_at, c.change) AS words
+          FROM origin o, ff_internal.relation r CROSS JOIN LATERAL ff_internal.changes(r.relid::regclass) c
+         WHERE r.rel_id = id AND c.rel_id = id AND c.kind <> 'rewrite' GROUP BY 1
+    )
+    SELECT began_at, least(n.first_at, c.first_at), greatest(n.ended_at, c.ended_at), coalesce(n.u, 0)::bigint,
+           100 * n.hot / nullif(n.u, 0), 100 * s.newpage_share, 100 * (1 - n.hot / nullif(n.u, 0) - s.newpage_share),
+           coalesce(n.inserts, 0), coalesce(n.deletes, 0), n.size_bytes, n.fillfactor,
+           nullif(concat_ws(', ', c.words, CASE WHEN n.rewritten THEN 'rewritten' END), '')
+      FROM counted n
+      FULL JOIN changed c USING (began_at)
+      LEFT JOIN LATERAL (
+           -- before PostgreSQL 16: what the pages told next
+           SELECT p.superseded_hot AS hot, p.superseded_same_page AS same_page, p.superseded_newpage AS newpage
+             FROM ff_internal.page_sample p
+            WHERE n.newpage IS NULL AND p.rel_id = id AND p.sampled_at >= began_at
+              AND p.superseded_same_page + p.superseded_newpage > 0
+            ORDER BY p.sampled_at LIMIT 1) p ON true
+      LEFT JOIN LATERAL ff_internal.split_updates(n.u, n.hot, n.newpage, p.same_page, p.newpage, NULL, p.hot) s ON n.u > 0
+     WHERE n.u > 0 OR n.inserts > 0 OR n.deletes > 0 OR n.rewritten OR c.words IS NOT NULL
+     ORDER BY 1
+$$;
+
+-- The shortest of the usual lengths that divides the history of a table (its rel_id) into that many buckets at most.
+CREATE FUNCTION ff_internal.history_bucket(id bigint, most integer) RETURNS interval
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce((SELECT b FROM unnest('{1 s,5 s,15 s,1 min,5 min,15 min,1 h,3 h,6 h,12 h,1 d,7 d}'::interval[]) b
+                      WHERE b * most >= max(i.ended_at) - min(i.began_at) ORDER BY b LIMIT 1), interval '28 d')
+      FROM ff_internal.counter_interval i WHERE i.rel_id = id
+$$;
+
+CREATE FUNCTION @extschema@.ff_history(relation regclass, bucket interval DEFAULT NULL)
+RETURNS TABLE (began_at timestamptz, updates bigint, hot_pct numeric, newpage_pct numeric, blocked_pct numeric,
+               inserts bigint, deletes bigint, size_bytes bigint, fillfactor integer, bar text, event text)
+LANGUAGE sql STABLE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- rows that fit a screen, and the width of the bar of all updates; chosen
+    WITH constant AS (
+        SELECT 40 AS rows, 20 AS width
+    ), own AS (
+        SELECT r.rel_id FROM ff_internal.relation r WHERE r.relid = ff_internal.checked_table($1) AND r.closed_at IS NULL
+    )
+    SELECT date_trunc('second', h.began_at), h.updates, round(h.hot_pct::numeric, 1), round(h.newpage_pct::numeric, 1),
+           round(h.blocked_pct::numeric, 1), h.inserts, h.deletes, h.size_bytes, h.fillfactor,
+           rpad(repeat('#', round(h.hot_pct * k.width / 100)::integer), k.width, '.'), h.event
+      FROM constant k, own o
+     CROSS JOIN LATERAL ff_internal.history(o.rel_id, coalesce($2, ff_internal.history_bucket(o.rel_id, k.rows))) h
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ff_internal.no_history($1)
+     WHERE NOT EXISTS (SELECT 1 FROM own) AND $1 IS NOT NULL
+$$;
+COMMENT ON FUNCTION @extschema@.ff_history(regclass, interval) IS
+'The life of a table as a time line, one row a bucket of time in which anything happened, the oldest first; without a bucket about 40 rows.
+updates, inserts, deletes: rows. hot_pct, newpage_pct, blocked_pct: percent of the updates that were HOT, that went to another page, and that stayed in their page but were not HOT (an indexed column changed); before PostgreSQL 16 the last two as the pages told, NULL where they did not.
+size_bytes: main fork at the end of the bucket. fillfactor: in force at its end. bar: the HOT share. event: changes of the fillfactor, of options, of indexes, rewrites. Days begin at midnight of the session''s time zone at the turn of 2001.
+Errors: 42P01 unknown OID, 42809 not a table, 0A000 a bucket of months, 22008 a bucket that is not positive.';

@@ -1,0 +1,47 @@
+-- Stage rights: what a reader and a collector need, granted by one call.
+
+CREATE FUNCTION @extschema@.ff_grant(role name, what text) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    extension record;
+    command   text;
+BEGIN
+    IF role IS NULL OR what IS NULL OR what NOT IN ('reader', 'collector') THEN
+        RAISE EXCEPTION 'invalid grant: %', coalesce(quote_literal(what), 'NULL')
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'SELECT ff_grant(''role'', ''reader'') or ff_grant(''role'', ''collector'').';
+    END IF;
+    SELECT e.oid, e.extowner, e.extconfig, n.nspname INTO extension
+      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'fillfactor_advisor';
+    IF NOT EXISTS (SELECT 1 FROM pg_roles r WHERE r.rolname = role) THEN
+        RAISE EXCEPTION 'role % does not exist', quote_ident(role)
+            USING ERRCODE = 'undefined_object', HINT = format('Run CREATE ROLE %I LOGIN first.', role);
+    ELSIF NOT pg_has_role(extension.extowner, 'USAGE') THEN
+        RAISE EXCEPTION 'role % may not grant rights on the extension', quote_ident(current_user)
+            USING ERRCODE = 'insufficient_privilege',
+                  HINT = format('Ask a superuser to run SELECT ff_grant(%L, %L).', role, what);
+    END IF;
+    FOR command IN
+        SELECT format('GRANT USAGE ON SCHEMA %I TO %I', extension.nspname, role)
+        UNION ALL
+        SELECT format('GRANT %I TO %I', g.name, role)
+          FROM (SELECT CASE what WHEN 'reader' THEN 'pg_read_all_stats' ELSE 'pg_monitor' END) g(name)
+         WHERE NOT pg_has_role(role, g.name, 'MEMBER')
+        UNION ALL
+        SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO %I', string_agg(c.oid::regclass::text, ', ' ORDER BY c.relname), role)
+          FROM pg_class c WHERE c.oid = ANY (extension.extconfig) AND c.relkind = 'r' AND what = 'collector' HAVING count(*) > 0
+    LOOP
+        EXECUTE command;
+        RETURN NEXT command || ';';
+    END LOOP;
+    IF NOT pg_has_role(role, 'pg_read_all_stats', 'USAGE') THEN
+        RAISE WARNING 'role % does not inherit the rights of the roles that it is a member of', quote_ident(role)
+            USING HINT = format('Run ALTER ROLE %I INHERIT, or SET ROLE before each call.', role);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_grant(name, text) IS
+'Gives a role what it needs and returns the statements that did it. what: reader (call what reads: advice, script, report, metrics) or collector (all that, and CALL ff_collect() or ff_schedule(): it may write the history, which decides what is advised). REVOKE takes it back.
+Errors: 22023 another word, 42704 no such role, 42501 the caller is neither a superuser nor a member of the extension''s owner, or may not grant the predefined role.';
