@@ -40,7 +40,7 @@ INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, 
                          seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
 SELECT k.rel_id, t - interval '5 min', t, 1, 0,
        -- another fillfactor for a while, long ago or just now
-       CASE WHEN n % 10 = 3 AND t < now() - interval '3 days' OR n % 10 = 4 AND t BETWEEN now() - interval '4 hours' AND now() - interval '80 min' THEN 90 ELSE k.fillfactor END,
+       CASE WHEN n % 10 = 3 AND t < now() - interval '3 days' OR n % 10 = 4 AND t BETWEEN now() - interval '4 hours' AND now() - interval '81 min' THEN 90 ELSE k.fillfactor END,
        random() < 0.001, (1000 * random())::int,
        CASE WHEN n % 7 = 1 THEN 0 ELSE u END, CASE WHEN n % 7 = 1 THEN 0 ELSE u / 2 END,
        CASE WHEN n % 3 = 1 AND random() < 0.01 THEN NULL ELSE u / 3 END, 5, 1, u, 3 * u, 2 * u, 0, CASE WHEN random() < 0.9 THEN 81920 END, 16384
@@ -58,10 +58,10 @@ UPDATE ff_internal.relation SET seen_at = coalesce((SELECT max(ended_at) FROM ff
 -- by hand, without hours and days: of the whole window, and since the last change
 CREATE TEMP VIEW by_hand AS
 SELECT k.rel_id, sum(i.updated) AS updated, sum(i.inserted) AS inserted, sum(i.deleted) AS deleted, min(i.began_at) AS began_at,
-       sum(i.updated) FILTER (WHERE CASE c.kind WHEN 'indexes' THEN i.began_at >= c.seen_at WHEN 'fillfactor' THEN i.ended_at >= c.seen_at AND i.fillfactor = k.fillfactor ELSE true END) AS since_change,
-       sum(i.hot_updated) FILTER (WHERE CASE c.kind WHEN 'indexes' THEN i.began_at >= c.seen_at WHEN 'fillfactor' THEN i.ended_at >= c.seen_at AND i.fillfactor = k.fillfactor ELSE true END) AS hot_since_change
+       sum(i.updated) FILTER (WHERE CASE c.kind WHEN 'indexes' THEN i.began_at >= c.seen_at WHEN 'fillfactor' THEN i.ended_at >= c.seen_at ELSE true END) AS since_change,
+       sum(i.hot_updated) FILTER (WHERE CASE c.kind WHEN 'indexes' THEN i.began_at >= c.seen_at WHEN 'fillfactor' THEN i.ended_at >= c.seen_at ELSE true END) AS hot_since_change
   FROM kind k JOIN ff_internal.counter_interval i USING (rel_id) LEFT JOIN ff_internal.change c USING (rel_id)
- WHERE i.ended_at >= now() - interval '7 days' GROUP BY k.rel_id;
+ WHERE i.ended_at >= date_trunc('hour', now() - interval '7 days', 'UTC') GROUP BY k.rel_id;
 CREATE TEMP VIEW told AS
 SELECT e.rel_id, (e.counters).updated, (e.counters).inserted, (e.counters).deleted, (e.counters).began_at,
        nullif((e.since_change).updated, 0) AS since_change, nullif((e.since_change).hot_updated, 0) AS hot_since_change
