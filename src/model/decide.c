@@ -17,7 +17,7 @@ typedef enum PriceId
 	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, WRITE_BY_READ, US_REWRITE_ROW,
 	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
 	IMAGE_FILL, INDEX_BLOAT, INDEX_BLOAT_MOST, CACHE_SHARE, BLOCKS_INDEX_SCAN, BLOCKS_CHANGE,
-	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, TIE, ENOUGH_UPDATES, PRICES
+	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, TIE, ENOUGH_UPDATES, ENOUGH_SECONDS, PRICES
 } PriceId;
 
 #define BENCH	"test/bench/regret/constants.py on PostgreSQL 15"
@@ -64,6 +64,7 @@ static const struct
 	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
 	[TIE] = {0.003, "ln of cost within which options are equal", CHOSEN},
 	[ENOUGH_UPDATES] = {200, "updates below which too little was seen", CHOSEN},
+	[ENOUGH_SECONDS] = {86400, "seconds after which so few are few", CHOSEN},
 };
 
 #define P(id)	(price[id].value)
@@ -395,6 +396,29 @@ describe(const Evidence *e, const Fit *fit, const Forecast *f, const Rates *r, D
 	(void) e;
 }
 
+/* Next to nothing is updated: only room speaks, once enough was seen. */
+static void
+decide_by_room(FitWork *w, const Evidence *e, Fit *fit, Forecast *f, Decision *d)
+{
+	EvInterval	window = ff_evidence_window(e);
+
+	d->cause = window.seconds >= P(ENOUGH_SECONDS) ? DC_READ_MOSTLY : DC_TOO_LITTLE;
+	ff_plan(e, &fit->plan);
+	ff_forecast(w, e, fit, f);
+	if (d->cause == DC_TOO_LITTLE || f->n == 0)
+		return;
+	d->action = DC_KEEP;
+	d->agreement = d->confidence = 1;
+	d->advised = f->current;
+	d->gain = 1 - pow((double) f->step[f->current].rows_per_page / f->step[0].rows_per_page,
+					  or_else(e->size_weight, 0.2));
+	if (d->gain >= or_else(e->min_gain, 0.02))
+		d->action = window.inserted > 0 ? DC_SET : DC_REWRITE;
+	else
+		d->gain = 0;
+	d->best = d->advised = d->action == DC_KEEP ? f->current : 0;
+}
+
 void
 ff_decide(FitWork *w, const Evidence *e, Fit *fit, Forecast *f, Decision *d)
 {
@@ -408,11 +432,17 @@ ff_decide(FitWork *w, const Evidence *e, Fit *fit, Forecast *f, Decision *d)
 	d->bound = 1;
 	if (!(window.updated >= P(ENOUGH_UPDATES)))
 	{
-		d->cause = window.inserted > 0 || !(window.updated > 0) ? DC_READ_MOSTLY : DC_TOO_LITTLE;
+		decide_by_room(w, e, fit, f, d);
 		return;
 	}
 	d->action = DC_KEEP;
 	d->bound = ff_decide_bound(e);
+	if (1 - d->bound < or_else(e->min_gain, 0.02))
+	{
+		d->cause = DC_SETTLED;
+		d->agreement = d->confidence = 1;
+		return;
+	}
 	ff_fit(w, e, fit);
 	if (fit->n == 0)
 	{

@@ -71,7 +71,11 @@ typedef struct Decision
  */
 extern double ff_decide_bound(const Evidence *e);
 
-/* All of it: bound, fit, forecast, choice. */
+/*
+ * All of it: bound, fit, forecast, choice.  Where the bound or too few updates decide,
+ * the fit is empty (n is 0); the forecast is, too, or has steps without lives.  For a
+ * curve call ff_fit() and ff_forecast() all the same.
+ */
 extern void ff_decide(FitWork *work, const Evidence *e, Fit *fit, Forecast *f, Decision *d);
 
 #endif							/* FF_MODEL_DECIDE_H */

@@ -303,6 +303,32 @@ test_decisions(void)
 	   "room that nobody needs: raise");
 }
 
+static void
+test_without_a_fit(void)
+{
+	TwinLife	l = life_of(136, 6000);
+	Evidence	e = observe(&l, 70, 3, 0);
+
+	for (int i = 0; i < e.nintervals; i++)
+		e.interval[i] = (EvInterval) {
+			3600, 100, 1, 1, 0, 0, 0
+		};
+	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ok(decision.action == DC_WAIT && decision.cause == DC_TOO_LITTLE, "few updates in eight hours: wait");
+	for (int i = 0; i < e.nintervals; i++)
+		e.interval[i].seconds = 86400;
+	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ok(decision.action == DC_SET && forecast.step[decision.advised].fillfactor == 100 &&
+	   decision.cause == DC_READ_MOSTLY, "few updates in eight days: no room is needed");
+	e = observe(&l, 100, 3, 0);
+	e.size_weight = e.wal_weight = 0;
+	e.time_weight = 1;
+	e.index_scans = 1e9;
+	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ok(decision.action == DC_KEEP && fit.runs == 0 && decision.bound > 0.98,
+	   "reads cost nearly all: the bound decides, without a fit");
+}
+
 static int
 sane(const Decision *d, const Forecast *f)
 {
@@ -393,6 +419,7 @@ main(void)
 	test_twin();
 	test_split();
 	test_decisions();
+	test_without_a_fit();
 	test_any_evidence();
 	printf("1..%d\n", tests);
 	return failed != 0;
