@@ -24,7 +24,7 @@ def number(v):
 
 def evidence(o):
     """Lines that model_cli.c reads."""
-    e, x, r = o['evidence'], o['extra'], o['relation']
+    e, x, r = flat(o), o['extra'], o['relation']
     intervals = sorted(o['intervals'], key=lambda i: i['ended_at'], reverse=True)
     lines = []
     for i in intervals[:32]:
@@ -46,7 +46,7 @@ def evidence(o):
     xid = {c['began_at']: int(c['next_xid']) for c in o['collections']}
     xids = xid[intervals[0]['ended_at']] - xid[intervals[-1]['began_at']]
     values = dict(earlier_updated=x['total_updated'] - updated, earlier_inserted=x['total_inserted'] - inserted,
-                  window_xids=xids, table_xids=x['table_xids'], update_distance_p50=e['update_distance'],
+                  window_xids=xids, table_xids=x['table_xids'], update_distance_p50=e.get('update_distance'),
                   vacuum_scale=x['vacuum_scale'], vacuum_threshold=50, vacuum_nap_s=x['vacuum_nap_s'], sessions=x['sessions'],
                   checkpoint_s=x['checkpoint_s'], read_us=x['read_us'], horizon_s=30 * 86400, time_weight=0.5,
                   wal_weight=0.3, size_weight=0.2, min_gain=0.02)
@@ -67,6 +67,11 @@ def evidence(o):
         if v:
             lines.append(k + ' ' + ' '.join(map(str, v)))
     return '\n'.join(lines) + '\n'
+
+
+def flat(o):
+    e = o['evidence']
+    return {**(e.get('counters') or {}), **(e.get('sample') or {}), 'seen_moved': e.get('seen_newpage'), **e}
 
 
 def busy(history, intervals):
@@ -181,8 +186,8 @@ def main():
             chosen = int(d[3])
             regret = {k: 100 * (math.exp(at(cost, f) - cost[best]) - 1) for k, f in
                       (('model', chosen), ('100', 100), ('90', 90), ('old', o['advice']['recommended_fillfactor'] or o['fillfactor']))}
-            group = o['evidence']['update_group_rows'] or 1
-            rule = 50 if group >= 0.5 * (o['evidence']['rows_per_page'] or 1e9) else 90
+            group = flat(o).get('update_group_rows') or 1
+            rule = 50 if group >= 0.5 * (flat(o).get('rows_per_page') or 1e9) else 90
             regret['rule'] = 100 * (math.exp(at(cost, rule) - cost[best]) - 1)
             total.append((regret, [abs(x) for x in off.values()], inside, ms))
             print(f"{name:16s} at {o['fillfactor']:3d} {d[1]:8s}{chosen:3d} (best {best:3d}) regret {regret['model']:5.1f} old {regret['old']:5.1f} "
