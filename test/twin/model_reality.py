@@ -183,7 +183,7 @@ def main():
             off = {f: at(predicted, f) - hot[f] for f in hot}
             inside = [at({k: float(s['low']) for k, s in steps.items()}, f) - 0.5 <= hot[f] <=
                       at({k: float(s['high']) for k, s in steps.items()}, f) + 0.5 for f in hot]
-            chosen = int(d[3])
+            chosen = o['fillfactor'] if d[1] in ('keep', 'wait') else int(d[3])
             regret = {k: 100 * (math.exp(at(cost, f) - cost[best]) - 1) for k, f in
                       (('model', chosen), ('100', 100), ('90', 90), ('old', o['advice']['recommended_fillfactor'] or o['fillfactor']))}
             group = flat(o).get('update_group_rows') or 1
