@@ -77,6 +77,15 @@ sanitize_server()
 	chmod 755 "$BIN/postgres"
 }
 
+# From now on clusters with the same options are copies of one.
+share_initdb()
+{
+	export FFA_TEMPLATES=$WORK/templates
+	in_source mkdir "$FFA_TEMPLATES"
+	mv "$BIN/initdb" "$BIN/initdb.real"
+	install -m 755 "$TOP/test/server/initdb-once" "$BIN/initdb"
+}
+
 # start_cluster [LINE...]: the lines are added to postgresql.conf.
 start_cluster()
 {

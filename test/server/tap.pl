@@ -1,41 +1,69 @@
-# tap.pl COUNTS [--exec PROGRAM] FILE...: run TAP test files, show what fails,
-# and write "passed failed skipped" and the failed files' stems to the file
-# COUNTS.  A file that dies, stops
-# short of its plan or runs no test at all is a failure, whatever it printed.
+# tap.pl COUNTS JOBS FILE...: run test files, JOBS at a time, show what fails, and
+# write a line for each kind of file (tap, pgtap) to COUNTS: "kind passed failed
+# skipped" and the failed files' stems.  A file that dies, stops short of its
+# plan or runs no test at all is a failure, whatever it printed.
+#
+# TAP files have servers of their own.  The pgTAP files share one, whose sessions
+# and statements are what they look at, so one of them runs at a time.
 use strict;
 use warnings;
 use TAP::Harness;
 
-my $counts = shift @ARGV;
-my %how = (failures => 1, comments => 1, errors => 1, color => 0);
-if (@ARGV && $ARGV[0] eq '--exec')
-{
-	$how{exec} = [ split ' ', $ARGV[1] ];
-	splice @ARGV, 0, 2;
-}
+# Those that take longest begin first.
+my @slow = qw(006_regret 022_steps 010_loop 083_package 080_report 030_script 022_drop 021_rewrites);
+# Lines shown of what a file said that did not come to its end.
+my $lines_shown = 15;
 
-my $all = TAP::Harness->new(\%how)->runtests(@ARGV);
-my ($passed, $failed, $skipped) = (0, 0, 0);
-my @stems;
+my ($counts, $jobs, @files) = @ARGV;
+
+sub stem { return $_[0] =~ m{([^/]+)\.[a-z]+$}; }
+my %rank;
+@rank{@slow} = reverse 1 .. @slow;
+@files = sort { ($rank{ stem($b) } // 0) <=> ($rank{ stem($a) } // 0) } @files;
+
+my %harness = (
+	failures => 1, comments => 1, errors => 1, color => 0, timer => 1, merge => 1, jobs => $jobs,
+	rules => { par => [ { seq => 'test/pgtap/*' }, { par => '**' } ] },
+	exec => sub { return $_[1] =~ /\.sql$/ ? [ 'test/server/pgtap-file', $_[1] ] : undef; });
+my $harness = TAP::Harness->new(\%harness);
+my %said;
+$harness->callback(made_parser => sub {
+	my ($parser, $test) = @_;
+	$parser->callback(unknown => sub { push @{ $said{ $test->[0] } }, $_[0]->raw; });
+});
+
+my $all = $harness->runtests(@files);
+my %sum;
 foreach my $name ($all->descriptions)
 {
 	my ($file) = $all->parsers($name);
 	my $bad = scalar $file->failed;
 	my $left_out = scalar $file->skipped;
+	my $sum = $sum{ $name =~ /\.sql$/ ? 'pgtap' : 'tap' } //= { passed => 0, failed => 0, skipped => 0, stems => [] };
 
 	if ($file->skip_all)
 	{
-		$skipped++;
+		$sum->{skipped}++;
 		next;
 	}
 	$bad = 1 if !$bad && ($file->has_problems || !$file->tests_run);
-	$passed += $file->passed - $left_out if $file->passed;
-	$skipped += $left_out;
-	$failed += $bad;
-	push @stems, $name =~ m{([^/]+)\.[a-z]+$} if $bad;
+	$sum->{passed} += $file->passed - $left_out if $file->passed;
+	$sum->{skipped} += $left_out;
+	$sum->{failed} += $bad;
+	next if !$bad;
+	push @{ $sum->{stems} }, stem($name);
+	next if $file->is_good_plan;
+	my @lines = grep { /\S/ } @{ $said{$name} // [] };
+	splice @lines, 0, -$lines_shown if @lines > $lines_shown;
+	print "$name said:\n", map { "# $_\n" } @lines;
 }
 
 open my $out, '>', $counts or die "$counts: $!";
-print $out "$passed $failed $skipped @stems\n";
+my $failed = 0;
+foreach my $kind (sort keys %sum)
+{
+	print $out "$kind @{$sum{$kind}}{qw(passed failed skipped)} @{$sum{$kind}{stems}}\n";
+	$failed += $sum{$kind}{failed};
+}
 close $out or die "$counts: $!";
 exit($failed ? 1 : 0);

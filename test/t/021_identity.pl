@@ -10,6 +10,8 @@ use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension new_folder);
 use Test::More tests => 65;
 
+# what tells servers apart is at stake
+$ENV{FFA_INITDB} = 'anew';
 my $node = PostgreSQL::Test::Cluster->new('identity');
 $node->init;
 $node->append_conf('postgresql.conf', 'autovacuum = off');
