@@ -7,7 +7,7 @@ use warnings;
 use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 169;
+use Test::More tests => 135;
 
 my $node = PostgreSQL::Test::Cluster->new('steps');
 $node->init;
