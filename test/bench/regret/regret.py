@@ -71,7 +71,8 @@ def half(c, w, number, seed, at_end=lambda: None):
         held = Snapshot() if w.held and p % round(1 / w.held) == 0 else None
         run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(w.sessions), '-j', '1', '-t', str(tx),
              '--max-tries=100', f'--random-seed={seed + p}',
-             *(x for k, v in variables.items() for x in ('-D', f'{k}={v}')), '-f', path, '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
+             *(x for k, v in variables.items() for x in ('-D', f'{k}={v}')), '-f', path,
+             '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
         transactions += tx * w.sessions
         at_end()
         if held:

@@ -12,7 +12,7 @@ from workloads import workload
 WEIGHTS = (0.5, 0.3, 0.2)
 # Of log time against the share not HOT and against log size: mean and deviation among workloads, and the
 # deviation of one run (regret.py slopes, seeds 1001 to 1012 and the named mixtures).
-SLOPES, NOISE = ((0.45, 0.3), (0.1, 0.25)), 0.2
+SLOPES, NOISE = ((0.4, 0.4), (0.0, 0.3)), 0.15
 # What is set beside the advice.
 WORDS = {'advice': 'the advice', '100': 'always 100', '90': 'always 90',
          'rule': '50 for half a page a transaction, else 90',
