@@ -6,7 +6,7 @@ use warnings;
 use Exporter 'import';
 use IPC::Run ();
 use Time::HiRes qw(sleep);
-our @EXPORT_OK = qw(program_beside psql_beside hold close_gate freeze);
+our @EXPORT_OK = qw(program_beside psql_beside wake hold close_gate freeze);
 
 # program_beside(COMMAND...): begin a program.  Its messages are in {out} and {err}.
 sub program_beside
@@ -43,6 +43,27 @@ sub outcome
 	IPC::Run::finish($self->{process});
 	return $1 if $self->{err} =~ /(?:ERROR|FATAL|WARNING):\s+(\w{5}: .*)/;
 	return $self->{err} =~ s/^NOTICE: .*?^LOCATION:.*?\n//msgr;
+}
+
+# ended() of one that naps in its samples: a signal ends a nap, so none is waited for.
+sub ended_soon
+{
+	my ($self, $node, $database) = @_;
+	while ($self->{process}->pumpable)
+	{
+		wake($node, $database);
+		$self->{process}->pump_nb;
+		sleep 0.05;
+	}
+	return $self->ended;
+}
+
+# Have those that nap in a sample go on.
+sub wake
+{
+	my ($node, $database) = @_;
+	my $napping = q(SELECT pid FROM pg_stat_activity WHERE wait_event = 'Extension' AND query ~ 'ff_(collect|sample)' AND pid <> pg_backend_pid());
+	return kill 'HUP', split /\n/, $node->safe_psql($database, $napping);
 }
 
 # hold(NODE, DATABASE, KEY): a session that has the advisory lock KEY until release().
@@ -96,11 +117,12 @@ sub close_gate
 	return hold($node, $database, $gate);
 }
 
-# freeze(NODE, DATABASE, QUERY): stop the server process whose pid the query gives,
-# a state that comes and goes; it stays in that state until thaw().
+# freeze(NODE, DATABASE, QUERY [, CODE]): stop the server process whose pid the query
+# gives, a state that comes and goes; it stays in that state until thaw().  CODE is
+# called while it is in another.
 sub freeze
 {
-	my ($node, $database, $state) = @_;
+	my ($node, $database, $state, $meanwhile) = @_;
 	for (1 .. 1800)
 	{
 		my $pid = $node->safe_psql($database, "SELECT pid FROM ($state) s LIMIT 1");
@@ -110,6 +132,7 @@ sub freeze
 			return bless { pid => $pid } if $node->safe_psql($database, "SELECT count(*) FROM ($state) s WHERE pid = $pid");
 			kill 'CONT', $pid;
 		}
+		$meanwhile->() if $meanwhile;
 		sleep 0.05;
 	}
 	die "never: $state";

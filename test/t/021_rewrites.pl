@@ -5,7 +5,6 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../perl";
-use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Beside qw(program_beside psql_beside freeze);
@@ -29,20 +28,6 @@ my $repack = $node->config_data('--bindir') . '/pg_repack';
 sub beside { return psql_beside($node, 'postgres', @_); }
 # pg_repack waits for every transaction at hand, but for those of its own name
 sub repack_beside { local $ENV{PGAPPNAME} = 'pg_repack'; return program_beside($repack, @_, '-h', $node->host, '-p', $node->port, 'postgres'); }
-# One that samples, to its end: a nap ends with a signal, so none is waited for.
-sub end_now
-{
-	my ($session, $on) = @_;
-	while ($session->{process}->pumpable)
-	{
-		my @pids = split /\n/, ($on // $node)->safe_psql('postgres', q(SELECT pid FROM pg_stat_activity WHERE query ~ 'ff_(collect|sample)' AND pid <> pg_backend_pid()));
-		kill 'HUP', @pids;
-		$session->{process}->pump_nb;
-		sleep 0.05;
-	}
-	return $session->ended;
-}
-
 # Tables of 200 pages, so that all of them are read: with a nap before every 100, each is in sample for a while.
 value(q(
 	CREATE EXTENSION fillfactor_advisor;
@@ -134,7 +119,7 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'ALTER TABLE', 'pg_repack', 'TRUNCATE
 		my $beside = $change->($other);
 		$said = $beside->ended if !$repacks;
 		$frozen->thaw;
-		my $collected = end_now($collection);
+		my $collected = $collection->ended_soon($node, 'postgres');
 		my $changed = $changing->ended;
 		$said = $beside->ended if $repacks;
 		unlike($said, qr/failed|ERROR/, "$how: done to a table that is listed, but not sampled yet");
@@ -218,7 +203,7 @@ $size = blocks('first');
 $vacuum = beside('VACUUM first');
 wait_until("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query = 'VACUUM first' AND state = 'active')");
 $frozen->thaw;
-is(end_now($collection) . $vacuum->ended . last_run('failed'), 0, 'a collection and a vacuum at once: both come to their end');
+is($collection->ended_soon($node, 'postgres') . $vacuum->ended . last_run('failed'), 0, 'a collection and a vacuum at once: both come to their end');
 value('VACUUM first');
 cmp_ok(blocks('first'), '<', $size, 'the table is truncated');
 is(sampled('first', 'blocks = blocks_read AND blocks_bad = 0 AND blocks IN (' . "$size, " . blocks('first') . ')'), 't', 'and sampled whole, as it was or as it is');
@@ -246,7 +231,7 @@ foreach my $wait (1, 0)
 	{
 		wait_until(sprintf($waits, 'first'), $standby);
 		$frozen->thaw;
-		is(end_now($sample, $standby), "$size|$size|0\n", 'replay waits: the sample has every page that there was');
+		is($sample->ended_soon($standby, 'postgres'), "$size|$size|0\n", 'replay waits: the sample has every page that there was');
 	}
 	else
 	{

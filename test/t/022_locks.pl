@@ -2,9 +2,12 @@
 # than one table's sample), what it holds meanwhile, and who can keep it away.
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 64;
+use Beside qw(psql_beside wake freeze);
+use Test::More tests => 65;
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
@@ -41,12 +44,12 @@ sub start
 	return;
 }
 
-# Ten tables of 300 pages: with a nap every 100, each is in sample for a while.
+# Ten tables of 100 pages or more: with a nap every 100, each is in sample for a while.
 value(q(
 	CREATE EXTENSION fillfactor_advisor;
 	DO $$ BEGIN
 		FOR i IN 0..9 LOOP
-			EXECUTE format('CREATE TABLE slow%s AS SELECT g AS id, repeat(''x'', 2000) AS pad FROM generate_series(1, 1200) g', i);
+			EXECUTE format('CREATE TABLE slow%s AS SELECT g AS id, repeat(''x'', 2000) AS pad FROM generate_series(1, 400) g', i);
 		END LOOP;
 	END $$;
 	-- with indexes, whose definitions a collection writes down
@@ -96,67 +99,73 @@ is(value("$definitions 'held'"), 'CREATE UNIQUE INDEX held_pkey ON public.held U
 is(value("$definitions 'slow0'"), 'CREATE INDEX slow0_id ON public.slow0 USING btree (id)', 'so are those of the third');
 is(value(q(SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes')), 1, 'which is no change');
 
-# While a collection runs
-my $collector = $node->background_psql('postgres', on_error_stop => 0);
+# While a collection runs: it is kept where it samples a table until it is let go
+my ($collector, $frozen);
 my $runs = q(EXISTS (SELECT FROM pg_stat_activity WHERE query ~ 'CALL ff_collect' AND state = 'active' AND pid <> pg_backend_pid()));
-my $sampled_now = q(SELECT c.relname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname ~ '^slow' AND l.mode = 'AccessShareLock');
+my $in_sample = q(SELECT l.pid, c.relname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a USING (pid)
+	WHERE c.relname ~ '^slow\d$' AND l.mode = 'AccessShareLock' AND l.granted AND a.wait_event = 'Extension' AND a.query ~ 'CALL ff_collect');
+my %met;
+# keep it in the sample of a table that it has not been met in; that table
+sub next_sample
+{
+	my $new = "$in_sample AND c.relname <> ALL ('{" . join(',', keys %met) . "}')";
+	$frozen->thaw if $frozen;
+	wake($node, 'postgres');
+	$frozen = freeze($node, 'postgres', $new, sub { wake($node, 'postgres') });
+	my $table = value("SELECT relname FROM ($new) s");
+	$met{$table} = 1;
+	return $table;
+}
 sub collector_begins
 {
 	change_all();
-	start($collector, 'SET fillfactor_advisor.sample_delay = 50; CALL ff_collect();');
-	wait_until("SELECT EXISTS ($sampled_now)");
-	return;
+	%met = ();
+	$collector = psql_beside($node, 'postgres', 'SET fillfactor_advisor.sample_delay = 10000', 'CALL ff_collect()');
+	$frozen = undef;
+	return next_sample();
 }
-sub collector_ended { wait_until("SELECT NOT $runs"); return; }
+sub collector_ends
+{
+	$frozen->thaw;
+	return $collector->ended_soon($node, 'postgres');
+}
 
-collector_begins();
+my $table = collector_begins();
 is(collect(), "psql:<stdin>:1: NOTICE:  another collection is running in this database\nDETAIL:  This one leaves the work to it.",
 	'the second of two collectors says so and leaves');
-is(value("SELECT $runs"), 't', 'and the first goes on');
-# Each look is a transaction with an id: one that saw a table's lock, and that a
-# later one saw still held, is over before the next table's snapshot is taken, so
-# that must be younger.  The horizon is the table's if its lock is held before and after.
-value(qq(
-	CREATE TABLE watched (look int8, relation oid, horizon int8);
-	DO \$\$
-	DECLARE held oid; horizon int8;
-	BEGIN
-		WHILE $runs LOOP
-			SELECT l.relation INTO held FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname ~ '^slow' AND l.mode = 'AccessShareLock';
-			PERFORM pg_stat_clear_snapshot();
-			SELECT a.backend_xmin::text::int8 INTO horizon FROM pg_stat_activity a WHERE a.query ~ 'CALL ff_collect' AND a.pid <> pg_backend_pid();
-			INSERT INTO watched SELECT pg_current_xact_id()::text::int8, l.relation, horizon FROM pg_locks l WHERE l.relation = held AND l.mode = 'AccessShareLock';
-			COMMIT;
-			PERFORM pg_sleep(0.01);
-			PERFORM pg_stat_clear_snapshot();
-		END LOOP;
-	END \$\$));
-my $tables = q((SELECT relation, (array_agg(look ORDER BY look DESC))[2] AS over, max(look) AS last FROM watched GROUP BY relation HAVING count(*) > 1));
-cmp_ok(value("SELECT count(*) FROM $tables t"), '>=', 5, 'the tables are sampled one after the other');
-is(value("SELECT count(*) FROM watched w JOIN $tables t ON w.look > t.last AND w.horizon <= t.over"), 0,
-	'no snapshot of the collector is older than one table\'s sample');
+# A transaction that is over before the next table's sample begins is over for all that this sample can see, too
+my @older;
+foreach (1 .. 5)
+{
+	my $over = value('SELECT pg_current_xact_id()::text::int8');
+	next_sample();
+	push @older, $over if value("SELECT coalesce(a.backend_xmin::text::int8, 9e18) <= $over FROM pg_stat_activity a JOIN ($in_sample) s USING (pid)") ne 'f';
+}
+is(scalar keys %met, 6, 'and the first goes on: tables are sampled one after the other');
+is("@older", '', 'no snapshot of the collector is older than one table\'s sample');
+is(collector_ends(), '', 'it comes to its end');
 is(last_run('sampled, skipped, failed'), '10|0|0', 'and all were sampled');
 
-# DDL that arrives meanwhile
-collector_begins();
-my $table = (split /\n/, value($sampled_now))[0];
-value("ALTER TABLE $table ADD COLUMN added int");
-is(value("SELECT $runs"), 't', 'ALTER TABLE of the table in sample waits for this sample only');
-$table = (split /\n/, value($sampled_now))[0];
-value("VACUUM FULL $table");
-is(value("SELECT $runs"), 't', 'so does VACUUM FULL');
-$table = (split /\n/, value($sampled_now))[0];
-value("TRUNCATE $table");
-$table = value(q(SELECT relname FROM ff_internal.relation WHERE relname ~ '^slow' AND sampled_at < (SELECT max(began_at) FROM ff_internal.collection) AND closed_at IS NULL
-	ORDER BY sampled_at DESC LIMIT 1));
-value("DROP TABLE $table");
+# DDL that arrives meanwhile waits for the table in sample only
+$table = collector_begins();
+foreach my $ddl ('ALTER TABLE %s ADD COLUMN added int', 'VACUUM FULL %s', 'TRUNCATE %s')
+{
+	my $statement = sprintf $ddl, $table;
+	my $change = psql_beside($node, 'postgres', $statement);
+	wait_until("SELECT EXISTS (SELECT FROM pg_locks WHERE relation = '$table'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted)");
+	$table = next_sample();
+	is($change->ended, '', "$statement: waits for this sample only, while the collection goes on");
+}
+my $waiting = value("SELECT relname FROM ff_internal.relation WHERE relname ~ '^slow' AND relname <> '$table' AND closed_at IS NULL
+	AND sampled_at < (SELECT max(began_at) FROM ff_internal.collection) ORDER BY sampled_at DESC LIMIT 1");
+value("DROP TABLE $waiting");
 is(value("SELECT $runs"), 't', 'and DROP TABLE of one that is listed, but not opened yet, does not wait');
-collector_ended();
+collector_ends();
 # on a slow machine the end of the collection may meet one of these statements' locks, too
 is(last_run('skipped BETWEEN 1 AND 2, failed'), 't|0', 'it is skipped, the others are sampled');
-is(problem($table), '42P01', 'with the reason');
+is(problem($waiting), '42P01', 'with the reason');
 collect();
-is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE relname = '$table'"), 't', 'and the next collection closes its history');
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE relname = '$waiting'"), 't', 'and the next collection closes its history');
 
 # in a transaction block the rows come later, and so does the next collector
 value('CREATE TABLE newcomer (i int)');
@@ -228,7 +237,7 @@ is(collect('client_min_messages = warning; BEGIN'), '', 'neither in a transactio
 collector_begins();
 is(value('SELECT count(*) FROM ff_progress()'), 1, 'nor taken for a collection by ff_progress()');
 like(collect(), qr/another collection is running/, 'and two collectors are still kept apart');
-collector_ended();
+collector_ends();
 $plain->query_safe('SELECT pg_advisory_unlock_all()');
 # what takes the lock of DROP EXTENSION needs no more than a function of one's own
 $plain->query_safe("BEGIN; CREATE FUNCTION pg_temp.f() RETURNS int LANGUAGE sql AS 'SELECT 1'; ALTER FUNCTION pg_temp.f() DEPENDS ON EXTENSION fillfactor_advisor");
@@ -239,7 +248,7 @@ $monitor->query_safe($same_numbers);
 is(collect(), '', 'nor is the advisory lock of a member of pg_monitor, who may call ff_collect(), but not write the history');
 collector_begins();
 like($monitors->(), qr/ERROR:  42501$/, 'whose own call is refused before it takes the lock of collectors');
-collector_ended();
+collector_ends();
 $monitor->query_safe('SELECT pg_advisory_unlock_all()');
 is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no such lock is left');
 
@@ -272,5 +281,4 @@ is(value('SELECT count(*) >= 1000 FROM ff_advise()'), 't', 'and advised');
 
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/out of shared memory|PANIC|WARNING: .*(leak|own)|terminated by signal/, 'nothing of it in the log');
 $_->quit foreach $holder, $reader, $waiter, $block, $plain, $monitor;
-eval { $collector->quit };
 $node->stop;
