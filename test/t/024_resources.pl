@@ -3,9 +3,12 @@
 use strict;
 use warnings;
 use File::Spec;
+use FindBin;
+use lib "$FindBin::Bin/../perl";
 use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Beside qw(psql_beside wake freeze);
 use Test::More tests => 84;
 
 my $node = PostgreSQL::Test::Cluster->new('resources');
@@ -25,36 +28,44 @@ sub collect
 sub last_run { return value("SELECT $_[0] FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1"); }
 sub samples { return value(q(SELECT count(*) FROM ff_internal.page_sample)); }
 
-# Ten tables of 300 pages: with a nap every 100, each is in sample for a while.
+# Ten tables of 100 pages or more: with a nap every 100, each is in sample for a while.
 value(q(
 	CREATE EXTENSION fillfactor_advisor;
 	DO $$ BEGIN
 		FOR i IN 0..9 LOOP
-			EXECUTE format('CREATE TABLE t%s AS SELECT g AS id, repeat(''x'', 2000) AS pad FROM generate_series(1, 1200) g', i);
+			EXECUTE format('CREATE TABLE t%s AS SELECT g AS id, repeat(''x'', 2000) AS pad FROM generate_series(1, 400) g', i);
 		END LOOP;
 	END $$;
 	CALL ff_collect()));
 sub change_all
 {
-	value(q(DO $$ BEGIN FOR i IN 0..9 LOOP EXECUTE format('UPDATE t%s SET id = id WHERE id <= 600', i); END LOOP; END $$; SELECT pg_stat_force_next_flush()));
+	value(q(DO $$ BEGIN FOR i IN 0..9 LOOP EXECUTE format('UPDATE t%s SET id = id WHERE id <= 200', i); END LOOP; END $$; SELECT pg_stat_force_next_flush()));
 	return;
 }
-my $slowly = 'SET fillfactor_advisor.sample_delay = 60;';
-my $in_sample = q(SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname ~ '^t[0-9]$' AND l.mode = 'AccessShareLock' LIMIT 1);
+my $in_sample = q(SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a USING (pid)
+	WHERE c.relname ~ '^t[0-9]$' AND l.mode = 'AccessShareLock' AND a.wait_event = 'Extension' AND a.query ~ 'CALL ff_collect');
 my $buffercache = value(q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_buffercache'));
 value('CREATE EXTENSION pg_buffercache') if $buffercache;
 # asked by the session that collected, right after: its locks, and whose pins there are
-my $locks = q(SELECT 'locks ' || count(*) FROM pg_locks l WHERE pid = pg_backend_pid() AND (locktype IN ('advisory', 'userlock', 'object')
-	OR relation IN (SELECT oid FROM pg_class WHERE relname ~ '^(t[0-9]|ff_.*)$')));
-my $pins = $buffercache ? q(SELECT 'pins ' || count(*) FROM pg_buffercache WHERE pinning_backends > 0
-	AND relfilenode IN (SELECT pg_relation_filenode(oid) FROM pg_class WHERE relname ~ '^(t[0-9]|ff_.*)$')) : q(SELECT 'pins 0');
+my $users = q(relname ~ '^t[0-9]$');
+my $all = "($users OR relnamespace = 'ff_internal'::regnamespace)";
+my $locks = qq(SELECT 'locks ' || count(*) FROM pg_locks l WHERE pid = pg_backend_pid() AND (locktype IN ('advisory', 'userlock', 'object')
+	OR relation IN (SELECT oid FROM pg_class WHERE $all)));
+sub pins { return $buffercache ? "SELECT 'pins ' || count(*) FROM pg_buffercache WHERE pinning_backends > 0 AND relfilenode IN (SELECT pg_relation_filenode(oid) FROM pg_class WHERE $_[0])" : "SELECT 'pins 0'"; }
+# A collection that has sampled a table or more, and is kept in the sample of the next
+sub collection_in_sample
+{
+	my ($samples_before, @settings) = @_;
+	my $session = psql_beside($node, 'postgres', '\set ON_ERROR_STOP off', @settings, 'SET fillfactor_advisor.sample_delay = 10000', 'CALL ff_collect()',
+		'RESET statement_timeout', $locks, pins($all));
+	return ($session, freeze($node, 'postgres', "$in_sample AND (SELECT count(*) FROM ff_internal.page_sample) > $samples_before", sub { wake($node, 'postgres') }));
+}
 # the tables that have an interval of the last collection, and all their updates
 my $intervals = q(SELECT count(*) FILTER (WHERE i.ended_at = (SELECT max(began_at) FROM ff_internal.collection)), count(DISTINCT i.rel_id), sum(i.updated)
 	FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^t[0-9]$');
 # the tables whose pages were read, by what each had been read before
 sub reads { return map { split /\|/ } split /\n/, value(q(SELECT relname, heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname ~ '^t[0-9]$')); }
 my $log_from = -s $node->logfile;
-my $collector = q(SELECT pid FROM pg_locks WHERE locktype = 'userlock');
 sub new_log { my $text = PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_from); $log_from = -s $node->logfile; return $text; }
 
 # How a running collection is brought to its end, and what psql then says
@@ -68,19 +79,17 @@ foreach my $how ('statement_timeout', 'cancel', 'terminate', 'kill -9')
 {
 	my ($message, $function) = @{ $end{$how} };
 	change_all();
-	$updates += 600;
+	$updates += 200;
 	my ($before, $reset) = (samples(), value('SELECT count(*) FROM ff_internal.epoch'));
 	my %read = reads();
-	my ($out, $err) = ('', '');
-	my $session = IPC::Run::start([ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'),
-			$how eq 'statement_timeout' ? ('-c', 'SET fillfactor_advisor.sample_delay = 250', '-c', 'SET statement_timeout = 4000') : ('-c', $slowly), '-c', 'CALL ff_collect()', '-c', 'RESET statement_timeout', '-c', $locks, '-c', $pins ],
-		'>', \$out, '2>', \$err);
-	# not the first table: something has been done by then
-	wait_until("SELECT (SELECT count(*) FROM ff_internal.page_sample) > $before AND EXISTS ($in_sample)") if $how ne 'statement_timeout';
-	value(sprintf $function, "($collector)") if $function;
-	my ($at_least, $pid) = $how eq 'kill -9' ? split(/\|/, value("SELECT count(*) - $before, ($collector) FROM ff_internal.page_sample")) : ();
-	kill('KILL', $pid) == 1 or die if $pid;
-	IPC::Run::finish($session);
+	my ($session, $frozen) = collection_in_sample($before, $how eq 'statement_timeout' ? 'SET statement_timeout = 8000' : ());
+	my $at_least = samples() - $before;
+	wait_until("SELECT now() > query_start + interval '8 s' FROM pg_stat_activity WHERE pid = $frozen->{pid}") if $how eq 'statement_timeout';
+	value(sprintf $function, $frozen->{pid}) if $function;
+	kill('KILL', $frozen->{pid}) == 1 or die if $how eq 'kill -9';
+	$frozen->thaw if $how ne 'kill -9';
+	$session->ended;
+	my ($out, $err) = @$session{qw(out err)};
 	like($err, qr/$message/, "$how: ends it");
 	if ($how eq 'kill -9')
 	{
@@ -99,7 +108,7 @@ foreach my $how ('statement_timeout', 'cancel', 'terminate', 'kill -9')
 	cmp_ok($done, '<', 10, "$how: the rest is not");
 	if ($how eq 'kill -9')
 	{
-		ok($done == $at_least || $done == $at_least + 1, "$how: at most the sample of the table at hand is lost");
+		is($done, $at_least, "$how: at most the sample of the table at hand is lost");
 	}
 	else
 	{
@@ -122,11 +131,11 @@ SKIP:
 {
 	skip 'no pg_buffercache here', 2 if !$buffercache;
 	change_all();
-	my $session = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr('postgres'), '-c', 'SET fillfactor_advisor.sample_delay = 10000', '-c', 'CALL ff_collect()' ]);
-	wait_until("SELECT EXISTS ($in_sample AND EXISTS (SELECT FROM pg_stat_activity a WHERE a.pid = l.pid AND a.wait_event = 'Extension'))" =~ s/ LIMIT 1//r);
-	is(value($pins =~ s/\|ff_\.\*//r), 'pins 0', 'a collection that sleeps holds no pin on a user\'s table');
-	value("SELECT pg_cancel_backend(($collector))");
-	IPC::Run::finish($session);
+	my ($session, $frozen) = collection_in_sample(samples());
+	is(value(pins($users)), 'pins 0', 'a collection that sleeps holds no pin on a user\'s table');
+	value("SELECT pg_cancel_backend($frozen->{pid})");
+	$frozen->thaw;
+	$session->ended;
 	wait_until(q(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'));
 	unlike(new_log(), qr/WARNING/, 'and no warning is in the log');
 }
