@@ -161,7 +161,7 @@ sql(q{
 	ALTER TABLE changed SET (autovacuum_enabled = off);
 });
 my ($lock_out, $load_out) = ('', '');
-my $lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; LOCK TABLE locked IN SHARE UPDATE EXCLUSIVE MODE; SELECT pg_sleep(120)' ], '>&', \$lock_out);
+my $lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; LOCK TABLE locked IN SHARE UPDATE EXCLUSIVE MODE; SELECT pg_sleep(3600)' ], '>&', \$lock_out);
 $node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'locked'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted)});
 my $bench = write_file('load.sql', q{\set b random(1, 1000000000)
 INSERT INTO jobs (batch, payload) SELECT :b, repeat('p', 90) FROM generate_series(1, 50);
@@ -256,7 +256,7 @@ sql(q{ALTER TABLE log_plain SET (fillfactor = '50.4')});
 # VACUUM FULL, first with a reader that does not leave
 $text = sql(q{SELECT * FROM ff_script('log_plain', true)});
 my $live = write_file('live.sql', $text);
-$lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; LOCK TABLE log_plain IN ACCESS SHARE MODE; SELECT pg_sleep(120)' ], '>&', \$lock_out);
+$lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; LOCK TABLE log_plain IN ACCESS SHARE MODE; SELECT pg_sleep(3600)' ], '>&', \$lock_out);
 $node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'log_plain'::regclass AND mode = 'AccessShareLock' AND granted)});
 ($status, $said) = run_file($live);
 is($status, 3, 'VACUUM FULL, table in use: an error at the end');
