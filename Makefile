@@ -10,6 +10,8 @@ OBJS = \
 	src/sample/visibility.o \
 	src/sample/strata.o \
 	src/sample/read.o \
+	src/sample/histogram.o \
+	src/sample/metrics.o \
 	src/sample/result.o \
 	src/sample/heap.o \
 	src/sample/index.o \

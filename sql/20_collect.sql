@@ -375,47 +375,32 @@ AS $$
               r.changes_since_sample DESC, r.rel_id
 $$;
 
--- Samples one table into page_sample and returns the number of pages read.
+-- Samples one table into page_sample and returns the number of pages read. What earlier samples saw fades over
+-- fillfactor_advisor.lookback; of superseded versions only that counts which came after fillfactor or indexes changed.
 CREATE FUNCTION ff_internal.collect_pages(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    pages   bigint;
-    snapshot_at timestamptz := clock_timestamp();
+    r          ff_internal.relation;
+    s          ff_internal.page_sample;
+    earlier    ff_internal.page_sample;
+    changed_at timestamptz;
 BEGIN
-    INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor,
-            blocks, blocks_read, blocks_new, blocks_bad, live_pct, live_pct_err, dead_pct, dead_pct_err, free_pct,
-            free_pct_err, reserve_pct, live_rows, live_rows_err, dead_rows, recently_dead_rows, redirect_lps,
-            dead_lps, unused_lps, updated_hot_rows, updated_nonhot_rows, superseded_hot, superseded_same_page,
-            superseded_newpage, rows_per_page, rows_per_page_max, inserted_width, inserted_width_err, updated_width,
-            updated_width_err, updated_pct, update_group_rows, insert_group_rows, update_distance,
-            update_distance_p10, update_distance_p90, page_lsn_age_p10, page_lsn_age_p50, page_lsn_age_p90, full_pct,
-            fill_histogram)
-    SELECT r.rel_id, snapshot_at, r.fillfactor,
-           s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_pct, s.live_pct_err, s.dead_pct,
-           s.dead_pct_err, s.free_pct, s.free_pct_err, s.reserve_pct, s.live_rows, s.live_rows_err, s.dead_rows,
-           s.recently_dead_rows, s.redirect_lps, s.dead_lps, s.unused_lps, s.updated_hot_rows, s.updated_nonhot_rows,
-           s.superseded_hot + coalesce(e.keep * e.superseded_hot, 0),
-           s.superseded_same_page + coalesce(e.keep * e.superseded_same_page, 0),
-           s.superseded_newpage + coalesce(e.keep * e.superseded_newpage, 0), s.rows_per_page, s.rows_per_page_max,
-           s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err, s.updated_pct,
-           s.update_group_rows, s.insert_group_rows, s.update_distance, s.update_distance_p10, s.update_distance_p90,
-           s.page_lsn_age_p10, s.page_lsn_age_p50, s.page_lsn_age_p90, s.full_pct, s.fill_histogram
-      FROM ff_internal.relation r
-     CROSS JOIN LATERAL @extschema@.ff_sample(r.relid::regclass) s
-      -- what earlier samples saw fades over fillfactor_advisor.lookback, and ends where fillfactor or indexes changed
-      LEFT JOIN LATERAL (SELECT p.superseded_hot, p.superseded_same_page, p.superseded_newpage,
-                                exp(-extract(epoch FROM greatest(snapshot_at - p.sampled_at, '0')) / ff_internal.setting('lookback')::double precision) AS keep
-                           FROM ff_internal.page_sample p
-                           LEFT JOIN ff_internal.last_change c ON c.rel_id = p.rel_id
-                          WHERE p.rel_id = r.rel_id AND p.sampled_at = r.sampled_at AND p.fillfactor = r.fillfactor
-                            AND p.sampled_at >= coalesce(greatest(c.changed_at, c.samples_from), '-infinity')) e ON true
-     WHERE r.rel_id = id
-    RETURNING blocks_read INTO pages;
-    UPDATE ff_internal.relation r SET sampled_at = snapshot_at, changes_since_sample = 0 WHERE r.rel_id = id;
+    SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
+    SELECT greatest(c.changed_at, c.samples_from) INTO changed_at FROM ff_internal.last_change c WHERE c.rel_id = id;
+    SELECT p.* INTO earlier FROM ff_internal.page_sample p WHERE p.rel_id = id AND p.sampled_at = r.sampled_at;
+    s := ff_internal.sample(r.relid);
+    s.rel_id := id;
+    s.rollup := 0;
+    s.fillfactor := r.fillfactor;
+    s := ff_internal.pool_samples(s, earlier,
+             exp(least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at)) / ff_internal.setting('lookback')::double precision),
+             earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
+    INSERT INTO ff_internal.page_sample SELECT s.*;
+    UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;
     DELETE FROM ff_internal.problem p WHERE p.rel_id = id;
-    RETURN pages;
+    RETURN s.blocks_read;
 END
 $$;
 

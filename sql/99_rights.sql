@@ -7,7 +7,7 @@
 
 DO $$
 DECLARE
-    collecting CONSTANT text[] := '{ff_sample, ff_sample_index, ff_collect, ff_schedule, ff_unschedule,
+    collecting CONSTANT text[] := '{ff_sample, sample, pool_samples, ff_sample_index, ff_collect, ff_schedule, ff_unschedule,
         collect, current_epoch, index_changes, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem,
         collect_end, rows_kept, prune, cron, is_schedule, check_collector, job_command, collect_statements,
         collect_statements_failed, prune_statements, collect_horizon, collect_settings,

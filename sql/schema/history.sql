@@ -184,7 +184,7 @@ COMMENT ON COLUMN ff_internal.counter_interval.index_bytes IS 'size of all index
 CREATE TABLE ff_internal.page_sample (
     rel_id               bigint NOT NULL,
     sampled_at           timestamptz NOT NULL,
-    rollup                smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2),
+    rollup               smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2),
     fillfactor           smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100),
     blocks               bigint NOT NULL,
     blocks_read          integer NOT NULL,
@@ -196,19 +196,17 @@ CREATE TABLE ff_internal.page_sample (
     dead_pct_err         real,
     free_pct             real,
     free_pct_err         real,
-    reserve_pct          real,
     live_rows            double precision,
     live_rows_err        real,
     dead_rows            double precision,
     recently_dead_rows   double precision,
     redirect_lps         double precision,
     dead_lps             double precision,
-    unused_lps           double precision,
     updated_hot_rows     double precision,
-    updated_nonhot_rows    double precision,
+    updated_nonhot_rows  double precision,
     superseded_hot       double precision,
     superseded_same_page double precision,
-    superseded_newpage     double precision,
+    superseded_newpage   double precision,
     rows_per_page        real,
     rows_per_page_max    real,
     inserted_width       real,
@@ -221,58 +219,64 @@ CREATE TABLE ff_internal.page_sample (
     update_distance      real,
     update_distance_p10  real,
     update_distance_p90  real,
-    page_lsn_age_p10     double precision,
-    page_lsn_age_p50     double precision,
-    page_lsn_age_p90     double precision,
-    full_pct             real,
-    fill_histogram       integer[]
+    fill_histogram       integer[],
+    inserted_lengths     real[],
+    updated_lengths      real[],
+    insert_group         real[],
+    group_old_page       real[],
+    group_new_page       real[],
+    update_distances     real[],
+    update_ages          real[],
+    page_ages            real[]
 );
 CREATE INDEX page_sample_rel_id_sampled_at ON ff_internal.page_sample (rel_id, sampled_at);
 CREATE INDEX page_sample_rollup_sampled_at ON ff_internal.page_sample (rollup, sampled_at);
-COMMENT ON TABLE ff_internal.page_sample IS 'What a random sample of a table''s pages showed, see ff_sample(). Row and line pointer figures are estimates for the whole table.';
+COMMENT ON TABLE ff_internal.page_sample IS 'What a random sample of a table''s pages showed, and what earlier ones did: the one definition of a sample (src/sample/metrics.c fills it by name). Rows, versions and line pointers are estimates for the whole table; columns ending in _err are half widths of 95 % intervals. Columns called pooled hold earlier samples, too, each fading over fillfactor_advisor.lookback. Histograms are weights without zeros at the end, NULL where there is none.';
 COMMENT ON COLUMN ff_internal.page_sample.sampled_at IS 'when the sample began';
 COMMENT ON COLUMN ff_internal.page_sample.rollup IS '0: every sample; 1: the last of an hour; 2: the last of a day';
 COMMENT ON COLUMN ff_internal.page_sample.fillfactor IS 'effective fillfactor then, percent';
 COMMENT ON COLUMN ff_internal.page_sample.blocks IS 'size of the main fork, pages';
 COMMENT ON COLUMN ff_internal.page_sample.blocks_read IS 'pages read for the estimates';
-COMMENT ON COLUMN ff_internal.page_sample.blocks_new IS 'of these, all-zero';
-COMMENT ON COLUMN ff_internal.page_sample.blocks_bad IS 'of these, rejected as damaged';
+COMMENT ON COLUMN ff_internal.page_sample.blocks_new IS 'of these, all-zero; they count as free';
+COMMENT ON COLUMN ff_internal.page_sample.blocks_bad IS 'of these, rejected because their contents contradict themselves; they count as empty';
 COMMENT ON COLUMN ff_internal.page_sample.live_pct IS 'live row bytes, percent of the table';
-COMMENT ON COLUMN ff_internal.page_sample.live_pct_err IS 'half width of the 95 % interval, points';
+COMMENT ON COLUMN ff_internal.page_sample.live_pct_err IS 'points';
 COMMENT ON COLUMN ff_internal.page_sample.dead_pct IS 'dead and recently dead row bytes, percent of the table';
-COMMENT ON COLUMN ff_internal.page_sample.dead_pct_err IS 'half width of the 95 % interval, points';
+COMMENT ON COLUMN ff_internal.page_sample.dead_pct_err IS 'points';
 COMMENT ON COLUMN ff_internal.page_sample.free_pct IS 'free space, percent of the table';
-COMMENT ON COLUMN ff_internal.page_sample.free_pct_err IS 'half width of the 95 % interval, points';
-COMMENT ON COLUMN ff_internal.page_sample.reserve_pct IS 'part of free_pct inside the fillfactor reserve';
-COMMENT ON COLUMN ff_internal.page_sample.live_rows IS 'live rows in the table';
-COMMENT ON COLUMN ff_internal.page_sample.live_rows_err IS 'half width of the 95 % interval, rows';
-COMMENT ON COLUMN ff_internal.page_sample.dead_rows IS 'dead and recently dead rows in the table';
+COMMENT ON COLUMN ff_internal.page_sample.free_pct_err IS 'points';
+COMMENT ON COLUMN ff_internal.page_sample.live_rows IS 'live rows';
+COMMENT ON COLUMN ff_internal.page_sample.live_rows_err IS 'rows';
+COMMENT ON COLUMN ff_internal.page_sample.dead_rows IS 'dead and recently dead rows, those of rolled-back inserts included';
 COMMENT ON COLUMN ff_internal.page_sample.recently_dead_rows IS 'of these, still visible to some snapshot';
-COMMENT ON COLUMN ff_internal.page_sample.redirect_lps IS 'redirected line pointers in the table';
-COMMENT ON COLUMN ff_internal.page_sample.dead_lps IS 'dead line pointers in the table';
-COMMENT ON COLUMN ff_internal.page_sample.unused_lps IS 'unused line pointers in the table';
-COMMENT ON COLUMN ff_internal.page_sample.updated_hot_rows IS 'live rows whose newest version is heap-only';
+COMMENT ON COLUMN ff_internal.page_sample.redirect_lps IS 'redirected line pointers: pruned HOT chains';
+COMMENT ON COLUMN ff_internal.page_sample.dead_lps IS 'dead line pointers: pruned rows still in indexes';
+COMMENT ON COLUMN ff_internal.page_sample.updated_hot_rows IS 'live rows whose newest version is heap-only; a rewrite of the table takes that mark off all rows';
 COMMENT ON COLUMN ff_internal.page_sample.updated_nonhot_rows IS 'live rows whose newest version came by an update that was not HOT';
-COMMENT ON COLUMN ff_internal.page_sample.superseded_hot IS 'old versions whose successor is heap-only';
+COMMENT ON COLUMN ff_internal.page_sample.superseded_hot IS 'old versions whose successor is heap-only; this and the next two are pooled since fillfactor or indexes last changed: to be used as a ratio';
 COMMENT ON COLUMN ff_internal.page_sample.superseded_same_page IS 'old versions whose successor is in the same page but not heap-only: an indexed column changed';
 COMMENT ON COLUMN ff_internal.page_sample.superseded_newpage IS 'old versions whose successor is in another page: the page was full';
 COMMENT ON COLUMN ff_internal.page_sample.rows_per_page IS 'live rows on a page that holds any, mean';
 COMMENT ON COLUMN ff_internal.page_sample.rows_per_page_max IS 'most live rows seen on a page';
-COMMENT ON COLUMN ff_internal.page_sample.inserted_width IS 'mean length of rows never updated, bytes with header';
-COMMENT ON COLUMN ff_internal.page_sample.inserted_width_err IS 'half width of the 95 % interval, bytes';
-COMMENT ON COLUMN ff_internal.page_sample.updated_width IS 'mean length of rows updated since insert, bytes with header';
-COMMENT ON COLUMN ff_internal.page_sample.updated_width_err IS 'half width of the 95 % interval, bytes';
+COMMENT ON COLUMN ff_internal.page_sample.inserted_width IS 'mean length of rows never updated, bytes with header, not aligned; this and what follows to update_distance_p90, updated_pct aside: of the last sample that had any';
+COMMENT ON COLUMN ff_internal.page_sample.inserted_width_err IS 'bytes';
+COMMENT ON COLUMN ff_internal.page_sample.updated_width IS 'mean length of rows updated since insert, bytes with header, not aligned';
+COMMENT ON COLUMN ff_internal.page_sample.updated_width_err IS 'bytes';
 COMMENT ON COLUMN ff_internal.page_sample.updated_pct IS 'live rows updated since insert, percent of live rows';
-COMMENT ON COLUMN ff_internal.page_sample.update_group_rows IS 'rows of one page that one transaction updated together, median over updated rows';
+COMMENT ON COLUMN ff_internal.page_sample.update_group_rows IS 'rows of one page that one transaction updated together, median over such rows; where no page tells, rows of a page that an update filled';
 COMMENT ON COLUMN ff_internal.page_sample.insert_group_rows IS 'rows of one page that one transaction inserted together, median over rows never updated';
-COMMENT ON COLUMN ff_internal.page_sample.update_distance IS 'transactions between a row''s newest version and the never updated rows of its page, median';
+COMMENT ON COLUMN ff_internal.page_sample.update_distance IS 'transactions from the inserts of a page (middle row never updated, else an original version not yet pruned) to the newest version of an updated row, median over rows; within 3 %';
 COMMENT ON COLUMN ff_internal.page_sample.update_distance_p10 IS 'its 10th percentile';
 COMMENT ON COLUMN ff_internal.page_sample.update_distance_p90 IS 'its 90th percentile';
-COMMENT ON COLUMN ff_internal.page_sample.page_lsn_age_p10 IS 'WAL written since the page last changed, bytes, 10th percentile';
-COMMENT ON COLUMN ff_internal.page_sample.page_lsn_age_p50 IS 'its median';
-COMMENT ON COLUMN ff_internal.page_sample.page_lsn_age_p90 IS 'its 90th percentile';
-COMMENT ON COLUMN ff_internal.page_sample.full_pct IS 'pages with the page-full hint, percent of pages';
-COMMENT ON COLUMN ff_internal.page_sample.fill_histogram IS 'pages read by used share, ten bins from 0 to 100 %';
+COMMENT ON COLUMN ff_internal.page_sample.fill_histogram IS 'pages read by used share, ten bins from 0 to 100 %; not scaled to the table';
+COMMENT ON COLUMN ff_internal.page_sample.inserted_lengths IS 'aligned lengths of rows never updated, pooled: pairs of bytes and rows, ascending, 16 at most, beyond which neighbours are merged to their mean';
+COMMENT ON COLUMN ff_internal.page_sample.updated_lengths IS 'the same of rows updated since insert';
+COMMENT ON COLUMN ff_internal.page_sample.insert_group IS 'rows never updated by the number of them on their page that one transaction inserted, pooled: 1, 2, 3-4, 5-8, ..., 129-256, more';
+COMMENT ON COLUMN ff_internal.page_sample.group_old_page IS 'rows updated by the number of rows of their page that one transaction updated, pooled, same bins: on pages that held them before';
+COMMENT ON COLUMN ff_internal.page_sample.group_new_page IS 'rows on pages that one update filled with rows of other pages, by their number there, pooled, same bins: says nothing of the pages that they come from';
+COMMENT ON COLUMN ff_internal.page_sample.update_distances IS 'updated rows by the transactions of update_distance, pooled; bin i: from 2^i to below 2^(i+1), the first one includes 0';
+COMMENT ON COLUMN ff_internal.page_sample.update_ages IS 'updated rows by the transactions since their newest version, same bins';
+COMMENT ON COLUMN ff_internal.page_sample.page_ages IS 'pages by the bytes of WAL written since they last changed, same bins; NULL for unlogged and temporary tables';
 
 -- ---------------------------------------------------------------------------
 -- Changes: what somebody did to a table or a setting, and what was foretold

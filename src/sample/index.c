@@ -11,12 +11,8 @@
 
 #include "access/nbtree.h"
 #include "access/relation.h"
-#include "access/xlog.h"
-#include "access/xlogrecovery.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
-#include "common/pg_prng.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
@@ -40,10 +36,6 @@ typedef struct FfBtreeSample
 	int			pages_new;
 	int			pages_bad;
 	int			density_bin[FF_DENSITY_BINS];
-
-	/* what quantiles are taken of */
-	XLogRecPtr	now;			/* end of WAL when the sample began */
-	FfItems		lsn_ages;		/* bytes, by leaf */
 } FfBtreeSample;
 
 PG_FUNCTION_INFO_V1(ff_sample_index);
@@ -99,7 +91,6 @@ count_page(void *arg, int position, BlockNumber block, const char *page)
 
 	sample->density_bin[Min(FF_DENSITY_BINS - 1,
 							(int) (measured.density * FF_DENSITY_BINS))]++;
-	ff_add_lsn_age(&sample->lsn_ages, sample->now, measured.lsn, stratum);
 }
 
 StaticAssertDecl(FF_BTREE_METRICS <= FF_MAX_METRICS, "too many metrics");
@@ -142,9 +133,6 @@ fill_row(const FfBtreeSample *sample, FfRow *row)
 									  FF_BTREE_ITEMS).value * 100);
 	ff_put_float(row, ff_strata_ratio(strata, FF_BTREE_POSTING_TIDS,
 									  FF_BTREE_TIDS).value * 100);
-	ff_put_float(row, ff_quantile(&sample->lsn_ages, 0.1));
-	ff_put_float(row, ff_quantile(&sample->lsn_ages, 0.5));
-	ff_put_float(row, ff_quantile(&sample->lsn_ages, 0.9));
 }
 
 /*
@@ -169,11 +157,9 @@ ff_sample_index(PG_FUNCTION_ARGS)
 	sample = palloc0(sizeof(FfBtreeSample));
 	sample->rel = open_btree(PG_GETARG_OID(0));
 	sample->fillfactor = BTGetFillFactor(sample->rel);
-	sample->now = ff_end_of_wal(sample->rel);
 	ff_read_pages(sample->rel, NULL, &metapage, 1, look_at_metapage, sample);
 	ff_read_sample(sample->rel, &sample->strata, FF_BTREE_METRICS,
 				   exact_metrics, lengthof(exact_metrics), count_page, sample);
-	ff_finish_items(&sample->lsn_ages, &sample->strata);
 	fill_row(sample, &row);
 	relation_close(sample->rel, AccessShareLock);
 

@@ -137,7 +137,6 @@ ff_btree_page(const char *page, BlockNumber block, int fillfactor,
 		opaque->btpo_cycleid > MAX_BT_CYCLE_ID)
 		return FF_PAGE_BAD;
 
-	result->lsn = PageGetLSN((Page) page);
 	if (opaque->btpo_flags & BTP_META)
 	{
 		const BTMetaPageData *meta;

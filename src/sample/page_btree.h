@@ -34,7 +34,6 @@ typedef enum FfBtreeMetric
 typedef struct FfBtreePage
 {
 	double		metric[FF_BTREE_METRICS];
-	XLogRecPtr	lsn;
 	double		density;		/* of a leaf, 0 to 1; else -1 */
 	int			level;			/* 0 is a leaf; of a metapage, the root's */
 	bool		meta;

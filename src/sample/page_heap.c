@@ -27,12 +27,21 @@ typedef enum FfTupleState
 	FF_TUPLE_BAD
 } FfTupleState;
 
-/* A live row's or an original version's part in the history of the page. */
-typedef struct FfBirth
+/*
+ * Transactions so much younger than the sample's begin are taken for some that
+ * began since, not for some of almost a whole round of ids before (chosen).
+ */
+#define FF_NEW_XIDS (1 << 24)
+
+/* A live row, or a version whose update came from this page. */
+typedef struct FfVersion
 {
-	TransactionId xmin;
+	TransactionId xid;			/* that wrote the row, or superseded the version */
+	uint32		age;
 	bool		updated;
-} FfBirth;
+	bool		live;
+	bool		heap_only;
+} FfVersion;
 
 /* Lengths inside the tuple header agree with the line pointer's length. */
 static bool
@@ -108,24 +117,17 @@ tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts,
 	return FF_TUPLE_LIVE;
 }
 
-/* xids from a to b; wraps around as xids do. */
-static int32
-xid_distance(TransactionId a, TransactionId b)
-{
-	return (int32) (b - a);
-}
-
 /* Could a snapshot still see what this transaction deleted? */
 static bool
 maybe_visible(const FfXacts *xacts, TransactionId deleter)
 {
 	return TransactionIdIsNormal(deleter) &&
 		TransactionIdIsNormal(xacts->horizon) &&
-		xid_distance(xacts->horizon, deleter) >= 0;
+		(int32) (deleter - xacts->horizon) >= 0;
 }
 
-/* Where did the new version of a superseded one go? */
-static void
+/* Where did the new version of a superseded one go?  False: there is none. */
+static bool
 count_superseded(const HeapTupleHeaderData *tuple, BlockNumber block,
 				 OffsetNumber offset, double *metric)
 {
@@ -136,96 +138,242 @@ count_superseded(const HeapTupleHeaderData *tuple, BlockNumber block,
 	/* deleted, or moved to another partition: no successor here */
 	if (successor == 0 || successor > MaxHeapTuplesPerPage ||
 		(successor_block == block && successor == offset))
-		return;
+		return false;
 	if (tuple->t_infomask2 & HEAP_HOT_UPDATED)
 		metric[FF_HEAP_SUPERSEDED_HOT]++;
 	else if (successor_block == block)
 		metric[FF_HEAP_SUPERSEDED_SAME]++;
 	else
-		metric[FF_HEAP_SUPERSEDED_MOVED]++;
+		metric[FF_HEAP_SUPERSEDED_NEWPAGE]++;
+	return true;
 }
 
-/* Insertion sort by (updated, xmin): a page holds few rows, often in order. */
+/*
+ * Transactions from this one to the sample's begin.  Ids are compared by it, as
+ * they wrap around; those of frozen rows may be older than half a round.
+ */
+static uint32
+xid_age(const FfXacts *xacts, TransactionId xid)
+{
+	uint32		age = xacts->next - xid;
+
+	if (!TransactionIdIsNormal(xid))
+		return PG_UINT32_MAX;
+	return age > PG_UINT32_MAX - FF_NEW_XIDS ? 0 : age;
+}
+
+static bool
+comes_before(const FfVersion *a, const FfVersion *b)
+{
+	if (a->updated != b->updated)
+		return b->updated;
+	if (a->age != b->age)
+		return a->age > b->age;
+	return a->xid < b->xid;
+}
+
+/*
+ * Insertion sort, rows never updated first, then by transaction, the oldest
+ * first: a page holds few rows, often in order.
+ */
 static void
-sort_births(FfBirth *birth, int n)
+sort_versions(FfVersion *version, int n)
 {
 	for (int i = 1; i < n; i++)
 	{
-		FfBirth		b = birth[i];
+		FfVersion	v = version[i];
 		int			j = i;
 
-		while (j > 0 && (birth[j - 1].updated > b.updated ||
-						 (birth[j - 1].updated == b.updated &&
-						  birth[j - 1].xmin > b.xmin)))
+		while (j > 0 && comes_before(&v, &version[j - 1]))
 		{
-			birth[j] = birth[j - 1];
+			version[j] = version[j - 1];
 			j--;
 		}
-		birth[j] = b;
+		version[j] = v;
 	}
 }
 
 /*
- * Groups the live rows by the transaction that wrote them.  The distance of an
- * updated group is taken to the middle one of the page's inserts.
+ * Groups versions by the transaction that wrote or superseded them.  An update
+ * that took old versions from the page updated as many of its rows, whatever
+ * lies there of other pages.  Live rows that all come from one update that
+ * took none, and are not heap-only, came from other pages: it filled this one.
+ * The distance of an update is taken to the middle one of the page's inserts,
+ * or to an original version not yet pruned.
  */
 static void
-group_births(FfBirth *birth, int n, TransactionId original, FfHeapPage *result)
+group_versions(FfVersion *version, int n, uint32 original, FfHeapPage *result)
 {
-	int			never_updated = 0;
+	int			inserted = 0;
 
-	sort_births(birth, n);
-	while (never_updated < n && !birth[never_updated].updated)
-		never_updated++;
-	if (never_updated > 0)
-		original = birth[never_updated / 2].xmin;
+	sort_versions(version, n);
+	while (inserted < n && !version[inserted].updated)
+		inserted++;
+	if (inserted > 0)
+		original = version[inserted / 2].age;
 
 	result->ngroups = 0;
 	for (int i = 0; i < n;)
 	{
 		FfHeapGroup *group = &result->group[result->ngroups++];
+		const FfVersion *first = &version[i];
+		int			superseded = 0;
+		int			heap_only = 0;
 
-		group->xmin = birth[i].xmin;
-		group->updated = birth[i].updated;
-		group->rows = 0;
-		group->distance = -1;
-		while (i < n && birth[i].xmin == group->xmin &&
-			   birth[i].updated == group->updated)
+		group->age = first->age;
+		group->live = 0;
+		for (; i < n && version[i].xid == first->xid &&
+			 version[i].updated == first->updated; i++)
 		{
-			group->rows++;
-			i++;
+			group->live += version[i].live;
+			superseded += !version[i].live;
+			heap_only += version[i].live && version[i].heap_only;
 		}
-		if (group->updated && TransactionIdIsNormal(original) &&
-			TransactionIdIsNormal(group->xmin))
-			group->distance = Max(-1, xid_distance(original, group->xmin));
+		group->rows = superseded > 0 ? Max(superseded, heap_only) : group->live;
+		group->kind = !first->updated ? FF_GROUP_INSERTED :
+			group->live == n && 2 * heap_only < n ? FF_GROUP_NEW_PAGE :
+			FF_GROUP_OLD_PAGE;
+		group->distance = -1;
+		if (first->updated && original != PG_UINT32_MAX &&
+			first->age != PG_UINT32_MAX && original >= first->age)
+			group->distance = original - first->age;
 	}
 }
 
+/* What a walk over the line pointers of one page carries along. */
+typedef struct FfWalk
+{
+	const PageHeaderData *header;
+	BlockNumber block;
+	const FfXacts *xacts;
+	FfHeapPage *result;
+	uint8		taken[FF_PLACES];
+	FfVersion	version[MaxHeapTuplesPerPage];
+	int			nversions;
+	uint32		original;		/* age of an insert, by a version left of it */
+	int			unused;			/* line pointers */
+} FfWalk;
+
+static void
+add_version(FfWalk *walk, TransactionId xid, bool updated, bool live,
+			bool heap_only)
+{
+	FfVersion  *v = &walk->version[walk->nversions++];
+
+	v->xid = xid;
+	v->age = xid_age(walk->xacts, xid);
+	v->updated = updated;
+	v->live = live;
+	v->heap_only = heap_only;
+}
+
+static void
+count_live(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length)
+{
+	FfHeapPage *result = walk->result;
+	double	   *metric = result->metric;
+	bool		updated = (tuple->t_infomask & HEAP_UPDATED) != 0;
+	bool		heap_only = (tuple->t_infomask2 & HEAP_ONLY_TUPLE) != 0;
+
+	metric[FF_HEAP_LIVE_ROWS]++;
+	metric[FF_HEAP_LIVE_BYTES] += length;
+	metric[updated ? FF_HEAP_UPDATED_ROWS : FF_HEAP_INSERTED_ROWS]++;
+	metric[updated ? FF_HEAP_UPDATED_BYTES : FF_HEAP_INSERTED_BYTES] += length;
+	if (updated)
+		metric[heap_only ? FF_HEAP_UPDATED_HOT : FF_HEAP_UPDATED_NONHOT]++;
+	result->length[result->nrows] = MAXALIGN(length);
+	result->updated[result->nrows++] = updated;
+	/* a frozen tuple keeps its xmin, its mask says that it is frozen */
+	add_version(walk, tuple->t_choice.t_heap.t_xmin, updated, true, heap_only);
+}
+
+static void
+count_dead(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length,
+		   OffsetNumber offset, TransactionId deleter)
+{
+	double	   *metric = walk->result->metric;
+
+	metric[FF_HEAP_DEAD_ROWS]++;
+	metric[FF_HEAP_DEAD_BYTES] += length;
+	if (deleter == InvalidTransactionId)
+		return;					/* its inserter rolled back */
+	if (maybe_visible(walk->xacts, deleter))
+		metric[FF_HEAP_RECENT_ROWS]++;
+	if (count_superseded(tuple, walk->block, offset, metric))
+		add_version(walk, deleter, true, false, false);
+	if ((tuple->t_infomask & HEAP_UPDATED) == 0)
+		walk->original = xid_age(walk->xacts, tuple->t_choice.t_heap.t_xmin);
+}
+
+/* Counts what one line pointer points to; false if it cannot be. */
+static bool
+count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
+{
+	const PageHeaderData *header = walk->header;
+	const ItemIdData *lp = &header->pd_linp[offset - 1];
+	const HeapTupleHeaderData *tuple;
+	TransactionId deleter;
+
+	if (!ItemIdIsUsed(lp))
+	{
+		walk->unused++;
+		return true;
+	}
+	if (ItemIdIsDead(lp))
+	{
+		walk->result->metric[FF_HEAP_DEAD_LPS]++;
+		return true;
+	}
+	if (ItemIdIsRedirected(lp))
+	{
+		OffsetNumber target = ItemIdGetRedirect(lp);
+
+		walk->result->metric[FF_HEAP_REDIRECT_LPS]++;
+		return target >= FirstOffsetNumber && target <= nlps &&
+			ItemIdIsNormal(&header->pd_linp[target - 1]);
+	}
+
+	if (!ff_claim_place(header, lp, MAXALIGN(SizeofHeapTupleHeader),
+						walk->taken))
+		return false;
+	tuple = (const HeapTupleHeaderData *) ((const char *) header + lp->lp_off);
+	if (!tuple_is_sound(tuple, lp->lp_len))
+		return false;
+	switch (tuple_state(tuple, walk->xacts, &deleter))
+	{
+		case FF_TUPLE_LIVE:
+			count_live(walk, tuple, lp->lp_len);
+			return true;
+		case FF_TUPLE_DELETED:
+		case FF_TUPLE_ABORTED:
+			count_dead(walk, tuple, lp->lp_len, offset, deleter);
+			return true;
+		case FF_TUPLE_BAD:
+			break;
+	}
+	return false;
+}
+
 /*
- * Measures one heap page.
- *
- * page: BLCKSZ bytes, MAXALIGNed.  block: its number, to tell whether a
- * version's successor is in the same page.  reserve: the bytes that the
- * table's fillfactor keeps free of inserts.
+ * Measures one heap page: BLCKSZ bytes, MAXALIGNed, and its number, to tell
+ * whether a version's successor is in the same page.
  *
  * *result is always filled; for a page that is not FF_PAGE_OK its metrics are
  * zero, but that a new page is all free.
  */
 FfPageState
-ff_heap_page(const char *page, BlockNumber block, int reserve,
-			 const FfXacts *xacts, FfHeapPage *result)
+ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts,
+			 FfHeapPage *result)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	double	   *metric = result->metric;
-	uint8		taken[FF_PLACES] = {0};
-	FfBirth		birth[MaxHeapTuplesPerPage];
-	int			nbirths = 0;
-	TransactionId original = InvalidTransactionId;
+	FfWalk		walk;
 	OffsetNumber nlps;
 
 	memset(metric, 0, sizeof(result->metric));
 	result->lsn = InvalidXLogRecPtr;
 	result->used_share = 0;
+	result->nrows = 0;
 	result->ngroups = 0;
 
 	if (header->pd_upper == 0)
@@ -233,7 +381,6 @@ ff_heap_page(const char *page, BlockNumber block, int reserve,
 		if (!ff_page_is_zero(page))
 			return FF_PAGE_BAD;
 		metric[FF_HEAP_FREE_BYTES] = FF_PAGE_ROOM;
-		metric[FF_HEAP_RESERVE_BYTES] = Min(FF_PAGE_ROOM, (unsigned) reserve);
 		return FF_PAGE_NEW;
 	}
 
@@ -243,99 +390,27 @@ ff_heap_page(const char *page, BlockNumber block, int reserve,
 		return FF_PAGE_BAD;
 	nlps = ff_line_pointers(header);
 
+	walk.header = header;
+	walk.block = block;
+	walk.xacts = xacts;
+	walk.result = result;
+	walk.nversions = walk.unused = 0;
+	walk.original = PG_UINT32_MAX;
+	memset(walk.taken, 0, sizeof(walk.taken));
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= nlps; offset++)
-	{
-		const ItemIdData *lp = &header->pd_linp[offset - 1];
-		const HeapTupleHeaderData *tuple;
-		TransactionId deleter;
-		bool		updated;
-
-		if (!ItemIdIsUsed(lp))
+		if (!count_line_pointer(&walk, offset, nlps))
 		{
-			metric[FF_HEAP_UNUSED_LPS]++;
-			continue;
-		}
-		if (ItemIdIsDead(lp))
-		{
-			metric[FF_HEAP_DEAD_LPS]++;
-			continue;
-		}
-		if (ItemIdIsRedirected(lp))
-		{
-			OffsetNumber target = ItemIdGetRedirect(lp);
-
-			if (target < FirstOffsetNumber || target > nlps ||
-				!ItemIdIsNormal(&header->pd_linp[target - 1]))
-				goto bad;
-			metric[FF_HEAP_REDIRECT_LPS]++;
-			continue;
+			memset(metric, 0, sizeof(result->metric));
+			result->nrows = 0;
+			return FF_PAGE_BAD;
 		}
 
-		if (!ff_claim_place(header, lp, MAXALIGN(SizeofHeapTupleHeader),
-							taken))
-			goto bad;
-		tuple = (const HeapTupleHeaderData *) (page + lp->lp_off);
-		if (!tuple_is_sound(tuple, lp->lp_len))
-			goto bad;
-
-		updated = (tuple->t_infomask & HEAP_UPDATED) != 0;
-		switch (tuple_state(tuple, xacts, &deleter))
-		{
-			case FF_TUPLE_LIVE:
-				metric[FF_HEAP_LIVE_ROWS]++;
-				metric[FF_HEAP_LIVE_BYTES] += lp->lp_len;
-				if (updated)
-				{
-					metric[FF_HEAP_UPDATED_ROWS]++;
-					metric[FF_HEAP_UPDATED_BYTES] += lp->lp_len;
-					if (tuple->t_infomask2 & HEAP_ONLY_TUPLE)
-						metric[FF_HEAP_UPDATED_HOT]++;
-					else
-						metric[FF_HEAP_UPDATED_COLD]++;
-				}
-				else
-				{
-					metric[FF_HEAP_INSERTED_ROWS]++;
-					metric[FF_HEAP_INSERTED_BYTES] += lp->lp_len;
-				}
-				/* a frozen tuple keeps its xmin, told frozen by its mask */
-				birth[nbirths].xmin = tuple->t_choice.t_heap.t_xmin;
-				birth[nbirths++].updated = updated;
-				break;
-
-			case FF_TUPLE_DELETED:
-				metric[FF_HEAP_DEAD_ROWS]++;
-				metric[FF_HEAP_DEAD_BYTES] += lp->lp_len;
-				if (maybe_visible(xacts, deleter))
-					metric[FF_HEAP_RECENT_ROWS]++;
-				count_superseded(tuple, block, offset, metric);
-				if (!updated)
-					original = tuple->t_choice.t_heap.t_xmin;
-				break;
-
-			case FF_TUPLE_ABORTED:
-				metric[FF_HEAP_DEAD_ROWS]++;
-				metric[FF_HEAP_DEAD_BYTES] += lp->lp_len;
-				metric[FF_HEAP_ABORTED_ROWS]++;
-				break;
-
-			case FF_TUPLE_BAD:
-				goto bad;
-		}
-	}
-
-	/* without a line pointer to be had, no row fits (PageGetHeapFreeSpace) */
-	if (nlps < MaxHeapTuplesPerPage || metric[FF_HEAP_UNUSED_LPS] > 0)
+	/* without a free line pointer no row fits (PageGetHeapFreeSpace) */
+	if (nlps < MaxHeapTuplesPerPage || walk.unused > 0)
 		metric[FF_HEAP_FREE_BYTES] = header->pd_upper - header->pd_lower;
-	metric[FF_HEAP_RESERVE_BYTES] = Min(metric[FF_HEAP_FREE_BYTES], reserve);
 	metric[FF_HEAP_INHABITED] = metric[FF_HEAP_LIVE_ROWS] > 0;
-	metric[FF_HEAP_FULL_HINT] = (header->pd_flags & PD_PAGE_FULL) != 0;
 	result->lsn = PageGetLSN((Page) page);
 	result->used_share = 1 - metric[FF_HEAP_FREE_BYTES] / FF_PAGE_ROOM;
-	group_births(birth, nbirths, original, result);
+	group_versions(walk.version, walk.nversions, walk.original, result);
 	return FF_PAGE_OK;
-
-bad:
-	memset(metric, 0, sizeof(result->metric));
-	return FF_PAGE_BAD;
 }

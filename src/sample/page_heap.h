@@ -35,6 +35,7 @@ typedef struct FfXacts
 	bool		(*updater) (void *arg, TransactionId multi, TransactionId *xid);
 	void	   *arg;
 	TransactionId horizon;		/* older deleted versions may be pruned */
+	TransactionId next;			/* not assigned yet when the sample began */
 } FfXacts;
 
 typedef enum FfPageState
@@ -50,35 +51,44 @@ typedef enum FfHeapMetric
 	FF_HEAP_LIVE_BYTES,			/* tuple lengths, not MAXALIGNed */
 	FF_HEAP_DEAD_BYTES,			/* recently dead versions included */
 	FF_HEAP_FREE_BYTES,			/* between line pointers and tuples */
-	FF_HEAP_RESERVE_BYTES,		/* the part that inserts may not use */
 	FF_HEAP_LIVE_ROWS,
 	FF_HEAP_DEAD_ROWS,			/* recently dead versions included */
 	FF_HEAP_RECENT_ROWS,		/* dead, but maybe still seen by a snapshot */
-	FF_HEAP_ABORTED_ROWS,		/* dead because the inserter rolled back */
 	FF_HEAP_REDIRECT_LPS,
 	FF_HEAP_DEAD_LPS,
-	FF_HEAP_UNUSED_LPS,
 	FF_HEAP_UPDATED_HOT,		/* live, HEAP_UPDATED and heap-only */
-	FF_HEAP_UPDATED_COLD,		/* live, HEAP_UPDATED, not heap-only */
+	FF_HEAP_UPDATED_NONHOT,		/* live, HEAP_UPDATED, not heap-only */
 	FF_HEAP_SUPERSEDED_HOT,
 	FF_HEAP_SUPERSEDED_SAME,	/* not HOT, successor in the same page */
-	FF_HEAP_SUPERSEDED_MOVED,	/* successor in another page */
+	FF_HEAP_SUPERSEDED_NEWPAGE,	/* successor in another page */
 	FF_HEAP_INSERTED_ROWS,		/* live, never updated */
 	FF_HEAP_INSERTED_BYTES,
 	FF_HEAP_UPDATED_ROWS,		/* live, updated since insert */
 	FF_HEAP_UPDATED_BYTES,
 	FF_HEAP_INHABITED,			/* 1 if there is a live row */
-	FF_HEAP_FULL_HINT,			/* 1 if PD_PAGE_FULL is set */
 	FF_HEAP_METRICS
 } FfHeapMetric;
 
-/* Live rows of one page with one xmin, updated or never updated. */
+typedef enum FfGroupKind
+{
+	FF_GROUP_INSERTED,			/* live rows never updated */
+	FF_GROUP_OLD_PAGE,			/* rows updated where they were */
+	FF_GROUP_NEW_PAGE,			/* rows of a page that their update filled */
+	FF_GROUP_KINDS
+} FfGroupKind;
+
+/*
+ * Rows of one page that one transaction wrote.  Of a group of FF_GROUP_OLD_PAGE
+ * some versions, or all, may have gone to other pages: what counts is how many
+ * rows of this page it updated.
+ */
 typedef struct FfHeapGroup
 {
-	TransactionId xmin;
+	FfGroupKind kind;
 	uint16		rows;
-	bool		updated;
-	int32		distance;		/* xids since the insert, -1 if unknown */
+	uint16		live;			/* of them, live in this page */
+	uint32		age;			/* transactions since, of all databases */
+	int64		distance;		/* from the page's inserts to it, -1: unknown */
 } FfHeapGroup;
 
 typedef struct FfHeapPage
@@ -86,12 +96,14 @@ typedef struct FfHeapPage
 	double		metric[FF_HEAP_METRICS];
 	XLogRecPtr	lsn;
 	double		used_share;		/* 0 to 1 of what a page can hold */
+	int			nrows;			/* live */
+	uint16		length[MaxHeapTuplesPerPage];	/* MAXALIGNed, of each of them */
+	bool		updated[MaxHeapTuplesPerPage];	/* since it was inserted */
 	int			ngroups;
 	FfHeapGroup group[MaxHeapTuplesPerPage];
 } FfHeapPage;
 
 extern FfPageState ff_heap_page(const char *page, BlockNumber block,
-								int reserve, const FfXacts *xacts,
-								FfHeapPage *result);
+								const FfXacts *xacts, FfHeapPage *result);
 
 #endif							/* FF_PAGE_HEAP_H */

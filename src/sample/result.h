@@ -5,28 +5,12 @@
 #ifndef FF_SAMPLE_RESULT_H
 #define FF_SAMPLE_RESULT_H
 
-#include "access/xlogdefs.h"
 #include "fmgr.h"
 
 #include "sample/strata.h"
 
 /* Most columns of a sampling function. */
-#define FF_MAX_COLUMNS 64
-
-/* A value that counts for some rows, or pages, of a stratum. */
-typedef struct FfItem
-{
-	double		value;
-	double		weight;			/* rows; in the end times the stratum's weight */
-	int			stratum;
-} FfItem;
-
-typedef struct FfItems
-{
-	FfItem	   *item;
-	int			nitems;
-	int			room;
-} FfItems;
+#define FF_MAX_COLUMNS 32
 
 /* The columns of the result, filled in the order of the SQL function. */
 typedef struct FfRow
@@ -35,13 +19,6 @@ typedef struct FfRow
 	bool		nulls[FF_MAX_COLUMNS];
 	int			ncolumns;
 } FfRow;
-
-extern void ff_add_item(FfItems *items, double value, double weight,
-						int stratum);
-extern void ff_add_lsn_age(FfItems *items, XLogRecPtr now, XLogRecPtr lsn,
-						   int stratum);
-extern void ff_finish_items(FfItems *items, const FfStrata *strata);
-extern double ff_quantile(const FfItems *items, double share);
 
 extern void ff_put_datum(FfRow *row, Datum value);
 extern void ff_put_float(FfRow *row, double value);

@@ -113,4 +113,5 @@ ff_visibility_begin(FfVisibility *visibility, Relation rel, FfXacts *xacts)
 	xacts->updater = multixact_updater;
 	xacts->arg = visibility;
 	xacts->horizon = GetOldestNonRemovableTransactionId(rel);
+	xacts->next = XidFromFullTransactionId(visibility->next);
 }

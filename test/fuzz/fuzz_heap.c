@@ -30,33 +30,37 @@ any_updater(void *arg, TransactionId multi, TransactionId *xid)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	FfXacts		xacts = {any_state, any_updater, NULL, 1000};
+	FfXacts		xacts = {any_state, any_updater, NULL, 1000, 2000};
 	FfHeapPage	result;
 	double	   *m = result.metric;
 	char	   *page = page_of(data, size);
-	int			reserve = size > 0 ? data[size - 1] % 91 * BLCKSZ / 100 : 0;
-	FfPageState state = ff_heap_page(page, reserve % 4, reserve, &xacts, &result);
-	double		rows = 0;
+	FfPageState state = ff_heap_page(page, size % 4, &xacts, &result);
+	double		inserted = 0;
+	double		live = 0;
 
 	for (int i = 0; i < FF_HEAP_METRICS; i++)
 		HOLDS(m[i] >= 0);
 	HOLDS(m[FF_HEAP_LIVE_BYTES] + m[FF_HEAP_DEAD_BYTES] + m[FF_HEAP_FREE_BYTES] <= BLCKSZ);
-	HOLDS(m[FF_HEAP_RESERVE_BYTES] <= m[FF_HEAP_FREE_BYTES]);
 	HOLDS(m[FF_HEAP_LIVE_ROWS] == m[FF_HEAP_INSERTED_ROWS] + m[FF_HEAP_UPDATED_ROWS]);
-	HOLDS(m[FF_HEAP_UPDATED_ROWS] == m[FF_HEAP_UPDATED_HOT] + m[FF_HEAP_UPDATED_COLD]);
+	HOLDS(m[FF_HEAP_UPDATED_ROWS] == m[FF_HEAP_UPDATED_HOT] + m[FF_HEAP_UPDATED_NONHOT]);
 	HOLDS(m[FF_HEAP_LIVE_BYTES] == m[FF_HEAP_INSERTED_BYTES] + m[FF_HEAP_UPDATED_BYTES]);
-	HOLDS(m[FF_HEAP_RECENT_ROWS] + m[FF_HEAP_ABORTED_ROWS] <= m[FF_HEAP_DEAD_ROWS]);
-	HOLDS(m[FF_HEAP_SUPERSEDED_HOT] + m[FF_HEAP_SUPERSEDED_SAME] + m[FF_HEAP_SUPERSEDED_MOVED] <= m[FF_HEAP_DEAD_ROWS]);
+	HOLDS(m[FF_HEAP_RECENT_ROWS] <= m[FF_HEAP_DEAD_ROWS]);
+	HOLDS(m[FF_HEAP_SUPERSEDED_HOT] + m[FF_HEAP_SUPERSEDED_SAME] + m[FF_HEAP_SUPERSEDED_NEWPAGE] <= m[FF_HEAP_DEAD_ROWS]);
 	HOLDS(m[FF_HEAP_LIVE_ROWS] + m[FF_HEAP_DEAD_ROWS] + m[FF_HEAP_REDIRECT_LPS] +
-		  m[FF_HEAP_DEAD_LPS] + m[FF_HEAP_UNUSED_LPS] <= MaxHeapTuplesPerPage);
+		  m[FF_HEAP_DEAD_LPS] <= MaxHeapTuplesPerPage);
 	HOLDS(result.used_share >= 0 && result.used_share <= 1);
-	HOLDS(state == FF_PAGE_OK || result.ngroups == 0);
+	HOLDS(state == FF_PAGE_OK || (result.ngroups == 0 && result.nrows == 0));
+	HOLDS(result.nrows == m[FF_HEAP_LIVE_ROWS]);
 	for (int i = 0; i < result.ngroups; i++)
 	{
-		HOLDS(result.group[i].rows > 0 && result.group[i].distance >= -1);
-		rows += result.group[i].rows;
+		const FfHeapGroup *group = &result.group[i];
+
+		HOLDS(group->rows > 0 && group->distance >= -1 && group->kind < FF_GROUP_KINDS);
+		HOLDS(group->kind == FF_GROUP_OLD_PAGE || group->live == group->rows);
+		live += group->live;
+		inserted += group->kind == FF_GROUP_INSERTED ? group->live : 0;
 	}
-	HOLDS(rows == m[FF_HEAP_LIVE_ROWS]);
+	HOLDS(live == m[FF_HEAP_LIVE_ROWS] && inserted == m[FF_HEAP_INSERTED_ROWS]);
 	free(page);
 	return 0;
 }

@@ -126,13 +126,13 @@ CREATE TABLE wide (id int, pad text);
 ALTER TABLE wide ALTER pad SET STORAGE PLAIN;
 INSERT INTO wide SELECT g, repeat('x', 5000) FROM generate_series(1, 50) g;
 -- header of 23 bytes, bitmap of a bit a column where any is null, aligned to 8; then the columns
-SELECT is((ff_sample('columns100')).inserted_width, 24 + 400::float8, '100 columns');
-SELECT is((ff_sample('nulls100')).inserted_width, 40 + 200::float8, '100 columns, half of them null');
+SELECT is((ff_sample('columns100')).inserted_width, (24 + 400)::real, '100 columns');
+SELECT is((ff_sample('nulls100')).inserted_width, (40 + 200)::real, '100 columns, half of them null');
 UPDATE nulls100 SET c1 = c2 WHERE c2 <= 10;
-SELECT results_eq($$ SELECT updated_pct, updated_width, inserted_width FROM ff_sample('nulls100') $$, $$ VALUES (20::float8, 40 + 204::float8, 40 + 200::float8) $$, 'and one null less in those that were updated');
-SELECT is((ff_sample('dropped1599')).inserted_width, 224 + 4::float8, '1599 dropped columns');
-SELECT is((ff_sample('wide')).inserted_width, 24 + 4 + 4 + 5000::float8, 'rows larger than half a page');
-SELECT is((ff_sample('toasted')).inserted_width, 24 + 4 + 18::float8, 'toasted rows: what is left in the table');
+SELECT results_eq($$ SELECT updated_pct, updated_width, inserted_width FROM ff_internal.sample('nulls100') $$, $$ VALUES (20::real, (40 + 204)::real, (40 + 200)::real) $$, 'and one null less in those that were updated');
+SELECT is((ff_sample('dropped1599')).inserted_width, (224 + 4)::real, '1599 dropped columns');
+SELECT is((ff_sample('wide')).inserted_width, (24 + 4 + 4 + 5000)::real, 'rows larger than half a page');
+SELECT is((ff_sample('toasted')).inserted_width, (24 + 4 + 18)::real, 'toasted rows: what is left in the table');
 CALL ff_collect();
 UPDATE wide SET id = -id;
 SELECT pg_stat_force_next_flush();
@@ -146,7 +146,7 @@ CREATE TABLE odd_fillfactor1 (id int) WITH (fillfactor = '80.5');
 CREATE TABLE odd_fillfactor2 (id int) WITH (fillfactor = '0x50');
 SELECT is(array_agg(fillfactor ORDER BY relation::text), '{80,80}', 'fillfactor is read as the server reads it') FROM ff_advise() WHERE relation::text ~ '^odd_fillfactor';
 INSERT INTO odd_fillfactor2 VALUES (1);
-SELECT is(round((ff_sample('odd_fillfactor2')).reserve_pct::numeric, 2), 20.00, 'also where room is counted');
+SELECT is(round((ff_internal.sample('odd_fillfactor2')).fillfactor::numeric, 2), 80.00, 'also in a sample');
 
 CREATE TABLE doubles AS SELECT 1 AS id, g AS v FROM generate_series(1, 10) g;
 CREATE INDEX doubles_v ON doubles (v);

@@ -45,18 +45,18 @@ CREATE TABLE names (name) AS VALUES ('loaded'), ('half_updated'), ('deleted'), (
 -- what a full read finds, and samples with many seeds
 SET fillfactor_advisor.sample_error = 0;
 SET fillfactor_advisor.sample_pages = 1000000;
-CREATE TABLE truth AS SELECT name, s.* FROM names, ff_sample(name::regclass) s;
+CREATE TABLE truth AS SELECT name, s.* FROM names, ff_internal.sample(name::regclass) s;
 RESET fillfactor_advisor.sample_error;
 RESET fillfactor_advisor.sample_pages;
 CREATE FUNCTION sample(t regclass, seed int) RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('fillfactor_advisor.sample_seed', seed::text, false);
-	RETURN QUERY SELECT s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err, s.free_pct, s.free_pct_err, s.live_rows, s.blocks_read FROM ff_sample(t) s;
+	RETURN QUERY SELECT s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err, s.free_pct, s.free_pct_err, s.live_rows, s.blocks_read FROM ff_internal.sample(t) s;
 END $$;
 CREATE TABLE sampled AS
 SELECT name, s.* FROM names, generate_series(1, 200) seed,
-  sample(name::regclass, seed) AS s(live_pct float8, live_pct_err float8, dead_pct float8, dead_pct_err float8,
-    free_pct float8, free_pct_err float8, live_rows float8, blocks_read int);
+  sample(name::regclass, seed) AS s(live_pct real, live_pct_err real, dead_pct real, dead_pct_err real,
+    free_pct real, free_pct_err real, live_rows float8, blocks_read int);
 
 SELECT is((SELECT count(*) FROM truth WHERE blocks_read = blocks AND live_pct_err = 0), 7::bigint, 'read whole');
 SELECT is_empty($$ SELECT name, blocks_read FROM sampled WHERE blocks_read > 3000 $$, 'no sample is above its limit');
@@ -116,9 +116,9 @@ END $$;
 CREATE TABLE unread (id int, pad text) WITH (autovacuum_enabled = off);
 INSERT INTO unread SELECT g, repeat('x', 100) FROM generate_series(1, 40000) g;
 CHECKPOINT;
-SELECT dirtied FROM trace($$ SELECT * FROM ff_sample('unread'), ff_sample_index('widths_pkey') $$) \g /dev/null
+SELECT dirtied FROM trace($$ SELECT * FROM ff_internal.sample('unread'), ff_sample_index('widths_pkey') $$) \g /dev/null
 SELECT dirtied AS sample_dirtied, records AS sample_records, accessed AS sample_accessed
-  FROM trace($$ SELECT * FROM ff_sample('unread') $$) \gset
+  FROM trace($$ SELECT * FROM ff_internal.sample('unread') $$) \gset
 SELECT dirtied AS index_dirtied FROM trace($$ SELECT * FROM ff_sample_index('widths_pkey') $$) \gset
 \set still_dirty 0
 \if :has_buffercache

@@ -10,23 +10,23 @@ SET max_parallel_workers_per_gather = 0;
 -- 116 with the line pointer: a page takes floor(8168 / 116) = 70 of them.
 CREATE TEMP TABLE inserted (id int, pad text);
 INSERT INTO inserted SELECT g, repeat('x', 76) FROM generate_series(1, 140) g;
-SELECT relation, blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_rows_err,
-       dead_rows, rows_per_page, rows_per_page_max, full_pct, fill_histogram
-  FROM ff_sample('inserted');
-SELECT live_pct = 100 * 140 * 105 / 16384.0 AS live, live_pct_err, dead_pct, dead_pct_err,
-       free_pct = 100 * 2 * (8168 - 70 * 116) / 16384.0 AS free, free_pct_err, reserve_pct
-  FROM ff_sample('inserted');
+SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_rows_err,
+       dead_rows, rows_per_page, rows_per_page_max, fill_histogram
+  FROM ff_internal.sample('inserted');
+SELECT live_pct = (100 * 140 * 105 / 16384.0)::real AS live, live_pct_err, dead_pct, dead_pct_err,
+       free_pct = (100 * 2 * (8168 - 70 * 116) / 16384.0)::real AS free, free_pct_err
+  FROM ff_internal.sample('inserted');
 SELECT inserted_width, inserted_width_err, updated_width, updated_width_err, updated_pct,
-       insert_group_rows, update_group_rows, update_distance, page_lsn_age_p50
-  FROM ff_sample('inserted');
+       insert_group_rows, update_group_rows, update_distance, insert_group, inserted_lengths, updated_lengths, page_ages
+  FROM ff_internal.sample('inserted');
 
 -- At fillfactor 50: floor((8168 - 4096) / 116) = 35 rows.  The bytes left
 -- above the reserve are too few for another row.
 CREATE TEMP TABLE half (id int, pad text) WITH (fillfactor = 50);
 INSERT INTO half SELECT g, repeat('x', 76) FROM generate_series(1, 70) g;
-SELECT blocks, live_rows, rows_per_page, reserve_pct,
-       free_pct = 100 * (8168 - 35 * 116) / 8192.0 AS free, fill_histogram
-  FROM ff_sample('half');
+SELECT blocks, live_rows, rows_per_page,
+       free_pct = (100 * (8168 - 35 * 116) / 8192.0)::real AS free, fill_histogram
+  FROM ff_internal.sample('half');
 
 -- Where did the new version go?  HOT; in the page, but an indexed column
 -- changed; in another page, as this one was full.
@@ -36,14 +36,14 @@ INSERT INTO hot SELECT g, g, 0, repeat('x', 76) FROM generate_series(1, 20) g;
 UPDATE hot SET v = 1 WHERE id <= 5;
 UPDATE hot SET indexed = -1 WHERE id BETWEEN 6 AND 8;
 SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_nonhot_rows, superseded_hot,
-       superseded_same_page, superseded_newpage, updated_pct, update_group_rows, insert_group_rows
-  FROM ff_sample('hot');
+       superseded_same_page, superseded_newpage, updated_pct, update_group_rows, insert_group_rows, group_old_page, group_new_page
+  FROM ff_internal.sample('hot');
 CREATE TEMP TABLE moved (id int PRIMARY KEY, v int, pad text);
 INSERT INTO moved SELECT g, 0, repeat('x', 76) FROM generate_series(1, 70) g;
 UPDATE moved SET v = 1 WHERE id <= 7;
 SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_nonhot_rows, superseded_hot,
-       superseded_same_page, superseded_newpage, rows_per_page, rows_per_page_max, full_pct
-  FROM ff_sample('moved');
+       superseded_same_page, superseded_newpage, rows_per_page, rows_per_page_max, group_old_page, group_new_page
+  FROM ff_internal.sample('moved');
 
 -- Deleted rows have no successor; rows of an aborted insert neither.
 CREATE TEMP TABLE gone (id int PRIMARY KEY, pad text);
@@ -53,49 +53,48 @@ BEGIN;
 INSERT INTO gone SELECT g, repeat('x', 76) FROM generate_series(21, 23) g;
 ROLLBACK;
 INSERT INTO gone SELECT g, repeat('x', 76) FROM generate_series(24, 25) g;
-SELECT live_rows, dead_rows, recently_dead_rows, aborted_rows, superseded_hot,
-       superseded_same_page, superseded_newpage, dead_pct = 100 * 7 * 105 / 8192.0 AS dead
-  FROM ff_sample('gone');
+SELECT live_rows, dead_rows, recently_dead_rows, superseded_hot,
+       superseded_same_page, superseded_newpage, dead_pct = (100 * 7 * 105 / 8192.0)::real AS dead
+  FROM ff_internal.sample('gone');
 -- what is deleted by an open transaction is dead to itself, but not to others
 BEGIN;
 DELETE FROM gone WHERE id = 5;
 INSERT INTO gone VALUES (26, repeat('x', 76));
-SELECT live_rows, dead_rows, recently_dead_rows, aborted_rows FROM ff_sample('gone');
+SELECT live_rows, dead_rows, recently_dead_rows FROM ff_internal.sample('gone');
 ROLLBACK;
 -- a locked row is live, also when several transactions lock it
 BEGIN;
 SELECT id FROM gone WHERE id = 6 FOR SHARE;
 SAVEPOINT s;
 SELECT id FROM gone WHERE id = 6 FOR UPDATE;
-SELECT live_rows, dead_rows, aborted_rows FROM ff_sample('gone');
+SELECT live_rows, dead_rows FROM ff_internal.sample('gone');
 COMMIT;
 
 -- Pruned and vacuumed: HOT chains leave redirects; the others leave dead line
--- pointers while indexes still point to them, and then unused ones.  The last
--- line pointer of the page stays in use, so that the array is not shortened.
+-- pointers while indexes still point to them.
 VACUUM (INDEX_CLEANUP OFF) hot;
-SELECT live_rows, dead_rows, redirect_lps, dead_lps, unused_lps, superseded_hot,
+SELECT live_rows, dead_rows, redirect_lps, dead_lps, superseded_hot,
        updated_hot_rows, updated_nonhot_rows
-  FROM ff_sample('hot');
+  FROM ff_internal.sample('hot');
 VACUUM (INDEX_CLEANUP ON) hot;
-SELECT live_rows, dead_rows, redirect_lps, dead_lps, unused_lps FROM ff_sample('hot');
+SELECT live_rows, dead_rows, redirect_lps, dead_lps FROM ff_internal.sample('hot');
 -- a rewrite keeps that rows were updated, but not how
 VACUUM FULL hot;
-SELECT live_rows, redirect_lps, unused_lps, updated_hot_rows, updated_nonhot_rows
-  FROM ff_sample('hot');
+SELECT live_rows, redirect_lps, updated_hot_rows, updated_nonhot_rows
+  FROM ff_internal.sample('hot');
 
 -- Rows that one transaction wrote: the median over rows, 5 and 3 in a page, of
 -- which 2 are then updated together.  Distance in transaction ids.
 CREATE TEMP TABLE groups (id int PRIMARY KEY, v int) WITH (fillfactor = 50);
 INSERT INTO groups SELECT g, 0 FROM generate_series(1, 5) g;
 INSERT INTO groups SELECT g, 0 FROM generate_series(6, 8) g;
-SELECT insert_group_rows, update_group_rows, update_distance FROM ff_sample('groups');
+SELECT insert_group_rows, update_group_rows, update_distance FROM ff_internal.sample('groups');
 UPDATE groups SET v = 1 WHERE id IN (1, 2);
-SELECT insert_group_rows, update_group_rows, updated_pct FROM ff_sample('groups');
+SELECT insert_group_rows, update_group_rows, updated_pct FROM ff_internal.sample('groups');
 -- three rows never updated are of each insert: the later one is the middle
 SELECT update_distance = (SELECT age(xmin) FROM groups WHERE id = 8) - (SELECT age(xmin) FROM groups WHERE id = 1) AS median,
        update_distance_p10 = update_distance AS p10, update_distance_p90 = update_distance AS p90
-  FROM ff_sample('groups');
+  FROM ff_internal.sample('groups');
 -- all rows updated: the original versions tell when they were inserted
 CREATE TEMP TABLE batch (id int, v int) WITH (fillfactor = 50);
 INSERT INTO batch SELECT g, 0 FROM generate_series(1, 30) g;
@@ -103,50 +102,70 @@ SELECT xmin::text::bigint AS inserted FROM batch LIMIT 1 \gset
 UPDATE batch SET v = 1;
 SELECT update_group_rows, insert_group_rows,
        update_distance = (SELECT xmin::text::bigint FROM batch LIMIT 1) - :inserted AS distance
-  FROM ff_sample('batch');
+  FROM ff_internal.sample('batch');
+
+-- A fifth of every page updated by one statement, while the pages are full:
+-- 14 of 70 rows, also where pages are looked at that the new versions filled.
+CREATE TEMP TABLE fifth (id int, v int, pad text);
+INSERT INTO fifth SELECT g, 0, repeat('x', 72) FROM generate_series(1, 7000) g;
+UPDATE fifth SET v = 1 WHERE id % 5 = 0;
+SELECT blocks, live_rows, update_group_rows, group_old_page, group_new_page FROM ff_internal.sample('fifth');
+-- all of them: what left the old pages was the whole of them
+UPDATE fifth SET v = 2;
+SELECT update_group_rows FROM ff_internal.sample('fifth');
+
+-- Earlier samples: shares add up, faded; what a restore takes off the rows stays known
+CREATE TEMP TABLE taken AS SELECT s AS sample FROM ff_internal.sample('fifth') s;
+CREATE TEMP TABLE restored (LIKE fifth);
+INSERT INTO restored SELECT * FROM fifth;
+SELECT p.live_rows, p.updated_pct, p.update_group_rows, p.update_distance IS NOT NULL AS distance,
+       p.superseded_newpage = (t.sample).superseded_newpage / 2 AS same_state, q.superseded_newpage AS other_state,
+       p.inserted_lengths, p.updated_lengths, p.group_old_page = ARRAY(SELECT (o / 2)::real FROM unnest((t.sample).group_old_page) o) AS groups
+  FROM taken t, ff_internal.sample('restored') s, ff_internal.pool_samples(s, t.sample, 0.5, true) p, ff_internal.pool_samples(s, t.sample, 0.5, false) q;
 
 -- Widths: 24 + 4 + 4 + 1 + n bytes.  Updated rows have grown.
 CREATE TEMP TABLE grows (id int, v int, note text) WITH (fillfactor = 30);
 INSERT INTO grows SELECT g, 0, repeat('x', 10 + g % 2 * 10) FROM generate_series(1, 40) g;
 UPDATE grows SET note = repeat('y', 100) WHERE id <= 10;
 SELECT inserted_width, inserted_width_err, updated_width, updated_width_err, updated_pct
-  FROM ff_sample('grows');
+  FROM ff_internal.sample('grows');
 -- 50 null columns and one: a bitmap of 7 bytes, aligned 32
 SELECT format('CREATE TEMP TABLE wide (%s)', string_agg(format('c%s int', g), ', ')) FROM generate_series(1, 51) g \gexec
 INSERT INTO wide (c51) SELECT 1 FROM generate_series(1, 10);
-SELECT live_rows, inserted_width FROM ff_sample('wide');
+SELECT live_rows, inserted_width FROM ff_internal.sample('wide');
 -- values kept out of line are not part of the row, but of the TOAST table
 CREATE TABLE toasted (id int, doc text);
 ALTER TABLE toasted SET (autovacuum_enabled = off, toast.autovacuum_enabled = off);
 ALTER TABLE toasted ALTER doc SET STORAGE EXTERNAL;
 INSERT INTO toasted SELECT g, repeat('x', 10000) FROM generate_series(1, 10) g;
-SELECT live_rows, inserted_width FROM ff_sample('toasted');
-SELECT s.blocks, s.live_rows FROM pg_class c, ff_sample(c.reltoastrelid::regclass) s WHERE c.oid = 'toasted'::regclass;
+SELECT live_rows, inserted_width FROM ff_internal.sample('toasted');
+SELECT s.blocks, s.live_rows FROM pg_class c, ff_internal.sample(c.reltoastrelid::regclass) s WHERE c.oid = 'toasted'::regclass;
 -- the page of a logged table knows when it changed
-SELECT page_lsn_age_p10 BETWEEN 0 AND page_lsn_age_p50 AND page_lsn_age_p50 <= page_lsn_age_p90 AS lsn
-  FROM ff_sample('toasted');
+SELECT (SELECT sum(a) FROM unnest(page_ages) a) = blocks AS ages
+  FROM ff_internal.sample('toasted');
 
 -- Nothing to measure
 CREATE TEMP TABLE empty (id int);
 SELECT * FROM ff_sample('empty') \gx
+SELECT to_jsonb(s) - '{relation,sampled_at}'::text[] AS sample FROM ff_internal.sample('empty') s;
 
 -- More pages than a small table has: sampled.  One row a page.
 CREATE TEMP TABLE many (id int, pad text);
 ALTER TABLE many ALTER pad SET STORAGE PLAIN;
 INSERT INTO many SELECT g, repeat('x', 7000) FROM generate_series(1, 2000) g;
 SELECT blocks, blocks_read < 700 AS few, live_rows, live_rows_err, live_pct_err, inserted_width
-  FROM ff_sample('many');
+  FROM ff_internal.sample('many');
 DELETE FROM many WHERE id % 3 = 0;
 SET fillfactor_advisor.sample_error = 5;
 SET fillfactor_advisor.sample_seed = 42;
-SELECT blocks_read AS pages, live_rows AS rows FROM ff_sample('many') \gset
+SELECT blocks_read AS pages, live_rows AS rows FROM ff_internal.sample('many') \gset
 SELECT blocks_read = :pages AS same_pages, live_rows = :rows AS same_rows, live_rows_err > 0 AS uncertain,
        blocks_read <= current_setting('fillfactor_advisor.sample_pages')::int AS within_limit
-  FROM ff_sample('many');
-SELECT abs(live_rows - 1334) < 2 * live_rows_err AND abs(dead_rows - 666) < 2 * dead_rows_err AS near
-  FROM ff_sample('many');
+  FROM ff_internal.sample('many');
+SELECT abs(live_rows - 1334) < 2 * live_rows_err AND abs(dead_rows - 666) < 2 * live_rows_err AS near
+  FROM ff_internal.sample('many');
 SET fillfactor_advisor.sample_pages = 100;
-SELECT blocks_read <= 100 AS within_limit FROM ff_sample('many');
+SELECT blocks_read <= 100 AS within_limit FROM ff_internal.sample('many');
 -- also where no page differs from another and nothing is left to find out
 CREATE TEMP TABLE equal (pad text);
 ALTER TABLE equal ALTER pad SET STORAGE PLAIN;
@@ -154,12 +173,12 @@ INSERT INTO equal SELECT repeat('x', 7000) FROM generate_series(1, 5173) g;
 SELECT pages, blocks, blocks_read BETWEEN 0.8 * pages AND pages AS within_limit, live_rows, live_rows_err
   FROM (VALUES (100), (108), (113), (127)) v(pages)
  CROSS JOIN LATERAL (SELECT set_config('fillfactor_advisor.sample_pages', pages::text, false)) c
- CROSS JOIN LATERAL ff_sample(CASE WHEN c IS NOT NULL THEN 'equal' END) s;
+ CROSS JOIN LATERAL ff_internal.sample(CASE WHEN c IS NOT NULL THEN 'equal' END) s;
 DROP TABLE equal;
 RESET fillfactor_advisor.sample_pages;
 -- all pages, if that exact is wanted
 SET fillfactor_advisor.sample_error = 0;
-SELECT blocks_read, live_rows, live_rows_err, dead_rows, dead_rows_err FROM ff_sample('many');
+SELECT blocks_read, live_rows, live_rows_err, dead_rows FROM ff_internal.sample('many');
 RESET fillfactor_advisor.sample_error;
 RESET fillfactor_advisor.sample_seed;
 
@@ -192,7 +211,7 @@ SET fillfactor_advisor.sample_pages = 0;
 CREATE MATERIALIZED VIEW a_matview AS SELECT g FROM generate_series(1, 10) g;
 SELECT live_rows FROM ff_sample('a_matview');
 CREATE UNLOGGED TABLE unlogged AS SELECT g FROM generate_series(1, 10) g;
-SELECT live_rows, page_lsn_age_p50 FROM ff_sample('unlogged');
+SELECT live_rows, page_ages FROM ff_internal.sample('unlogged');
 SELECT live_rows > 0 AS found FROM ff_sample('pg_class');
 
 -- Who may

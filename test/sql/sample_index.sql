@@ -15,8 +15,7 @@ SELECT index, relation, blocks = blocks_read AS whole, blocks_new, blocks_bad, l
   FROM ff_sample_index('built');
 SELECT leaf_density BETWEEN 87 AND 91 AS density, leaf_density_err,
        round(at_fillfactor_pct * leaf_pages / 100) = leaf_pages - 1 AS all_but_the_last,
-       round(half_full_pct * leaf_pages / 100) AS the_last,
-       page_lsn_age_p50
+       round(half_full_pct * leaf_pages / 100) AS the_last
   FROM ff_sample_index('built');
 CREATE INDEX built_70 ON t (id) WITH (fillfactor = 70);
 SELECT leaf_density BETWEEN 67 AND 71 AS density, at_fillfactor_pct > 90 AS at_fillfactor FROM ff_sample_index('built_70');

@@ -34,7 +34,7 @@ sub result
 	my ($status, $out, $err) = $on->psql('postgres', "\\set VERBOSITY sqlstate\n$query");
 	return $status == 0 ? $out : $err =~ /ERROR:\s+(\w{5})/ ? $1 : $err;
 }
-my $counts = 'SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_pct + dead_pct + free_pct <= 100 FROM ff_sample';
+my $counts = 'SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_pct + dead_pct + free_pct <= 100 FROM ff_internal.sample';
 
 is(result($node, "$counts('sound')"), '18|18|0|0|1000|t', 'sound pages');
 
@@ -136,7 +136,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 is(result($standby, "$counts('sound')"), '18|18|0|0|1000|t', 'on a standby');
-is(result($standby, q(SELECT page_lsn_age_p50 >= 0 FROM ff_sample('sound'))), 't', 'with the age of its pages');
+is(result($standby, q(SELECT page_ages IS NOT NULL FROM ff_internal.sample('sound'))), 't', 'with the age of its pages');
 is(result($standby, "$counts('unlogged')"), '0A000', 'but no unlogged table');
 
 $standby->stop;

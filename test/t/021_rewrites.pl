@@ -188,7 +188,7 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'pg_repack')
 sub grow { value("INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(801, 1600) g; DELETE FROM first WHERE id > 800; SELECT pg_stat_force_next_flush()"); return; }
 grow();
 my $size = blocks('first');
-my $sample = beside('SET fillfactor_advisor.sample_delay = 10000', "SELECT blocks, blocks_read, blocks_bad FROM ff_sample('first')");
+my $sample = beside('SET fillfactor_advisor.sample_delay = 10000', "SELECT blocks, blocks_read, blocks_bad FROM ff_internal.sample('first')");
 my $frozen = freeze($node, 'postgres', $in_sample);
 my $vacuum = beside('VACUUM (VERBOSE) first')->ended;
 like($vacuum, qr/stopping truncate due to conflicting lock request/, 'a sample that takes long: vacuum gives up to truncate the table');
@@ -217,7 +217,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
 $standby->start;
-my $sample_there = q(SELECT blocks, blocks_read, blocks_bad FROM ff_sample('first'));
+my $sample_there = q(SELECT blocks, blocks_read, blocks_bad FROM ff_internal.sample('first'));
 foreach my $wait (1, 0)
 {
 	grow();
