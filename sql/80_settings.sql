@@ -1,17 +1,15 @@
-
--- Stage settings: server settings that belong to the same problem.  Each row
+-- Stage settings: server settings that belong to the same problem. Each row
 -- has its numbers from this server; where nothing was measured, a change is at
 -- most a trial, and ff_verify() says what came of it.
 
--- Time that one reading of the clock takes here, nanoseconds, roughly (the call itself excluded); pg_test_timing
--- measures it exactly.
+-- Nanoseconds that one reading of the clock takes here, roughly (the call itself excluded); pg_test_timing measures it
+-- exactly.
 CREATE FUNCTION ff_internal.clock_ns() RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    -- the quickest of some rounds counts, so that a busy machine does not look like a
-    -- slow clock; all of them together take some milliseconds
+    -- the quickest of seven rounds, so that a busy machine does not look like a slow clock; some milliseconds in all
     readings CONSTANT integer := 4000;
     began    timestamptz;
     middle   timestamptz;
@@ -30,229 +28,208 @@ BEGIN
 END
 $$;
 
--- How far each sampled table is from its next autovacuum: live and dead rows of the last sample (removable_rows
--- without those that a snapshot still needs), the dead rows at which autovacuum starts, its scale factor, whether it
--- is enabled for the table, and vacuums in the window of window_s seconds.
+-- Sampled tables with many dead rows that no snapshot needs (matters), and how far they are from their next autovacuum:
+-- rows and removable ones by the last sample, the dead rows at which autovacuum starts, its scale factor, whether it is
+-- enabled for the table, vacuums in the window and its length in words.
 CREATE FUNCTION ff_internal.vacuum_lag()
-RETURNS TABLE (
-    relation       regclass,
-    reloptions     text[],
-    live_rows      double precision,
-    dead_rows      double precision,
-    removable_rows double precision,
-    starts_at      double precision,
-    scale_factor   double precision,
-    enabled        boolean,
-    vacuums        bigint,
-    window_s       double precision
-)
+RETURNS TABLE (relation regclass, reloptions text[], total double precision, removable double precision, matters boolean,
+               starts_at double precision, scale_factor double precision, enabled boolean, vacuums bigint, seen text)
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
-SET jit = off
 AS $$
-    WITH own AS (
-        SELECT c.relid, c.reloptions, c.reltuples, r.rel_id,
-               (SELECT max(split_part(o, '=', 2)) FROM unnest(c.reloptions) o WHERE o ~* '^autovacuum_vacuum_scale_factor=')::double precision AS scale_factor,
-               (SELECT max(split_part(o, '=', 2)) FROM unnest(c.reloptions) o WHERE o ~* '^autovacuum_vacuum_threshold=')::double precision AS threshold,
-               -- as parse_bool reads it
-               NOT EXISTS (SELECT 1 FROM unnest(c.reloptions) o WHERE o ~* '^autovacuum_enabled=(of|n|f|0)') AS enabled
-          FROM ff_internal.candidate c
-          JOIN ff_internal.relation r ON r.relid = c.relid AND r.closed_at IS NULL
-         WHERE c.not_examined IS NULL
+    -- removable rows, as a share of all, and rows of the smallest table; both chosen
+    WITH constant AS (
+        SELECT 0.1 AS dead_share, 10000 AS enough_rows
     )
-    SELECT o.relid::regclass, o.reloptions, p.live_rows, p.dead_rows, p.dead_rows - p.recently_dead_rows,
+    SELECT c.relid::regclass, c.reloptions, p.total, p.removable,
+           p.removable >= k.dead_share * p.total AND p.total >= k.enough_rows,
            coalesce(o.threshold, current_setting('autovacuum_vacuum_threshold')::double precision)
-               + coalesce(o.scale_factor, current_setting('autovacuum_vacuum_scale_factor')::double precision) * CASE WHEN o.reltuples > 0 THEN o.reltuples ELSE p.live_rows END,
-           coalesce(o.scale_factor, current_setting('autovacuum_vacuum_scale_factor')::double precision), o.enabled, i.vacuums, i.window_s
-      FROM own o
-     CROSS JOIN LATERAL (SELECT s.live_rows, s.dead_rows, s.recently_dead_rows FROM ff_internal.page_sample s
-                          WHERE s.rel_id = o.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
-     CROSS JOIN LATERAL (SELECT coalesce(sum(v.vacuums), 0)::bigint AS vacuums, extract(epoch FROM max(v.ended_at) - min(v.began_at))::double precision AS window_s
+               + f.scale_factor * CASE WHEN c.reltuples > 0 THEN c.reltuples ELSE p.live_rows END,
+           -- what is not off, as parse_bool reads it
+           f.scale_factor, coalesce(o.enabled, '') !~* '^(of|n|f|0)', i.vacuums,
+           coalesce(ff_internal.span(i.window_s), 'the time since it was first seen')
+      FROM constant k, ff_internal.candidate c
+      JOIN ff_internal.relation r ON r.relid = c.relid AND r.closed_at IS NULL
+     CROSS JOIN LATERAL (SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
+                           FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
+     CROSS JOIN LATERAL (
+           SELECT max(v.value) FILTER (WHERE v.name = 'autovacuum_vacuum_scale_factor')::double precision AS scale_factor,
+                  max(v.value) FILTER (WHERE v.name = 'autovacuum_vacuum_threshold')::double precision AS threshold,
+                  max(v.value) FILTER (WHERE v.name = 'autovacuum_enabled') AS enabled
+             FROM unnest(c.reloptions) u(option),
+                  LATERAL (SELECT lower(ff_internal.option_name(u.option)), ff_internal.option_value(u.option)) v(name, value)) o
+     CROSS JOIN LATERAL (SELECT coalesce(o.scale_factor, current_setting('autovacuum_vacuum_scale_factor')::double precision)) f(scale_factor)
+     CROSS JOIN LATERAL (SELECT coalesce(sum(v.vacuums), 0)::bigint AS vacuums,
+                                extract(epoch FROM max(v.ended_at) - min(v.began_at))::double precision AS window_s
                            FROM ff_internal.counter_interval v
-                          WHERE v.rel_id = o.rel_id AND v.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)) i
-     WHERE p.live_rows + p.dead_rows > 0
+                          WHERE v.rel_id = r.rel_id AND v.ended_at > now() - ff_internal.lookback()) i
+     WHERE c.not_examined IS NULL AND p.total > 0
 $$;
 
-CREATE FUNCTION @extschema@.ff_settings()
-RETURNS TABLE (
-    setting        text,
-    scope          text,
-    relation       regclass,
-    current_value  text,
-    proposed_value text,
-    action         text,
-    evidence       text,
-    reason         text,
-    source         text,
-    ddl            text,
-    undo           text
-)
+-- Server settings of this problem: the value that could help (wanted), how sure that is (change, trial), evidence, the
+-- obstacle where nothing should change, else why, and the chapter of PostgreSQL's documentation that says so.
+CREATE FUNCTION ff_internal.server_proposals()
+RETURNS TABLE (place integer, name text, wanted text, action text, evidence text, obstacle text, why text, chapter text)
+LANGUAGE sql VOLATILE ROWS 20
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- Nanoseconds up to which a reading of the clock costs little; bytes of WAL from which on it is judged, and its share
+    -- of full-page images that is much; milliseconds of a timeout that is low enough. All chosen.
+    WITH constant AS (
+        SELECT 250.0 AS quick_clock_ns, 1e8 AS enough_wal, 0.5 AS images_share, 600000 AS low_timeout_ms
+    ), server AS (
+        SELECT jsonb_object_agg(s.name, s.reset_val) AS value, current_setting('block_size')::double precision AS block FROM pg_settings s
+    ), size AS MATERIALIZED (
+        SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))::double precision AS data,
+               ff_internal.ram_bytes()::double precision AS ram
+          FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z WHERE c.not_examined IS NULL
+    ), written AS (
+        SELECT sum(h.blocks_written) AS written, sum(h.blocks_dirtied) AS dirtied
+          FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
+    ), clock AS MATERIALIZED (
+        SELECT ff_internal.clock_ns() AS ns
+    ), idle AS (
+        SELECT count(*) AS held, max(extract(epoch FROM h.last_seen_at - h.since)) AS longest_s,
+               (array_agg(h.role_name ORDER BY h.last_seen_at - h.since DESC))[1] AS role_name
+          FROM ff_internal.horizon_history h
+         WHERE h.kind = 'idle in transaction' AND h.last_seen_at - h.since >= interval '1 min'
+           AND h.last_seen_at > now() - ff_internal.lookback()
+    )
+    SELECT p.*
+      FROM constant k, server v, size z, written b, clock c, pg_stat_wal w, idle i,
+           LATERAL (SELECT (v.value ->> 'shared_buffers')::double precision * v.block AS buffers,
+                           round((100 * least(1, w.wal_fpi * v.block / nullif(w.wal_bytes, 0)::double precision))::numeric) AS images_pct) f,
+           LATERAL (VALUES
+           (10, 'backend_flush_after', '2MB', 'trial',
+            concat(coalesce('tables and indexes of this database ' || pg_size_pretty(nullif(z.data, 0)::bigint),
+                            'no table with pages in this database yet'),
+                   ', memory ', coalesce(pg_size_pretty(z.ram::bigint), 'unknown'), ', shared_buffers ', pg_size_pretty(f.buffers::bigint),
+                   '; statements wrote ' || b.written || ' pages out themselves and dirtied ' || b.dirtied),
+            CASE WHEN version() !~* 'linux' THEN 'it acts on Linux only'
+                 WHEN v.value ->> 'backend_flush_after' <> '0' THEN 'set already'
+                 WHEN z.data > 0 IS NOT TRUE THEN 'no table here yet'
+                 WHEN z.data <= f.buffers THEN 'the data fit shared_buffers, where it changes nothing'
+                 WHEN z.data <= z.ram THEN 'the data fit memory, so evicted pages are seldom waited for' END,
+            'the data are larger than memory: a backend that evicts dirty pages may cause bursts of writing, which this '
+            'spreads. Published measurements disagree (4 times the memory: mean -4 %, deviation -27 %; elsewhere no effect)',
+            'Resource Consumption'),
+           (20, 'track_io_timing', 'on', 'change', format('one reading of the clock takes %s ns here', round(c.ns::numeric)),
+            CASE WHEN v.value ->> 'track_io_timing' = 'on' THEN 'on already: the cost of a page read is measured'
+                 WHEN c.ns > k.quick_clock_ns THEN 'the clock is slow here: two readings a page read would cost too much' END,
+            'the cost of a page read can be measured instead of assumed, for two readings of the clock; it makes nothing '
+            'faster by itself', 'Run-time Statistics'),
+           (30, 'wal_compression', (SELECT CASE WHEN 'lz4' = ANY (s.enumvals) THEN 'lz4' ELSE 'on' END FROM pg_settings s
+                                     WHERE s.name = 'wal_compression'), 'trial',
+            format('%s of WAL since %s, %s records, %s full-page images: at most %s %% of it', pg_size_pretty(w.wal_bytes),
+                   to_char(w.stats_reset, 'YYYY-MM-DD HH24:MI'), w.wal_records, w.wal_fpi, f.images_pct),
+            CASE WHEN v.value ->> 'wal_compression' <> 'off' THEN 'on already'
+                 WHEN w.wal_bytes < k.enough_wal THEN 'too little WAL yet to judge'
+                 WHEN f.images_pct < 100 * k.images_share THEN 'full-page images are not what the WAL consists of' END,
+            'full-page images may be most of the WAL, and they compress; it costs CPU time at every first change of a page '
+            'after a checkpoint. Rarer checkpoints (checkpoint_timeout, max_wal_size) save them altogether', 'Write Ahead Log'),
+           (40, 'idle_in_transaction_session_timeout', '10min', 'trial',
+            CASE WHEN i.held = 0 THEN 'no session was seen idle in transaction for a minute'
+                 ELSE format('%s sessions idle in transaction held a snapshot for a minute or more, the longest (role %s) for %s',
+                             i.held, coalesce(quote_ident(i.role_name), 'unknown'), ff_internal.span(i.longest_s)) END,
+            CASE WHEN i.held = 0 THEN 'nothing to cure'
+                 WHEN (v.value ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND k.low_timeout_ms THEN 'set already' END,
+            'nothing that such a session could still see can be pruned; see ff_horizon(). The server ends the session when '
+            'the time is over, so commit sooner where that is possible', 'Client Connection Defaults'),
+           (50, 'autovacuum', 'on', 'change', 'autovacuum is ' || (v.value ->> 'autovacuum'),
+            CASE WHEN v.value ->> 'autovacuum' = 'on' THEN 'as it should be' END,
+            'without it dead index entries and old versions are never cleaned up, and transaction ids run out', 'Routine Vacuuming'),
+           (62, 'autovacuum_vacuum_scale_factor', NULL, NULL,
+            (SELECT format('%s of %s sampled tables have many dead rows that could be removed', count(*) FILTER (WHERE l.matters), count(*))
+               FROM ff_internal.vacuum_lag() l), 'single tables that need it are better served one by one', NULL, 'Routine Vacuuming'),
+           (70, 'vacuum_defer_cleanup_age', '0', 'change', (v.value ->> 'vacuum_defer_cleanup_age') || ' transactions',
+            CASE WHEN v.value ->> 'vacuum_defer_cleanup_age' = '0' THEN 'it holds nothing back' END,
+            'every old row version is kept for so many transactions longer, also by pruning', 'Replication'),
+           (80, 'full_page_writes', NULL, NULL, NULL, 'without full-page images a torn page cannot be recovered; fewer updates '
+            'that leave their page and rarer checkpoints write fewer of them', NULL, 'Write Ahead Log'),
+           (81, 'synchronous_commit', NULL, NULL, NULL, 'it decides what a crash may lose, not how updates are stored', NULL,
+            'Write Ahead Log'),
+           (82, 'hot_standby_feedback', NULL, NULL, NULL, 'it trades cancelled queries on a standby for versions kept here; '
+            'see ff_horizon() for what is held back now', NULL, 'Replication'),
+           (83, 'shared_buffers', NULL, NULL, NULL, 'no measurement here speaks for another size', NULL, 'Resource Consumption')
+           ) p(place, name, wanted, action, evidence, obstacle, why, chapter)
+     WHERE v.value ? p.name
+$$;
+
+-- What ff_settings() says.
+CREATE FUNCTION ff_internal.settings()
+RETURNS TABLE (setting text, relation regclass, current_value text, proposed_value text, action text, evidence text,
+               reason text, source text, ddl text, undo text)
 LANGUAGE sql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    -- What counts as much: where page cost is worth measuring, nanoseconds a
-    -- reading; full-page images as a share of WAL, and the WAL (bytes) from
-    -- which on it is judged; dead rows as a share of a table, and the smallest
-    -- table so judged, rows.
-    WITH constant AS (
-        SELECT 250.0 AS slow_clock_ns, 0.5 AS images_share, 1e8 AS enough_wal, 0.1 AS dead_share, 10000.0 AS enough_rows
-    ), present AS MATERIALIZED (
-        SELECT s.name, s.reset_val AS value, s.enumvals, current_setting(s.name) AS shown
-          FROM pg_settings s
-    ), size AS MATERIALIZED (
-        SELECT (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
-                  FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z WHERE c.not_examined IS NULL)::double precision AS data,
-               ff_internal.ram_bytes()::double precision AS ram,
-               (SELECT p.value::double precision * current_setting('block_size')::integer FROM present p WHERE p.name = 'shared_buffers') AS buffers,
-               (SELECT sum(h.blocks_written)::double precision FROM ff_internal.statement_history h
-                 WHERE h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)) AS written,
-               (SELECT sum(h.blocks_dirtied)::double precision FROM ff_internal.statement_history h
-                 WHERE h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)) AS dirtied,
-               version() ~* 'linux' AS linux
-    ), clock AS MATERIALIZED (
-        SELECT ff_internal.clock_ns() AS ns
-    ), wal AS MATERIALIZED (
-        SELECT w.wal_records AS records, w.wal_fpi AS images, w.wal_bytes::double precision AS bytes,
-               least(1, w.wal_fpi * current_setting('block_size')::double precision / nullif(w.wal_bytes, 0)::double precision) AS most_share, w.stats_reset
-          FROM pg_stat_wal w
-    ), idle AS MATERIALIZED (
-        SELECT count(*) AS held, max(h.held_s) AS longest_s, sum(h.lost_hot) AS lost_hot, (array_agg(h.role_name ORDER BY h.held_s DESC))[1] AS role_name
-          FROM @extschema@.ff_horizon() h WHERE h.kind = 'idle in transaction' AND h.held_s >= 60
-    ), lag AS MATERIALIZED (
-        SELECT l.*, n.nspname, c.relname FROM ff_internal.vacuum_lag() l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
-    ), tried AS MATERIALIZED (
+    WITH tried AS MATERIALIZED (
         -- the last change of a setting, and what came of it
-        SELECT c.setting AS name, c.old_value, c.seen_at, j.verdict, j.note
-          FROM (SELECT DISTINCT ON (h.setting) h.* FROM ff_internal.setting_changes() h ORDER BY h.setting, h.seen_at DESC) c
+        SELECT c.setting, c.old_value, j.verdict, format('Changed from %s, seen %s; ff_verify(): %s: %s', c.old_value,
+                      to_char(c.seen_at, 'YYYY-MM-DD HH24:MI'), j.verdict, j.note) AS words
+          FROM (SELECT DISTINCT ON (h.setting) h.* FROM ff_internal.setting_changes() h
+                 ORDER BY h.setting, h.seen_at DESC) c
          CROSS JOIN LATERAL ff_internal.judged(NULL, 'setting', c.before_at, c.seen_at, c.epoch_id) j
          WHERE j.place = 0
-    ), proposal AS (
-        -- backend_flush_after
-        SELECT 10 AS n, 'backend_flush_after' AS name, NULL::regclass AS relation,
-               CASE WHEN p.value = '0' AND z.linux AND z.data > greatest(z.ram, z.buffers) THEN '2MB' END AS proposed, 'trial' AS how,
-               concat(CASE WHEN z.data > 0 THEN 'tables and indexes of this database ' || pg_size_pretty(z.data::bigint) ELSE 'no table with pages in this database yet' END,
-                      ', memory ' || coalesce(pg_size_pretty(z.ram::bigint), 'unknown'), ' (' || round((nullif(z.data, 0) / nullif(z.ram, 0))::numeric, 2) || ' times)',
-                      ', shared_buffers ' || pg_size_pretty(z.buffers::bigint))
-                   || CASE WHEN z.dirtied > 0 THEN format('; statements wrote %s pages out themselves and dirtied %s', z.written, z.dirtied) ELSE '' END AS evidence,
-               CASE WHEN NOT z.linux THEN 'it acts on Linux only'
-                    WHEN p.value <> '0' THEN 'set already; ff_verify() judges it once statements were seen before and after the change'
-                    WHEN z.data > 0 IS NOT TRUE THEN 'no table here yet'
-                    WHEN z.data <= z.buffers THEN 'the data fit shared_buffers, where it was seen to change nothing'
-                    WHEN z.data <= z.ram THEN 'the data fit memory, so evicted pages are seldom waited for'
-                    ELSE 'the data are larger than memory: a backend that evicts dirty pages may cause bursts of writing, which this spreads. Measurements disagree, so try it and let ff_verify() judge mean and standard deviation' END AS reason,
-               'PostgreSQL documentation, "Resource Consumption", Asynchronous Behavior; published measurement with a working set of 4 times RAM: 2 MB gave -4.4 % mean and -27 % standard deviation of update time, nothing where the data fit shared_buffers; three paired runs of 60 s elsewhere showed no consistent effect' AS source
-          FROM present p, size z WHERE p.name = 'backend_flush_after'
+    ), of_server AS (
+        SELECT p.place, p.name, s.reset_val, current_setting(p.name) AS shown, p.evidence, p.chapter,
+               CASE WHEN t.verdict = 'hurt' THEN t.old_value WHEN p.obstacle IS NULL THEN p.wanted END AS proposed,
+               CASE WHEN t.verdict = 'hurt' THEN 'change' ELSE p.action END AS action,
+               concat_ws('. ', coalesce(p.obstacle, p.why), t.words) AS reason,
+               CASE WHEN t.verdict = 'hurt' THEN ff_internal.undo_setting(p.name, t.old_value) END AS way_back
+          FROM ff_internal.server_proposals() p
+          JOIN pg_settings s ON s.name = p.name
+          LEFT JOIN tried t ON t.setting = p.name
+    ), of_table AS (
+        SELECT l.*, n.name, format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s; %s vacuums in %s',
+                      round(l.removable::numeric), round(l.total::numeric), round((100 * l.removable / l.total)::numeric),
+                      round(l.starts_at::numeric), l.vacuums, l.seen) AS evidence,
+               CASE WHEN l.enabled AND l.removable >= l.starts_at
+                    THEN 'a vacuum is due already and does not come round: the scale factor is not the reason; see '
+                         'autovacuum_max_workers, autovacuum_naptime and autovacuum_vacuum_cost_limit'
+                    WHEN l.enabled AND l.scale_factor <= 0.01 THEN 'low already' END AS obstacle
+          FROM ff_internal.vacuum_lag() l
+         CROSS JOIN LATERAL (SELECT CASE WHEN l.enabled THEN 'autovacuum_vacuum_scale_factor' ELSE 'autovacuum_enabled' END) n(name)
+         WHERE l.matters
+    ), one AS (
+        SELECT o.place, o.name, NULL::regclass AS relation, o.shown, o.proposed, CASE WHEN o.proposed IS NULL THEN 'leave' ELSE o.action END AS action,
+               coalesce(o.evidence, 'it is ' || o.shown) AS evidence, o.reason, o.chapter,
+               coalesce(o.way_back, format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', o.name, o.proposed)) AS ddl,
+               ff_internal.undo_setting(o.name, o.reset_val) AS undo
+          FROM of_server o
         UNION ALL
-        -- track_io_timing
-        SELECT 20, 'track_io_timing', NULL,
-               CASE WHEN p.value = 'off' AND c.ns <= k.slow_clock_ns THEN 'on' END, 'change',
-               format('one reading of the clock takes %s ns here', round(c.ns::numeric)),
-               CASE WHEN p.value = 'on' THEN 'on already: the cost of a page read is measured'
-                    WHEN c.ns <= k.slow_clock_ns THEN 'the cost of a page read can be measured instead of assumed, for two readings of the clock a page read; it makes nothing faster by itself'
-                    ELSE 'the clock is slow here: two readings a page read would cost too much' END,
-               'PostgreSQL documentation, "Run-time Statistics", and pg_test_timing'
-          FROM present p, clock c, constant k WHERE p.name = 'track_io_timing'
-        UNION ALL
-        -- wal_compression
-        SELECT 30, 'wal_compression', NULL,
-               CASE WHEN p.value = 'off' AND w.bytes >= k.enough_wal AND w.most_share >= k.images_share
-                    THEN CASE WHEN 'lz4' = ANY (p.enumvals) THEN 'lz4' ELSE 'on' END END, 'trial',
-               format('%s of WAL since %s, %s records, %s full-page images: at most %s %% of it', pg_size_pretty(w.bytes::bigint), to_char(w.stats_reset, 'YYYY-MM-DD HH24:MI'),
-                      w.records, w.images, round((100 * w.most_share)::numeric)),
-               CASE WHEN p.value <> 'off' THEN 'on already'
-                    WHEN w.bytes < k.enough_wal THEN 'too little WAL yet to judge'
-                    WHEN w.most_share >= k.images_share THEN 'full-page images may be most of the WAL, and they compress; it costs CPU time at every first change of a page after a checkpoint. Rarer checkpoints (checkpoint_timeout, max_wal_size) save them altogether'
-                    ELSE 'full-page images are not what the WAL consists of' END,
-               'PostgreSQL documentation, "Write Ahead Log" and view pg_stat_wal (an image has at most one page, less its hole)'
-          FROM present p, wal w, constant k WHERE p.name = 'wal_compression'
-        UNION ALL
-        -- idle_in_transaction_session_timeout
-        SELECT 40, 'idle_in_transaction_session_timeout', NULL,
-               CASE WHEN i.held > 0 AND (p.value = '0' OR p.value::bigint > 600000) THEN '10min' END, 'trial',
-               CASE WHEN i.held = 0 THEN 'no session was seen idle in transaction for a minute'
-                    ELSE format('%s sessions idle in transaction held a snapshot for a minute or more, the longest (role %s) for %s', i.held, coalesce(quote_ident(i.role_name), 'unknown'), ff_internal.span(i.longest_s))
-                         || coalesce(format('; %s updates were not HOT meanwhile that usually are', i.lost_hot), '') END,
-               CASE WHEN i.held = 0 THEN 'nothing to cure'
-                    WHEN p.value <> '0' AND p.value::bigint <= 600000 THEN 'set already'
-                    ELSE 'nothing that such a session could still see can be pruned. The server ends the session when the time is over: the application must bear that, so commit sooner where that is possible; see ff_horizon()' END,
-               'PostgreSQL documentation, "Client Connection Defaults", idle_in_transaction_session_timeout, and "Heap-Only Tuples"'
-          FROM present p, idle i WHERE p.name = 'idle_in_transaction_session_timeout'
-        UNION ALL
-        -- autovacuum at all
-        SELECT 50, 'autovacuum', NULL, CASE WHEN p.value = 'off' THEN 'on' END, 'change',
-               format('autovacuum is %s', p.value),
-               CASE WHEN p.value = 'off' THEN 'without it dead index entries and moved rows are never cleaned up, and transaction ids run out' ELSE 'as it should be' END,
-               'PostgreSQL documentation, "Routine Vacuuming"'
-          FROM present p WHERE p.name = 'autovacuum'
-        UNION ALL
-        SELECT 60, 'autovacuum_enabled', l.relation, 'true', 'change',
-               format('%s dead of %s rows; %s vacuums in %s', round(l.dead_rows::numeric), round((l.live_rows + l.dead_rows)::numeric), l.vacuums, coalesce(ff_internal.span(l.window_s), 'the time since it was first seen')),
-               'autovacuum is off for this table and its dead rows stay; if that is on purpose, vacuum it by other means',
-               'PostgreSQL documentation, "Routine Vacuuming"'
-          FROM lag l, constant k WHERE NOT l.enabled AND l.removable_rows >= k.dead_share * (l.live_rows + l.dead_rows) AND l.live_rows + l.dead_rows >= k.enough_rows
-        UNION ALL
-        -- scale factor of the tables whose dead rows outpace vacuum
-        SELECT 61, 'autovacuum_vacuum_scale_factor', l.relation,
-               CASE WHEN l.removable_rows < l.starts_at THEN CASE WHEN l.scale_factor > 0.05 THEN '0.05' WHEN l.scale_factor > 0.02 THEN '0.02' WHEN l.scale_factor > 0.01 THEN '0.01' END END, 'trial',
-               format('%s dead rows that nobody can see, of %s rows (%s %%); autovacuum starts at %s; %s vacuums in %s', round(l.removable_rows::numeric), round((l.live_rows + l.dead_rows)::numeric),
-                      round((100 * l.removable_rows / (l.live_rows + l.dead_rows))::numeric), round(l.starts_at::numeric), l.vacuums, coalesce(ff_internal.span(l.window_s), 'the time since it was first seen')),
-               CASE WHEN l.removable_rows >= l.starts_at THEN 'a vacuum is due already and does not come round: the scale factor is not the reason; see autovacuum_max_workers, autovacuum_naptime and autovacuum_vacuum_cost_limit'
-                    WHEN l.scale_factor <= 0.01 THEN 'low already'
-                    ELSE 'dead rows take room in pages that updates could use, and vacuum is not due yet. More frequent vacuums read the indexes more often, so ff_verify() should judge it' END,
-               'PostgreSQL documentation, "Routine Vacuuming", The Autovacuum Daemon'
-          FROM lag l, constant k
-         WHERE l.enabled AND l.removable_rows >= k.dead_share * (l.live_rows + l.dead_rows) AND l.live_rows + l.dead_rows >= k.enough_rows
-        UNION ALL
-        SELECT 62, 'autovacuum_vacuum_scale_factor', NULL, NULL, 'trial',
-               format('%s of %s sampled tables have %s %% or more dead rows that could be removed', count(*) FILTER (WHERE l.removable_rows >= k.dead_share * (l.live_rows + l.dead_rows) AND l.live_rows + l.dead_rows >= k.enough_rows),
-                      count(l.relation), round(100 * k.dead_share)),
-               'single tables that need it are better served one by one', 'PostgreSQL documentation, "Routine Vacuuming", The Autovacuum Daemon'
-          FROM constant k LEFT JOIN lag l ON true GROUP BY k.dead_share
-        UNION ALL
-        -- settings that hold back pruning by themselves; gone in later versions
-        SELECT 70, p.name, NULL, CASE WHEN p.value::integer > 0 THEN '0' END, 'change', format('it is %s transactions', p.value),
-               CASE WHEN p.value::integer > 0 THEN 'every old row version is kept for so many transactions longer, also by pruning' ELSE 'it holds nothing back' END,
-               'PostgreSQL documentation, "Replication", vacuum_defer_cleanup_age (removed in 16)'
-          FROM present p WHERE p.name = 'vacuum_defer_cleanup_age'
-        UNION ALL
-        -- leave as is
-        SELECT 80, p.name, NULL, NULL, 'leave', format('it is %s', p.shown), v.why, v.source
-          FROM present p
-          JOIN (VALUES ('full_page_writes', 'full-page images cost WAL, but without them a torn page cannot be recovered; fewer updates that leave their page and rarer checkpoints write fewer of them', 'PostgreSQL documentation, "Write Ahead Log"'),
-                       ('synchronous_commit', 'it decides what a crash may lose, not how updates are stored', 'PostgreSQL documentation, "Write Ahead Log"'),
-                       ('hot_standby_feedback', 'on a standby it trades cancelled queries there for versions kept here; see ff_horizon() for what is held back now', 'PostgreSQL documentation, "Replication"'),
-                       ('old_snapshot_threshold', 'it ends snapshots by error and was removed in 17; a timeout for idle transactions does less harm', 'PostgreSQL 17 release notes'),
-                       ('shared_buffers', 'no measurement here speaks for another size; fewer pages changed by each update relieve it at any size', 'PostgreSQL documentation, "Resource Consumption"')) v(name, why, source) ON v.name = p.name
-    ), told AS (
-        SELECT o.n, o.name, o.relation, o.evidence, o.source,
-               CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN t.old_value ELSE o.proposed END AS proposed,
-               CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN 'change' WHEN o.proposed IS NULL THEN 'leave' ELSE o.how END AS action,
-               o.reason || CASE WHEN t.verdict IS NOT NULL AND o.relation IS NULL
-                                THEN format('. Changed from %s, seen %s; ff_verify(): %s: %s', t.old_value, to_char(t.seen_at, 'YYYY-MM-DD HH24:MI'), t.verdict, t.note) ELSE '' END || '.' AS reason,
-               CASE WHEN t.verdict = 'hurt' AND o.relation IS NULL THEN ff_internal.undo_setting(o.name, t.old_value) END AS way_back
-          FROM proposal o LEFT JOIN tried t ON t.name = o.name
+        SELECT 60, t.name, t.relation,
+               coalesce((SELECT ff_internal.option_value(o) FROM unnest(t.reloptions) o WHERE ff_internal.option_name(o) = t.name),
+                        current_setting(t.name, true) || ' (system)'),
+               w.proposed, CASE WHEN w.proposed IS NULL THEN 'leave' WHEN t.enabled THEN 'trial' ELSE 'change' END, t.evidence,
+               coalesce(t.obstacle, CASE WHEN t.enabled
+                        THEN 'dead rows take room in pages that updates could use, and vacuum is not due yet. More frequent '
+                             'vacuums read the indexes more often, so ff_verify() should judge it'
+                        ELSE 'autovacuum is off for this table and its dead rows stay; if that is on purpose, vacuum it by other means' END),
+               'Routine Vacuuming', ff_internal.alter_options(t.relation, ARRAY[t.name || '=' || w.proposed]),
+               ff_internal.restore_options(t.relation, t.reloptions, ff_internal.options_after(t.reloptions, ARRAY[t.name || '=' || w.proposed]), 'options')
+          FROM of_table t
+         CROSS JOIN LATERAL (SELECT CASE WHEN t.obstacle IS NOT NULL THEN NULL WHEN NOT t.enabled THEN 'true'
+                                         WHEN t.scale_factor > 0.05 THEN '0.05' WHEN t.scale_factor > 0.02 THEN '0.02' ELSE '0.01' END) w(proposed)
     )
-    SELECT d.name, CASE WHEN d.relation IS NULL THEN 'system' ELSE 'table' END, d.relation,
-           CASE WHEN d.relation IS NULL THEN (SELECT p.shown FROM present p WHERE p.name = d.name)
-                ELSE coalesce((SELECT max(split_part(o, '=', 2)) FROM lag l, unnest(l.reloptions) o WHERE l.relation = d.relation AND split_part(o, '=', 1) = d.name),
-                              (SELECT p.shown || ' (system)' FROM present p WHERE p.name = d.name)) END,
-           d.proposed, d.action, d.evidence, d.reason, d.source,
-           CASE WHEN d.action = 'leave' THEN NULL
-                WHEN d.way_back IS NOT NULL THEN d.way_back
-                WHEN d.relation IS NULL THEN format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', d.name, d.proposed)
-                ELSE ff_internal.alter_options(d.relation, ARRAY[d.name || '=' || d.proposed]) END,
-           CASE WHEN d.action = 'leave' THEN NULL
-                WHEN d.relation IS NULL THEN ff_internal.undo_setting(d.name, (SELECT p.value FROM present p WHERE p.name = d.name))
-                ELSE (SELECT ff_internal.restore_options(d.relation, l.reloptions, ff_internal.options_after(l.reloptions, ARRAY[d.name || '=' || d.proposed]), 'options')
-                        FROM lag l WHERE l.relation = d.relation) END
-      FROM told d
-     ORDER BY d.action = 'leave', d.n, d.relation::oid, d.name
+    SELECT o.name, o.relation, o.shown, o.proposed, o.action, o.evidence, o.reason || '.', 'PostgreSQL documentation, ' || o.chapter,
+           CASE WHEN o.action <> 'leave' THEN o.ddl END, CASE WHEN o.action <> 'leave' THEN o.undo END
+      FROM one o
+     ORDER BY o.action = 'leave', o.place, o.relation::oid, o.name
+$$;
+
+CREATE FUNCTION @extschema@.ff_settings()
+RETURNS TABLE (setting text, relation regclass, current_value text, proposed_value text, action text, evidence text,
+               reason text, source text, ddl text, undo text)
+LANGUAGE sql VOLATILE ROWS 20
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT * FROM ff_internal.settings()
 $$;
 COMMENT ON FUNCTION @extschema@.ff_settings() IS
 'Settings that belong to the same problem as fillfactor, one row each, also where nothing should change.
-setting; scope: system or table; relation: the table. current_value, proposed_value (NULL: none).
+setting; relation: the table, NULL for the whole server. current_value, proposed_value (NULL: none).
 action: change (its use does not depend on a measurement), trial (may help; change it and let ff_verify() judge), leave.
-evidence: numbers from this server. reason: why. source: where the rule is from.
+evidence: numbers from this server. reason: why; what ff_verify() found of its last change. source: where the rule is from.
 ddl, undo: the statements that set it and that restore the present state; NULL for leave. ALTER SYSTEM cannot run in a transaction block: run the statements one by one.
 A change that ff_verify() found to have hurt is proposed to be taken back.';

@@ -682,7 +682,7 @@ BEGIN
         ff_internal.html_section('settings', 'Settings',
             coalesce(ff_internal.html_table('Settings of the server that belong to the same problem, see ff_settings() for the statements.', ARRAY['setting', 'of', 'now', 'proposed', 'action', 'evidence', 'why'],
                    (SELECT string_agg(ff_internal.html_row(ARRAY[s.setting, coalesce(s.relation::text, 'the server'), s.current_value, s.proposed_value, s.action, s.evidence, s.reason]), '' ORDER BY s.action = 'leave', s.action, s.setting, s.relation::text)
-                      FROM @extschema@.ff_settings() s)), '') ||
+                      FROM ff_internal.settings() s)), '') ||
             coalesce(ff_internal.html_table('Settings of the advisor, as they are for this session.', ARRAY['setting', 'value', 'meaning'],
                    (SELECT string_agg(ff_internal.html_row(ARRAY[s.name, current_setting(s.name) || CASE WHEN s.setting IS DISTINCT FROM s.boot_val THEN ' (changed)' ELSE '' END, s.short_desc]), '' ORDER BY s.name)
                       FROM pg_settings s WHERE s.name LIKE 'fillfactor_advisor.%')), '')),

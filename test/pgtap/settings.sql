@@ -8,7 +8,7 @@ CREATE FUNCTION row_of(name text, OUT action text, OUT proposed text, OUT eviden
 $$ SELECT s.action, s.proposed_value, s.evidence, s.reason, s.ddl, s.undo FROM ff_settings() s WHERE s.setting = name AND s.relation IS NULL $$;
 
 -- Nothing known yet.
-SELECT is((SELECT count(*) FROM ff_settings() WHERE action NOT IN ('change', 'trial', 'leave') OR evidence IS NULL OR reason !~ '\.$' OR source IS NULL OR scope IS NULL), 0::bigint,
+SELECT is((SELECT count(*) FROM ff_settings() WHERE action NOT IN ('change', 'trial', 'leave') OR evidence IS NULL OR reason !~ '\.$' OR source IS NULL), 0::bigint,
     'every row has an action, evidence, a reason and a source');
 SELECT is((SELECT count(*) FROM ff_settings() WHERE (action = 'leave') <> (ddl IS NULL) OR (ddl IS NULL) <> (undo IS NULL) OR (action = 'leave') <> (proposed_value IS NULL)), 0::bigint,
     'a proposal has its statement and the way back, leave has neither');
@@ -44,7 +44,7 @@ SELECT sampled(20000, 3000, 2500);
 SELECT is_empty('SELECT * FROM of_table', 'dead rows that a snapshot still needs: vacuum could not help');
 SELECT sampled(20000, 3000, 100);
 SELECT is((SELECT (setting, action, current_value, proposed_value)::text FROM of_table), '(autovacuum_vacuum_scale_factor,trial,"0.2 (system)",0.05)', 'removable dead rows before a vacuum is due: a lower scale factor');
-SELECT matches((SELECT evidence FROM of_table), '^2900 dead rows that nobody can see, of 23000 rows \(13 %\); autovacuum starts at 4050; 0 vacuums in ', 'its evidence');
+SELECT matches((SELECT evidence FROM of_table), '^2900 of 23000 rows are dead and needed by nobody \(13 %\); autovacuum starts at 4050; 0 vacuums in ', 'its evidence');
 SELECT is((SELECT ddl FROM of_table), 'ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''0.05'');', 'its statement');
 SELECT is((SELECT undo FROM of_table), 'ALTER TABLE public.big RESET (autovacuum_vacuum_scale_factor);', 'its way back');
 SELECT matches((SELECT evidence FROM row_of('autovacuum_vacuum_scale_factor')), '^1 of 1 sampled tables', 'the system''s row counts such tables');
