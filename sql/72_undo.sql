@@ -107,7 +107,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN definition LIKE 'CREATE UNIQUE %' THEN 'UNIQUE' ELSE '' END
            || coalesce(regexp_replace(substring(definition FROM ' USING .*'),
-                                      ' WITH [(][a-z_]+=(''[^'']*''|[a-z0-9_]+)(, [a-z_]+=(''[^'']*''|[a-z0-9_]+))*[)]', ''), definition)
+                                      ' WITH [(](, |[a-z_]+=(''[^'']*''|[a-z0-9_]+))*[)]', ''), definition)
 $$;
 
 -- The storage options in an index definition, as pg_class.reloptions holds them; NULL where it has none.
@@ -147,15 +147,16 @@ AS $$
               FROM came c JOIN gone g USING (shape)
             UNION ALL
             SELECT 2, c.id::bigint,
-                   CASE WHEN c.attached THEN '/* a partition of an index stays: drop that index if you do not want it */'
+                   CASE WHEN c.attached
+                        THEN '/* a partition of an index stays: drop that index if you do not want it */'
                         ELSE coalesce(ff_internal.drop_index(c.id),
                              '/* the index of a constraint stays: drop the constraint if you do not want it */') END
               FROM came c WHERE c.shape NOT IN (SELECT g.shape FROM gone g)
             UNION ALL
             SELECT 3, b.place, b.statement FROM back b
             UNION ALL
-            SELECT 4, 0, format('/* not written out: %s of the old definitions, which call what is not the server''s own; '
-                                'read them before you run them */', count(*))
+            SELECT 4, 0, format('/* not written out: %s of the old definitions, which call what is not the '
+                                'server''s own; read them before you run them */', count(*))
               FROM back b WHERE b.statement IS NULL HAVING count(*) > 0) x(place, n, statement)
 $$;
 

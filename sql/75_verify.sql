@@ -129,55 +129,57 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Which intervals are compared
 -- ---------------------------------------------------------------------------
--- From the change before this one to the one after, at most the window of advice to either side. Another rewrite ends
--- the window of a rewrite only.
-CREATE FUNCTION ff_internal.verify_span(relation_id bigint, kind text, before timestamptz, seen timestamptz,
-    OUT began timestamptz, OUT ended timestamptz)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT greatest(before - k.reach, max(o.seen_at) FILTER (WHERE o.seen_at <= before)),
-           least(seen + k.reach, min(o.before_at) FILTER (WHERE o.seen_at > seen))
-      FROM ff_internal.lookback() k(reach)
-      LEFT JOIN (SELECT c.before_at, c.seen_at FROM ff_internal.change c WHERE c.rel_id = relation_id
-                 UNION ALL
-                 SELECT i.began_at, i.ended_at FROM ff_internal.counter_interval i
-                  WHERE kind = 'rewrite' AND i.rel_id = relation_id AND i.rewritten
-                 UNION ALL
-                 SELECT h.before_at, h.seen_at FROM ff_internal.setting_history h
-                  WHERE relation_id IS NULL AND h.before_at IS NOT NULL) o ON true
-     GROUP BY k.reach
-$$;
-
--- The intervals of a table (its rel_id) within a span, here: whether the server of an epoch counted them. For a setting
--- (NULL) the looks at the statements take the place of intervals, their calls that of updates; slack: how much later
--- such a look comes than the collection that it belongs to.
-CREATE FUNCTION ff_internal.verify_intervals(relation_id bigint, began timestamptz, ended timestamptz, in_epoch integer)
+-- The intervals of a table (its rel_id) from the change before this one to the one after, at most the window of advice
+-- to either side; another rewrite ends the window of a rewrite only. here: the server of an epoch counted it. For a
+-- setting (NULL) the looks at the statements take the place of intervals, their calls that of updates; slack: how much
+-- later such a look may come than the collection that it belongs to.
+CREATE FUNCTION ff_internal.verify_intervals(relation_id bigint, kind text, before timestamptz, seen timestamptz,
+    in_epoch integer)
 RETURNS TABLE (began_at timestamptz, ended_at timestamptz, slack interval, updated double precision,
                hot_updated double precision, newpage_updated double precision, blocks_fetched double precision,
                blocks_hit double precision, heap_bytes bigint, index_bytes bigint, rewritten boolean, here boolean)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT i.began_at, i.ended_at, interval '0', i.updated, i.hot_updated, i.newpage_updated,
-           i.blocks_fetched, i.blocks_hit, i.heap_bytes, i.index_bytes, i.rewritten,
-           (e.system_identifier, e.server_version / 10000) = (own.system_identifier, own.server_version / 10000)
-      FROM ff_internal.counter_interval i
-      LEFT JOIN ff_internal.epoch e ON e.epoch_id = i.epoch_id
-      LEFT JOIN ff_internal.epoch own ON own.epoch_id = in_epoch
-     WHERE i.rel_id = relation_id AND i.began_at >= began AND i.ended_at >= began AND i.ended_at <= ended
+    WITH reach AS (
+        SELECT before - r AS began, seen + r AS ended FROM ff_internal.lookback() r
+    ), span AS (
+        SELECT greatest(r.began, max(o.seen_at) FILTER (WHERE o.seen_at <= before)) AS began,
+               least(r.ended, min(o.before_at) FILTER (WHERE o.seen_at > seen)) AS ended
+          FROM reach r
+          LEFT JOIN (SELECT c.before_at, c.seen_at FROM ff_internal.change c WHERE c.rel_id = relation_id
+                     UNION ALL
+                     SELECT i.began_at, i.ended_at FROM ff_internal.counter_interval i
+                      WHERE kind = 'rewrite' AND i.rel_id = relation_id AND i.rewritten
+                     UNION ALL
+                     SELECT h.before_at, h.seen_at FROM ff_internal.setting_history h
+                      WHERE relation_id IS NULL AND h.before_at IS NOT NULL) o ON true
+         GROUP BY r.began, r.ended
+    ), server AS (
+        SELECT e.system_identifier, e.server_version / 10000 AS major
+          FROM ff_internal.epoch e WHERE e.epoch_id = in_epoch
+    ), looks AS (
+        SELECT min(h.began_at) AS began_at, h.ended_at, sum(h.calls) AS calls,
+               bool_and((e.system_identifier, e.server_version / 10000) = (o.system_identifier, o.major)) AS here
+          FROM reach r
+          JOIN ff_internal.statement_history h ON relation_id IS NULL AND h.ended_at BETWEEN r.began AND r.ended
+          LEFT JOIN ff_internal.statement_epoch e USING (statement_epoch_id)
+          LEFT JOIN server o ON true
+         GROUP BY h.ended_at
+    )
+    SELECT i.began_at, i.ended_at, interval '0', i.updated, i.hot_updated, i.newpage_updated, i.blocks_fetched,
+           i.blocks_hit, i.heap_bytes, i.index_bytes, i.rewritten,
+           (e.system_identifier, e.server_version / 10000) = (o.system_identifier, o.major)
+      FROM span s
+      JOIN ff_internal.counter_interval i ON i.rel_id = relation_id AND i.ended_at BETWEEN s.began AND s.ended
+      LEFT JOIN ff_internal.epoch e USING (epoch_id)
+      LEFT JOIN server o ON true
+     WHERE i.began_at >= s.began
     UNION ALL
-    SELECT h.began_at, h.ended_at, l.slack, h.calls, NULL, NULL, NULL, NULL, NULL, NULL, false, h.here
-      FROM (SELECT min(h.began_at) AS began_at, h.ended_at, sum(h.calls) AS calls,
-                   bool_and((e.system_identifier, e.server_version / 10000)
-                            = (own.system_identifier, own.server_version / 10000)) AS here
-              FROM ff_internal.statement_history h
-              LEFT JOIN ff_internal.statement_epoch e USING (statement_epoch_id)
-              LEFT JOIN ff_internal.epoch own ON own.epoch_id = in_epoch
-             WHERE relation_id IS NULL AND h.ended_at BETWEEN began AND ended + interval '5 s'
-             GROUP BY h.ended_at) h
-     CROSS JOIN LATERAL (SELECT least(interval '5 s', (h.ended_at - h.began_at) / 4)) l(slack)
-     WHERE h.began_at >= began - l.slack AND h.ended_at <= ended + l.slack
+    SELECT l.began_at, l.ended_at, k.slack, l.calls, NULL, NULL, NULL, NULL, NULL, NULL, false, l.here
+      FROM span s CROSS JOIN looks l
+     CROSS JOIN LATERAL (SELECT least(interval '5 s', (l.ended_at - l.began_at) / 4)) k(slack)
+     WHERE l.began_at >= s.began - k.slack AND l.ended_at <= s.ended + k.slack
 $$;
 
 -- The intervals around one change of a table (its rel_id), or of a setting (NULL), and for each why it is left out of
@@ -200,8 +202,7 @@ AS $$
     ), sided AS (
         SELECT i.*, CASE WHEN i.ended_at <= before + i.slack THEN 'before' ELSE 'after' END AS side,
                i.ended_at > before + i.slack AND i.began_at < seen - i.slack AS holds_change
-          FROM ff_internal.verify_span(relation_id, kind, before, seen) p,
-               LATERAL ff_internal.verify_intervals(relation_id, p.began, p.ended, in_epoch) i
+          FROM ff_internal.verify_intervals(relation_id, kind, before, seen, in_epoch) i
     ), first_rewrite AS (
         SELECT min(s.ended_at) AS ended_at FROM sided s WHERE s.side = 'after' AND s.rewritten AND NOT s.holds_change
     ), reason AS (
@@ -263,75 +264,61 @@ AS $$
        AND EXISTS (SELECT 1 FROM sided o WHERE o.statement_id = s.statement_id AND o.side <> s.side)
 $$;
 
--- WAL, blocks and time of the statements of verify_calls(), and the ends of the 95 % interval of after less before.
--- after is for the mix of statements after the change, each measured against itself before.
+-- What the statements of verify_calls() say. after is for the mix of statements after the change, each measured against
+-- itself before; then the mean times of the five that took most time after it.
 CREATE FUNCTION ff_internal.statement_measures(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
-RETURNS TABLE (measure text, unit text, before double precision, after double precision,
-               low double precision, high double precision)
+RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH seen AS MATERIALIZED (
         SELECT * FROM ff_internal.verify_calls(relation_id, earlier, later)
-    ), usual AS (
-        SELECT s.statement_id, sum(s.total_ms) / sum(s.calls) AS ms, sum(s.squares) / sum(s.calls) AS squares,
-               sum(s.wal_bytes) / nullif(sum(s.rows), 0) AS wal, sum(s.blocks) / nullif(sum(s.rows), 0) AS blocks
-          FROM seen s WHERE s.side = 'before' GROUP BY s.statement_id
+    ), statement AS MATERIALIZED (
+        SELECT s.statement_id, s.side, sum(s.calls) AS calls, sum(s.total_ms) AS total_ms,
+               sum(s.total_ms) / sum(s.calls) AS ms, sum(s.squares) / sum(s.calls) AS squares,
+               sum(s.wal_bytes) / nullif(sum(s.rows), 0) AS wal, sum(s.blocks) / nullif(sum(s.rows), 0) AS blocks,
+               -- never surer than single calls would allow
+               ff_internal.ratio(array_agg(s.total_ms), array_agg(s.calls), sum(s.squares) / sum(s.calls) ^ 2) AS mean
+          FROM seen s GROUP BY s.statement_id, s.side
     ), one AS (
-        -- each interval, and what the same calls and rows took before
+        -- each interval, and what the same calls and rows took before; of the standard deviation the logarithm
         SELECT s.side, sum(s.calls) AS calls, sum(s.rows) AS rows, sum(s.squares) AS squares,
                sum(s.total_ms) AS ms, sum(s.calls * u.ms) AS usual_ms,
                sum(s.wal_bytes) AS wal, sum(s.rows * u.wal) AS usual_wal,
                sum(s.blocks) AS blocks, sum(s.rows * u.blocks) AS usual_blocks,
-               -- of the standard deviation the logarithm
                CASE WHEN sum(s.squares) > 0 AND sum(s.calls * u.squares) > 0
                     THEN ln(sum(s.squares) / sum(s.calls * u.squares)) / 2 END AS spread
-          FROM seen s JOIN usual u USING (statement_id) GROUP BY s.side, s.ended_at
+          FROM seen s JOIN statement u ON u.statement_id = s.statement_id AND u.side = 'before'
+         GROUP BY s.side, s.ended_at
     ), side AS (
         SELECT o.side, sum(o.ms) / sum(o.calls) AS mean_ms, sqrt(sum(o.squares) / sum(o.calls)) AS stddev_ms,
                sum(o.wal) / nullif(sum(o.rows), 0) AS row_wal, sum(o.blocks) / nullif(sum(o.rows), 0) AS row_blocks,
                ff_internal.logarithm(ff_internal.ratio(array_agg(o.wal), array_agg(o.usual_wal))) AS wal,
                ff_internal.logarithm(ff_internal.ratio(array_agg(o.blocks), array_agg(o.usual_blocks))) AS blocks,
-               -- never surer than single calls would allow
                ff_internal.logarithm(ff_internal.ratio(array_agg(o.ms), array_agg(o.usual_ms),
                                                        sum(o.squares) / nullif(sum(o.usual_ms) ^ 2, 0))) AS ms,
                ROW(avg(o.spread), var_samp(o.spread) / nullif(count(o.spread), 0),
                    count(o.spread))::ff_internal.estimate AS spread
           FROM one o GROUP BY o.side
     )
-    SELECT v.measure, v.unit, v.before, v.before * exp(v.d[1]),
-           v.before * (exp(v.d[2]) - 1), v.before * (exp(v.d[3]) - 1)
+    SELECT v.place, v.measure, v.unit, v.before, v.before * exp(v.d[1]), v.before * (exp(v.d[2]) - 1),
+           v.before * (exp(v.d[3]) - 1), NULL, NULL
       FROM side b JOIN side a ON a.side = 'after'
      CROSS JOIN LATERAL (VALUES
-           (1, 'WAL per update', 'bytes', b.row_wal, ff_internal.difference(b.wal, a.wal)),
-           (2, 'blocks per update', 'blocks', b.row_blocks, ff_internal.difference(b.blocks, a.blocks)),
-           (3, 'statement time', 'ms', b.mean_ms, ff_internal.difference(b.ms, a.ms)),
-           (4, 'deviation of time', 'ms', b.stddev_ms, ff_internal.difference(b.spread, a.spread))
+           (11, 'WAL per update', 'bytes', b.row_wal, ff_internal.difference(b.wal, a.wal)),
+           (12, 'blocks per update', 'blocks', b.row_blocks, ff_internal.difference(b.blocks, a.blocks)),
+           (13, 'statement time', 'ms', b.mean_ms, ff_internal.difference(b.ms, a.ms)),
+           (14, 'deviation of time', 'ms', b.stddev_ms, ff_internal.difference(b.spread, a.spread))
            ) v(place, measure, unit, before, d)
      WHERE b.side = 'before'
-     ORDER BY v.place
-$$;
-
--- The statements of verify_calls() one by one, the five that took most time after the change: mean time and the ends of
--- the 95 % interval of its difference, from the scatter between intervals or between single calls, whichever is larger.
-CREATE FUNCTION ff_internal.statement_times(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
-RETURNS TABLE (measure text, before double precision, after double precision, low double precision,
-               high double precision, note text)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH side AS (
-        SELECT c.statement_id, c.side, sum(c.calls) AS calls, sum(c.total_ms) AS ms,
-               ff_internal.ratio(array_agg(c.total_ms), array_agg(c.calls), sum(c.squares) / sum(c.calls) ^ 2) AS mean
-          FROM ff_internal.verify_calls(relation_id, earlier, later) c GROUP BY c.statement_id, c.side
-    )
-    SELECT 'time of ' || s.queryid, (b.mean).mean, (a.mean).mean, d[2], d[3],
-           format('%s and %s calls: %s', b.calls, a.calls, ff_internal.plain(left(s.text, 60)))
-      FROM side b JOIN side a USING (statement_id)
-      JOIN ff_internal.statement s USING (statement_id)
-     CROSS JOIN LATERAL ff_internal.difference(b.mean, a.mean) d
-     WHERE b.side = 'before' AND a.side = 'after'
-     ORDER BY a.ms DESC LIMIT 5
+    UNION ALL
+    (SELECT 30 + row_number() OVER (ORDER BY a.total_ms DESC), 'time of ' || s.queryid, 'ms', b.ms, a.ms, d[2], d[3],
+            NULL, format('%s and %s calls: %s', b.calls, a.calls, ff_internal.plain(left(s.text, 60)))
+       FROM statement b JOIN statement a USING (statement_id)
+       JOIN ff_internal.statement s USING (statement_id)
+      CROSS JOIN LATERAL ff_internal.difference(b.mean, a.mean) d
+      WHERE b.side = 'before' AND a.side = 'after'
+      ORDER BY a.total_ms DESC LIMIT 5)
 $$;
 
 -- Both sides of a change: how many intervals can be compared and what they add up to, see verify_windows(), and how
@@ -363,11 +350,12 @@ AS $$
       FROM compared c
      CROSS JOIN LATERAL (
            SELECT min(w.began_at) AS began_at,
-                  (array_agg(w.heap_bytes ORDER BY w.ended_at DESC) FILTER (WHERE w.heap_bytes IS NOT NULL))[1] AS heap_bytes,
-                  (array_agg(w.index_bytes ORDER BY w.ended_at DESC) FILTER (WHERE w.index_bytes IS NOT NULL))[1] AS index_bytes,
+                  (array_agg(w.heap_bytes ORDER BY w.heap_bytes IS NULL, w.ended_at DESC))[1] AS heap_bytes,
+                  (array_agg(w.index_bytes ORDER BY w.index_bytes IS NULL, w.ended_at DESC))[1] AS index_bytes,
                   (SELECT string_agg(format('%s %s %s', r.n, c.side, r.left_out), ', ' ORDER BY r.left_out)
                      FROM (SELECT x.left_out, count(*) AS n FROM w x
-                            WHERE x.side = c.side AND x.left_out <> 'holds the change' GROUP BY x.left_out) r) AS left_out
+                            WHERE x.side = c.side AND x.left_out <> 'holds the change'
+                            GROUP BY x.left_out) r) AS left_out
              FROM w WHERE w.side = c.side) l
      CROSS JOIN LATERAL (
            -- the samples that tell of this side: the last of its size, those within the intervals of its updates
@@ -380,95 +368,82 @@ AS $$
             WHERE s.rel_id = relation_id
               AND CASE c.side WHEN 'before' THEN s.sampled_at BETWEEN l.began_at AND $4
                   ELSE s.sampled_at >= coalesce(lower(c.spans), $4)
-                       AND NOT EXISTS (SELECT 1 FROM ff_internal.change o
-                                        WHERE o.rel_id = relation_id AND o.seen_at > $4 AND o.seen_at < s.sampled_at) END) p
+                       AND NOT EXISTS (SELECT 1 FROM ff_internal.change o WHERE o.rel_id = relation_id
+                                          AND o.seen_at > $4 AND o.seen_at < s.sampled_at) END) p
       LEFT JOIN LATERAL ff_internal.split_updates(c.u, c.hot, c.newpage::double precision, p.same_page, p.newpage,
                                                   NULL, p.hot) m ON true
 $$;
 
--- What was measured on both sides of a change, see verify_sides(): a row a measure, with the ends of the 95 % interval
--- of after less before where it is known.
+-- What was measured on both sides of a change, a row a measure.
 CREATE FUNCTION ff_internal.measures(relation_id bigint, kind text, before_at timestamptz, seen_at timestamptz,
-    in_epoch integer)
-RETURNS TABLE (place bigint, measure text, unit text, before double precision, after double precision,
-               low double precision, high double precision, note text)
+    in_epoch integer) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH side AS MATERIALIZED (
         SELECT * FROM ff_internal.verify_sides(relation_id, kind, before_at, seen_at, in_epoch)
-    ), span AS MATERIALIZED (
-        SELECT b.spans AS earlier, a.spans AS later FROM side b JOIN side a ON a.side = 'after' WHERE b.side = 'before'
     ), statements AS MATERIALIZED (
-        SELECT 10 + row_number() OVER () AS place, m.*
-          FROM span s CROSS JOIN LATERAL ff_internal.statement_measures(relation_id, s.earlier, s.later) m
+        SELECT m.* FROM side b JOIN side a ON a.side = 'after'
+         CROSS JOIN LATERAL ff_internal.statement_measures(relation_id, b.spans, a.spans) m WHERE b.side = 'before'
     )
-    SELECT v.*
+    SELECT v.place, v.measure, v.unit, v.before, v.after,
+           CASE WHEN v.d[2] IS NOT NULL THEN greatest(-100, 100 * v.d[2]) END,
+           CASE WHEN v.d[3] IS NOT NULL THEN least(100, 100 * v.d[3]) END, NULL, v.note
       FROM side b JOIN side a ON a.side = 'after'
-     CROSS JOIN LATERAL ff_internal.difference(b.hot_share, a.hot_share) d
+     CROSS JOIN LATERAL (SELECT CASE WHEN relation_id IS NULL THEN 'calls' ELSE 'updates' END) w(what)
      CROSS JOIN LATERAL (VALUES
-           (1, 'intervals', NULL, b.intervals, a.intervals, NULL::double precision, NULL::double precision,
+           (1, 'intervals', NULL, b.intervals, a.intervals, NULL,
             'left out: ' || nullif(concat_ws(', ', b.left_out, a.left_out), '')),
-           (2, CASE WHEN relation_id IS NULL THEN 'calls' ELSE 'updates' END, NULL, b.updated, a.updated, NULL, NULL, NULL),
-           (3, CASE WHEN relation_id IS NULL THEN 'calls' ELSE 'updates' END || ' per second', '1/s',
-            b.updated / nullif(b.seconds, 0), a.updated / nullif(a.seconds, 0), NULL, NULL, NULL),
+           (2, w.what, NULL, b.updated, a.updated, NULL, NULL),
+           (3, w.what || ' per second', '1/s', b.updated / nullif(b.seconds, 0), a.updated / nullif(a.seconds, 0),
+            NULL, NULL),
            (4, 'HOT share', '%', 100 * (b.hot_share).mean, 100 * (a.hot_share).mean,
-            CASE WHEN d[2] IS NOT NULL THEN greatest(-100, 100 * d[2]) END,
-            CASE WHEN d[3] IS NOT NULL THEN least(100, 100 * d[3]) END, NULL),
-           (5, 'newpage share', '%', 100 * b.newpage_share, 100 * a.newpage_share, NULL, NULL,
-            CASE WHEN relation_id IS NOT NULL AND b.updated > 0 AND a.updated > 0
-                      AND (b.newpage_share + a.newpage_share) IS NULL
+            ff_internal.difference(b.hot_share, a.hot_share), NULL),
+           (5, 'newpage share', '%', 100 * b.newpage_share, 100 * a.newpage_share, NULL,
+            CASE WHEN w.what = 'updates' AND b.updated * a.updated > 0 AND b.newpage_share + a.newpage_share IS NULL
                  THEN 'not counted before PostgreSQL 16, and no old versions were seen in the pages' END),
-           (20, 'table size', 'bytes', b.heap_bytes, a.heap_bytes, NULL, NULL, NULL),
-           (21, 'index size', 'bytes', b.index_bytes, a.index_bytes, NULL, NULL, NULL),
-           (22, 'bytes per row', 'bytes', b.row_bytes, a.row_bytes, NULL, NULL, NULL),
-           (23, 'buffer hits', '%', 100 * b.hit_share, 100 * a.hit_share, NULL, NULL, NULL)
-           ) v(place, measure, unit, before, after, low, high, note)
+           (10, 'statements', NULL, NULL, NULL, NULL,
+            CASE WHEN NOT b.spans IS NULL AND NOT a.spans IS NULL AND NOT EXISTS (SELECT 1 FROM statements)
+                 THEN 'WAL, blocks and time are not known: ' || coalesce(
+                      (SELECT k.reason FROM ff_internal.statement_snapshot k ORDER BY k.collection_id DESC LIMIT 1),
+                      'no statement ' || CASE w.what WHEN 'updates' THEN 'that only updates this table ' ELSE '' END
+                      || 'was seen both before and after') END),
+           (20, 'table size', 'bytes', b.heap_bytes, a.heap_bytes, NULL, NULL),
+           (21, 'index size', 'bytes', b.index_bytes, a.index_bytes, NULL, NULL),
+           (22, 'bytes per row', 'bytes', b.row_bytes, a.row_bytes, NULL, NULL),
+           (23, 'buffer hits', '%', 100 * b.hit_share, 100 * a.hit_share, NULL, NULL)
+           ) v(place, measure, unit, before, after, d, note)
      WHERE b.side = 'before' AND (v.before IS NOT NULL OR v.after IS NOT NULL OR v.note IS NOT NULL)
     UNION ALL
-    SELECT s.*, NULL FROM statements s
-    UNION ALL
-    SELECT 30 + row_number() OVER (), t.measure, 'ms', t.before, t.after, t.low, t.high, t.note
-      FROM span s CROSS JOIN LATERAL ff_internal.statement_times(relation_id, s.earlier, s.later) t
-    UNION ALL
-    SELECT 10, 'statements', NULL, NULL, NULL, NULL, NULL,
-           'WAL, blocks and time are not known: ' || coalesce(
-               (SELECT k.reason FROM ff_internal.statement_snapshot k ORDER BY k.collection_id DESC LIMIT 1),
-               CASE WHEN relation_id IS NULL THEN 'no statement' ELSE 'no statement that only updates this table' END
-               || ' was seen both before and after')
-      FROM span s
-     WHERE s.earlier IS NOT NULL AND s.later IS NOT NULL AND NOT EXISTS (SELECT 1 FROM statements)
-     ORDER BY 1
+    SELECT * FROM statements
 $$;
 
 -- ---------------------------------------------------------------------------
 -- Verdict
 -- ---------------------------------------------------------------------------
--- Of each measure of a change whether it is better, worse, equal or unclear (NULL: it does not count), the difference
--- (HOT share in points, the rest in percent) in words, and its weight in the cost. A difference counts where its 95 %
--- interval excludes zero and it is large enough to matter. What has no weight in the cost of a fillfactor does not
--- count (settings time_weight, wal_weight, size_weight, storage_weight).
-CREATE FUNCTION ff_internal.states(measure text[], before double precision[], after double precision[],
-    low double precision[], high double precision[])
-RETURNS TABLE (place bigint, measure text, difference double precision, words text, weight double precision, state text)
+-- The measures of a change, each with its verdict: better, worse, equal or unclear (NULL: it does not count), and with
+-- the difference (HOT share in points, the rest in percent), its words and its weight in the cost of a fillfactor
+-- (settings time_weight, wal_weight, size_weight, storage_weight). A difference counts where its 95 % interval excludes
+-- zero, it is large enough to matter, and what it tells of has a weight.
+CREATE FUNCTION ff_internal.weighed(measures ff_internal.measure[])
+RETURNS TABLE (measure ff_internal.measure, difference double precision, words text, weight double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH weight AS (
-        SELECT ff_internal.setting('time_weight')::double precision AS time, ff_internal.setting('wal_weight')::double precision AS wal,
-               ff_internal.setting('size_weight')::double precision * ff_internal.setting('storage_weight')::double precision AS size,
-               'HOT share' = ANY (measure) AS of_table
-    )
-    SELECT m.n, m.name, d.difference,
-           format('%s %s %s', m.name, to_char(d.difference, 'FMSG999990.0'), r.unit)
-               || CASE WHEN d.low * d.high <= 0 AND abs(d.difference) >= r.matters THEN ' (uncertain)' ELSE '' END, r.weight,
-           CASE WHEN r.counts IS NOT TRUE OR d.low IS NULL THEN NULL
-                WHEN d.low * d.high > 0 AND abs(d.difference) >= r.matters
-                THEN CASE WHEN d.difference * r.bad < 0 THEN 'better' ELSE 'worse' END
-                WHEN d.high - d.low > 2 * r.unclear THEN 'unclear'
-                ELSE 'equal' END
-      FROM unnest(measure, before, after, low, high) WITH ORDINALITY m(name, before, after, low, high, n)
-     CROSS JOIN weight k
+    SELECT ROW(m.place, m.measure, m.unit, m.before, m.after, m.low, m.high,
+               CASE WHEN r.counts IS NOT TRUE OR d.low IS NULL THEN NULL
+                    WHEN d.low * d.high > 0 AND abs(d.difference) >= r.matters
+                    THEN CASE WHEN d.difference * r.bad < 0 THEN 'better' ELSE 'worse' END
+                    WHEN d.high - d.low > 2 * r.unclear THEN 'unclear'
+                    ELSE 'equal' END, m.note)::ff_internal.measure,
+           d.difference, concat(m.measure, to_char(d.difference, ' FMSG999990.0 '), r.unit,
+               CASE WHEN d.low * d.high <= 0 AND abs(d.difference) >= r.matters THEN ' (uncertain)' END), r.weight
+      FROM unnest(measures) m
+     CROSS JOIN (SELECT ff_internal.setting('time_weight')::double precision AS time,
+                        ff_internal.setting('wal_weight')::double precision AS wal,
+                        ff_internal.setting('size_weight')::double precision
+                        * ff_internal.setting('storage_weight')::double precision AS size,
+                        (SELECT bool_or(u.measure = 'HOT share') FROM unnest(measures) u) AS of_table) k
       -- What matters, and the half width of the interval beyond which no difference cannot be claimed either, both
       -- chosen. The standard deviation counts for a setting only: that of a table's statements follows their mean.
       LEFT JOIN LATERAL (VALUES
@@ -477,16 +452,16 @@ AS $$
            ('statement time', '%', 1, 5, CASE WHEN NOT k.of_table THEN 10 END, k.time, k.time > 0),
            ('deviation of time', '%', 1, 10, NULL, 0, k.time > 0 AND NOT k.of_table),
            ('bytes per row', '%', 1, NULL, NULL, k.size, false)
-           ) r(name, unit, bad, matters, unclear, weight, counts) ON r.name = m.name
-      LEFT JOIN LATERAL (SELECT CASE r.unit WHEN 'points' THEN 1 ELSE 100 / nullif(m.before, 0) END) f(factor) ON true
-     CROSS JOIN LATERAL (SELECT f.factor * (m.after - m.before), f.factor * m.low, f.factor * m.high) d(difference, low, high)
+           ) r(name, unit, bad, matters, unclear, weight, counts) ON r.name = m.measure
+     CROSS JOIN LATERAL (SELECT CASE r.unit WHEN 'points' THEN 1 ELSE 100 / nullif(m.before, 0) END) f(factor)
+     CROSS JOIN LATERAL (SELECT f.factor * (m.after - m.before), f.factor * m.low, f.factor * m.high
+                           ) d(difference, low, high)
 $$;
 
--- Verdict on a change by its measures: helped, no difference, hurt or too early, the reason in words, and the state of
--- each measure, see states(). Where gains and losses meet they are weighed as in the cost of a fillfactor. Where there
--- are hardly any updates on either side, the size per row alone is judged.
-CREATE FUNCTION ff_internal.verdict(measure text[], before double precision[], after double precision[],
-    low double precision[], high double precision[], OUT verdict text, OUT reason text, OUT states text[])
+-- Verdict on a change: helped, no difference, hurt or too early, and the reason in words. Where gains and losses meet
+-- they are weighed as in the cost of a fillfactor. Where there are hardly any updates on either side, the size per row
+-- alone is judged.
+CREATE FUNCTION ff_internal.verdict(measures ff_internal.measure[], OUT verdict text, OUT reason text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -499,85 +474,74 @@ DECLARE
     size_hurts      CONSTANT double precision := 10;
     -- change of the cost (logarithm) below which gains and losses cancel out; chosen
     cost_matters    CONSTANT double precision := 0.01;
-    what            CONSTANT text := CASE WHEN 'calls' = ANY (measure) THEN 'calls' ELSE 'updates' END;
-    n1              CONSTANT double precision := before[array_position(measure, 'intervals')];
-    n2              CONSTANT double precision := after[array_position(measure, 'intervals')];
-    u1              CONSTANT double precision := before[array_position(measure, what)];
-    u2              CONSTANT double precision := after[array_position(measure, what)];
-    needed          CONSTANT text := format('%s with %s are needed', least_intervals, least_updates);
+    needed          CONSTANT text := format('%s with %s', least_intervals, least_updates);
+    n               ff_internal.measure;
+    u               ff_internal.measure;
     j               record;
 BEGIN
-    SELECT array_agg(s.state ORDER BY s.place) AS states,
-           string_agg(s.words, ', ' ORDER BY s.place) FILTER (WHERE s.state = 'better') AS better,
-           string_agg(s.words, ', ' ORDER BY s.place) FILTER (WHERE s.state = 'worse') AS worse,
-           string_agg(s.words, ', ' ORDER BY s.place) FILTER (WHERE s.state = 'equal') AS equal,
-           string_agg(s.words, ', ' ORDER BY s.place) FILTER (WHERE s.state = 'unclear') AS unclear,
-           max(s.difference) FILTER (WHERE s.measure = 'bytes per row' AND s.weight > 0) AS size,
-           sum(s.weight * ln(b.after / b.before)) FILTER (WHERE s.weight > 0 AND b.before > 0 AND b.after > 0) AS cost
-      INTO j
-      FROM ff_internal.states(measure, before, after, low, high) s
-      JOIN unnest(verdict.before, verdict.after) WITH ORDINALITY b(before, after, place) USING (place);
-    IF u1 < least_updates AND u2 < least_updates AND (j.size <= -size_matters OR j.size >= size_hurts) THEN
+    SELECT m.* INTO n FROM unnest(measures) m WHERE m.place = 1;
+    SELECT m.* INTO u FROM unnest(measures) m WHERE m.place = 2;
+    SELECT string_agg(w.words, ', ') FILTER (WHERE (w.measure).verdict = 'better') AS better,
+           string_agg(w.words, ', ') FILTER (WHERE (w.measure).verdict = 'worse') AS worse,
+           string_agg(w.words, ', ') FILTER (WHERE (w.measure).verdict = 'equal') AS equal,
+           string_agg(w.words, ', ') FILTER (WHERE (w.measure).verdict = 'unclear') AS unclear,
+           max(w.difference) FILTER (WHERE (w.measure).measure = 'bytes per row' AND w.weight > 0) AS size,
+           sum(w.weight * ln(1 + w.difference / 100)) FILTER (WHERE w.weight > 0 AND w.difference > -100) AS cost
+      INTO j FROM (SELECT * FROM ff_internal.weighed(measures) o ORDER BY (o.measure).place) w;
+    IF u.before < least_updates AND u.after < least_updates AND (j.size <= -size_matters OR j.size >= size_hurts) THEN
         verdict := CASE WHEN j.size < 0 THEN 'helped' ELSE 'hurt' END;
-        reason := format('hardly any %s on either side, so only the size is judged', what);
-    ELSIF n2 < least_intervals OR u2 < least_updates THEN
+        reason := format('hardly any %s on either side, so only the size is judged', u.measure);
+    ELSIF n.after < least_intervals OR u.after < least_updates THEN
         verdict := 'too early';
-        reason := format('%s intervals with %s %s can be used since the change; %s', n2, u2, what, needed);
-        RETURN;
-    ELSIF n1 < least_intervals OR u1 < least_updates THEN
+        reason := format('%s intervals with %s %s can be used since the change; %s are needed', n.after, u.after,
+                         u.measure, needed);
+    ELSIF n.before < least_intervals OR u.before < least_updates THEN
         verdict := 'too early';
-        reason := format('%s intervals with %s %s from before the change can be compared; %s', n1, u1, what, needed);
-        RETURN;
-    ELSE
-        states := j.states;
-        verdict := CASE WHEN j.better <> '' AND j.worse <> ''
-                        THEN CASE WHEN abs(j.cost) <= cost_matters THEN 'no difference' WHEN j.cost < 0 THEN 'helped' ELSE 'hurt' END
-                        WHEN j.better <> '' THEN 'helped'
-                        WHEN j.worse <> '' THEN 'hurt'
-                        WHEN j.unclear <> '' OR j.equal IS NULL THEN 'too early'
-                        WHEN j.size <= -size_matters THEN 'helped'
-                        WHEN j.size >= size_hurts THEN 'hurt'
+        reason := format('%s intervals with %s %s from before the change can be compared; %s are needed', n.before,
+                         u.before, u.measure, needed);
+    ELSIF j.better <> '' AND j.worse <> '' THEN
+        verdict := CASE WHEN j.cost < -cost_matters THEN 'helped' WHEN j.cost > cost_matters THEN 'hurt'
                         ELSE 'no difference' END;
-        reason := CASE WHEN j.better <> '' AND j.worse <> ''
-                       THEN format('%s, but %s: weighed together, cost %s %%', j.better, j.worse, to_char(100 * (exp(j.cost) - 1), 'FMSG999990.0'))
-                       WHEN coalesce(j.better, j.worse) <> '' THEN concat_ws(', ', j.better, j.worse, j.equal, j.unclear)
-                       WHEN j.unclear <> '' THEN j.unclear || ': the intervals scatter too much to tell yet'
-                       ELSE coalesce(CASE verdict WHEN 'helped' THEN 'nothing lost: ' WHEN 'hurt' THEN 'nothing gained: ' ELSE '' END || j.equal,
-                                     'nothing could be measured on both sides') END;
+        reason := format('%s, but %s: weighed together, cost %s %%', j.better, j.worse,
+                         to_char(100 * (exp(j.cost) - 1), 'FMSG999990.0'));
+    ELSIF coalesce(j.better, j.worse) <> '' THEN
+        verdict := CASE WHEN j.better <> '' THEN 'helped' ELSE 'hurt' END;
+        reason := concat_ws(', ', j.better, j.worse, j.equal, j.unclear);
+    ELSIF j.unclear <> '' OR j.equal IS NULL THEN
+        verdict := 'too early';
+        reason := coalesce(j.unclear || ': the intervals scatter too much to tell yet',
+                           'nothing could be measured on both sides');
+    ELSE
+        verdict := CASE WHEN j.size <= -size_matters THEN 'helped' WHEN j.size >= size_hurts THEN 'hurt'
+                        ELSE 'no difference' END;
+        reason := concat(CASE verdict WHEN 'helped' THEN 'nothing lost: ' WHEN 'hurt' THEN 'nothing gained: ' END,
+                         j.equal);
     END IF;
     IF verdict <> 'too early' AND j.size IS NOT NULL THEN
-        reason := reason || format('; bytes per row %s %%', to_char(j.size, 'FMSG999990'));
+        reason := reason || to_char(j.size, '"; bytes per row "FMSG999990" %"');
     END IF;
 END
 $$;
 
--- One change judged: its verdict and why (measure overall), then the rows of measures(), each with its state.
-CREATE FUNCTION ff_internal.judged(relation_id bigint, kind text, before_at timestamptz, seen_at timestamptz, in_epoch integer)
-RETURNS TABLE (place bigint, measure text, unit text, before double precision, after double precision,
-               low double precision, high double precision, verdict text, note text)
+-- One change judged: its verdict and why (measure overall), then each measure with its own.
+CREATE FUNCTION ff_internal.judged(relation_id bigint, kind text, before_at timestamptz, seen_at timestamptz,
+    in_epoch integer) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH m AS MATERIALIZED (
-        SELECT m.*, row_number() OVER (ORDER BY m.place) AS n
-          FROM ff_internal.measures(relation_id, kind, before_at, seen_at, in_epoch) m
-    ), v AS MATERIALIZED (
-        SELECT j.* FROM (SELECT array_agg(m.measure ORDER BY n) AS measure, array_agg(m.before ORDER BY n) AS before,
-                                array_agg(m.after ORDER BY n) AS after, array_agg(m.low ORDER BY n) AS low,
-                                array_agg(m.high ORDER BY n) AS high FROM m) a,
-               LATERAL ff_internal.verdict(a.measure, a.before, a.after, a.low, a.high) j
+        SELECT array_agg(m) AS found FROM ff_internal.measures(relation_id, kind, before_at, seen_at, in_epoch) m
     )
-    SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, v.verdict, v.reason FROM v
+    SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, v.verdict, v.reason FROM m, ff_internal.verdict(m.found) v
     UNION ALL
-    SELECT m.place, m.measure, m.unit, m.before, m.after, m.low, m.high, v.states[m.n], m.note FROM m, v
-     ORDER BY 1
+    SELECT (w.measure).* FROM m, ff_internal.weighed(m.found) w
 $$;
 
 -- What ff_verify() says, with the kind of each change and the place of each measure.
 CREATE FUNCTION ff_internal.verified(relation regclass)
-RETURNS TABLE (relation regclass, changed_at timestamptz, kind text, change text, place bigint, measure text, unit text,
-               before double precision, after double precision, low double precision, high double precision,
-               predicted double precision, verdict text, note text, undo text)
+RETURNS TABLE (relation regclass, changed_at timestamptz, kind text, change text, place integer, measure text,
+               unit text, before double precision, after double precision, low double precision,
+               high double precision, predicted double precision, verdict text, note text, undo text)
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -588,7 +552,7 @@ AS $$
            j.verdict,
            CASE WHEN j.place = 0
                 THEN concat_ws('; ', j.note,
-                     CASE WHEN f.rel_id IS NOT NULL AND j.verdict <> 'helped' AND NOT EXISTS (
+                     CASE WHEN f.new_fillfactor < f.old_fillfactor AND j.verdict <> 'helped' AND NOT EXISTS (
                                SELECT 1 FROM ff_internal.counter_interval i
                                 WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.rewritten)
                           THEN 'the table was not rewritten since, so its old pages are as full as before' END,
@@ -596,17 +560,19 @@ AS $$
                      CASE WHEN c.kind = 'indexes' THEN 'what indexes are good for in reading is not judged here' END,
                      CASE WHEN c.kind = 'rewrite' AND j.verdict = 'hurt' THEN 'a rewrite cannot be taken back' END)
                 WHEN j.measure = 'HOT share' AND p.rel_id IS NOT NULL
-                THEN format('predicted between %s and %s', round(p.predicted_hot_low::numeric), round(p.predicted_hot_high::numeric))
-                WHEN j.measure = 'HOT share' AND c.kind = 'fillfactor' THEN 'not advised by a collection before, so nothing was predicted'
+                THEN format('predicted between %s and %s', round(p.predicted_hot_low), round(p.predicted_hot_high))
+                WHEN j.measure = 'HOT share' AND c.kind = 'fillfactor'
+                THEN 'not advised by a collection before, so nothing was predicted'
                 ELSE j.note END,
            CASE WHEN j.place = 0 AND j.verdict = 'hurt'
-                THEN CASE c.kind WHEN 'setting' THEN ff_internal.undo_setting(c.setting, c.old_value) ELSE ff_internal.undo_change(c.change_id) END END
+                THEN CASE c.kind WHEN 'setting' THEN ff_internal.undo_setting(c.setting, c.old_value)
+                                 ELSE ff_internal.undo_change(c.change_id) END END
       FROM ff_internal.changes(relation) c
      CROSS JOIN LATERAL ff_internal.judged(c.rel_id, c.kind, c.before_at, c.seen_at, c.epoch_id) j
-      LEFT JOIN ff_internal.change f ON f.change_id = c.change_id AND f.kind = 'fillfactor' AND f.new_fillfactor < f.old_fillfactor
-      LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.prediction o JOIN ff_internal.change d ON d.change_id = c.change_id
-                          WHERE c.kind = 'fillfactor' AND o.rel_id = c.rel_id AND o.made_at < c.seen_at
-                            AND (o.from_fillfactor, o.to_fillfactor) = (d.old_fillfactor, d.new_fillfactor)
+      LEFT JOIN ff_internal.change f ON f.change_id = c.change_id AND f.kind = 'fillfactor'
+      LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.prediction o
+                          WHERE o.rel_id = f.rel_id AND o.made_at < f.seen_at
+                            AND (o.from_fillfactor, o.to_fillfactor) = (f.old_fillfactor, f.new_fillfactor)
                           ORDER BY o.made_at DESC LIMIT 1) p ON true
 $$;
 
@@ -616,8 +582,9 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce((SELECT c.not_examined FROM ff_internal.candidate c WHERE c.relid = $1),
-                    CASE WHEN $1 IS NULL AND NOT EXISTS (SELECT 1 FROM ff_internal.collection)
-                           OR $1 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.relid = $1 AND r.closed_at IS NULL)
+                    CASE WHEN NOT EXISTS (SELECT 1 FROM ff_internal.collection)
+                           OR $1 IS NOT NULL
+                              AND $1 NOT IN (SELECT r.relid FROM ff_internal.relation r WHERE r.closed_at IS NULL)
                          THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
 $$;
 
@@ -643,15 +610,23 @@ AS $$
                        (SELECT min(k.began_at) FROM ff_internal.collection k)), 'YYYY-MM-DD HH24:MI')), NULL
              WHERE NOT EXISTS (SELECT 1 FROM v)) v
      CROSS JOIN LATERAL (
-           SELECT array_agg(round(u.x::numeric, CASE v.unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END) ORDER BY u.n)
-             FROM unnest(ARRAY[v.before, v.after, v.low, v.high, v.predicted]) WITH ORDINALITY u(x, n)) r(x)
+           SELECT ARRAY(SELECT round(u.x::numeric, CASE v.unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END)
+                          FROM unnest(ARRAY[v.before, v.after, v.low, v.high, v.predicted]) u(x))) r(x)
      ORDER BY v.changed_at DESC, v.relation, v.change, v.place
 $$;
 COMMENT ON FUNCTION @extschema@.ff_verify(regclass) IS
-'What came of each change that collections noticed, the latest first, for one table or for all and the server''s settings: a row a measure, the first of them (overall) with the verdict. One row that says so where nothing changed.
-relation: NULL for a server setting. change: of fillfactor, of other options, of indexes, a rewrite (a new file: VACUUM FULL, CLUSTER, pg_repack, TRUNCATE), or of a setting. changed_at: the collection that saw it first.
-before, after: intervals of before and after the change; which were left out, and why, is the note of measure intervals. difference_low, difference_high: 95 % interval of after less before, from the scatter between intervals. predicted: what advice promised. All in unit.
-verdict, of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, NULL where it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and storage_weight.
-note: why, and what was not told apart. undo: the statements that take back a change that hurt, to be run one by one outside a transaction; NULL where there are none.
-WAL, blocks, time and its standard deviation (deviation of time) are of the statements that only update this table and ran on both sides, each measured against itself; "time of N" is that of the statement with query id N.
+'What came of each change that collections noticed, the latest first, for one table or for all and the server''s '
+'settings: a row a measure, the first of them (overall) with the verdict. One row that says so where nothing changed.
+relation: NULL for a server setting. change: of fillfactor, of other options, of indexes, a rewrite (a new file: '
+'VACUUM FULL, CLUSTER, pg_repack, TRUNCATE), or of a setting. changed_at: the collection that saw it first.
+before, after: intervals of before and after the change; which were left out, and why, is the note of measure '
+'intervals. difference_low, difference_high: 95 % interval of after less before, from the scatter between intervals. '
+'predicted: what advice promised. All in unit.
+verdict, of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, NULL where '
+'it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
+'storage_weight.
+note: why, and what was not told apart. undo: the statements that take back a change that hurt, to be run one by one '
+'outside a transaction; NULL where there are none.
+WAL, blocks, time and its standard deviation (deviation of time) are of the statements that only update this table '
+'and ran on both sides, each measured against itself; "time of N" is that of the statement with query id N.
 Errors: 42P01 unknown OID, 42809 not a table.';

@@ -77,22 +77,25 @@ DECLARE
     last        ff_internal.prediction;
     written     bigint := 0;
 BEGIN
-    UPDATE ff_internal.relation r SET predicted_at = snapshot_at WHERE r.rel_id = id RETURNING r.relid::regclass INTO relation;
+    UPDATE ff_internal.relation r SET predicted_at = snapshot_at WHERE r.rel_id = id
+    RETURNING r.relid::regclass INTO relation;
     IF relation IS NULL THEN
         RETURN 0;
     END IF;
-    SELECT a.action, a.fillfactor, a.recommended_fillfactor, a.hot_pct, a.predicted_hot_pct, a.confidence, a.evidence INTO advice
-      FROM ff_internal.advice(relation, NULL::integer) a;
+    SELECT * INTO advice FROM ff_internal.advice(relation, NULL::integer);
     IF advice.action IN ('lower', 'raise') THEN
-        INSERT INTO ff_internal.advised AS s (rel_id, asked_at, from_fillfactor, to_fillfactor, predicted_hot_pct, confidence)
+        INSERT INTO ff_internal.advised AS s
+               (rel_id, asked_at, from_fillfactor, to_fillfactor, predicted_hot_pct, confidence)
         VALUES (id, snapshot_at, advice.fillfactor, advice.recommended_fillfactor, advice.predicted_hot_pct::numeric,
                 advice.confidence::numeric)
         ON CONFLICT (rel_id) DO UPDATE
-           SET asked_at = EXCLUDED.asked_at, from_fillfactor = EXCLUDED.from_fillfactor, to_fillfactor = EXCLUDED.to_fillfactor,
-               predicted_hot_pct = EXCLUDED.predicted_hot_pct, confidence = EXCLUDED.confidence;
+           SET (asked_at, from_fillfactor, to_fillfactor, predicted_hot_pct, confidence)
+             = (EXCLUDED.asked_at, EXCLUDED.from_fillfactor, EXCLUDED.to_fillfactor, EXCLUDED.predicted_hot_pct,
+                EXCLUDED.confidence);
 
         SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
-        IF last IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (advice.fillfactor, advice.recommended_fillfactor)
+        IF last IS NULL OR last.from_fillfactor <> advice.fillfactor
+           OR last.to_fillfactor <> advice.recommended_fillfactor
            OR last.made_at < snapshot_at - interval '1 day' OR last.judged_at IS NOT NULL
            OR coalesce(abs(last.predicted_hot_pct - advice.predicted_hot_pct) >= new_promise,
                        last.predicted_hot_pct IS NULL AND advice.predicted_hot_pct IS NOT NULL)
@@ -100,11 +103,12 @@ BEGIN
             -- once more, for the whole of it: that is seldom
             e := advice.evidence;
             SELECT * INTO choice FROM ff_internal.choice(e);
-            INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct,
-                        predicted_hot_low, predicted_hot_high, predicted_wal_pct, size_bytes, predicted_size_bytes, confidence)
-            VALUES (id, snapshot_at, advice.fillfactor, advice.recommended_fillfactor, advice.hot_pct, choice.predicted_hot_pct,
-                    choice.predicted_hot_low, choice.predicted_hot_high, choice.predicted_wal_pct, e.heap_bytes,
-                    choice.predicted_size_bytes, choice.confidence);
+            INSERT INTO ff_internal.prediction
+                   (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low,
+                    predicted_hot_high, predicted_wal_pct, size_bytes, predicted_size_bytes, confidence)
+            VALUES (id, snapshot_at, advice.fillfactor, advice.recommended_fillfactor, advice.hot_pct,
+                    choice.predicted_hot_pct, choice.predicted_hot_low, choice.predicted_hot_high,
+                    choice.predicted_wal_pct, e.heap_bytes, choice.predicted_size_bytes, choice.confidence);
             written := 1;
         END IF;
     ELSE

@@ -1,12 +1,12 @@
 -- Stage history: a table's life as a time line.
 
--- What happened to a table (its rel_id) in buckets of time, see ff_history(); first_at and ended_at are the ends of
--- what was seen in one; those without an update, an insert, a delete or an event are left out. An interval of the history counts where it began, so one that was rolled up to an
--- hour or a day is not spread. A change counts where the last look before it was.
+-- What happened to a table (its rel_id) in buckets of time, see ff_history(). first_at and ended_at are the ends of
+-- what was seen in one; those in which nothing happened are left out. An interval of the history counts where it
+-- began, so one that was rolled up to an hour or a day is not spread; a change where the last look before it was.
 CREATE FUNCTION ff_internal.history(id bigint, bucket interval)
-RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz, updates bigint, hot_pct double precision,
-               newpage_pct double precision, blocked_pct double precision, inserts bigint, deletes bigint, size_bytes bigint,
-               fillfactor integer, event text)
+RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz, updates bigint,
+               hot_pct double precision, newpage_pct double precision, blocked_pct double precision, inserts bigint,
+               deletes bigint, size_bytes bigint, fillfactor integer, event text)
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -18,14 +18,15 @@ AS $$
         SELECT date_bin(bucket, i.began_at, o.at) AS began_at, min(i.began_at) AS first_at,
                max(i.ended_at) AS ended_at, sum(i.updated)::double precision AS u,
                sum(i.hot_updated)::double precision AS hot,
-               CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated) END::double precision AS newpage,
+               (CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated) END)::double precision
+                   AS newpage,
                sum(i.inserted)::bigint AS inserts, sum(i.deleted)::bigint AS deletes,
-               (array_agg(i.heap_bytes ORDER BY i.ended_at DESC) FILTER (WHERE i.heap_bytes IS NOT NULL))[1] AS size_bytes,
-               (array_agg(i.fillfactor ORDER BY i.ended_at DESC))[1]::integer AS fillfactor, bool_or(i.rewritten) AS rewritten
+               (array_agg(i.heap_bytes ORDER BY i.heap_bytes IS NULL, i.ended_at DESC))[1] AS size_bytes,
+               (array_agg(i.fillfactor ORDER BY i.ended_at DESC))[1] AS fillfactor, bool_or(i.rewritten) AS rewritten
           FROM ff_internal.counter_interval i, origin o WHERE i.rel_id = id GROUP BY 1
     ), changed AS (
-        SELECT date_bin(bucket, c.before_at, o.at) AS began_at, min(c.before_at) AS first_at, max(c.seen_at) AS ended_at,
-               string_agg(c.change, ', ' ORDER BY c.seen_at, c.change) AS words
+        SELECT date_bin(bucket, c.before_at, o.at) AS began_at, min(c.before_at) AS first_at,
+               max(c.seen_at) AS ended_at, string_agg(c.change, ', ' ORDER BY c.seen_at, c.change) AS words
           FROM origin o, ff_internal.relation r CROSS JOIN LATERAL ff_internal.changes(r.relid::regclass) c
          WHERE r.rel_id = id AND c.rel_id = id AND c.kind <> 'rewrite' GROUP BY 1
     )
@@ -42,7 +43,8 @@ AS $$
             WHERE n.newpage IS NULL AND p.rel_id = id AND p.sampled_at >= began_at
               AND p.superseded_same_page + p.superseded_newpage > 0
             ORDER BY p.sampled_at LIMIT 1) p ON true
-      LEFT JOIN LATERAL ff_internal.split_updates(n.u, n.hot, n.newpage, p.same_page, p.newpage, NULL, p.hot) s ON n.u > 0
+      LEFT JOIN LATERAL ff_internal.split_updates(n.u, n.hot, n.newpage, p.same_page, p.newpage, NULL, p.hot) s
+             ON n.u > 0
      WHERE n.u > 0 OR n.inserts > 0 OR n.deletes > 0 OR n.rewritten OR c.words IS NOT NULL
      ORDER BY 1
 $$;
@@ -67,7 +69,8 @@ AS $$
     WITH constant AS (
         SELECT 40 AS rows, 20 AS width
     ), own AS (
-        SELECT r.rel_id FROM ff_internal.relation r WHERE r.relid = ff_internal.checked_table($1) AND r.closed_at IS NULL
+        SELECT r.rel_id FROM ff_internal.relation r
+         WHERE r.relid = ff_internal.checked_table($1) AND r.closed_at IS NULL
     )
     SELECT date_trunc('second', h.began_at), h.updates, round(h.hot_pct::numeric, 1), round(h.newpage_pct::numeric, 1),
            round(h.blocked_pct::numeric, 1), h.inserts, h.deletes, h.size_bytes, h.fillfactor,
@@ -79,7 +82,12 @@ AS $$
      WHERE NOT EXISTS (SELECT 1 FROM own) AND $1 IS NOT NULL
 $$;
 COMMENT ON FUNCTION @extschema@.ff_history(regclass, interval) IS
-'The life of a table as a time line, one row a bucket of time in which anything happened, the oldest first; without a bucket about 40 rows.
-updates, inserts, deletes: rows. hot_pct, newpage_pct, blocked_pct: percent of the updates that were HOT, that went to another page, and that stayed in their page but were not HOT (an indexed column changed); before PostgreSQL 16 the last two as the pages told, NULL where they did not.
-size_bytes: main fork at the end of the bucket. fillfactor: in force at its end. bar: the HOT share. event: changes of the fillfactor, of options, of indexes, rewrites. Days begin at midnight of the session''s time zone at the turn of 2001.
+'The life of a table as a time line, one row a bucket of time in which anything happened, the oldest first; without a '
+'bucket about 40 rows.
+updates, inserts, deletes: rows. hot_pct, newpage_pct, blocked_pct: percent of the updates that were HOT, that went '
+'to another page, and that stayed in their page but were not HOT (an indexed column changed); before PostgreSQL 16 '
+'the last two as the pages told, NULL where they did not.
+size_bytes: main fork at the end of the bucket. fillfactor: in force at its end. bar: the HOT share. event: changes '
+'of the fillfactor, of options, of indexes, rewrites. Days begin at midnight of the session''s time zone at the turn '
+'of 2001.
 Errors: 42P01 unknown OID, 42809 not a table, 0A000 a bucket of months, 22008 a bucket that is not positive.';

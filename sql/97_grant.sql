@@ -30,8 +30,10 @@ BEGIN
           FROM (SELECT CASE what WHEN 'reader' THEN 'pg_read_all_stats' ELSE 'pg_monitor' END) g(name)
          WHERE NOT pg_has_role(role, g.name, 'MEMBER')
         UNION ALL
-        SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO %I', string_agg(c.oid::regclass::text, ', ' ORDER BY c.relname), role)
-          FROM pg_class c WHERE c.oid = ANY (extension.extconfig) AND c.relkind = 'r' AND what = 'collector' HAVING count(*) > 0
+        SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO %I',
+                      string_agg(c.oid::regclass::text, ', ' ORDER BY c.relname), role)
+          FROM pg_class c WHERE c.oid = ANY (extension.extconfig) AND c.relkind = 'r' AND what = 'collector'
+        HAVING count(*) > 0
     LOOP
         EXECUTE command;
         RETURN NEXT command || ';';
@@ -43,5 +45,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_grant(name, text) IS
-'Gives a role what it needs and returns the statements that did it. what: reader (call what reads: advice, script, report, metrics) or collector (all that, and CALL ff_collect() or ff_schedule(): it may write the history, which decides what is advised). REVOKE takes it back.
-Errors: 22023 another word, 42704 no such role, 42501 the caller is neither a superuser nor a member of the extension''s owner, or may not grant the predefined role.';
+'Gives a role what it needs and returns the statements that did it. what: reader (call what reads: advice, script, '
+'report, metrics) or collector (all that, and CALL ff_collect() or ff_schedule(): it may write the history, which '
+'decides what is advised). REVOKE takes it back.
+Errors: 22023 another word, 42704 no such role, 42501 the caller is neither a superuser nor a member of the '
+'extension''s owner, or may not grant the predefined role.';

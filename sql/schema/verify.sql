@@ -10,6 +10,30 @@ COMMENT ON COLUMN ff_internal.estimate.mean IS 'the estimate';
 COMMENT ON COLUMN ff_internal.estimate.variance IS 'of the estimate itself; NULL where one interval does not tell';
 COMMENT ON COLUMN ff_internal.estimate.clusters IS 'intervals that it comes from';
 
+CREATE TYPE ff_internal.measure AS (
+    place   integer,
+    measure text,
+    unit    text,
+    before  double precision,
+    after   double precision,
+    low     double precision,
+    high    double precision,
+    verdict text,
+    note    text
+);
+COMMENT ON TYPE ff_internal.measure IS 'What one measure says of a change.';
+COMMENT ON COLUMN ff_internal.measure.place IS 'order of display; 0: the change as a whole, 1: intervals, 2: updates '
+'or calls';
+COMMENT ON COLUMN ff_internal.measure.measure IS 'name';
+COMMENT ON COLUMN ff_internal.measure.unit IS 'of the next four; NULL: a number';
+COMMENT ON COLUMN ff_internal.measure.before IS 'value before the change';
+COMMENT ON COLUMN ff_internal.measure.after IS 'value after it';
+COMMENT ON COLUMN ff_internal.measure.low IS 'lower end of the 95 % interval of after less before; NULL: not known';
+COMMENT ON COLUMN ff_internal.measure.high IS 'its upper end';
+COMMENT ON COLUMN ff_internal.measure.verdict IS 'of the change: helped, no difference, hurt, too early; of a '
+'measure: better, worse, equal, unclear; NULL: does not count';
+COMMENT ON COLUMN ff_internal.measure.note IS 'why, or what is not known';
+
 -- What was advised when a collection asked last.
 
 CREATE TABLE ff_internal.advised (
@@ -21,9 +45,12 @@ CREATE TABLE ff_internal.advised (
     confidence        double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
     CHECK (from_fillfactor <> to_fillfactor)
 ) WITH (fillfactor = 80);
-COMMENT ON TABLE ff_internal.advised IS 'Changes of a fillfactor that ff_advise() advised when a collection asked last, one row a table; the row goes when it advises none any more. What was promised, and what came of it, is in prediction.';
+COMMENT ON TABLE ff_internal.advised IS 'Changes of a fillfactor that ff_advise() advised when a collection asked '
+'last, one row a table; the row goes when it advises none any more. What was promised, and what came of it, is in '
+'prediction.';
 COMMENT ON COLUMN ff_internal.advised.asked_at IS 'when a collection asked';
 COMMENT ON COLUMN ff_internal.advised.from_fillfactor IS 'effective fillfactor then, percent';
 COMMENT ON COLUMN ff_internal.advised.to_fillfactor IS 'advised fillfactor, percent';
-COMMENT ON COLUMN ff_internal.advised.predicted_hot_pct IS 'HOT share foretold at the advised fillfactor, percent; NULL where no updates are foreseen';
+COMMENT ON COLUMN ff_internal.advised.predicted_hot_pct IS 'HOT share foretold at the advised fillfactor, percent; '
+'NULL where no updates are foreseen';
 COMMENT ON COLUMN ff_internal.advised.confidence IS 'confidence of the advice, 0 to 1';

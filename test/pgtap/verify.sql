@@ -278,10 +278,13 @@ SET LOCAL fillfactor_advisor.wal_weight = 0;
 SELECT matches((SELECT verdict || ': ' || note FROM told('slower')), '^no difference: HOT share .5\.0 points, but statement time .100\.0 %: weighed together, cost \+0\.7 %;', 'weights: WAL does not count');
 RESET fillfactor_advisor.time_weight;
 RESET fillfactor_advisor.wal_weight;
-SELECT is((SELECT array_agg((ff_internal.verdict('{intervals,updates,HOT share,bytes per row}', '{5,5000,50,100}', ARRAY[5, 5000, 50, s], '{NULL,NULL,-1,NULL}', '{NULL,NULL,1,NULL}')).verdict) FROM unnest('{80,100,120}'::float8[]) s),
+CREATE FUNCTION of_size(size float8) RETURNS text LANGUAGE sql AS $$
+SELECT v.verdict FROM ff_internal.verdict(ARRAY[(1, 'intervals', NULL, 5, 5, NULL, NULL, NULL, NULL), (2, 'updates', NULL, 5000, 5000, NULL, NULL, NULL, NULL),
+    (4, 'HOT share', '%', 50, 50, -1, 1, NULL, NULL), (22, 'bytes per row', 'bytes', 100, size, NULL, NULL, NULL, NULL)]::ff_internal.measure[]) v $$;
+SELECT is((SELECT array_agg(of_size(s)) FROM unnest('{80,100,120}'::float8[]) s),
     '{helped,no difference,hurt}', 'weights: size alone');
 SET LOCAL fillfactor_advisor.storage_weight = 0;
-SELECT is((SELECT array_agg((ff_internal.verdict('{intervals,updates,HOT share,bytes per row}', '{5,5000,50,100}', ARRAY[5, 5000, 50, s], '{NULL,NULL,-1,NULL}', '{NULL,NULL,1,NULL}')).verdict) FROM unnest('{80,100,120}'::float8[]) s),
+SELECT is((SELECT array_agg(of_size(s)) FROM unnest('{80,100,120}'::float8[]) s),
     '{no difference,no difference,no difference}', 'weights: storage that costs nothing is no gain and no loss');
 RESET fillfactor_advisor.storage_weight;
 
