@@ -469,7 +469,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT jsonb_agg(to_jsonb(m) ORDER BY m.fillfactor DESC)
-      FROM ff_internal.model_extra(e) x CROSS JOIN LATERAL ff_internal.model(e, x) m
+      FROM ff_internal.model_extra(e) x CROSS JOIN ff_internal.model_evidence(e) f CROSS JOIN LATERAL ff_internal.model(f, x) m
      WHERE coalesce((e.sample).inserted_width, (e.sample).updated_width) > 0
 $$;
 
