@@ -139,7 +139,7 @@ sub halls_updated
 halls_updated();
 my $halls = advice('shop.halls');
 cmp_ok($halls->{hot_pct}, '<', 70, 'fillfactor set, not rewritten: pages are full');
-my ($filled_at, $would_be) = split /\|/, value(q(SELECT m.filled_at, m.hot_pct FROM ff_internal.evidence('shop.halls') e, ff_internal.model_extra(e) x, ff_internal.model(e, x) m WHERE m.is_current));
+my ($filled_at, $would_be) = split /\|/, value(q(SELECT m.filled_at, m.hot_pct FROM ff_internal.evidence('shop.halls') e, ff_internal.model_extra(e) x, ff_internal.model_evidence(e) f, ff_internal.model(f, x) m WHERE m.is_current));
 cmp_ok($filled_at, '>=', 95, 'fillfactor set, not rewritten: seen');
 value('VACUUM FULL shop.halls');
 halls_updated();
