@@ -54,9 +54,10 @@ SQL_PIECES = \
 	sql/50_model.sql \
 	sql/60_advice.sql \
 	sql/65_blockers.sql \
+	sql/68_rewrite.sql \
+	sql/75_indexes.sql \
 	sql/70_script.sql \
 	sql/72_undo.sql \
-	sql/75_indexes.sql \
 	sql/75_verify.sql \
 	sql/76_prediction.sql \
 	sql/80_settings.sql \

@@ -89,19 +89,30 @@ AS $$
       FROM wanted w
 $$;
 
+-- A text between dollar quotes, on lines of their own, with a tag that does not occur in it.
+CREATE FUNCTION ff_internal.dollar_quoted(content text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT concat_ws(E'\n', t.tag, content, t.tag)
+      FROM (SELECT '$ff' || nullif(n, 0) || '$' FROM generate_series(1, 1000) n
+             UNION ALL SELECT '$ff$') AS t(tag)
+     WHERE strpos(content, t.tag) = 0
+     ORDER BY length(t.tag), t.tag
+     LIMIT 1
+$$;
+
 -- A DO statement around a PL/pgSQL block.
 CREATE FUNCTION ff_internal.do_block(body text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
-AS $$
-    -- a tag that does not occur in what it encloses
-    SELECT concat('DO ', t.tag, E'\n', body, E'\n', t.tag, ';')
-      FROM (SELECT '$ff' || nullif(n, 0) || '$' FROM generate_series(1, 1000) n
-             UNION ALL SELECT '$ff$') AS t(tag)
-     WHERE strpos(body, t.tag) = 0
-     ORDER BY length(t.tag), t.tag
-     LIMIT 1
-$$;
+RETURN concat('DO ', ff_internal.dollar_quoted(body), ';');
+
+-- The elements of a JSON array of strings as a text array's text; NULL for null.
+CREATE FUNCTION ff_internal.text_array(elements jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+RETURN CASE WHEN jsonb_typeof(elements) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(elements))::text END;
 
 -- ---------------------------------------------------------------------------
 -- Indexes (src/index_definition.c)
