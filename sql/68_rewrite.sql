@@ -177,11 +177,12 @@ AS $$
                t.seconds * t.concurrently
           FROM t JOIN extension e ON e.name = 'pg_repack' WHERE t.relkind <> 'i'
         UNION ALL
-        SELECT 5, CASE WHEN t.cluster_by IS NULL THEN 'VACUUM FULL' ELSE 'CLUSTER' END,
-               CASE WHEN t.cluster_by IS NULL THEN format('VACUUM (FULL, ANALYZE) %s;', t.target) ELSE format('CLUSTER %s USING %s;', t.target, t.cluster_by) END,
-               'psql', 'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too', NULL,
-               'always there, but in a maintenance window only', t.seconds
-          FROM t WHERE t.relkind <> 'i'
+        SELECT v.place, v.method, v.statement, 'psql', 'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too',
+               NULL, 'always there, but in a maintenance window only', t.seconds
+          FROM t CROSS JOIN LATERAL (VALUES
+               (5, 'CLUSTER', format('CLUSTER %s USING ', t.target) || t.cluster_by || ';'),
+               (6, 'VACUUM FULL', format('VACUUM (FULL, ANALYZE) %s;', t.target))) v(place, method, statement)
+         WHERE t.relkind <> 'i' AND v.statement IS NOT NULL
     )
     SELECT w.method, w.hindrance IS NULL AND t.too_big IS NULL, coalesce(w.hindrance, t.too_big, w.praise), w.statement, w.runs_in, w.lock,
            t.disk_bytes, t.free_bytes, t.wal_bytes, w.seconds, t.io_known
