@@ -55,7 +55,7 @@ SQL_PIECES = \
 	sql/60_advice.sql \
 	sql/65_blockers.sql \
 	sql/68_rewrite.sql \
-	sql/75_indexes.sql \
+	sql/65_indexes.sql \
 	sql/70_script.sql \
 	sql/72_undo.sql \
 	sql/75_verify.sql \

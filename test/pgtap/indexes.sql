@@ -31,6 +31,9 @@ CREATE INDEX built_r ON built (r);
 INSERT INTO thinned SELECT generate_series(1, 100000);
 INSERT INTO late SELECT i, i % 8 FROM generate_series(1, 60000) i;
 INSERT INTO tiny VALUES (1);
+CREATE TABLE one (id integer PRIMARY KEY, k integer);
+INSERT INTO one SELECT i, i FROM generate_series(1, 60000) i;
+CREATE INDEX one_k ON one (k);
 
 SELECT is(DISTINCT_causes, 'not_examined,small', 'nothing is judged before it was collected')
   FROM (SELECT string_agg(DISTINCT cause, ',') AS DISTINCT_causes FROM ff_advise_indexes() WHERE action = 'keep') x;
@@ -44,6 +47,7 @@ DELETE FROM thinned WHERE id % 4 <> 0;
 VACUUM thinned;
 INSERT INTO built SELECT random() FROM generate_series(1, 50);
 INSERT INTO tiny VALUES (2);
+INSERT INTO one VALUES (60001, 60001);
 SELECT pg_stat_force_next_flush(); CALL ff_collect();
 INSERT INTO grow (r, d) SELECT random(), i % 4 FROM generate_series(1, 70000) i;
 INSERT INTO thinned VALUES (-1);
@@ -70,19 +74,27 @@ CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
 CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
 \o
 
+SELECT is((SELECT (action, cause, recommended_fillfactor)::text FROM ff_advise_indexes('grow_pkey')), '(wait,ascending,90)', 'what was watched for seconds waits');
+SELECT matches(reason, 'only 140000 rows were written in .* s: 500 in a day are asked for', 'and says for what') FROM ff_advise_indexes('grow_pkey');
+-- the history says that it was watched for two days
+UPDATE ff_internal.counter_interval SET began_at = began_at - interval '2 days';
 CREATE TEMP TABLE advice AS SELECT *, index::text AS name FROM ff_advise_indexes();
 SELECT is(action || ', ' || cause, expected, name)
   FROM (VALUES ('grow_pkey', 'raise, ascending'), ('grow_r', 'keep, random'), ('grow_d', 'keep, deduplicated'), ('grow_hash', 'keep, not_examined'),
-               ('late_pkey', 'keep, version_churn'), ('queue_pkey', 'keep, version_churn'), ('still_r', 'raise, never_written'), ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'),
+               ('late_pkey', 'keep, version_churn'), ('queue_pkey', 'keep, ascending_churn'), ('one_pkey', 'keep, as_built'), ('one_k', 'keep, as_built'), ('still_r', 'raise, never_written'), ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'),
                ('tiny_pkey', 'keep, small'), ('not_valid', 'keep, not_examined')) AS e(name, expected) LEFT JOIN advice USING (name);
 SELECT is(count(*), (SELECT count(*) FROM pg_index i JOIN ff_internal.candidate c ON c.relid = i.indrelid JOIN pg_class k ON k.oid = i.indexrelid AND k.relkind = 'i'), 'a row for every index') FROM advice;
 SELECT is(count(*), 0::bigint, 'a reason in every row') FROM advice WHERE reason IS NULL OR reason !~ '\.$';
 SELECT is(count(*), 0::bigint, 'a statement where something is to be done, and only there') FROM advice WHERE (ddl IS NULL) <> (action IN ('keep', 'wait'));
 SELECT matches(reason, 'does not last: random inserts settle near 70 %', 'what does not last is said') FROM advice WHERE name = 'grow_r';
-SELECT matches(reason, 'in whatever order keys come in.*see ff_advise\(\)', 'an ascending key is not said to come in at random') FROM advice WHERE name = 'queue_pkey';
-SELECT is((ff_internal.index_judged(90, d, 5, 60, 30, 0, 500, 100000, 10000, cold, false, r)).cause, expected, format('%s %% full, %s not HOT against 10000 inserts', d, cold))
-  FROM (VALUES (55, 9000, NULL::real, 'version_churn'), (55, 5001, 0.2, 'version_churn'), (55, 5000, 0.2, 'random'), (55, 100, 1, 'random'),
-               (40, 9000, 0.9, 'version_churn'), (20, 9000, 0.9, 'sparse'), (40, 0, 0.9, 'sparse')) v(d, cold, r, expected);
+SELECT matches(reason, 'keys come in ascending, but .* half full from splits.*see ff_advise\(\)', 'an ascending key is not said to come in at random') FROM advice WHERE name = 'queue_pkey';
+SELECT matches(reason, 'in whatever order keys come in.*see ff_advise\(\)', 'nor one of which only the updates are known') FROM advice WHERE name = 'late_pkey';
+SELECT is((ff_internal.index_judged(90, d, 5, 60, 30, 0, 100000, 10000, cold, false, ascends)).cause, expected, format('%s %% full, %s not HOT against 10000 inserts, ascending: %s', d, cold, ascends))
+  FROM (VALUES (55, 9000, false, 'version_churn'), (55, 5001, false, 'version_churn'), (55, 5000, false, 'random'), (55, 100, false, 'random'),
+               (40, 9000, false, 'version_churn'), (20, 9000, false, 'sparse'), (40, 0, false, 'sparse'),
+               (55, 9000, true, 'ascending_churn'), (55, 101, true, 'ascending_churn'), (55, 100, true, 'random'), (20, 9000, true, 'sparse')) v(d, cold, ascends, expected);
+SELECT is((ff_internal.index_judged(90, 90, 95, 0, 0, 0, 100000, inserted, cold, false, ascends))::text, expected, format('orderly, %s inserts, %s not HOT, ascending: %s', inserted, cold, ascends))
+  FROM (VALUES (1, 0, false, '(as_built,90)'), (1, 0, true, '(ascending,100)'), (20000, 0, false, '(ascending,100)'), (20000, 201, true, '(ascending,90)'), (0, 0, true, '(no_data,90)')) v(inserted, cold, ascends, expected);
 SELECT ok(leaf_density BETWEEN 60 AND 80, 'and is what the pages show') FROM advice WHERE name = 'grow_r';
 SELECT is(ddl, 'ALTER INDEX public.grow_pkey SET (fillfactor = 100); REINDEX INDEX CONCURRENTLY public.grow_pkey;', 'the statements') FROM advice WHERE name = 'grow_pkey';
 SELECT is((SELECT string_agg(index::text, ' ' ORDER BY index::text) FROM ff_advise_indexes('grow')), 'grow_d grow_hash grow_pkey grow_r', 'one table');
@@ -155,7 +167,9 @@ SELECT ok(bool_and(reason ~ 'needs pg_stat_scan_tables'), 'who may not read page
 SELECT lives_ok('SELECT ff.ff_script()', 'and gets a script for the tables');
 SET ROLE regress_ff_scanner;
 SELECT is((SELECT count(*) FROM ff.ff_advise_indexes() WHERE cause = 'never_written'), 1::bigint, 'who may read them gets advice');
+SELECT string_agg(format('%s %s %s', index::oid, action, cause), E'\n' ORDER BY index::oid) AS as_scanner FROM ff.ff_advise_indexes() \gset
 RESET ROLE;
+SELECT is(:'as_scanner', (SELECT string_agg(format('%s %s %s', index::oid, action, cause), E'\n' ORDER BY index::oid) FROM ff_advise_indexes()), 'the same as a superuser');
 DROP OWNED BY regress_ff_reader, regress_ff_scanner;
 DROP ROLE regress_ff_reader, regress_ff_scanner;
 

@@ -106,6 +106,8 @@ for my $round (1 .. 3)
 my $tables = sql('SELECT count(*) FROM public.made');
 is($tables, 2 * @kinds, 'the tables are there');
 is(sql(q{SELECT string_agg(DISTINCT m.what || ' ' || a.action, ', ') FROM ff_advise() a RIGHT JOIN public.made m ON m.rel = a.relation}), 'batch lower, waste raise', 'all are advised to change');
+# as if it had been watched for two days
+sql(q{UPDATE ff_internal.counter_interval SET began_at = began_at - interval '2 days'});
 is(sql(q{SELECT action FROM ff_advise_indexes('i.keys')}), 'raise', 'and an index is');
 sql('CREATE TABLE public.before AS SELECT c.oid, c.relkind, c.reloptions, c.relfilenode FROM pg_class c WHERE c.oid IN (SELECT rel FROM public.made) OR c.relnamespace = to_regnamespace(\'i\')');
 
