@@ -352,7 +352,7 @@ AS $$
            SELECT min(w.began_at) AS began_at,
                   (array_agg(w.heap_bytes ORDER BY w.heap_bytes IS NULL, w.ended_at DESC))[1] AS heap_bytes,
                   (array_agg(w.index_bytes ORDER BY w.index_bytes IS NULL, w.ended_at DESC))[1] AS index_bytes,
-                  (SELECT string_agg(format('%s %s %s', r.n, c.side, r.left_out), ', ' ORDER BY r.left_out)
+                  (SELECT string_agg(format('%s %s (%s)', r.n, c.side, r.left_out), ', ' ORDER BY r.left_out)
                      FROM (SELECT x.left_out, count(*) AS n FROM w x
                             WHERE x.side = c.side AND x.left_out <> 'holds the change'
                             GROUP BY x.left_out) r) AS left_out
@@ -547,8 +547,10 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     SELECT c.relation, c.seen_at, c.kind, c.change, j.place, j.measure, j.unit, j.before, j.after, j.low, j.high,
-           CASE j.measure WHEN 'HOT share' THEN p.predicted_hot_pct WHEN 'table size' THEN p.predicted_size_bytes
-                          WHEN 'WAL per update' THEN j.before * p.predicted_wal_pct / 100 END,
+           -- the table may have grown since the promise
+           CASE j.measure WHEN 'HOT share' THEN p.predicted_hot_pct
+                          WHEN 'WAL per update' THEN j.before * p.predicted_wal_pct / 100
+                          WHEN 'bytes per row' THEN j.before * p.predicted_size_bytes / nullif(p.size_bytes, 0) END,
            j.verdict,
            CASE WHEN j.place = 0
                 THEN concat_ws('; ', j.note,

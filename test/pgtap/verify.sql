@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(109);
+SELECT plan(110);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -98,7 +98,7 @@ SELECT is((SELECT (low, high)::text FROM told('helped', 'HOT share')),
        FROM (SELECT 402 * 3602 / 4004.0 ^ 3 AS v1, 50 * 4 / 3.0 / 16e6 AS v2) v,
             LATERAL (SELECT 100 * sqrt(v1 + v2) * ff_internal.t_quantile((v1 + v2) ^ 2 / (v1 ^ 2 / 3 + v2 ^ 2 / 3)) AS w) i), 'helped: the interval');
 SELECT is((SELECT undo FROM told('helped')), NULL, 'helped: nothing to undo');
-SELECT is((SELECT note FROM told('helped', 'intervals')), 'left out: 2 before settling, 2 after settling', 'helped: what is left out');
+SELECT is((SELECT note FROM told('helped', 'intervals')), 'left out: 2 before (settling), 2 after (settling)', 'helped: what is left out');
 SELECT is((SELECT note FROM told('helped')), 'HOT share +89.0 points', 'helped: the reason');
 SELECT is((SELECT string_agg(v.measure || ' ' || v.verdict, ', ') FROM ff_verify('helped') v), 'overall helped, HOT share better', 'helped: what speaks for it');
 SELECT matches((SELECT note FROM told('helped', 'statements')), '^WAL, blocks and time are not known: ', 'helped: what is not known');
@@ -153,12 +153,12 @@ SELECT story('crash', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,1
 SELECT is((SELECT (o.verdict, i.after)::text FROM told('crash') o, told('crash', 'intervals') i), '(helped,4)', 'a crash in between: intervals of both epochs count');
 SELECT story('restored', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}', '{1000,1000,1000,1000,1000,1000}', '{900,900,900,900,900,900}',
     epochs1 => ARRAY[:epoch + 2, :epoch + 2, :epoch + 2, :epoch + 2, :epoch + 2, :epoch + 2]) > 0 AS ok \gset
-SELECT is((SELECT (o.verdict, i.before, i.note)::text FROM told('restored') o, told('restored', 'intervals') i), '("too early",0,"left out: 6 before other server, 2 after settling")', 'another server before: not compared');
+SELECT is((SELECT (o.verdict, i.before, i.note)::text FROM told('restored') o, told('restored', 'intervals') i), '("too early",0,"left out: 6 before (other server), 2 after (settling)")', 'another server before: not compared');
 
 -- Rewritten two intervals after the change.
 SELECT story('rewritten', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}', '{1000,1000,1000,1000,1000,1000,1000}', '{0,0,0,900,900,900,900}', rewritten2 => '{3}') > 0 AS ok \gset
 SELECT is((SELECT (o.verdict, i.after, i.note)::text FROM told('rewritten') o, told('rewritten', 'intervals') i WHERE o.change ~ 'fillfactor' AND i.change = o.change),
-    '("too early",2,"left out: 2 before settling, 2 after before the rewrite, 1 after rewritten, 2 after settling")', 'rewritten: only what follows counts');
+    '("too early",2,"left out: 2 before (settling), 2 after (before the rewrite), 1 after (rewritten), 2 after (settling)")', 'rewritten: only what follows counts');
 SELECT story('rewritten2', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}', '{1000,1000,1000,1000,1000,1000,1000,1000}', '{0,0,0,900,900,900,900,900}', rewritten2 => '{3}') > 0 AS ok \gset
 SELECT is((SELECT (o.verdict, h.after)::text FROM told('rewritten2') o, told('rewritten2', 'HOT share') h WHERE o.change ~ 'fillfactor' AND h.change = o.change), '(helped,90)', 'rewritten: judged by what follows');
 SELECT ok((SELECT note !~ 'not rewritten' FROM told('rewritten') WHERE change ~ 'fillfactor'), 'rewritten: not said of old pages');
@@ -176,9 +176,9 @@ SELECT is((SELECT string_agg(change, ', ') FROM told('moved')), 'fillfactor 100 
 
 -- Ten times the rate before.
 SELECT story('busier', '{10000,10000,10000,10000,10000,10000}', '{100,100,100,100,100,100}', '{1000,1000,1000,1000,1000,1000}', '{900,900,900,900,900,900}') > 0 AS ok \gset
-SELECT is((SELECT (o.verdict, i.note)::text FROM told('busier') o, told('busier', 'intervals') i), '("too early","left out: 4 before other rate, 2 before settling, 2 after settling")', 'another rate: not compared');
+SELECT is((SELECT (o.verdict, i.note)::text FROM told('busier') o, told('busier', 'intervals') i), '("too early","left out: 4 before (other rate), 2 before (settling), 2 after (settling)")', 'another rate: not compared');
 SELECT story('night', '{1000,1000,1000,1000,1000,1000,10,1000}', '{100,100,100,100,100,100,10,100}', '{1000,1000,1000,1000,1000,1000}', '{900,900,900,900,900,900}') > 0 AS ok \gset
-SELECT is((SELECT (o.verdict, h.before, i.note)::text FROM told('night') o, told('night', 'HOT share') h, told('night', 'intervals') i), '(helped,10,"left out: 1 before other rate, 3 before settling, 2 after settling")', 'a quiet interval is left out');
+SELECT is((SELECT (o.verdict, h.before, i.note)::text FROM told('night') o, told('night', 'HOT share') h, told('night', 'intervals') i), '(helped,10,"left out: 1 before (other rate), 3 before (settling), 2 after (settling)")', 'a quiet interval is left out');
 
 -- Another change ends the window; two changes at once are not told apart.
 SELECT story('twice', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}', '{1000,1000,1000,1000,1000,1000}', '{900,900,900,900,900,900}') AS twice \gset
@@ -317,9 +317,10 @@ SELECT is(ff_internal.calibration(:helped), NULL, 'no promise, no calibration');
 SELECT is(ff_internal.calibrated(0.6, NULL), 0.6::float8, 'confidence as it was');
 SELECT is(round(ff_internal.calibrated(0.6, 1)::numeric, 6), 0.8, 'confidence halfway to certain where all came true');
 SELECT is(round(ff_internal.calibrated(0.6, 0.4)::numeric, 6), 0.3, 'confidence halved where it did not');
-INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low, predicted_hot_high)
-VALUES (:helped, now() - interval '6 hours', 100, 50, 10, 97, 95, 98);
+INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low, predicted_hot_high, predicted_wal_pct)
+VALUES (:helped, now() - interval '6 hours', 100, 50, 10, 97, 95, 98, 70);
 SELECT matches((SELECT predicted || ', ' || note FROM told('helped', 'HOT share')), '^97, predicted between 95 and 98$', 'the promise is shown');
+SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update')), '(1000,700)', 'as a share of what was before');
 SELECT is(ff_internal.collect_prediction(:helped), 0::bigint, 'a promise taken up is judged');
 SELECT is((SELECT (verdict, achieved_hot_pct, judged_at IS NOT NULL)::text FROM ff_internal.prediction WHERE rel_id = :helped), '(helped,99,t)', 'and what came of it kept');
 SELECT is(ff_internal.calibration(:helped), 1::float8, 'within 5 points: it came true');
