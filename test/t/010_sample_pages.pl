@@ -3,7 +3,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 20;
+use Test::More tests => 21;
 
 my $node = PostgreSQL::Test::Cluster->new('pages');
 $node->init(extra => ['--data-checksums'], allows_streaming => 1);
@@ -22,6 +22,9 @@ $node->safe_psql('postgres', q(
 	INSERT INTO broken SELECT * FROM sound;
 	INSERT INTO missing SELECT * FROM sound;
 	CREATE INDEX holed_id ON holed (id);
+	CREATE TABLE wrapped (id int, v int);
+	INSERT INTO wrapped SELECT g, 0 FROM generate_series(1, 4) g;
+	UPDATE wrapped SET v = 1 WHERE id = 4;
 	CREATE TABLE large AS SELECT g AS id, repeat('x', 1000) AS pad FROM generate_series(1, 50000) g;
 	CHECKPOINT));
 my $buffercache = $node->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_buffercache'));
@@ -48,7 +51,7 @@ sub scribble
 	close $file or die;
 }
 my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") }
-  qw(holed holed_id broken missing);
+  qw(holed holed_id broken missing wrapped);
 
 $node->stop;
 scribble($path{holed}, 3, 0, "\0" x 8192);
@@ -83,11 +86,21 @@ scribble($path{holed}, 15, 24, "\0" x 1200);
 # inserted by a transaction that never was, without a hint about it
 scribble($path{broken}, 7, 8056, pack('V', 1_000_000_000));
 scribble($path{broken}, 7, 8056 + 20, pack('v', 0x0802));
+# rows of 32 bytes, frozen: two inserted before transaction ids began anew, one after, and one updated then
+my @xmin = (4294967000, 4294967100, 100, undef, 200);
+for my $row (0 .. $#xmin)
+{
+	next unless defined $xmin[$row];
+	scribble($path{wrapped}, 0, 8192 - 32 * ($row + 1), pack('V', $xmin[$row]));
+	scribble($path{wrapped}, 0, 8192 - 32 * ($row + 1) + 20, pack('v', $row == 4 ? 0x2b00 : 0x0b00));
+}
 # in the index, a posting list of more rows than its item has room for
 scribble($path{holed_id}, 1, 8160, pack('vvvv', 0, 8, 0x2000 | 100, 0x2000 | 16));
 $node->start;
 is(result($node, "$counts('holed')"), '18|18|1|5|652|t',
 	'so are those with rows in the free space, a row beyond the end, two pointers to a row, a header longer than its row, and too many pointers');
+is(result($node, q(SELECT live_rows, update_distance BETWEEN 0.97 * 396 AND 1.03 * 396 FROM ff_internal.sample('wrapped'))), '4|t',
+	'the middle insert of a page is the middle one also where transaction ids began anew');
 is(result($node, "$counts('broken')"), '18|18|0|2|884|t', 'and one with a row of a transaction that never was');
 is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|1|1', 'and one of an index with a posting list beyond its item');
 

@@ -60,7 +60,7 @@ sub sampled { return value("SELECT $_[1] FROM ff_internal.page_sample p JOIN ff_
 sub file { return value("SELECT relfilenode FROM pg_class WHERE relname = '$_[0]'"); }
 sub blocks { return value("SELECT pg_relation_size('$_[0]') / 8192"); }
 my $in_sample = q(SELECT c.relname, l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a USING (pid)
-	WHERE c.relname IN ('first', 'second') AND l.mode = 'AccessShareLock' AND a.wait_event = 'Extension' AND a.query ~ 'ff_(collect|sample)');
+	WHERE c.relname IN ('first', 'second') AND l.mode = 'AccessShareLock' AND a.wait_event = 'Extension' AND a.query ~ 'ff_(collect|internal.sample)');
 my $waits = q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = '%s'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted));
 # A collection that has come to the sample of its first table, where it is kept until thaw(): itself, what keeps it, that
 # table and the other
@@ -194,7 +194,7 @@ my $vacuum = beside('VACUUM (VERBOSE) first')->ended;
 like($vacuum, qr/stopping truncate due to conflicting lock request/, 'a sample that takes long: vacuum gives up to truncate the table');
 is(value("SELECT count(*) FROM ($in_sample) x"), 1, 'while the sample still runs');
 is(blocks('first'), $size, 'no page is gone');
-value(q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ 'ff_sample' AND pid <> pg_backend_pid()));
+value(q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ 'ff_internal.sample' AND pid <> pg_backend_pid()));
 $frozen->thaw;
 like($sample->ended, qr/57014: canceling statement due to user request/, 'cancelled, it ends at once');
 grow();
