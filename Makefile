@@ -39,6 +39,7 @@ SQL_PIECES = \
 	sql/schema/statements.sql \
 	sql/schema/evidence.sql \
 	sql/schema/blockers.sql \
+	sql/schema/advice.sql \
 	sql/schema/verify.sql \
 	sql/05_setting.sql \
 	sql/08_alter.sql \
@@ -49,13 +50,16 @@ SQL_PIECES = \
 	sql/26_settings_history.sql \
 	sql/40_memory.sql \
 	sql/35_evidence.sql \
-	sql/48_indexed.sql \
+	sql/38_indexed.sql \
+	sql/45_model.sql \
 	sql/50_prediction.sql \
-	sql/50_model.sql \
-	sql/60_advice.sql \
-	sql/65_blockers.sql \
-	sql/68_rewrite.sql \
+	sql/52_diagnosis.sql \
+	sql/54_reason.sql \
+	sql/55_advice.sql \
+	sql/58_curve.sql \
+	sql/60_blockers.sql \
 	sql/65_indexes.sql \
+	sql/68_rewrite.sql \
 	sql/70_script.sql \
 	sql/72_undo.sql \
 	sql/75_verify.sql \

@@ -463,14 +463,14 @@ summary { cursor: pointer; }
 $css$
 $$;
 
--- The rows of model() for a table as a JSON array; NULL where it was not sampled.
-CREATE FUNCTION ff_internal.report_steps(e ff_internal.table_evidence) RETURNS jsonb
+-- The curve of a table as a JSON array; NULL where it was not sampled.
+CREATE FUNCTION ff_internal.report_steps(relation regclass) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT jsonb_agg(to_jsonb(m) ORDER BY m.fillfactor DESC)
-      FROM ff_internal.model_extra(e) x CROSS JOIN ff_internal.model_evidence(e) f CROSS JOIN LATERAL ff_internal.model(f, x) m
-     WHERE coalesce((e.sample).inserted_width, (e.sample).updated_width) > 0
+    SELECT jsonb_agg(to_jsonb(s) || jsonb_build_object('is_current', s.fillfactor = (v.now_step).fillfactor)
+                     ORDER BY s.fillfactor DESC)
+      FROM ff_internal.decisions(relation, 1, true) v CROSS JOIN LATERAL unnest((v.fit).steps) s
 $$;
 
 -- What ff_blockers() says of a table, as HTML: a table of its indexes, or in a line why none is in the way.
@@ -615,7 +615,7 @@ BEGIN
                             WHEN m.cause IN ('page_full', 'batch_update', 'row_growth', 'indexed_column', 'old_snapshot', 'read_mostly', 'too_wide') THEN 2
                             WHEN EXISTS (SELECT 1 FROM ff_internal.change c WHERE c.rel_id = (m.evidence).rel_id AND c.kind = 'fillfactor') THEN 3
                             ELSE 4 END AS rank
-                  FROM ff_internal.advice(NULL::regclass, NULL::integer) m) r
+                  FROM ff_internal.advice(NULL, ff_internal.models_allowed()) m) r
          ORDER BY rank_place
     LOOP
         e := a.evidence;
@@ -624,7 +624,7 @@ BEGIN
         updated := updated + coalesce((e.counters).updated, 0);
         hot := hot + coalesce((e.counters).hot_updated, 0);
         in_detail := a.rank < 4 AND a.rank_place <= detailed;
-        steps := CASE WHEN a.action IN ('lower', 'raise') OR in_detail THEN ff_internal.report_steps(e) END;
+        steps := CASE WHEN a.action IN ('lower', 'raise') OR in_detail THEN ff_internal.report_steps(e.relation) END;
         IF a.action IN ('lower', 'raise') THEN
             changes := changes + 1;
             todo := todo || ff_internal.html_row(ARRAY[name, a.fillfactor::text, a.recommended_fillfactor::text, a.cause,

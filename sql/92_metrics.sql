@@ -1,18 +1,19 @@
 -- Stage report, for machines: views whose columns keep their names, cheap
 -- enough to be read every minute.  They ask no model and read no page; what
--- is advised is what ff_advise() said when a collection asked last (advised).
+-- is advised is what ff_advise() said when a collection last fitted the table.
 -- Ready queries and a dashboard: sql/monitoring.
 
 CREATE VIEW @extschema@.ff_metrics AS
 SELECT r.nspname AS schemaname, r.relname, r.fillfactor,
-       a.to_fillfactor AS advised_fillfactor, a.predicted_hot_pct / 100 AS predicted_hot_ratio, a.confidence,
+       a.to_fillfactor AS advised_fillfactor, p.predicted_hot_pct / 100 AS predicted_hot_ratio,
+       CASE WHEN a.to_fillfactor IS NOT NULL THEN a.confidence::double precision END AS confidence,
        h.updated / nullif(h.seconds, 0) AS updates_per_s,
        h.hot / nullif(h.updated, 0) AS hot_ratio, h.newpage / nullif(h.updated, 0) AS newpage_ratio,
        h.heap_bytes, h.index_bytes,
        s.live_pct / 100 AS live_ratio, s.dead_pct / 100 AS dead_ratio, s.free_pct / 100 AS free_ratio,
        extract(epoch FROM now() - r.sampled_at)::double precision AS sample_age_s,
        extract(epoch FROM now() - r.seen_at)::double precision AS change_age_s,
-       extract(epoch FROM now() - r.predicted_at)::double precision AS advice_age_s
+       extract(epoch FROM now() - f.made_at)::double precision AS advice_age_s
   FROM ff_internal.relation r
   LEFT JOIN LATERAL (
         SELECT sum(i.updated)::double precision AS updated, sum(i.hot_updated)::double precision AS hot,
@@ -22,7 +23,11 @@ SELECT r.nspname AS schemaname, r.relname, r.fillfactor,
           FROM ff_internal.counter_interval i WHERE i.rel_id = r.rel_id AND i.ended_at > now() - interval '1 hour') h ON true
   LEFT JOIN LATERAL (SELECT * FROM ff_internal.page_sample o WHERE o.rel_id = r.rel_id ORDER BY o.sampled_at DESC LIMIT 1) s ON true
   -- taken up meanwhile, it is advice no more
-  LEFT JOIN ff_internal.advised a ON a.rel_id = r.rel_id AND a.from_fillfactor = r.fillfactor
+  LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
+  LEFT JOIN LATERAL (SELECT f.to_fillfactor, f.confidence, f.choice, f.steps
+                      WHERE f.action IN ('lower', 'raise') AND f.from_fillfactor = r.fillfactor) a ON true
+  LEFT JOIN LATERAL (SELECT round((ff_internal.step_at(a.steps, a.to_fillfactor)).hot_pct::numeric, 1)::double precision
+                             AS predicted_hot_pct) p ON true
  WHERE r.closed_at IS NULL;
 COMMENT ON VIEW @extschema@.ff_metrics IS 'One row a table, for monitoring; columns keep their names. Rates and shares are of the last hour, NULL where it was not written to.';
 COMMENT ON COLUMN @extschema@.ff_metrics.schemaname IS 'schema';

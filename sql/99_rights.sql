@@ -11,7 +11,7 @@ DECLARE
         collect, current_epoch, index_changes, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem,
         collect_end, rows_kept, prune, cron, is_schedule, check_collector, job_command, collect_statements,
         collect_statements_failed, prune_statements, collect_horizon, collect_settings,
-        predictions_due, collect_prediction, judge_prediction}';
+        fits_due, collect_fit, judge_prediction, collect_verdicts}';
     for_both   CONSTANT text[] := '{setting, index_oids, index_definitions, other_options, collect_due, parse_statement, resolve,
         statement_source, horizon_holders, tracked_settings}';
     object     record;

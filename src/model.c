@@ -1,10 +1,11 @@
 /*
  * model.c
- *	  The model's way into SQL: one row of evidence in, one row a step out.
+ *	  The model's way into SQL: one row of evidence in, one row out with the
+ *	  choice and all steps of the curve.
  *
- * Fits lifecycles to the evidence (lifecycle.c), replays them at every step
- * (curve.c), weighs the steps (choice.c).  Reads nothing itself and keeps
- * nothing; the same rows give the same answer.
+ * The model itself (src/model/) is plain C.  Nothing is read here but the
+ * argument and the settings, and nothing is kept: the same row and settings
+ * give the same answer.
  */
 #include "postgres.h"
 
@@ -15,10 +16,9 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/float.h"
-#include "utils/numeric.h"
-#include "utils/tuplestore.h"
+#include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "model/choice.h"
@@ -27,12 +27,17 @@
 #include "numbers.h"
 #include "settings.h"
 
-/* What is senseless beyond, and fits an int64. */
+/* To be raised with every change after which the model answers otherwise: stored
+ * fits of another version are not used. */
+#define MODEL_VERSION	1
+
+/* Nonsense beyond; fits an int64. */
 #define MOST_BYTES	1e18
 
 PG_FUNCTION_INFO_V1(ff_split_updates);
 PG_FUNCTION_INFO_V1(ff_model);
-PG_FUNCTION_INFO_V1(ff_twin);
+PG_FUNCTION_INFO_V1(ff_model_version);
+PG_FUNCTION_INFO_V1(ff_index_entry_price);
 PG_FUNCTION_INFO_V1(ff_step_edge);
 
 int			ff_payback_time;
@@ -43,284 +48,354 @@ double		ff_storage_weight;
 double		ff_min_gain;
 double		ff_page_read_cost;
 
-/* A row's columns by name, as doubles. */
-typedef struct Facts
+/* What the model reads. */
+typedef struct ModelInput
 {
-	TupleDesc	desc;
-	Datum	   *values;
-	bool	   *nulls;
-} Facts;
+	Observed	seen;
+	CostInput	cost;
+} ModelInput;
 
-static Facts
-open_facts(HeapTupleHeader row)
+/* The attributes of ff_internal.model_input, and where each goes. */
+static const struct
 {
-	Facts		f;
-	HeapTupleData tuple;
-
-	f.desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(row),
-										 HeapTupleHeaderGetTypMod(row));
-	tuple.t_len = HeapTupleHeaderGetDatumLength(row);
-	ItemPointerSetInvalid(&tuple.t_self);
-	tuple.t_tableOid = InvalidOid;
-	tuple.t_data = row;
-	f.values = palloc(sizeof(Datum) * f.desc->natts);
-	f.nulls = palloc(sizeof(bool) * f.desc->natts);
-	heap_deform_tuple(&tuple, f.desc, f.values, f.nulls);
-	return f;
-}
-
-/*
- * A number by its column's name, NAN where it is NULL or there is no such
- * column; infinite is as unknown.
- */
-static double
-fact(const Facts *f, const char *name)
+	const char *name;
+	size_t		offset;
+}			input_column[] =
 {
-	for (int i = 0; i < f->desc->natts; i++)
+#define SEEN(name, field) {name, offsetof(ModelInput, seen.field)}
+#define COST(name, field) {name, offsetof(ModelInput, cost.field)}
+	SEEN("fillfactor", fillfactor),
+	SEEN("updated", updated),
+	SEEN("hot_updated", hot_updated),
+	SEEN("newpage_updated", newpage_updated),
+	SEEN("inserted", inserted),
+	SEEN("deleted", deleted),
+	SEEN("window_s", window_s),
+	SEEN("total_inserted", total_inserted),
+	SEEN("total_updated", total_updated),
+	SEEN("window_updated", window_updated),
+	SEEN("vacuums", vacuums),
+	SEEN("seen_hot", seen_hot),
+	SEEN("seen_same_page", seen_same_page),
+	SEEN("seen_newpage", seen_moved),
+	SEEN("blocks", blocks),
+	SEEN("live_rows", live_rows),
+	SEEN("inserted_width", inserted_width),
+	SEEN("inserted_width_err", inserted_width_err),
+	SEEN("updated_width", updated_width),
+	SEEN("updated_width_err", updated_width_err),
+	SEEN("updated_pct", updated_pct),
+	SEEN("rows_per_page", rows_per_page),
+	SEEN("rows_per_page_max", rows_per_page_max),
+	SEEN("update_group_rows", update_group_rows),
+	SEEN("insert_group_rows", insert_group_rows),
+	SEEN("update_distance_p10", update_distance_p10),
+	SEEN("update_distance_p50", update_distance_p50),
+	SEEN("update_distance_p90", update_distance_p90),
+	SEEN("table_xids", table_xids),
+	SEEN("update_call_rows", update_call_rows),
+	SEEN("insert_call_rows", insert_call_rows),
+	SEEN("indexed_share", indexed_share),
+	SEEN("vacuum_scale", vacuum_scale),
+	SEEN("vacuum_nap_s", vacuum_nap_s),
+	SEEN("sessions", sessions),
+	SEEN("update_records", update_records),
+	SEEN("indexes", indexes),
+	COST("index_bytes", index_bytes),
+	COST("heap_bytes", heap_bytes),
+	COST("ram_bytes", ram_bytes),
+	COST("index_scans", index_scans),
+	COST("seq_scans", seq_scans),
+	COST("blocks_fetched", blocks_fetched),
+	COST("checkpoint_s", checkpoint_s),
+	COST("read_us", read_us),
+	COST("update_wal_bytes", update_wal_bytes)
+};
+
+/* A fit and everything made of it. */
+typedef struct Fit
+{
+	ModelInput	in;
+	HeapTwin	twin;
+	Lifecycle	life;
+	Curve		curve;
+	Choice		choice;
+} Fit;
+
+static int
+attribute(TupleDesc desc, const char *name, Oid type)
+{
+	for (int i = 0; i < desc->natts; i++)
 	{
-		Form_pg_attribute a = TupleDescAttr(f->desc, i);
-		double		v;
+		Form_pg_attribute a = TupleDescAttr(desc, i);
 
 		if (a->attisdropped || strcmp(NameStr(a->attname), name) != 0)
 			continue;
-		if (f->nulls[i])
-			return NAN;
-		switch (a->atttypid)
-		{
-			case INT2OID:
-				v = DatumGetInt16(f->values[i]);
-				break;
-			case INT4OID:
-				v = DatumGetInt32(f->values[i]);
-				break;
-			case INT8OID:
-				v = (double) DatumGetInt64(f->values[i]);
-				break;
-			case FLOAT4OID:
-				v = DatumGetFloat4(f->values[i]);
-				break;
-			case FLOAT8OID:
-				v = DatumGetFloat8(f->values[i]);
-				break;
-			case NUMERICOID:
-				v = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, f->values[i]));
-				break;
-			default:
-				ereport(ERROR,
-						(errcode(ERRCODE_DATATYPE_MISMATCH),
-						 errmsg("column \"%s\" of the evidence is not a number", name)));
-		}
-		return isfinite(v) ? v : NAN;
+		if (a->atttypid != type)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column \"%s\" of the evidence is of type %s, not %s", name,
+							format_type_be(a->atttypid), format_type_be(type))));
+		return i;
 	}
-	return NAN;
-}
-
-/* Of two figures the first that is known. */
-static double
-known(double a, double b)
-{
-	return isnan(a) ? b : a;
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("the evidence has no column \"%s\"", name)));
 }
 
 /*
- * A table that was never updated has no recent intervals to speak of: then the
- * whole window counts.
- */
-static void
-read_observed(const Facts *e, const Facts *x, Observed *o)
-{
-	double		updated = fact(e, "updated");
-	double		part;
-
-	o->fillfactor = known(fact(e, "fillfactor"), TWIN_MAX_FILLFACTOR);
-	o->updated = known(known(fact(e, "recent_updated"), updated), 0);
-	part = updated > 0 ? o->updated / updated : 1;
-	o->hot_updated = known(known(fact(e, "recent_hot"), fact(e, "hot_updated")), 0);
-	o->newpage_updated = known(fact(e, "recent_newpage"), fact(e, "newpage_updated"));
-	o->inserted = known(known(fact(e, "recent_inserted"), fact(e, "inserted")), 0);
-	o->deleted = known(fact(x, "recent_deleted"), known(fact(e, "deleted"), 0) * part);
-	o->window_s = known(fact(e, "recent_s"), fact(e, "window_s"));
-	o->total_inserted = known(fact(x, "total_inserted"), fact(e, "inserted"));
-	o->total_updated = known(fact(x, "total_updated"), updated);
-	o->window_updated = updated;
-	o->vacuums = known(fact(x, "recent_vacuums"), fact(x, "vacuums") * part);
-	o->seen_hot = fact(e, "seen_hot");
-	o->seen_same_page = fact(e, "seen_same_page");
-	o->seen_moved = fact(e, "seen_newpage");
-	o->blocks = fact(e, "blocks");
-	o->live_rows = fact(e, "live_rows");
-	o->inserted_width = fact(e, "inserted_width");
-	o->inserted_width_err = fact(e, "inserted_width_err");
-	o->updated_width = fact(e, "updated_width");
-	o->updated_width_err = fact(e, "updated_width_err");
-	o->updated_pct = fact(e, "updated_pct");
-	o->rows_per_page = fact(e, "rows_per_page");
-	o->rows_per_page_max = fact(e, "rows_per_page_max");
-	o->update_group_rows = fact(e, "update_group_rows");
-	o->insert_group_rows = fact(e, "insert_group_rows");
-	o->update_distance_p10 = fact(e, "update_distance_p10");
-	o->update_distance_p50 = fact(e, "update_distance");
-	o->update_distance_p90 = fact(e, "update_distance_p90");
-	o->table_xids = fact(x, "table_xids");
-	o->update_call_rows = fact(x, "update_call_rows");
-	o->insert_call_rows = fact(x, "insert_call_rows");
-	o->indexed_share = fact(x, "indexed_share");
-	o->vacuum_scale = fact(x, "vacuum_scale");
-	o->vacuum_nap_s = fact(x, "vacuum_nap_s");
-	o->sessions = fact(x, "sessions");
-	o->update_records = fact(x, "update_records");
-	o->indexes = fact(e, "indexes");
-}
-
-static void
-read_cost_input(const Facts *e, const Facts *x, const Observed *o, CostInput *in)
-{
-	double		updated = fact(e, "updated");
-	double		part = updated > 0 ? o->updated / updated : 1;
-
-	in->indexes = known(fact(e, "indexes"), 0);
-	in->index_bytes = known(fact(e, "index_bytes"), 0);
-	in->heap_bytes = known(fact(e, "heap_bytes"), known(o->blocks, 1) * TWIN_BLCKSZ);
-	in->ram_bytes = fact(e, "ram_bytes");
-	/* what was scanned before says nothing of today: a table once small, a plan since changed */
-	in->index_scans = known(fact(x, "recent_index_scans"), fact(e, "index_scans") * part);
-	in->seq_scans = known(fact(x, "recent_seq_scans"), fact(e, "seq_scans") * part);
-	in->blocks_fetched = known(fact(x, "recent_blocks_fetched"), fact(e, "blocks_fetched") * part);
-	in->window_s = o->window_s;
-	in->checkpoint_s = fact(x, "checkpoint_s");
-	in->read_us = ff_page_read_cost > 0 ? ff_page_read_cost : fact(x, "read_us");
-	in->horizon_s = ff_payback_time;
-	in->time_weight = ff_time_weight;
-	in->wal_weight = ff_wal_weight;
-	in->size_weight = ff_size_weight * ff_storage_weight;
-	in->min_gain = ff_min_gain / 100;
-	in->update_call_rows = o->update_call_rows;
-	in->update_wal_bytes = fact(x, "update_wal_bytes");
-	in->insert_call_rows = o->insert_call_rows;
-}
-
-/*
- * Heap pages that scans visited, per row updated: less one index scan for each
- * statement that updates and each row deleted.  What else their plans scan counts as others'.
+ * Heap pages that scans visited, per row updated, less one index scan for each
+ * statement that updates and for each row deleted: those are the writers' own.
  */
 static double
-pages_read(const Observed *o, const CostInput *in)
+pages_read(const ModelInput *in)
 {
-	double		others = in->index_scans - o->updated / known(o->update_call_rows, 1) - o->deleted;
+	const Observed *o = &in->seen;
+	double		others = in->cost.index_scans - o->updated / or_else(o->update_call_rows, 1) - o->deleted;
 
-	return ((others < 0 ? 0 : others) + in->seq_scans * known(o->blocks, 0)) / o->updated;
-}
-
-static void
-put(Datum *values, bool *nulls, int i, double v)
-{
-	nulls[i] = !isfinite(v);
-	values[i] = nulls[i] ? (Datum) 0 : Float8GetDatum(v);
+	return ((others < 0 ? 0 : others) + in->cost.seq_scans * or_else(o->blocks, 0)) / o->updated;
 }
 
 /*
- * ff_model(evidence record, extra record)
+ * The row of evidence as the model takes it; NULL and infinite are NAN.
+ * Errors: 42703 a column is missing, 42804 one is not double precision.
+ */
+static void
+read_input(HeapTupleHeader row, ModelInput *in)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row),
+											  HeapTupleHeaderGetTypMod(row));
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
+	Datum	   *values = palloc(sizeof(Datum) * desc->natts);
+	bool	   *nulls = palloc(sizeof(bool) * desc->natts);
+
+	heap_deform_tuple(&tuple, desc, values, nulls);
+	for (int k = 0; k < lengthof(input_column); k++)
+	{
+		int			i = attribute(desc, input_column[k].name, FLOAT8OID);
+		double		v = nulls[i] ? NAN : DatumGetFloat8(values[i]);
+
+		*(double *) ((char *) in + input_column[k].offset) = isfinite(v) ? v : NAN;
+	}
+	ReleaseTupleDesc(desc);
+
+	in->seen.fillfactor = bound(or_else(in->seen.fillfactor, TWIN_MAX_FILLFACTOR),
+								TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
+	in->seen.pages_read = pages_read(in);
+	in->cost.indexes = or_else(in->seen.indexes, 0);
+	in->cost.heap_bytes = or_else(in->cost.heap_bytes, or_else(in->seen.blocks, 1) * TWIN_BLCKSZ);
+	in->cost.window_s = in->seen.window_s;
+	in->cost.update_call_rows = in->seen.update_call_rows;
+	in->cost.insert_call_rows = in->seen.insert_call_rows;
+	if (ff_page_read_cost > 0)
+		in->cost.read_us = ff_page_read_cost;
+	in->cost.horizon_s = ff_payback_time;
+	in->cost.time_weight = ff_time_weight;
+	in->cost.wal_weight = ff_wal_weight;
+	in->cost.size_weight = ff_size_weight * ff_storage_weight;
+	in->cost.min_gain = ff_min_gain / 100;
+}
+
+/* Columns of a row to be made, in the order of its type. */
+typedef struct Row
+{
+	TupleDesc	desc;
+	int			n;
+	Datum		values[24];
+	bool		nulls[24];
+} Row;
+
+static void
+start_row(Row *row, Oid type)
+{
+	memset(row, 0, sizeof(*row));
+	row->desc = lookup_rowtype_tupdesc_copy(type, -1);
+}
+
+static void
+put(Row *row, double v)
+{
+	row->nulls[row->n] = !isfinite(v);
+	row->values[row->n++] = Float8GetDatum(isfinite(v) ? v : 0);
+}
+
+static void
+put_int(Row *row, int v)
+{
+	row->values[row->n++] = Int32GetDatum(v);
+}
+
+static void
+put_bytes(Row *row, double v)
+{
+	row->values[row->n++] = Int64GetDatum((int64) bound(v, 0, MOST_BYTES));
+}
+
+static Datum
+finish_row(Row *row)
+{
+	if (row->n != row->desc->natts)
+		elog(ERROR, "%d columns for a row of %d", row->n, row->desc->natts);
+	return HeapTupleGetDatum(heap_form_tuple(row->desc, row->values, row->nulls));
+}
+
+/* What the fit looks like inside, for those who mistrust it. */
+static char *
+lifecycles_text(const Lifecycle *life)
+{
+	StringInfoData t;
+
+	initStringInfo(&t);
+	for (int k = 0; k < life->n; k++)
+	{
+		const Fitted *f = &life->member[k];
+		const TwinLifecycle *l = &f->life;
+
+		appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; "
+						 "widths %.0f to %.0f in %.0f, together %.0f and %.0f (%d times), "
+						 "per update %.3f inserted %.3f deleted (%s), eligible %.2f, fresh %.2f %s %.0f, "
+						 "skew %.1f, lag %.1f, held %.0f for %.2f of the time, vacuum every %.2f, "
+						 "rows %.0f, updates %.0f + %.0f",
+						 k > 0 ? "\n" : "", f->weight, f->misfit, f->hot_pct, f->updated_pct, f->rows_per_page,
+						 l->insert_len, l->update_len, l->grow_updates, l->insert_rows, l->update_rows, l->times,
+						 l->inserts_per_update, l->deletes_per_update, l->delete_oldest >= 1 ? "the oldest" : "any",
+						 l->hot_eligible, l->fresh_share, l->in_turn ? "in turn by" : "within", l->fresh_distance,
+						 l->skew, l->lag, l->held, l->held_share, l->vacuum_gap,
+						 l->start_rows, l->warmup, l->measure);
+	}
+	return t.data;
+}
+
+/* As type ff_internal.choice has it. */
+static Datum
+choice_row(const Fit *f, Oid type)
+{
+	const Step *step = f->curve.step;
+	bool		fitted = f->life.n > 0;
+	Row			r;
+
+	start_row(&r, type);
+	put_int(&r, step[f->choice.current].fillfactor);
+	put_int(&r, step[f->choice.advised].fillfactor);
+	put_int(&r, step[f->choice.advised_in_ram].fillfactor);
+	put(&r, f->choice.gain);
+	put(&r, f->choice.best_gain);
+	put(&r, f->choice.rewrite_gain);
+	put(&r, f->choice.as_is.wal_bytes);
+	put(&r, f->choice.as_is.time_us);
+	put(&r, fitted ? f->life.confidence : NAN);
+	put(&r, f->choice.agreement);
+	r.values[r.n++] = BoolGetDatum(f->choice.needs_rewrite);
+	r.nulls[r.n] = f->life.filled_at == 0;
+	put_int(&r, f->life.filled_at);
+	put(&r, fitted ? f->life.member[0].hot_pct : NAN);
+	put(&r, fitted ? f->life.fresh_share : NAN);
+	put(&r, fitted ? f->life.hot_eligible : NAN);
+	put(&r, f->in.seen.update_call_rows);
+	put_int(&r, f->life.runs + f->curve.runs);
+	r.nulls[r.n] = !fitted;
+	r.values[r.n++] = fitted ? CStringGetTextDatum(lifecycles_text(&f->life)) : (Datum) 0;
+	return finish_row(&r);
+}
+
+/* As type ff_internal.step has it. */
+static Datum
+step_row(const Step *s, const StepCost *c, Oid type)
+{
+	Row			r;
+
+	start_row(&r, type);
+	put_int(&r, s->fillfactor);
+	put_int(&r, s->rows_per_page);
+	put(&r, s->hot_pct);
+	put(&r, s->hot_low);
+	put(&r, s->hot_high);
+	put(&r, s->moved_pct);
+	put(&r, s->settled_hot_pct);
+	put_bytes(&r, c->size_bytes);
+	put_bytes(&r, c->index_bytes);
+	put(&r, c->wal_bytes);
+	put(&r, c->time_us);
+	put(&r, c->cost);
+	return finish_row(&r);
+}
+
+static Datum
+step_rows(const Fit *f, Oid type)
+{
+	Datum	   *rows = palloc(sizeof(Datum) * f->curve.n);
+
+	for (int i = 0; i < f->curve.n; i++)
+		rows[i] = step_row(&f->curve.step[i], &f->choice.cost[i], type);
+	return PointerGetDatum(construct_array(rows, f->curve.n, type, -1, false, TYPALIGN_DOUBLE));
+}
+
+/*
+ * ff_model(evidence ff_internal.model_input)
  *
- * evidence: a row of ff_evidence(); extra: what the model wants besides, any
- * of the columns read above.  Numbers are taken by column name; one that is
- * missing is unknown.  Returns one row a step edge, from 100 downwards; none
- * where no row width is known.
- *
- * Errors: 42804 where such a column is not a number.
+ * Fits lifecycles to the evidence, replays them at every step edge and weighs
+ * the steps by the settings.  Returns the choice and the steps, from 100
+ * downwards; NULL where no row width is known.
  */
 Datum
 ff_model(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Facts		e = open_facts(PG_GETARG_HEAPTUPLEHEADER(0));
-	Facts		x = open_facts(PG_GETARG_HEAPTUPLEHEADER(1));
-	HeapTwin   *twin = palloc(sizeof(HeapTwin));
-	Lifecycle  *life = palloc(sizeof(Lifecycle));
-	Curve	   *curve = palloc(sizeof(Curve));
-	Choice	   *choice = palloc(sizeof(Choice));
-	Observed	seen;
-	CostInput	in;
+	Fit		   *f = palloc(sizeof(Fit));
+	TupleDesc	desc;
+	Datum		values[2];
+	bool		nulls[2] = {0};
 
-	InitMaterializedSRF(fcinfo, 0);
-	read_observed(&e, &x, &seen);
-	read_cost_input(&e, &x, &seen, &in);
-	seen.pages_read = pages_read(&seen, &in);
-	lifecycle_fit(twin, &seen, life);
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != 2)
+		elog(ERROR, "return type must be a row of two columns");
+	read_input(PG_GETARG_HEAPTUPLEHEADER(0), &f->in);
+	lifecycle_fit(&f->twin, &f->in.seen, &f->life);
 	CHECK_FOR_INTERRUPTS();
-	lifecycle_curve(twin, &seen, life, curve);
+	lifecycle_curve(&f->twin, &f->in.seen, &f->life, &f->curve);
 	CHECK_FOR_INTERRUPTS();
-	choose(&seen, life, curve, &in, choice);
+	if (f->curve.n == 0)
+		PG_RETURN_NULL();
+	choose(&f->in.seen, &f->life, &f->curve, &f->in.cost, &f->choice);
 
-	for (int i = 0; i < curve->n; i++)
-	{
-		const Step *s = &curve->step[i];
-		const StepCost *c = &choice->cost[i];
-		Datum		values[29];
-		bool		nulls[29] = {0};
-		int			n = 0;
+	values[0] = choice_row(f, TupleDescAttr(desc, 0)->atttypid);
+	values[1] = step_rows(f, get_element_type(TupleDescAttr(desc, 1)->atttypid));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+}
 
-		values[n++] = Int32GetDatum(s->fillfactor);
-		values[n++] = Int32GetDatum(s->rows_per_page);
-		put(values, nulls, n++, s->hot_pct);
-		put(values, nulls, n++, s->hot_low);
-		put(values, nulls, n++, s->hot_high);
-		put(values, nulls, n++, s->moved_pct);
-		put(values, nulls, n++, s->settled_hot_pct);
-		values[n++] = Int64GetDatum((int64) bound(c->size_bytes, 0, MOST_BYTES));
-		values[n++] = Int64GetDatum((int64) bound(c->index_bytes, 0, MOST_BYTES));
-		put(values, nulls, n++, c->wal_bytes);
-		put(values, nulls, n++, c->time_us);
-		put(values, nulls, n++, c->cost);
-		values[n++] = BoolGetDatum(i == choice->current);
-		values[n++] = BoolGetDatum(i == choice->advised);
-		/* the same on every row: the fit and the choice */
-		put(values, nulls, n++, choice->gain);
-		put(values, nulls, n++, choice->best_gain);
-		put(values, nulls, n++, choice->rewrite_gain);
-		put(values, nulls, n++, choice->as_is.wal_bytes);
-		put(values, nulls, n++, life->n > 0 ? life->confidence : NAN);
-		put(values, nulls, n++, choice->agreement);
-		values[n++] = BoolGetDatum(choice->needs_rewrite);
-		put(values, nulls, n++, life->n > 0 ? life->hot_pct : NAN);
-		put(values, nulls, n++, life->n > 0 ? life->member[0].hot_pct : NAN);
-		put(values, nulls, n++, life->n > 0 ? life->fresh_share : NAN);
-		put(values, nulls, n++, life->n > 0 ? life->hot_eligible : NAN);
-		values[n++] = Int32GetDatum(curve->step[choice->advised_in_ram].fillfactor);
-		nulls[n] = life->filled_at == 0;
-		values[n++] = Int32GetDatum(life->filled_at);
-		values[n++] = Int32GetDatum(life->runs + curve->runs);
-		if (life->n > 0)
-		{
-			StringInfoData t;
+Datum
+ff_model_version(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(MODEL_VERSION);
+}
 
-			initStringInfo(&t);
-			for (int k = 0; k < life->n; k++)
-			{
-				const Fitted *f = &life->member[k];
-				const TwinLifecycle *l = &f->life;
+/* A row of double precision columns, as the function's result. */
+static Datum
+numbers_row(FunctionCallInfo fcinfo, const double *v, int n)
+{
+	Row			r = {0};
 
-				appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; widths %.0f to %.0f in %.0f, together %.0f and %.0f (%d times), per update %.3f inserted %.3f deleted (%s), eligible %.2f, fresh %.2f %s %.0f, skew %.1f, lag %.1f, held %.0f for %.2f of the time, vacuum every %.2f, rows %.0f, updates %.0f + %.0f",
-								 k > 0 ? "\n" : "", f->weight, f->misfit, f->hot_pct, f->updated_pct, f->rows_per_page,
-								 l->insert_len, l->update_len, l->grow_updates, l->insert_rows, l->update_rows, l->times,
-								 l->inserts_per_update, l->deletes_per_update, l->delete_oldest >= 1 ? "the oldest" : "any", l->hot_eligible, l->fresh_share, l->in_turn ? "in turn by" : "within", l->fresh_distance,
-								 l->skew, l->lag, l->held, l->held_share, l->vacuum_gap, l->start_rows, l->warmup, l->measure);
-			}
-			values[n++] = CStringGetTextDatum(t.data);
-		}
-		else
-			nulls[n++] = true;
-		Assert(n == lengthof(values));
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	}
-	return (Datum) 0;
+	if (get_call_result_type(fcinfo, NULL, &r.desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	r.desc = BlessTupleDesc(r.desc);
+	for (int i = 0; i < n; i++)
+		put(&r, v[i]);
+	return finish_row(&r);
+}
+
+/* What one index entry costs: WAL bytes, microseconds of CPU; see choice.h. */
+Datum
+ff_index_entry_price(PG_FUNCTION_ARGS)
+{
+	const double price[] = {WAL_INDEX_ENTRY, US_INDEX_INSERT};
+
+	PG_RETURN_DATUM(numbers_row(fcinfo, price, lengthof(price)));
 }
 
 /*
- * ff_split_updates(updated, hot, newpage, seen_same_page, seen_moved,
+ * ff_split_updates(updated, hot, newpage, seen_same_page, seen_newpage,
  *					indexed_share, seen_hot: all float8)
  *
- * Shares of the updates: moved, blocked, eligible, recoverable, 0 to 1; NULL
- * where unknown, as any argument may be.  See update_split.c.
+ * Shares of the updates, see update_split.h; NULL where unknown, as any
+ * argument may be.
  */
 Datum
 ff_split_updates(PG_FUNCTION_ARGS)
@@ -332,17 +407,9 @@ ff_split_updates(PG_FUNCTION_ARGS)
 		.indexed_share = NUMBER(5),.seen_hot = NUMBER(6)
 	};
 	UpdateSplit s = split_updates(&n);
-	TupleDesc	desc;
-	Datum		values[4];
-	bool		nulls[4];
+	const double share[] = {s.moved, s.blocked, s.eligible, s.recoverable, s.indexed, s.indexed_with_room};
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	put(values, nulls, 0, s.moved);
-	put(values, nulls, 1, s.blocked);
-	put(values, nulls, 2, s.eligible);
-	put(values, nulls, 3, s.recoverable);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	PG_RETURN_DATUM(numbers_row(fcinfo, share, lengthof(share)));
 }
 
 /*
@@ -369,73 +436,4 @@ ff_step_edge(PG_FUNCTION_ARGS)
 				 errmsg("row length %d is out of range", width),
 				 errdetail("It must be between 1 and %d bytes.", TWIN_MAX_TUPLE_SIZE)));
 	PG_RETURN_INT32(twin_step_edge(fillfactor, width));
-}
-
-/*
- * ff_twin(life record, fillfactor int)
- *
- * One replay of a lifecycle given by the columns of "life", named as the
- * fields of TwinLifecycle; missing ones are 0 (rows and eligibility 1).  For
- * tests and for those who know their table's life.
- *
- * Errors: 22023 for a fillfactor outside 10 to 100, 42804 for a column that is
- * not a number.
- */
-Datum
-ff_twin(PG_FUNCTION_ARGS)
-{
-	Facts		f = open_facts(PG_GETARG_HEAPTUPLEHEADER(0));
-	int32		fillfactor = PG_GETARG_INT32(1);
-	HeapTwin   *twin;
-	TwinLifecycle t;
-	TwinResult	r;
-	TupleDesc	desc;
-	Datum		values[8];
-	bool		nulls[8] = {0};
-	int			n = 0;
-
-	if (fillfactor < TWIN_MIN_FILLFACTOR || fillfactor > TWIN_MAX_FILLFACTOR)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("fillfactor %d is out of range", fillfactor),
-				 errdetail("It must be between %d and %d.", TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR)));
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	memset(&t, 0, sizeof(t));
-	t.insert_len = known(fact(&f, "insert_len"), 64);
-	t.update_len = known(fact(&f, "update_len"), t.insert_len);
-	t.grow_updates = known(fact(&f, "grow_updates"), 1);
-	t.insert_rows = known(fact(&f, "insert_rows"), 1);
-	t.update_rows = known(fact(&f, "update_rows"), 1);
-	t.times = (int) known(fact(&f, "times"), 1);
-	t.inserts_per_update = known(fact(&f, "inserts_per_update"), 0);
-	t.deletes_per_update = known(fact(&f, "deletes_per_update"), 0);
-	t.hot_eligible = known(fact(&f, "hot_eligible"), 1);
-	t.fresh_share = known(fact(&f, "fresh_share"), 0);
-	t.fresh_distance = known(fact(&f, "fresh_distance"), 1);
-	t.in_turn = known(fact(&f, "in_turn"), 0) > 0;
-	t.skew = known(fact(&f, "skew"), 0);
-	t.delete_oldest = known(fact(&f, "delete_oldest"), 1);
-	t.lag = known(fact(&f, "lag"), 0);
-	t.held = known(fact(&f, "held"), 0);
-	t.held_share = known(fact(&f, "held_share"), 1);
-	t.vacuum_share = known(fact(&f, "vacuum_share"), 0.2);
-	t.vacuum_gap = known(fact(&f, "vacuum_gap"), 1);
-	t.streams = (int) known(fact(&f, "streams"), 1);
-	t.start_rows = known(fact(&f, "start_rows"), 0);
-	t.start_fillfactor = (int) known(fact(&f, "start_fillfactor"), 0);
-	t.warmup = known(fact(&f, "warmup"), 0);
-	t.measure = known(fact(&f, "measure"), 5000);
-
-	twin = palloc(sizeof(HeapTwin));
-	twin_run(twin, &t, fillfactor, 1, &r);
-	put(values, nulls, n++, r.updates);
-	put(values, nulls, n++, r.hot);
-	put(values, nulls, n++, r.moved);
-	put(values, nulls, n++, r.same_page_cold);
-	put(values, nulls, n++, r.pages);
-	put(values, nulls, n++, r.rows);
-	put(values, nulls, n++, r.dead_versions);
-	put(values, nulls, n++, r.dead_lps);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

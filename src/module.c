@@ -41,6 +41,7 @@ static int	history_retention;
 static int	history_rows;
 static int	min_updates;
 static double min_confidence;
+static int	fits;
 static int	statements_followed;
 static int	snapshot_age;
 
@@ -101,6 +102,9 @@ _PG_init(void)
 	define_real("fillfactor_advisor.min_confidence",
 				"Confidence below which a change is not advised yet.",
 				&min_confidence, 0.2, 0, 1, PGC_USERSET, 0);
+	define_int("fillfactor_advisor.fits",
+			   "Tables that one collection fits at most, and one call that reads advice where collections did not.",
+			   &fits, 100, 0, 1000000, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.retention",
 			   "How long history is kept.",
 			   &history_retention, 90 * SECS_PER_DAY, SECS_PER_DAY, MOST_DAYS * SECS_PER_DAY, PGC_USERSET, GUC_UNIT_S);

@@ -2,9 +2,10 @@
 -- of the advice, and for the examples of doc/how-it-decides.md.  In a transaction,
 -- with the extension there.
 
--- story(NAME, ...): a table that was collected once a minute for an hour, its
--- counters the same in every interval, and sampled at the end.
-CREATE FUNCTION story(name text, inserted bigint, updated bigint, hot bigint, newpage bigint, sample jsonb DEFAULT '{}', fillfactor int DEFAULT 100, deleted bigint DEFAULT 0, intervals int DEFAULT 60, fetched bigint DEFAULT 1000, seq_scans bigint DEFAULT 0, index_scans bigint DEFAULT 0)
+-- story(NAME, ...): a table that was idle for a day, then collected once a minute for
+-- an hour, its counters the same in every interval, and sampled at the end.
+CREATE FUNCTION story(name text, inserted bigint, updated bigint, hot bigint, newpage bigint, sample jsonb DEFAULT '{}', fillfactor int DEFAULT 100, deleted bigint DEFAULT 0, intervals int DEFAULT 60, fetched bigint DEFAULT 1000, seq_scans bigint DEFAULT 0, index_scans bigint DEFAULT 0,
+                      idle interval DEFAULT '1 day')
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     id bigint;
@@ -14,7 +15,7 @@ BEGIN
     EXECUTE format('CREATE INDEX %I ON %I (j)', name || '_j', name);
     INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, fillfactor, opened_at, epoch_id, seen_at,
                              inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, sampled_at)
-    SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', name, c.relfilenode, story.fillfactor, now() - interval '1 hour', epoch, now(),
+    SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', name, c.relfilenode, story.fillfactor, now() - interval '2 days', epoch, now(),
            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() - interval '1 second'
       FROM ff_internal.server() s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
      WHERE d.datname = current_database() AND c.oid = name::regclass
@@ -23,7 +24,11 @@ BEGIN
                              seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
     SELECT id, now() - make_interval(mins => n), now() - make_interval(mins => n - 1), epoch, story.fillfactor, false,
            story.inserted, story.updated, hot, newpage, story.deleted, story.seq_scans, story.index_scans, fetched, fetched, 0, 8192000, 1000000
-      FROM generate_series(1, intervals) n;
+      FROM generate_series(1, intervals) n
+    UNION ALL
+    SELECT id, now() - make_interval(mins => intervals) - idle, now() - make_interval(mins => intervals), epoch, story.fillfactor, false,
+           0, 0, 0, CASE WHEN newpage IS NOT NULL THEN 0 END, 0, 0, 0, 0, 0, 0, 8192000, 1000000
+     WHERE idle > '0';
     INSERT INTO ff_internal.page_sample
     SELECT (jsonb_populate_record(NULL::ff_internal.page_sample,
                 jsonb_build_object('rel_id', id, 'sampled_at', now() - interval '1 second', 'rollup', 0, 'fillfactor', story.fillfactor,
@@ -42,7 +47,7 @@ CALL ff_collect();
 UPDATE ff_internal.collection SET began_at = now();
 -- somebody held a snapshot all the while
 INSERT INTO ff_internal.horizon_history (kind, holder, since, first_seen_at, last_seen_at, looks, xids)
-VALUES ('idle in transaction', 'pid 1', now() - interval '2 hours', now() - interval '1 hour', now(), 60, 100000);
+VALUES ('idle in transaction', 'pid 1', now() - interval '3 days', now() - interval '2 days', now(), 60, 100000);
 
 --              name       ins   upd   hot  newpage
 SELECT story('settled',     0,  1000,  995,    5);
@@ -57,7 +62,7 @@ SELECT story('batch',    1000,  1000,    0, 1000, '{"update_group_rows": 56}');
 SELECT story('growth',   1000,  2000, 1000, 1000, '{"inserted_width": 64, "updated_width": 224, "updated_pct": 85, "live_rows": 40000, "rows_per_page": 40}');
 SELECT story('snapshot', 1000,  1000,  400,  600, '{"dead_rows": 60000, "recently_dead_rows": 59000}');
 SELECT story('wide',     1000,  1000,    0, 1000, '{"inserted_width": 4400, "updated_width": 4400, "rows_per_page": 1, "rows_per_page_max": 1}');
-SELECT story('few',         0,     1,    1,    0);
+SELECT story('few',         0,     1,    1,    0, idle => '0');
 SELECT story('insertonly', 1000,   0,    0,    0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0}');
 SELECT story('insert70', 1000,     0,    0,    0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "inserted_width": 121, "rows_per_page": 42, "rows_per_page_max": 42}', 70);
 SELECT story('readers',  1000,  1000,  940,   60, fetched => 10000000, index_scans => 5000000);

@@ -95,8 +95,7 @@ CREATE TABLE ff_internal.relation (
     vacuums           bigint NOT NULL,
     analyzes          bigint NOT NULL,
     sampled_at        timestamptz,
-    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0),
-    predicted_at       timestamptz
+    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0)
 ) WITH (fillfactor = 80);
 CREATE INDEX relation_relid ON ff_internal.relation (relid);
 CREATE UNIQUE INDEX relation_open ON ff_internal.relation (system_identifier, database_oid, relid) WHERE closed_at IS NULL;
@@ -130,7 +129,6 @@ COMMENT ON COLUMN ff_internal.relation.vacuums IS 'vacuums, manual and automatic
 COMMENT ON COLUMN ff_internal.relation.analyzes IS 'analyzes, manual and automatic, cumulative';
 COMMENT ON COLUMN ff_internal.relation.sampled_at IS 'when its pages were last sampled';
 COMMENT ON COLUMN ff_internal.relation.changes_since_sample IS 'rows inserted, updated and deleted since then; all of them where the table was rewritten';
-COMMENT ON COLUMN ff_internal.relation.predicted_at IS 'when the model was last asked for what advice promises, see prediction';
 
 -- ---------------------------------------------------------------------------
 -- Intervals: what the counters did between two looks

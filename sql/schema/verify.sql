@@ -1,4 +1,4 @@
--- Types and tables of stage verify.
+-- Types of stage verify.
 
 CREATE TYPE ff_internal.estimate AS (
     mean     double precision,
@@ -33,24 +33,3 @@ COMMENT ON COLUMN ff_internal.measure.high IS 'its upper end';
 COMMENT ON COLUMN ff_internal.measure.verdict IS 'of the change: helped, no difference, hurt, too early; of a '
 'measure: better, worse, equal, unclear; NULL: does not count';
 COMMENT ON COLUMN ff_internal.measure.note IS 'why, or what is not known';
-
--- What was advised when a collection asked last.
-
-CREATE TABLE ff_internal.advised (
-    rel_id            bigint PRIMARY KEY,
-    asked_at          timestamptz NOT NULL,
-    from_fillfactor   smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
-    to_fillfactor     smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100),
-    predicted_hot_pct double precision,
-    confidence        double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
-    CHECK (from_fillfactor <> to_fillfactor)
-) WITH (fillfactor = 80);
-COMMENT ON TABLE ff_internal.advised IS 'Changes of a fillfactor that ff_advise() advised when a collection asked '
-'last, one row a table; the row goes when it advises none any more. What was promised, and what came of it, is in '
-'prediction.';
-COMMENT ON COLUMN ff_internal.advised.asked_at IS 'when a collection asked';
-COMMENT ON COLUMN ff_internal.advised.from_fillfactor IS 'effective fillfactor then, percent';
-COMMENT ON COLUMN ff_internal.advised.to_fillfactor IS 'advised fillfactor, percent';
-COMMENT ON COLUMN ff_internal.advised.predicted_hot_pct IS 'HOT share foretold at the advised fillfactor, percent; '
-'NULL where no updates are foreseen';
-COMMENT ON COLUMN ff_internal.advised.confidence IS 'confidence of the advice, 0 to 1';

@@ -48,8 +48,8 @@ PG_FUNCTION_INFO_V1(ff_collect);
 /* Rows that one batch of pruning may remove before it commits. */
 #define PRUNE_BATCH_ROWS		10000
 
-/* Milliseconds after which no further table's promise is looked at. */
-#define PROMISE_MS				2000
+/* Milliseconds after which no further table is fitted: room for 100 fits of 100 ms. */
+#define FIT_MS				10000
 
 /*
  * Tables after whose samples this session's catalog and relation caches are
@@ -320,24 +320,25 @@ list_due(Collector *c, const char *call, int *n)
 }
 
 /*
- * Write down what advice promises for the tables that changed, and judge what
- * came of earlier promises: each table in its own transaction, for a limited
+ * Fit the tables that changed, so that advice is ready when asked, and judge
+ * what came of earlier advice: each table in its own transaction, for a limited
  * time.
  */
 static void
-keep_promises(Collector *c)
+keep_fits(Collector *c)
 {
-	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PROMISE_MS);
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIT_MS);
 	int64	   *due;
 	int64		unused;
 	int			ndue;
 	bool		warned = false;	/* one of them is enough */
+	ErrorData  *edata;
 
-	due = list_due(c, psprintf("ff_internal.predictions_due(" INT64_FORMAT "::bigint)", c->collection_id), &ndue);
+	due = list_due(c, psprintf("ff_internal.fits_due(" INT64_FORMAT "::bigint)", c->collection_id), &ndue);
 	end_step(c);
 	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)
 	{
-		ErrorData  *edata = try_step_on(c, "ff_internal.collect_prediction($1)", due[i], &unused);
+		edata = try_step_on(c, "ff_internal.collect_fit($1)", due[i], &unused);
 
 		if (edata != NULL)
 		{
@@ -345,11 +346,15 @@ keep_promises(Collector *c)
 			if (is_skip(edata->sqlerrcode) || warned)
 				FreeErrorData(edata);
 			else
-				do_without(edata, "write down what the advice promises");
+				do_without(edata, "fit a table");
 			warned = true;
 		}
 		end_step(c);
 	}
+	edata = try_step_on(c, "ff_internal.collect_verdicts($1)", c->collection_id, &unused);
+	if (edata != NULL)
+		do_without(edata, "judge what came of earlier advice");
+	end_step(c);
 }
 
 /*
@@ -431,7 +436,7 @@ collect(Collector *c)
 			empty_caches(c);
 	}
 	empty_caches(c);
-	keep_promises(c);
+	keep_fits(c);
 
 	{
 		Oid			types[5] = {INT8OID, INT4OID, INT4OID, INT4OID, INT4OID};

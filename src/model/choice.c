@@ -22,7 +22,6 @@
 #define US_STATEMENT	28.0	/* a statement and its transaction, no row yet */
 #define US_ROW			1.3		/* one row inserted, updated or deleted */
 #define US_READ			12.0	/* a read by index: inside a join less, alone more */
-#define US_INDEX_INSERT 1.6		/* one index entry, leaf in cache, vacuum included */
 #define US_INDEX_VISIT	3.5		/* on top of it, once a statement that updates */
 #define US_MOVE			1.5		/* find another page, write the whole row */
 #define US_PRUNE		7.0		/* prune a page on access */
@@ -38,7 +37,6 @@
 #define WAL_UPDATE		80.0	/* in its page: only the changed part of the row */
 #define WAL_PRUNE		62.0	/* one page pruned */
 #define WAL_ROW			70.0	/* heap insert record without the row */
-#define WAL_INDEX_ENTRY 72.0	/* with its share of splits and vacuum's removal */
 #define WAL_MOVE		60.0	/* to another page, without the row */
 #define WAL_DELETE		60.0
 #define WAL_VACUUM_PAGE 150.0	/* prune a page and mark it all-visible */

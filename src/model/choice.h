@@ -9,6 +9,11 @@
 
 #include "model/lifecycle.h"
 
+/* What one index entry costs, measured with the regret bench's workloads on
+ * PostgreSQL 15 (test/bench/regret/constants.py). */
+#define US_INDEX_INSERT 1.6		/* microseconds of CPU: leaf in cache, vacuum included */
+#define WAL_INDEX_ENTRY 72.0	/* bytes: with its share of splits and vacuum's removal */
+
 /* What the cost depends on besides the curve; NAN where unknown. */
 typedef struct CostInput
 {

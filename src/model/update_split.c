@@ -13,12 +13,17 @@
 
 /* Updates that stayed, or old versions of such, from which a share is taken. */
 #define ENOUGH	30
-/* Old versions of updates that an index kept from being HOT, and the part of as
- * many that moved, up to which these tell that next to none did; chosen. */
+/* With so many same-page versions that are not HOT, and at most a tenth as many
+ * that moved, nearly none moved; chosen. */
 #define SOME_BLOCKED	10
 #define FEW_MOVED		0.1
 /* Part of the statements' share that the pages must show; chosen. */
 #define CONFIRMED	0.5
+/* Share of updates below which it does not matter why they were not HOT; chosen. */
+#define NEGLIGIBLE	0.01
+/* Share of updates that set an indexed column and stayed in their page, from which
+ * these tell of those that left it; chosen. */
+#define TELLING		0.05
 
 static double
 at_most(double v, double high)
@@ -80,6 +85,33 @@ moved_updates(const UpdateCounts *n, double hot)
 }
 
 /*
+ * What an index keeps from being HOT.  Those that stayed in their page and were
+ * not HOT, and of those that left it the same part.  Where hardly any that sets
+ * an indexed column stayed to be seen, the statements tell how many of those
+ * that left would not have been HOT with room either.
+ */
+static void
+split_indexed(const UpdateCounts *n, double hot, UpdateSplit *s)
+{
+	double		stayed_cold = 1 - hot - s->moved;
+	/* at least so many that set an indexed column stayed: HOT ones beyond what the others
+	 * can be, and all that were not HOT */
+	double		stayed_setting = s->moved >= NEGLIGIBLE ? fmax(hot + n->indexed_share - 1, 0) + stayed_cold : NAN;
+
+	if (isnan(s->moved))
+		s->indexed_with_room = 1 - hot;
+	else if (stayed_cold < NEGLIGIBLE)
+		s->indexed_with_room = 0;
+	else if (stayed_setting < TELLING)
+		s->indexed_with_room = stayed_cold;
+	else
+		s->indexed_with_room = fmax(1 - hot - s->recoverable, 0);
+	s->indexed = s->indexed_with_room;
+	if (stayed_setting < TELLING)
+		s->indexed = fmax(s->indexed, stayed_cold + fmax(at_most(n->indexed_share - stayed_setting, s->moved), 0));
+}
+
+/*
  * Split updates into HOT, moved and blocked.  Where too few kept their page to
  * tell how many may be HOT, the statements do; where nobody does, nothing
  * speaks against it.
@@ -88,7 +120,7 @@ UpdateSplit
 split_updates(const UpdateCounts *counts)
 {
 	UpdateCounts n = *counts;
-	UpdateSplit s = {NAN, NAN, NAN, NAN};
+	UpdateSplit s = {NAN, NAN, NAN, NAN, NAN, NAN};
 	double		hot;
 	double		moved;
 	double		stayed;
@@ -100,11 +132,15 @@ split_updates(const UpdateCounts *counts)
 	hot = at_most(fmax(n.hot, 0), n.updated);
 	moved = moved_updates(&n, hot);
 	if (isnan(moved))
+	{
+		split_indexed(&n, hot / n.updated, &s);
 		return s;
+	}
 	stayed = n.updated - moved;
 	s.eligible = stayed >= ENOUGH ? hot / stayed : isnan(n.indexed_share) ? 1 : 1 - n.indexed_share;
 	s.moved = moved / n.updated;
 	s.recoverable = s.moved * s.eligible;
 	s.blocked = fmax((n.updated - hot) / n.updated - s.recoverable, 0);
+	split_indexed(&n, hot / n.updated, &s);
 	return s;
 }

@@ -20,13 +20,17 @@ typedef struct UpdateCounts
 	double		indexed_share;	/* by statements that set an indexed column, 0..1 */
 } UpdateCounts;
 
-/* Shares of all updates, 0..1; all NAN where nothing tells moved from blocked. */
+/* Shares of all updates, 0..1; the first four NAN where nothing tells moved from
+ * blocked. */
 typedef struct UpdateSplit
 {
 	double		moved;			/* went to another page */
 	double		eligible;		/* would be HOT, given room */
 	double		recoverable;	/* of those that moved: what more room can save */
 	double		blocked;		/* not HOT, whatever the room */
+	/* what an index keeps from being HOT, all non-HOT ones where nothing tells */
+	double		indexed;		/* whether or not they lacked room as well */
+	double		indexed_with_room;	/* of these, those that had room */
 } UpdateSplit;
 
 extern UpdateSplit split_updates(const UpdateCounts *n);

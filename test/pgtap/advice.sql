@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(47);
+SELECT plan(52);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -31,6 +31,14 @@ SELECT unnest(ARRAY[is(a.cause, v.cause, format('%s: cause', v.name)),
  CROSS JOIN LATERAL ff_advise(v.name::regclass) a;
 
 SELECT is(recommended_fillfactor, 100, 'an insert-only table goes back to 100') FROM ff_advise('insert70');
+SELECT story('short70', 1000, 0, 0, 0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "rows_per_page": 42, "rows_per_page_max": 42}', 70, idle => '9 hours');
+SELECT is(action, 'wait', 'but not before a full day was seen'), matches(reason, 'A full day of watching is needed, 10 hours are over', 'and it says so') FROM ff_advise('short70');
+SELECT story('was_updated', 1000, 0, 0, 0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "rows_per_page": 42, "rows_per_page_max": 42}', 70);
+INSERT INTO ff_internal.counter_interval
+SELECT (jsonb_populate_record(i, jsonb_build_object('began_at', now() - interval '60 hours', 'ended_at', now() - interval '50 hours', 'fillfactor', 100, 'updated', 5000))).*
+  FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'was_updated' LIMIT 1;
+SELECT is(action, 'wait', 'nor where it was updated before its fillfactor changed'), matches(reason, '^0 updates since its fillfactor or its indexes changed, of 5000 in .*: too few to see what that did', 'which it says') FROM ff_advise('was_updated');
+SELECT is((SELECT max(length(why)) <= 34 AND bool_or(relation ~ '^[0-9]+ changes:$' AND why ~ '^WAL -.* a day, disk ') FROM ff_advice), true, 'the overview has short words, and a total');
 SELECT matches(reason, 'indexed_j', 'the index that is in the way is named') FROM ff_advise('indexed');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE ddl IS NOT NULL AND action NOT IN ('lower', 'raise')), 0::bigint, 'no statement where nothing should change');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason IS NULL OR cause IS NULL OR action IS NULL OR confidence NOT BETWEEN 0 AND 1), 0::bigint, 'every row has an action, a cause, a reason and a confidence');
@@ -47,18 +55,20 @@ RESET fillfactor_advisor.min_confidence;
 
 -- the same table and HOT shares, within memory, as large as memory, and ten times as large
 CREATE TEMP TABLE by_memory AS
-SELECT v.ratio, c.recommended_fillfactor, c.memory_note
+SELECT v.ratio, (o.v).recommended_fillfactor, ff_internal.reason(o.v) AS reason, ((o.v).fit).choice
   FROM (VALUES (0.1), (1), (10)) v(ratio)
- CROSS JOIN LATERAL ff_internal.evidence('full') e
+ CROSS JOIN LATERAL ff_internal.diagnosis('full') d
+ CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+ CROSS JOIN LATERAL unnest(ARRAY[e.recent]) r
  CROSS JOIN LATERAL jsonb_populate_record(e, jsonb_build_object('heap_bytes', 8192000, 'index_bytes', 4096000,
-                                                                'recent', to_jsonb(e.recent) || jsonb_build_object('hot_updated', (e.recent).updated * 66 / 100,
-                                                                                                                   'newpage_updated', (e.recent).updated - (e.recent).updated * 66 / 100),
-                                                                'ram_bytes', (12288000 / v.ratio)::bigint, 'ram_ratio', v.ratio)) x
- CROSS JOIN LATERAL ff_internal.choice(x) c;
+                'recent', to_jsonb(r) || jsonb_build_object('hot_updated', r.updated * 66 / 100, 'newpage_updated', r.updated - r.updated * 66 / 100),
+                'ram_bytes', (12288000 / v.ratio)::bigint, 'ram_ratio', v.ratio)) x
+ CROSS JOIN LATERAL jsonb_populate_record(d, jsonb_build_object('evidence', to_jsonb(x))) y
+ CROSS JOIN LATERAL (SELECT ff_internal.decide(y, ff_internal.new_fit(y, NULL, '', ''), NULL, NULL) AS v) o;
 SELECT cmp_ok(b.recommended_fillfactor, '>', a.recommended_fillfactor, 'a table as large as memory gets less room than within') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 1;
 SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor, 'far beyond memory it gets more room than within') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
-SELECT results_eq('SELECT memory_note IS NULL FROM by_memory ORDER BY ratio', ARRAY[true, false, false], 'memory is named where it matters');
-SELECT matches(b.memory_note, '^table and indexes are 10 times memory \(\d+ would be best within it\): a row that leaves its page', 'and how') FROM by_memory b WHERE b.ratio = 10;
+SELECT results_eq('SELECT reason ~ ''times memory'' FROM by_memory ORDER BY ratio', ARRAY[false, true, true], 'memory is named where it matters');
+SELECT matches(b.reason, 'Table and indexes are 10 times memory \(\d+ would be best within it\): a row that leaves its page', 'and how') FROM by_memory b WHERE b.ratio = 10;
 SELECT is(ff_internal.page_read_us(), NULL, 'without track_io_timing nobody knows what a page read takes');
 SELECT * FROM finish();
 ROLLBACK;

@@ -138,8 +138,8 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   FROM own_function f
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
-	SELECT unnest('{ff_sample,sample,pool_samples,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_prediction,judge_prediction,collect_settings,
-		collect_statements,collect_statements_failed,current_epoch,index_changes,predictions_due,prune,prune_statements,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
+	SELECT unnest('{ff_sample,sample,pool_samples,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_fit,judge_prediction,collect_verdicts,collect_settings,
+		collect_statements,collect_statements_failed,current_epoch,index_changes,fits_due,prune,prune_statements,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- what steps of a collection share with readers

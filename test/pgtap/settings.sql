@@ -108,7 +108,7 @@ SET LOCAL ROLE regress_ff_settings;
 SELECT lives_ok('SELECT * FROM public.ff_settings()', 'pg_read_all_stats may');
 SELECT lives_ok('SELECT * FROM public.ff_verify()', 'and ff_verify()');
 SELECT lives_ok('SELECT * FROM public.ff_history(''big'')', 'and ff_history()');
-SELECT throws_ok('SELECT ff_internal.collect_prediction(1)', '42501', NULL, 'but not what collections write');
+SELECT throws_ok('SELECT ff_internal.collect_fit(1)', '42501', NULL, 'but not what collections write');
 RESET ROLE;
 
 SELECT * FROM finish();

@@ -321,7 +321,7 @@ INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfac
 VALUES (:helped, now() - interval '6 hours', 100, 50, 10, 97, 95, 98, 70);
 SELECT matches((SELECT predicted || ', ' || note FROM told('helped', 'HOT share')), '^97, predicted between 95 and 98$', 'the promise is shown');
 SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update')), '(1000,700)', 'as a share of what was before');
-SELECT is(ff_internal.collect_prediction(:helped), 0::bigint, 'a promise taken up is judged');
+SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'a promise taken up is judged');
 SELECT is((SELECT (verdict, achieved_hot_pct, judged_at IS NOT NULL)::text FROM ff_internal.prediction WHERE rel_id = :helped), '(helped,99,t)', 'and what came of it kept');
 SELECT is(ff_internal.calibration(:helped), 1::float8, 'within 5 points: it came true');
 UPDATE ff_internal.prediction SET predicted_hot_pct = 84, predicted_hot_low = 80, predicted_hot_high = 89 WHERE rel_id = :helped;
@@ -335,23 +335,30 @@ SELECT :epoch, max(i.ended_at), 1, 1, true, 0, 0 FROM ff_internal.counter_interv
 RETURNING collection_id AS last, began_at AS last_at \gset
 CREATE FUNCTION due(id bigint, asked interval, opened interval, look timestamptz, last bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE ff_internal.relation SET sampled_at = look, predicted_at = look - asked, opened_at = look - opened WHERE rel_id = id;
-    RETURN EXISTS (SELECT FROM ff_internal.predictions_due(last) d WHERE d = id);
+    UPDATE ff_internal.relation SET sampled_at = look, opened_at = look - opened WHERE rel_id = id;
+    DELETE FROM ff_internal.fit WHERE asked IS NULL AND rel_id = id;
+    INSERT INTO ff_internal.fit (rel_id, made_at, mark, shape, action, from_fillfactor, to_fillfactor, confidence)
+    SELECT id, look - asked, '', '', 'keep', 100, 100, 0 WHERE asked IS NOT NULL
+    ON CONFLICT (rel_id) DO UPDATE SET made_at = EXCLUDED.made_at;
+    RETURN EXISTS (SELECT FROM ff_internal.fits_due(last) d WHERE d = id);
 END $$;
-SELECT ok(due(:helped, NULL, '1 day', :'last_at', :last), 'never asked: due');
-SELECT ok(NOT due(:helped, '59 min', '1 day', :'last_at', :last), 'asked less than an hour ago: not due');
+SELECT ok(due(:helped, NULL, '1 day', :'last_at', :last), 'never fitted: due');
+DELETE FROM ff_internal.change WHERE rel_id = :helped;
+SELECT ok(NOT due(:helped, '59 min', '1 day', :'last_at', :last), 'fitted less than an hour ago: not due');
 SELECT ok(due(:helped, '60 min', '1 day', :'last_at', :last), 'an hour ago: due');
 SELECT ok(due(:helped, '1 min', '50 min', :'last_at', :last), 'a table new to the history: due each time');
 SELECT rel_id AS same FROM ff_internal.relation WHERE relname = 'same' \gset
 DELETE FROM ff_internal.counter_interval WHERE rel_id = :same AND ended_at = :'last_at';
 SELECT ok(NOT due(:same, '60 min', '1 day', :'last_at', :last), 'nothing changed: not due');
-INSERT INTO ff_internal.advised VALUES (:same, now(), 100, 50, 90, 0.5), (-1, now(), 100, 50, 90, 0.5);
+UPDATE ff_internal.fit SET (action, to_fillfactor, confidence) = ('lower', 50, 0.5) WHERE rel_id = :same;
+INSERT INTO ff_internal.fit (rel_id, made_at, mark, shape, action, from_fillfactor, to_fillfactor, confidence) VALUES (-1, now(), '', '', 'lower', 100, 50, 0.5);
 SELECT ok(due(:same, '60 min', '1 day', :'last_at', :last), 'nothing changed, but advice stands: due');
+DELETE FROM ff_internal.change WHERE rel_id = :same;
 SELECT ok(NOT due(:same, '59 min', '1 day', :'last_at', :last), 'once an hour, that too');
-SELECT is((SELECT array_agg(rel_id) FROM ff_internal.advised), ARRAY[:same::bigint], 'advice for a table that is gone goes');
-SELECT is(ff_internal.collect_prediction(:same), 0::bigint, 'no other fillfactor is advised: no promise');
-SELECT is((SELECT count(*) FROM ff_internal.advised), 0::bigint, 'and the advice is taken back');
-SELECT is(ff_internal.collect_prediction(-1), 0::bigint, 'no such table');
+SELECT is((SELECT array_agg(rel_id) FROM ff_internal.fit WHERE action = 'lower'), ARRAY[:same::bigint], 'the fit of a table that is gone goes');
+SELECT is(ff_internal.collect_fit(:same), 1::bigint, 'no other fillfactor is advised any more');
+SELECT is((SELECT count(*) FROM ff_internal.fit WHERE action = 'lower'), 0::bigint, 'so the advice is taken back');
+SELECT is(ff_internal.collect_fit(-1), 0::bigint, 'no such table');
 
 SELECT * FROM finish();
 ROLLBACK;

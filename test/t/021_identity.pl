@@ -129,7 +129,7 @@ sub moved
 	is(value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval'), $before, "$how: history is kept");
 	is(value(q(SELECT ff_internal.setting('lookback'))), $window, "$how: $window s to look back");
 	my $epoch = value('SELECT max(epoch_id) FROM ff_internal.epoch');
-	is(value(q(SELECT reason FROM ff_advise('t'))), 'not collected yet: run CALL ff_collect() or ff_schedule()', "$how: OIDs are not trusted before a collection");
+	is(value(q(SELECT reason FROM ff_advise('t'))), 'its history comes from another server or database: one collection is needed to take it up, run CALL ff_collect()', "$how: OIDs are not trusted before a collection");
 	work('UPDATE t SET v = 9 WHERE id <= 50');
 	collect();
 	is(history('t'), $id, "$how: a table is found by its name");

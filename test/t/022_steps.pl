@@ -148,7 +148,7 @@ my $stopped = q(SELECT a.pid FROM pg_stat_activity a JOIN pg_locks l USING (pid)
 my $in_history = q(SELECT coalesce(sum(i.updated), 0) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^t\d');
 my $calls = q(SELECT coalesce(sum(h.calls), 0) FROM ff_internal.statement s JOIN ff_internal.statement_history h USING (statement_id) WHERE s.text LIKE 'UPDATE t_ SET v%');
 my $sampled = q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^t\d' AND changes_since_sample = 0);
-my $promised = q(SELECT count(*) FROM ff_internal.relation r WHERE relname ~ '^t\d' AND predicted_at >= (SELECT max(began_at) FROM ff_internal.collection));
+my $promised = q(SELECT count(*) FROM ff_internal.relation r JOIN ff_internal.fit f USING (rel_id) WHERE relname ~ '^t\d' AND f.made_at >= (SELECT max(began_at) FROM ff_internal.collection));
 # where it stands, and what of the steps before is to be found afterwards: the collection begun, its statements read,
 # tables sampled, tables asked, the collection ended, rows left of the backlog and of that of statements
 my @where = (
@@ -221,7 +221,7 @@ alone();
 is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no lock is left');
 # those that one collection has no time for are the first of the next
 my $since = value('SELECT clock_timestamp()');
-my $asked = "SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^t\\d' AND predicted_at >= '$since'";
+my $asked = "SELECT count(*) FROM ff_internal.relation JOIN ff_internal.fit f USING (rel_id) WHERE relname ~ '^t\\d' AND f.made_at >= '$since'";
 $reported = '';
 for (1 .. 3) { change(); $reported .= collect(); last if value($asked) == 5; }
 is($reported . value($asked), 5, 'and all tables that change are asked for advice again');

@@ -411,7 +411,7 @@ unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'without control character
 # WAL records of a row updated, where nothing else can have written any
 # ---------------------------------------------------------------------------
 reset_all();
-sub records { return value("SELECT round(x.update_records::numeric, 3) FROM ff_internal.evidence('$_[0]') e, ff_internal.model_extra(e) x"); }
+sub records { return value("SELECT round(x.update_records::numeric, 3) FROM ff_internal.evidence('$_[0]') e, ff_internal.model_input(e, NULL) x"); }
 # the same statement for some rows, each a transaction, between two collections
 sub each_row
 {
@@ -453,7 +453,7 @@ foreach my $other (
 	[ 'a key that is set', 'ALTER TABLE full_pages ADD CONSTRAINT f FOREIGN KEY (n) REFERENCES parent NOT VALID' ])
 {
 	my ($what, $make) = @$other;
-	is(value("BEGIN; $make; SELECT x.update_records FROM ff_internal.evidence('full_pages') e, ff_internal.model_extra(e) x; ROLLBACK"), '', "$what: the WAL records are not believed");
+	is(value("BEGIN; $make; SELECT x.update_records FROM ff_internal.evidence('full_pages') e, ff_internal.model_input(e, NULL) x; ROLLBACK"), '', "$what: the WAL records are not believed");
 }
 each_row('INSERT INTO roomy VALUES (%d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n WHERE roomy.n > 100', map { $_ + 3 } @one_a_page);
 each_row('UPDATE roomy SET n = n + 1 WHERE id = %d', map { $_ + 3 } @one_a_page);

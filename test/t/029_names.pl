@@ -103,6 +103,8 @@ for my $round (1 .. 3)
 	sql('CALL public.work()');
 	sql('CALL ff_collect()');
 }
+# as though watched for a day
+sql(q{UPDATE ff_internal.counter_interval SET began_at = began_at - interval '1 day'});
 my $tables = sql('SELECT count(*) FROM public.made');
 is($tables, 2 * @kinds, 'the tables are there');
 is(sql(q{SELECT string_agg(DISTINCT m.what || ' ' || a.action, ', ') FROM ff_advise() a RIGHT JOIN public.made m ON m.rel = a.relation}), 'batch lower, waste raise', 'all are advised to change');

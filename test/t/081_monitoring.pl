@@ -41,10 +41,10 @@ my $differ = q(SELECT string_agg(format('%s: %s %s %s, %s %s %s', m.relname, m.a
 sub asked_again
 {
 	# as if asked an hour ago; nothing changed in the tables
-	$node->safe_psql('advised', "UPDATE ff_internal.relation SET predicted_at = now() - interval '2 hours', opened_at = now() - interval '1 day'; CALL ff_collect()");
+	$node->safe_psql('advised', "UPDATE ff_internal.fit SET made_at = now() - interval '2 hours'; UPDATE ff_internal.relation SET opened_at = now() - interval '1 day'; CALL ff_collect()");
 	return;
 }
-$node->safe_psql('advised', 'SELECT ff_internal.collect_prediction(rel_id) FROM ff_internal.relation');
+$node->safe_psql('advised', 'SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation');
 is($node->safe_psql('advised', $differ), '', 'metrics: as ff_advise() says');
 my $some = $node->safe_psql('advised', $advised);
 cmp_ok($some, '>=', 2, 'metrics: some changes are advised');
@@ -58,11 +58,11 @@ foreach my $turn ([ 'min_confidence = 1.0', 'wait' ], [ 'min_gain = 90', 'keep' 
 	cmp_ok($node->safe_psql('advised', $advised), '<', $some, "metrics: $setting takes advice back");
 	$node->safe_psql('advised', 'ALTER DATABASE advised RESET ALL');
 	# what is not advised any more is asked when it changes
-	$node->safe_psql('advised', 'SELECT ff_internal.collect_prediction(rel_id) FROM ff_internal.relation');
+	$node->safe_psql('advised', 'SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation');
 	is($node->safe_psql('advised', $advised), $some, 'metrics: advised again');
 }
 $node->safe_psql('advised', "DROP TABLE t4; CALL ff_collect()");
-is($node->safe_psql('advised', 'SELECT count(*) FROM ff_internal.advised JOIN ff_internal.relation r USING (rel_id) WHERE r.closed_at IS NOT NULL'), '0', 'metrics: advice for a table goes with it');
+is($node->safe_psql('advised', 'SELECT count(*) FROM ff_internal.fit JOIN ff_internal.relation r USING (rel_id) WHERE r.closed_at IS NOT NULL'), '0', 'metrics: advice for a table goes with it');
 
 # Every column of a query is in the list of its metrics, and the other way round.
 my $yaml = slurp_file("$FindBin::Bin/../../sql/monitoring/postgres_exporter.yaml");

@@ -1,0 +1,151 @@
+-- Stage indexed: the columns whose change makes an update touch an index, which
+-- it then cannot do as HOT, and how many updates change them.
+
+-- Whether an update of a column of such an index may be HOT on this server: BRIN, from PostgreSQL 16 on. NULL: no
+-- index access method.
+CREATE FUNCTION ff_internal.summarizing(access_method oid) RETURNS boolean
+LANGUAGE c STRICT STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_summarizing';
+
+-- Columns whose change makes an update touch this index, and the role each plays: key, include, expression, predicate,
+-- whole row.
+CREATE FUNCTION ff_internal.index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 4
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- Columns written as such stand in indkey.  Those of expressions and of
+    -- the predicate are known from the dependencies, so nothing is evaluated.
+    WITH i AS (
+        SELECT x.indexrelid, x.indrelid, x.indnkeyatts, x.indkey::int2[] AS keys,
+               x.indexprs IS NOT NULL AS has_expressions, x.indpred IS NOT NULL AS has_predicate
+          FROM pg_index x WHERE x.indexrelid = index
+    ), written AS (
+        SELECT i.indrelid, k.attnum, CASE WHEN min(k.n) <= min(i.indnkeyatts) THEN 'key' ELSE 'include' END AS role
+          FROM i, unnest(i.keys) WITH ORDINALITY k(attnum, n)
+         WHERE k.attnum > 0
+         GROUP BY i.indrelid, k.attnum
+    ), derived AS (
+        SELECT DISTINCT i.indrelid, d.refobjsubid::int2 AS attnum,
+               CASE WHEN i.has_expressions AND i.has_predicate THEN 'expression or predicate'
+                    WHEN i.has_predicate THEN 'predicate' ELSE 'expression' END AS role
+          FROM i
+          JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid AND d.objsubid = 0
+                          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid AND d.refobjsubid > 0
+         WHERE d.refobjsubid <> ALL (i.keys)
+           AND (i.has_expressions OR i.has_predicate)
+    ), whole AS (
+        -- an expression without a column: of the whole row, for all that is known
+        SELECT i.indrelid, a.attnum, 'whole row' AS role
+          FROM i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum > 0 AND NOT a.attisdropped
+         WHERE i.has_expressions AND NOT EXISTS (SELECT 1 FROM derived) AND NOT EXISTS (SELECT 1 FROM written)
+    )
+    SELECT a.attnum, a.attname, u.role
+      FROM (SELECT * FROM written UNION ALL SELECT * FROM derived UNION ALL SELECT * FROM whole) u
+      JOIN pg_attribute a ON a.attrelid = u.indrelid AND a.attnum = u.attnum
+     ORDER BY a.attnum
+$$;
+
+-- The columns an UPDATE sets and the stored generated columns that follow from them.
+CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT array_agg(DISTINCT c.name ORDER BY c.name)
+      FROM (SELECT unnest(columns) AS name
+            UNION ALL
+            SELECT g.attname::text
+              FROM pg_attribute g
+              JOIN pg_attrdef e ON e.adrelid = g.attrelid AND e.adnum = g.attnum
+              JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = g.attrelid
+                              AND d.refobjsubid > 0 AND d.refobjsubid <> g.attnum
+                              AND (d.classid = 'pg_attrdef'::regclass AND d.objid = e.oid
+                                   OR d.classid = 'pg_class'::regclass AND d.objid = g.attrelid
+                                      AND d.objsubid = g.attnum)
+              JOIN pg_attribute b ON b.attrelid = g.attrelid AND b.attnum = d.refobjsubid
+             WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c
+$$;
+
+-- The columns that indexes of a table depend on, but for indexes that let updates be HOT.
+CREATE FUNCTION ff_internal.indexed_columns(relation oid) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce(array_agg(DISTINCT k.column_name::text), '{}')
+      FROM pg_index i
+      JOIN pg_class c ON c.oid = i.indexrelid
+     CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
+     WHERE i.indrelid = relation AND i.indislive AND NOT coalesce(ff_internal.summarizing(c.relam), false)
+$$;
+
+-- The table itself and the partitioned tables above it, by whose names statements may know it.
+CREATE FUNCTION ff_internal.with_ancestors(relation oid) RETURNS oid[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ARRAY(SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a)
+$$;
+
+-- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed
+-- column. Where no statement is known, or one whose columns are not: 0 if the primary key is its only index, most
+-- updates are HOT and no page shows otherwise, else NULL.
+CREATE FUNCTION ff_internal.indexed_share(e ff_internal.table_evidence) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH seen AS MATERIALIZED (
+        SELECT t.columns, sum(h.rows) AS rows
+          FROM ff_internal.statement_target t
+          JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
+         WHERE t.relid = ANY (ff_internal.with_ancestors(e.relation))
+           AND t.command = 'UPDATE' AND h.ended_at > (e.counters).began_at AND h.rows > 0
+         GROUP BY t.columns
+    )
+    -- a statement whose columns are not known could be any of them
+    SELECT CASE WHEN bool_and(s.columns IS NOT NULL)
+                THEN coalesce(sum(s.rows) FILTER (WHERE ff_internal.changed_columns(e.relation::oid, s.columns)
+                                                        && (SELECT ff_internal.indexed_columns(e.relation))), 0)
+                     / sum(s.rows)::double precision
+                -- keys are hardly ever changed, and neither the pages nor the counters show that they were
+                WHEN coalesce(e.seen_same_page, 0) = 0 AND (e.recent).hot_updated >= 0.5 * (e.recent).updated
+                     AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+                                      WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary
+                                        AND NOT coalesce(ff_internal.summarizing(c.relam), false))
+                THEN 0 END
+      FROM seen s
+$$;
+
+-- Names of the indexes that make updates of a table non-HOT, the most suspicious first: those on a column that a
+-- statement of the recent window set, or, where no such statement is known, all that may; NULL where there is none.
+CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH changed AS (
+        SELECT coalesce(array_agg(DISTINCT c.name), '{}') AS columns
+          FROM ff_internal.statement_target t
+          JOIN ff_internal.statement s ON s.statement_id = t.statement_id AND s.closed_at IS NULL
+         CROSS JOIN LATERAL unnest(ff_internal.changed_columns($1, t.columns)) c(name)
+         WHERE t.command = 'UPDATE' AND t.relid = ANY (ff_internal.with_ancestors($1))
+           AND EXISTS (SELECT 1 FROM ff_internal.statement_history h
+                        WHERE h.statement_id = s.statement_id
+                          AND h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer))
+    ), indexes AS (
+        SELECT c.relname, i.indisprimary, i.indisunique,
+               EXISTS (SELECT 1 FROM ff_internal.index_columns(i.indexrelid) k
+                        WHERE k.column_name::text = ANY (h.columns)) AS touched,
+               row_number() OVER (ORDER BY i.indisprimary, i.indisunique, c.relname) AS place,
+               bool_and(i.indisprimary) OVER () AS only_primary
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+         CROSS JOIN changed h
+         WHERE i.indrelid = $1 AND i.indislive AND NOT coalesce(ff_internal.summarizing(c.relam), false)
+    )
+    -- a primary key is hardly ever updated: suspect only where nothing else is
+    SELECT string_agg(quote_ident(x.relname), ', ' ORDER BY x.place) FILTER (WHERE x.n <= 5)
+           || CASE WHEN max(x.n) > 5 THEN format(' and %s more', max(x.n) - 5) ELSE '' END
+      FROM (SELECT i.*, row_number() OVER (ORDER BY i.place) AS n
+              FROM indexes i
+             WHERE CASE WHEN EXISTS (SELECT 1 FROM indexes o WHERE o.touched) THEN i.touched
+                        ELSE NOT i.indisprimary OR i.only_primary END) x
+$$;

@@ -1,0 +1,131 @@
+-- Stage diagnosis: where the updates that are not HOT come from, by the evidence
+-- alone.  Every table of the database gets a row.
+
+-- What a recorded holder of the visibility horizon (ff_horizon()) cost a table, in words; NULL where it was none:
+-- either the table's HOT share fell by more than 10 points while one was there, from 90 % or more, or most versions in
+-- its pages wait for one.
+CREATE FUNCTION ff_internal.held_back(e ff_internal.table_evidence) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s ff_internal.page_sample := e.sample;
+    c record;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM ff_internal.horizon_history h WHERE h.last_seen_at >= (e.since_change).began_at) THEN
+        RETURN NULL;
+    END IF;
+    SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0) AS held_updated,
+           coalesce(sum(i.hot_updated) FILTER (WHERE o.held), 0) AS held_hot,
+           coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0) AS free_updated,
+           coalesce(sum(i.hot_updated) FILTER (WHERE NOT o.held), 0) AS free_hot
+      INTO c
+      FROM ff_internal.counter_interval i
+     CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM ff_internal.horizon_history h
+                                         WHERE h.since < i.ended_at AND h.last_seen_at > i.began_at) AS held) o
+     WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at;
+    IF c.held_updated = 0 THEN
+        RETURN NULL;
+    ELSIF c.free_updated >= 100 AND c.free_hot >= 0.9 * c.free_updated
+          AND c.held_hot / c.held_updated < c.free_hot / c.free_updated - 0.1 THEN
+        RETURN format('%s %% of its updates were HOT while an old snapshot was held, %s %% otherwise',
+                      round(100 * c.held_hot / c.held_updated, 1), round(100 * c.free_hot / c.free_updated, 1));
+    ELSIF c.held_updated >= c.free_updated
+          AND s.recently_dead_rows > 0.3 * s.live_rows AND s.recently_dead_rows > 0.8 * s.dead_rows THEN
+        RETURN format('%s old row versions wait for a snapshot to end (%s %% of live rows)',
+                      round(s.recently_dead_rows::numeric),
+                      round((100 * s.recently_dead_rows / nullif(s.live_rows, 0))::numeric));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Whether a fillfactor could matter to a table of such a cause, so that the model is asked.
+CREATE FUNCTION ff_internal.worth_asking(e ff_internal.table_evidence, cause text) RETURNS boolean
+LANGUAGE sql STABLE
+-- bound when it is created, so that it needs no search_path and can be inlined
+RETURN cause IN ('page_full', 'batch_update', 'row_growth')
+       -- HOT already, but full new pages are pruned at every update
+       OR cause = 'settled' AND (e.recent).inserted > 0.05 * (e.recent).updated
+       -- a reserve may be given back
+       OR e.fillfactor < 100
+          AND (cause IN ('indexed_column', 'too_wide')
+               -- not where the rows were loaded anew since they were updated
+               OR cause = 'settled' AND NOT ((e.counters).updated > 0.1 * (e.sample).live_rows
+                                             AND coalesce((e.sample).updated_pct, 0) < 1)
+               -- nor where the pages tell of updates
+               OR cause = 'few_updates' AND coalesce((e.sample).updated_pct, 0) < 1
+                  AND (e.counters).updated < 0.01 * (e.counters).inserted
+                  AND (e.counters).inserted >= ff_internal.setting('min_updates')::bigint);
+
+-- The cause that the evidence shows, one row a table.
+CREATE FUNCTION ff_internal.diagnosis(relation regclass DEFAULT NULL) RETURNS SETOF ff_internal.diagnosis
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    SELECT e, d.cause, ff_internal.worth_asking(e, d.cause), r.hot_updated / nullif(r.updated, 0)::double precision,
+           s.newpage_share, s.blocked_share, CASE WHEN d.cause = 'too_wide' THEN 0 ELSE s.recoverable_share END,
+           y.indexed, s.kept_share, s.kept_with_room,
+           r.updated * (1 - s.newpage_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1,
+           d.held_back, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
+      FROM ff_internal.evidence(relation) e
+      -- composites, taken apart once and not field by field
+     CROSS JOIN LATERAL unnest(ARRAY[e.recent]) r
+     CROSS JOIN LATERAL unnest(ARRAY[e.sample]) p
+     CROSS JOIN (SELECT ff_internal.setting('min_updates')::bigint AS updates) enough
+      -- what the statements say of indexed columns, asked only where it matters
+      LEFT JOIN LATERAL (SELECT ff_internal.indexed_share(w.e) AS indexed
+                           FROM (SELECT e WHERE r.hot_updated < 0.98 * r.updated OFFSET 0) w) y ON true
+      LEFT JOIN LATERAL (
+            SELECT p.*
+              FROM ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated,
+                                             e.seen_same_page, e.seen_newpage, y.indexed, e.seen_hot) p
+             WHERE r.updated > r.hot_updated
+            UNION ALL
+            -- what the function says of nothing to split, without the call
+            SELECT 0, 0, 1, 0, 0, 0 WHERE r.updated > 0 AND r.updated <= r.hot_updated) s ON true
+     CROSS JOIN LATERAL (
+            SELECT greatest(coalesce(p.updated_width, 0), coalesce(p.inserted_width, 0))::double precision AS width,
+                   coalesce(p.inserted_width, p.updated_width, 0)::double precision AS inserted_width) w
+     CROSS JOIN LATERAL (SELECT b.held_back, CASE
+            WHEN e.not_examined IS NOT NULL THEN 'not_examined'
+            WHEN p.sampled_at IS NULL OR (e.counters).intervals IS NULL OR p.blocks = 0 OR w.width = 0 THEN 'no_data'
+            -- too little happened to say anything of updates
+            WHEN (e.counters).updated < enough.updates THEN 'few_updates'
+            WHEN ff_internal.rows_per_page(100, w.width) < 2 THEN 'too_wide'
+            -- fillfactor or indexes were changed, and what that did is not seen yet
+            WHEN coalesce((e.since_change).updated, 0) < enough.updates THEN 'no_data'
+            -- nearly all of them are HOT, whatever became of the rest
+            WHEN r.hot_updated >= 0.98 * r.updated THEN 'settled'
+            WHEN s.newpage_share IS NULL THEN 'no_data'
+            WHEN s.recoverable_share < 0.02 AND s.blocked_share >= 0.05 THEN 'indexed_column'
+            WHEN s.recoverable_share < 0.02 THEN 'settled'
+            WHEN s.blocked_share > 4 * s.recoverable_share AND s.recoverable_share < 0.1 THEN 'indexed_column'
+            WHEN b.held_back IS NOT NULL THEN 'old_snapshot'
+            WHEN p.updated_width > 1.1 * p.inserted_width AND p.updated_width - p.inserted_width >= 8 THEN 'row_growth'
+            WHEN p.update_group_rows >= greatest(3, 0.1 * p.rows_per_page) THEN 'batch_update'
+            ELSE 'page_full' END AS cause
+       FROM (SELECT CASE WHEN s.recoverable_share >= 0.02 THEN ff_internal.held_back(e) END AS held_back) b) d
+$$;
+
+-- Its argument, NULL included, where that is a table that can be examined. Errors: 42P01 unknown OID, 42809 not a
+-- table.
+CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF relation IS NOT NULL THEN
+        IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+            RAISE 'relation with OID % does not exist', relation::oid USING ERRCODE = 'undefined_table';
+        ELSIF NOT EXISTS (SELECT 1 FROM ff_internal.candidate c WHERE c.relid = relation) THEN
+            RAISE '"%" is not a table that can be advised', (SELECT c.relname FROM pg_class c WHERE c.oid = relation)
+                USING ERRCODE = 'wrong_object_type',
+                      DETAIL = 'Advice is for tables and materialized views outside the system schemas.',
+                      HINT = 'For a B-tree index see ff_advise_indexes().';
+        END IF;
+    END IF;
+    RETURN relation;
+END
+$$;

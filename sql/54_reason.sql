@@ -1,0 +1,335 @@
+-- Stage reason: a decision in words.  Nothing is decided here.
+
+-- A number of seconds in words, rounded to the unit that fits.
+CREATE FUNCTION ff_internal.span(seconds double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
+                WHEN seconds < 7200 THEN round((seconds / 60)::numeric) || ' min'
+                WHEN seconds < 172800 THEN round((seconds / 3600)::numeric) || ' hours'
+                ELSE round((seconds / 86400)::numeric) || ' days' END
+$$;
+
+-- A percentage with one digit, or none where that is 0.
+CREATE FUNCTION ff_internal.percent(value double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT trim_scale(round(value::numeric, 1)) || ' %'
+$$;
+
+-- Why nothing can be said of a table yet; NULL where something can.
+CREATE FUNCTION ff_internal.reason_no_data(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    d ff_internal.diagnosis := v.diagnosis;
+    e ff_internal.table_evidence := d.evidence;
+BEGIN
+    IF e.problem IS NOT NULL AND (e.sample).sampled_at IS NULL THEN
+        RETURN 'its pages could not be sampled: ' || e.problem;
+    ELSIF e.rel_id IS NULL AND EXISTS (SELECT 1 FROM ff_internal.relation r
+                                        WHERE r.nspname = e.nspname AND r.relname = e.relname AND r.closed_at IS NULL) THEN
+        RETURN 'its history comes from another server or database: one collection is needed to take it up, run CALL ff_collect()';
+    ELSIF e.rel_id IS NULL THEN
+        RETURN 'not collected yet: run CALL ff_collect() or ff_schedule()';
+    ELSIF (e.sample).sampled_at IS NULL THEN
+        RETURN 'its pages were not sampled yet: the budget of the last collection was spent on others';
+    ELSIF (e.counters).intervals IS NULL THEN
+        RETURN 'nothing was written to it since the first collection: one more collection after some work is needed';
+    ELSIF (e.sample).blocks = 0 OR d.row_width = 0 THEN
+        RETURN 'the table is empty';
+    ELSIF d.cause = 'no_data' AND coalesce((e.since_change).updated, 0) < ff_internal.setting('min_updates')::bigint THEN
+        RETURN format('%s updates since its fillfactor or its indexes changed, of %s in %s: too few to see what that did. ',
+                      coalesce((e.since_change).updated, 0), (e.counters).updated, ff_internal.span(e.window_s))
+               || ff_internal.until_when(e, (e.since_change).updated, ff_internal.setting('min_updates')::bigint);
+    ELSIF d.cause = 'no_data' THEN
+        RETURN format('%s of its updates were not HOT, but neither the server nor the pages say whether they left their page: '
+                      'sample it while it is being updated', ff_internal.percent(100 * (1 - d.hot_share)));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Of a table whose updates are nearly all HOT.
+CREATE FUNCTION ff_internal.reason_settled(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    d ff_internal.diagnosis := v.diagnosis;
+    e ff_internal.table_evidence := d.evidence;
+    s ff_internal.page_sample := e.sample;
+    earlier CONSTANT bigint := (e.since_change).updated - (e.recent).updated;
+    earlier_hot CONSTANT bigint := (e.since_change).hot_updated - (e.recent).hot_updated;
+    hot text := CASE WHEN d.hot_share >= 0.9995 THEN 'all recent updates were HOT'
+                     ELSE ff_internal.percent(100 * d.hot_share) || ' of recent updates were HOT' END;
+BEGIN
+    IF d.newpage_share >= 0.0005 THEN
+        hot := hot || format(', %s left their page', ff_internal.percent(100 * d.newpage_share));
+    END IF;
+    IF earlier > 0 AND earlier_hot < 0.95 * earlier * d.hot_share THEN
+        hot := hot || format(', after %s HOT before', ff_internal.percent(100.0 * earlier_hot / earlier));
+    END IF;
+    RETURN hot || ': ' ||
+        CASE WHEN v.action = 'lower'
+             THEN 'what is left to save is pruning, which full new pages need at nearly every update'
+             -- a rewrite takes the marks of HOT updates off the rows
+             WHEN e.fillfactor = 100
+                  AND coalesce(s.updated_hot_rows / nullif(s.updated_hot_rows + s.updated_nonhot_rows, 0), 0) < 0.5
+             THEN 'but its rows were loaded anew since, and each page filled so sheds a row before it has room again'
+             ELSE 'its pages have room already' END;
+END
+$$;
+
+-- How few updates there were, and until when they are waited for.
+CREATE FUNCTION ff_internal.reason_few(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    d ff_internal.diagnosis := v.diagnosis;
+    e ff_internal.table_evidence := d.evidence;
+    w ff_internal.window_counters := e.counters;
+    few text := format('%s updates in %s', w.updated, ff_internal.span(e.window_s))
+                || CASE WHEN w.inserted > 0 THEN format(' against %s inserted rows', w.inserted) ELSE '' END;
+BEGIN
+    IF v.because = 'siblings' THEN
+        RETURN few || ', but the other partitions are updated, and this one will be as they are';
+    ELSIF v.action = 'raise' THEN
+        RETURN few;
+    ELSIF v.action = 'keep' THEN
+        RETURN few || ': too few to matter';
+    END IF;
+    RETURN few || ': too few to judge from. '
+           || CASE WHEN v.because = 'short'
+                   THEN format('A full day of watching is needed, %s are over', ff_internal.span(e.window_s))
+                   ELSE ff_internal.until_when(e, w.updated, ff_internal.setting('min_updates')::bigint) END;
+END
+$$;
+
+-- How long it takes at the window's rate until so many updates were seen.
+CREATE FUNCTION ff_internal.until_when(e ff_internal.table_evidence, seen bigint, needed bigint) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('%s updates needed, %s seen', needed, coalesce(seen, 0))
+           || CASE WHEN (e.counters).updated > 0 AND e.window_s > 0 AND needed > coalesce(seen, 0)
+                   THEN format(': about %s at this rate',
+                               ff_internal.span((needed - coalesce(seen, 0)) * e.window_s / (e.counters).updated))
+                   ELSE '' END
+$$;
+
+-- What the evidence shows, one branch a cause.
+CREATE FUNCTION ff_internal.reason_cause(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    d ff_internal.diagnosis := v.diagnosis;
+    e ff_internal.table_evidence := d.evidence;
+    p ff_internal.page_sample := e.sample;
+    fits integer := coalesce((v.now_step).rows_per_page, ff_internal.rows_per_page(e.fillfactor, d.row_width));
+BEGIN
+    CASE d.cause
+        WHEN 'few_updates' THEN
+            RETURN ff_internal.reason_few(v);
+        WHEN 'too_wide' THEN
+            RETURN format('rows of %s bytes: a page holds one of them at any fillfactor', round(d.row_width::numeric));
+        WHEN 'settled' THEN
+            RETURN ff_internal.reason_settled(v);
+        WHEN 'indexed_column' THEN
+            RETURN format('%s of recent updates could not be HOT, because an indexed column changed%s: no fillfactor can help. '
+                          'ff_blockers() shows the index and the statements', ff_internal.percent(100 * d.blocked_share),
+                          ' (' || ff_internal.suspect_indexes(e.relation) || ')');
+        WHEN 'old_snapshot' THEN
+            RETURN d.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
+        ELSE
+            RETURN format('%s of recent updates left their page because it was full',
+                          CASE WHEN d.newpage_share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * d.newpage_share) END)
+                   || CASE d.cause
+                        WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of the %s that fit it',
+                                                        round(least(p.update_group_rows, fits)::numeric), fits)
+                        WHEN 'row_growth' THEN format('; rows grow from %s to %s bytes',
+                                                      round(p.inserted_width::numeric), round(p.updated_width::numeric))
+                        ELSE '' END;
+    END CASE;
+END
+$$;
+
+-- What a change would bring.
+CREATE FUNCTION ff_internal.reason_change(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    d    ff_internal.diagnosis := v.diagnosis;
+    e    ff_internal.table_evidence := d.evidence;
+    now  ff_internal.step := v.now_step;
+    next ff_internal.step := v.then_step;
+    hot  text := format('%s HOT predicted (%s to %s)', ff_internal.percent(next.hot_pct),
+                        trim_scale(round(next.hot_pct_low::numeric, 1)), trim_scale(round(next.hot_pct_high::numeric, 1)));
+    less bigint := e.heap_bytes + e.index_bytes - next.size_bytes - next.index_bytes;
+    says text := format('. At %s a page is filled with %s rows instead of %s',
+                        v.recommended_fillfactor, next.rows_per_page, now.rows_per_page);
+BEGIN
+    IF v.action = 'lower' THEN
+        RETURN says || CASE WHEN next.hot_pct IS NULL THEN '' ELSE ': ' || hot END
+               || CASE WHEN ((v.fit).choice).needs_rewrite THEN '; old pages keep their density until the table is rewritten'
+                       ELSE '; updates fall on new pages, so no rewrite is needed' END;
+    END IF;
+    RETURN says || CASE WHEN less > 0 THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) ELSE '' END
+           || CASE WHEN next.hot_pct < 100 * d.hot_share - 0.05 THEN '; ' || hot ELSE '' END;
+END
+$$;
+
+-- What is missing for a change.
+CREATE FUNCTION ff_internal.reason_wait(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e      ff_internal.table_evidence := (v.diagnosis).evidence;
+    next   ff_internal.step := v.then_step;
+    better text := format('. %s may be better, but ', next.fillfactor);
+    enough bigint := 4 * ff_internal.setting('min_updates')::bigint;
+    growth double precision := (next.size_bytes + next.index_bytes) / nullif(e.heap_bytes + e.index_bytes, 0)::double precision;
+BEGIN
+    IF v.passed_over THEN
+        RETURN '. The model was not asked here: ff_advise() with the name of the table asks it';
+    ELSIF next.fillfactor IS NULL OR next.fillfactor = (v.now_step).fillfactor OR (v.diagnosis).cause = 'few_updates' THEN
+        RETURN '';
+    ELSIF v.because = 'taken' THEN
+        RETURN better || format('its fillfactor was changed lately: a full day has to be seen first, %s are over', ff_internal.span(e.since_change_s));
+    ELSIF (e.since_change).updated < enough THEN
+        RETURN better || 'more has to be seen first: ' || ff_internal.until_when(e, (e.since_change).updated, enough);
+    ELSIF ((v.fit).choice).confidence < ff_internal.setting('min_confidence')::double precision THEN
+        RETURN better || 'no replay comes near enough to what was seen';
+    ELSIF growth > 1.05 AND v.needed_confidence > ff_internal.setting('min_confidence')::double precision THEN
+        RETURN better || format('it would make the table %s times as large, which needs a confidence of %s (%s so far)',
+                                round(growth::numeric, 1), round(v.needed_confidence::numeric, 2), round(v.confidence::numeric, 2));
+    END IF;
+    RETURN better || 'a longer time has to be seen first';
+END
+$$;
+
+-- Why the fillfactor stays although updates leave full pages.
+CREATE FUNCTION ff_internal.reason_keep(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e        ff_internal.table_evidence := (v.diagnosis).evidence;
+    c        ff_internal.choice := (v.fit).choice;
+    min_gain double precision := 1 + ff_internal.setting('min_gain')::double precision / 100;
+    says     text := '';
+BEGIN
+    IF v.cause = 'read_mostly' THEN
+        says := format('. Readers fetch %s pages for each updated row, and would fetch more',
+                       round((v.readers_pages / (e.counters).updated)::numeric));
+    END IF;
+    IF (v.diagnosis).cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
+        RETURN says;
+    ELSIF v.because IN ('siblings', 'taken') THEN
+        RETURN says || '. ' || CASE v.because WHEN 'siblings' THEN 'Seen over all partitions, no other fillfactor is clearly better'
+                                    ELSE 'Another fillfactor is not so much better that the last change should be undone' END;
+    END IF;
+    says := says || '. No other fillfactor is clearly better'
+            || CASE WHEN c.best_gain <= 1.005 THEN ''
+                    WHEN c.best_gain < min_gain THEN format(': the best step would save %s, less than fillfactor_advisor.min_gain',
+                                                            ff_internal.percent(100 * (1 - 1 / c.best_gain)))
+                    ELSE format(': one might save %s, but not by every explanation of what was seen',
+                                ff_internal.percent(100 * (1 - 1 / c.best_gain))) END;
+    IF c.needs_rewrite AND c.filled_at > e.fillfactor AND c.rewrite_gain >= min_gain THEN
+        says := says || format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) gives them the room, '
+                               'which should bring %s HOT', c.filled_at, ff_internal.percent((v.then_step).hot_pct));
+    END IF;
+    RETURN says;
+END
+$$;
+
+-- What else a reader should know.
+CREATE FUNCTION ff_internal.reason_notes(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    d ff_internal.diagnosis := v.diagnosis;
+    e ff_internal.table_evidence := d.evidence;
+    c ff_internal.choice := (v.fit).choice;
+BEGIN
+    RETURN concat(
+        CASE WHEN v.action IN ('lower', 'raise') AND v.because = 'siblings'
+             THEN '. Judged together with the other partitions of its parent' END,
+        CASE WHEN v.action <> 'wait' AND c.advised_step <> c.advised_in_ram THEN format(
+             '. Table and indexes are %s times memory (%s would be best within it): ' || CASE WHEN c.advised_step < c.advised_in_ram
+                 THEN 'a row that leaves its page makes index pages be read and written'
+                 ELSE 'each page more is read from disk more often than it saves' END,
+             round(e.ram_ratio::numeric, CASE WHEN e.ram_ratio < 10 THEN 1 ELSE 0 END), c.advised_in_ram) END,
+        CASE WHEN d.wants_model AND NOT d.eligible_known AND v.action IN ('lower', 'wait')
+             THEN '. Whether an indexed column changes is not known, as no update stayed in its page: pg_stat_statements would tell' END,
+        CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
+        CASE WHEN e.open_writers > 0 AND v.action IN ('wait', 'keep')
+             THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
+        CASE WHEN v.action IN ('lower', 'raise') AND e.window_s < 86400
+             THEN format('. Provisional: watched for %s', ff_internal.span(e.window_s)) END);
+END
+$$;
+
+-- Why, in a sentence or a few.
+CREATE FUNCTION ff_internal.reason(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    no_data text;
+BEGIN
+    IF (v.diagnosis).cause = 'not_examined' THEN
+        RETURN ((v.diagnosis).evidence).not_examined;
+    END IF;
+    no_data := ff_internal.reason_no_data(v);
+    IF no_data IS NOT NULL THEN
+        RETURN no_data;
+    END IF;
+    RETURN upper(left(x.text, 1)) || substr(x.text, 2) || '.'
+      FROM (SELECT ff_internal.reason_cause(v)
+                   || CASE v.action WHEN 'keep' THEN ff_internal.reason_keep(v)
+                                    WHEN 'wait' THEN ff_internal.reason_wait(v)
+                                    ELSE ff_internal.reason_change(v) END
+                   || ff_internal.reason_notes(v)) x(text);
+END
+$$;
+
+-- The same in at most 30 characters.
+CREATE FUNCTION ff_internal.phrase(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    d ff_internal.diagnosis := v.diagnosis;
+    e ff_internal.table_evidence := d.evidence;
+BEGIN
+    RETURN CASE
+        WHEN d.cause = 'not_examined' THEN 'not examined'
+        WHEN e.problem IS NOT NULL AND (e.sample).sampled_at IS NULL THEN 'could not be sampled'
+        WHEN e.rel_id IS NULL THEN 'not collected yet'
+        WHEN (e.sample).sampled_at IS NULL THEN 'not sampled yet'
+        WHEN (e.counters).intervals IS NULL THEN 'nothing was written yet'
+        WHEN d.cause = 'no_data' THEN 'too little is known'
+        WHEN d.cause = 'few_updates' AND v.action = 'wait' THEN format('%s updates so far', (e.counters).updated)
+        WHEN d.cause = 'few_updates' AND v.action = 'raise' THEN 'its reserve is not used'
+        WHEN d.cause = 'few_updates' THEN 'hardly updated'
+        WHEN v.action = 'wait' THEN 'more must be seen first'
+        WHEN v.cause = 'read_mostly' THEN 'mostly read'
+        WHEN d.cause = 'settled' AND v.action = 'lower' THEN 'full pages are pruned often'
+        WHEN d.cause = 'settled' THEN 'updates are HOT already'
+        WHEN d.cause = 'batch_update' THEN format('%s rows a page at once', round((e.sample).update_group_rows::numeric))
+        WHEN d.cause = 'row_growth' THEN format('rows grow by %s bytes', round(((e.sample).updated_width - (e.sample).inserted_width)::numeric))
+        WHEN d.cause = 'indexed_column' THEN 'an indexed column changes'
+        WHEN d.cause = 'old_snapshot' THEN 'an old snapshot is held'
+        WHEN d.cause = 'too_wide' THEN 'one row fills a page'
+        ELSE 'updates leave full pages' END;
+END
+$$;

@@ -1,0 +1,579 @@
+-- Stage advice: which fillfactor to set, if any.
+--
+-- The cause comes from the evidence alone (diagnosis), the fillfactor from the
+-- model, its fits made and kept by collections; what stands against a change is
+-- here.  Every table of the database gets a row and a reason.
+
+-- ---------------------------------------------------------------------------
+-- Fits
+-- ---------------------------------------------------------------------------
+-- What a fit is known by. mark: the evidence and the settings that it is made of; shape: what makes any older fit
+-- useless, see table fit.
+CREATE FUNCTION ff_internal.fit_marks(e ff_internal.table_evidence, OUT mark text, OUT shape text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT md5(concat_ws(' ', s.shape, e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot, e.seen_same_page, e.seen_newpage,
+                         e.ram_bytes, v.settings)), md5(s.shape)
+      FROM (SELECT string_agg(ff_internal.setting(n.name), ' ' ORDER BY n.name) AS settings
+              FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, page_read_cost}'::text[]) n(name)) v
+     CROSS JOIN LATERAL (
+            SELECT concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.oid, c.relfilenode, e.fillfactor,
+                             (SELECT string_agg(i.indexrelid::text, ',' ORDER BY i.indexrelid)
+                                FROM pg_index i WHERE i.indrelid = c.oid AND i.indislive)) AS shape
+              FROM pg_class c CROSS JOIN ff_internal.server() o WHERE c.oid = e.relation) s
+$$;
+
+-- A table's fit made anew, not stored; what was advised last stays with it.
+CREATE FUNCTION ff_internal.new_fit(d ff_internal.diagnosis, last ff_internal.fit, mark text, shape text)
+RETURNS ff_internal.fit
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e ff_internal.table_evidence := d.evidence;
+    f ff_internal.fit := last;
+BEGIN
+    f.rel_id := e.rel_id;
+    f.made_at := now();
+    f.mark := mark;
+    f.shape := shape;
+    SELECT m.choice, m.steps INTO f.choice, f.steps
+      FROM ff_internal.model(ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e)))) m;
+    f.updates_per_s := (e.counters).updated / nullif(e.window_s, 0);
+    RETURN f;
+END
+$$;
+
+CREATE FUNCTION ff_internal.step_at(steps ff_internal.step[], fillfactor integer) RETURNS ff_internal.step
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT s FROM unnest(steps) s WHERE s.fillfactor = $2
+$$;
+
+-- ---------------------------------------------------------------------------
+-- Siblings
+-- ---------------------------------------------------------------------------
+-- The step that is best for the partitions of one parent together, for those of the same fillfactor: the mean of their
+-- curves, each weighted by its rate of updates. One row a partition, those without updates as well: leaves, the
+-- fillfactors of the best step and of all of them now, and the cost now against the cost there. Only where two or more
+-- of them were fitted.
+CREATE FUNCTION ff_internal.sibling_choices(relation regclass)
+RETURNS TABLE (relid oid, from_fillfactor integer, best integer, gain double precision)
+LANGUAGE sql STABLE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH leaf AS MATERIALIZED (
+        SELECT i.inhparent AS parent, f.from_fillfactor, f.updates_per_s AS weight, f.steps, (f.choice).best_gain
+          FROM pg_inherits i
+          JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition AND c.relkind = 'r'
+          JOIN ff_internal.relation r ON r.relid = i.inhrelid AND r.closed_at IS NULL
+          JOIN ff_internal.fit f ON f.rel_id = r.rel_id
+         WHERE ($1 IS NULL OR i.inhparent = (SELECT o.inhparent FROM pg_inherits o WHERE o.inhrelid = $1))
+           AND (f.choice).current_step IS NOT NULL AND f.updates_per_s > 0
+    ), families AS (
+        SELECT l.parent, l.from_fillfactor, count(*) AS leaves
+          FROM leaf l GROUP BY l.parent, l.from_fillfactor HAVING count(*) > 1
+    ), costs AS (
+        -- steps that all of them have: partitions with rows of other lengths are no siblings
+        SELECT l.parent, l.from_fillfactor, s.fillfactor,
+               sum(l.weight * ln(s.cost / l.best_gain)) / sum(l.weight) AS log_cost
+          FROM leaf l
+          JOIN families g ON (g.parent, g.from_fillfactor) = (l.parent, l.from_fillfactor)
+         CROSS JOIN LATERAL unnest(l.steps) s
+         GROUP BY l.parent, l.from_fillfactor, s.fillfactor, g.leaves
+        HAVING count(*) = g.leaves
+    ), best AS (
+        SELECT DISTINCT ON (c.parent, c.from_fillfactor) c.*
+          FROM costs c ORDER BY c.parent, c.from_fillfactor, c.log_cost, c.fillfactor DESC
+    )
+    SELECT i.inhrelid, b.from_fillfactor, b.fillfactor, exp(-b.log_cost)
+      FROM best b JOIN pg_inherits i ON i.inhparent = b.parent
+     WHERE $1 IS NULL OR i.inhrelid = $1
+$$;
+
+-- ---------------------------------------------------------------------------
+-- Deciding
+-- ---------------------------------------------------------------------------
+-- The step to take by all curves that count: the table's own, its siblings' (best and gain, NULL where there are
+-- none), and the one advised before, which stands until another is clearly better. A little better is what saves
+-- min_gain, clearly better what saves twice that.
+CREATE FUNCTION ff_internal.step_to_take(
+    f ff_internal.fit, fillfactor integer, siblings_best integer, siblings_gain double precision,
+    OUT step ff_internal.step, OUT gain double precision, OUT because text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    c       ff_internal.choice := f.choice;
+    better  CONSTANT double precision := 1 + ff_internal.setting('min_gain')::double precision / 100;
+    keep    CONSTANT ff_internal.step := ff_internal.step_at(f.steps, c.current_step);
+    other   ff_internal.step;
+BEGIN
+    step := ff_internal.step_at(f.steps, c.advised_step);
+    gain := CASE WHEN c.advised_step = c.current_step THEN 1 ELSE c.gain END;
+    IF siblings_best IS NOT NULL AND siblings_gain < better THEN
+        IF gain > 1 AND gain < better ^ 2 THEN
+            step := keep;
+            gain := 1;
+            because := 'siblings';
+        END IF;
+    ELSIF siblings_best IS NOT NULL THEN
+        other := ff_internal.step_at(f.steps, siblings_best);
+        IF other.fillfactor <> step.fillfactor AND other.cost < step.cost * better ^ 2 THEN
+            step := other;
+            gain := c.best_gain / other.cost;
+            because := 'siblings';
+        END IF;
+    END IF;
+    IF f.action IN ('lower', 'raise') AND f.from_fillfactor = fillfactor AND f.to_fillfactor <> step.fillfactor THEN
+        other := ff_internal.step_at(f.steps, f.to_fillfactor);
+        IF CASE WHEN gain > 1 THEN other.cost < step.cost * better ELSE c.best_gain / other.cost > sqrt(better) END THEN
+            step := other;
+            gain := c.best_gain / other.cost;
+            because := 'standing';
+        END IF;
+    END IF;
+END
+$$;
+
+-- Whether a table's fillfactor was changed so lately, or the other way, that a gain does not call for another change.
+CREATE FUNCTION ff_internal.changed_lately(e ff_internal.table_evidence, to_fillfactor integer, gain double precision)
+RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce((
+        SELECT e.since_change_s < 86400
+               OR sign(c.new_fillfactor - c.old_fillfactor) <> sign(to_fillfactor - e.fillfactor)
+                  AND gain < (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 2
+          FROM ff_internal.change c
+         WHERE c.rel_id = e.rel_id AND c.kind = 'fillfactor'
+           AND c.seen_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
+         ORDER BY c.seen_at DESC LIMIT 1), false)
+$$;
+
+-- How far advice can be trusted, 0 to 1, a product of: the updates seen (or, where there are hardly any, the rows
+-- inserted) against four times min_updates; the time watched, from 0.5 at the first moment to 1 after a day, as its
+-- square root; 0.5 where counters were off for a time, and 0.5 where nobody knows whether an indexed column changes;
+-- and, where the model was asked of updates, its own confidence in the light of what became of its earlier advice.
+CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS double precision
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e     ff_internal.table_evidence := d.evidence;
+    w     ff_internal.window_counters := e.counters;
+    trust double precision;
+BEGIN
+    IF d.cause = 'not_examined' THEN
+        RETURN 1;
+    ELSIF w.intervals IS NULL OR (e.sample).sampled_at IS NULL OR d.cause = 'no_data' THEN
+        RETURN 0;
+    END IF;
+    trust := least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted ELSE coalesce((e.since_change).updated, 0) END
+                      / (4.0 * ff_internal.setting('min_updates')::bigint))
+             * (0.5 + 0.5 * least(1, sqrt(e.window_s / 86400)));
+    IF e.counts_lost THEN
+        trust := trust * 0.5;
+    END IF;
+    IF d.wants_model AND NOT d.eligible_known THEN
+        trust := trust * 0.5;
+    END IF;
+    IF d.wants_model AND d.cause <> 'few_updates' THEN
+        trust := trust * ff_internal.calibrated(coalesce((f.choice).confidence, 0), ff_internal.calibration(e.rel_id));
+    END IF;
+    RETURN trust;
+END
+$$;
+
+-- Keep, wait or raise for a table with hardly any updates in the whole window, whatever its fillfactor was then. A
+-- reserve is given back only after a full day, and not where the other partitions need it.
+CREATE FUNCTION ff_internal.decide_few(v ff_internal.decision, siblings boolean) RETURNS ff_internal.decision
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e ff_internal.table_evidence := (v.diagnosis).evidence;
+    w ff_internal.window_counters := e.counters;
+    unsure CONSTANT boolean := e.open_writers > 0 OR e.counts_lost;
+BEGIN
+    v.because := CASE WHEN NOT (v.diagnosis).wants_model THEN NULL
+                      WHEN siblings THEN 'siblings'
+                      WHEN e.window_s < 86400 THEN 'short' END;
+    v.action := CASE WHEN v.because = 'siblings' THEN 'keep'
+                     WHEN v.because = 'short' THEN 'wait'
+                     WHEN (v.then_step).fillfactor > e.fillfactor
+                          THEN CASE WHEN v.confidence < v.needed_confidence OR unsure THEN 'wait' ELSE 'raise' END
+                     WHEN w.updated < 0.01 * w.inserted AND NOT unsure THEN 'keep'
+                     WHEN unsure OR e.window_s < 86400 THEN 'wait'
+                     ELSE 'keep' END;
+    RETURN v;
+END
+$$;
+
+-- What to do for a table where its updates speak. One that would more than double needs more confidence, up to 0.65 for
+-- four times its size (chosen).
+CREATE FUNCTION ff_internal.decide_updated(v ff_internal.decision) RETURNS ff_internal.decision
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    d     ff_internal.diagnosis := v.diagnosis;
+    e     ff_internal.table_evidence := d.evidence;
+    w     ff_internal.window_counters := e.counters;
+    calls bigint;
+BEGIN
+    IF v.gain > 1 AND (v.then_step).fillfactor <> (v.now_step).fillfactor THEN
+        v.needed_confidence := greatest(v.needed_confidence,
+            0.65 * log(2, greatest(2, ((v.then_step).size_bytes + (v.then_step).index_bytes)
+                                      / greatest(1, e.heap_bytes + e.index_bytes)::numeric) / 2));
+        IF ff_internal.changed_lately(e, (v.then_step).fillfactor, v.gain) THEN
+            v.because := 'taken';
+            v.action := CASE WHEN e.since_change_s < 86400 THEN 'wait' ELSE 'keep' END;
+        ELSE
+            v.action := CASE WHEN v.confidence < v.needed_confidence THEN 'wait'
+                             WHEN (v.then_step).fillfactor < (v.now_step).fillfactor THEN 'lower' ELSE 'raise' END;
+        END IF;
+        RETURN v;
+    END IF;
+    v.action := 'keep';
+    IF d.cause IN ('page_full', 'batch_update', 'row_growth') THEN
+        -- each call of an UPDATE may have needed a scan of its own to find its rows
+        calls := w.updated / greatest(1, coalesce(((v.fit).choice).update_call_rows, 1));
+        v.readers_pages := least(w.blocks_fetched, 2 * greatest(w.index_scans - calls, 0)
+                                 + (e.sample).blocks * greatest(w.seq_scans - greatest(calls - w.index_scans, 0), 0));
+        IF v.readers_pages > 50 * w.updated THEN
+            v.cause := 'read_mostly';
+        END IF;
+    END IF;
+    RETURN v;
+END
+$$;
+
+-- What is advised for a table, given its fit (NULL where the model was not asked) and what is best for its siblings.
+CREATE FUNCTION ff_internal.decide(
+    d ff_internal.diagnosis, f ff_internal.fit, siblings_best integer, siblings_gain double precision)
+RETURNS ff_internal.decision
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e  ff_internal.table_evidence := d.evidence;
+    c  ff_internal.choice := f.choice;
+    v  ff_internal.decision;
+    to_take record;
+BEGIN
+    v.diagnosis := d;
+    v.fit := f;
+    v.cause := d.cause;
+    v.recommended_fillfactor := e.fillfactor;
+    v.confidence := ff_internal.confidence(d, f);
+    v.needed_confidence := ff_internal.setting('min_confidence')::double precision;
+    v.passed_over := d.wants_model AND c.current_step IS NULL;
+    IF c.current_step IS NOT NULL THEN
+        v.now_step := ff_internal.step_at(f.steps, c.current_step);
+        SELECT * INTO to_take FROM ff_internal.step_to_take(f, e.fillfactor, siblings_best, siblings_gain);
+        v.then_step := to_take.step;
+        v.gain := to_take.gain;
+        v.because := to_take.because;
+    END IF;
+    IF d.cause IN ('no_data', 'not_examined') OR v.passed_over THEN
+        v.action := CASE WHEN d.cause = 'not_examined' THEN 'keep' ELSE 'wait' END;
+    ELSIF d.cause = 'few_updates' THEN
+        v := ff_internal.decide_few(v, siblings_best IS NOT NULL);
+    ELSIF NOT d.wants_model THEN
+        v.action := 'keep';
+    ELSE
+        v := ff_internal.decide_updated(v);
+    END IF;
+    IF v.action IN ('lower', 'raise') THEN
+        v.recommended_fillfactor := (v.then_step).fillfactor;
+    END IF;
+    RETURN v;
+END
+$$;
+
+-- Decides for a table, or for all of them. A fit that was stored is taken where it is of the same evidence; else the
+-- model is asked, for so many tables at most (models), those with the most recoverable updates first; beyond these an
+-- older fit is taken where the table is still the same. always: the model is asked also where it does not matter.
+CREATE FUNCTION ff_internal.decisions(relation regclass, models integer, always boolean DEFAULT false)
+RETURNS SETOF ff_internal.decision
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH known AS MATERIALIZED (
+        SELECT d, e.relation, e.fillfactor, e.heap_bytes, (e.recent).updated * d.recoverable_share AS lost,
+               (d.wants_model OR $3) AND (e.sample).sampled_at IS NOT NULL AS asked, f, m.mark, m.shape,
+               coalesce(f.mark = m.mark, false) AS exact
+          FROM ff_internal.diagnosis($1) d
+          -- its columns, taken apart once and not one by one
+         CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+          LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id
+          LEFT JOIN LATERAL (SELECT x.* FROM (SELECT e WHERE (d.wants_model OR $3) AND (e.sample).sampled_at IS NOT NULL OFFSET 0) w
+                              CROSS JOIN LATERAL ff_internal.fit_marks(w.e) x) m ON true
+    ), placed AS (
+        SELECT k.*, row_number() OVER (PARTITION BY k.asked AND NOT k.exact
+                                       ORDER BY k.lost DESC NULLS LAST, k.heap_bytes DESC NULLS LAST) AS place
+          FROM known k
+    )
+    SELECT v
+      FROM placed p
+      LEFT JOIN LATERAL (
+            -- OFFSET keeps the filter in front of the model
+            SELECT n FROM (SELECT p.d WHERE p.asked AND NOT p.exact AND p.place <= $2 OFFSET 0) w
+             CROSS JOIN LATERAL ff_internal.new_fit(w.d, p.f, p.mark, p.shape) n) n ON true
+      LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = p.relation AND s.from_fillfactor = p.fillfactor
+     CROSS JOIN LATERAL ff_internal.decide(p.d, CASE WHEN NOT p.asked THEN NULL WHEN p.exact THEN p.f
+                                                     WHEN p.place <= $2 THEN n.n
+                                                     WHEN (p.f).shape = p.shape THEN p.f END, s.best, s.gain) v
+$$;
+
+-- Tables for which one call of a reading function asks the model, where collections did not.
+CREATE FUNCTION ff_internal.models_allowed() RETURNS integer
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ff_internal.setting('fits')::integer
+$$;
+
+-- ---------------------------------------------------------------------------
+-- Advice
+-- ---------------------------------------------------------------------------
+-- A decision in figures and words, one row each: the columns of ff_advise(), those of ff_advice, and the decision.
+CREATE FUNCTION ff_internal.advice(relation regclass, models integer)
+RETURNS TABLE (
+    relation                   regclass,
+    fillfactor                 integer,
+    recommended_fillfactor     integer,
+    action                     text,
+    cause                      text,
+    confidence                 real,
+    updates_per_s              real,
+    hot_pct                    real,
+    recoverable_pct            real,
+    predicted_hot_pct          real,
+    rows_per_page              integer,
+    predicted_rows_per_page    integer,
+    size_bytes                 bigint,
+    predicted_size_bytes       bigint,
+    ram_ratio                  real,
+    predicted_wal_pct          real,
+    gain_pct                   real,
+    wal_bytes_per_day_saved    bigint,
+    disk_bytes_change          bigint,
+    cpu_seconds_per_day_saved  real,
+    needs_rewrite              boolean,
+    observed                   interval,
+    provisional                boolean,
+    reason                     text,
+    ddl                        text,
+    phrase                     text,
+    gain                       double precision,
+    passed_over                boolean,
+    evidence                   ff_internal.table_evidence,
+    decision                   ff_internal.decision
+)
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    SELECT e.relation, e.fillfactor, v.recommended_fillfactor, v.action, v.cause, round(v.confidence::numeric, 2)::real,
+           r.updates_per_s::numeric(20, 2)::real, round((100 * d.hot_share)::numeric, 1)::real,
+           round((100 * d.recoverable_share)::numeric, 1)::real,
+           round(CASE WHEN x.changes THEN n.hot_pct ELSE 100 * d.hot_share END::numeric, 1)::real,
+           r.fits, CASE WHEN x.changes THEN n.rows_per_page ELSE r.fits END,
+           e.heap_bytes, CASE WHEN x.changes THEN n.size_bytes ELSE e.heap_bytes END, e.ram_ratio::numeric(20, 4)::real,
+           CASE WHEN x.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
+                WHEN w.updated > 0 THEN 100 END::real,
+           CASE WHEN x.changes THEN round((100 * (1 - 1 / v.gain))::numeric, 1) END::real,
+           CASE WHEN x.changes THEN coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * r.per_day, 0) END::bigint,
+           CASE WHEN x.changes THEN n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes END,
+           CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * r.per_day, 0) / 1e6)::numeric, 1) END::real,
+           v.action = 'lower' AND coalesce(c.needs_rewrite, true),
+           make_interval(secs => e.window_s),
+           v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
+           ff_internal.reason(v),
+           CASE WHEN x.changes THEN ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || v.recommended_fillfactor]) END,
+           ff_internal.phrase(v), CASE WHEN x.changes THEN v.gain END, v.passed_over, e, v
+      FROM ff_internal.decisions(relation, models) v
+     CROSS JOIN LATERAL unnest(ARRAY[v.diagnosis]) d
+     CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+     CROSS JOIN LATERAL unnest(ARRAY[e.counters]) w
+     CROSS JOIN LATERAL unnest(ARRAY[v.then_step]) n
+     CROSS JOIN LATERAL unnest(ARRAY[(v.fit).choice]) c
+     CROSS JOIN LATERAL (SELECT v.action IN ('lower', 'raise') AS changes) x
+     CROSS JOIN LATERAL (
+            SELECT w.updated / nullif(e.window_s, 0) AS updates_per_s, w.updated / nullif(e.window_s, 0) * 86400 AS per_day,
+                   coalesce((v.now_step).rows_per_page, ff_internal.rows_per_page(e.fillfactor, d.row_width)) AS fits) r
+     ORDER BY x.changes DESC, CASE WHEN x.changes THEN v.gain END DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname, e.relname
+$$;
+
+CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL)
+RETURNS TABLE (
+    relation                   regclass,
+    fillfactor                 integer,
+    recommended_fillfactor     integer,
+    action                     text,
+    cause                      text,
+    confidence                 real,
+    updates_per_s              real,
+    hot_pct                    real,
+    recoverable_pct            real,
+    predicted_hot_pct          real,
+    rows_per_page              integer,
+    predicted_rows_per_page    integer,
+    size_bytes                 bigint,
+    predicted_size_bytes       bigint,
+    ram_ratio                  real,
+    predicted_wal_pct          real,
+    gain_pct                   real,
+    wal_bytes_per_day_saved    bigint,
+    disk_bytes_change          bigint,
+    cpu_seconds_per_day_saved  real,
+    needs_rewrite              boolean,
+    observed                   interval,
+    provisional                boolean,
+    reason                     text,
+    ddl                        text
+)
+LANGUAGE sql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT a.relation, a.fillfactor, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.updates_per_s, a.hot_pct,
+           a.recoverable_pct, a.predicted_hot_pct, a.rows_per_page, a.predicted_rows_per_page, a.size_bytes,
+           a.predicted_size_bytes, a.ram_ratio, a.predicted_wal_pct, a.gain_pct, a.wal_bytes_per_day_saved,
+           a.disk_bytes_change, a.cpu_seconds_per_day_saved, a.needs_rewrite, a.observed, a.provisional, a.reason, a.ddl
+      FROM ff_internal.advice(ff_internal.checked_table($1), CASE WHEN $1 IS NULL THEN ff_internal.models_allowed() ELSE 1 END) a
+$$;
+COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
+'Advice for one table or, without an argument, for all: one row each, also where nothing should change. ff_advice is the overview.
+relation: the table. fillfactor, recommended_fillfactor: percent, now and advised (equal where nothing should change).
+action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, few_updates, read_mostly, too_wide (it does not); no_data (nobody can know yet); not_examined (partitioned, foreign, temporary, excluded, or not heap).
+confidence: 0 to 1, how well the model meets what is seen today, how much and how long was seen, and how earlier advice for the table came true.
+updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: share of updates that were not HOT only because their page was full. predicted_hot_pct: HOT share at the recommended fillfactor.
+rows_per_page, predicted_rows_per_page: rows with which an insert fills a page, now and then.
+size_bytes, predicted_size_bytes: main fork of the table, bytes, now and once its pages have the new density.
+ram_ratio: (table + indexes) / memory, see ff_memory(). predicted_wal_pct: WAL per update against today, percent.
+gain_pct: cost that the change saves (time, WAL and size, weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: of table and indexes, bytes, once the pages have the new density. needs_rewrite: most updates fall on old pages, which a rewrite has to give the room. These are NULL where nothing should change, but needs_rewrite.
+observed: time that the window covers. provisional: less than a day of it. reason: why, in a sentence or a few. ddl: the statement, NULL where nothing should change; see ff_script().
+Errors: 42P01 unknown OID, 42809 not a table.';
+
+-- A number of bytes with its sign.
+CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)))
+$$;
+
+CREATE VIEW @extschema@.ff_advice AS
+WITH advice AS MATERIALIZED (
+    SELECT a.*, row_number() OVER () AS place, a.action IN ('lower', 'raise') AS changes
+      FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
+)
+SELECT o.relation, o.now, o.new, o.action, o.gain, o.confidence, o.why
+  FROM (SELECT a.relation::text AS relation, a.fillfactor AS now, CASE WHEN a.changes THEN a.recommended_fillfactor END AS new,
+               a.action, round(a.gain_pct)::integer || ' %' AS gain, a.confidence, a.phrase AS why, a.place
+          FROM advice a
+        UNION ALL
+        SELECT format('%s changes:', count(*)), NULL, NULL, NULL, NULL, NULL,
+               format('WAL %s a day, disk %s', ff_internal.signed_size(-sum(a.wal_bytes_per_day_saved)),
+                      ff_internal.signed_size(sum(a.disk_bytes_change))), 9223372036854775807
+          FROM advice a WHERE a.changes HAVING count(*) > 0) o
+ ORDER BY o.place;
+COMMENT ON VIEW @extschema@.ff_advice IS 'Advice at a glance: table, fillfactor now and advised, action, cost saved, confidence, why; changes first, and what they bring together on the last line. ff_advise() says more.';
+COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table';
+COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
+COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL where nothing should change';
+COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';
+COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost that the change saves (time, WAL and size, weighted by the settings)';
+COMMENT ON COLUMN @extschema@.ff_advice.confidence IS '0 to 1';
+COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
+
+-- ---------------------------------------------------------------------------
+-- Fits at collection
+-- ---------------------------------------------------------------------------
+-- Rel_id of the tables whose advice may be another one after a collection, those in which most can be gained first, at
+-- most fillfactor_advisor.fits; removes the fits of tables that are gone.
+CREATE FUNCTION ff_internal.fits_due(id bigint) RETURNS SETOF bigint
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    DELETE FROM ff_internal.fit f
+     WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
+
+    -- Tables that changed in this collection, and those whose advice stands and
+    -- may have turned without a change.  One known for longer than an hour is
+    -- fitted once an hour, unless it was altered: answers move slowly.
+    SELECT r.rel_id
+      FROM ff_internal.collection c
+     CROSS JOIN LATERAL (
+           SELECT u.rel_id, max(u.updated) AS updated, max(u.updated - u.hot) AS cold, bool_or(u.stands) AS stands
+             FROM (SELECT i.rel_id, i.updated, i.hot_updated, false
+                     FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = c.began_at
+                   UNION ALL
+                   SELECT f.rel_id, 0, 0, true FROM ff_internal.fit f WHERE f.action IN ('lower', 'raise')
+                  ) u(rel_id, updated, hot, stands)
+            GROUP BY u.rel_id) d
+      JOIN ff_internal.relation r ON r.rel_id = d.rel_id
+      LEFT JOIN ff_internal.fit f ON f.rel_id = d.rel_id
+     WHERE c.collection_id = id AND (d.updated > 0 OR r.fillfactor < 100 OR d.stands)
+       AND r.closed_at IS NULL AND r.sampled_at IS NOT NULL
+       AND (f.rel_id IS NULL OR f.made_at <= c.began_at - interval '1 hour' OR r.opened_at > c.began_at - interval '1 hour'
+            OR EXISTS (SELECT 1 FROM ff_internal.change h WHERE h.rel_id = d.rel_id AND h.seen_at > f.made_at))
+     ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain), d.cold / greatest(d.updated, 1)::double precision, 0.001)
+              * CASE WHEN f.rel_id IS NULL THEN 24 ELSE least(24, extract(epoch FROM c.began_at - f.made_at) / 3600) END DESC,
+              r.rel_id
+     LIMIT ff_internal.setting('fits')::integer
+$$;
+
+-- Fits a table (rel_id) and keeps what is advised for it now; where that is a change, what it promises is written to
+-- prediction, once, and anew when it moved. Returns 1, or 0 where there is no such table.
+CREATE FUNCTION ff_internal.collect_fit(id bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- a promise is written anew when its HOT share moved by so many points, or after a day
+    new_promise CONSTANT double precision := 2;
+    a    record;
+    m    record;
+    f    ff_internal.fit;
+    n    ff_internal.step;
+    last ff_internal.prediction;
+BEGIN
+    SELECT x.* INTO a
+      FROM ff_internal.relation r CROSS JOIN LATERAL ff_internal.advice(r.relid, 1) x
+     WHERE r.rel_id = id AND r.closed_at IS NULL;
+    IF a.relation IS NULL THEN
+        RETURN 0;
+    END IF;
+    f := (a.decision).fit;
+    SELECT * INTO m FROM ff_internal.fit_marks(a.evidence);
+    INSERT INTO ff_internal.fit
+    VALUES (id, clock_timestamp(), m.mark, m.shape, f.choice, f.steps, a.action, a.fillfactor, a.recommended_fillfactor,
+            a.confidence, a.updates_per_s)
+    ON CONFLICT (rel_id) DO UPDATE
+       SET (made_at, mark, shape, choice, steps, action, from_fillfactor, to_fillfactor, confidence, updates_per_s)
+         = (EXCLUDED.made_at, EXCLUDED.mark, EXCLUDED.shape, EXCLUDED.choice, EXCLUDED.steps, EXCLUDED.action,
+            EXCLUDED.from_fillfactor, EXCLUDED.to_fillfactor, EXCLUDED.confidence, EXCLUDED.updates_per_s);
+    SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
+    IF a.action IN ('lower', 'raise')
+       AND (last.rel_id IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (a.fillfactor, a.recommended_fillfactor)
+            OR last.made_at < clock_timestamp() - interval '1 day' OR last.judged_at IS NOT NULL
+            OR coalesce(abs(last.predicted_hot_pct - a.predicted_hot_pct) >= new_promise,
+                        last.predicted_hot_pct IS NULL AND a.predicted_hot_pct IS NOT NULL))
+    THEN
+        n := (a.decision).then_step;
+        INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct,
+                    predicted_hot_low, predicted_hot_high, predicted_wal_pct, size_bytes, predicted_size_bytes, confidence)
+        VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, a.hot_pct, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
+                100 * n.wal_bytes_per_update / nullif((f.choice).wal_bytes_now, 0), a.size_bytes, n.size_bytes,
+                (f.choice).confidence);
+    END IF;
+    RETURN 1;
+END
+$$;

@@ -1,0 +1,65 @@
+-- Stage curve: what each fillfactor would do to one table.
+
+CREATE FUNCTION @extschema@.ff_curve(relation regclass)
+RETURNS TABLE (
+    fillfactor           integer,
+    rows_per_page        integer,
+    bar                  text,
+    hot_pct              real,
+    hot_pct_low          real,
+    hot_pct_high         real,
+    size_bytes           bigint,
+    cost                 real,
+    wal_bytes_per_update real,
+    newpage_pct          real,
+    settled_hot_pct      real,
+    is_current           boolean,
+    is_advised           boolean
+)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v ff_internal.decision;
+    e ff_internal.table_evidence;
+    p ff_internal.page_sample;
+BEGIN
+    IF relation IS NULL THEN
+        RAISE 'relation must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), 1, true);
+    e := (v.diagnosis).evidence;
+    p := e.sample;
+    IF e.not_examined IS NOT NULL THEN
+        RAISE '"%" is not examined', e.relname
+            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = e.not_examined || '.';
+    ELSIF p.sampled_at IS NULL OR coalesce(p.inserted_width, p.updated_width) IS NULL THEN
+        RAISE 'no rows of "%" have been sampled yet', e.relname
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+                  HINT = 'Run CALL ff_collect() while the table holds rows.';
+    END IF;
+    RETURN QUERY
+        SELECT s.fillfactor, s.rows_per_page,
+               rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.')
+               || CASE WHEN m.current AND m.advised THEN ' current, advised'
+                       WHEN m.current THEN ' current' WHEN m.advised THEN ' advised' ELSE '' END,
+               round(s.hot_pct::numeric, 1)::real, round(s.hot_pct_low::numeric, 1)::real,
+               round(s.hot_pct_high::numeric, 1)::real, s.size_bytes, round(s.cost::numeric, 3)::real,
+               round(s.wal_bytes_per_update::numeric)::real, round(s.newpage_pct::numeric, 1)::real,
+               round(s.settled_hot_pct::numeric, 1)::real, m.current, m.advised
+          FROM unnest((v.fit).steps) s
+         -- the mark is that of ff_advise(), which may have reasons to keep that the model does not know
+         CROSS JOIN LATERAL (
+               SELECT s.fillfactor = (v.now_step).fillfactor AS current,
+                      s.fillfactor = CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
+                                          ELSE (v.now_step).fillfactor END AS advised) m;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_curve(regclass) IS
+'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 to 10.
+fillfactor, rows_per_page: the step, and the rows that inserts put on a page. bar: a picture of the HOT share.
+hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the one observed, with its range, percent.
+size_bytes: of the table. cost: relative to the best step; time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight.
+wal_bytes_per_update: with what comes along with an update. newpage_pct: updates that move to another page, percent.
+settled_hot_pct: HOT share once the table has settled. is_current, is_advised: the step it is at, the one that ff_advise() advises.
+Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
