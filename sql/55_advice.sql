@@ -129,7 +129,7 @@ BEGIN
     END IF;
     IF f.action IN ('lower', 'raise') AND f.from_fillfactor = fillfactor AND f.to_fillfactor <> step.fillfactor THEN
         other := ff_internal.step_at(f.steps, f.to_fillfactor);
-        IF CASE WHEN gain > 1 THEN other.cost < step.cost * better ELSE c.best_gain / other.cost > sqrt(better) END THEN
+        IF gain > 1 AND other.cost < step.cost * better OR gain <= 1 AND c.best_gain / other.cost > sqrt(better) THEN
             step := other;
             gain := c.best_gain / other.cost;
             because := 'standing';

@@ -120,7 +120,7 @@ CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
 CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
 CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
 -- as though watched for a day
-UPDATE ff_internal.counter_interval SET began_at = began_at - interval '1 day';
+UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at);
 \o
 
 SELECT is((SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM ff_advise() WHERE action = 'lower'), 'jobs part_now', 'what is to be lowered');

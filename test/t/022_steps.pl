@@ -101,14 +101,14 @@ collect();
 prepare();
 is(collect(), '', 'a collection that has all there is to do');
 is(value(q(SELECT string_agg(DISTINCT step, ' ' ORDER BY step) FROM step_log WHERE step !~ 'collect_(begin|count)')),
-	'collect_end collect_horizon collect_pages collect_prediction collect_settings collect_statements predictions_due prune prune_statements',
+	'collect_end collect_fit collect_horizon collect_pages collect_settings collect_statements fits_due prune prune_statements',
 	'every step has written something');
 is(value(q(SELECT string_agg(steps, ' ') FROM (SELECT string_agg(DISTINCT step, '+' ORDER BY step) AS steps FROM step_log GROUP BY xid HAVING count(DISTINCT step) > 1) x)), '',
 	'no transaction has two kinds of steps');
 # what one call of a step does exactly once
 my %once = (
 	'collect_pages' => [ 'page_sample', 'INSERT', 'tables sampled', 6 ],
-	'collect_prediction' => [ 'relation', 'UPDATE', 'tables asked for advice', 1 ],
+	'collect_fit' => [ 'fit', 'UPDATE', 'tables fitted', 1 ],
 	'prune' => [ 'change', 'DELETE', 'batches pruned', 2 ],
 	'prune_statements' => [ 'statement_snapshot', 'DELETE', 'batches of statements pruned', 2 ]);
 foreach my $step (sort keys %once)
@@ -155,7 +155,7 @@ my @where = (
 	[ 'the counters are read', 'collect_(begin|counters)', 'counter_interval', 'INSERT', 1, [ 0, 0, 5, 0, 0, 12000, 12000 ] ],
 	[ 'statements are read', 'collect_statements$', 'statement_snapshot', 'INSERT', 1, [ 1, 0, 0, 0, 0, 12000, 12000 ] ],
 	[ 'the second table is sampled', 'collect_pages', 'page_sample', 'INSERT', 2, [ 1, 1, 'one', 0, 0, 12000, 12000 ] ],
-	[ 'the first promise is written', 'collect_prediction', 'relation', 'UPDATE', 1, [ 1, 1, 5, 0, 0, 12000, 12000 ] ],
+	[ 'the first fit is written', 'collect_fit', 'fit', 'UPDATE', 1, [ 1, 1, 5, 0, 0, 12000, 12000 ] ],
 	[ 'the collection is closed', 'collect_end', 'collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 0, 12000, 12000 ] ],
 	[ 'the second batch is pruned', 'prune$', 'change', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 2000, 12000 ] ],
 	[ 'the second batch of statements is pruned', 'prune_statements', 'statement_snapshot', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 0, 2000 ] ]);
