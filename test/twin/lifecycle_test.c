@@ -318,7 +318,7 @@ main(void)
 	o.newpage_updated = NAN;
 	o.seen_hot = 1600;
 	o.seen_same_page = 8;
-	o.seen_newpage = 0;
+	o.seen_moved = 0;
 	o.indexed_share = 0.3;
 	known = hot_at(&o, 50);
 	o.indexed_share = 0.1;
@@ -333,7 +333,7 @@ main(void)
 	o.seen_same_page = 20;
 	lifecycle_fit(&twin, &o, &life);
 	ok(fabs(life.hot_eligible - 0.8) < 0.02, "old versions of blocked updates, and none of those that moved: an index");
-	o.seen_newpage = 20;
+	o.seen_moved = 20;
 	lifecycle_fit(&twin, &o, &life);
 	ok(life.hot_eligible > 0.95, "as many that moved tell nothing");
 	/* vacuums while nothing was updated, which leave few rows a page their room */
