@@ -129,7 +129,7 @@ AS $$
          WHERE t.command = 'UPDATE' AND t.relid = ANY (ff_internal.with_ancestors($1))
            AND EXISTS (SELECT 1 FROM ff_internal.statement_history h
                         WHERE h.statement_id = s.statement_id
-                          AND h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer))
+                          AND h.ended_at > now() - ff_internal.lookback())
     ), indexes AS (
         SELECT c.relname, i.indisprimary, i.indisunique,
                EXISTS (SELECT 1 FROM ff_internal.index_columns(i.indexrelid) k

@@ -150,7 +150,7 @@ AS $$
                   AND gain < (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 2
           FROM ff_internal.change c
          WHERE c.rel_id = e.rel_id AND c.kind = 'fillfactor'
-           AND c.seen_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
+           AND c.seen_at > now() - ff_internal.lookback()
          ORDER BY c.seen_at DESC LIMIT 1), false)
 $$;
 

@@ -1,13 +1,13 @@
 -- Tables with a history written by hand, for tests of the report: as many as
 -- the variable n says, all empty, with the figures of six kinds of table in
--- turn, an hour of intervals each; one in three was never collected.
+-- turn, a day without work and an hour of intervals each; one in three was never collected.
 CALL ff_collect();
 UPDATE ff_internal.collection SET began_at = now(), relations = :n, changed = 0;
 SELECT format('CREATE TABLE t%s (i int PRIMARY KEY, j int) WITH (fillfactor = %s); CREATE INDEX ON t%s (j);', k, CASE k % 18 WHEN 5 THEN 70 ELSE 100 END, k) FROM generate_series(1, :n) k \gexec
 
 INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions, index_oids, fillfactor, opened_at, epoch_id, seen_at,
                          inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, sampled_at)
-SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', c.relname, c.relfilenode, c.reloptions, ff_internal.index_oids(c.oid), ff_internal.effective_fillfactor(c.reloptions), now() - interval '1 hour', (SELECT max(epoch_id) FROM ff_internal.epoch), now(),
+SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', c.relname, c.relfilenode, c.reloptions, ff_internal.index_oids(c.oid), ff_internal.effective_fillfactor(c.reloptions), now() - interval '2 days', (SELECT max(epoch_id) FROM ff_internal.epoch), now(),
        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() - interval '1 second'
   FROM ff_internal.server() s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
  WHERE d.datname = current_database() AND c.relkind = 'r' AND c.relname ~ '^t\d+$' AND substr(c.relname, 2)::int % 3 > 0;
@@ -29,7 +29,12 @@ INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, 
                          seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
 SELECT rel_id, now() - make_interval(mins => n), now() - make_interval(mins => n - 1), (SELECT max(epoch_id) FROM ff_internal.epoch), fillfactor, false,
        inserted, updated, hot, newpage, 0, 0, 0, 1000, 1000, 0, 8192000, 1000000
-  FROM kind, generate_series(1, 60) n;
+  FROM kind, generate_series(1, 60) n
+UNION ALL
+-- idle the day before
+SELECT rel_id, now() - interval '25 hours', now() - interval '1 hour', (SELECT max(epoch_id) FROM ff_internal.epoch), fillfactor, false,
+       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8192000, 1000000
+  FROM kind;
 
 INSERT INTO ff_internal.page_sample
 SELECT (jsonb_populate_record(NULL::ff_internal.page_sample,
