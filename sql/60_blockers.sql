@@ -1,51 +1,33 @@
-
 -- Stage blockers: what makes updates non-HOT although their page has room: an
 -- index on a column that changes, or a snapshot that keeps old versions alive.
+--
+-- The rule holds for PostgreSQL 15 to 19: an update that sets a column of an
+-- index is not HOT, but for summarizing indexes from 16 on.
 
 -- ---------------------------------------------------------------------------
--- Indexes that are touched, indexes that are needed
+-- Indexes that are needed
 -- ---------------------------------------------------------------------------
--- Indexes of a table that depend on a column that a statement of the recent window set, so that its updates could not
--- be HOT; none where no statements are known. Internal.
-CREATE FUNCTION ff_internal.touched_indexes(relation regclass) RETURNS SETOF oid
-LANGUAGE sql STABLE ROWS 5
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH changed AS MATERIALIZED (
-        SELECT DISTINCT unnest(ff_internal.changed_columns($1, t.columns)) AS name
-          FROM ff_internal.statement_target t
-          JOIN ff_internal.statement s ON s.statement_id = t.statement_id AND s.closed_at IS NULL
-         WHERE t.command = 'UPDATE'
-           AND (t.relid = $1 OR t.relid IN (SELECT a.relid FROM pg_partition_ancestors($1) a))
-           AND EXISTS (SELECT 1 FROM ff_internal.statement_history h
-                        WHERE h.statement_id = s.statement_id
-                          AND h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer))
-    )
-    SELECT i.indexrelid
-      FROM pg_index i
-      JOIN pg_class c ON c.oid = i.indexrelid
-     WHERE i.indrelid = $1 AND i.indislive AND NOT coalesce(ff_internal.summarizing(c.relam), false)
-       AND EXISTS (SELECT 1 FROM ff_internal.index_columns(i.indexrelid) k JOIN changed ON changed.name = k.column_name)
-$$;
-
 -- What an index is there for besides the scans of queries, so that it must not be dropped for want of scans; NULL:
--- nothing. Internal.
+-- nothing.
 CREATE FUNCTION ff_internal.index_needed(index oid) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce(
-        (SELECT CASE c.contype WHEN 'p' THEN 'primary key ' WHEN 'u' THEN 'unique constraint ' WHEN 'x' THEN 'exclusion constraint '
-                     ELSE 'foreign key ' END || quote_ident(c.conname)
+        (SELECT CASE c.contype WHEN 'p' THEN 'primary key ' WHEN 'u' THEN 'unique constraint '
+                               WHEN 'x' THEN 'exclusion constraint ' ELSE 'foreign key ' END || quote_ident(c.conname)
            FROM pg_constraint c WHERE c.conindid = index
           ORDER BY c.contype = 'f', c.conname LIMIT 1),
         (SELECT CASE WHEN i.indisprimary THEN 'primary key' WHEN i.indisexclusion THEN 'exclusion constraint'
-                     WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity' END
+                     WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity'
+                     -- CLUSTER by sorting counts no scan
+                     WHEN i.indisclustered THEN 'the order of CLUSTER' END
            FROM pg_index i WHERE i.indexrelid = index),
         (SELECT 'part of the partitioned index ' || quote_ident(p.relname)
            FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent WHERE h.inhrelid = index),
         -- rare deletes may not have scanned it yet, and without it each reads the whole table
-        (SELECT format('foreign key %I, whose check finds by it the rows that refer to one deleted from %I', c.conname, p.relname)
+        (SELECT format('foreign key %I, whose check finds by it the rows that refer to one deleted from %I',
+                       c.conname, p.relname)
            FROM pg_index i
            JOIN pg_constraint c ON c.conrelid = i.indrelid AND c.contype = 'f'
            JOIN pg_class p ON p.oid = c.confrelid
@@ -54,33 +36,229 @@ AS $$
           ORDER BY c.conname LIMIT 1))
 $$;
 
--- Since when every scan of an index is known to be in its counter: the latest of the beginning of the statistics
--- epoch, the last reset or loss of statistics, the first collection that saw the table and the first that saw the
--- index, and the last that found track_counts off. NULL: no collection has seen it since. Internal.
-CREATE FUNCTION ff_internal.scans_watched(index oid) RETURNS timestamptz
+-- Since when every scan of a table's indexes is known to be in their counters: the latest of the beginning of the
+-- statistics epoch, the last reset or loss of statistics, the first collection that saw the table, the last change of
+-- its indexes, and the last collection that found track_counts off. NULL: no collection has seen it since.
+CREATE FUNCTION ff_internal.scans_counted_since(relation oid) RETURNS timestamptz
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- greatest() passes over what is NULL: a time that is not known, or that never came
-    SELECT CASE WHEN w.seen_at IS NOT NULL THEN
-               greatest(e.began_at, w.seen_at, r.opened_at,
-                        -- a reset ends an epoch when a collection notices; that of an index alone, which moves the database's, never
-                        pg_stat_get_db_stat_reset_time(e.database_oid),
-                        nullif(pg_stat_get_bgwriter_stat_reset_time(), e.cluster_reset),
-                        (SELECT max(h.seen_at) FROM ff_internal.change h
-                          WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
-                        (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts)) END
+    SELECT greatest(e.began_at, r.opened_at,
+                    -- a reset ends an epoch when a collection notices; that of an index alone moves the database's, never
+                    pg_stat_get_db_stat_reset_time(e.database_oid),
+                    nullif(pg_stat_get_bgwriter_stat_reset_time(), e.cluster_reset),
+                    (SELECT max(h.seen_at) FROM ff_internal.change h
+                      WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
+                    (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts))
       FROM (SELECT n.* FROM ff_internal.epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
       JOIN ff_internal.server() s ON (s.system_identifier, s.timeline) = (e.system_identifier, e.timeline)
       JOIN pg_database d ON d.oid = e.database_oid AND d.datname = current_database()
-      JOIN pg_index i ON i.indexrelid = index
-      JOIN ff_internal.relation r ON (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
-                                    AND r.closed_at IS NULL AND index = ANY (r.index_oids)
-      JOIN pg_attribute a ON a.attrelid = index AND a.attnum = 1
-      -- One dropped and made again alike is no change to change.  The first
-      -- collection younger than the index's own row was the first to see it.
-      LEFT JOIN LATERAL (SELECT c.began_at AS seen_at FROM ff_internal.collection c WHERE age(c.xmin) <= age(a.xmin) ORDER BY c.began_at LIMIT 1) w ON true
+      JOIN ff_internal.relation r ON (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, $1)
+                                 AND r.closed_at IS NULL
      WHERE e.server_version = current_setting('server_version_num')::integer
+$$;
+
+-- The first collection that an index was there for: one dropped and made again alike is no change of the table. Its
+-- transaction id is taken as the latest one, 64 bits wide, that it can be. NULL: none was yet.
+CREATE FUNCTION ff_internal.index_seen_since(index oid) RETURNS timestamptz
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT min(c.began_at)
+      FROM pg_attribute a
+     CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric) n(next)
+      JOIN ff_internal.collection c
+        ON c.next_xid::text::numeric > n.next - mod(n.next + 4294967296.0 - a.xmin::text::numeric, 4294967296.0)
+     WHERE a.attrelid = index AND a.attnum = 1
+       AND EXISTS (SELECT 1 FROM ff_internal.relation r JOIN pg_index i ON i.indrelid = r.relid
+                    WHERE i.indexrelid = index AND r.closed_at IS NULL AND index = ANY (r.index_oids))
+$$;
+
+-- ---------------------------------------------------------------------------
+-- Which indexes are in the way
+-- ---------------------------------------------------------------------------
+-- Tables with updates that an index kept from being HOT: how many a second (kept), those of them that had room
+-- (with_room), those that were not HOT at all (cold), over the window; room_known: whether those that left their page
+-- were told apart.
+CREATE FUNCTION ff_internal.blocked_tables(relation regclass)
+RETURNS TABLE (relid oid, updates_per_s double precision, kept double precision, with_room double precision,
+               cold double precision, room_known boolean, has_trigger boolean)
+LANGUAGE sql STABLE ROWS 10
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    SELECT e.relation::oid, r.rate, d.kept_share * r.rate, d.kept_with_room * r.rate, (1 - d.hot_share) * r.rate,
+           d.newpage_share IS NOT NULL,
+           EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = e.relation::oid AND NOT t.tgisinternal
+                      AND t.tgtype & 1 = 1 AND t.tgtype & 2 = 2 AND t.tgtype & 16 = 16)
+      FROM ff_internal.diagnosis($1) d
+     CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+     CROSS JOIN LATERAL (SELECT (e.counters).updated / nullif(e.window_s, 0) AS rate) r
+     -- updates of which a hundredth or less is kept from being HOT are not worth a row
+     WHERE e.not_examined IS NULL AND d.kept_share >= 0.01
+$$;
+
+-- The statements of the window that set columns of a table's indexes, one row a statement and index: how many rows,
+-- and how many indexes, but for summarizing ones, each statement touches.
+CREATE FUNCTION ff_internal.touching_statements(relation oid)
+RETURNS TABLE (indexrelid oid, summarizing boolean, columns text[], usages text[],
+               statement_id bigint, weight double precision, in_the_way bigint, example text)
+LANGUAGE sql STABLE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH updating AS MATERIALIZED (
+        SELECT s.statement_id, h.calls, h.rows, s.text, t.how, array_agg(c.name) AS columns
+          FROM ff_internal.statement_target t
+          JOIN ff_internal.statement s ON s.statement_id = t.statement_id AND s.closed_at IS NULL
+         CROSS JOIN LATERAL (SELECT sum(n.calls)::bigint AS calls, sum(n.rows)::bigint AS rows
+                               FROM ff_internal.statement_history n
+                              WHERE n.statement_id = s.statement_id AND n.ended_at > now() - ff_internal.lookback()) h
+         CROSS JOIN LATERAL unnest(ff_internal.changed_columns($1, t.columns)) c(name)
+         WHERE t.command = 'UPDATE' AND t.relid = ANY (ff_internal.with_ancestors($1)) AND h.calls > 0
+         GROUP BY s.statement_id, h.calls, h.rows, s.text, t.how
+    ), touched AS MATERIALIZED (
+        SELECT i.indexrelid, coalesce(ff_internal.summarizing(c.relam), false) AS summarizing, u.statement_id,
+               array_agg(DISTINCT k.column_name::text) AS columns, array_agg(DISTINCT k.role) AS usages
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+         CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
+          JOIN (SELECT u.statement_id, unnest(u.columns) AS name FROM updating u) u ON u.name = k.column_name::text
+         WHERE i.indrelid = $1 AND i.indislive
+         GROUP BY i.indexrelid, c.relam, u.statement_id
+    )
+    SELECT t.indexrelid, t.summarizing, t.columns, t.usages, t.statement_id,
+           coalesce(CASE WHEN u.how IS DISTINCT FROM 'cte' THEN u.rows END, u.calls)::double precision,
+           count(*) FILTER (WHERE NOT t.summarizing) OVER (PARTITION BY t.statement_id),
+           format('%s calls, %s rows: %s', u.calls,
+                  coalesce((CASE WHEN u.how IS DISTINCT FROM 'cte' THEN u.rows END)::text, 'unknown'),
+                  left(regexp_replace(u.text, '[[:cntrl:][:space:]]+', ' ', 'g'), 200))
+      FROM touched t JOIN updating u USING (statement_id)
+$$;
+
+-- The indexes of a table that are in the way, one row each. seen: by a statement that sets its columns; else it may be,
+-- as no statement is known that explains it. share: of the updates kept from being HOT those that set its columns;
+-- alone: those that set columns of no other index; others: these in words; NULL where not known.
+CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
+RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, columns text[], usage text, share double precision,
+               alone double precision, others text, statements text[])
+LANGUAGE sql STABLE ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH touching AS MATERIALIZED (
+        SELECT * FROM ff_internal.touching_statements($1)
+    ), total AS (
+        SELECT sum(t.weight) AS weight, count(*) AS statements
+          FROM (SELECT DISTINCT statement_id, weight FROM touching WHERE NOT summarizing) t
+    ), found AS (
+        SELECT t.indexrelid, t.summarizing, true AS seen,
+               ARRAY(SELECT DISTINCT c FROM unnest(string_to_array(string_agg(array_to_string(t.columns, chr(1)), chr(1)), chr(1))) c
+                      ORDER BY c) AS columns,
+               (SELECT string_agg(DISTINCT r, ', ')
+                  FROM unnest(string_to_array(string_agg(array_to_string(t.usages, ','), ','), ',')) r) AS usage,
+               sum(t.weight) / nullif(w.weight, 0) AS share,
+               coalesce(sum(t.weight) FILTER (WHERE t.in_the_way = 1), 0) / nullif(w.weight, 0) AS alone,
+               format('%s other indexes', max(t.in_the_way) - 1) AS others,
+               (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
+          FROM touching t CROSS JOIN total w
+         GROUP BY t.indexrelid, t.summarizing, w.weight
+    ), suspected AS (
+        -- the primary key only if there is no other
+        SELECT i.indexrelid, count(*) OVER () AS n
+          FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+         WHERE i.indrelid = $1 AND i.indislive AND NOT coalesce(ff_internal.summarizing(c.relam), false)
+           AND (SELECT w.statements FROM total w) = 0
+           AND (NOT i.indisprimary
+                OR NOT EXISTS (SELECT 1 FROM pg_index o JOIN pg_class d ON d.oid = o.indexrelid
+                                WHERE o.indrelid = $1 AND o.indislive AND NOT o.indisprimary
+                                  AND NOT coalesce(ff_internal.summarizing(d.relam), false)))
+    )
+    SELECT * FROM found
+    UNION ALL
+    SELECT s.indexrelid, false, false, k.columns, k.usage, CASE WHEN s.n = 1 THEN 1 END, CASE WHEN s.n = 1 THEN 1 END, NULL, NULL
+      FROM suspected s
+     CROSS JOIN LATERAL (SELECT array_agg(DISTINCT k.column_name::text ORDER BY k.column_name::text) AS columns,
+                                string_agg(DISTINCT k.role, ', ' ORDER BY k.role) AS usage
+                           FROM ff_internal.index_columns(s.indexrelid) k) k
+$$;
+
+-- ---------------------------------------------------------------------------
+-- Words
+-- ---------------------------------------------------------------------------
+-- Why an index is listed. rate, alone: updates a second that it keeps from being HOT, and those that it alone does.
+CREATE FUNCTION ff_internal.blocker_reason(
+    b record, x record, rate double precision, alone double precision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    says text;
+BEGIN
+    IF x.summarizing THEN
+        RETURN format('column %s is set, but this kind of index lets updates be HOT on this version', array_to_string(x.columns, ', '));
+    ELSIF NOT x.seen AND b.has_statements THEN
+        says := 'updates were not HOT although they stayed in their page, but no statement seen sets an indexed column: '
+                'look for functions, triggers and the unattributed rows of ff_statements()';
+    ELSIF NOT x.seen THEN
+        says := CASE WHEN b.room_known THEN 'updates stayed in their page and were not HOT; '
+                     ELSE 'updates were not HOT, and it is not known whether for this index or for lack of room; ' END
+                || 'which index it was is not known without their statements'
+                || coalesce(': ' || (SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1), '');
+    ELSE
+        says := format('about %s of %s updates per second could not be HOT, because they set %s',
+                       round(rate::numeric, 1), round(b.updates_per_s::numeric, 1), array_to_string(x.columns, ', '))
+                || CASE WHEN alone < 0.99 * rate THEN format('; %s of them for this index alone, the others for others as well (up to %s)',
+                                                             CASE WHEN alone > 0 THEN round(alone::numeric, 1)::text ELSE 'none' END, x.others)
+                        ELSE '' END
+                || CASE WHEN b.with_room < 0.99 * b.kept THEN '; they left their page as well: to be HOT they would need room in it, too' ELSE '' END
+                || CASE WHEN b.room_known THEN '' ELSE ' (at most: how many moved for lack of room is not known)' END;
+    END IF;
+    RETURN says || CASE WHEN b.has_trigger THEN '; a BEFORE UPDATE trigger may set further columns' ELSE '' END;
+END
+$$;
+
+-- What could be done about an index. since: see scans_counted_since(); watch: how long without a scan is long enough.
+CREATE FUNCTION ff_internal.blocker_suggestion(
+    x record, valid boolean, has_expressions boolean, scans bigint, since timestamptz, needed_for text, watch interval) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN CASE
+        WHEN x.summarizing THEN 'nothing to do'
+        WHEN NOT valid AND needed_for IS NULL
+        THEN 'invalid, of use to no query, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work on it now'
+        WHEN needed_for IS NOT NULL
+        THEN format('keep it: %s; the way out is not to change %s', needed_for,
+                    CASE WHEN x.seen THEN array_to_string(x.columns, ', ') ELSE 'its columns' END)
+        WHEN scans = 0 AND since <= now() - watch
+        THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either', to_char(since, 'YYYY-MM-DD HH24:MI'))
+             || CASE WHEN has_expressions THEN '; the planner''s statistics on its expressions go with it: '
+                          'CREATE STATISTICS keeps them' ELSE '' END
+        WHEN scans = 0
+        THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before %s days without one, '
+                    'so that a weekly job had its chance',
+                    ff_internal.span(coalesce(greatest(extract(epoch FROM now() - since), 0), 0)::double precision),
+                    extract(day FROM watch))
+        WHEN x.usage = 'include'
+        THEN 'the column is only carried along (INCLUDE): without it in the index, these updates can be HOT'
+        WHEN x.usage = 'predicate'
+        THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
+        ELSE format('scanned %s times: weigh these scans against the updates', scans) END;
+END
+$$;
+
+-- Why a table has no blocker.
+CREATE FUNCTION ff_internal.no_blocker(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN e.not_examined IS NOT NULL THEN e.not_examined
+                WHEN (e.counters).updated IS NULL THEN 'no interval was collected yet'
+                WHEN coalesce((e.recent).updated, 0) = 0 THEN 'no updates were seen'
+                ELSE format('%s of the updates were HOT', ff_internal.percent(100 * d.hot_share))
+                     || CASE WHEN d.newpage_share >= 0.01 THEN ', the others left their page for lack of room' ELSE '' END END
+      FROM ff_internal.diagnosis(relation) d CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
 $$;
 
 -- ---------------------------------------------------------------------------
@@ -91,11 +269,11 @@ RETURNS TABLE (
     relation         regclass,
     index            regclass,
     columns          text[],
-    role             text,
-    updates_per_s    double precision,
-    won_hot_per_s    double precision,
-    won_wal_per_s    double precision,
-    won_cpu_ms_per_s double precision,
+    usage            text,
+    updates_per_s    real,
+    won_hot_per_s    real,
+    won_wal_per_s    bigint,
+    won_cpu_ms_per_s real,
     scans            bigint,
     scans_since      timestamptz,
     index_bytes      bigint,
@@ -112,173 +290,62 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH constants AS (
-        SELECT interval '7 days' AS watch,   -- no scan in this time: a weekly job had its chance
-               0.05 AS tell                  -- share of updates that stayed in their page from which these tell of those that left it
-    ), judged AS MATERIALIZED (
-        SELECT (d.evidence).relation::oid AS relid, (d.evidence).not_examined, d.cause, d.hot_share, d.newpage_share,
-               ((d.evidence).recent).updated AS updated,
-               ((d.evidence).recent).updated / nullif(((d.evidence).recent).seconds, 0) AS updates_per_s,
-               (((d.evidence).recent).updated - ((d.evidence).recent).hot_updated) / nullif(((d.evidence).recent).seconds, 0) AS cold_per_s,
-               1 - d.hot_share - d.newpage_share AS blocked_share,
-               -- Updates that could not have been HOT: those that stayed in their page and were not, and of those that
-               -- left it the same part (what more room would have made HOT is recoverable).  Unknown: all that were not.
-               CASE WHEN 1 - d.hot_share - d.newpage_share < 0.01 THEN 0
-                    WHEN st.stayed < (SELECT k.tell FROM constants k) THEN 1 - d.hot_share - d.newpage_share
-                    ELSE greatest(1 - d.hot_share - coalesce(d.recoverable_share, 0), 0) END AS pages_share,
-               -- The same by the statements, where hardly any that sets an indexed column left its new version in the
-               -- page to be seen: these would not have been HOT with room either.
-               CASE WHEN st.stayed < (SELECT k.tell FROM constants k)
-                    THEN 1 - d.hot_share - d.newpage_share + greatest(least(d.newpage_share, st.setting - st.stayed), 0) END AS statements_share,
-               EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = (d.evidence).relation::oid AND NOT t.tgisinternal
-                          AND t.tgtype & 1 = 1 AND t.tgtype & 2 = 2 AND t.tgtype & 16 = 16) AS has_trigger
-          FROM ff_internal.diagnosis(ff_internal.checked_table($1)) d
-          -- at least so many of those that set an indexed column stayed in their page: HOT ones beyond what the others can be, and all that were not HOT
-          LEFT JOIN LATERAL (SELECT i AS setting, greatest(d.hot_share + i - 1, 0) + (1 - d.hot_share - d.newpage_share) AS stayed
-                               FROM ff_internal.indexed_share(d.evidence) i
-                              WHERE d.newpage_share >= 0.01) st ON true
+        -- no scan in this time: a weekly job had its chance
+        SELECT interval '7 days' AS watch
     ), blocked AS MATERIALIZED (
-        SELECT j.*, greatest(j.pages_share, j.statements_share) * j.updates_per_s AS blocked_per_s,
-               -- those that room would not help, but that lack room as well: an index less makes none of them HOT
-               j.pages_share * j.updates_per_s AS roomy_per_s
-          FROM judged j
-         WHERE j.not_examined IS NULL AND j.updated > 0 AND greatest(j.pages_share, j.statements_share) >= 0.01
-    ), indexes AS MATERIALIZED (
-        -- also those not valid: they are maintained, so they block
-        SELECT i.indrelid AS relid, i.indexrelid, i.indisprimary, i.indisvalid, c.relname, n.nspname,
-               coalesce(ff_internal.summarizing(c.relam), false) AS summarizing,
-               ff_internal.index_needed(i.indexrelid) AS needed_for,
-               pg_stat_get_numscans(i.indexrelid) AS scans,
-               ff_internal.scans_watched(i.indexrelid) AS since
-          FROM blocked b
-          JOIN pg_index i ON i.indrelid = b.relid AND i.indislive
-          JOIN pg_class c ON c.oid = i.indexrelid
-          JOIN pg_namespace n ON n.oid = c.relnamespace
-    ), index_columns AS MATERIALIZED (
-        SELECT x.relid, x.indexrelid, x.summarizing, k.column_name, k.role
-          FROM indexes x CROSS JOIN LATERAL ff_internal.index_columns(x.indexrelid) k
-    ), updating AS MATERIALIZED (
-        SELECT b.relid, s.statement_id, s.how, ff_internal.changed_columns(b.relid, s.columns) AS columns, s.calls, s.rows, s.query,
-               coalesce(s.rows, s.calls)::double precision AS weight
-          FROM blocked b
-          JOIN @extschema@.ff_statements() s
-            ON s.command = 'UPDATE' AND (s.relation = b.relid OR s.relation IN (SELECT a.relid FROM pg_partition_ancestors(b.relid) a))
-    ), touching AS MATERIALIZED (
-        -- which statement sets columns of which index
-        SELECT u.relid, u.statement_id, u.weight, u.calls, u.rows, u.query, k.indexrelid, k.summarizing,
-               array_agg(DISTINCT k.column_name::text) AS columns, array_agg(DISTINCT k.role) AS roles,
-               count(*) FILTER (WHERE NOT k.summarizing) OVER (PARTITION BY u.relid, u.statement_id) AS in_the_way
-          FROM updating u
-          JOIN index_columns k ON k.relid = u.relid AND k.column_name = ANY (u.columns)
-         GROUP BY u.relid, u.statement_id, u.weight, u.calls, u.rows, u.query, k.indexrelid, k.summarizing
-    ), weights AS (
-        SELECT t.relid, sum(t.weight) AS weight
-          FROM (SELECT DISTINCT relid, statement_id, weight FROM touching WHERE NOT summarizing) t GROUP BY t.relid
-    ), found AS (
-        SELECT t.relid, t.indexrelid,
-               (SELECT array_agg(DISTINCT c ORDER BY c) FROM touching o, unnest(o.columns) c WHERE o.indexrelid = t.indexrelid AND o.relid = t.relid) AS columns,
-               (SELECT string_agg(DISTINCT r, ', ' ORDER BY r) FROM touching o, unnest(o.roles) r WHERE o.indexrelid = t.indexrelid AND o.relid = t.relid) AS role,
-               sum(t.weight) / nullif(w.weight, 0) AS share,
-               coalesce(sum(t.weight) FILTER (WHERE t.in_the_way = 1), 0) / nullif(w.weight, 0) AS alone,
-               (array_agg(format('%s calls, %s rows: %s', t.calls, coalesce(t.rows::text, 'unknown'),
-                                 left(regexp_replace(t.query, '[[:cntrl:][:space:]]+', ' ', 'g'), 200))
-                          ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements,
-               (SELECT string_agg(DISTINCT quote_ident(x.relname), ', ')
-                  FROM touching o JOIN indexes x ON x.indexrelid = o.indexrelid
-                 WHERE o.relid = t.relid AND o.indexrelid <> t.indexrelid AND NOT o.summarizing
-                   AND o.statement_id = ANY (array_agg(t.statement_id))) AS others,
-               true AS seen
-          FROM touching t LEFT JOIN weights w ON w.relid = t.relid
-         GROUP BY t.relid, t.indexrelid, w.weight
-    ), suspected AS (
-        -- no statement is known that explains it: every index may be the one,
-        -- the primary key only if there is no other
-        SELECT x.relid, x.indexrelid,
-               (SELECT array_agg(DISTINCT k.column_name::text ORDER BY k.column_name::text) FROM index_columns k WHERE k.indexrelid = x.indexrelid) AS columns,
-               (SELECT string_agg(DISTINCT k.role, ', ' ORDER BY k.role) FROM index_columns k WHERE k.indexrelid = x.indexrelid) AS role,
-               CASE WHEN count(*) OVER (PARTITION BY x.relid) = 1 THEN 1 END::double precision AS share,
-               CASE WHEN count(*) OVER (PARTITION BY x.relid) = 1 THEN 1 END::double precision AS alone,
-               NULL::text[] AS statements,
-               NULL::text AS others,
-               false AS seen
-          FROM indexes x
-         WHERE NOT x.summarizing
-           AND NOT EXISTS (SELECT 1 FROM touching t WHERE t.relid = x.relid AND NOT t.summarizing)
-           AND (NOT x.indisprimary OR NOT EXISTS (SELECT 1 FROM indexes o WHERE o.relid = x.relid AND NOT o.indisprimary AND NOT o.summarizing))
-    ), weighed AS (
-        SELECT f.*, x.relname, x.nspname, x.indisvalid, x.summarizing, x.needed_for, x.scans, x.since, b.blocked_share, b.has_trigger,
-               x.since <= now() - k.watch AS watched, k.watch, b.roomy_per_s < 0.99 * b.blocked_per_s AS without_room,
-               b.updates_per_s AS all_per_s,
-               CASE WHEN x.summarizing THEN 0 ELSE b.blocked_per_s * f.share END AS updates_per_s,
-               CASE WHEN x.summarizing THEN 0 ELSE b.roomy_per_s * f.alone END AS won_hot_per_s,
-               b.blocked_per_s * f.alone AS alone_per_s,
-               -- index entries not written: an update that becomes HOT saves one in every
-               -- index, one that stays as it is saves the one in this index
+        SELECT b.*, ff_internal.scans_counted_since(b.relid) AS counted_since,
+               (SELECT count(*) FROM pg_index i WHERE i.indrelid = b.relid AND i.indislive) AS indexes,
+               EXISTS (SELECT 1 FROM ff_internal.statement_target t
+                        WHERE t.command = 'UPDATE' AND t.relid = ANY (ff_internal.with_ancestors(b.relid))) AS has_statements
+          FROM ff_internal.blocked_tables(ff_internal.checked_table($1)) b
+    ), weighed AS MATERIALIZED (
+        SELECT b.relid, x.indexrelid, x AS found, b AS blocked_table, o.*,
+               pg_stat_get_numscans(x.indexrelid) AS scans, ff_internal.index_needed(x.indexrelid) AS needed,
+               CASE WHEN x.summarizing THEN 0 ELSE b.kept * x.share END AS rate,
+               CASE WHEN x.summarizing THEN 0 ELSE b.with_room * x.alone END AS won, b.kept * x.alone AS alone,
+               -- index entries not written: an update that becomes HOT saves one in every index, one that stays as it
+               -- is saves the one in this index
                CASE WHEN x.summarizing THEN 0
-                    ELSE b.roomy_per_s * f.alone * (SELECT count(*) FROM indexes o WHERE o.relid = f.relid)
-                         + greatest(b.cold_per_s - b.roomy_per_s * f.alone, 0) END AS entries_per_s,
-               NOT x.summarizing AND (x.needed_for IS NULL AND x.scans = 0 AND coalesce(x.since <= now() - k.watch, false) OR NOT x.indisvalid) AS free,
-               EXISTS (SELECT 1 FROM updating u WHERE u.relid = f.relid) AS has_statements
-          FROM (SELECT * FROM found UNION ALL SELECT * FROM suspected) f
-          JOIN indexes x ON x.indexrelid = f.indexrelid AND x.relid = f.relid
-          JOIN blocked b ON b.relid = f.relid
-         CROSS JOIN constants k
+                    ELSE b.with_room * x.alone * b.indexes + greatest(b.cold - b.with_room * x.alone, 0) END AS entries,
+               CASE WHEN b.counted_since IS NOT NULL AND f.seen_since IS NOT NULL
+                    THEN greatest(b.counted_since, f.seen_since) END AS since
+          FROM blocked b
+         CROSS JOIN LATERAL ff_internal.blocking_indexes(b.relid) x
+          JOIN pg_index i ON i.indexrelid = x.indexrelid
+         CROSS JOIN LATERAL (SELECT i.indisvalid, i.indexprs IS NOT NULL AS has_expressions) o
+         CROSS JOIN LATERAL (SELECT ff_internal.index_seen_since(x.indexrelid) AS seen_since) f
+    ), told AS MATERIALIZED (
+        SELECT w.*, k.watch, w.needed IS NULL AND NOT (w.found).summarizing
+                    AND (NOT w.indisvalid OR w.scans = 0 AND coalesce(w.since <= now() - k.watch, false)) AS free
+          FROM weighed w CROSS JOIN constants k
     )
-    SELECT o.relation, o.index, o.columns, o.role, o.updates_per_s, o.won_hot_per_s, o.won_wal_per_s, o.won_cpu_ms_per_s,
-           o.scans, o.since, o.index_bytes, o.needed_for, o.summarizing, o.statements, o.reason, o.suggestion, o.ddl, o.definition
-      FROM (
-        SELECT w.relid::regclass AS relation, w.indexrelid::regclass AS index, w.columns, w.role,
-               w.updates_per_s, w.won_hot_per_s,
-               -- Measured per index entry that an update writes: 80 bytes of WAL and 2 microseconds, a B-tree on an
-               -- integer, all in memory, no full-page images: the least that is won.
-               w.entries_per_s * 80 AS won_wal_per_s, w.entries_per_s * 0.002 AS won_cpu_ms_per_s,
-               w.scans, w.since, z.heap_bytes AS index_bytes, w.needed_for, w.summarizing, w.statements,
-               CASE WHEN w.summarizing THEN format('column %s is set, but this kind of index lets updates be HOT on this version', array_to_string(w.columns, ', '))
-                    WHEN NOT w.seen AND w.has_statements THEN
-                        'updates were not HOT although they stayed in their page, but no statement seen sets an indexed column: look for functions, triggers and the unattributed rows of ff_statements()'
-                    WHEN NOT w.seen THEN
-                        CASE WHEN w.blocked_share IS NULL THEN 'updates were not HOT, and it is not known whether for this index or for lack of room; '
-                             ELSE 'updates stayed in their page and were not HOT; ' END
-                        || 'which index it was is not known without their statements'
-                        || coalesce(': ' || (SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1), '')
-                    ELSE format('about %s of %s updates per second could not be HOT, because they set %s',
-                                round(w.updates_per_s::numeric, 1), round(w.all_per_s::numeric, 1), array_to_string(w.columns, ', '))
-                         || CASE WHEN w.alone_per_s < 0.99 * w.updates_per_s THEN format('; %s of them for this index alone, the others for %s as well',
-                                                                                               CASE WHEN w.alone_per_s > 0 THEN round(w.alone_per_s::numeric, 1)::text ELSE 'none' END, w.others) ELSE '' END
-                         || CASE WHEN w.without_room THEN '; they left their page as well: to be HOT they would need room in it, too' ELSE '' END
-                         || CASE WHEN w.blocked_share IS NULL THEN ' (at most: how many moved for lack of room is not known)' ELSE '' END
-               END || CASE WHEN w.has_trigger AND NOT w.summarizing THEN '; a BEFORE UPDATE trigger may set further columns' ELSE '' END AS reason,
-               CASE WHEN w.summarizing THEN 'nothing to do'
-                    WHEN NOT w.indisvalid AND w.needed_for IS NULL THEN 'invalid, of use to no query, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work on it now'
-                    WHEN w.needed_for IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', w.needed_for,
-                        CASE WHEN w.seen THEN array_to_string(w.columns, ', ') ELSE 'its columns' END)
-                    WHEN w.scans = 0 AND w.watched THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either', to_char(w.since, 'YYYY-MM-DD HH24:MI'))
-                    WHEN w.scans = 0 THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before %s days without one, so that a weekly job had its chance',
-                                                 ff_internal.span(coalesce(greatest(extract(epoch FROM now() - w.since), 0), 0)::double precision), extract(day FROM w.watch))
-                    WHEN w.role = 'include' THEN 'the column is only carried along (INCLUDE): without it in the index, these updates can be HOT'
-                    WHEN w.role = 'predicate' THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
-                    ELSE format('scanned %s times: weigh these scans against the updates', w.scans)
-               END AS suggestion,
-               CASE WHEN w.free AND w.needed_for IS NULL THEN format('DROP INDEX CONCURRENTLY %s.%s;', ff_internal.quoted_name(w.nspname::text), ff_internal.quoted_name(w.relname::text)) END AS ddl,
-               -- without waiting for a lock
-               nullif((ff_internal.index_definitions(w.relid, ARRAY[w.indexrelid]))[1], '') || ';' AS definition,
-               w.summarizing AS last, w.free AND w.needed_for IS NULL AND w.seen AS jackpot, w.relname
-          FROM weighed w
-          LEFT JOIN LATERAL ff_internal.sizes(w.indexrelid) z ON true
-        UNION ALL
-        SELECT j.relid::regclass, NULL, NULL, NULL, CASE WHEN j.updated > 0 THEN 0 END, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-               CASE WHEN j.not_examined IS NOT NULL THEN j.not_examined
-                    WHEN j.updated IS NULL THEN 'no interval was collected yet'
-                    WHEN j.updated = 0 THEN 'no updates were seen'
-                    WHEN b.relid IS NULL AND j.newpage_share >= 0.01 THEN format('%s %% of the updates were HOT, the others left their page for lack of room', round((100 * j.hot_share)::numeric, 1))
-                    WHEN b.relid IS NULL THEN format('%s %% of the updates were HOT', round((100 * j.hot_share)::numeric, 1))
-                    ELSE 'it has no index that stands in the way: the updates were not HOT for lack of room' END,
-               NULL, NULL, NULL, true, false, NULL
-          FROM judged j
-          LEFT JOIN blocked b ON b.relid = j.relid
-         WHERE NOT EXISTS (SELECT 1 FROM weighed w WHERE w.relid = j.relid)) o
-     ORDER BY o.last, o.jackpot DESC, o.won_hot_per_s DESC NULLS LAST, o.updates_per_s DESC NULLS LAST, o.relation::text, o.relname
+    (SELECT t.relid::regclass, t.indexrelid::regclass, (t.found).columns, (t.found).usage,
+            round(t.rate::numeric, 2)::real, round(t.won::numeric, 2)::real, round(t.entries * p.wal_bytes)::bigint,
+            round((t.entries * p.cpu_us / 1000)::numeric, 3)::real,
+            t.scans, t.since, z.heap_bytes, t.needed, (t.found).summarizing, (t.found).statements,
+            ff_internal.blocker_reason(t.blocked_table, t.found, t.rate, t.alone),
+            ff_internal.blocker_suggestion(t.found, t.indisvalid, t.has_expressions, t.scans, t.since, t.needed, t.watch),
+            CASE WHEN t.free THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(t.indexrelid)) END,
+            -- without waiting for a lock
+            nullif((ff_internal.index_definitions(t.relid, ARRAY[t.indexrelid]))[1], '') || ';'
+       FROM told t
+      CROSS JOIN ff_internal.index_entry_price() p
+       LEFT JOIN LATERAL ff_internal.sizes(t.indexrelid) z ON true
+      ORDER BY (t.found).summarizing, t.free AND (t.found).seen DESC, t.won DESC NULLS LAST, t.rate DESC NULLS LAST,
+               t.relid::regclass::text, t.indexrelid::regclass::text)
+    UNION ALL
+    SELECT $1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+           ff_internal.no_blocker($1), NULL, NULL, NULL
+     WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM told)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS 'What keeps updates from being HOT whatever room their page has, one row for each table and index, the surest gain first; a row without index says why there is none. Columns: relation; index; columns: those of it that are set by the statements seen (without statements: all of it); role: what they are in it (key, include, expression, predicate, whole row); updates_per_s: updates it keeps from being HOT; won_hot_per_s: of these, those that would be HOT without this one index, or if the columns were not set, not counting those that left their page as well; won_wal_per_s (bytes) and won_cpu_ms_per_s: the least that saves, from the number of index entries not written; scans: of the index, as the server counts them, on this server; scans_since: since when no scan can have been missed: the latest of the beginning or loss of statistics and the first collection that saw the table and the index (NULL: none did since); index_bytes; needed_for: constraint or other reason for which it must stay; summarizing: kind of index that lets updates be HOT; statements: those that set the columns, with calls and rows of the window; reason; suggestion; ddl: only for an index that is not needed, by a foreign key either, and was not scanned in at least 7 days since scans_since, or is invalid; definition: what makes it again (NULL where the table''s lock is not to be had at once). NULL figures are unknown, see reason.';
+COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
+'Indexes that keep updates from being HOT whatever room their page has, one row each, the surest gain first. For one table without any, a row that says why. The rule holds for PostgreSQL 15 to 19.
+relation, index. columns: those of it that are set by the statements seen (without statements: all of it). usage: what they are in it (key, include, expression, predicate, whole row).
+updates_per_s: updates it keeps from being HOT, over the window. won_hot_per_s: of these, those that would be HOT without this one index, or if the columns were not set, not counting those that left their page as well. won_wal_per_s (bytes), won_cpu_ms_per_s: the least that saves, from the number of index entries not written.
+scans: of the index, as this server counts them. scans_since: since when no scan can have been missed: the latest of the beginning or loss of statistics and the first collection that saw the table and the index (NULL: none did since). index_bytes: its size.
+needed_for: constraint or other reason for which it must stay. summarizing: kind of index that lets updates be HOT. statements: those that set the columns, with calls and rows of the window. reason, suggestion: in words.
+ddl: only for an index that is not needed and was not scanned in at least 7 days since scans_since, or is invalid. definition: what makes it again (NULL where the table''s lock is not available at once). NULL figures are unknown, see reason.
+Errors: 42P01 unknown OID, 42809 not a table.';
 
 -- ---------------------------------------------------------------------------
 -- Old snapshots
@@ -314,7 +381,7 @@ AS $$
         UNION ALL
         (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false, false
            FROM ff_internal.horizon_history h
-          WHERE h.last_seen_at > clock_timestamp() - make_interval(secs => ff_internal.setting('lookback')::integer)
+          WHERE h.last_seen_at > clock_timestamp() - ff_internal.lookback()
             AND NOT EXISTS (SELECT 1 FROM holders n WHERE n.holder = h.holder AND (n.since = h.since OR n.since IS NULL))
           ORDER BY h.xids DESC LIMIT 100)
     ), spans AS MATERIALIZED (
@@ -323,7 +390,7 @@ AS $$
         -- each table's HOT share while nothing of all this was held
         SELECT i.rel_id, sum(i.updated) AS updated, sum(i.hot_updated) AS hot
           FROM ff_internal.counter_interval i
-         WHERE i.ended_at > clock_timestamp() - make_interval(secs => ff_internal.setting('lookback')::integer)
+         WHERE i.ended_at > clock_timestamp() - ff_internal.lookback()
            AND NOT EXISTS (SELECT 1 FROM spans s WHERE NOT s.catalog_only AND s.since < i.ended_at AND s.until > i.began_at)
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
     ), cost AS (

@@ -13,7 +13,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(62);
+SELECT plan(63);
 
 -- what an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
@@ -77,7 +77,7 @@ UPDATE alone SET a = a + 1;
 UPDATE several SET b = b + 1;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
-CREATE VIEW told AS SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, role, updates_per_s > 0 AS rate, won_hot_per_s > 0 AS won,
+CREATE VIEW told AS SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, usage AS role, updates_per_s > 0 AS rate, won_hot_per_s > 0 AS won,
        won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes FROM ff.ff_blockers();
 SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'), 'alone_a {a} t t t', 'the only index is the one');
 SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'], 'of several, each may be, but hardly the primary key');
@@ -167,7 +167,8 @@ SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a
 SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx = 'used_open'), 'predicate t ', 'a used index is not to be dropped; only its predicate is touched');
 SELECT is((SELECT summarizing FROM told WHERE idx = 'used_state'), :'summarizing'::boolean, 'a BRIN index is told apart');
 SELECT ok((SELECT bool_and(reason ~ 'lets updates be HOT' AND ddl IS NULL) FROM told WHERE summarizing) IS NOT FALSE, 'and never blamed where it does not block');
-SELECT is((SELECT format('%s %s', idx, reason) FROM told WHERE rel = 'hot'), ' 100.0 % of the updates were HOT', 'a table with HOT updates has no blocker');
+SELECT is((SELECT format('%s %s', index, reason) FROM ff.ff_blockers('hot')), ' 100 % of the updates were HOT', 'a table with HOT updates has no blocker');
+SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE index IS NULL), 0::bigint, 'and tables without one have no row');
 SELECT matches((SELECT suggestion FROM told WHERE rel = 'broken'), '^invalid', 'an invalid index blocks too');
 SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ', 'a partition, updated through its parent; its index belongs to the parent''s');
 SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'size and definition');
@@ -180,7 +181,7 @@ SELECT cmp_ok((SELECT newpage_share FROM ff_internal.diagnosis('q')), '>', 0.9::
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'the index whose column is set is named all the same');
 SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'with what room would be needed');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'so for single updates');
-SELECT matches((SELECT format('%s|%s', idx, reason) FROM told WHERE rel = 'roomless'), '^\|.* left their page for lack of room$', 'but not where no indexed column is set');
+SELECT matches((SELECT format('%s|%s', index, reason) FROM ff.ff_blockers('roomless')), '^\|.* left their page for lack of room$', 'but not where no indexed column is set');
 DROP INDEX "Jack %I; ""pot""";
 CREATE INDEX "Jack %I; ""pot""" ON jackpot (a);
 SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('jackpot')), '|', 'made again a moment ago: nobody watched it');
@@ -193,7 +194,7 @@ SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('jackpot
 SELECT is(ff_internal.suspect_indexes('jackpot'), '"Jack %I; ""pot"""', 'advice names the index that the statements touch');
 SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'or all that may be, where it knows no statement');
 \else
-SELECT skip('no pg_stat_statements', 30);
+SELECT skip('no pg_stat_statements', 31);
 \endif
 
 -- roles

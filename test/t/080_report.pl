@@ -23,7 +23,8 @@ sub database
 {
 	my ($name, $n, $options) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $name " . ($options // ''));
-	$node->safe_psql($name, 'CREATE EXTENSION fillfactor_advisor');
+	# the model is asked for all of them, as collections would have done
+	$node->safe_psql($name, "CREATE EXTENSION fillfactor_advisor; ALTER DATABASE $name SET fillfactor_advisor.fits = 1000");
 	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-v', "n=$n", '-o', '/dev/null', '-f', "$FindBin::Bin/../report/tables.sql", '-d', $node->connstr($name) ], "$n tables");
 	return;
 }
