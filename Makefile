@@ -58,8 +58,8 @@ SQL_PIECES = \
 	sql/55_advice.sql \
 	sql/58_curve.sql \
 	sql/60_blockers.sql \
-	sql/65_indexes.sql \
 	sql/68_rewrite.sql \
+	sql/65_indexes.sql \
 	sql/70_script.sql \
 	sql/72_undo.sql \
 	sql/75_verify.sql \

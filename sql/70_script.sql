@@ -262,7 +262,8 @@ AS $$
         UNION ALL
         SELECT target FROM pg_class c WHERE c.oid = target AND c.relkind NOT IN ('p', 'i')
     ), advised AS MATERIALIZED (
-        SELECT a.*, a.action IN ('lower', 'raise') AS changes, to_jsonb(a) AS told
+        SELECT a.*, a.action IN ('lower', 'raise') AS changes,
+               CASE WHEN a.action IN ('lower', 'raise') THEN to_jsonb(a) END AS told
           FROM asked s CROSS JOIN LATERAL ff_internal.advice(s.relation, 2147483647) a
     ), chosen AS MATERIALIZED (
         SELECT a.*, row_number() OVER (ORDER BY a.gain DESC NULLS LAST, a.relation) AS place,
