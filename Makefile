@@ -47,6 +47,7 @@ SQL_PIECES = \
 	sql/22_statements.sql \
 	sql/24_horizon.sql \
 	sql/26_settings_history.sql \
+	sql/28_prune.sql \
 	sql/40_memory.sql \
 	sql/35_evidence.sql \
 	sql/48_indexed.sql \

@@ -43,9 +43,14 @@ CREATE TABLE ff_internal.collection (
     deferred      integer CHECK (deferred >= 0),
     track_counts  boolean NOT NULL,
     open_writers  integer NOT NULL CHECK (open_writers >= 0),
-    own_inserts        bigint NOT NULL,
+    own_inserts   bigint NOT NULL,
     next_xid      xid8,
-    busy_ms       double precision
+    busy_ms       double precision,
+    track_io_timing boolean,
+    blocks_read   bigint CHECK (blocks_read >= 0),
+    read_ms       double precision CHECK (read_ms >= 0),
+    blocks_written bigint CHECK (blocks_written >= 0),
+    write_ms      double precision CHECK (write_ms >= 0)
 );
 CREATE INDEX collection_began_at ON ff_internal.collection (began_at);
 COMMENT ON TABLE ff_internal.collection IS 'One row for each CALL ff_collect().';
@@ -62,6 +67,11 @@ COMMENT ON COLUMN ff_internal.collection.open_writers IS 'other sessions of this
 COMMENT ON COLUMN ff_internal.collection.own_inserts IS 'rows ever inserted into this table, by its own counter: a fall betrays a reset';
 COMMENT ON COLUMN ff_internal.collection.next_xid IS 'next transaction id then, with its epoch: distances in the pages are counted in these';
 COMMENT ON COLUMN ff_internal.collection.busy_ms IS 'milliseconds that all sessions of this database had spent by then in statements and open transactions, by pg_stat_database';
+COMMENT ON COLUMN ff_internal.collection.track_io_timing IS 'server setting then, as a new session of the collecting role gets it';
+COMMENT ON COLUMN ff_internal.collection.blocks_read IS 'blocks of this database read so far, by pg_stat_database; a speed is a difference between two collections in which track_io_timing was on';
+COMMENT ON COLUMN ff_internal.collection.read_ms IS 'milliseconds that took, as far as track_io_timing was on';
+COMMENT ON COLUMN ff_internal.collection.blocks_written IS 'blocks of relations written so far by all of the server, by pg_stat_io; NULL before PostgreSQL 16';
+COMMENT ON COLUMN ff_internal.collection.write_ms IS 'milliseconds that took, as far as track_io_timing was on; NULL before PostgreSQL 16';
 
 -- ---------------------------------------------------------------------------
 -- Relations: identity and baseline
@@ -71,7 +81,7 @@ CREATE TABLE ff_internal.relation (
     system_identifier bigint NOT NULL,
     database_oid      oid NOT NULL,
     relid             oid NOT NULL,
-    created_xid             xid NOT NULL,
+    created_xid       xid NOT NULL,
     nspname           name NOT NULL,
     relname           name NOT NULL,
     relfilenode       oid NOT NULL,
@@ -79,6 +89,8 @@ CREATE TABLE ff_internal.relation (
     fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100),
     index_oids        oid[],
     index_definitions text[],
+    index_keys        bigint[],
+    index_since       timestamptz[],
     opened_at         timestamptz NOT NULL,
     closed_at         timestamptz,
     epoch_id          integer NOT NULL,
@@ -105,7 +117,7 @@ COMMENT ON COLUMN ff_internal.relation.rel_id IS 'key of the history; never reus
 COMMENT ON COLUMN ff_internal.relation.system_identifier IS 'cluster in which relid is valid';
 COMMENT ON COLUMN ff_internal.relation.database_oid IS 'database in which relid is valid';
 COMMENT ON COLUMN ff_internal.relation.relid IS 'OID of the table';
-COMMENT ON COLUMN ff_internal.relation.created_xid IS 'transaction that created the table (xmin of its first system column in pg_attribute, which nothing updates): tells a renamed table from a new one with the same OID';
+COMMENT ON COLUMN ff_internal.relation.created_xid IS 'transaction that created the table, see candidate: tells a renamed table from a new one with the same OID';
 COMMENT ON COLUMN ff_internal.relation.nspname IS 'schema at seen_at';
 COMMENT ON COLUMN ff_internal.relation.relname IS 'name at seen_at';
 COMMENT ON COLUMN ff_internal.relation.relfilenode IS 'file at seen_at; changes when the table is rewritten or truncated';
@@ -113,6 +125,8 @@ COMMENT ON COLUMN ff_internal.relation.reloptions IS 'storage options at seen_at
 COMMENT ON COLUMN ff_internal.relation.fillfactor IS 'effective fillfactor at seen_at, percent';
 COMMENT ON COLUMN ff_internal.relation.index_oids IS 'its valid indexes at seen_at, in order; NULL: none';
 COMMENT ON COLUMN ff_internal.relation.index_definitions IS 'the statements that make them, in the same order, as of the last time that anything but counters changed';
+COMMENT ON COLUMN ff_internal.relation.index_keys IS 'what tells each from others but for names and storage options, see index_keys(); NULL: not read yet in this database';
+COMMENT ON COLUMN ff_internal.relation.index_since IS 'the collection that saw each of them first in this database';
 COMMENT ON COLUMN ff_internal.relation.opened_at IS 'first look at it';
 COMMENT ON COLUMN ff_internal.relation.closed_at IS 'when the table was found to be gone; NULL while it exists';
 COMMENT ON COLUMN ff_internal.relation.epoch_id IS 'epoch of the baseline';
@@ -379,7 +393,13 @@ COMMENT ON COLUMN ff_internal.problem.message IS 'its message';
 
 
 CREATE VIEW ff_internal.candidate AS
-SELECT c.oid AS relid, n.nspname, c.relname, c.relkind, c.relpersistence, c.relispartition, c.relnamespace,
+SELECT c.oid AS relid,
+       -- No command updates the row of pg_depend that ties a row type to its table, and it goes with the table.
+       -- ALTER TABLE updates those of pg_class and pg_type, GRANT those of pg_attribute, system columns included.
+       (SELECT d.xmin FROM pg_depend d
+         WHERE d.classid = 'pg_type'::regclass AND d.objid = c.reltype AND d.objsubid = 0
+           AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid AND d.deptype = 'i') AS created_xid,
+       n.nspname, c.relname, c.relkind, c.relpersistence, c.relispartition, c.relnamespace,
        -- nothing mapped is among them, so this is the file
        c.relfilenode, c.reloptions, c.reltuples, c.relallvisible, c.relpages,
        CASE WHEN c.relkind = 'p' THEN 'partitioned: holds no rows itself, its partitions are advised one by one'
@@ -392,10 +412,7 @@ SELECT c.oid AS relid, n.nspname, c.relname, c.relkind, c.relpersistence, c.reli
   JOIN pg_namespace n ON n.oid = c.relnamespace
   LEFT JOIN pg_am am ON am.oid = c.relam
  WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
-   AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname <> 'information_schema'
-   AND NOT EXISTS (SELECT 1 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
-                    WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
-                      AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-                      AND e.extname = 'fillfactor_advisor');
+   AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname NOT IN ('information_schema', 'ff_internal');
 COMMENT ON VIEW ff_internal.candidate IS 'Tables of this database outside the system schemas, with the reason where one is not examined.';
+COMMENT ON COLUMN ff_internal.candidate.created_xid IS 'transaction that created the table: tells it from another one with the same OID; a rewrite of the catalogs (VACUUM FULL) leaves it as it is';
 COMMENT ON COLUMN ff_internal.candidate.not_examined IS 'why no sample is taken and no statement written; NULL where it is examined';

@@ -95,46 +95,32 @@ COMMENT ON COLUMN ff_internal.statement_target.rel_id IS 'key in relation; NULL 
 COMMENT ON COLUMN ff_internal.statement_target.columns IS 'columns that an UPDATE sets, as written';
 COMMENT ON COLUMN ff_internal.statement_target.reason IS 'why the table is not known';
 
+CREATE TYPE ff_internal.statement_entry AS (
+    queryid bigint, toplevel boolean, userid oid, entered_at timestamptz, calls bigint, rows bigint,
+    total_ms double precision, stddev_ms double precision, min_ms double precision, max_ms double precision,
+    blocks_hit bigint, blocks_read bigint, blocks_dirtied bigint, blocks_written bigint,
+    read_ms double precision, write_ms double precision, wal_records bigint, wal_fpi bigint, wal_bytes numeric
+);
+COMMENT ON TYPE ff_internal.statement_entry IS 'An entry of pg_stat_statements, cumulative. entered_at: stats_since, NULL before version 1.11 of it; total_ms to max_ms: execution time, milliseconds; read_ms, write_ms: time for blocks_read and blocks_written, milliseconds; wal_fpi: full-page images.';
+
 CREATE TABLE ff_internal.statement_baseline (
     statement_id       bigint NOT NULL,
     userid             oid NOT NULL,
     statement_epoch_id integer NOT NULL,
     seen_at            timestamptz NOT NULL,
-    entered_at         timestamptz,
-    calls              bigint NOT NULL,
-    rows               bigint NOT NULL,
-    total_ms           double precision NOT NULL,
-    stddev_ms          double precision NOT NULL,
-    min_ms             double precision NOT NULL,
-    max_ms             double precision NOT NULL,
-    blocks_hit         bigint NOT NULL,
-    blocks_read        bigint NOT NULL,
-    blocks_dirtied     bigint NOT NULL,
-    blocks_written     bigint NOT NULL,
-    read_ms            double precision NOT NULL,
-    wal_records        bigint NOT NULL,
-    wal_fpi            bigint NOT NULL,
-    wal_bytes          numeric NOT NULL,
+    entry              ff_internal.statement_entry NOT NULL,
     PRIMARY KEY (statement_id, userid)
 ) WITH (fillfactor = 70);
-COMMENT ON TABLE ff_internal.statement_baseline IS 'The counters of pg_stat_statements, cumulative, at the last look that found them changed; one row a statement and role.';
+COMMENT ON TABLE ff_internal.statement_baseline IS 'The entries of pg_stat_statements at the last snapshot that found them changed; one row a statement and role.';
 COMMENT ON COLUMN ff_internal.statement_baseline.userid IS 'role that ran the statement';
-COMMENT ON COLUMN ff_internal.statement_baseline.seen_at IS 'that look';
-COMMENT ON COLUMN ff_internal.statement_baseline.entered_at IS 'pg_stat_statements.stats_since; NULL before version 1.11 of it';
-COMMENT ON COLUMN ff_internal.statement_baseline.calls IS 'executions, cumulative, as are the following';
-COMMENT ON COLUMN ff_internal.statement_baseline.rows IS 'rows of the statement itself';
-COMMENT ON COLUMN ff_internal.statement_baseline.total_ms IS 'execution time, milliseconds';
-COMMENT ON COLUMN ff_internal.statement_baseline.stddev_ms IS 'standard deviation of the execution times (of the population), milliseconds';
-COMMENT ON COLUMN ff_internal.statement_baseline.min_ms IS 'shortest execution, milliseconds';
-COMMENT ON COLUMN ff_internal.statement_baseline.max_ms IS 'longest execution, milliseconds';
-COMMENT ON COLUMN ff_internal.statement_baseline.blocks_hit IS 'shared buffer hits';
-COMMENT ON COLUMN ff_internal.statement_baseline.blocks_read IS 'blocks read into shared buffers';
-COMMENT ON COLUMN ff_internal.statement_baseline.blocks_dirtied IS 'blocks dirtied';
-COMMENT ON COLUMN ff_internal.statement_baseline.blocks_written IS 'blocks the statement had to write out itself';
-COMMENT ON COLUMN ff_internal.statement_baseline.read_ms IS 'time for blocks_read, milliseconds';
-COMMENT ON COLUMN ff_internal.statement_baseline.wal_records IS 'WAL records';
-COMMENT ON COLUMN ff_internal.statement_baseline.wal_fpi IS 'full-page images in the WAL';
-COMMENT ON COLUMN ff_internal.statement_baseline.wal_bytes IS 'WAL, bytes';
+COMMENT ON COLUMN ff_internal.statement_baseline.seen_at IS 'that snapshot';
+COMMENT ON COLUMN ff_internal.statement_baseline.entry IS 'its counters then';
+
+CREATE TYPE ff_internal.statement_difference AS (
+    statement_id bigint, now ff_internal.statement_entry, was ff_internal.statement_entry, same boolean, fresh boolean,
+    lost boolean
+);
+COMMENT ON TYPE ff_internal.statement_difference IS 'An entry of a statement followed (now) and its baseline (was). same: the baseline is of the same entry; fresh: entered since the snapshot before; lost: neither, so that what it did is not known.';
 
 CREATE TABLE ff_internal.statement_history (
     statement_id       bigint NOT NULL,
@@ -151,6 +137,7 @@ CREATE TABLE ff_internal.statement_history (
     blocks_dirtied     bigint NOT NULL CHECK (blocks_dirtied >= 0),
     blocks_written     bigint NOT NULL CHECK (blocks_written >= 0),
     read_ms            double precision NOT NULL CHECK (read_ms >= 0),
+    write_ms           double precision NOT NULL DEFAULT 0 CHECK (write_ms >= 0),
     wal_records        bigint NOT NULL CHECK (wal_records >= 0),
     wal_fpi            bigint NOT NULL CHECK (wal_fpi >= 0),
     wal_bytes          bigint NOT NULL CHECK (wal_bytes >= 0),
@@ -171,6 +158,7 @@ COMMENT ON COLUMN ff_internal.statement_history.blocks_read IS 'blocks read into
 COMMENT ON COLUMN ff_internal.statement_history.blocks_dirtied IS 'blocks dirtied';
 COMMENT ON COLUMN ff_internal.statement_history.blocks_written IS 'blocks the statement had to write out itself';
 COMMENT ON COLUMN ff_internal.statement_history.read_ms IS 'time for blocks_read, milliseconds; 0 while track_io_timing is off';
+COMMENT ON COLUMN ff_internal.statement_history.write_ms IS 'time for blocks_written, milliseconds; 0 while track_io_timing is off';
 COMMENT ON COLUMN ff_internal.statement_history.wal_records IS 'WAL records';
 COMMENT ON COLUMN ff_internal.statement_history.wal_fpi IS 'full-page images in the WAL';
 COMMENT ON COLUMN ff_internal.statement_history.wal_bytes IS 'WAL, bytes';
