@@ -197,7 +197,7 @@ SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function 
 SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' $$, 'who may not call a function is refused');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_sample,sample,pool_samples,ff_sample_index,setting,index_oids,index_definitions,index_changes,other_options,horizon_holders,parse_statement,resolve,statement_source,tracked_settings,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_sample,sample,pool_samples,ff_sample_index,setting,index_oids,index_definitions,index_changes,index_keys,io_counters,prune_rows,statement_entries,statement_info,statement_texts,other_options,horizon_holders,parse_statement,resolve,statement_source,tracked_settings,
 	cron,is_schedule,job_command,ff_schedule,ff_unschedule}'::text[], 'who may only sample does that, and nothing that needs the history');
 
 CREATE TABLE reads AS
