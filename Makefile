@@ -94,6 +94,8 @@ ISOLATION_OPTS = --inputdir=test --outputdir=.
 EXTRA_CLEAN = $(DATA_built) output_iso
 
 PG_CPPFLAGS = -I$(srcdir)/src
+# from 16 on, the server's own choice; see compat.h
+PG_CFLAGS   = -fvisibility=hidden
 
 PG_CONFIG ?= pg_config
 

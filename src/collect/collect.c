@@ -38,6 +38,7 @@
 #include "utils/timestamp.h"
 
 #include "collect/lock.h"
+#include "compat.h"
 #include "settings.h"
 
 PG_FUNCTION_INFO_V1(ff_collect);
