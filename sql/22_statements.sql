@@ -107,14 +107,18 @@ BEGIN
 END
 $$;
 
--- When its statistics were last reset, and how often it evicted entries since. Errors: those of pg_stat_statements.
+-- When its statistics were last reset, and how often it evicted entries since; NULL where there is none. Errors: those of
+-- pg_stat_statements.
 CREATE FUNCTION ff_internal.statement_info(OUT stats_reset timestamptz, OUT evictions bigint)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    source CONSTANT text := (SELECT s.info FROM ff_internal.statement_source() s);
 BEGIN
-    EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s() i', (ff_internal.statement_source()).info)
-       INTO stats_reset, evictions;
+    IF source IS NOT NULL THEN
+        EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s() i', source) INTO stats_reset, evictions;
+    END IF;
 END
 $$;
 
@@ -127,6 +131,9 @@ DECLARE
     source record;
 BEGIN
     SELECT * INTO source FROM ff_internal.statement_source();
+    IF source.reason IS NOT NULL THEN
+        RETURN;
+    END IF;
     RETURN QUERY EXECUTE format($q$
         SELECT s.queryid, s.toplevel, s.userid, %1$s, s.calls, s.rows, s.total_exec_time, s.stddev_exec_time,
                s.min_exec_time, s.max_exec_time, s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied,
@@ -150,7 +157,7 @@ BEGIN
           FROM %s(true) s
           JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
           JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel) ON s.queryid = n.queryid AND s.toplevel = n.toplevel
-         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, (ff_internal.statement_source()).reader)
+         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, (SELECT s.reader FROM ff_internal.statement_source() s))
       USING queryids, toplevels;
 END
 $$;
@@ -470,7 +477,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     snapshot_at CONSTANT timestamptz := clock_timestamp();
-    why         text := (ff_internal.statement_source()).reason;
+    why         text := (SELECT s.reason FROM ff_internal.statement_source() s);
     stats       record;
     entries     ff_internal.statement_entry[];
     epoch       integer;
