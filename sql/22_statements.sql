@@ -365,7 +365,7 @@ EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
     -- it another database's, and the server gives none.
     texts_reason := SQLERRM;
     admitted := 0;
-    left_out := left_out + coalesce(cardinality(chosen.queryids), 0);
+    left_out := chosen.left_out + coalesce(cardinality(chosen.queryids), 0);
 END
 $$;
 
@@ -532,8 +532,9 @@ $$;
 -- ---------------------------------------------------------------------------
 -- What came of it
 -- ---------------------------------------------------------------------------
--- What is missing altogether from the statements of the recent window, one reason a row; evictions, lost: of the window.
-CREATE FUNCTION ff_internal.statements_missing(evictions bigint, lost bigint) RETURNS SETOF text
+-- What is missing altogether from the statements of the recent window, one reason a row, given how often
+-- entries were evicted and intervals lost.
+CREATE FUNCTION ff_internal.statements_missing(times_evicted bigint, intervals_lost bigint) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -549,10 +550,10 @@ AS $$
            (CASE WHEN l.texts_reason IS NOT NULL THEN format('%s new statements are not followed, because texts of '
                 'pg_stat_statements cannot be read (%s): one is lost or damaged, or is another database''s and does not fit '
                 'this one''s encoding; pg_stat_statements_reset() removes it', l.left_out, l.texts_reason) END),
-           (CASE WHEN evictions > 0 THEN format('pg_stat_statements had no room and evicted the least called statements '
-                '(%s times in the window): what these did is missing: raise pg_stat_statements.max', evictions) END),
-           (CASE WHEN lost > 0 THEN format('%s intervals of statements are missing, because their counters began anew',
-                lost) END)) m(reason)
+           (CASE WHEN times_evicted > 0 THEN format('pg_stat_statements had no room and evicted the least called statements '
+                '(%s times in the window): what these did is missing: raise pg_stat_statements.max', times_evicted) END),
+           (CASE WHEN intervals_lost > 0 THEN format('%s intervals of statements are missing, because their counters began anew',
+                intervals_lost) END)) m(reason)
      WHERE m.reason IS NOT NULL
 $$;
 

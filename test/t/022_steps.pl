@@ -7,7 +7,7 @@ use warnings;
 use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 135;
+use Test::More tests => 133;
 
 my $node = PostgreSQL::Test::Cluster->new('steps');
 $node->init;
