@@ -166,14 +166,18 @@ CREATE TYPE ff_internal.table_state AS (
     index_oids oid[], inserted bigint, updated bigint, hot_updated bigint, newpage_updated bigint, deleted bigint,
     seq_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint, analyzes bigint
 );
-COMMENT ON TYPE ff_internal.table_state IS 'A table as the catalogs and the statistics have it; columns as in relation.';
+COMMENT ON TYPE ff_internal.table_state IS
+'A table as the catalogs and the statistics have it; columns as in relation.';
 
 CREATE TYPE ff_internal.table_difference AS (
     kind text, was ff_internal.relation, now ff_internal.table_state,
     changed boolean, redefined boolean, unread boolean, lost boolean,
     index_scans bigint, index_definitions text[], index_keys bigint[]
 );
-COMMENT ON TYPE ff_internal.table_difference IS 'A table (now) that differs from its baseline (was). kind: new, gone or known. changed: its rows were; redefined: its file, name, options or indexes differ; unread: its indexes are not in the baseline yet; lost: its counters began anew. index_definitions, index_keys: only where it is redefined or unread.';
+COMMENT ON TYPE ff_internal.table_difference IS
+'A table (now) that differs from its baseline (was). kind: new, gone or known. changed: its rows were; redefined: its '
+'file, name, options or indexes differ; unread: its indexes are not in the baseline yet; lost: its counters began '
+'anew. index_definitions, index_keys: only where it is redefined or unread.';
 
 -- The tables examined whose OID is after first, up to last.
 CREATE FUNCTION ff_internal.table_states(first oid, last oid) RETURNS SETOF ff_internal.table_state
@@ -595,4 +599,8 @@ AS 'MODULE_PATHNAME', 'ff_collect';
 CREATE PROCEDURE @extschema@.ff_collect()
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'ff_collect';
-COMMENT ON PROCEDURE @extschema@.ff_collect() IS 'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. Errors: 25006 in recovery or a read-only transaction, 42501 where the role may not write the history; PREPARE TRANSACTION after it: 0A000. A second collector leaves with a notice.';
+COMMENT ON PROCEDURE @extschema@.ff_collect() IS
+'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within '
+'fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. '
+'Errors: 25006 in recovery or a read-only transaction, 42501 where the role may not write the history; PREPARE '
+'TRANSACTION after it: 0A000. A second collector leaves with a notice.';

@@ -629,4 +629,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT * FROM ff_internal.statements($1)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS 'The statements that write a table, over the recent window, one row for each table and command. Columns: relation: NULL where it is not known, see reason; command; how: where in the statement it stands (top, on_conflict, merge, cte); columns: those an UPDATE sets; calls; calls_per_s; rows: rows of the statement, NULL for the targets of its WITH queries, which are not counted; rows_per_call; mean_ms, stddev_ms: execution time, milliseconds, mean and standard deviation over the window; blocks_per_call: shared blocks hit or read; wal_bytes_per_call: bytes; statement_id: key of its history; queryid: as in pg_stat_statements; query: its text, the first 4000 characters; reason: why the table is not known, or, in a row of its own, what is missing altogether.';
+COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
+'The statements that write a table, over the recent window, one row for each table and command. Columns: relation: '
+'NULL where it is not known, see reason; command; how: where in the statement it stands (top, on_conflict, merge, '
+'cte); columns: those an UPDATE sets; calls; calls_per_s; rows: rows of the statement, NULL for the targets of its '
+'WITH queries, which are not counted; rows_per_call; mean_ms, stddev_ms: execution time, milliseconds, mean and '
+'standard deviation over the window; blocks_per_call: shared blocks hit or read; wal_bytes_per_call: bytes; '
+'statement_id: key of its history; queryid: as in pg_stat_statements; query: its text, the first 4000 characters; '
+'reason: why the table is not known, or, in a row of its own, what is missing altogether.';

@@ -216,7 +216,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
-'schedules a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''): a DO block that does CALL ff_collect(), or, left after DROP EXTENSION, fails and says how to remove it; called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
+'schedules a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''): a DO block '
+'that does CALL ff_collect(), or, left after DROP EXTENSION, fails and says how to remove it; called again it changes '
+'the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no '
+'schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has '
+'the line for a crontab)';
 
 CREATE FUNCTION @extschema@.ff_unschedule() RETURNS text
 LANGUAGE plpgsql VOLATILE
@@ -243,4 +247,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_unschedule() IS
-'removes the pg_cron jobs of ff_schedule() for this database that the calling role may see, and no other job; may be called again. Where pg_cron runs from another database: a warning, and the statement to run there';
+'removes the pg_cron jobs of ff_schedule() for this database that the calling role may see, and no other job; may be '
+'called again. Where pg_cron runs from another database: a warning, and the statement to run there';

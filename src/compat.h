@@ -11,7 +11,7 @@
 
 /*
  * Until 15 a library exported everything, and its functions were not marked.
- * The Makefile hides what is not.
+ * The Makefile hides what is not marked, so a file with functions for SQL needs this.
  */
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
