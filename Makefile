@@ -48,6 +48,7 @@ SQL_PIECES = \
 	sql/22_statements.sql \
 	sql/24_horizon.sql \
 	sql/26_settings_history.sql \
+	sql/28_prune.sql \
 	sql/40_memory.sql \
 	sql/35_evidence.sql \
 	sql/38_indexed.sql \
@@ -97,6 +98,8 @@ ISOLATION_OPTS = --inputdir=test --outputdir=.
 EXTRA_CLEAN = $(DATA_built) output_iso
 
 PG_CPPFLAGS = -I$(srcdir)/src
+# from 16 on, the server's own choice; see compat.h
+PG_CFLAGS   = -fvisibility=hidden
 
 PG_CONFIG ?= pg_config
 

@@ -21,6 +21,7 @@ RETURN make_interval(secs => ff_internal.setting('lookback')::double precision);
 CREATE FUNCTION ff_internal.unprintable() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
     -- psql ends a comment at a line feed or carriage return; the others, and
     -- what reverses or hides text, would show a reader something else
@@ -35,6 +36,7 @@ $$;
 CREATE FUNCTION ff_internal.escaped(content text, quote text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
     SELECT string_agg(CASE WHEN c.ch ~ ff_internal.unprintable()
                            THEN CASE WHEN ascii(c.ch) < 65536 THEN CASE quote WHEN '''' THEN '\u' ELSE '\' END || lpad(to_hex(ascii(c.ch)), 4, '0')

@@ -45,14 +45,10 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
 
 -- ---------------------------------------------------------------------------
--- Which relations are examined, and why the others are not
--- ---------------------------------------------------------------------------
-
--- ---------------------------------------------------------------------------
 -- Epoch
 -- ---------------------------------------------------------------------------
 -- Epoch_id: the epoch that the server is in, written down where it is new. one_reset: the counters of a single table,
--- index or function were reset since the last collection; told until a look at all tables follows in the same
+-- index or function were reset since the last collection; reported until all tables are read in the same
 -- transaction (all_tables).
 CREATE FUNCTION ff_internal.current_epoch(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
 LANGUAGE plpgsql VOLATILE
@@ -94,35 +90,63 @@ BEGIN
         END IF;
     END IF;
 
-    INSERT INTO ff_internal.epoch (system_identifier, database_oid, timeline, server_version, database_reset, cluster_reset, began_at)
-    VALUES (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version, now_is.database_reset, now_is.cluster_reset, now_is.began_at)
+    INSERT INTO ff_internal.epoch (system_identifier, database_oid, timeline, server_version, database_reset,
+           cluster_reset, began_at)
+    VALUES (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version,
+           now_is.database_reset, now_is.cluster_reset, now_is.began_at)
     RETURNING epoch.epoch_id INTO epoch_id;
 END
 $$;
 
 -- ---------------------------------------------------------------------------
--- Changes
+-- Identity of indexes
 -- ---------------------------------------------------------------------------
--- Definitions of the indexes that went and came between two looks at a table; NULL where none did. An index replaced
--- by an equal one is no change.
-CREATE FUNCTION ff_internal.index_changes(old_oids oid[], old_definitions text[], new_oids oid[], new_definitions text[], OUT dropped text[], OUT created text[])
+-- What tells each of these indexes from others: its columns by number, expressions, predicate, operator classes, but no
+-- names and no storage options; a hash that holds within this database. NULL for an index that is gone.
+CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- "location" is where an expression stood in the text that was parsed
+    SELECT array_agg(CASE WHEN i.indexrelid IS NOT NULL THEN hashtextextended(
+               concat_ws('|', c.relam, i.indisunique, i.indnullsnotdistinct, i.indimmediate, i.indnkeyatts, i.indkey,
+                         i.indclass, i.indcollation, i.indoption, x.conexclop,
+                         regexp_replace(concat(i.indexprs, '|', i.indpred), ':location -?[0-9]+', '', 'g')), 0) END
+                     ORDER BY n.place)
+      FROM unnest(indexes) WITH ORDINALITY n(id, place)
+      LEFT JOIN (pg_index i JOIN pg_class c ON c.oid = i.indexrelid) ON i.indexrelid = n.id
+      LEFT JOIN pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = n.id AND x.contype = 'x'
+$$;
+
+-- Statements of the indexes that went and came since a baseline; NULL where none did. An index replaced by an equal one
+-- is no change, nor are another name, renamed columns, other storage options.
+CREATE FUNCTION ff_internal.index_changes(
+    was ff_internal.relation, oids oid[], definitions text[], keys bigint[],
+    OUT dropped text[], OUT created text[]
+)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- An index that came while an equal one went (REINDEX CONCURRENTLY, or a
-    -- history restored elsewhere) is no change, nor is another name.
     WITH one AS (
-        SELECT o.id, o.definition, 1 AS side FROM unnest(old_oids, old_definitions) o(id, definition) WHERE o.id <> ALL (coalesce(new_oids, '{}'))
+        SELECT o.*, 1 AS side FROM unnest(was.index_oids, was.index_definitions, was.index_keys) o(id, definition, key)
+         WHERE o.id <> ALL (coalesce(oids, '{}'))
         UNION ALL
-        SELECT n.id, n.definition, 2 FROM unnest(new_oids, new_definitions) n(id, definition) WHERE n.id <> ALL (coalesce(old_oids, '{}'))
+        SELECT n.*, 2 FROM unnest(oids, definitions, keys) n(id, definition, key)
+         WHERE n.id <> ALL (coalesce(was.index_oids, '{}'))
     ), keyed AS (
-        SELECT one.*, (definition LIKE 'CREATE UNIQUE %')::text || coalesce(substring(definition FROM ' USING .*'), definition) AS key FROM one
+        -- a history restored here has definitions only
+        SELECT o.id, o.definition, o.side, CASE WHEN was.index_keys IS NOT NULL THEN o.key::text
+               ELSE (o.definition LIKE 'CREATE UNIQUE %')::text || coalesce(substring(o.definition FROM ' USING .*'), o.definition)
+               END AS key
+          FROM one o
     ), numbered AS (
         SELECT k.*, row_number() OVER (PARTITION BY side, key ORDER BY id) AS n FROM keyed k
     ), unpaired AS (
-        SELECT a.* FROM numbered a WHERE NOT EXISTS (SELECT 1 FROM numbered b WHERE b.side <> a.side AND b.key = a.key AND b.n = a.n)
+        SELECT a.* FROM numbered a
+         WHERE NOT EXISTS (SELECT 1 FROM numbered b WHERE b.side <> a.side AND b.key = a.key AND b.n = a.n)
     )
-    SELECT array_agg(definition ORDER BY id) FILTER (WHERE side = 1), array_agg(definition ORDER BY id) FILTER (WHERE side = 2) FROM unpaired
+    SELECT array_agg(definition ORDER BY id) FILTER (WHERE side = 1),
+           array_agg(definition ORDER BY id) FILTER (WHERE side = 2) FROM unpaired
 $$;
 
 -- A table's stored options without its fillfactor, in order; NULL where there is no other.
@@ -134,8 +158,228 @@ AS $$
 $$;
 
 -- ---------------------------------------------------------------------------
--- Begin: identities, intervals, changes, baselines
+-- Counters: tables are read in batches, by OID; each batch is compared with
+-- the baselines, and only what differs is written
 -- ---------------------------------------------------------------------------
+CREATE TYPE ff_internal.table_state AS (
+    relid oid, created_xid xid, nspname name, relname name, relfilenode oid, reloptions text[], fillfactor smallint,
+    index_oids oid[], inserted bigint, updated bigint, hot_updated bigint, newpage_updated bigint, deleted bigint,
+    seq_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint, analyzes bigint
+);
+COMMENT ON TYPE ff_internal.table_state IS
+'A table as the catalogs and the statistics have it; columns as in relation.';
+
+CREATE TYPE ff_internal.table_difference AS (
+    kind text, was ff_internal.relation, now ff_internal.table_state,
+    changed boolean, redefined boolean, unread boolean, lost boolean,
+    index_scans bigint, index_definitions text[], index_keys bigint[]
+);
+COMMENT ON TYPE ff_internal.table_difference IS
+'A table (now) that differs from its baseline (was). kind: new, gone or known. changed: its rows were; redefined: its '
+'file, name, options or indexes differ; unread: its indexes are not in the baseline yet; lost: its counters began '
+'anew. index_definitions, index_keys: only where it is redefined or unread.';
+
+-- The tables examined whose OID is after first, up to last.
+CREATE FUNCTION ff_internal.table_states(first oid, last oid) RETURNS SETOF ff_internal.table_state
+LANGUAGE plpgsql VOLATILE ROWS 250
+SET search_path = pg_catalog, pg_temp
+-- straight from shared memory: a snapshot of all tables would be kept until the end
+SET stats_fetch_consistency = none
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
+           ff_internal.effective_fillfactor(c.reloptions)::smallint, ff_internal.index_oids(c.relid),
+           k.inserted, k.updated, k.hot_updated, k.newpage_updated, k.deleted,
+           k.seq_scans, k.blocks_fetched, k.blocks_hit, k.vacuums, k.analyzes
+      FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
+     WHERE c.not_examined IS NULL AND c.relid > first AND c.relid <= last;
+END
+$$;
+
+-- What differs from the baselines, of the tables whose OID is after first, up to last; NULL: nothing.
+CREATE FUNCTION ff_internal.table_differences(first oid, last oid, epoch integer, one_reset boolean, previous timestamptz)
+RETURNS ff_internal.table_difference[]
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET stats_fetch_consistency = none
+AS $$
+DECLARE
+    cluster  CONSTANT bigint := (SELECT s.system_identifier FROM ff_internal.server() s);
+    database CONSTANT oid := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+BEGIN
+    RETURN (
+        SELECT array_agg(ROW(
+                   CASE WHEN d.rel_id IS NULL THEN 'new' WHEN d.relid IS NULL THEN 'gone' ELSE 'known' END,
+                   d.was, d.now, d.changed, d.redefined, d.unread,
+                   -- A table whose counters were reset and exceed the old ones already shows
+                   -- none that fell: then whatever it may have been is not believed.
+                   d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell,
+                   (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = d.relid),
+                   CASE WHEN d.redefined OR d.unread THEN ff_internal.index_definitions(d.relid, d.index_oids) END,
+                   CASE WHEN d.redefined OR d.unread THEN ff_internal.index_keys(d.index_oids) END
+               )::ff_internal.table_difference)
+          FROM (SELECT w.was, w.rel_id, n AS now, n.relid, n.index_oids, f.*,
+                       coalesce(bool_or(f.fell) OVER (), false) AS some_fell,
+                       -- a vacuum or analyze before the last collection would have been forgotten by a reset since
+                       one_reset AND coalesce(least(
+                           pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
+                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid)) >= previous,
+                           true) AS perhaps_reset
+                  FROM (SELECT r AS was, r.* FROM ff_internal.relation r
+                         WHERE r.system_identifier = cluster AND r.database_oid = database
+                           AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
+                  FULL JOIN ff_internal.table_states(first, last) n ON n.relid = w.relid AND n.created_xid = w.created_xid
+                 CROSS JOIN LATERAL (
+                       SELECT w.epoch_id <> epoch AS new_epoch,
+                              (n.inserted, n.updated, n.hot_updated, coalesce(n.newpage_updated, 0), n.deleted)
+                                <> (w.inserted, w.updated, w.hot_updated, coalesce(w.newpage_updated, 0), w.deleted) AS changed,
+                              n.inserted < w.inserted OR n.updated < w.updated OR n.hot_updated < w.hot_updated
+                                OR coalesce(n.newpage_updated < w.newpage_updated, false) OR n.deleted < w.deleted
+                                OR n.seq_scans < w.seq_scans OR n.blocks_fetched < w.blocks_fetched
+                                OR n.vacuums < w.vacuums OR n.analyzes < w.analyzes AS fell,
+                              (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids)
+                                IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids) AS redefined,
+                              -- it was locked then, or its history came from elsewhere
+                              coalesce('' = ANY (w.index_definitions), false)
+                                OR w.index_oids IS NOT NULL AND w.index_keys IS NULL AS unread) f
+                 WHERE f.changed OR f.fell OR f.redefined OR f.unread OR f.new_epoch) d);
+END
+$$;
+
+-- Closes the history of tables that are gone.
+CREATE FUNCTION ff_internal.close_tables(gone bigint[], snapshot_at timestamptz) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    UPDATE ff_internal.relation r SET closed_at = snapshot_at WHERE r.rel_id = ANY (gone);
+    DELETE FROM ff_internal.problem p WHERE p.rel_id = ANY (gone);
+$$;
+
+-- Writes an interval for each known table that differs.
+CREATE FUNCTION ff_internal.write_intervals(
+    differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO ff_internal.counter_interval
+           (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten,
+            inserted, updated, hot_updated, newpage_updated, deleted,
+            seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
+    SELECT w.rel_id, least(greatest(w.seen_at, previous), snapshot_at), snapshot_at, epoch, n.fillfactor,
+           n.relfilenode <> w.relfilenode,
+           n.inserted - w.inserted, n.updated - w.updated, n.hot_updated - w.hot_updated,
+           n.newpage_updated - w.newpage_updated, n.deleted - w.deleted,
+           n.seq_scans - w.seq_scans, greatest(d.index_scans - w.index_scans, 0),
+           n.blocks_fetched - w.blocks_fetched, greatest(n.blocks_hit - w.blocks_hit, 0), n.vacuums - w.vacuums,
+           s.heap_bytes, s.index_bytes
+      FROM unnest(differences) d
+     CROSS JOIN LATERAL (SELECT (d.was).*) w CROSS JOIN LATERAL (SELECT (d.now).*) n
+     CROSS JOIN LATERAL ff_internal.sizes(n.relid) s
+     WHERE d.kind = 'known' AND (d.changed OR d.redefined) AND NOT d.lost;
+END
+$$;
+
+-- Writes what was changed of the definition of known tables, a row a kind.
+CREATE FUNCTION ff_internal.write_changes(
+    differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO ff_internal.change
+           (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options,
+            dropped_indexes, created_indexes)
+    SELECT w.rel_id, k.kind, least(greatest(w.seen_at, previous), snapshot_at), snapshot_at, epoch,
+           w.fillfactor, n.fillfactor, w.reloptions, n.reloptions, x.dropped, x.created
+      FROM unnest(differences) d
+     CROSS JOIN LATERAL (SELECT (d.was).*) w CROSS JOIN LATERAL (SELECT (d.now).*) n
+     CROSS JOIN LATERAL ff_internal.index_changes(d.was, n.index_oids, d.index_definitions, d.index_keys) x
+     CROSS JOIN LATERAL (VALUES
+           ('fillfactor', n.fillfactor <> w.fillfactor),
+           ('options', ff_internal.other_options(n.reloptions) IS DISTINCT FROM ff_internal.other_options(w.reloptions)),
+           ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
+     WHERE d.kind = 'known' AND d.redefined AND k.differs;
+END
+$$;
+
+-- Writes the new baselines of known tables that differ.
+CREATE FUNCTION ff_internal.write_baselines(
+    differences ff_internal.table_difference[], epoch integer, snapshot_at timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    UPDATE ff_internal.relation r
+       SET nspname = n.nspname, relname = n.relname, relfilenode = n.relfilenode, reloptions = n.reloptions,
+           fillfactor = n.fillfactor, epoch_id = epoch, seen_at = snapshot_at,
+           inserted = n.inserted, updated = n.updated, hot_updated = n.hot_updated,
+           newpage_updated = n.newpage_updated, deleted = n.deleted, seq_scans = n.seq_scans,
+           index_scans = d.index_scans, blocks_fetched = n.blocks_fetched, blocks_hit = n.blocks_hit,
+           vacuums = n.vacuums, analyzes = n.analyzes,
+           changes_since_sample = r.changes_since_sample + n.inserted + n.updated + n.deleted
+               - CASE WHEN d.lost THEN 0 ELSE r.inserted + r.updated + r.deleted END
+               -- in a new file every row has a new place
+               + CASE WHEN n.relfilenode = r.relfilenode THEN 0 ELSE coalesce(
+                     (SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o WHERE o.oid = n.relid AND o.reltuples < 1e15),
+                     100) END
+      FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n
+     WHERE d.kind = 'known' AND r.rel_id = (d.was).rel_id;
+
+    UPDATE ff_internal.relation r
+       SET index_oids = n.index_oids, index_definitions = d.index_definitions, index_keys = d.index_keys,
+           index_since = (SELECT array_agg(coalesce(o.since, snapshot_at) ORDER BY i.place)
+                            FROM unnest(n.index_oids) WITH ORDINALITY i(id, place)
+                            LEFT JOIN unnest(r.index_oids, r.index_since) o(id, since) ON o.id = i.id)
+      FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n
+     WHERE d.kind = 'known' AND (d.redefined OR d.unread) AND r.rel_id = (d.was).rel_id;
+END
+$$;
+
+-- Begins the history of new tables. The counters of one made since the previous collection of this epoch began at zero
+-- then, so they are an interval already.
+CREATE FUNCTION ff_internal.open_tables(
+    differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    WITH opened AS (
+        INSERT INTO ff_internal.relation
+               (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor,
+                index_oids, index_definitions, index_keys, index_since, opened_at, epoch_id, seen_at,
+                inserted, updated, hot_updated, newpage_updated, deleted,
+                seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
+        SELECT s.system_identifier, b.oid, n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode, n.reloptions,
+               n.fillfactor, n.index_oids, d.index_definitions, d.index_keys,
+               CASE WHEN n.index_oids IS NOT NULL THEN array_fill(snapshot_at, ARRAY[cardinality(n.index_oids)]) END,
+               snapshot_at, epoch, snapshot_at,
+               n.inserted, n.updated, n.hot_updated, n.newpage_updated, n.deleted,
+               n.seq_scans, d.index_scans, n.blocks_fetched, n.blocks_hit, n.vacuums, n.analyzes,
+               n.inserted + n.updated + n.deleted
+          FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n
+         CROSS JOIN ff_internal.server() s
+          JOIN pg_database b ON b.datname = current_database()
+         WHERE d.kind = 'new'
+        RETURNING *
+    )
+    INSERT INTO ff_internal.counter_interval
+           (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten,
+            inserted, updated, hot_updated, newpage_updated, deleted,
+            seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
+    SELECT o.rel_id, least(previous, snapshot_at), snapshot_at, epoch, o.fillfactor, false,
+           o.inserted, o.updated, o.hot_updated, o.newpage_updated, o.deleted,
+           o.seq_scans, 0, o.blocks_fetched, o.blocks_hit, o.vacuums, s.heap_bytes, s.index_bytes
+      FROM opened o CROSS JOIN LATERAL ff_internal.sizes(o.relid) s
+     WHERE previous IS NOT NULL AND o.changes_since_sample > 0;
+END
+$$;
+
 -- Begins a collection, as of snapshot_at: finds the tables of a history that was restored or upgraded into this
 -- database.
 CREATE FUNCTION ff_internal.collect_begin(snapshot_at timestamptz) RETURNS void
@@ -143,175 +387,90 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    server    record;
-    database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
+    cluster  CONSTANT bigint := (SELECT s.system_identifier FROM ff_internal.server() s);
+    database CONSTANT oid := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
 BEGIN
-    SELECT * INTO server FROM ff_internal.server();
-    -- A history that was restored or upgraded into this database finds its
-    -- tables by name, once.
+    -- its tables are found by name, once
     UPDATE ff_internal.relation r
-       SET system_identifier = server.system_identifier, database_oid = database, relid = c.relid, created_xid = a.xmin,
-           relfilenode = c.relfilenode
+       SET system_identifier = cluster, database_oid = database, relid = c.relid, created_xid = c.created_xid,
+           relfilenode = c.relfilenode, index_keys = NULL, index_since = NULL
       FROM ff_internal.candidate c
-      JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
-     WHERE r.closed_at IS NULL
-       AND (r.system_identifier, r.database_oid) <> (server.system_identifier, database)
+     WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (cluster, database)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
 
-    -- What is not found by name is gone.
-    WITH closed AS (
-        UPDATE ff_internal.relation r SET closed_at = snapshot_at
-         WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (server.system_identifier, database)
-        RETURNING r.rel_id
-    )
-    DELETE FROM ff_internal.problem p USING closed c WHERE c.rel_id = p.rel_id;
+    -- what is not found is gone
+    PERFORM ff_internal.close_tables(array_agg(r.rel_id), snapshot_at)
+       FROM ff_internal.relation r
+      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (cluster, database)
+     HAVING count(*) > 0;
 END
 $$;
 
--- Reads the counters of the next batch of tables, by OID, from the one after "after" (0: the first): follows
--- identities, writes an interval for each table that changed, what was changed of its definition, and the new
+-- Reads the next batch of tables, by OID, from the one after "after" (0: the first), and writes what differs from their
 -- baselines. Returns the OID to go on after; NULL: that was the last. All that are left are one batch where the
--- counters of a single table were reset.
+-- counters of a single table were reset: only all together tell which it was.
 CREATE FUNCTION ff_internal.collect_counters(snapshot_at timestamptz, after bigint, batch integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
-SET jit = off
--- one plan for all batches: to make it takes longer than to run it; it is to be good for later ones, too
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
--- straight from shared memory: a snapshot of all tables would be kept until the end
-SET stats_fetch_consistency = none
 AS $$
 DECLARE
-    server    record;
-    database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
+    most      CONSTANT oid := 4294967295;
+    first     CONSTANT oid := after::oid;   -- exclusive
+    last      oid;
     epoch     integer;
     one_reset boolean;
     previous  timestamptz;
-    first     CONSTANT oid := after::oid;   -- exclusive
-    last      oid;
+    differences ff_internal.table_difference[];
 BEGIN
     PERFORM pg_stat_clear_snapshot();
-    SELECT * INTO server FROM ff_internal.server();
-    -- Each batch anew: statistics may be reset between two.  Where those of one
-    -- table were, the rest are one batch: only all together tell which it was.
+    -- each batch anew: statistics may be reset between two
     SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM ff_internal.current_epoch(first = 0) n;
-    SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
+    SELECT max(c.began_at) INTO previous FROM ff_internal.collection c WHERE c.epoch_id = epoch;
     IF NOT one_reset THEN
         SELECT max(t.oid) INTO last
           FROM (SELECT c.oid FROM pg_class c
                  WHERE c.oid > first AND c.relkind = ANY (ARRAY['r', 'm']::"char"[]) ORDER BY c.oid LIMIT batch) t
         HAVING count(*) = batch;
     END IF;
-    last := coalesce(last, 4294967295);
+    last := coalesce(last, most);
 
-    -- Gone, or another table under the same OID.
-    WITH closed AS (
-        UPDATE ff_internal.relation r SET closed_at = snapshot_at
-         WHERE r.system_identifier = server.system_identifier AND r.database_oid = database AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL
-           AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = r.relid AND a.attnum = -1 AND a.xmin = r.created_xid)
-        RETURNING r.rel_id
-    )
-    DELETE FROM ff_internal.problem p USING closed c WHERE c.rel_id = p.rel_id;
+    differences := ff_internal.table_differences(first, last, epoch, one_reset, previous);
+    IF differences IS NOT NULL THEN
+        PERFORM ff_internal.close_tables(array_agg((d.was).rel_id), snapshot_at)
+           FROM unnest(differences) d
+          WHERE d.kind = 'gone'
+            -- another access method is no end
+            AND NOT EXISTS (SELECT 1 FROM ff_internal.candidate c
+                             WHERE c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid);
+        PERFORM ff_internal.write_intervals(differences, epoch, previous, snapshot_at);
+        PERFORM ff_internal.write_changes(differences, epoch, previous, snapshot_at);
+        PERFORM ff_internal.write_baselines(differences, epoch, snapshot_at);
+        PERFORM ff_internal.open_tables(differences, epoch, previous, snapshot_at);
+    END IF;
+    RETURN nullif(last, most);
+END
+$$;
 
-    -- One look at the counters serves every statement part: all of them see the
-    -- baselines as they were before.
-    WITH look AS MATERIALIZED (
-        SELECT c.relid, a.xmin AS created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
-               ff_internal.effective_fillfactor(c.reloptions) AS fillfactor,
-               ff_internal.index_oids(c.relid) AS index_oids, k.*
-          FROM ff_internal.candidate c
-          JOIN pg_attribute a ON a.attrelid = c.relid AND a.attnum = -1
-         CROSS JOIN LATERAL ff_internal.counters(c.relid) k
-         WHERE c.not_examined IS NULL AND c.relid > first AND c.relid <= last
-    ), known AS (
-        SELECT l.*, r.rel_id, r.epoch_id,
-               r.relfilenode <> l.relfilenode AS rewritten,
-               (l.inserted, l.updated, l.hot_updated, coalesce(l.newpage_updated, 0), l.deleted)
-                 IS DISTINCT FROM (r.inserted, r.updated, r.hot_updated, coalesce(r.newpage_updated, 0), r.deleted) AS moved,
-               -- one table's counters were reset: any of them fell
-               l.inserted < r.inserted OR l.updated < r.updated OR l.hot_updated < r.hot_updated OR l.deleted < r.deleted
-                 OR coalesce(l.newpage_updated < r.newpage_updated, false) OR l.seq_scans < r.seq_scans OR l.blocks_fetched < r.blocks_fetched
-                 OR l.vacuums < r.vacuums OR l.analyzes < r.analyzes AS fell,
-               -- a vacuum or analyze before the last collection would have been
-               -- forgotten by a reset since
-               one_reset AND coalesce(least(pg_stat_get_last_vacuum_time(l.relid), pg_stat_get_last_autovacuum_time(l.relid),
-                                            pg_stat_get_last_analyze_time(l.relid), pg_stat_get_last_autoanalyze_time(l.relid)) >= previous, true) AS perhaps_reset,
-               r.epoch_id IS DISTINCT FROM epoch AS new_epoch,
-               (l.nspname, l.relname, l.relfilenode, l.reloptions, l.index_oids)
-                 IS DISTINCT FROM (r.nspname, r.relname, r.relfilenode, r.reloptions, r.index_oids) AS redefined,
-               -- its lock was not to be had when its indexes were to be read
-               coalesce('' = ANY (r.index_definitions), false) AS unread
-          FROM look l
-               -- OFFSET: by the index, table by table, also in a plan that was made when there were none
-         CROSS JOIN LATERAL (SELECT b.* FROM ff_internal.relation b
-                              WHERE b.system_identifier = server.system_identifier AND b.database_oid = database AND b.relid = l.relid AND b.closed_at IS NULL OFFSET 0) r
-    ), changed AS MATERIALIZED (
-        SELECT k.*, s.heap_bytes, s.index_bytes,
-               -- A reset table whose counters exceed the old ones already shows
-               -- none that fell: then whatever it may have been is not believed.
-               k.fell OR k.new_epoch OR (k.perhaps_reset AND NOT EXISTS (SELECT 1 FROM known o WHERE o.fell)) AS lost,
-               CASE WHEN k.redefined OR k.unread THEN ff_internal.index_definitions(k.relid, k.index_oids) END AS index_definitions,
-               (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = k.relid)::bigint AS index_scans
-          FROM known k CROSS JOIN LATERAL ff_internal.sizes(k.relid) s
-         WHERE k.moved OR k.fell OR k.new_epoch OR k.redefined OR k.unread
-    ), interval_rows AS (
-        INSERT INTO ff_internal.counter_interval
-               (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
-                seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-        SELECT c.rel_id, least(greatest(r.seen_at, previous), snapshot_at), snapshot_at, epoch, c.fillfactor, c.rewritten,
-               c.inserted - r.inserted, c.updated - r.updated, c.hot_updated - r.hot_updated, c.newpage_updated - r.newpage_updated, c.deleted - r.deleted,
-               c.seq_scans - r.seq_scans, greatest(c.index_scans - r.index_scans, 0), c.blocks_fetched - r.blocks_fetched, greatest(c.blocks_hit - r.blocks_hit, 0),
-               c.vacuums - r.vacuums, c.heap_bytes, c.index_bytes
-          FROM changed c JOIN ff_internal.relation r ON r.rel_id = c.rel_id
-         WHERE (c.moved OR c.redefined) AND NOT c.lost
-    ), changes AS (
-        INSERT INTO ff_internal.change
-               (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options, dropped_indexes, created_indexes)
-        SELECT c.rel_id, k.kind, least(greatest(r.seen_at, previous), snapshot_at), snapshot_at, epoch, r.fillfactor, c.fillfactor, r.reloptions, c.reloptions, x.dropped, x.created
-          FROM changed c JOIN ff_internal.relation r ON r.rel_id = c.rel_id
-         CROSS JOIN LATERAL ff_internal.index_changes(r.index_oids, r.index_definitions, c.index_oids, c.index_definitions) x
-         CROSS JOIN LATERAL (VALUES ('fillfactor', c.fillfactor <> r.fillfactor),
-                                    ('options', ff_internal.other_options(c.reloptions) IS DISTINCT FROM ff_internal.other_options(r.reloptions)),
-                                    ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
-         WHERE c.redefined AND k.differs
-    ), baselines AS (
-        UPDATE ff_internal.relation r
-           SET nspname = c.nspname, relname = c.relname, relfilenode = c.relfilenode, reloptions = c.reloptions, fillfactor = c.fillfactor,
-               index_oids = c.index_oids, index_definitions = CASE WHEN c.redefined OR c.unread THEN c.index_definitions ELSE r.index_definitions END,
-               epoch_id = epoch, seen_at = snapshot_at,
-               inserted = c.inserted, updated = c.updated, hot_updated = c.hot_updated, newpage_updated = c.newpage_updated, deleted = c.deleted,
-               seq_scans = c.seq_scans, index_scans = c.index_scans, blocks_fetched = c.blocks_fetched, blocks_hit = c.blocks_hit,
-               vacuums = c.vacuums, analyzes = c.analyzes,
-               changes_since_sample = CASE WHEN c.lost THEN r.changes_since_sample + c.inserted + c.updated + c.deleted
-                   ELSE r.changes_since_sample + c.inserted - r.inserted + c.updated - r.updated + c.deleted - r.deleted END
-                   -- in a new file every row has a new place
-                   + CASE WHEN c.rewritten THEN coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o WHERE o.oid = c.relid AND o.reltuples < 1e15), 100) ELSE 0 END
-          FROM changed c WHERE r.rel_id = c.rel_id
-    ), fresh AS (
-        INSERT INTO ff_internal.relation
-               (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, index_definitions, opened_at, epoch_id, seen_at,
-                inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
-        SELECT server.system_identifier, database, l.relid, l.created_xid, l.nspname, l.relname, l.relfilenode, l.reloptions, l.fillfactor,
-               l.index_oids, ff_internal.index_definitions(l.relid, l.index_oids), snapshot_at, epoch, snapshot_at,
-               l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted, l.seq_scans,
-               (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = l.relid)::bigint,
-               l.blocks_fetched, l.blocks_hit, l.vacuums, l.analyzes, l.inserted + l.updated + l.deleted
-          FROM look l
-         WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r
-                            WHERE r.system_identifier = server.system_identifier AND r.database_oid = database AND r.relid = l.relid AND r.closed_at IS NULL OFFSET 0)
-        RETURNING rel_id, relid
-    )
-    -- Born since the previous collection of this epoch: its counters began
-    -- at zero then, so they are an interval already.
-    INSERT INTO ff_internal.counter_interval
-           (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
-            seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-    SELECT f.rel_id, least(previous, snapshot_at), snapshot_at, epoch, l.fillfactor, false, l.inserted, l.updated, l.hot_updated, l.newpage_updated, l.deleted,
-           l.seq_scans, 0, l.blocks_fetched, l.blocks_hit, l.vacuums, s.heap_bytes, s.index_bytes
-      FROM fresh f JOIN look l USING (relid) CROSS JOIN LATERAL ff_internal.sizes(l.relid) s
-     WHERE previous IS NOT NULL AND l.inserted + l.updated + l.deleted > 0;
-    RETURN nullif(last, 4294967295);
+-- What relation files cost to read and to write so far: blocks and milliseconds, cumulative; those written only where
+-- the server counts them (PostgreSQL 16 and later). Milliseconds count only while track_io_timing is on.
+CREATE FUNCTION ff_internal.io_counters(
+    OUT blocks_read bigint, OUT read_ms double precision, OUT blocks_written bigint, OUT write_ms double precision
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET stats_fetch_consistency = none
+AS $$
+BEGIN
+    SELECT pg_stat_get_db_blocks_fetched(d.oid) - pg_stat_get_db_blocks_hit(d.oid), pg_stat_get_db_blk_read_time(d.oid)
+      INTO blocks_read, read_ms
+      FROM pg_database d WHERE d.datname = current_database();
+    IF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
+        EXECUTE format($q$ SELECT sum(%s) / current_setting('block_size')::integer, sum(i.write_time)
+                             FROM pg_catalog.pg_stat_io i WHERE i.object = 'relation' $q$,
+                       CASE WHEN current_setting('server_version_num')::integer >= 180000 THEN 'i.write_bytes'
+                            ELSE 'i.writes * i.op_bytes' END)
+           INTO blocks_written, write_ms;
+    END IF;
 END
 $$;
 
@@ -323,20 +482,22 @@ SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
 AS $$
 DECLARE
-    database  oid := (SELECT oid FROM pg_database WHERE datname = current_database());
-    own_inserts    bigint;
-    epoch     integer;
-    previous  timestamptz;
-    id        bigint;
+    database    CONSTANT oid := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+    own_inserts bigint;
+    epoch       integer;
+    previous    timestamptz;
+    id          bigint;
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     -- first this: a reset that comes between the two is a fall next time
     SELECT k.inserted INTO own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
     SELECT n.epoch_id INTO epoch FROM ff_internal.current_epoch(false) n;
     SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
-    INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts, next_xid, busy_ms)
+    INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,
+           next_xid, busy_ms, track_io_timing, blocks_read, read_ms, blocks_written, write_ms)
     SELECT epoch, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
-           (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at), current_setting('track_counts')::boolean,
+           (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at),
+           current_setting('track_counts')::boolean,
            (SELECT count(*) FROM pg_stat_get_activity(NULL) s
              WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
                -- a procedure that commits as it goes reports its counts at its end
@@ -344,7 +505,10 @@ BEGIN
            -- this row itself will be counted
            1 + own_inserts,
            pg_snapshot_xmax(pg_current_snapshot()),
-           pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database)
+           pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database),
+           -- as a new session gets it
+           (SELECT s.reset_val::boolean FROM pg_settings s WHERE s.name = 'track_io_timing'), io.*
+      FROM ff_internal.io_counters() io
     RETURNING collection_id INTO id;
     RETURN id;
 END
@@ -426,138 +590,6 @@ AS $$
 $$;
 
 -- ---------------------------------------------------------------------------
--- Prune: finer history becomes coarser, then goes
--- ---------------------------------------------------------------------------
--- Rows that a history table has at least, by the server's own counts, this session's included, without reading it. Too
--- low for rows inserted since the last vacuum or analyze.
-CREATE FUNCTION ff_internal.rows_kept(history_table text) RETURNS bigint
-LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
-SET stats_fetch_consistency = none
-AS $$
-    -- Two counts of the server, neither to be relied on alone: the running one
-    -- may have rows twice that were reported after a vacuum had seen them, that
-    -- of the last vacuum or analyze lacks all that came since.
-    SELECT least(k.live_rows + pg_stat_get_xact_tuples_inserted(c.oid),
-                 CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples::bigint ELSE 0 END - k.dead_rows)
-           - pg_stat_get_xact_tuples_deleted(c.oid)
-      FROM pg_class c
-     CROSS JOIN LATERAL ff_internal.counters(c.oid) k
-     WHERE c.relname = history_table AND c.relnamespace = 'ff_internal'::regnamespace
-$$;
-
--- One batch of keeping the history small: rows older than fillfactor_advisor.retention or beyond
--- fillfactor_advisor.history_rows go, those older than a day are rolled up to hours, those older than two weeks to
--- days. Returns the rows handled; fewer than the batch means that nothing is left.
-CREATE FUNCTION ff_internal.prune(batch bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(secs => ff_internal.setting('retention')::integer);
-    most    CONSTANT bigint := ff_internal.setting('history_rows')::bigint;
-    step    record;
-    removed bigint := 0;
-    n       bigint;
-BEGIN
-    -- past the retention
-    DELETE FROM ff_internal.counter_interval i
-     WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.counter_interval o, (VALUES (0), (1), (2)) g(rollup)
-                                WHERE o.rollup = g.rollup AND o.ended_at < oldest LIMIT batch));
-    GET DIAGNOSTICS n = ROW_COUNT;
-    removed := removed + n;
-    DELETE FROM ff_internal.page_sample i
-     WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.page_sample o, (VALUES (0), (1), (2)) g(rollup)
-                                WHERE o.rollup = g.rollup AND o.sampled_at < oldest LIMIT greatest(batch - removed, 0)));
-    GET DIAGNOSTICS n = ROW_COUNT;
-    removed := removed + n;
-
-    -- past the limit of rows: the oldest, rolled up or not
-    n := least(batch - removed, ff_internal.rows_kept('counter_interval') - most);
-    IF n > 0 THEN
-        DELETE FROM ff_internal.counter_interval i
-         WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(rollup)
-                                    CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.ended_at FROM ff_internal.counter_interval t
-                                                         WHERE t.rollup = g.rollup ORDER BY t.ended_at LIMIT n) o
-                                    ORDER BY o.ended_at LIMIT n));
-        GET DIAGNOSTICS n = ROW_COUNT;
-        removed := removed + n;
-    END IF;
-    n := least(batch - removed, ff_internal.rows_kept('page_sample') - most);
-    IF n > 0 THEN
-        DELETE FROM ff_internal.page_sample i
-         WHERE i.ctid = ANY (ARRAY(SELECT o.tid FROM (VALUES (0), (1), (2)) g(rollup)
-                                    CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.sampled_at FROM ff_internal.page_sample t
-                                                         WHERE t.rollup = g.rollup ORDER BY t.sampled_at LIMIT n) o
-                                    ORDER BY o.sampled_at LIMIT n));
-        GET DIAGNOSTICS n = ROW_COUNT;
-        removed := removed + n;
-    END IF;
-
-    -- after a day by the hour, after two weeks by the day
-    -- (UTC, so that all sessions agree; a volatile bound would have the index read whole)
-    FOR step IN SELECT v.*, date_trunc(v.unit, clock_timestamp() - v.age, 'UTC') AS before
-                  FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(rollup, unit, age) LOOP
-        WITH taken AS (
-            DELETE FROM ff_internal.counter_interval i
-             WHERE i.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.counter_interval o
-                                        WHERE o.rollup = step.rollup AND o.ended_at < step.before
-                                        ORDER BY o.ended_at LIMIT greatest(batch - removed, 0)))
-            RETURNING *
-        ), rolled AS (
-            INSERT INTO ff_internal.counter_interval
-                   (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
-                    seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-            SELECT rel_id, min(began_at), max(ended_at), epoch_id, step.rollup + 1, fillfactor, bool_or(rewritten),
-                   sum(inserted), sum(updated), sum(hot_updated),
-                   CASE WHEN count(newpage_updated) = count(*) THEN sum(newpage_updated) END, sum(deleted),
-                   sum(seq_scans), sum(index_scans), sum(blocks_fetched), sum(blocks_hit), sum(vacuums),
-                   (array_agg(heap_bytes ORDER BY ended_at DESC) FILTER (WHERE heap_bytes IS NOT NULL))[1],
-                   (array_agg(index_bytes ORDER BY ended_at DESC) FILTER (WHERE index_bytes IS NOT NULL))[1]
-              FROM taken GROUP BY rel_id, epoch_id, fillfactor, date_trunc(step.unit, ended_at, 'UTC')
-        )
-        SELECT count(*) INTO n FROM taken;
-        removed := removed + n;
-
-        -- of samples the last one of the hour or day is kept
-        WITH old AS (
-            SELECT o.ctid AS tid, o.rel_id, o.sampled_at
-              FROM ff_internal.page_sample o
-             WHERE o.rollup = step.rollup AND o.sampled_at < step.before
-             ORDER BY o.sampled_at LIMIT greatest(batch - removed, 0)
-        ), ranked AS (
-            SELECT tid, row_number() OVER (PARTITION BY rel_id, date_trunc(step.unit, sampled_at, 'UTC') ORDER BY sampled_at DESC) = 1 AS last_one FROM old
-        ), gone AS (
-            DELETE FROM ff_internal.page_sample i WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE NOT last_one))
-        ), kept AS (
-            UPDATE ff_internal.page_sample i SET rollup = step.rollup + 1 WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE last_one))
-        )
-        SELECT count(*) INTO n FROM ranked;
-        removed := removed + n;
-    END LOOP;
-
-    DELETE FROM ff_internal.collection c
-     WHERE c.collection_id = ANY (ARRAY(SELECT o.collection_id FROM ff_internal.collection o WHERE o.began_at < oldest ORDER BY o.began_at LIMIT batch));
-    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
-    DELETE FROM ff_internal.change c
-     WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.change o WHERE o.seen_at < oldest LIMIT batch));
-    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
-    DELETE FROM ff_internal.prediction p
-     WHERE p.ctid = ANY (ARRAY(SELECT o.ctid FROM ff_internal.prediction o WHERE o.made_at < oldest LIMIT batch));
-    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
-    -- the value in force stays, however old
-    DELETE FROM ff_internal.setting_history o
-     WHERE o.seen_at < oldest AND EXISTS (SELECT 1 FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
-    DELETE FROM ff_internal.relation r
-     WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM ff_internal.relation o WHERE o.closed_at < oldest
-                                    AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i WHERE i.rel_id = o.rel_id)
-                                    AND NOT EXISTS (SELECT 1 FROM ff_internal.page_sample p WHERE p.rel_id = o.rel_id) LIMIT batch));
-    GET DIAGNOSTICS n = ROW_COUNT;  removed := removed + n;
-    RETURN removed;
-END
-$$;
-
--- ---------------------------------------------------------------------------
 -- The collection
 -- ---------------------------------------------------------------------------
 CREATE PROCEDURE ff_internal.collect()
@@ -567,4 +599,8 @@ AS 'MODULE_PATHNAME', 'ff_collect';
 CREATE PROCEDURE @extschema@.ff_collect()
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'ff_collect';
-COMMENT ON PROCEDURE @extschema@.ff_collect() IS 'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. Errors: 25006 in recovery or a read-only transaction, 42501 where the role may not write the history; PREPARE TRANSACTION after it: 0A000. A second collector leaves with a notice.';
+COMMENT ON PROCEDURE @extschema@.ff_collect() IS
+'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within '
+'fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. '
+'Errors: 25006 in recovery or a read-only transaction, 42501 where the role may not write the history; PREPARE '
+'TRANSACTION after it: 0A000. A second collector leaves with a notice.';

@@ -77,8 +77,6 @@ BEGIN
        SET kind = EXCLUDED.kind, last_seen_at = EXCLUDED.last_seen_at, looks = h.looks + 1,
            xids = greatest(h.xids, EXCLUDED.xids), doing = EXCLUDED.doing;
     GET DIAGNOSTICS seen = ROW_COUNT;
-    DELETE FROM ff_internal.horizon_history h
-     WHERE h.last_seen_at < at - make_interval(secs => ff_internal.setting('retention')::integer);
     RETURN seen;
 END
 $$;

@@ -1,12 +1,9 @@
-
 -- Schedule: ff_collect() as a pg_cron job.
 
--- Where pg_cron is, and its functions and job table as they are to be called.
--- Only members of the extension pg_cron are named: a schema that merely is called
--- cron is never touched.  state: here, elsewhere (the server runs it from another
--- database), not_created (it would run from this one), absent, unknown (the
--- settings are hidden from this role).
--- Where pg_cron is, and the names ff_schedule() and ff_unschedule() use.
+-- Where pg_cron is, and its functions and job table, quoted. Only members of the extension pg_cron are named: a schema
+-- that merely is called cron is never touched. state: here, elsewhere (the server runs it from another database),
+-- not_created (it would run from this one), absent, unknown (the settings are hidden from this role). job_name, command:
+-- those of ff_schedule().
 CREATE FUNCTION ff_internal.cron(
     OUT state text,
     OUT cron_database text,
@@ -81,14 +78,17 @@ AS $$
     -- with an optional step.  Names of months and days stand for numbers.
     WITH field AS (
         SELECT f.place, f.value, b.lo, b.hi, b.names
-          FROM regexp_split_to_table(schedule, '[ \t]+') WITH ORDINALITY f(value, place)
-          LEFT JOIN (VALUES (1, 0, 59, '[0-9]'), (2, 0, 23, '[0-9]'), (3, 1, 31, '[0-9]'), (4, 1, 12, 'jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec'),
+          FROM regexp_split_to_table(schedule, '[[:blank:]]+') WITH ORDINALITY f(value, place)
+          LEFT JOIN (VALUES (1, 0, 59, '[0-9]'), (2, 0, 23, '[0-9]'), (3, 1, 31, '[0-9]'),
+                            (4, 1, 12, 'jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec'),
                             (5, 0, 7, 'sun|mon|tue|wed|thu|fri|sat')) b(place, lo, hi, names) ON b.place = f.place
     ), item AS (
-        SELECT field.*, m IS NOT NULL AS known, CASE WHEN m[1] ~ '^[0-9]' THEN m[1]::integer END AS first, CASE WHEN m[2] ~ '^[0-9]' THEN m[2]::integer END AS last, m[3]::integer AS step
+        SELECT field.lo, field.hi, m IS NOT NULL AS known, CASE WHEN m[1] ~ '^[0-9]' THEN m[1]::integer END AS first,
+               CASE WHEN m[2] ~ '^[0-9]' THEN m[2]::integer END AS last, m[3]::integer AS step
           FROM field
          CROSS JOIN LATERAL regexp_split_to_table(field.value, ',') i(value)
-          LEFT JOIN LATERAL regexp_match(i.value, replace('^(?:\*|([0-9]{1,2}|NAMES)(?:-([0-9]{1,2}|NAMES))?)(?:/([0-9]{1,2}))?$', 'NAMES', field.names), 'i') m ON true
+          LEFT JOIN LATERAL regexp_match(i.value, replace(
+               '^(?:[*]|([0-9]{1,2}|NAMES)(?:-([0-9]{1,2}|NAMES))?)(?:/([0-9]{1,2}))?$', 'NAMES', field.names), 'i') m ON true
     )
     SELECT schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually|reboot)$'
         OR (SELECT count(*) = 5 FROM field)
@@ -109,7 +109,8 @@ BEGIN
       JOIN pg_class c ON c.oid = ANY (e.extconfig) AND c.relkind = 'r'
       JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE e.extname = 'fillfactor_advisor'
-       AND NOT (has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))
+       AND NOT (has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
+                AND has_table_privilege(c.oid, 'DELETE'))
      ORDER BY 1 LIMIT 1;
     IF missing IS NOT NULL THEN
         RAISE EXCEPTION 'role % may not write the history', quote_ident(current_user)
@@ -129,17 +130,21 @@ AS $$
     -- A job outlives the extension; then it is the job itself that has to say so.
     SELECT format('DO %L', format(
                'BEGIN '
-               'IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) ''fillfactor_advisor'') THEN '
-               'RAISE ''extension fillfactor_advisor is gone from this database, its job is left'' USING ERRCODE = ''undefined_object'', HINT = %L; '
+               'IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension '
+               'WHERE extname OPERATOR(pg_catalog.=) ''fillfactor_advisor'') THEN '
+               'RAISE ''extension fillfactor_advisor is gone from this database, its job is left'' '
+               'USING ERRCODE = ''undefined_object'', HINT = %L; '
                'END IF; '
                'CALL ff_internal.collect(); '
                'END',
-               format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', job_name, current_database())))
+               format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job '
+                      'WHERE jobname = %L AND database = %L;', job_name, current_database())))
 $$;
 
 CREATE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *') RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
     cron record;
@@ -167,16 +172,19 @@ BEGIN
                 USING DETAIL = 'The second of two collectors leaves without harm.',
                       HINT = 'ff_unschedule(), run by a superuser, removes all of them.';
         END IF;
-        RETURN format('job %s: a DO block with %s in database %I, schedule %s, as user %I. Run ff_unschedule() before DROP EXTENSION.',
+        RETURN format('job %s: a DO block with %s in database %I, schedule %s, as user %I. '
+                      'Run ff_unschedule() before DROP EXTENSION.',
                       job, cron.command, current_database(), schedule, current_user);
     END IF;
 
     -- Nobody else looks at it; pg_cron may know seconds, and $ for the last
     -- day of the month, too.
-    IF NOT ff_internal.is_schedule(CASE cron.state WHEN 'elsewhere' THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *') ELSE schedule END) THEN
+    IF NOT ff_internal.is_schedule(CASE cron.state WHEN 'elsewhere'
+           THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *') ELSE schedule END) THEN
         RAISE EXCEPTION 'invalid schedule: %', quote_literal(schedule)
             USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'A schedule has five fields: minute, hour, day of the month, month, day of the week; for example ''*/5 * * * *'', every five minutes.';
+                  HINT = 'A schedule has five fields: minute, hour, day of the month, month, day of the week; for example '
+                         '''*/5 * * * *'', every five minutes.';
     END IF;
 
     IF cron.state = 'elsewhere' THEN
@@ -202,12 +210,17 @@ BEGIN
             WHEN 'unknown' THEN 'pg_cron is not in this database, and the server''s settings are hidden from this role'
             ELSE 'pg_cron is not loaded by this server' END
         USING ERRCODE = 'object_not_in_prerequisite_state',
-              HINT = format('Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that cron.database_name names. '
-                            'Without pg_cron a line in the crontab (or a systemd timer with its command) does the same: %s', crontab);
+              HINT = format('Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the '
+                            'database that cron.database_name names. Without pg_cron a line in the crontab (or a systemd '
+                            'timer with its command) does the same: %s', crontab);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS
-'schedules a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''): a DO block that does CALL ff_collect(), or, left after DROP EXTENSION, fails and says how to remove it; called again it changes the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
+'schedules a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''): a DO block '
+'that does CALL ff_collect(), or, left after DROP EXTENSION, fails and says how to remove it; called again it changes '
+'the schedule. Where pg_cron runs from another database: a warning, and the statement to run there. Errors: 22023 no '
+'schedule that cron understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has '
+'the line for a crontab)';
 
 CREATE FUNCTION @extschema@.ff_unschedule() RETURNS text
 LANGUAGE plpgsql VOLATILE
@@ -234,4 +247,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_unschedule() IS
-'removes the pg_cron jobs of ff_schedule() for this database that the calling role may see, and no other job; may be called again. Where pg_cron runs from another database: a warning, and the statement to run there';
+'removes the pg_cron jobs of ff_schedule() for this database that the calling role may see, and no other job; may be '
+'called again. Where pg_cron runs from another database: a warning, and the statement to run there';

@@ -34,4 +34,8 @@ AS $$
      -- the collector's lock, see src/collect_lock.c; older collectors' may be anybody's
      WHERE l.locktype = 'userlock' AND l.classid = 1717985636 AND l.objid = 1 AND l.objsubid = 2 AND l.granted
 $$;
-COMMENT ON FUNCTION @extschema@.ff_progress() IS 'The collection that is running in this database, if any. pid: its session. phase: counters (of all tables), pages (samples), history (pruning). began_at, running_s: of the CALL, seconds. current_table: the table being sampled. sampled, problems: tables done so far. waiting: tables whose pages are still wanted, as far as the budget reaches. collection_id: its row in collection. What a collection inside a transaction block has done cannot be seen.';
+COMMENT ON FUNCTION @extschema@.ff_progress() IS
+'The collection that is running in this database, if any. pid: its session. phase: counters (of all tables), pages '
+'(samples), history (pruning). began_at, running_s: of the CALL, seconds. current_table: the table being sampled. '
+'sampled, problems: tables done so far. waiting: tables whose pages are still wanted, as far as the budget reaches. '
+'collection_id: its row in collection. What a collection inside a transaction block has done cannot be seen.';

@@ -8,9 +8,13 @@
 DO $$
 DECLARE
     collecting CONSTANT text[] := '{ff_sample, sample, pool_samples, ff_sample_index, ff_collect, ff_schedule, ff_unschedule,
-        collect, current_epoch, index_changes, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem,
-        collect_end, rows_kept, prune, cron, is_schedule, check_collector, job_command, collect_statements,
-        collect_statements_failed, prune_statements, collect_horizon, collect_settings,
+        collect, current_epoch, index_keys, index_changes, table_states, table_differences, close_tables, write_intervals,
+        write_changes, write_baselines, open_tables, collect_begin, collect_counters, io_counters, collect_counted,
+        collect_pages, collect_problem, collect_end, statement_info, statement_entries, statement_texts,
+        current_statement_epoch, close_statements, close_evicted, choose_statements, add_statement, admit_statements,
+        statement_differences, write_statement_history, write_statement_baselines, collect_statements, collect_statements_failed,
+        rows_kept, prune_rows, roll_up_intervals, roll_up_statements, roll_up_samples, prune_closed, prune,
+        cron, is_schedule, check_collector, job_command, collect_horizon, collect_settings,
         fits_due, collect_fit, judge_prediction, collect_verdicts}';
     for_both   CONSTANT text[] := '{setting, index_oids, index_definitions, other_options, collect_due, parse_statement, resolve,
         statement_source, horizon_holders, tracked_settings}';

@@ -6,7 +6,28 @@
 #ifndef FF_COMPAT_H
 #define FF_COMPAT_H
 
+#include "fmgr.h"
 #include "pgstat.h"
+
+/*
+ * Until 15 a library exported everything, and its functions were not marked.
+ * The Makefile hides what is not marked, so a file with functions for SQL needs this.
+ */
+#if PG_VERSION_NUM < 160000
+#undef PGDLLEXPORT
+#define PGDLLEXPORT __attribute__((visibility("default")))
+#undef PG_FUNCTION_INFO_V1
+#define PG_FUNCTION_INFO_V1(funcname) \
+extern PGDLLEXPORT Datum funcname(PG_FUNCTION_ARGS); \
+extern PGDLLEXPORT const Pg_finfo_record *CppConcat(pg_finfo_,funcname)(void); \
+const Pg_finfo_record * \
+CppConcat(pg_finfo_,funcname)(void) \
+{ \
+	static const Pg_finfo_record my_finfo = {1}; \
+	return &my_finfo; \
+} \
+extern int	no_such_variable
+#endif
 
 /* 16 renamed fields of PgStat_StatTabEntry and began to count new-page updates */
 #if PG_VERSION_NUM >= 160000

@@ -24,6 +24,7 @@
 #include "model/choice.h"
 #include "model/heap_twin.h"
 #include "model/lifecycle.h"
+#include "compat.h"
 #include "numbers.h"
 #include "settings.h"
 

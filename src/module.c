@@ -16,6 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "collect/memory.h"
+#include "compat.h"
 #include "sample/sample.h"
 #include "settings.h"
 
@@ -48,7 +49,7 @@ static int	snapshot_age;
 /* The longest times that can be set. */
 #define MOST_DAYS		3650
 
-void		_PG_init(void);
+extern PGDLLEXPORT void _PG_init(void);
 
 static void
 define_int(const char *name, const char *description, int *variable,

@@ -38,6 +38,7 @@
 #include "utils/timestamp.h"
 
 #include "collect/lock.h"
+#include "compat.h"
 #include "settings.h"
 
 PG_FUNCTION_INFO_V1(ff_collect);
@@ -391,11 +392,11 @@ read_counters(Collector *c)
  * backlog shrinks run by run.
  */
 static void
-prune(Collector *c, const char *call)
+prune(Collector *c)
 {
 	for (int i = 0; i < ff_prune_batches; i++)
 	{
-		bool		more = run_step_on(c, call, PRUNE_BATCH_ROWS) >= PRUNE_BATCH_ROWS;
+		bool		more = run_step_on(c, "ff_internal.prune($1)", PRUNE_BATCH_ROWS) >= PRUNE_BATCH_ROWS;
 
 		end_step(c);
 		if (!more)
@@ -450,8 +451,7 @@ collect(Collector *c)
 	}
 	end_step(c);
 
-	prune(c, "ff_internal.prune($1)");
-	prune(c, "ff_internal.prune_statements($1)");
+	prune(c);
 }
 
 /* The collection, with the collector's lock held. */

@@ -36,9 +36,12 @@
 #define COLLECTOR_LOCK_CLASS	0x66666164
 #define COLLECTOR_LOCK_OBJECT	1
 
-/* Milliseconds that DROP EXTENSION may take until it is over, and between two looks. */
+/*
+ * Milliseconds that DROP EXTENSION may take until it is over (chosen), and until the
+ * lock is tried again, first; twice as long each time.
+ */
 #define DROP_MS					2000
-#define DROP_LOOK_MS			10
+#define DROP_RETRY_MS			10
 
 /*
  * The kind of old contrib/userlock, which is still reserved for locks like this.
@@ -162,9 +165,9 @@ hint_unschedule(void)
 /*
  * Have the extension stay until this transaction ends: to be called before it
  * takes any other lock.  Whoever drops the extension is given a moment to come to
- * an end.  It is not waited for in the queue of locks, so that no deadlock can
- * come of it; a lock of somebody who may not drop it is none to wait for: for
- * ALTER FUNCTION ... DEPENDS ON EXTENSION a function of one's own will do.
+ * an end, without joining the queue of locks, so that no deadlock can come of it.
+ * Locks of roles that do not own the extension are ignored: anyone can take this
+ * one with ALTER FUNCTION ... DEPENDS ON EXTENSION.
  *
  * Errors: 42704 where the extension is gone, 55P03 where it is still being
  * dropped after that moment.
@@ -173,6 +176,7 @@ void
 ff_keep_extension(Oid extension)
 {
 	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), DROP_MS);
+	long		retry_ms = DROP_RETRY_MS;
 	LOCKTAG		tag;
 
 	watch_prepare();
@@ -190,9 +194,11 @@ ff_keep_extension(Oid extension)
 					 errmsg("extension \"fillfactor_advisor\" is being dropped by another session"),
 					 errdetail("Process %d holds or awaits the lock. The collection ends here. What it did before is kept if the other session rolls back.", pid),
 					 hint_unschedule()));
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, DROP_LOOK_MS, PG_WAIT_EXTENSION);
+		/* to see who holds it takes all locks of the lock table: some ten times, no more */
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, retry_ms, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
+		retry_ms = Min(retry_ms * 2, DROP_MS / 4);
 	}
 	AcceptInvalidationMessages();
 	if (get_extension_name(extension) == NULL)

@@ -23,6 +23,7 @@
 #include "utils/tuplestore.h"
 
 #include "collect/memory.h"
+#include "compat.h"
 
 /*
  * Version 1 control groups write "no limit" as LONG_MAX rounded down to a page;

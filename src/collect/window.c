@@ -19,6 +19,8 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
+
 PG_FUNCTION_INFO_V1(ff_window_add);
 PG_FUNCTION_INFO_V1(ff_window_sum);
 

@@ -16,6 +16,7 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+#include "compat.h"
 #include "sample/page_btree.h"
 #include "sample/sample.h"
 #include "sample/result.h"

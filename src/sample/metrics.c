@@ -21,6 +21,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
 #include "sample/heap.h"
 
 PG_FUNCTION_INFO_V1(ff_pool_samples);

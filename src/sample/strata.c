@@ -30,6 +30,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "compat.h"
 #include "sample/strata.h"
 
 PG_FUNCTION_INFO_V1(ff_t_quantile);

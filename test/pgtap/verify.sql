@@ -53,10 +53,10 @@ BEGIN
     EXECUTE format('CREATE TABLE IF NOT EXISTS %I (i int, j int)', name);
     INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor, opened_at, epoch_id, seen_at,
                              inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes)
-    SELECT e.system_identifier, e.database_oid, c.oid, a.xmin, 'public', name, c.relfilenode, new_options, ff_internal.effective_fillfactor(new_options), t - interval '1 day', epoch, now(),
+    SELECT e.system_identifier, e.database_oid, c.relid, c.created_xid, 'public', name, c.relfilenode, new_options, ff_internal.effective_fillfactor(new_options), t - interval '1 day', epoch, now(),
            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-      FROM ff_internal.epoch e, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
-     WHERE e.epoch_id = epoch AND c.oid = quote_ident(name)::regclass
+      FROM ff_internal.epoch e, ff_internal.candidate c
+     WHERE e.epoch_id = epoch AND c.relid = quote_ident(name)::regclass
     RETURNING rel_id INTO id;
     INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
                              seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 14;
+use Test::More tests => 16;
 
 my $node = PostgreSQL::Test::Cluster->new('install');
 $node->init;
@@ -45,3 +45,9 @@ is(value(q(SELECT count(*) FROM pg_extension WHERE extname = 'fillfactor_advisor
 $node->restart;
 is(value(q(LOAD 'fillfactor_advisor'; SELECT 1)), 1, 'loads again after a restart');
 $node->stop;
+
+# The library lives beside others in a server: it shows nothing that could meet theirs.
+my $library = $node->config_data('--pkglibdir') . '/fillfactor_advisor.so';
+my @symbols = map { / [A-TV-Z] (\S+)/ ? $1 : () } `nm -D --defined-only $library`;
+is(scalar(grep { $_ eq 'ff_sample' } @symbols), 1, 'nm lists the symbols of the library');
+is(join(' ', grep { !/^(ff_|pg_finfo_ff_|Pg_magic_func$|_PG_init$|_)/ } @symbols), '', 'which are its functions, and nothing that could meet others\'');

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 12;
+use Test::More tests => 14;
 
 my $node = PostgreSQL::Test::Cluster->new('due');
 $node->init;
@@ -36,6 +36,12 @@ is(collect(), 0, 'a clock that was set back does not stop collections');
 is(value('SELECT count(*) FROM ff_internal.counter_interval WHERE ended_at < began_at'), '0', 'nor are there intervals of negative length');
 is(value("SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 's' AND i.ended_at = (SELECT max(o.ended_at) FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id)"), '1000', 'what happened meanwhile is counted');
 value('TRUNCATE ff_internal.collection, ff_internal.relation, ff_internal.counter_interval, ff_internal.page_sample');
+
+# old applications set this for a role or database
+my ($status, $out, $err) = $node->psql('postgres', 'SET standard_conforming_strings = off; CALL ff_collect(); CALL ff_collect()');
+is($err, '', 'with standard_conforming_strings off a collection writes no warning');
+($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY sqlstate\nSET standard_conforming_strings = off; SELECT ff_internal.is_schedule('*/5 1,2 * jan-mar *'); SELECT ff_schedule('* * * * *')");
+like("$out $err", qr/^t .*ERROR:  55000$/s, 'and a schedule is understood');
 
 # one table a collection
 value('CREATE TABLE quiet AS SELECT i FROM generate_series(1, 50000) i; CREATE TABLE hot AS SELECT i, 0 AS j FROM generate_series(1, 10000) i; CREATE TABLE warm AS SELECT i, 0 AS j FROM generate_series(1, 1000) i; SELECT pg_stat_reset_single_table_counters($$quiet$$::regclass)');

@@ -259,8 +259,8 @@ chmod 0, $temporary or die "$temporary: $!";
 is(collect(), '', 'another session\'s temporary table, whose file nobody could open');
 is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'theirs')) . ' ' . last_run('skipped, failed'), '0 0|0', 'is none of the tables of a collection');
 is(value(q(SELECT action, cause FROM ff_advise() a JOIN pg_class c ON c.oid = a.relation WHERE c.relname = 'theirs')), 'keep|not_examined', 'and advice says so');
-value(q(UPDATE ff_internal.relation r SET relid = a.attrelid, created_xid = a.xmin, sampled_at = NULL FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-	WHERE c.relname = 'theirs' AND a.attnum = -1 AND r.relname = 'newcomer' AND r.closed_at IS NULL));
+value(q(UPDATE ff_internal.relation r SET relid = c.relid, created_xid = c.created_xid, sampled_at = NULL FROM ff_internal.candidate c
+	WHERE c.relname = 'theirs' AND r.relname = 'newcomer' AND r.closed_at IS NULL));
 is(collect() . last_run('skipped, failed'), '1|0', 'even if one were listed, it is skipped');
 is(problem('newcomer'), '0A000', 'with a reason, its file not opened');
 chmod 0600, $temporary;

@@ -7,7 +7,7 @@ use warnings;
 use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 135;
+use Test::More tests => 133;
 
 my $node = PostgreSQL::Test::Cluster->new('steps');
 $node->init;
@@ -101,7 +101,7 @@ collect();
 prepare();
 is(collect(), '', 'a collection that has all there is to do');
 is(value(q(SELECT string_agg(DISTINCT step, ' ' ORDER BY step) FROM step_log WHERE step !~ 'collect_(begin|count)')),
-	'collect_end collect_fit collect_horizon collect_pages collect_settings collect_statements fits_due prune prune_statements',
+	'collect_end collect_fit collect_horizon collect_pages collect_settings collect_statements fits_due prune',
 	'every step has written something');
 is(value(q(SELECT string_agg(steps, ' ') FROM (SELECT string_agg(DISTINCT step, '+' ORDER BY step) AS steps FROM step_log GROUP BY xid HAVING count(DISTINCT step) > 1) x)), '',
 	'no transaction has two kinds of steps');
@@ -109,8 +109,7 @@ is(value(q(SELECT string_agg(steps, ' ') FROM (SELECT string_agg(DISTINCT step, 
 my %once = (
 	'collect_pages' => [ 'page_sample', 'INSERT', 'tables sampled', 6 ],
 	'collect_fit' => [ 'fit', 'UPDATE', 'tables fitted', 1 ],
-	'prune' => [ 'change', 'DELETE', 'batches pruned', 2 ],
-	'prune_statements' => [ 'statement_snapshot', 'DELETE', 'batches of statements pruned', 2 ]);
+	'prune' => [ 'setting_history', 'DELETE', 'batches pruned', 3 ]);
 foreach my $step (sort keys %once)
 {
 	my ($table, $op, $what, $least) = @{ $once{$step} };
@@ -157,8 +156,8 @@ my @where = (
 	[ 'the second table is sampled', 'collect_pages', 'page_sample', 'INSERT', 2, [ 1, 1, 'one', 0, 0, 12000, 12000 ] ],
 	[ 'the first fit is written', 'collect_fit', 'fit', 'UPDATE', 1, [ 1, 1, 5, 0, 0, 12000, 12000 ] ],
 	[ 'the collection is closed', 'collect_end', 'collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 0, 12000, 12000 ] ],
-	[ 'the second batch is pruned', 'prune$', 'change', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 2000, 12000 ] ],
-	[ 'the second batch of statements is pruned', 'prune_statements', 'statement_snapshot', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 0, 2000 ] ]);
+	[ 'the second batch is pruned', 'prune$', 'setting_history', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 2000, 12000 ] ],
+	[ 'the third batch is pruned, of statements', 'prune$', 'setting_history', 'DELETE', 3, [ 1, 1, 5, 'some', 1, 0, 4000 ] ]);
 foreach my $how ('terminate', 'kill -9')
 {
 	foreach my $place (@where)
