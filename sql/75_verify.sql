@@ -63,16 +63,15 @@ CREATE FUNCTION ff_internal.setting_changes()
 RETURNS TABLE (setting text, before_at timestamptz, seen_at timestamptz, epoch_id integer,
                old_value text, new_value text)
 LANGUAGE sql STABLE ROWS 10
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     SELECT s.setting, s.before_at, s.seen_at,
            (SELECT k.epoch_id FROM ff_internal.collection k WHERE k.began_at <= s.seen_at
              ORDER BY k.began_at DESC LIMIT 1),
            ff_internal.setting_shown(s.old_value, s.unit), ff_internal.setting_shown(s.value, s.unit)
       FROM (SELECT h.*, lag(h.value) OVER (PARTITION BY h.setting ORDER BY h.seen_at) AS old_value
               FROM ff_internal.setting_history h) s
-     WHERE s.before_at IS NOT NULL
-$$;
+     WHERE s.before_at IS NOT NULL;
+END;
 
 -- Names of the indexes that these definitions make, in words; NULL for none.
 CREATE FUNCTION ff_internal.index_names(definitions text[]) RETURNS text
@@ -90,8 +89,7 @@ CREATE FUNCTION ff_internal.changes(relation regclass)
 RETURNS TABLE (change_id bigint, rel_id bigint, relation regclass, kind text, before_at timestamptz,
                seen_at timestamptz, epoch_id integer, setting text, old_value text, change text, together text)
 LANGUAGE sql STABLE ROWS 100
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     WITH own AS (
         SELECT r.rel_id, r.relid::regclass AS relation FROM ff_internal.relation r JOIN pg_class c ON c.oid = r.relid
          WHERE r.closed_at IS NULL AND ($1 IS NULL OR r.relid = $1)
@@ -123,8 +121,8 @@ AS $$
     SELECT o.*, (SELECT string_agg(x.name, ', ' ORDER BY x.name)
                    FROM (SELECT coalesce(b.setting, b.kind) AS name FROM one b
                           WHERE b.rel_id IS NOT DISTINCT FROM o.rel_id AND b.seen_at = o.seen_at AND b <> o) x)
-      FROM one o
-$$;
+      FROM one o;
+END;
 
 -- ---------------------------------------------------------------------------
 -- Which intervals are compared
@@ -139,8 +137,7 @@ RETURNS TABLE (began_at timestamptz, ended_at timestamptz, slack interval, updat
                hot_updated double precision, newpage_updated double precision, blocks_fetched double precision,
                blocks_hit double precision, heap_bytes bigint, index_bytes bigint, rewritten boolean, here boolean)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     WITH reach AS (
         SELECT before - r AS began, seen + r AS ended FROM ff_internal.lookback() r
     ), span AS (
@@ -179,8 +176,8 @@ AS $$
     SELECT l.began_at, l.ended_at, k.slack, l.calls, NULL, NULL, NULL, NULL, NULL, NULL, false, l.here
       FROM span s CROSS JOIN looks l
      CROSS JOIN LATERAL (SELECT least(interval '5 s', (l.ended_at - l.began_at) / 4)) k(slack)
-     WHERE l.began_at >= s.began - k.slack AND l.ended_at <= s.ended + k.slack
-$$;
+     WHERE l.began_at >= s.began - k.slack AND l.ended_at <= s.ended + k.slack;
+END;
 
 -- The intervals around one change of a table (its rel_id), or of a setting (NULL), and for each why it is left out of
 -- the comparison; left_out is NULL where it counts. Reasons: holds the change; other server (system identifier or
@@ -194,8 +191,7 @@ RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated do
                hot_updated double precision, newpage_updated double precision, blocks_fetched double precision,
                blocks_hit double precision, heap_bytes bigint, index_bytes bigint, left_out text)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     -- most that the update rate of an interval may differ from the usual one after the change, as a factor; chosen
     WITH constant AS (
         SELECT 4.0 AS rate_factor
@@ -230,8 +226,8 @@ AS $$
            coalesce(s.why2, CASE WHEN s.rate > u.rate * k.rate_factor OR s.rate < u.rate / k.rate_factor
                                  THEN 'other rate' END)
       FROM settled s, usual u, constant k
-     ORDER BY s.ended_at
-$$;
+     ORDER BY s.ended_at;
+END;
 
 -- ---------------------------------------------------------------------------
 -- What was measured on both sides
@@ -243,8 +239,7 @@ CREATE FUNCTION ff_internal.verify_calls(relation_id bigint, earlier tstzmultira
 RETURNS TABLE (statement_id bigint, side text, ended_at timestamptz, calls double precision, "rows" double precision,
                total_ms double precision, squares double precision, wal_bytes double precision, blocks double precision)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     WITH sided AS (
         -- a look at the statements comes a moment after that at the counters,
         -- so the middle of its interval decides
@@ -261,16 +256,15 @@ AS $$
            s.blocks_hit + s.blocks_read
       FROM sided s
      WHERE s.side IS NOT NULL
-       AND EXISTS (SELECT 1 FROM sided o WHERE o.statement_id = s.statement_id AND o.side <> s.side)
-$$;
+       AND EXISTS (SELECT 1 FROM sided o WHERE o.statement_id = s.statement_id AND o.side <> s.side);
+END;
 
 -- What the statements of verify_calls() say. after is for the mix of statements after the change, each measured against
 -- itself before; then the mean times of the five that took most time after it.
 CREATE FUNCTION ff_internal.statement_measures(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
 RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     WITH seen AS MATERIALIZED (
         SELECT * FROM ff_internal.verify_calls(relation_id, earlier, later)
     ), statement AS MATERIALIZED (
@@ -318,8 +312,8 @@ AS $$
        JOIN ff_internal.statement s USING (statement_id)
       CROSS JOIN LATERAL ff_internal.difference(b.mean, a.mean) d
       WHERE b.side = 'before' AND a.side = 'after'
-      ORDER BY a.total_ms DESC LIMIT 5)
-$$;
+      ORDER BY a.total_ms DESC LIMIT 5);
+END;
 
 -- Both sides of a change: how many intervals can be compared and what they add up to, see verify_windows(), and how
 -- many were left out and why. Shares are 0 to 1; sizes are those at the end of either window.
@@ -329,8 +323,7 @@ RETURNS TABLE (side text, intervals bigint, updated double precision, seconds do
                hot_share ff_internal.estimate, newpage_share double precision, hit_share double precision,
                heap_bytes bigint, index_bytes bigint, row_bytes double precision, left_out text)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     WITH w AS MATERIALIZED (
         SELECT * FROM ff_internal.verify_windows(relation_id, kind, before_at, seen_at, in_epoch)
     ), compared AS (
@@ -371,15 +364,14 @@ AS $$
                        AND NOT EXISTS (SELECT 1 FROM ff_internal.change o WHERE o.rel_id = relation_id
                                           AND o.seen_at > $4 AND o.seen_at < s.sampled_at) END) p
       LEFT JOIN LATERAL ff_internal.split_updates(c.u, c.hot, c.newpage::double precision, p.same_page, p.newpage,
-                                                  NULL, p.hot) m ON true
-$$;
+                                                  NULL, p.hot) m ON true;
+END;
 
 -- What was measured on both sides of a change, a row a measure.
 CREATE FUNCTION ff_internal.measures(relation_id bigint, kind text, before_at timestamptz, seen_at timestamptz,
     in_epoch integer) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     WITH side AS MATERIALIZED (
         SELECT * FROM ff_internal.verify_sides(relation_id, kind, before_at, seen_at, in_epoch)
     ), statements AS MATERIALIZED (
@@ -415,8 +407,8 @@ AS $$
            ) v(place, measure, unit, before, after, d, note)
      WHERE b.side = 'before' AND (v.before IS NOT NULL OR v.after IS NOT NULL OR v.note IS NOT NULL)
     UNION ALL
-    SELECT * FROM statements
-$$;
+    SELECT * FROM statements;
+END;
 
 -- ---------------------------------------------------------------------------
 -- Verdict
@@ -428,8 +420,7 @@ $$;
 CREATE FUNCTION ff_internal.weighed(measures ff_internal.measure[])
 RETURNS TABLE (measure ff_internal.measure, difference double precision, words text, weight double precision)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     SELECT ROW(m.place, m.measure, m.unit, m.before, m.after, m.low, m.high,
                CASE WHEN r.counts IS NOT TRUE OR d.low IS NULL THEN NULL
                     WHEN d.low * d.high > 0 AND abs(d.difference) >= r.matters
@@ -455,8 +446,8 @@ AS $$
            ) r(name, unit, bad, matters, unclear, weight, counts) ON r.name = m.measure
      CROSS JOIN LATERAL (SELECT CASE r.unit WHEN 'points' THEN 1 ELSE 100 / nullif(m.before, 0) END) f(factor)
      CROSS JOIN LATERAL (SELECT f.factor * (m.after - m.before), f.factor * m.low, f.factor * m.high
-                           ) d(difference, low, high)
-$$;
+                           ) d(difference, low, high);
+END;
 
 -- Verdict on a change: helped, no difference, hurt or too early, and the reason in words. Where gains and losses meet
 -- they are weighed as in the cost of a fillfactor. Where there are hardly any updates on either side, the size per row
@@ -527,15 +518,14 @@ $$;
 CREATE FUNCTION ff_internal.judged(relation_id bigint, kind text, before_at timestamptz, seen_at timestamptz,
     in_epoch integer) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     WITH m AS MATERIALIZED (
         SELECT array_agg(m) AS found FROM ff_internal.measures(relation_id, kind, before_at, seen_at, in_epoch) m
     )
     SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, v.verdict, v.reason FROM m, ff_internal.verdict(m.found) v
     UNION ALL
-    SELECT (w.measure).* FROM m, ff_internal.weighed(m.found) w
-$$;
+    SELECT (w.measure).* FROM m, ff_internal.weighed(m.found) w;
+END;
 
 -- What ff_verify() says, with the kind of each change and the place of each measure.
 CREATE FUNCTION ff_internal.verified(relation regclass)

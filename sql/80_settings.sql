@@ -72,8 +72,8 @@ $$;
 -- which share of it is full-page images, and sessions that were idle in a transaction for a minute.
 CREATE FUNCTION ff_internal.server_facts(
     OUT setting jsonb, OUT data double precision, OUT ram bigint, OUT buffers bigint, OUT written numeric,
-    OUT dirtied numeric, OUT clock_ns double precision, OUT wal_bytes numeric, OUT wal_since timestamptz, OUT images_pct numeric,
-    OUT idle bigint, OUT idle_s double precision, OUT idle_role name)
+    OUT dirtied numeric, OUT clock_ns double precision, OUT wal_bytes numeric, OUT wal_since timestamptz,
+    OUT images_pct numeric, OUT idle bigint, OUT idle_s double precision, OUT idle_role name)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$

@@ -194,6 +194,7 @@ CREATE TABLE ff_internal.counter_interval (
 );
 CREATE INDEX counter_interval_rel_id_ended_at ON ff_internal.counter_interval (rel_id, ended_at);
 CREATE INDEX counter_interval_rollup_ended_at ON ff_internal.counter_interval (rollup, ended_at);
+CREATE INDEX counter_interval_rewritten ON ff_internal.counter_interval (rel_id, ended_at) WHERE rewritten;
 COMMENT ON TABLE ff_internal.counter_interval IS
 'What a table''s counters did between two looks in one epoch; no row where nothing changed.';
 COMMENT ON COLUMN ff_internal.counter_interval.began_at IS 'the look before, at which nothing of this had happened yet';
