@@ -24,13 +24,15 @@ CREATE AGGREGATE ff_internal.window_of(
 
 CREATE VIEW ff_internal.windows AS
 SELECT i.rel_id, max(x.changed_at) AS changed_at,
-       ff_internal.window_of(x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
-                             i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated,
-                             i.deleted, i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums) AS in_window
+       ff_internal.window_of(
+           x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
+           i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted,
+           i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums) AS in_window
   FROM ff_internal.counter_interval i
   LEFT JOIN ff_internal.last_change x ON x.rel_id = i.rel_id
  -- from a whole hour on, as hours are rolled up
- WHERE i.ended_at >= (SELECT date_trunc('hour', now() - make_interval(secs => ff_internal.setting('lookback')::integer), 'UTC'))
+ WHERE i.ended_at >= (SELECT date_trunc('hour', now() - make_interval(secs => ff_internal.setting('lookback')::integer),
+                                        'UTC'))
  GROUP BY i.rel_id;
 COMMENT ON VIEW ff_internal.windows IS 'What the intervals of each table in the last fillfactor_advisor.lookback add up to (in_window), and when fillfactor or indexes last changed (changed_at).';
 
@@ -81,7 +83,8 @@ AS $$
         SELECT ff_internal.ram_bytes() AS bytes
     ), counted AS MATERIALIZED (
         SELECT w.rel_id, w.changed_at, t.*
-          FROM ff_internal.windows(CASE WHEN $1 IS NOT NULL THEN (SELECT coalesce(max(e.rel_id), 0) FROM examined e) END) w
+          FROM ff_internal.windows(CASE WHEN $1 IS NOT NULL
+                                        THEN (SELECT coalesce(max(e.rel_id), 0) FROM examined e) END) w
          CROSS JOIN LATERAL (SELECT (w.in_window).*) t
     ), collections AS MATERIALIZED (
         SELECT max(c.began_at) AS snapshot_at, bool_or(NOT c.track_counts) AS counts_lost,
@@ -111,8 +114,10 @@ AS $$
       LEFT JOIN LATERAL (SELECT s AS sample FROM ff_internal.page_sample s
                           WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
-      LEFT JOIN LATERAL (SELECT h.samples_from FROM ff_internal.last_change h WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
-      LEFT JOIN LATERAL (SELECT (p.sample).superseded_hot, (p.sample).superseded_same_page, (p.sample).superseded_newpage
+      LEFT JOIN LATERAL (SELECT h.samples_from FROM ff_internal.last_change h
+                          WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
+      LEFT JOIN LATERAL (SELECT (p.sample).superseded_hot, (p.sample).superseded_same_page,
+                                (p.sample).superseded_newpage
                           WHERE (p.sample).fillfactor = e.fillfactor
                             AND (p.sample).sampled_at >= coalesce(h.samples_from, '-infinity')) v ON true
      -- not IS NOT NULL, which would make the full join a left one
