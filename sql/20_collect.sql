@@ -136,8 +136,8 @@ AS $$
     ), keyed AS (
         -- a history restored here has definitions only
         SELECT o.id, o.definition, o.side, CASE WHEN was.index_keys IS NOT NULL THEN o.key::text
-               ELSE (o.definition LIKE 'CREATE UNIQUE %')::text || coalesce(substring(o.definition FROM ' USING .*'), o.definition)
-               END AS key
+               ELSE (o.definition LIKE 'CREATE UNIQUE %')::text
+                    || coalesce(substring(o.definition FROM ' USING .*'), o.definition) END AS key
           FROM one o
     ), numbered AS (
         SELECT k.*, row_number() OVER (PARTITION BY side, key ORDER BY id) AS n FROM keyed k
@@ -198,8 +198,9 @@ END
 $$;
 
 -- What differs from the baselines, of the tables whose OID is after first, up to last; NULL: nothing.
-CREATE FUNCTION ff_internal.table_differences(first oid, last oid, epoch integer, one_reset boolean, previous timestamptz)
-RETURNS ff_internal.table_difference[]
+CREATE FUNCTION ff_internal.table_differences(
+    first oid, last oid, epoch integer, one_reset boolean, previous timestamptz
+) RETURNS ff_internal.table_difference[]
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
@@ -215,7 +216,8 @@ BEGIN
                    -- A table whose counters were reset and exceed the old ones already shows
                    -- none that fell: then whatever it may have been is not believed.
                    d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell,
-                   (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0) FROM pg_index i WHERE i.indrelid = d.relid),
+                   (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0)
+                      FROM pg_index i WHERE i.indrelid = d.relid),
                    CASE WHEN d.redefined OR d.unread THEN ff_internal.index_definitions(d.relid, d.index_oids) END,
                    CASE WHEN d.redefined OR d.unread THEN ff_internal.index_keys(d.index_oids) END
                )::ff_internal.table_difference)
@@ -224,22 +226,25 @@ BEGIN
                        -- a vacuum or analyze before the last collection would have been forgotten by a reset since
                        one_reset AND coalesce(least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
-                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid)) >= previous,
-                           true) AS perhaps_reset
+                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid))
+                           >= previous, true) AS perhaps_reset
                   FROM (SELECT r AS was, r.* FROM ff_internal.relation r
                          WHERE r.system_identifier = cluster AND r.database_oid = database
                            AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
-                  FULL JOIN ff_internal.table_states(first, last) n ON n.relid = w.relid AND n.created_xid = w.created_xid
+                  FULL JOIN ff_internal.table_states(first, last) n
+                    ON n.relid = w.relid AND n.created_xid = w.created_xid
                  CROSS JOIN LATERAL (
                        SELECT w.epoch_id <> epoch AS new_epoch,
                               (n.inserted, n.updated, n.hot_updated, coalesce(n.newpage_updated, 0), n.deleted)
-                                <> (w.inserted, w.updated, w.hot_updated, coalesce(w.newpage_updated, 0), w.deleted) AS changed,
+                                <> (w.inserted, w.updated, w.hot_updated, coalesce(w.newpage_updated, 0), w.deleted)
+                                AS changed,
                               n.inserted < w.inserted OR n.updated < w.updated OR n.hot_updated < w.hot_updated
                                 OR coalesce(n.newpage_updated < w.newpage_updated, false) OR n.deleted < w.deleted
                                 OR n.seq_scans < w.seq_scans OR n.blocks_fetched < w.blocks_fetched
                                 OR n.vacuums < w.vacuums OR n.analyzes < w.analyzes AS fell,
                               (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids)
-                                IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids) AS redefined,
+                                IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids)
+                                AS redefined,
                               -- it was locked then, or its history came from elsewhere
                               coalesce('' = ANY (w.index_definitions), false)
                                 OR w.index_oids IS NOT NULL AND w.index_keys IS NULL AS unread) f
@@ -300,7 +305,8 @@ BEGIN
      CROSS JOIN LATERAL ff_internal.index_changes(d.was, n.index_oids, d.index_definitions, d.index_keys) x
      CROSS JOIN LATERAL (VALUES
            ('fillfactor', n.fillfactor <> w.fillfactor),
-           ('options', ff_internal.other_options(n.reloptions) IS DISTINCT FROM ff_internal.other_options(w.reloptions)),
+           ('options', ff_internal.other_options(n.reloptions)
+                       IS DISTINCT FROM ff_internal.other_options(w.reloptions)),
            ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
      WHERE d.kind = 'known' AND d.redefined AND k.differs;
 END
@@ -324,9 +330,9 @@ BEGIN
            changes_since_sample = r.changes_since_sample + n.inserted + n.updated + n.deleted
                - CASE WHEN d.lost THEN 0 ELSE r.inserted + r.updated + r.deleted END
                -- in a new file every row has a new place
-               + CASE WHEN n.relfilenode = r.relfilenode THEN 0 ELSE coalesce(
-                     (SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o WHERE o.oid = n.relid AND o.reltuples < 1e15),
-                     100) END
+               + CASE WHEN n.relfilenode = r.relfilenode THEN 0
+                      ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o
+                                      WHERE o.oid = n.relid AND o.reltuples < 1e15), 100) END
       FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n
      WHERE d.kind = 'known' AND r.rel_id = (d.was).rel_id;
 
@@ -351,8 +357,8 @@ AS $$
 BEGIN
     WITH opened AS (
         INSERT INTO ff_internal.relation
-               (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor,
-                index_oids, index_definitions, index_keys, index_since, opened_at, epoch_id, seen_at,
+               (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions,
+                fillfactor, index_oids, index_definitions, index_keys, index_since, opened_at, epoch_id, seen_at,
                 inserted, updated, hot_updated, newpage_updated, deleted,
                 seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
         SELECT s.system_identifier, b.oid, n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode, n.reloptions,
@@ -474,6 +480,36 @@ BEGIN
 END
 $$;
 
+-- What reading and writing one block took, microseconds, over the recent window: only what came between two collections
+-- of one epoch in which track_io_timing was on. Writes before PostgreSQL 16 are those of the statements followed. NULL
+-- where too few blocks were timed.
+CREATE FUNCTION ff_internal.io_times(OUT read_us double precision, OUT write_us double precision)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH step AS (
+        SELECT c.blocks_read - lag(c.blocks_read) OVER o AS blocks_read, c.read_ms - lag(c.read_ms) OVER o AS read_ms,
+               c.blocks_written - lag(c.blocks_written) OVER o AS blocks_written,
+               c.write_ms - lag(c.write_ms) OVER o AS write_ms,
+               c.track_io_timing AND lag(c.track_io_timing) OVER o AND c.epoch_id = lag(c.epoch_id) OVER o AS timed
+          FROM ff_internal.collection c
+         WHERE c.began_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
+        WINDOW o AS (ORDER BY c.collection_id)
+    ), moved AS (
+        SELECT 'read' AS what, s.blocks_read AS blocks, s.read_ms AS ms FROM step s WHERE s.timed
+        UNION ALL
+        SELECT 'write', s.blocks_written, s.write_ms FROM step s WHERE s.timed
+        UNION ALL
+        SELECT 'write', h.blocks_written, h.write_ms FROM ff_internal.statement_history h
+         WHERE current_setting('server_version_num')::integer < 160000
+           AND h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
+    )
+    -- 1,000 blocks (chosen): fewer say more of chance than of the disk
+    SELECT max(t.us) FILTER (WHERE t.what = 'read'), max(t.us) FILTER (WHERE t.what = 'write')
+      FROM (SELECT m.what, 1000 * sum(m.ms) / sum(m.blocks) AS us
+              FROM moved m WHERE m.blocks > 0 AND m.ms > 0 GROUP BY m.what HAVING sum(m.blocks) >= 1000) t
+$$;
+
 -- Writes down that the counters of all tables have been read, as of snapshot_at: from then on intervals begin. Returns
 -- the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
@@ -533,7 +569,8 @@ AS $$
        AND CASE WHEN r.sampled_at IS NULL THEN true
                 WHEN r.changes_since_sample = 0 THEN false
                 WHEN r.sampled_at < clock_timestamp() - interval '1 day' THEN true
-                ELSE r.changes_since_sample >= 0.01 * greatest(CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples ELSE 0 END, 100) END
+                ELSE r.changes_since_sample
+                     >= 0.01 * greatest(CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples ELSE 0 END, 100) END
      ORDER BY (clock_timestamp() - coalesce(r.sampled_at, r.opened_at))
               * CASE WHEN r.changes_since_sample = 0 THEN 1 WHEN r.sampled_at IS NULL THEN 8 ELSE 4 END DESC,
               r.changes_since_sample DESC, r.rel_id
@@ -559,7 +596,8 @@ BEGIN
     s.rollup := 0;
     s.fillfactor := r.fillfactor;
     s := ff_internal.pool_samples(s, earlier,
-             exp(least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at)) / ff_internal.setting('lookback')::double precision),
+             exp(least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
+                 / ff_internal.setting('lookback')::double precision),
              earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
     INSERT INTO ff_internal.page_sample SELECT s.*;
     UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;
@@ -576,11 +614,13 @@ AS $$
     INSERT INTO ff_internal.problem AS p (rel_id, seen_at, occurrences, sqlstate, message)
     VALUES (id, clock_timestamp(), 1, state, why)
     ON CONFLICT (rel_id) DO UPDATE
-       SET seen_at = EXCLUDED.seen_at, sqlstate = EXCLUDED.sqlstate, message = EXCLUDED.message, occurrences = p.occurrences + 1
+       SET seen_at = EXCLUDED.seen_at, sqlstate = EXCLUDED.sqlstate, message = EXCLUDED.message,
+           occurrences = p.occurrences + 1
 $$;
 
 -- Closes a collection with its counts.
-CREATE FUNCTION ff_internal.collect_end(id bigint, sampled integer, skipped integer, failed integer, deferred integer) RETURNS void
+CREATE FUNCTION ff_internal.collect_end(id bigint, sampled integer, skipped integer, failed integer, deferred integer)
+RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$

@@ -39,7 +39,8 @@ BEGIN
     -- every search_path.
     SELECT count(*) AS tables,
            bool_or(n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast', 'ff_internal')) AS ignored,
-           (array_agg(c.oid))[1] AS oid, (array_agg(c.relkind))[1] AS relkind, (array_agg(c.relpersistence))[1] AS relpersistence,
+           (array_agg(c.oid))[1] AS oid, (array_agg(c.relkind))[1] AS relkind,
+           (array_agg(c.relpersistence))[1] AS relpersistence,
            left(string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname), 200) AS names
       INTO meant
       FROM pg_class c
@@ -107,8 +108,8 @@ BEGIN
 END
 $$;
 
--- When its statistics were last reset, and how often it evicted entries since; NULL where there is none. Errors: those of
--- pg_stat_statements.
+-- When its statistics were last reset, and how often it evicted entries since; NULL where there is none. Errors: those
+-- of pg_stat_statements.
 CREATE FUNCTION ff_internal.statement_info(OUT stats_reset timestamptz, OUT evictions bigint)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -156,7 +157,8 @@ BEGIN
         SELECT DISTINCT ON (s.queryid, n.toplevel) s.queryid, n.toplevel, s.query
           FROM %s(true) s
           JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
-          JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel) ON s.queryid = n.queryid AND s.toplevel = n.toplevel
+          JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel)
+            ON s.queryid = n.queryid AND s.toplevel = n.toplevel
          ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, (SELECT s.reader FROM ff_internal.statement_source() s))
       USING queryids, toplevels;
 END
@@ -219,8 +221,8 @@ BEGIN
 END
 $$;
 
--- Statements that pg_stat_statements evicted: those that write nothing need not be remembered, others end when they were
--- not called for a week. The baselines of those that ended go.
+-- Statements that pg_stat_statements evicted: those that write nothing need not be remembered, others end when they
+-- were not called for a week. The baselines of those that ended go.
 CREATE FUNCTION ff_internal.close_evicted(entries ff_internal.statement_entry[], snapshot_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -262,7 +264,8 @@ BEGIN
     SELECT greatest(ff_internal.setting('statements')::integer - count(*), 0) INTO room
       FROM ff_internal.statement s WHERE s.closed_at IS NULL AND s.kind <> 'other';
     WITH entry AS MATERIALIZED (
-        SELECT e.queryid, e.toplevel, sum(e.calls) AS calls, bool_or(e.wal_records > 0 OR e.blocks_dirtied > 0) AS writes
+        SELECT e.queryid, e.toplevel, sum(e.calls) AS calls,
+               bool_or(e.wal_records > 0 OR e.blocks_dirtied > 0) AS writes
           FROM unnest(entries) e WHERE e.queryid IS NOT NULL GROUP BY e.queryid, e.toplevel
     ), new AS MATERIALIZED (
         SELECT e.*, row_number() OVER (ORDER BY e.calls DESC, e.queryid) AS n
@@ -275,7 +278,8 @@ BEGIN
           LEFT JOIN entry e ON e.queryid = s.queryid AND e.toplevel = s.toplevel
          CROSS JOIN LATERAL (SELECT coalesce(sum((o.entry).calls), 0) AS calls
                                FROM ff_internal.statement_baseline o WHERE o.statement_id = s.statement_id) b
-         WHERE s.closed_at IS NULL AND s.kind <> 'other' AND e.queryid IS NULL AND EXISTS (SELECT 1 FROM new WHERE new.n > room)
+         WHERE s.closed_at IS NULL AND s.kind <> 'other' AND e.queryid IS NULL
+           AND EXISTS (SELECT 1 FROM new WHERE new.n > room)
     ), displaced AS (
         UPDATE ff_internal.statement s SET closed_at = snapshot_at
           FROM evicted e JOIN new ON new.n = room + e.n
@@ -305,7 +309,8 @@ DECLARE
     n      integer := 0;
     known  integer := 0;
 BEGIN
-    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, text_hash, statement_epoch_id, opened_at)
+    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, text_hash, statement_epoch_id,
+           opened_at)
     VALUES (queryid, toplevel, 'other', left(query, 4000), octet_length(query),
             encode(sha256(convert_to(query, getdatabaseencoding())), 'hex'), epoch, snapshot_at)
     RETURNING statement_id INTO id;
@@ -384,18 +389,21 @@ AS $$
 BEGIN
     RETURN (
         SELECT array_agg(ROW(s.statement_id, n, b.entry, f.same, f.fresh,
-                             b.statement_epoch_id = epoch AND NOT f.same AND NOT f.fresh)::ff_internal.statement_difference)
+                             b.statement_epoch_id = epoch AND NOT f.same AND NOT f.fresh
+                         )::ff_internal.statement_difference)
           FROM unnest(entries) n
           JOIN ff_internal.statement s
             ON s.queryid = n.queryid AND s.toplevel = n.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
           LEFT JOIN ff_internal.statement_baseline b ON b.statement_id = s.statement_id AND b.userid = n.userid
-          LEFT JOIN ff_internal.statement_snapshot k ON k.snapshot_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
+          LEFT JOIN ff_internal.statement_snapshot k
+            ON k.snapshot_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
          CROSS JOIN LATERAL (SELECT (b.entry).*) w
          CROSS JOIN LATERAL (SELECT
                -- the same entry, further on
                coalesce(b.statement_epoch_id = epoch AND w.entered_at IS NOT DISTINCT FROM n.entered_at
-                        AND n.calls >= w.calls AND n.rows >= w.rows AND n.total_ms >= w.total_ms AND n.wal_bytes >= w.wal_bytes
-                        AND n.wal_records >= w.wal_records AND n.wal_fpi >= w.wal_fpi AND n.blocks_hit >= w.blocks_hit
+                        AND n.calls >= w.calls AND n.rows >= w.rows AND n.total_ms >= w.total_ms
+                        AND n.wal_bytes >= w.wal_bytes AND n.wal_records >= w.wal_records AND n.wal_fpi >= w.wal_fpi
+                        AND n.blocks_hit >= w.blocks_hit
                         AND n.blocks_read >= w.blocks_read AND n.blocks_dirtied >= w.blocks_dirtied
                         AND n.blocks_written >= w.blocks_written AND n.read_ms >= w.read_ms AND n.write_ms >= w.write_ms
                         -- Without the time of entry, the extremes tell an entry that was evicted and came back.  Where
@@ -409,7 +417,8 @@ BEGIN
                              ELSE b.statement_id IS NULL AND previous.left_out = 0 AND previous.hidden = 0
                                   AND NOT EXISTS (
                                       SELECT 1 FROM ff_internal.statement o
-                                       WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel AND o.closed_at IS NOT NULL
+                                       WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel
+                                         AND o.closed_at IS NOT NULL
                                          AND s.opened_at = statement_differences.snapshot_at) END, false) AS fresh) f);
 END
 $$;
@@ -428,9 +437,10 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     INSERT INTO ff_internal.statement_history
-           (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms, blocks_hit, blocks_read,
-            blocks_dirtied, blocks_written, read_ms, write_ms, wal_records, wal_fpi, wal_bytes)
-    SELECT d.statement_id, previous_at, snapshot_at, epoch, sum(i.calls), sum(n.rows - coalesce(w.rows, 0)), sum(i.total_ms),
+           (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms,
+            blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, write_ms, wal_records, wal_fpi, wal_bytes)
+    SELECT d.statement_id, previous_at, snapshot_at, epoch,
+           sum(i.calls), sum(n.rows - coalesce(w.rows, 0)), sum(i.total_ms),
            ff_internal.stddev_of(sum(i.calls), sum(i.total_ms), sum(i.deviation + i.total_ms ^ 2 / i.calls)),
            sum(n.blocks_hit - coalesce(w.blocks_hit, 0)), sum(n.blocks_read - coalesce(w.blocks_read, 0)),
            sum(n.blocks_dirtied - coalesce(w.blocks_dirtied, 0)), sum(n.blocks_written - coalesce(w.blocks_written, 0)),
@@ -441,7 +451,8 @@ BEGIN
      CROSS JOIN LATERAL (SELECT (d.now).*) n
      -- one that is fresh began at zero
      CROSS JOIN LATERAL (SELECT (CASE WHEN d.same THEN d.was END).*) w
-     CROSS JOIN LATERAL (SELECT n.calls - coalesce(w.calls, 0) AS calls, n.total_ms - coalesce(w.total_ms, 0) AS total_ms) c
+     CROSS JOIN LATERAL (SELECT n.calls - coalesce(w.calls, 0) AS calls,
+                                n.total_ms - coalesce(w.total_ms, 0) AS total_ms) c
      CROSS JOIN LATERAL (SELECT c.*,
            -- Sum of squared deviations of the interval alone: that of the whole, less that of the part before,
            -- less what lies between the two means (Chan, Golub and LeVeque).
@@ -469,8 +480,8 @@ AS $$
        SET statement_epoch_id = EXCLUDED.statement_epoch_id, seen_at = EXCLUDED.seen_at, entry = EXCLUDED.entry
 $$;
 
--- Reads pg_stat_statements once: new statements that write are parsed, at most fillfactor_advisor.statements of them are
--- followed, and what each did since the snapshot before is written. Returns NULL, or why nothing could be read.
+-- Reads pg_stat_statements once: new statements that write are parsed, at most fillfactor_advisor.statements of them
+-- are followed, and what each did since the snapshot before is written. Returns NULL, or why nothing could be read.
 CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -491,7 +502,8 @@ BEGIN
         BEGIN
             SELECT * INTO stats FROM ff_internal.statement_info();
             entries := ARRAY(SELECT e FROM ff_internal.statement_entries() e);
-        EXCEPTION WHEN object_not_in_prerequisite_state OR insufficient_privilege OR undefined_function OR undefined_file THEN
+        EXCEPTION WHEN object_not_in_prerequisite_state OR insufficient_privilege OR undefined_function
+                    OR undefined_file THEN
             -- not preloaded, not readable, or its library is gone
             why := SQLERRM;
         END;
@@ -511,8 +523,8 @@ BEGIN
     PERFORM ff_internal.write_statement_baselines(differences, epoch, snapshot_at);
     PERFORM ff_internal.close_evicted(entries, snapshot_at);
 
-    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, statement_epoch_id, evictions, entries, hidden,
-           tracked, admitted, left_out, lost, texts_reason)
+    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, statement_epoch_id, evictions, entries,
+           hidden, tracked, admitted, left_out, lost, texts_reason)
     SELECT id, snapshot_at, epoch, stats.evictions, cardinality(entries),
            (SELECT count(*) FROM unnest(entries) e WHERE e.queryid IS NULL),
            count(DISTINCT d.statement_id), new.admitted, new.left_out, count(*) FILTER (WHERE d.lost), new.texts_reason
@@ -545,15 +557,16 @@ AS $$
            (CASE WHEN l.collection_id IS NULL THEN 'nothing was collected yet: CALL ff_collect()' ELSE l.reason END),
            (CASE WHEN l.hidden > 0 THEN format('%s statements of other roles are hidden from the collecting role: '
                 'GRANT pg_read_all_stats to it', l.hidden) END),
-           (CASE WHEN l.left_out > 0 AND l.texts_reason IS NULL THEN format('%s more statements that write are not followed: '
-                'raise fillfactor_advisor.statements', l.left_out) END),
+           (CASE WHEN l.left_out > 0 AND l.texts_reason IS NULL THEN format('%s more statements that write are not '
+                'followed: raise fillfactor_advisor.statements', l.left_out) END),
            (CASE WHEN l.texts_reason IS NOT NULL THEN format('%s new statements are not followed, because texts of '
-                'pg_stat_statements cannot be read (%s): one is lost or damaged, or is another database''s and does not fit '
-                'this one''s encoding; pg_stat_statements_reset() removes it', l.left_out, l.texts_reason) END),
-           (CASE WHEN times_evicted > 0 THEN format('pg_stat_statements had no room and evicted the least called statements '
-                '(%s times in the window): what these did is missing: raise pg_stat_statements.max', times_evicted) END),
-           (CASE WHEN intervals_lost > 0 THEN format('%s intervals of statements are missing, because their counters began anew',
-                intervals_lost) END)) m(reason)
+                'pg_stat_statements cannot be read (%s): one is lost or damaged, or is another database''s and does '
+                'not fit this one''s encoding; pg_stat_statements_reset() removes it', l.left_out, l.texts_reason) END),
+           (CASE WHEN times_evicted > 0 THEN format('pg_stat_statements had no room and evicted the least called '
+                'statements (%s times in the window): what these did is missing: raise pg_stat_statements.max',
+                times_evicted) END),
+           (CASE WHEN intervals_lost > 0 THEN format('%s intervals of statements are missing, because their counters '
+                'began anew', intervals_lost) END)) m(reason)
      WHERE m.reason IS NOT NULL
 $$;
 
@@ -561,8 +574,9 @@ $$;
 CREATE FUNCTION ff_internal.statements(relation regclass DEFAULT NULL)
 RETURNS TABLE (
     relation regclass, command text, how text, columns text[], calls bigint, calls_per_s double precision, rows bigint,
-    rows_per_call double precision, mean_ms double precision, stddev_ms double precision, blocks_per_call double precision,
-    wal_bytes_per_call double precision, statement_id bigint, queryid bigint, query text, reason text
+    rows_per_call double precision, mean_ms double precision, stddev_ms double precision,
+    blocks_per_call double precision, wal_bytes_per_call double precision, statement_id bigint, queryid bigint,
+    query text, reason text
 )
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -579,9 +593,10 @@ AS $$
                  WHERE l.reason IS NULL AND l.snapshot_at > b.at GROUP BY l.statement_epoch_id) e
     ), total AS MATERIALIZED (
         SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows, sum(h.total_ms) AS total_ms,
-               ff_internal.stddev_of(sum(h.calls), sum(h.total_ms), sum(h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls))
-                   AS stddev_ms,
-               sum(h.blocks_hit + h.blocks_read)::double precision AS blocks, sum(h.wal_bytes)::double precision AS wal_bytes
+               ff_internal.stddev_of(sum(h.calls), sum(h.total_ms),
+                                     sum(h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls)) AS stddev_ms,
+               sum(h.blocks_hit + h.blocks_read)::double precision AS blocks,
+               sum(h.wal_bytes)::double precision AS wal_bytes
           FROM ff_internal.statement_history h, begin b
          WHERE h.ended_at > b.at
          GROUP BY h.statement_id

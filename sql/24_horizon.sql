@@ -43,7 +43,8 @@ AS $$
      WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
     UNION ALL
     -- hot_standby_feedback without a slot
-    SELECT 'standby feedback', 'pid ' || a.pid, u.rolname, a.application_name, a.backend_start, age(a.backend_xmin)::bigint, false, NULL
+    SELECT 'standby feedback', 'pid ' || a.pid, u.rolname, a.application_name, a.backend_start,
+           age(a.backend_xmin)::bigint, false, NULL
       FROM pg_stat_get_activity(NULL) a
       JOIN pg_stat_get_wal_senders() s ON s.pid = a.pid
       LEFT JOIN pg_roles u ON u.oid = a.usesysid
@@ -63,12 +64,14 @@ DECLARE
 BEGIN
     -- A slot has no beginning of its own: it is the same hold as long as every
     -- look sees it, and enters the history with the second.
-    INSERT INTO ff_internal.horizon_history AS h (kind, holder, role_name, application, since, first_seen_at, last_seen_at, looks, xids, doing)
+    INSERT INTO ff_internal.horizon_history AS h
+           (kind, holder, role_name, application, since, first_seen_at, last_seen_at, looks, xids, doing)
     SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, held.since, at), at, at, 1, n.xids, n.doing
       FROM ff_internal.horizon_holders() n
       LEFT JOIN LATERAL (SELECT o.since FROM ff_internal.horizon_history o
                           WHERE n.since IS NULL AND o.holder = n.holder
-                            AND o.last_seen_at >= (SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.collection_id < id)
+                            AND o.last_seen_at >= (SELECT max(c.began_at) FROM ff_internal.collection c
+                                                    WHERE c.collection_id < id)
                           ORDER BY o.since DESC LIMIT 1) held ON true
      WHERE NOT n.catalog_only AND n.xids > 0
        AND coalesce(n.since <= past, true)

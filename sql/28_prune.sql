@@ -21,8 +21,9 @@ $$;
 
 -- Removes rows of a history table that are older than before, at most so many; of one with roll-ups the oldest of each.
 -- Returns how many.
-CREATE FUNCTION ff_internal.prune_rows(history_table text, time_column text, rolled boolean, before timestamptz, most bigint)
-RETURNS bigint
+CREATE FUNCTION ff_internal.prune_rows(
+    history_table text, time_column text, rolled boolean, before timestamptz, most bigint
+) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -30,10 +31,11 @@ DECLARE
     removed bigint := 0;
 BEGIN
     IF most > 0 THEN
-        EXECUTE format('DELETE FROM ff_internal.%1$I h WHERE h.ctid = ANY (ARRAY('
-                       'SELECT o.tid FROM generate_series(0, %3$s) g(rollup) CROSS JOIN LATERAL ('
-                       'SELECT t.ctid AS tid, t.%2$I AS at FROM ff_internal.%1$I t WHERE t.%2$I < $1 %4$s ORDER BY t.%2$I LIMIT $2) o '
-                       'ORDER BY o.at LIMIT $2))',
+        EXECUTE format($q$ DELETE FROM ff_internal.%1$I h WHERE h.ctid = ANY (ARRAY(
+                               SELECT o.tid FROM generate_series(0, %3$s) g(rollup)
+                                CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.%2$I AS at FROM ff_internal.%1$I t
+                                                     WHERE t.%2$I < $1 %4$s ORDER BY t.%2$I LIMIT $2) o
+                                ORDER BY o.at LIMIT $2)) $q$,
                        history_table, time_column, CASE WHEN rolled THEN 2 ELSE 0 END,
                        CASE WHEN rolled THEN 'AND t.rollup = g.rollup' ELSE '' END)
           USING before, most;
@@ -59,7 +61,8 @@ BEGIN
     ), rolled AS (
         INSERT INTO ff_internal.counter_interval
                (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten, inserted, updated, hot_updated,
-                newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
+                newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums,
+                heap_bytes, index_bytes)
         SELECT rel_id, min(began_at), max(ended_at), epoch_id, level + 1, fillfactor, bool_or(rewritten),
                sum(inserted), sum(updated), sum(hot_updated),
                CASE WHEN count(newpage_updated) = count(*) THEN sum(newpage_updated) END, sum(deleted),
@@ -89,8 +92,10 @@ BEGIN
     ), rolled AS (
         INSERT INTO ff_internal.statement_history
                (statement_id, began_at, ended_at, statement_epoch_id, rollup, calls, rows, total_ms, stddev_ms,
-                blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, write_ms, wal_records, wal_fpi, wal_bytes)
-        SELECT statement_id, min(began_at), max(ended_at), statement_epoch_id, level + 1, sum(calls), sum(rows), sum(total_ms),
+                blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, write_ms,
+                wal_records, wal_fpi, wal_bytes)
+        SELECT statement_id, min(began_at), max(ended_at), statement_epoch_id, level + 1,
+               sum(calls), sum(rows), sum(total_ms),
                ff_internal.stddev_of(sum(calls), sum(total_ms), sum(calls * stddev_ms ^ 2 + total_ms ^ 2 / calls)),
                sum(blocks_hit), sum(blocks_read), sum(blocks_dirtied), sum(blocks_written), sum(read_ms), sum(write_ms),
                sum(wal_records), sum(wal_fpi), sum(wal_bytes)
@@ -113,12 +118,13 @@ BEGIN
         SELECT o.ctid AS tid, o.rel_id, o.sampled_at FROM ff_internal.page_sample o
          WHERE o.rollup = level AND o.sampled_at < before ORDER BY o.sampled_at LIMIT most
     ), ranked AS (
-        SELECT tid, row_number() OVER (PARTITION BY rel_id, date_trunc(unit, sampled_at, 'UTC') ORDER BY sampled_at DESC) = 1
-                    AS last_one FROM old
+        SELECT tid, row_number() OVER (PARTITION BY rel_id, date_trunc(unit, sampled_at, 'UTC')
+                                       ORDER BY sampled_at DESC) = 1 AS last_one FROM old
     ), gone AS (
         DELETE FROM ff_internal.page_sample i WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE NOT last_one))
     ), kept AS (
-        UPDATE ff_internal.page_sample i SET rollup = level + 1 WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE last_one))
+        UPDATE ff_internal.page_sample i SET rollup = level + 1
+         WHERE i.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE last_one))
     )
     SELECT count(*) INTO n FROM ranked;
     RETURN n;
@@ -146,33 +152,36 @@ BEGIN
     DELETE FROM ff_internal.statement_target t USING gone WHERE t.statement_id = gone.statement_id;
     DELETE FROM ff_internal.relation r
      WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM ff_internal.relation o WHERE o.closed_at < oldest
-                                    AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i WHERE i.rel_id = o.rel_id)
-                                    AND NOT EXISTS (SELECT 1 FROM ff_internal.page_sample p WHERE p.rel_id = o.rel_id)
-                                  LIMIT most));
+                                 AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i WHERE i.rel_id = o.rel_id)
+                                 AND NOT EXISTS (SELECT 1 FROM ff_internal.page_sample p WHERE p.rel_id = o.rel_id)
+                               LIMIT most));
     GET DIAGNOSTICS removed = ROW_COUNT;
     RETURN removed;
 END
 $$;
 
--- One batch: rows older than fillfactor_advisor.retention or beyond fillfactor_advisor.history_rows go, those older than
--- a day are rolled up to hours, those older than two weeks to days. Returns the rows handled; fewer than the batch means
--- that nothing is left.
+-- One batch: rows older than fillfactor_advisor.retention or beyond fillfactor_advisor.history_rows go, those older
+-- than a day are rolled up to hours, those older than two weeks to days. Returns the rows handled; fewer than the batch
+-- means that nothing is left.
 CREATE FUNCTION ff_internal.prune(batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(secs => ff_internal.setting('retention')::integer);
+    oldest  CONSTANT timestamptz := clock_timestamp()
+                                    - make_interval(secs => ff_internal.setting('retention')::integer);
     most    CONSTANT bigint := ff_internal.setting('history_rows')::bigint;
     removed bigint := 0;
     t       record;
-    step    record;
+    s       record;
 BEGIN
-    FOR t IN SELECT * FROM (VALUES ('counter_interval', 'ended_at', true, true), ('page_sample', 'sampled_at', true, true),
-                                   ('statement_history', 'ended_at', true, false), ('statement_snapshot', 'snapshot_at', false, false),
-                                   ('collection', 'began_at', false, false), ('change', 'seen_at', false, false),
-                                   ('prediction', 'made_at', false, false), ('horizon_history', 'last_seen_at', false, false))
-                           v(name, time_column, rolled, limited) LOOP
+    FOR t IN SELECT * FROM (VALUES
+            ('counter_interval', 'ended_at', true, true), ('page_sample', 'sampled_at', true, true),
+            ('statement_history', 'ended_at', true, false), ('statement_snapshot', 'snapshot_at', false, false),
+            ('collection', 'began_at', false, false), ('change', 'seen_at', false, false),
+            ('prediction', 'made_at', false, false), ('horizon_history', 'last_seen_at', false, false)
+        ) v(name, time_column, rolled, limited)
+    LOOP
         removed := removed + ff_internal.prune_rows(t.name, t.time_column, t.rolled, oldest, batch - removed);
         IF t.limited THEN
             removed := removed + ff_internal.prune_rows(t.name, t.time_column, t.rolled, 'infinity',
@@ -180,11 +189,11 @@ BEGIN
         END IF;
     END LOOP;
     -- UTC, so that all sessions agree
-    FOR step IN SELECT v.*, date_trunc(v.unit, clock_timestamp() - v.age, 'UTC') AS before
-                  FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(level, unit, age) LOOP
-        removed := removed + ff_internal.roll_up_intervals(step.level, step.unit, step.before, greatest(batch - removed, 0));
-        removed := removed + ff_internal.roll_up_samples(step.level, step.unit, step.before, greatest(batch - removed, 0));
-        removed := removed + ff_internal.roll_up_statements(step.level, step.unit, step.before, greatest(batch - removed, 0));
+    FOR s IN SELECT v.*, date_trunc(v.unit, clock_timestamp() - v.age, 'UTC') AS before
+               FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(level, unit, age) LOOP
+        removed := removed + ff_internal.roll_up_intervals(s.level, s.unit, s.before, greatest(batch - removed, 0));
+        removed := removed + ff_internal.roll_up_samples(s.level, s.unit, s.before, greatest(batch - removed, 0));
+        removed := removed + ff_internal.roll_up_statements(s.level, s.unit, s.before, greatest(batch - removed, 0));
     END LOOP;
     RETURN removed + ff_internal.prune_closed(oldest, greatest(batch - removed, 0));
 END

@@ -2,8 +2,8 @@
 
 -- Where pg_cron is, and its functions and job table, quoted. Only members of the extension pg_cron are named: a schema
 -- that merely is called cron is never touched. state: here, elsewhere (the server runs it from another database),
--- not_created (it would run from this one), absent, unknown (the settings are hidden from this role). job_name, command:
--- those of ff_schedule().
+-- not_created (it would run from this one), absent, unknown (the settings are hidden from this role). job_name,
+-- command: those of ff_schedule().
 CREATE FUNCTION ff_internal.cron(
     OUT state text,
     OUT cron_database text,
@@ -88,11 +88,13 @@ AS $$
           FROM field
          CROSS JOIN LATERAL regexp_split_to_table(field.value, ',') i(value)
           LEFT JOIN LATERAL regexp_match(i.value, replace(
-               '^(?:[*]|([0-9]{1,2}|NAMES)(?:-([0-9]{1,2}|NAMES))?)(?:/([0-9]{1,2}))?$', 'NAMES', field.names), 'i') m ON true
+                    '^(?:[*]|([0-9]{1,2}|NAMES)(?:-([0-9]{1,2}|NAMES))?)(?:/([0-9]{1,2}))?$', 'NAMES', field.names),
+                    'i') m ON true
     )
     SELECT schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually|reboot)$'
         OR (SELECT count(*) = 5 FROM field)
-           AND (SELECT bool_and(known AND coalesce(first BETWEEN lo AND hi, true) AND coalesce(last BETWEEN lo AND hi, true)
+           AND (SELECT bool_and(known AND coalesce(first BETWEEN lo AND hi, true)
+                                AND coalesce(last BETWEEN lo AND hi, true)
                                 AND coalesce(first <= last, true) AND coalesce(step > 0, true)) FROM item)
 $$;
 
@@ -115,7 +117,8 @@ BEGIN
     IF missing IS NOT NULL THEN
         RAISE EXCEPTION 'role % may not write the history', quote_ident(current_user)
             USING ERRCODE = 'insufficient_privilege',
-                  DETAIL = format('A collection inserts into, updates and deletes from the tables of the extension, among them %s.', missing),
+                  DETAIL = format('A collection inserts into, updates and deletes from the tables of the extension, '
+                                  'among them %s.', missing),
                   HINT = format('Ask a superuser to run SELECT ff_grant(%L, ''collector'').', current_user);
     END IF;
 END
@@ -180,11 +183,12 @@ BEGIN
     -- Nobody else looks at it; pg_cron may know seconds, and $ for the last
     -- day of the month, too.
     IF NOT ff_internal.is_schedule(CASE cron.state WHEN 'elsewhere'
-           THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *') ELSE schedule END) THEN
+           THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *')
+           ELSE schedule END) THEN
         RAISE EXCEPTION 'invalid schedule: %', quote_literal(schedule)
             USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'A schedule has five fields: minute, hour, day of the month, month, day of the week; for example '
-                         '''*/5 * * * *'', every five minutes.';
+                  HINT = 'A schedule has five fields: minute, hour, day of the month, month, day of the week; for '
+                         'example ''*/5 * * * *'', every five minutes.';
     END IF;
 
     IF cron.state = 'elsewhere' THEN
@@ -211,8 +215,8 @@ BEGIN
             ELSE 'pg_cron is not loaded by this server' END
         USING ERRCODE = 'object_not_in_prerequisite_state',
               HINT = format('Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the '
-                            'database that cron.database_name names. Without pg_cron a line in the crontab (or a systemd '
-                            'timer with its command) does the same: %s', crontab);
+                            'database that cron.database_name names. Without pg_cron a line in the crontab (or a '
+                            'systemd timer with its command) does the same: %s', crontab);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text) IS

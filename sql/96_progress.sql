@@ -19,19 +19,24 @@ AS $$
     SELECT l.pid, p.phase, a.query_start, extract(epoch FROM clock_timestamp() - a.query_start)::double precision,
            -- the one user table that it holds a lock on
            (SELECT t.relation::regclass FROM pg_locks t
-             WHERE t.pid = l.pid AND t.locktype = 'relation' AND t.database = l.database
-               AND EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.relid = t.relation AND r.closed_at IS NULL) LIMIT 1),
-           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at) END,
-           CASE WHEN p.phase <> 'counters' THEN (SELECT count(*) FROM ff_internal.problem r WHERE r.seen_at >= c.began_at) END,
-           CASE WHEN p.phase = 'pages' THEN (SELECT count(*) FROM ff_internal.collect_due() d(rel_id)
-                                              WHERE NOT EXISTS (SELECT 1 FROM ff_internal.problem r WHERE r.rel_id = d.rel_id AND r.seen_at >= c.began_at)) END,
-           CASE WHEN p.phase <> 'counters' THEN c.collection_id END
+              JOIN ff_internal.relation r ON r.relid = t.relation AND r.closed_at IS NULL
+             WHERE t.pid = l.pid AND t.locktype = 'relation' AND t.database = l.database LIMIT 1),
+           CASE WHEN p.counted THEN (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at) END,
+           CASE WHEN p.counted THEN (SELECT count(*) FROM ff_internal.problem r WHERE r.seen_at >= c.began_at) END,
+           CASE WHEN p.phase = 'pages' THEN
+               (SELECT count(*) FROM ff_internal.collect_due() d(rel_id)
+                 WHERE NOT EXISTS (SELECT 1 FROM ff_internal.problem r
+                                    WHERE r.rel_id = d.rel_id AND r.seen_at >= c.began_at)) END,
+           c.collection_id
       FROM pg_locks l
       JOIN pg_database b ON b.oid = l.database AND b.datname = current_database()
       LEFT JOIN pg_stat_get_activity(NULL) a ON a.pid = l.pid
-      LEFT JOIN (SELECT k.* FROM ff_internal.collection k ORDER BY k.collection_id DESC LIMIT 1) c ON c.began_at >= a.query_start
-     CROSS JOIN LATERAL (SELECT CASE WHEN c.collection_id IS NULL THEN 'counters' WHEN c.ended_at IS NULL THEN 'pages' ELSE 'history' END AS phase) p
-     -- the collector's lock, see src/collect_lock.c; older collectors' may be anybody's
+      LEFT JOIN (SELECT * FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1) c
+        ON c.began_at >= a.query_start
+     CROSS JOIN LATERAL (SELECT c.collection_id IS NOT NULL AS counted,
+                                CASE WHEN c.collection_id IS NULL THEN 'counters' WHEN c.ended_at IS NULL THEN 'pages'
+                                     ELSE 'history' END AS phase) p
+     -- the collector's lock, see src/collect/lock.c
      WHERE l.locktype = 'userlock' AND l.classid = 1717985636 AND l.objid = 1 AND l.objsubid = 2 AND l.granted
 $$;
 COMMENT ON FUNCTION @extschema@.ff_progress() IS

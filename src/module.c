@@ -74,7 +74,8 @@ _PG_init(void)
 			   "Pages that one sample of a table reads at most.",
 			   &ff_sample_pages, 3000, 100, 1000000, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.sample_error",
-				"Wanted half width of a sample's 95 % intervals, in percentage points of the table; 0 reads as much as allowed.",
+				"Wanted half width of a sample's 95 % intervals, in percentage points of the "
+				"table; 0 reads as much as allowed.",
 				&ff_sample_error, 0.5, 0, 100, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.sample_delay",
 				"Sleep after every 100 pages read, the table's lock held; 0 reads at full speed.",
@@ -92,11 +93,13 @@ _PG_init(void)
 			   "Batches of old history that one collection removes at most.",
 			   &ff_prune_batches, 20, 0, INT_MAX, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.ram",
-			   "Memory that tables are compared with; 0 detects the machine's memory or the container's limit.",
+			   "Memory that tables are compared with; 0 detects the machine's memory or the "
+			   "container's limit.",
 			   &ff_ram_setting, 0, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MB);
 	define_int("fillfactor_advisor.lookback",
 			   "How far back advice looks.",
-			   &ff_lookback, 7 * SECS_PER_DAY, SECS_PER_DAY, MOST_DAYS * SECS_PER_DAY, PGC_USERSET, GUC_UNIT_S);
+			   &ff_lookback, 7 * SECS_PER_DAY, SECS_PER_DAY, MOST_DAYS * SECS_PER_DAY,
+			   PGC_USERSET, GUC_UNIT_S);
 	define_int("fillfactor_advisor.min_updates",
 			   "Updates that must have been seen before a table's HOT share is judged.",
 			   &min_updates, 500, 1, INT_MAX, PGC_USERSET, 0);
@@ -108,7 +111,8 @@ _PG_init(void)
 			   &fits, 100, 0, 1000000, PGC_USERSET, 0);
 	define_int("fillfactor_advisor.retention",
 			   "How long history is kept.",
-			   &history_retention, 90 * SECS_PER_DAY, SECS_PER_DAY, MOST_DAYS * SECS_PER_DAY, PGC_USERSET, GUC_UNIT_S);
+			   &history_retention, 90 * SECS_PER_DAY, SECS_PER_DAY, MOST_DAYS * SECS_PER_DAY,
+			   PGC_USERSET, GUC_UNIT_S);
 	define_int("fillfactor_advisor.history_rows",
 			   "Intervals and page samples kept at most, rows of each; the oldest go first.",
 			   &history_rows, 5000000, 1000, INT_MAX, PGC_USERSET, 0);
@@ -121,7 +125,8 @@ _PG_init(void)
 
 	define_int("fillfactor_advisor.payback_time",
 			   "Time in which a change of fillfactor, with its rewrite, must have paid.",
-			   &ff_payback_time, 30 * SECS_PER_DAY, SECS_PER_MINUTE, MOST_DAYS * SECS_PER_DAY, PGC_USERSET, GUC_UNIT_S);
+			   &ff_payback_time, 30 * SECS_PER_DAY, SECS_PER_MINUTE, MOST_DAYS * SECS_PER_DAY,
+			   PGC_USERSET, GUC_UNIT_S);
 	define_real("fillfactor_advisor.time_weight",
 				"Weight (exponent) of time in the cost of a fillfactor.",
 				&ff_time_weight, 0.5, 0, 10, PGC_USERSET, 0);
@@ -132,13 +137,15 @@ _PG_init(void)
 				"Weight (exponent) of size in the cost of a fillfactor.",
 				&ff_size_weight, 0.2, 0, 10, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.storage_weight",
-				"Share of unused page space that costs storage: 0 where the drive or file system compresses it.",
+				"Share of unused page space that costs storage: 0 where the drive or file system "
+				"compresses it.",
 				&ff_storage_weight, 1, 0, 1, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.min_gain",
 				"Cost that a change of fillfactor must save, in percent.",
 				&ff_min_gain, 2, 0, 100, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.page_read_cost",
-				"Time of one random page read, in microseconds; 0 takes what track_io_timing measured, else 100.",
+				"Time of one random page read, in microseconds; 0 takes what track_io_timing "
+				"measured, else 100.",
 				&ff_page_read_cost, 0, 0, 1e7, PGC_USERSET, 0);
 
 	MarkGUCPrefixReserved("fillfactor_advisor");

@@ -125,7 +125,8 @@ CREATE TABLE ff_internal.relation (
     changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0)
 ) WITH (fillfactor = 80);
 CREATE INDEX relation_relid ON ff_internal.relation (relid);
-CREATE UNIQUE INDEX relation_open ON ff_internal.relation (system_identifier, database_oid, relid) WHERE closed_at IS NULL;
+CREATE UNIQUE INDEX relation_open ON ff_internal.relation (system_identifier, database_oid, relid)
+    WHERE closed_at IS NULL;
 COMMENT ON TABLE ff_internal.relation IS
 'A table''s identity through renames and restores, and the baseline of its counters (cumulative, as of seen_at).';
 COMMENT ON COLUMN ff_internal.relation.rel_id IS 'key of the history; never reused';
@@ -164,8 +165,7 @@ COMMENT ON COLUMN ff_internal.relation.blocks_hit IS 'heap pages found in shared
 COMMENT ON COLUMN ff_internal.relation.vacuums IS 'vacuums, manual and automatic, cumulative';
 COMMENT ON COLUMN ff_internal.relation.analyzes IS 'analyzes, manual and automatic, cumulative';
 COMMENT ON COLUMN ff_internal.relation.sampled_at IS 'when its pages were last sampled';
-COMMENT ON COLUMN ff_internal.relation.changes_since_sample IS
-'rows inserted, updated and deleted since then; all of them where the table was rewritten';
+COMMENT ON COLUMN ff_internal.relation.changes_since_sample IS 'rows inserted, updated and deleted since then; all of them where the table was rewritten';
 
 -- ---------------------------------------------------------------------------
 -- Intervals: what the counters did between two looks
@@ -478,7 +478,8 @@ SELECT c.oid AS relid,
             WHEN c.relkind = 'f' THEN 'foreign table: its pages are on another server'
             WHEN c.relpersistence = 't' THEN 'temporary table: it goes with its session'
             WHEN am.amname <> 'heap' OR am.amname IS NULL
-                THEN 'access method ' || coalesce(quote_ident(am.amname), 'none') || ': only heap has a fillfactor that works this way'
+                THEN 'access method ' || coalesce(quote_ident(am.amname), 'none')
+                     || ': only heap has a fillfactor that works this way'
        END AS not_examined
   FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace

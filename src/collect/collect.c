@@ -255,7 +255,8 @@ static void
 read_statements(Collector *c)
 {
 	int64		unused;
-	ErrorData  *edata = try_step_on(c, "ff_internal.collect_statements($1)", c->collection_id, &unused);
+	ErrorData  *edata = try_step_on(c, "ff_internal.collect_statements($1)", c->collection_id,
+									&unused);
 
 	if (edata != NULL)
 	{
@@ -285,7 +286,8 @@ static void
 read_horizon(Collector *c)
 {
 	int64		unused;
-	ErrorData  *edata = try_step_on(c, "ff_internal.collect_horizon($1)", c->collection_id, &unused);
+	ErrorData  *edata = try_step_on(c, "ff_internal.collect_horizon($1)", c->collection_id,
+									&unused);
 
 	if (edata != NULL)
 		do_without(edata, "note what holds back pruning");
@@ -302,7 +304,8 @@ list_due(Collector *c, const char *call, int *n)
 	int64	   *due;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "SELECT d.rel_id FROM %s WITH ORDINALITY d(rel_id, n) ORDER BY d.n", call);
+	appendStringInfo(&sql,
+					 "SELECT d.rel_id FROM %s WITH ORDINALITY d(rel_id, n) ORDER BY d.n", call);
 	/* not read only: the rows that this command wrote are to be seen */
 	if (SPI_execute(sql.data, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list relations by %s", call);
@@ -335,7 +338,8 @@ keep_fits(Collector *c)
 	bool		warned = false;	/* one of them is enough */
 	ErrorData  *edata;
 
-	due = list_due(c, psprintf("ff_internal.fits_due(" INT64_FORMAT "::bigint)", c->collection_id), &ndue);
+	due = list_due(c, psprintf("ff_internal.fits_due(" INT64_FORMAT "::bigint)", c->collection_id),
+				   &ndue);
 	end_step(c);
 	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)
 	{
@@ -396,10 +400,10 @@ prune(Collector *c)
 {
 	for (int i = 0; i < ff_prune_batches; i++)
 	{
-		bool		more = run_step_on(c, "ff_internal.prune($1)", PRUNE_BATCH_ROWS) >= PRUNE_BATCH_ROWS;
+		int64		handled = run_step_on(c, "ff_internal.prune($1)", PRUNE_BATCH_ROWS);
 
 		end_step(c);
-		if (!more)
+		if (handled < PRUNE_BATCH_ROWS)
 			break;
 	}
 }
@@ -465,7 +469,8 @@ collect_alone(Collector *c)
 	pgstat_force_next_flush();
 
 	c->pages_left = ff_collect_pages;
-	c->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), (int64) ff_collect_time * 1000);
+	c->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+											  (int64) ff_collect_time * 1000);
 	collect(c);
 }
 
@@ -480,8 +485,11 @@ keep_extension_of(Oid procedure)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("procedure %s belongs to no extension", format_procedure(procedure)),
-				 errdetail("A collection needs the tables and functions of the extension \"fillfactor_advisor\" beside it."),
-				 errhint("If it was taken out of the extension, run ALTER EXTENSION fillfactor_advisor ADD PROCEDURE %s.", format_procedure(procedure))));
+				 errdetail("A collection needs the tables and functions of the extension "
+						   "\"fillfactor_advisor\" beside it."),
+				 errhint("If it was taken out of the extension, run "
+						 "ALTER EXTENSION fillfactor_advisor ADD PROCEDURE %s.",
+						 format_procedure(procedure))));
 	ff_keep_extension(extension);
 	return extension;
 }

@@ -60,12 +60,11 @@ collector_tag(void)
 }
 
 /*
- * The process that holds or awaits a lock in one of some modes, and whose role
- * has a right on an object; 0 where there is none.
+ * The process that holds or awaits the lock of DROP EXTENSION and may have it:
+ * whose role owns the extension; 0 where there is none.
  */
 static int
-entitled_process(const LOCKTAG *tag, LOCKMASK held, LOCKMASK awaited,
-				 bool (*entitled) (Oid role, Oid object), Oid object)
+owner_at_lock(const LOCKTAG *tag, Oid extension)
 {
 	LockData   *data = GetLockStatusData();
 
@@ -75,19 +74,14 @@ entitled_process(const LOCKTAG *tag, LOCKMASK held, LOCKMASK awaited,
 		PGPROC	   *proc;
 
 		if (memcmp(&instance->locktag, tag, sizeof(LOCKTAG)) != 0 ||
-			!((instance->holdMask & held) || (LOCKBIT_ON(instance->waitLockMode) & awaited)))
+			!((instance->holdMask & LOCKBIT_ON(AccessExclusiveLock)) ||
+			  instance->waitLockMode == AccessExclusiveLock))
 			continue;
 		proc = BackendPidGetProc(instance->pid);
-		if (proc != NULL && entitled(proc->roleId, object))
+		if (proc != NULL && ff_extension_ownercheck(extension, proc->roleId))
 			return instance->pid;
 	}
 	return 0;
-}
-
-static bool
-may_drop(Oid role, Oid extension)
-{
-	return ff_extension_ownercheck(extension, role);
 }
 
 /* What this session has taken, for ff_unlock_collector(). */
@@ -107,7 +101,8 @@ refuse_prepare(XactEvent event, void *arg)
 
 	SET_LOCKTAG_OBJECT(extension, MyDatabaseId, ExtensionRelationId, kept_extension, 0);
 	if (event == XACT_EVENT_PRE_PREPARE &&
-		(ff_lock_held(&tag, ExclusiveLock) || (OidIsValid(kept_extension) && ff_lock_held(&extension, AccessShareLock))))
+		(ff_lock_held(&tag, ExclusiveLock) ||
+		 (OidIsValid(kept_extension) && ff_lock_held(&extension, AccessShareLock))))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot PREPARE a transaction that has called ff_collect()"),
@@ -158,7 +153,8 @@ static int
 hint_unschedule(void)
 {
 	return errhint("If a job of pg_cron is left, remove it where pg_cron is: "
-				   "SELECT cron.unschedule(jobid) FROM cron.job WHERE database = %s AND command LIKE '%%ff_internal.collect()%%';",
+				   "SELECT cron.unschedule(jobid) FROM cron.job "
+				   "WHERE database = %s AND command LIKE '%%ff_internal.collect()%%';",
 				   quote_literal_cstr(get_database_name(MyDatabaseId)));
 }
 
@@ -184,7 +180,7 @@ ff_keep_extension(Oid extension)
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
 	while (LockAcquire(&tag, AccessShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
 	{
-		int			pid = entitled_process(&tag, LOCKBIT_ON(AccessExclusiveLock), LOCKBIT_ON(AccessExclusiveLock), may_drop, extension);
+		int			pid = owner_at_lock(&tag, extension);
 
 		if (pid == 0)
 			break;
@@ -192,10 +188,12 @@ ff_keep_extension(Oid extension)
 			ereport(ERROR,
 					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 					 errmsg("extension \"fillfactor_advisor\" is being dropped by another session"),
-					 errdetail("Process %d holds or awaits the lock. The collection ends here. What it did before is kept if the other session rolls back.", pid),
+					 errdetail("Process %d holds or awaits the lock. The collection ends here. "
+							   "What it did before is kept if the other session rolls back.", pid),
 					 hint_unschedule()));
 		/* to see who holds it takes all locks of the lock table: some ten times, no more */
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, retry_ms, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, retry_ms,
+						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 		retry_ms = Min(retry_ms * 2, DROP_MS / 4);

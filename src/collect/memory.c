@@ -229,7 +229,8 @@ parse_mountinfo(const char *text, FfCgroup version, char *root, char *mount, siz
 		{
 			const char *type = p + 2;
 			const char *type_end = memchr(type, ' ', stop - type);
-			const char *source_end = type_end ? memchr(type_end + 1, ' ', stop - type_end - 1) : NULL;
+			const char *source_end = type_end ?
+				memchr(type_end + 1, ' ', stop - type_end - 1) : NULL;
 
 			if (source_end != NULL)
 			{
@@ -481,7 +482,8 @@ ff_memory(PG_FUNCTION_ARGS)
 
 	put_row(rsinfo, "shared_buffers", memory.shared_buffers, false, "part of the memory above");
 	put_row(rsinfo, "effective_cache_size", memory.effective_cache_size, used == FF_MEMORY_CACHE,
-			used == FF_MEMORY_CACHE ? "nothing better is known" : "what the planner is told, not a measurement");
+			used == FF_MEMORY_CACHE ? "nothing better is known" :
+			"what the planner is told, not a measurement");
 
 	return (Datum) 0;
 }
@@ -534,7 +536,8 @@ ff_memory_parse(PG_FUNCTION_ARGS)
 	{
 		char		directory[MAXPGPATH];
 		char		mount[MAXPGPATH];
-		FfCgroup	version = cgroup_directory(content, mounts, directory, mount, sizeof(directory));
+		FfCgroup	version = cgroup_directory(content, mounts, directory, mount,
+											   sizeof(directory));
 
 		if (version == FF_CGROUP_NONE)
 			PG_RETURN_NULL();

@@ -133,7 +133,9 @@ main_fork_bytes(Form_pg_class form)
 		form->relpersistence == RELPERSISTENCE_TEMP || form->relisshared)
 		return -1;
 
-	path = ff_relation_path(MyDatabaseId, OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace,
+	path = ff_relation_path(MyDatabaseId,
+							OidIsValid(form->reltablespace) ?
+							form->reltablespace : MyDatabaseTableSpace,
 							form->relfilenode);
 	for (int segment = 0;; segment++)
 	{
@@ -175,7 +177,8 @@ list_indexes(Oid relid, bool only_valid)
 	HeapTuple	tuple;
 	List	   *oids = NIL;
 
-	ScanKeyInit(&key, Anum_pg_index_indrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	ScanKeyInit(&key, Anum_pg_index_indrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
 	scan = systable_beginscan(pg_index, IndexIndrelidIndexId, true, NULL, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
@@ -230,7 +233,8 @@ ff_index_definitions(PG_FUNCTION_ARGS)
 	Datum	   *indexes;
 	int			n;
 
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), OIDOID, sizeof(Oid), true, TYPALIGN_INT, &indexes, NULL, &n);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), OIDOID, sizeof(Oid), true, TYPALIGN_INT,
+					  &indexes, NULL, &n);
 	for (int i = 0; i < n; i++)
 	{
 		LOCAL_FCINFO(call, 1);

@@ -138,9 +138,9 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   FROM own_function f
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
-	SELECT unnest('{ff_sample,sample,pool_samples,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_fit,collect_verdicts,collect_settings,
+	SELECT unnest('{ff_sample,sample,pool_samples,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_fit,judge_prediction,collect_verdicts,collect_settings,
 		close_tables,collect_statements,collect_statements_failed,current_epoch,index_changes,index_keys,io_counters,open_tables,table_differences,table_states,write_baselines,write_changes,write_intervals,fits_due,prune,prune_closed,prune_rows,roll_up_intervals,roll_up_samples,roll_up_statements,statement_info,statement_entries,statement_texts,current_statement_epoch,close_statements,close_evicted,
-		choose_statements,add_statement,admit_statements,statement_differences,write_statement_history,write_statement_baselines,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command,judge_prediction}'::name[]),
+		choose_statements,add_statement,admit_statements,statement_differences,write_statement_history,write_statement_baselines,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- what steps of a collection share with readers
