@@ -89,24 +89,18 @@ AS $$
       FROM wanted w
 $$;
 
--- A text between dollar quotes, on lines of their own, with a tag that does not occur in it.
-CREATE FUNCTION ff_internal.dollar_quoted(content text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT concat_ws(E'\n', t.tag, content, t.tag)
-      FROM (SELECT '$ff' || nullif(n, 0) || '$' FROM generate_series(1, 1000) n
-             UNION ALL SELECT '$ff$') AS t(tag)
-     WHERE strpos(content, t.tag) = 0
-     ORDER BY length(t.tag), t.tag
-     LIMIT 1
-$$;
-
--- A DO statement around a PL/pgSQL block.
+-- A DO statement around a PL/pgSQL block, with a dollar quote that does not occur in it.
 CREATE FUNCTION ff_internal.do_block(body text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
-RETURN concat('DO ', ff_internal.dollar_quoted(body), ';');
+AS $$
+    SELECT format('DO %1$s %2$s %1$s;', t.tag, body)
+      FROM (SELECT '$ff' || nullif(n, 0) || '$' FROM generate_series(1, 1000) n
+             UNION ALL SELECT '$ff$') AS t(tag)
+     WHERE strpos(body, t.tag) = 0
+     ORDER BY length(t.tag), t.tag
+     LIMIT 1
+$$;
 
 -- The elements of a JSON array of strings as a text array's text; NULL for null.
 CREATE FUNCTION ff_internal.text_array(elements jsonb) RETURNS text
@@ -134,9 +128,9 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN d.looked_up
-                THEN replace(ff_internal.do_block(
+                THEN ff_internal.do_block(
                         'BEGIN PERFORM pg_catalog.set_config(''search_path'', ''pg_catalog, pg_temp'', true), '
-                        'pg_catalog.set_config(''lock_timeout'', ''2s'', true); ' || s.verb || s.object || ' END'), E'\n', ' ')
+                        'pg_catalog.set_config(''lock_timeout'', ''2s'', true); ' || s.verb || s.object || ' END')
                 ELSE s.verb || ' CONCURRENTLY' || s.object END
       FROM ff_internal.index_definition(relation, definition) d
       JOIN pg_class c ON c.oid = relation AND c.relkind IN ('r', 'm')

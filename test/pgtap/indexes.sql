@@ -116,6 +116,10 @@ SELECT ok(bool_and(kind >= before), 'tables before indexes')
           FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY AS w(c, place)) x;
 SELECT c->>'guarded_statement' AS apply, c->>'guarded_undo' AS undo, c->'rewrite'->'methods'->0->>'statement' AS rebuild, c->>'options_before' AS before
   FROM jsonb_array_elements(ff_script_json('still_r')->'changes') c \gset
+SELECT ff_script_json('still_r')->>'guard' AS guard \gset
+:guard
+SET search_path = public, ff;
+SET client_min_messages = error;
 :apply
 SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'still_r'::regclass), '{fillfactor=100}', 'applied');
 :rebuild

@@ -9,7 +9,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT plan(91);
+SELECT plan(101);
 
 -- ---------------------------------------------------------------------------
 -- Quoting
@@ -20,7 +20,7 @@ SELECT is(ff_internal.quoted_name(E'a\nb"c\\d'), 'U&"a\000ab""c\\d"', 'a line fe
 SELECT is(ff_internal.quoted_text(E'a\r''b\\'), 'E''a\u000d''''b\\''', 'in a literal too');
 SELECT is(ff_internal.quoted_text(NULL), 'NULL', 'NULL is NULL');
 SELECT is(ff_internal.plain(E'a\nb\\q'), 'a?b\q', 'a comment has no line end');
-SELECT is(ff_internal.do_block('BEGIN $ff$ $ff1$ END'), E'DO $ff2$\nBEGIN $ff$ $ff1$ END\n$ff2$;', 'the dollar quote is one that does not occur inside');
+SELECT is(ff_internal.do_block('BEGIN $ff$ $ff1$ END'), 'DO $ff2$ BEGIN $ff$ $ff1$ END $ff2$;', 'the dollar quote is one that does not occur inside');
 
 -- the escapes give back what went in
 CREATE FUNCTION back(name) RETURNS name LANGUAGE plpgsql AS $$
@@ -156,8 +156,30 @@ INSERT INTO look_alike.part_config VALUES ('public.parts', 'public.log');
 SELECT isnt(ff_internal.partman_template('parts'::regclass)::regclass::text, 'log', 'a look-alike is not taken for pg_partman');
 
 -- what the script runs is what the plan says
-SELECT is((SELECT string_agg(s, E'\n') FROM ff_script('jobs') s) LIKE '%' || quote_literal(ff_script_json('jobs')->'changes'->0->>'statement') || E');\n--undo CALL %' || quote_literal(ff_script_json('jobs')->'changes'->0->>'undo') || '%', true, 'script and plan are one');
+SELECT is((SELECT string_agg(s, E'\n') FROM ff_script('jobs') s) LIKE '%' || (ff_script_json('jobs')->'changes'->0->>'guarded_statement') || E'\n--undo ' || (ff_script_json('jobs')->'changes'->0->>'guarded_undo') || E'\n%', true, 'script and plan are one');
 SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ '[[:cntrl:]]'), 0::bigint, 'a line is a line');
+
+-- a part of it, and what is provisional
+SELECT is((SELECT count(*) FROM ff_script(top => 1) s WHERE s ~ '^(--provisional )?CALL pg_temp.ff_change'), 1::bigint, 'one change of several');
+SELECT is((SELECT count(*) FROM ff_script(top => 1) s WHERE s ~ '^-- brings: +1 changes.*; [0-9]+ more are left out$'), 1::bigint, 'and how many are left out');
+SELECT is(jsonb_array_length(ff_script_json(top => 100)->'changes'), jsonb_array_length(ff_script_json()->'changes'), 'top beyond all');
+SELECT throws_ok('SELECT ff_script(top => 0)', '22023', NULL, 'none at all is an error');
+CREATE TEMP TABLE made AS SELECT jsonb_set(jsonb_set(p, '{changes,0,provisional}', provisional::text::jsonb), '{total}',
+		ff_internal.plan_total(ARRAY[jsonb_set(p->'changes'->0, '{provisional}', provisional::text::jsonb)]
+			|| ARRAY(SELECT jsonb_build_object('provisional', false, 'effect', jsonb_build_object('wal_bytes_per_day_saved', 3 * 1024 * 1024, 'disk_bytes_change', -1024 * 1024))))) AS plan, provisional
+  FROM (SELECT ff_script_json('jobs') AS p) j, unnest(ARRAY[true, false]) provisional;
+SELECT is((SELECT string_agg(coalesce(substring(s, '^--[a-z]+ '), '') || 'CALL', ', ' ORDER BY n) FROM made, ff_internal.script(plan, true) WITH ORDINALITY x(s, n)
+            WHERE provisional AND s ~ 'CALL pg_temp.ff_change'), '--provisional CALL, --undo CALL', 'a provisional change is a comment');
+SELECT matches((SELECT s FROM made, ff_internal.script(plan, true) s WHERE provisional AND s ~ '^-- brings'), '2 changes [(]1 of them provisional[)], about 3072 kB less WAL a day, 1024 kB less disk$', 'and counts in no total');
+SELECT is((SELECT count(*) FROM made, ff_internal.script(plan, true) s WHERE provisional AND s LIKE '-- all: %sed %^--provisional //% FILE %'), 1::bigint, 'how to run it is said');
+SELECT matches((SELECT s FROM made, ff_internal.script(plan, true) s WHERE NOT provisional AND s ~ '^-- brings'), '2 changes, about .* WAL a day', 'others count');
+SELECT is((SELECT string_agg(s, E'\n' ORDER BY n) FROM made, ff_internal.script(plan, true) WITH ORDINALITY x(s, n) WHERE provisional AND s !~ '^--( all:| brings|provisional CALL| 1 of)'),
+          (SELECT string_agg(s, E'\n' ORDER BY n) FROM made, ff_internal.script(plan, true) WITH ORDINALITY x(s, n) WHERE NOT provisional AND s !~ '^(-- brings|CALL pg_temp.ff_change|-- 1 of)'), 'nothing else differs');
+SET standard_conforming_strings = off;
+SET escape_string_warning = on;
+SELECT lives_ok('SELECT ff_script()', 'made with standard_conforming_strings off');
+RESET standard_conforming_strings;
+RESET escape_string_warning;
 
 -- rewrites: the log wastes half of its pages
 SELECT is((SELECT action FROM ff_advise('log')), 'raise', 'the log is to be raised');
@@ -183,7 +205,10 @@ SELECT matches(why, 'needs .* of disk, and .* are free', 'and why') FROM ff_inte
 SELECT is(ff_internal.plan_change(1, 50, '{}', 0, false, ''), NULL, 'a table that is gone is left out');
 
 -- applied by its plan, as a tool would, and undone
-SELECT ff_script_json('jobs')->'changes'->0->>'guarded_statement' AS apply, ff_script_json('jobs')->'changes'->0->>'guarded_undo' AS undo \gset
+SELECT ff_script_json('jobs')->'changes'->0->>'guarded_statement' AS apply, ff_script_json('jobs')->'changes'->0->>'guarded_undo' AS undo, ff_script_json()->>'guard' AS guard \gset
+:guard
+SET client_min_messages = error;
+SET search_path = public, ff;
 :apply
 SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'jobs'::regclass), (SELECT format('{fillfactor=%s}', substring(:'apply', 'fillfactor = (\d+)'))), 'the guarded statement applies');
 :apply

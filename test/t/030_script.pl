@@ -5,7 +5,7 @@ use warnings;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 63;
+use Test::More tests => 74;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -157,6 +157,31 @@ like($said, qr/NOTICE:  public\.alices: done:/, 'as an owner of one table: that 
 is(scalar(() = $said =~ /WARNING: .*refused: .*SQLSTATE 42501/g), $many - 1, 'as an owner of one table: the others are refused');
 like($said, qr/1 done, 0 unchanged, @{[$many - 1]} refused/, 'as an owner of one table: the sum');
 is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), 'alices', 'nothing else was changed');
+
+# In a transaction that somebody else began: psql would say "done" of what is never committed.
+foreach my $how ([ '-c', 'BEGIN' ], ['-1'], [ '-v', 'AUTOCOMMIT=off', '-c', 'SELECT 1' ])
+{
+	my ($out, $err) = ('', '');
+	IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr($db), @$how, '-f', $file ], '>', \$out, '2>', \$err, IPC::Run::timeout(60));
+	is($? >> 8, 3, "@$how: an error");
+	like($err, qr/ERROR:  a transaction is open/, "@$how: which one");
+	unlike($err, qr/done/, "@$how: nothing was run");
+}
+
+# Where session settings and a careless search_path are in the way.
+sql(q{
+	CREATE SCHEMA evil;
+	CREATE FUNCTION evil.current_database() RETURNS name LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil'; RETURN 'x'; END $$;
+	CREATE FUNCTION evil.same(name, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil'; RETURN true; END $$;
+	CREATE OPERATOR evil.= (LEFTARG = name, RIGHTARG = text, FUNCTION = evil.same);
+	CREATE DOMAIN evil.text AS pg_catalog.text CHECK (evil.current_database() = 'x');
+});
+{
+	local $ENV{PGOPTIONS} = '-c search_path=evil,public -c standard_conforming_strings=off -c default_transaction_isolation=serializable';
+	($status, $said) = run_file($file, user => 'alice');
+	like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'with a hostile search_path: the same');
+	unlike($said, qr/evil/, 'with a hostile search_path: nothing of it is called');
+}
 
 # Things change, one table is locked, and everybody is at work.
 sql(q{
