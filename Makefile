@@ -58,6 +58,7 @@ SQL_PIECES = \
 	sql/54_reason.sql \
 	sql/55_advice.sql \
 	sql/58_curve.sql \
+	sql/59_exclude.sql \
 	sql/60_blockers.sql \
 	sql/68_rewrite.sql \
 	sql/65_indexes.sql \

@@ -15,7 +15,7 @@ DECLARE
         statement_differences, write_statement_history, write_statement_baselines, collect_statements, collect_statements_failed,
         rows_kept, prune_rows, roll_up_intervals, roll_up_statements, roll_up_samples, prune_closed, prune,
         cron, is_schedule, check_collector, job_command, collect_horizon, collect_settings,
-        fits_due, collect_fit, judge_prediction, collect_verdicts}';
+        ff_exclude, ff_include, fits_due, collect_fit, judge_prediction, collect_verdicts}';
     for_both   CONSTANT text[] := '{setting, index_oids, index_definitions, other_options, collect_due, parse_statement, resolve,
         statement_source, horizon_holders, tracked_settings}';
     object     record;

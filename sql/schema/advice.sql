@@ -191,14 +191,6 @@ COMMENT ON COLUMN ff_internal.fit.to_fillfactor IS 'advised fillfactor, percent;
 COMMENT ON COLUMN ff_internal.fit.confidence IS 'confidence of the advice, 0 to 1';
 COMMENT ON COLUMN ff_internal.fit.updates_per_s IS 'rows updated per second over the window; NULL: nothing was written';
 
-CREATE TABLE ff_internal.excluded (
-    pattern text PRIMARY KEY CHECK (strpos(pattern, '.') > 1),
-    since   timestamptz NOT NULL
-);
-COMMENT ON TABLE ff_internal.excluded IS 'Tables that are left out, by ff_exclude().';
-COMMENT ON COLUMN ff_internal.excluded.pattern IS 'SCHEMA.TABLE, where * stands for any characters and ? for one';
-COMMENT ON COLUMN ff_internal.excluded.since IS 'when it was written';
-
 CREATE TYPE ff_internal.diagnosis AS (
     evidence          ff_internal.table_evidence,
     cause             text,

@@ -464,6 +464,18 @@ COMMENT ON COLUMN ff_internal.problem.sqlstate IS 'SQLSTATE of the error';
 COMMENT ON COLUMN ff_internal.problem.message IS 'its message';
 
 
+CREATE TABLE ff_internal.excluded (
+    pattern      text PRIMARY KEY CHECK (strpos(pattern, '.') > 1),
+    since        timestamptz NOT NULL,
+    -- as LIKE takes it
+    like_pattern text NOT NULL GENERATED ALWAYS AS (replace(replace(replace(replace(replace(
+                     pattern, E'\\', E'\\\\'), '%', E'\\%'), '_', E'\\_'), '*', '%'), '?', '_')) STORED
+);
+COMMENT ON TABLE ff_internal.excluded IS 'Tables that are left out, see ff_exclude().';
+COMMENT ON COLUMN ff_internal.excluded.pattern IS 'SCHEMA.TABLE, unquoted; * stands for any characters, ? for one';
+COMMENT ON COLUMN ff_internal.excluded.since IS 'when it was written';
+COMMENT ON COLUMN ff_internal.excluded.like_pattern IS 'the same for LIKE';
+
 CREATE VIEW ff_internal.candidate AS
 SELECT c.oid AS relid,
        -- No command updates the row of pg_depend that ties a row type to its table, and it goes with the table.
@@ -480,6 +492,8 @@ SELECT c.oid AS relid,
             WHEN am.amname <> 'heap' OR am.amname IS NULL
                 THEN 'access method ' || coalesce(quote_ident(am.amname), 'none')
                      || ': only heap has a fillfactor that works this way'
+            ELSE (SELECT 'excluded by ' || min(x.pattern) || ': ff_include() takes it in again'
+                    FROM ff_internal.excluded x WHERE n.nspname || '.' || c.relname LIKE x.like_pattern)
        END AS not_examined
   FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace

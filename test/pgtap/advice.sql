@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(52);
+SELECT plan(69);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -45,6 +45,39 @@ SELECT matches(reason, 'indexed_j', 'the index that is in the way is named') FRO
 SELECT is((SELECT count(*) FROM ff_advise() WHERE ddl IS NOT NULL AND action NOT IN ('lower', 'raise')), 0::bigint, 'no statement where nothing should change');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason IS NULL OR cause IS NULL OR action IS NULL OR confidence NOT BETWEEN 0 AND 1), 0::bigint, 'every row has an action, a cause, a reason and a confidence');
 SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_internal.candidate), 'one row for every table');
+
+-- left out, and taken in again
+SELECT is(ff_exclude('public.se?tled*'), 2::bigint, 'a pattern leaves out what it fits');
+SELECT is((SELECT array_agg(format('%s %s %s', relation, cause, reason ~ 'excluded by public.se.tled') ORDER BY relation::text) FROM ff_advise() WHERE relation::text ~ '^settled'),
+          ARRAY['settled not_examined t', 'settled15 not_examined t'], 'which says so');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE reason ~ 'excluded'), 2::bigint, 'and nothing else');
+SELECT is(ff_include('public.se?tled'), false, 'only the same pattern takes them in');
+SELECT is(ff_include('public.se?tled*'), true, 'again');
+SELECT is((SELECT cause FROM ff_advise('settled')), 'settled', 'as before');
+SELECT throws_ok('SELECT ff_exclude(''jobs'')', '22023', NULL, 'a pattern names a schema');
+SELECT throws_ok('SELECT ff_exclude(NULL)', '22023', NULL, 'NULL is none');
+
+-- what a collection fitted is taken as it is, while nothing changed
+SELECT is(ff_internal.collect_fit(rel_id), 1::bigint, 'a table is fitted') FROM ff_internal.relation WHERE relname IN ('full15', 'growth');
+SET LOCAL fillfactor_advisor.fits = 0;
+SELECT is((SELECT array_agg(format('%s %s', relation, action) ORDER BY relation::text COLLATE "C") FROM ff_advise() WHERE relation::text ~ '^(full15|growth|batch)$'),
+          ARRAY['batch wait', 'full15 lower', 'growth lower'], 'only what was fitted gets the model''s advice where no fits are allowed');
+SELECT matches((SELECT reason FROM ff_advise() WHERE relation = 'batch'::regclass), 'The model was not asked here', 'which is said');
+UPDATE ff_internal.counter_interval SET updated = updated + 1 WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'full15');
+SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 'lower', 'an older fit of the same table will do');
+ALTER INDEX full15_j RENAME TO full_i;
+SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 'lower', 'its indexes may be renamed');
+DROP INDEX full_i;
+SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 'wait', 'but not one of a table that was altered');
+RESET fillfactor_advisor.fits;
+
+-- what was advised stands until the evidence against it is clear
+SELECT to_fillfactor AS stands FROM ff_internal.fit JOIN ff_internal.relation USING (rel_id) WHERE relname = 'growth' \gset
+UPDATE ff_internal.fit SET to_fillfactor = (SELECT s.fillfactor FROM unnest(steps) s WHERE s.fillfactor > fit.to_fillfactor ORDER BY s.fillfactor LIMIT 1)
+ WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'growth');
+SELECT cmp_ok((SELECT recommended_fillfactor FROM ff_advise('growth')), '>', :stands, 'a neighbouring step that was advised before stands');
+UPDATE ff_internal.fit SET to_fillfactor = 98 WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'growth');
+SELECT is((SELECT recommended_fillfactor FROM ff_advise('growth')), :stands, 'one that is clearly worse does not');
 
 -- not sure enough: of what was seen, or because too little was
 SET LOCAL fillfactor_advisor.min_confidence = 1;

@@ -138,7 +138,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   FROM own_function f
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
-	SELECT unnest('{ff_sample,sample,pool_samples,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_fit,judge_prediction,collect_verdicts,collect_settings,
+	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_fit,judge_prediction,collect_verdicts,collect_settings,
 		close_tables,collect_statements,collect_statements_failed,current_epoch,index_changes,index_keys,io_counters,open_tables,table_differences,table_states,write_baselines,write_changes,write_intervals,fits_due,prune,prune_closed,prune_rows,roll_up_intervals,roll_up_samples,roll_up_statements,statement_info,statement_entries,statement_texts,current_statement_epoch,close_statements,close_evicted,
 		choose_statements,add_statement,admit_statements,statement_differences,write_statement_history,write_statement_baselines,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
@@ -197,7 +197,7 @@ SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function 
 SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' $$, 'who may not call a function is refused');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_sample,sample,pool_samples,ff_sample_index,setting,index_oids,index_definitions,index_changes,index_keys,io_counters,prune_rows,statement_entries,statement_info,statement_texts,other_options,horizon_holders,parse_statement,resolve,statement_source,tracked_settings,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_exclude,ff_sample,sample,pool_samples,ff_sample_index,setting,index_oids,index_definitions,index_changes,index_keys,io_counters,prune_rows,statement_entries,statement_info,statement_texts,other_options,horizon_holders,parse_statement,resolve,statement_source,tracked_settings,
 	cron,is_schedule,job_command,ff_schedule,ff_unschedule}'::text[], 'who may only sample does that, and nothing that needs the history');
 
 CREATE TABLE reads AS
