@@ -21,8 +21,8 @@ DECLARE
     -- SQL_ASCII is no encoding: mostly its bytes are UTF-8 all the same
     target CONSTANT name := CASE getdatabaseencoding() WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END;
     -- controls, what hides or reverses its neighbours, and what will never be a character
-    unseen CONSTANT int4range[] := '{"[127,160)","[1564,1565)","[8203,8208)","[8232,8239)","[8288,8298)","[64976,65008)",
-        "[65279,65280)","[65534,65536)","[917504,917632)"}';
+    unseen CONSTANT int4range[] := '{"[127,160)", "[1564,1565)", "[8203,8208)", "[8232,8239)", "[8288,8298)",
+        "[64976,65008)", "[65279,65280)", "[917504,917632)"}';
     hex text := '';
     ch  text;
 BEGIN
@@ -76,8 +76,8 @@ CREATE FUNCTION ff_internal.minute(at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN to_char(at, 'YYYY-MM-DD HH24:MI');
 
--- An HTML table of rows whose keys are its columns, NAME|FORM: empty for text, html, B for bytes, +B for a difference of
--- bytes, or decimal digits and a unit. The first is the row's header, @|html its attributes. NULL without rows.
+-- An HTML table of rows whose keys are its columns, NAME|FORM: empty for text, html, B for bytes, +B for a difference
+-- of bytes, or decimal digits and a unit. The first is the row's header, @|html its attributes. NULL without rows.
 CREATE FUNCTION ff_internal.html_table(caption text, rows json) RETURNS text
 LANGUAGE sql STABLE STRICT
 RETURN (
@@ -96,7 +96,7 @@ RETURN (
          CROSS JOIN LATERAL json_each_text(r.value) WITH ORDINALITY c(key, value, place)
          CROSS JOIN LATERAL split_part(c.key, '|', 2) f(form)
     ), line AS (
-        SELECT c.n, format(E'<tr %s>%s</tr>\n', max(c.content) FILTER (WHERE c.head = '@'),
+        SELECT c.n, format(E'<tr%s>%s</tr>\n', ' ' || max(c.content) FILTER (WHERE c.head = '@'),
                    string_agg(CASE c.place WHEN 1 THEN format('<th scope="row">%s</th>', c.content)
                               ELSE format('<td%s>%s</td>', c.class, c.content) END, '' ORDER BY c.place)
                    FILTER (WHERE c.head <> '@')) AS html
@@ -107,14 +107,10 @@ RETURN (
            || (SELECT string_agg(l.html, '' ORDER BY l.n) FROM line l) || E'</tbody></table></div>\n'
       FROM cell c WHERE c.n = 1 AND c.head <> '@');
 
--- HTML that is folded until asked for, and a section of the page; NULL for NULL.
+-- HTML that is folded until asked for; NULL for NULL.
 CREATE FUNCTION ff_internal.html_folded(summary text, body text) RETURNS text
 LANGUAGE sql STABLE
 RETURN '<details><summary>' || summary || E'</summary>\n' || body || E'</details>\n';
-
-CREATE FUNCTION ff_internal.html_section(id text, title text, body text) RETURNS text
-LANGUAGE sql STABLE
-RETURN '<section id="' || id || E'">\n<h2>' || title || E'</h2>\n' || body || E'</section>\n';
 
 -- ---------------------------------------------------------------------------
 -- Pictures.  Coordinates are whole units of each one's view box; an area is a
@@ -164,7 +160,7 @@ RETURN (
                                          WHEN p.x0 - p.before <= 0.03 THEN 'V%3$sH%2$s' ELSE 'M%1$s %3$sH%2$s' END,
                                     (o[0] + width(area) * p.x0)::integer, (o[0] + width(area) * p.x1)::integer,
                                     (o[1] - height(area) * least(1, p.y))::integer,
-                                        (o[1] - height(area) * p.low)::integer),
+                                    (o[1] - height(area) * p.low)::integer),
                              '' ORDER BY p.n) || '"/>', '')
       FROM (SELECT u.*, lag(u.x1) OVER (ORDER BY u.n) AS before, point((area[1])[0], (area[0])[1]) AS o
               FROM unnest(x0, x1, y, low) WITH ORDINALITY u(x0, x1, y, low, n) WHERE u.y IS NOT NULL) p);
@@ -174,9 +170,8 @@ CREATE FUNCTION ff_internal.svg_mark(class text, x double precision, label text,
 LANGUAGE sql STABLE
 RETURN CASE WHEN x + y IS NULL OR label IS NULL THEN ''
             ELSE format('<path class="%s" d="M%s 20V215"/>', class, (40 + 315 * x)::integer)
-                 || ff_internal.svg_text(40 + 315 * x + sign(0.6 - x) * 3, y, label, CASE WHEN x < 0.6 THEN 'start'
-                     ELSE 'end' END)
-       END;
+                 || ff_internal.svg_text(40 + 315 * x + sign(0.6 - x) * 3, y, label,
+                                         CASE WHEN x < 0.6 THEN 'start' ELSE 'end' END) END;
 
 -- The steps of a curve as pieces from fillfactor 10 upwards: ends on that axis, HOT share with its range (0 to 1; NULL
 -- where no updates are foreseen), size and WAL per update against the present step; and what it says in words of that
@@ -190,13 +185,11 @@ BEGIN ATOMIC
     SELECT array_agg(s.x0), array_agg((s.fillfactor - 10) / 90.0), array_agg(s.hot_pct / 100),
            array_agg(coalesce(s.hot_pct_low, s.hot_pct) / 100), array_agg(coalesce(s.hot_pct_high, s.hot_pct) / 100),
            array_agg(s.size_bytes / p.size_bytes::double precision),
-               array_agg(s.wal_bytes_per_update / p.wal_bytes_per_update),
+           array_agg(s.wal_bytes_per_update / p.wal_bytes_per_update),
            string_agg(format('%s %s: %s.', CASE s.fillfactor WHEN present THEN 'Now' ELSE 'Advised' END, s.fillfactor,
-                          coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT')
-                                   || format(' (%s to %s)', s.hot_pct_low::numeric(9, 1),
-                                       s.hot_pct_high::numeric(9, 1)),
-                                   pg_size_pretty(s.size_bytes) || ', no updates foreseen')), ' '
-                                       ORDER BY s.fillfactor <> present)
+               coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT')
+                        || format(' (%s to %s)', s.hot_pct_low::numeric(9, 1), s.hot_pct_high::numeric(9, 1)),
+                        pg_size_pretty(s.size_bytes) || ', no updates foreseen')), ' ' ORDER BY s.fillfactor <> present)
                FILTER (WHERE s.fillfactor IN (present, advised))
       FROM (SELECT s.*, (lead(s.fillfactor, 1, 10) OVER (ORDER BY s.fillfactor DESC) - 10) / 90.0 AS x0
               FROM unnest(steps) s ORDER BY s.fillfactor) s
@@ -208,9 +201,8 @@ END;
 CREATE FUNCTION ff_internal.small_curve(steps ff_internal.step[], present integer, advised integer) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT ff_internal.svg(CASE k.kind WHEN 'hot' THEN 'Predicted HOT share at each fillfactor'
-        ELSE 'Predicted size at each fillfactor' END,
-               c.words, ff_internal.svg_path(k.kind, c.x0, c.x1, k.y, NULL, '(120,30),(0,0)')
+    SELECT ff_internal.svg(format('Predicted %s at each fillfactor', k.title), c.words,
+               ff_internal.svg_path(k.kind, c.x0, c.x1, k.y, NULL, '(120,30),(0,0)')
                || (SELECT string_agg(format(CASE u.x WHEN (present - 10) / 90.0 THEN '<circle cx="%s" cy="%s" r="3"/>'
                                                  ELSE '<path class="then" d="M%s %sm0-4l4 4l-4 4l-4-4Z"/>' END,
                                             (120 * u.x)::integer, (30 - 30 * u.y)::integer), '')
@@ -218,10 +210,10 @@ RETURN (
                '-5 -5 130 40', 'small')
       FROM ff_internal.curve_lines(steps, present, advised) c
      CROSS JOIN LATERAL (
-           SELECT 'hot' AS kind, c.hot AS y WHERE c.hot[1] IS NOT NULL
+           SELECT 'hot' AS kind, 'HOT share' AS title, c.hot AS y WHERE c.hot[1] IS NOT NULL
            UNION ALL
-           SELECT 'size', ARRAY(SELECT least(1, s / 2) FROM unnest(c.size) s)
-               WHERE c.hot[1] IS NULL AND c.size[1] IS NOT NULL) k);
+           SELECT 'size', 'size', ARRAY(SELECT least(1, s / 2) FROM unnest(c.size) s)
+            WHERE c.hot[1] IS NULL AND c.size[1] IS NOT NULL) k);
 
 -- The curve as a figure: HOT share with its range above, size and WAL against today below (cut at twice).
 CREATE FUNCTION ff_internal.curve_figure(steps ff_internal.step[], present integer, fillfactor integer, advised integer)
@@ -230,8 +222,8 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT ff_internal.figure('Prediction for each fillfactor', c.words,
                ff_internal.svg_axes(NULL, '{0 %,50 %,100 %}', NULL, 'HOT share of the updates', a.hot)
-               || ff_internal.svg_axes('{10,20,30,40,50,60,70,80,90,100}', '{0x,1x,2x}', 'fillfactor', 'against today',
-                   a.ratio)
+               || ff_internal.svg_axes('{10,20,30,40,50,60,70,80,90,100}', '{0x,1x,2x}', 'fillfactor',
+                                       'against today', a.ratio)
                || ff_internal.svg_path('band', c.x0, c.x1, c.high, c.low, a.hot)
                || ff_internal.svg_path('hot', c.x0, c.x1, c.hot, NULL, a.hot)
                || ff_internal.svg_path('size', c.x0, c.x1, ARRAY(SELECT v / 2 FROM unnest(c.size) v), NULL, a.ratio)
@@ -251,33 +243,27 @@ RETURN (
     WITH h AS MATERIALIZED (
         -- at most about a hundred points, however long the history is
         SELECT h.*, min(h.first_at) OVER () AS t0, max(h.ended_at) OVER () - min(h.first_at) OVER () AS span,
-               count(h.event) OVER (ORDER BY h.began_at) AS events
+               count(h.event) OVER (ORDER BY h.began_at) AS n
           FROM ff_internal.history(id, ff_internal.history_bucket(id, 100)) h
     ), line AS (
         SELECT array_agg(p.x0) AS x0, array_agg(p.x1) AS x1, array_agg(p.hot_pct / 100) AS hot,
-               array_agg(p.newpage_pct / 100) AS moved, coalesce(max(p.x0)
-                   FILTER (WHERE p.event IS NOT NULL), 0) AS since,
-               min(p.t0) AS t0, min(p.span) AS span, sum(p.updates) AS updates,
-               string_agg(ff_internal.svg_mark('event', p.x0, left(p.event, 40), 30 + 12 * (p.events % 5)),
-                   '') AS marks,
-               format('%s updates from %s to %s, %s %% of them HOT.%s', sum(p.updates), ff_internal.minute(min(p.t0)),
+               array_agg(p.newpage_pct / 100) AS moved, min(p.t0) AS t0, min(p.span) AS span,
+               coalesce(max(p.x0) FILTER (WHERE p.event IS NOT NULL), 0) AS since,
+               string_agg(ff_internal.svg_mark('event', p.x0, left(p.event, 40), 30 + 12 * (p.n % 5)), '') AS marks,
+               format('%s updates from %s to %s, %s HOT.%s', sum(p.updates), ff_internal.minute(min(p.t0)),
                    ff_internal.minute(max(p.ended_at)),
-                       ff_internal.number(sum(p.updates * p.hot_pct) / sum(p.updates), 1),
-                   ' Changes: ' || string_agg(p.event || ' at ' || ff_internal.minute(p.ended_at), '; ')
-                       || '.') AS words
-          FROM (SELECT h.*, x[1] AS x0, x[2] AS x1
-                  FROM h CROSS JOIN LATERAL (
-                       SELECT ARRAY[extract(epoch FROM h.first_at - h.t0), extract(epoch
-                           FROM h.ended_at - h.t0)]::double precision[] AS t) e
-                 CROSS JOIN LATERAL (SELECT ARRAY(SELECT t / extract(epoch FROM h.span) FROM unnest(e.t) t) AS x) x
-                 ORDER BY h.began_at) p
+                   ff_internal.number(sum(p.updates * p.hot_pct) / sum(p.updates), 1, ' %'),
+                   ' Changes: ' || string_agg(p.event || ' at ' || ff_internal.minute(p.ended_at), '; ')) AS words
+          FROM (SELECT h.*, (extract(epoch FROM h.first_at - h.t0) / e.s)::double precision AS x0,
+                       (extract(epoch FROM h.ended_at - h.t0) / e.s)::double precision AS x1
+                  FROM h CROSS JOIN LATERAL extract(epoch FROM h.span) e(s) ORDER BY h.began_at) p
         HAVING sum(p.updates) > 0
     )
     SELECT ff_internal.figure('HOT share over time', words,
-               ff_internal.svg_axes(ARRAY(SELECT to_char(t0 + span * k, CASE WHEN span < '10 min' THEN 'HH24:MI:SS'
-                   WHEN span < '2 d' THEN 'HH24:MI' ELSE 'Mon FMDD' END)
-                                            FROM unnest('{0,0.5,1}'::double precision[]) k),
-                                    '{0 %,25 %,50 %,75 %,100 %}', 'time', 'share of the updates')
+               ff_internal.svg_axes(
+                   ARRAY(SELECT to_char(t0 + span * k / 2, CASE WHEN span < '10 min' THEN 'HH24:MI:SS'
+                                                                WHEN span < '2 d' THEN 'HH24:MI' ELSE 'Mon FMDD' END)
+                           FROM generate_series(0, 2) k), '{0 %,25 %,50 %,75 %,100 %}', 'time', 'share of the updates')
                || ff_internal.svg_path('band', ARRAY[since], '{1}', ARRAY[high / 100], ARRAY[low / 100])
                || ff_internal.svg_path('hot', x0, x1, hot) || ff_internal.svg_path('moved', x0, x1, moved) || marks,
                '<i class="hot"></i>HOT (shaded: as predicted) <i class="moved"></i>to another page. ')
@@ -290,14 +276,13 @@ RETURN (
     SELECT ff_internal.figure('How full the pages are',
                format('%s pages, sampled at %s; %s.', min(b.pages), ff_internal.minute(sampled_at),
                    string_agg(format('%s %% of them %s to %s %% full', round(100 * b.share), b.n - 10, b.n), ', '
-                       ORDER BY b.share DESC)
-                   FILTER (WHERE b.share > 0.005)),
+                              ORDER BY b.share DESC) FILTER (WHERE b.share > 0.005)),
                ff_internal.svg_axes('{0,10,20,30,40,50,60,70,80,90,100}', '{0 %,25 %,50 %,75 %,100 %}',
                                     'used space of a page, percent', 'share of the pages')
                || ff_internal.svg_path('bar', array_agg(b.n / 100.0 - 0.095), array_agg(b.n / 100.0 - 0.005),
                    array_agg(b.share), array_agg(0.0)))
       FROM (SELECT 10 * u.n AS n, u.pages / nullif(sum(u.pages) OVER (), 0)::numeric AS share,
-          sum(u.pages) OVER () AS pages
+                   sum(u.pages) OVER () AS pages
               FROM unnest(bins) WITH ORDINALITY u(pages, n)) b
     HAVING min(b.pages) > 0);
 
@@ -306,12 +291,12 @@ CREATE FUNCTION ff_internal.change_picture(before double precision, after double
 RETURNS text
 LANGUAGE sql STABLE
 RETURN ff_internal.svg('HOT share before and after',
-           concat_ws(', ', before::numeric(9, 1) || ' % before', after::numeric(9, 1) || ' % after',
-               predicted::numeric(9, 1) || ' % predicted'),
+           format('before %s %%, after %s %%, predicted %s %%', before::numeric(9, 1), after::numeric(9, 1),
+                  predicted::numeric(9, 1)),
            '<path class="grid" d="M0 0H120M0 22H120"/><path class="before" d="M0 2V10H' || (1.2 * before)::integer
            || 'V2Z"/><path class="bar" d="M0 12V20H' || (1.2 * after)::integer || 'V12Z"/>'
-           || coalesce('<path class="advised" d="M' || (1.2 * predicted)::integer || '-2V24"/>', ''), '-1 -3 122 28',
-               'small');
+           || coalesce('<path class="advised" d="M' || (1.2 * predicted)::integer || '-2V24"/>', ''),
+           '-1 -3 122 28', 'small');
 
 -- ---------------------------------------------------------------------------
 -- The page
@@ -322,16 +307,16 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN $css$
 :root { color-scheme: light dark; --page: #fff; --soft: #f3f5f8; --ink: #1b232c; --muted: #566270; --line: #d9dfe6;
   --hot: #1d5fb8; --band: #1d5fb826; --moved: #ad4e09; --good: #14713f; --warn: #8a5a00; --alert: #fff5dc; }
-@media screen and (prefers-color-scheme: dark) { :root { --page: #12161b; --soft: #1d242c; --ink: #e6eaef; --muted: #a0acb9;
-  --line: #343d48; --hot: #72b0ff; --band: #72b0ff30; --moved: #f2a863; --good: #5fd39a; --warn: #e8bf62; --alert: #33290f; } }
+@media screen and (prefers-color-scheme: dark) { :root { --page: #12161b; --soft: #1d242c; --ink: #e6eaef;
+  --muted: #a0acb9; --line: #343d48; --hot: #72b0ff; --band: #72b0ff30; --moved: #f2a863; --good: #5fd39a;
+  --warn: #e8bf62; --alert: #33290f; } }
 * { box-sizing: border-box; }
 [hidden], html:not(.js) .copy { display: none !important; }
 body { margin: 0 auto; padding: 1.5rem 1.5rem 4rem; max-width: 84rem; background: var(--page); color: var(--ink);
   overflow-wrap: break-word; font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.5rem; line-height: 1.3; margin: 0 0 .3rem; }
 h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
-h3 { font-size: 1.05rem; margin: 0; }
-h4 { font-size: .88rem; margin: 0; }
+h3, h4 { font-size: 1rem; margin: 0; }
 h1, p, ul { max-width: 62rem; }
 p, ul, pre { margin: .4rem 0; }
 a { color: var(--hot); }
@@ -349,7 +334,8 @@ button { cursor: pointer; }
 nav, article header { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: center; }
 input { font: inherit; padding: .2rem .6rem; border: 1px solid var(--line); background: var(--page); color: inherit; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; margin: .3rem 0 .8rem; font-size: .86rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; margin: .3rem 0 .8rem; font-size: .86rem;
+  font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: .1rem 0 .4rem; }
 th, td { padding: .3rem .55rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 thead th { color: var(--muted); vertical-align: bottom; }
@@ -362,7 +348,8 @@ th.n { white-space: normal; }
 .w { min-width: 20rem; }
 article { border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; margin: 0 0 1rem; }
 .badge { font-size: .78rem; font-weight: 600; border: 1px solid currentColor; border-radius: 99px; padding: 0 .6rem; }
-.copy { float: right; font: inherit; color: #fff; background: #1d5fb8; border: 0; border-radius: 6px; padding: .1rem .8rem; }
+.copy { float: right; font: inherit; color: #fff; background: #1d5fb8; border: 0; border-radius: 6px;
+  padding: .1rem .8rem; }
 pre { background: var(--soft); padding: .5rem .8rem; max-height: 22rem; overflow: auto; clear: both;
   font: .84rem/1.45 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: .6rem 1.6rem; }
@@ -377,16 +364,14 @@ svg .moved, svg .wal { stroke: var(--moved); stroke-dasharray: 5 3; }
 svg .now, svg .event { stroke: var(--muted); stroke-dasharray: 3 3; }
 svg .advised { stroke: var(--good); }
 svg .band, svg .bar, svg .before, svg .then { stroke: none; fill: var(--band); }
-svg .bar { fill: var(--hot); }
-svg .before { fill: var(--muted); }
-svg .then { fill: var(--good); }
+svg .bar { fill: var(--hot); } svg .before { fill: var(--muted); } svg .then { fill: var(--good); }
 svg circle { fill: var(--page); stroke: var(--ink); stroke-width: 1.8; }
 i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin-right: .3em; vertical-align: middle; }
-i.moved, i.wal { border-top: 2px dashed var(--moved); }
-i.size { border-color: var(--ink); }
-@media screen and (max-width: 64rem) { .js thead { display: none; } .js tbody, .js table, .js caption { display: block; }
-  .js tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: .3rem .8rem; padding: .6rem 0;
-    border-bottom: 1px solid var(--line); }
+i.moved, i.wal { border-top: 2px dashed var(--moved); } i.size { border-color: var(--ink); }
+@media screen and (max-width: 64rem) {
+  .js thead { display: none; } .js tbody, .js table, .js caption { display: block; }
+  .js tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: .3rem .8rem;
+    padding: .6rem 0; border-bottom: 1px solid var(--line); }
   .js tr > * { border: 0; padding: 0; text-align: left; white-space: normal; min-width: 0; }
   .js tr > th, .js .w { grid-column: 1 / -1; } .js td:empty { display: none; }
   .js td::before { content: attr(data-h); display: block; color: var(--muted); line-height: 1.2; } }
@@ -429,8 +414,8 @@ all('table').forEach(t => {
 const find = document.createElement('input'), tiles = all('.tiles button');
 let kind = '';
 const show = () => {
-  const shown = e => (!kind || e.dataset.k === kind) && text(e.querySelector('th, h3')).toLowerCase().includes(find.value.toLowerCase());
-  all('[data-k]').forEach(e => e.hidden = !shown(e));
+  const name = e => text(e.querySelector('th, h3')).toLowerCase(), word = find.value.toLowerCase();
+  all('[data-k]').forEach(e => e.hidden = kind && e.dataset.k !== kind || !name(e).includes(word));
   all('main > section').forEach(s => { const k = all('[data-k]', s); s.hidden = k.length && k.every(e => e.hidden); });
 };
 tiles.forEach(b => b.onclick = () => {
@@ -452,12 +437,12 @@ $js$;
 CREATE FUNCTION ff_internal.report_head(title text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT format(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" '
-                  'content="default-src ''none''; style-src ''sha256-%s''; script-src ''sha256-%s''; img-src data:; '
-                  'base-uri ''none''; form-action ''none''">\n<link rel="icon" href="data:,">\n'
+    SELECT format(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+                  '<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''sha256-%s''; '
+                  'script-src ''sha256-%s''; img-src data:; base-uri ''none''; form-action ''none''">\n'
                   '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-                  '<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n', h.hash[1], h.hash[2], title,
-                      ff_internal.report_style())
+                  '<link rel="icon" href="data:,">\n<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n',
+                  h.hash[1], h.hash[2], title, ff_internal.report_style())
       FROM (SELECT array_agg(encode(sha256(convert_to(t, getdatabaseencoding())), 'base64')) AS hash
               FROM unnest(ARRAY[ff_internal.report_style(), ff_internal.report_script()]) t) h);
 
@@ -489,61 +474,59 @@ SELECT a.*, k.kind, k.explains, k.lost, ((a.decision).now_step).fillfactor AS pr
         WHERE w.possible LIMIT 1) w ON true;
 COMMENT ON VIEW ff_internal.report_row IS 'The tables of ff_report(), each with its advice.';
 
--- Tiles that count the tables of a kind, and show only these.
-CREATE FUNCTION ff_internal.report_tiles(tables ff_internal.report_row[]) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT format(E'<div class="tiles">\n%s<div><b>%s %%</b>of %s updates were HOT</div>\n</div>\n',
-               (SELECT string_agg(format(E'<button type="button" class="%s" aria-pressed="false"><b>%s</b>%s</button>\n',
-                                         k.kind, (SELECT count(*) FROM unnest(tables) t
-                                             WHERE t.kind = k.kind), k.words), '')
-                  FROM (VALUES ('change', 'to change'), ('cure', 'need another cure'), ('wait', 'need more time'),
-                               ('fine', 'are fine'), ('skipped', 'not examined')) k(kind, words)),
-               coalesce(round(100 * sum(c.hot_updated) / nullif(sum(c.updated), 0), 1), 0),
-               to_char(coalesce(sum(c.updated), 0), 'FM999,999,999,999,990'))
-      FROM unnest(tables) t CROSS JOIN LATERAL unnest(ARRAY[(t.evidence).counters]) c);
-
 -- The answer in one sentence, and how long it watched.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT format(E'<h1>%s%s</h1>\n', CASE WHEN c.n > 0
-        THEN format('%s change%s: %s.', c.n, left('s', sign(c.n - 1)::integer), concat_ws(', ',
-                   'about ' || pg_size_pretty(abs(nullif(c.wal, 0))) || ' WAL a day ' || CASE WHEN c.wal > 0
-                       THEN 'less' ELSE 'more' END,
-                   pg_size_pretty(abs(nullif(c.disk, 0))) || CASE WHEN c.disk > 0 THEN ' more disk'
-                       ELSE ' less disk' END,
-                   coalesce('about ' || ff_internal.span(c.seconds) || ' of rewriting', nullif(c.rewrites, 0)
-                       || ' to rewrite')))
-               ELSE 'No change of a fillfactor is advised.' END,
-               ' Based on ' || ff_internal.span(c.watched) || CASE WHEN c.provisional THEN ': provisional.'
-                   ELSE '.' END)
-           || CASE WHEN c.provisional THEN E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens '
-                   'at other hours was not seen. Collect for a day, better a week, before you apply this.</p>\n'
-                       ELSE '' END
+    SELECT format(E'<h1>%s%s</h1>\n%s',
+               CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
+               ELSE format('%s change%s: %s.', c.n, left('s', sign(c.n - 1)::integer), concat_ws(', ',
+                   format('about %s WAL a day ' || CASE WHEN c.wal > 0 THEN 'less' WHEN c.wal < 0 THEN 'more' END,
+                          pg_size_pretty(abs(c.wal))),
+                   pg_size_pretty(abs(c.disk))
+                       || CASE WHEN c.disk > 0 THEN ' more disk' WHEN c.disk < 0 THEN ' less disk' END,
+                   coalesce('about ' || ff_internal.span(c.seconds) || ' of rewriting',
+                            nullif(c.rewrites, 0) || ' to rewrite'))) END,
+               ' Based on ' || ff_internal.span(c.watched) || left(': provisional', c.provisional::integer * 13) || '.',
+               CASE WHEN c.provisional THEN
+                   E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '
+                   'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END)
       FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
-                   sum(t.disk_bytes_change) AS disk, count(*)
-                       FILTER (WHERE t.needs_rewrite) AS rewrites, sum(t.rewrite_s) AS seconds,
-                   bool_or(t.provisional) AS provisional, extract(epoch
-                       FROM min(t.observed))::double precision AS watched
+                   sum(t.disk_bytes_change) AS disk, count(*) FILTER (WHERE t.needs_rewrite) AS rewrites,
+                   sum(t.rewrite_s) AS seconds, bool_or(t.provisional) AS provisional,
+                   extract(epoch FROM min(t.observed))::double precision AS watched
               FROM unnest(tables) t
              -- with nothing to change, all that was examined
-             WHERE t.kind = 'change' OR t.kind <> 'skipped' AND NOT EXISTS (SELECT 1 FROM unnest(tables) o
-                 WHERE o.kind = 'change')) c);
+             WHERE t.kind = CASE (tables[1]).kind WHEN 'change' THEN 'change' ELSE t.kind END
+               AND t.kind <> 'skipped') c);
+
+-- Tiles that count the tables of a kind, and show only these.
+CREATE FUNCTION ff_internal.report_tiles(tables ff_internal.report_row[]) RETURNS text
+LANGUAGE sql STABLE
+RETURN (
+    SELECT format(E'<div class="tiles">\n%s<div><b>%s</b>of %s updates were HOT</div>\n</div>\n',
+               string_agg(format(E'<button type="button" class="%s" aria-pressed="false"><b>%s</b>%s</button>\n',
+                                 k.kind, n.tables, k.words), ''),
+               coalesce(ff_internal.number(100 * sum(n.hot) / nullif(sum(n.updated), 0), 1, ' %'), '-'),
+               to_char(coalesce(sum(n.updated), 0), 'FM999,999,999,999,990'))
+      FROM (VALUES ('change', 'to change'), ('cure', 'need another cure'), ('wait', 'need more time'),
+                   ('fine', 'are fine'), ('skipped', 'not examined')) k(kind, words)
+     CROSS JOIN LATERAL (
+           SELECT count(*) AS tables, sum(c.updated) AS updated, sum(c.hot_updated)::double precision AS hot
+             FROM unnest(tables) t, unnest(ARRAY[(t.evidence).counters]) c WHERE t.kind = k.kind) n);
 
 -- The statements to copy, those of provisional advice as comments.
 CREATE FUNCTION ff_internal.report_sql(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT E'<p class="sub">Read it before you run it. ff_script() writes the same with a guard for each change, its undo and the ways to '
-           'rewrite; ff_verify() says afterwards whether it helped. Provisional changes are comments.</p>\n<div><button type="button" '
-           'class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
-           || string_agg(format(E'-- %s to %s: cost -%s %%, confidence %s%s\n%s%s\n', t.fillfactor, t.advised,
-               t.gain_pct, t.confidence,
-                             CASE WHEN t.needs_rewrite THEN concat(', rewrite it afterwards', ': about '
-                                 || ff_internal.span(t.rewrite_s)) END,
-                             CASE WHEN t.provisional THEN '--provisional ' END, ff_internal.html(t.ddl)), ''
-                                 ORDER BY t.place)
+    SELECT E'<p class="sub">Read it before you run it. ff_script() writes the same with a guard for each change, its '
+           'undo and the ways to rewrite; ff_verify() says afterwards whether it helped. What is provisional is a '
+           'comment.</p>\n'
+           '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
+           || string_agg(format(E'-- %s to %s: cost -%s %%, confidence %s%s%s\n%s%s\n', t.fillfactor, t.advised,
+                  t.gain_pct, t.confidence, CASE WHEN t.needs_rewrite THEN ', rewrite it afterwards' END,
+                  ': about ' || ff_internal.span(t.rewrite_s), CASE WHEN t.provisional THEN '--provisional ' END,
+                  ff_internal.html(t.ddl)), '' ORDER BY t.place)
            || E'RESET lock_timeout;</pre></div>\n'
       FROM unnest(tables) t WHERE t.kind = 'change');
 
@@ -551,15 +534,15 @@ RETURN (
 CREATE FUNCTION ff_internal.report_changes(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT ff_internal.html_table('The most worthwhile first, with what a change brings once all pages are filled so. Cost: time, WAL '
-               'and size, weighted by the settings. Curve: HOT share at fillfactors 10 to 100, ring now, diamond advised.', json_agg(r))
+    SELECT ff_internal.html_table('The most worthwhile first, with what a change brings once all pages are filled so. '
+               'Cost: time, WAL and size, weighted by the settings. Curve: HOT share at fillfactors 10 to 100, ring '
+               'now, diamond advised.', json_agg(r))
       FROM (SELECT t.link AS "table|html", t.fillfactor AS "now|0", t.advised AS "new|0", t.hot_pct AS "HOT|1 %",
                    t.predicted_hot_pct AS "then|1 %", t.size_bytes AS "table size|B",
-                       t.predicted_size_bytes AS "then|B",
-                   t.predicted_wal_pct - 100 AS "WAL per update|0 %", -t.wal_bytes_per_day_saved AS "WAL a day|+B",
-                   -t.gain_pct AS "cost|1 %", t.confidence AS "confidence|2",
-                   CASE WHEN t.needs_rewrite THEN coalesce(ff_internal.span(t.rewrite_s), 'yes')
-                       ELSE 'no' END AS rewrite, t.cause,
+                   t.predicted_size_bytes AS "then|B", t.predicted_wal_pct - 100 AS "WAL per update|0 %",
+                   -t.wal_bytes_per_day_saved AS "WAL a day|+B", -t.gain_pct AS "cost|1 %",
+                   t.confidence AS "confidence|2", t.cause,
+                   coalesce(ff_internal.span(t.rewrite_s), left('yes', t.needs_rewrite::integer * 3)) AS rewrite,
                    ff_internal.small_curve(((t.decision).fit).steps, t.present, t.advised) AS "curve|html",
                    'data-k="change"' AS "@|html"
               FROM unnest(tables) t WHERE t.kind = 'change' ORDER BY t.place) r);
@@ -567,11 +550,9 @@ RETURN (
 CREATE FUNCTION ff_internal.report_cures(tables ff_internal.report_row[], most integer) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT ff_internal.html_table('The most updates that are not HOT first, at most ' || most || ' tables.',
-        json_agg(r))
+    SELECT ff_internal.html_table('The most updates that are not HOT first; at most ' || most || '.', json_agg(r))
       FROM (SELECT t.link AS "table|html", t.cause, t.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
-          t.lost AS "not HOT/s|1",
-                   t.reason AS why, 'data-k="cure"' AS "@|html"
+                   t.lost AS "not HOT/s|1", t.reason AS why, 'data-k="cure"' AS "@|html"
               FROM unnest(tables) t WHERE t.kind = 'cure' ORDER BY t.place LIMIT most) r);
 
 CREATE FUNCTION ff_internal.report_rest(tables ff_internal.report_row[], detailed integer) RETURNS text
@@ -579,11 +560,10 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT ff_internal.html_table(count(*) || ' tables.', json_agg(r))
       FROM (SELECT t.name AS "table|html", t.fillfactor AS "fillfactor|0", t.action, t.cause,
-          t.updates_per_s AS "updates/s|1",
-                   t.hot_pct AS "HOT|1 %", t.size_bytes AS "size|B", t.reason AS why,
+                   t.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %", t.size_bytes AS "size|B", t.reason AS why,
                    format('id="t%s" data-k="%s"', t.relation::oid, t.kind) AS "@|html"
-              FROM unnest(tables) t WHERE t.kind <> 'skipped' AND NOT (t.explains AND t.place <= detailed)
-                  ORDER BY t.place) r);
+              FROM unnest(tables) t
+             WHERE t.kind <> 'skipped' AND NOT (t.explains AND t.place <= detailed) ORDER BY t.place) r);
 
 -- Indexes that keep a table's updates from being HOT, a statement by its first 300 characters.
 CREATE FUNCTION ff_internal.report_blockers(relation regclass) RETURNS text
@@ -592,53 +572,56 @@ RETURN (
     SELECT coalesce(ff_internal.html_table('Indexes on columns that updates set, which keep them from being HOT.',
                         json_agg(r.line) FILTER (WHERE r.index IS NOT NULL)),
                     format(E'<p class="sub">Indexes in the way: none; %s.</p>\n', ff_internal.html(min(r.reason))))
-      FROM (SELECT b.index, b.reason, json_build_object('index', c.relname, 'columns', array_to_string(b.columns, ', '),
-                       'updates/s|1', b.updates_per_s, 'scans|0', b.scans, 'size|B', b.index_bytes,
-                       'statements', (SELECT string_agg(regexp_replace(q, '^(.{300}).+$', E'\\1 ...'), '; ')
-                           FROM unnest(b.statements[:3]) q),
+      FROM (SELECT b.index, b.reason, json_build_object(
+                       'index', c.relname, 'columns', array_to_string(b.columns, ', '),
+                       'updates/s|1', b.updates_per_s, 'scans|0', b.scans, 'size|B', b.index_bytes, 'statements', (
+                           SELECT string_agg(left(q, 300) || CASE WHEN length(q) > 300 THEN ' ...' ELSE '' END, '; ')
+                             FROM unnest(b.statements[:3]) q),
                        'what could be done', concat_ws('. ', b.reason, b.suggestion, b.ddl)) AS line
               FROM @extschema@.ff_blockers(relation) b LEFT JOIN pg_class c ON c.oid = b.index
              ORDER BY b.updates_per_s DESC NULLS LAST, c.relname) r
     HAVING count(*) > 0);
 
+-- What is known of a table, in a line.
+CREATE FUNCTION ff_internal.report_facts(
+    t ff_internal.report_row, e ff_internal.table_evidence, s ff_internal.page_sample, n ff_internal.step) RETURNS text
+LANGUAGE sql STABLE
+RETURN concat_ws('; ', 'cause: ' || t.cause, 'confidence ' || t.confidence,
+    ff_internal.number(t.updates_per_s, 1, ' updates/s'), pg_size_pretty(t.size_bytes) || ' table',
+    pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
+    'about ' || round(s.live_rows) || ' rows of ' || round(greatest(s.inserted_width, s.updated_width)) || ' bytes',
+    'left as it is: ' || pg_size_pretty(n.size_bytes), ff_internal.number(n.settled_hot_pct, 1, ' % HOT once settled'),
+    'changed: cost -' || t.gain_pct || ' %, WAL ' || ff_internal.signed_size(-t.wal_bytes_per_day_saved)
+        || ' a day, CPU ' || -t.cpu_seconds_per_day_saved || ' s a day, disk '
+        || ff_internal.signed_size(t.disk_bytes_change));
+
 -- One table in detail: what is advised, its curve, history and pages, what blocks HOT.
 CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT format(E'<article id="t%s" data-k="%s">\n<header><h3>%s</h3><span class="badge %s">%s %s%s</span></header>\n',
-               t.relation::oid, t.kind, t.name, t.kind, t.action, t.fillfactor, ' to ' || t.advised)
-           || format(E'<p class="sub">%s</p>\n<p>%s</p>\n%s<div class="charts">\n',
-               ff_internal.html(concat_ws('; ', 'cause: ' || t.cause, 'confidence ' || t.confidence,
-                   ff_internal.number(t.updates_per_s, 1, ' updates/s'), pg_size_pretty(t.size_bytes) || ' table',
-                   format('%s in %s indexes', pg_size_pretty(e.index_bytes), e.indexes),
-                   'about ' || round(s.live_rows) || ' rows of ' || round(greatest(s.inserted_width, s.updated_width))
-                       || ' bytes',
-                   concat_ws(', ', 'left as it is: ' || pg_size_pretty(n.size_bytes),
-                       ff_internal.number(n.settled_hot_pct, 1, ' % HOT once settled')),
-                   'changed: cost -' || t.gain_pct || format(' %%, WAL %s a day, CPU %s s a day, disk %s',
-                       ff_internal.signed_size(-t.wal_bytes_per_day_saved), -t.cpu_seconds_per_day_saved,
-                           ff_internal.signed_size(t.disk_bytes_change)))),
-               ff_internal.html(t.reason), '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n')
-           || concat(ff_internal.curve_figure(f.steps, t.present, t.fillfactor, t.advised),
-                     ff_internal.history_figure(e.rel_id, n.hot_pct_low, n.hot_pct_high),
-                     ff_internal.fill_figure(s.fill_histogram, s.sampled_at), E'</div>\n',
-                     ff_internal.report_blockers(t.relation), E'</article>\n')
-      FROM unnest(ARRAY[t.evidence]) e, unnest(ARRAY[e.sample]) s, unnest(ARRAY[(t.decision).now_step]) n,
-           unnest(ARRAY[(t.decision).fit]) f);
+    SELECT concat(
+        format(E'<article id="t%s" data-k="%s">\n<header><h3>%s</h3><span class="badge %s">%s %s%s</span></header>\n',
+               t.relation::oid, t.kind, t.name, t.kind, t.action, t.fillfactor, ' to ' || t.advised),
+        format(E'<p class="sub">%s</p>\n<p>%s</p>\n%s<div class="charts">\n',
+               ff_internal.html(ff_internal.report_facts(t, e, e.sample, n)), ff_internal.html(t.reason),
+               '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n'),
+        ff_internal.curve_figure(((t.decision).fit).steps, t.present, t.fillfactor, t.advised),
+        ff_internal.history_figure(e.rel_id, n.hot_pct_low, n.hot_pct_high),
+        ff_internal.fill_figure((e.sample).fill_histogram, (e.sample).sampled_at), E'</div>\n',
+        ff_internal.report_blockers(t.relation), E'</article>\n')
+      FROM unnest(ARRAY[t.evidence]) e, unnest(ARRAY[(t.decision).now_step]) n);
 
 -- What ff_verify() says of the last hundred changes, linked to the tables of the page.
 CREATE FUNCTION ff_internal.report_verified(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT ff_internal.html_table('Changes that collections noticed, the latest first. WAL per update: the difference and its 95 % '
-               'interval. Picture of the HOT share: grey before, blue after, line predicted.', json_agg(r))
+    SELECT ff_internal.html_table('Changes that collections noticed, the latest first. WAL per update: the difference '
+               'and its 95 % interval. Picture of the HOT share: grey before, blue after, line predicted.', json_agg(r))
       FROM (SELECT coalesce(t.link, ff_internal.html(o.relation::text), 'the server') AS "of|html", o.change,
                    ff_internal.minute(o.changed_at) AS seen, o.verdict, o.hot[1] AS "HOT before|1 %",
-                       o.hot[2] AS "after|1 %",
-                   100 * o.wal[2] / o.wal[1] - 100 AS "WAL per update|0 %", 100 * o.wal[3] / o.wal[1] AS "from|0 %",
-                   100 * o.wal[4] / o.wal[1] AS "to|0 %",
-                       ff_internal.change_picture(o.hot[1], o.hot[2], o.hot[3]) AS "HOT share|html",
-                   o.why
+                   o.hot[2] AS "after|1 %", 100 * o.wal[2] / o.wal[1] - 100 AS "WAL per update|0 %",
+                   100 * o.wal[3] / o.wal[1] AS "from|0 %", 100 * o.wal[4] / o.wal[1] AS "to|0 %", o.why,
+                   ff_internal.change_picture(o.hot[1], o.hot[2], o.hot[3]) AS "HOT share|html"
               FROM (SELECT v.relation, v.change, v.changed_at, max(v.verdict) FILTER (WHERE v.place = 0) AS verdict,
                            concat_ws(' Undo: ', max(v.note) FILTER (WHERE v.place = 0) || '.', max(v.undo)) AS why,
                            max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
@@ -652,12 +635,11 @@ RETURN (
 CREATE FUNCTION ff_internal.report_memory(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN concat(
-    (SELECT ff_internal.html_table('Memory of the server against table sizes, the largest first: the larger a table against the '
-                                   'memory, the more an update costs that is not HOT.', json_agg(r))
+    (SELECT ff_internal.html_table('Memory of the server against table sizes, the largest first: the larger a table '
+                                   'against the memory, the more an update costs that is not HOT.', json_agg(r))
        FROM (SELECT t.name AS "table|html", e.heap_bytes AS "table size|B",
-           e.heap_bytes + e.index_bytes AS "with indexes|B",
-                    100 * e.ram_ratio AS "of the memory|1 %"
-               FROM unnest(tables) t CROSS JOIN LATERAL unnest(ARRAY[t.evidence]) e
+                    e.heap_bytes + e.index_bytes AS "with indexes|B", 100 * e.ram_ratio AS "of the memory|1 %"
+               FROM unnest(tables) t, unnest(ARRAY[t.evidence]) e
               WHERE e.heap_bytes > 0 ORDER BY e.ram_ratio DESC NULLS LAST, t.place LIMIT 15) r),
     (SELECT ff_internal.html_table('What may hold tables.', json_agg(r))
        FROM (SELECT m.source, m.bytes AS "size|B", CASE WHEN m.used THEN 'yes' END AS "compared with", m.note
@@ -667,18 +649,16 @@ RETURN concat(
 CREATE FUNCTION ff_internal.report_settings() RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT concat(coalesce(ff_internal.html_table('See ff_settings() for the statements.', json_agg(r)
-        FILTER (WHERE r.action <> 'leave')),
-                           E'<p>No setting of the server needs a change.</p>\n'),
-               ff_internal.html_folded('Settings of the server that can stay',
-                   ff_internal.html_table('Nothing is to be done.',
-                   json_agg(r) FILTER (WHERE r.action = 'leave'))),
-               ff_internal.html_folded('Settings of the advisor', (
-                   SELECT ff_internal.html_table('As they are for this session.',
-                       json_agg(json_build_object('setting', p.name,
-                              'value', current_setting(p.name), 'default', p.boot_val, 'meaning', p.short_desc)
-                                  ORDER BY p.name))
-                     FROM pg_settings p WHERE p.name ^@ 'fillfactor_advisor.')))
+    SELECT concat(
+        coalesce(ff_internal.html_table('See ff_settings() for the statements.',
+                     json_agg(r) FILTER (WHERE r.action <> 'leave')),
+                 E'<p>No setting of the server needs a change.</p>\n'),
+        ff_internal.html_folded('Settings of the server that can stay',
+            ff_internal.html_table('Nothing is to be done.', json_agg(r) FILTER (WHERE r.action = 'leave'))),
+        ff_internal.html_folded('Settings of the advisor', (
+            SELECT ff_internal.html_table('As they are for this session.', json_agg(p))
+              FROM (SELECT p.name AS setting, current_setting(p.name) AS value, p.short_desc AS meaning
+                      FROM pg_settings p WHERE p.name ^@ 'fillfactor_advisor.' ORDER BY p.name) p)))
       FROM (SELECT s.setting, coalesce(s.relation::text, 'the server') AS "of", s.current_value AS now,
                    s.proposed_value AS proposed, s.action, s.evidence, s.reason AS why
               FROM @extschema@.ff_settings() s ORDER BY s.action, s.setting, s.relation::text) r);
@@ -688,21 +668,20 @@ CREATE FUNCTION ff_internal.report_limits(tables ff_internal.report_row[]) RETUR
 LANGUAGE sql STABLE
 RETURN (
     SELECT concat(E'<ul>\n', string_agg('<li>' || ff_internal.html(w.words) || E'</li>\n', ''), E'</ul>\n',
-               (SELECT ff_internal.html_table('Not examined.',
-                   json_agg(json_build_object('table|html', t.name, 'why', t.reason,
-                           '@|html', 'data-k="skipped"'))) FROM unnest(tables) t WHERE t.kind = 'skipped'),
-               (SELECT ff_internal.html_table('Could not be sampled the last time.', json_agg(json_build_object(
-                           'table|html', ff_internal.html_name(r.nspname, r.relname), 'times|0', p.occurrences,
-                           'last', ff_internal.minute(p.seen_at), 'error', p.sqlstate || ' ' || p.message)
-                               ORDER BY p.seen_at DESC))
-                  FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id)))
+        (SELECT ff_internal.html_table('Not examined.', json_agg(r))
+           FROM (SELECT t.name AS "table|html", t.reason AS why, 'data-k="skipped"' AS "@|html"
+                   FROM unnest(tables) t WHERE t.kind = 'skipped') r),
+        (SELECT ff_internal.html_table('Could not be sampled the last time.', json_agg(r))
+           FROM (SELECT ff_internal.html_name(r.nspname, r.relname) AS "table|html", p.occurrences AS "times|0",
+                        ff_internal.minute(p.seen_at) AS last, p.sqlstate || ' ' || p.message AS error
+                   FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id) ORDER BY p.seen_at DESC) r))
       FROM (SELECT CASE WHEN c IS NULL THEN 'Nothing was collected yet: run CALL ff_collect() or ff_schedule().'
                         WHEN c.ended_at IS NULL THEN 'The last collection did not finish, or is still running.'
-                        ELSE format('The last collection read the counters of %s tables, sampled %s, skipped %s that were locked or '
-                                    'gone, failed on %s and left %s for the next one.', c.relations, c.sampled,
-                                        c.skipped, c.failed, c.deferred) END
-              FROM (SELECT 1) one LEFT JOIN (SELECT *
-                  FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1) c ON true
+                        ELSE format('The last collection read the counters of %s tables, sampled %s, skipped %s that '
+                                    'were locked or gone, failed on %s and left %s for the next one.',
+                                    c.relations, c.sampled, c.skipped, c.failed, c.deferred) END
+              FROM (SELECT max(o.collection_id) AS id FROM ff_internal.collection o) m
+              LEFT JOIN ff_internal.collection c ON c.collection_id = m.id
             UNION ALL
             SELECT format('%s collections found track_counts off.', count(*))
               FROM ff_internal.collection c WHERE NOT c.track_counts HAVING count(*) > 0
@@ -710,14 +689,14 @@ RETURN (
             SELECT 'The statistics were reset or the server crashed within the history; no figure spans such an event.'
               FROM ff_internal.epoch HAVING count(*) > 1
             UNION ALL
-            SELECT 'PostgreSQL 15 does not count updates that leave their page: their share is that among old versions in the pages.'
+            SELECT 'PostgreSQL 15 does not count updates that leave their page; old versions in the pages tell.'
              WHERE current_setting('server_version_num')::integer < 160000
             UNION ALL
             SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
               FROM @extschema@.ff_statements() s
              WHERE s.statement_id IS NULL AND EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)
             UNION ALL
-            SELECT 'Indexes are not on this page, because judging them reads their pages: see ff_advise_indexes().') w(words));
+            SELECT 'Indexes are not judged here, because that reads their pages: see ff_advise_indexes().') w(words));
 
 -- The whole page, so many tables in detail.
 CREATE FUNCTION ff_internal.report(detailed integer) RETURNS text
@@ -732,38 +711,38 @@ BEGIN
     IF detailed IS NULL OR detailed < 0 THEN
         RAISE 'number of tables to show in detail must be zero or more' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    body := concat(
-        ff_internal.html_section('sql', 'The SQL', ff_internal.report_sql(tables)),
-        ff_internal.html_section('words', 'How to read this',
-            E'<p class="sub"><b>HOT</b>: the new version of a row finds room in its page and no indexed column changes, so no '
-            'index is written. <b>To another page</b>: there was no room; a lower fillfactor leaves some. <b>Range</b>: what the model '
-            'finds plausible, given how well it explains what was seen. <b>Confidence</b>: how much and how long was seen, and how '
-            'well the model explains it, 0 to 1.</p>\n'),
-        ff_internal.html_section('first', 'What to do first', ff_internal.report_changes(tables)),
-        ff_internal.html_section('cure', 'Where fillfactor is not the cure',
-            ff_internal.report_cures(tables, greatest(detailed, 20))),
-        ff_internal.html_section('verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
+    SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), '') INTO body
+      FROM (VALUES
+        ('sql', 'The SQL', ff_internal.report_sql(tables)),
+        ('words', 'How to read this',
+            E'<p class="sub"><b>HOT</b>: the new version of a row finds room in its page and no indexed column '
+            'changes, so no index is written. <b>To another page</b>: no room; a lower fillfactor leaves some. '
+            '<b>Range</b>: what the model finds plausible, given how well it explains what was seen. '
+            '<b>Confidence</b>: how much and how long was seen, and how well the model explains it, 0 to 1.</p>\n'),
+        ('first', 'What to do first', ff_internal.report_changes(tables)),
+        ('cure', 'Where fillfactor is not the cure', ff_internal.report_cures(tables, greatest(detailed, 20))),
+        ('verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
             E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
-        ff_internal.html_section('details', 'Tables in detail', (
+        ('details', 'Tables in detail', (
             SELECT string_agg(ff_internal.report_table(t), '' ORDER BY t.place) FROM unnest(tables) t
              WHERE t.explains AND t.kind <> 'skipped' AND t.place <= detailed)),
-        ff_internal.html_section('rest', 'All other tables', ff_internal.report_rest(tables, detailed)),
-        ff_internal.html_section('memory', 'Memory and table sizes', ff_internal.report_memory(tables)),
-        ff_internal.html_section('settings', 'Settings', ff_internal.report_settings()),
-        ff_internal.html_section('limits', 'What is not known', ff_internal.report_limits(tables)));
+        ('rest', 'All other tables', ff_internal.report_rest(tables, detailed)),
+        ('memory', 'Memory and table sizes', ff_internal.report_memory(tables)),
+        ('settings', 'Settings', ff_internal.report_settings()),
+        ('limits', 'What is not known', ff_internal.report_limits(tables))) s(id, title, content)
+     WHERE s.content <> '';
     RETURN concat(ff_internal.report_head(title), E'<header>\n', ff_internal.report_answer(tables),
         ff_internal.report_tiles(tables),
-        (SELECT format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s; %s collections from %s to %s.</p>\n', title,
-                    ff_internal.html(current_setting('server_version')),
-                    (SELECT x.extversion FROM pg_extension x
-                        WHERE x.extname = 'fillfactor_advisor'), ff_internal.minute(now()),
-                    count(*), ff_internal.minute(min(c.began_at)), ff_internal.minute(max(c.began_at)))
-           FROM ff_internal.collection c),
-        E'<nav aria-label="Contents">\n', (
-            SELECT string_agg(format(E'<a href="#%s">%s</a>\n', m[1], m[2]), '')
-              FROM regexp_matches(body, E'<section id="([a-z]+)">\n<h2>([^<]*)', 'g') m),
+        (SELECT format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s; %s from %s to %s.</p>\n',
+                    title, ff_internal.html(current_setting('server_version')),
+                    (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
+                    ff_internal.minute(now()), 'collections: ' || count(*), ff_internal.minute(min(c.began_at)),
+                    ff_internal.minute(max(c.began_at)))
+           FROM ff_internal.collection c), E'<nav aria-label="Contents">\n',
+        (SELECT string_agg(format(E'<a href="#%s">%s</a>\n', m[1], m[2]), '')
+           FROM regexp_matches(body, E'<section id="([a-z]+)">\n<h2>([^<]*)', 'g') m),
         E'</nav>\n</header>\n<main>\n', body, E'</main>\n<script>', ff_internal.report_script(),
-            E'</script>\n</body>\n</html>\n');
+        E'</script>\n</body>\n</html>\n');
 END
 $$;
 
@@ -771,4 +750,7 @@ CREATE FUNCTION @extschema@.ff_report(detailed integer DEFAULT 20) RETURNS text
 LANGUAGE sql STABLE
 RETURN ff_internal.report(detailed);
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
-'Everything on one HTML page that needs nothing else: the answer in a sentence, the statements to copy, tables ranked by worth with their predicted curves, whether earlier changes helped, memory, settings, what is not known. As many tables as detailed says, the most worthwhile first, also have their curve at large, history, page fill and blockers. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';
+'Everything on one HTML page that needs nothing else: the answer in a sentence, statements to copy, tables ranked by
+worth with their predicted curves, whether earlier changes helped, memory, settings, what is not known.
+As many tables as detailed says, the most worthwhile first, also have their curve at large, history, page fill and
+blockers. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';
