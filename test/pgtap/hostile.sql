@@ -112,6 +112,7 @@ SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'C
                                       WHEN 'text[]' THEN '''{fillfactor=90}''::pg_catalog.text[]'
                                       WHEN 'timestamp with time zone' THEN 'pg_catalog.now()'
                                       WHEN 'jsonb' THEN '''{}''::pg_catalog.jsonb'
+                                      WHEN 'json' THEN '''[]''::pg_catalog.json'
                                       ELSE 'NULL::' || CASE WHEN y.typnamespace = 'pg_catalog'::regnamespace THEN 'pg_catalog.' || quote_ident(y.typname) ELSE format_type(a.type, NULL) END END, ', ' ORDER BY a.n)
                  FROM unnest(p.proargtypes) WITH ORDINALITY a(type, n) JOIN pg_type y ON y.oid = a.type)) AS command,
        NULL::text AS of_superuser, NULL::text AS of_collector, p.pronargs > 0 AND p.pronargs = p.pronargdefaults AS optional
