@@ -97,7 +97,8 @@ AS $$
             -- a row inserted: itself, confirmed, its index entries; one updated instead is locked first
             - (s.upserted - s.conflicts) * (2 + e.indexes) - s.conflicts) / (s.updated + s.conflicts)
       FROM split s
-     WHERE s.alone AND s.updated + s.conflicts BETWEEN greatest(1, 0.9 * (e.recent).updated) AND 1.1 * (e.recent).updated
+     WHERE s.alone AND s.updated + s.conflicts BETWEEN greatest(1, 0.9 * (e.recent).updated)
+         AND 1.1 * (e.recent).updated
        -- most of them updates, and the others all that was inserted
        AND (s.upserted = 0 OR s.conflicts >= 0.5 * s.upserted
                               AND abs(s.upserted - s.conflicts - (e.recent).inserted) <= 0.1 * s.conflicts)
@@ -196,7 +197,8 @@ AS $$
       LEFT JOIN LATERAL (
             SELECT mod(max(c.next_xid::text::numeric) - r.created_xid::text::numeric, 4294967296.0)::bigint AS xids
               FROM ff_internal.collection c
-             WHERE c.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = r.rel_id)) a ON true
+             WHERE c.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i
+                                 WHERE i.rel_id = r.rel_id)) a ON true
      WHERE r.rel_id = id
 $$;
 

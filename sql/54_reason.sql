@@ -31,8 +31,10 @@ BEGIN
     IF e.problem IS NOT NULL AND (e.sample).sampled_at IS NULL THEN
         RETURN 'its pages could not be sampled: ' || e.problem;
     ELSIF e.rel_id IS NULL AND EXISTS (SELECT 1 FROM ff_internal.relation r
-                                        WHERE r.nspname = e.nspname AND r.relname = e.relname AND r.closed_at IS NULL) THEN
-        RETURN 'its history comes from another server or database: one collection is needed to take it up, run CALL ff_collect()';
+                                        WHERE r.nspname = e.nspname AND r.relname = e.relname
+                                            AND r.closed_at IS NULL) THEN
+        RETURN 'its history comes from another server or database: one collection is needed to take it up, run CALL '
+               'ff_collect()';
     ELSIF e.rel_id IS NULL THEN
         RETURN 'not collected yet: run CALL ff_collect() or ff_schedule()';
     ELSIF (e.sample).sampled_at IS NULL THEN
@@ -41,12 +43,15 @@ BEGIN
         RETURN 'nothing was written to it since the first collection: one more collection after some work is needed';
     ELSIF (e.sample).blocks = 0 OR d.row_width = 0 THEN
         RETURN 'the table is empty';
-    ELSIF d.cause = 'no_data' AND coalesce((e.since_change).updated, 0) < ff_internal.setting('min_updates')::bigint THEN
-        RETURN format('%s updates since its fillfactor or its indexes changed, of %s in %s: too few to see what that did. ',
+    ELSIF d.cause = 'no_data' AND coalesce((e.since_change).updated,
+                                           0) < ff_internal.setting('min_updates')::bigint THEN
+        RETURN format('%s updates since its fillfactor or its indexes changed, of %s in %s: too few to see what that '
+                      'did. ',
                       coalesce((e.since_change).updated, 0), (e.counters).updated, ff_internal.span(e.window_s))
                || ff_internal.until_when(e, (e.since_change).updated, ff_internal.setting('min_updates')::bigint);
     ELSIF d.cause = 'no_data' THEN
-        RETURN format('%s of its updates were not HOT, but neither the server nor the pages say whether they left their page: '
+        RETURN format('%s of its updates were not HOT, but neither the server nor the pages say whether they left '
+                      'their page: '
                       'sample it while it is being updated', ff_internal.percent(100 * (1 - d.hot_share)));
     END IF;
     RETURN NULL;
@@ -141,16 +146,20 @@ BEGIN
         WHEN 'settled' THEN
             RETURN ff_internal.reason_settled(v);
         WHEN 'indexed_column' THEN
-            RETURN format('%s of recent updates could not be HOT, because an indexed column changed%s: no fillfactor can help. '
-                          'ff_blockers() shows the index and the statements', ff_internal.percent(100 * d.blocked_share),
+            RETURN format('%s of recent updates could not be HOT, because an indexed column changed%s: no fillfactor '
+                          'can help. '
+                          'ff_blockers() shows the index and the statements',
+                              ff_internal.percent(100 * d.blocked_share),
                           ' (' || ff_internal.suspect_indexes(e.relation) || ')');
         WHEN 'old_snapshot' THEN
             RETURN d.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
         ELSE
             RETURN format('%s of recent updates left their page because it was full',
-                          CASE WHEN d.newpage_share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * d.newpage_share) END)
+                          CASE WHEN d.newpage_share >= 0.9995 THEN 'all'
+                              ELSE ff_internal.percent(100 * d.newpage_share) END)
                    || CASE d.cause
-                        WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of the %s that fit it',
+                        WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of the '
+                                                        '%s that fit it',
                                                         round(least(p.update_group_rows, fits)::numeric), fits)
                         WHEN 'row_growth' THEN format('; rows grow from %s to %s bytes',
                                                       round(p.inserted_width::numeric), round(p.updated_width::numeric))
@@ -170,17 +179,20 @@ DECLARE
     now  ff_internal.step := v.now_step;
     next ff_internal.step := v.then_step;
     hot  text := format('%s HOT predicted (%s to %s)', ff_internal.percent(next.hot_pct),
-                        trim_scale(round(next.hot_pct_low::numeric, 1)), trim_scale(round(next.hot_pct_high::numeric, 1)));
+                        trim_scale(round(next.hot_pct_low::numeric, 1)),
+                            trim_scale(round(next.hot_pct_high::numeric, 1)));
     less bigint := e.heap_bytes + e.index_bytes - next.size_bytes - next.index_bytes;
     says text := format('. At %s a page is filled with %s rows instead of %s',
                         v.recommended_fillfactor, next.rows_per_page, now.rows_per_page);
 BEGIN
     IF v.action = 'lower' THEN
         RETURN says || CASE WHEN next.hot_pct IS NULL THEN '' ELSE ': ' || hot END
-               || CASE WHEN ((v.fit).choice).needs_rewrite THEN '; old pages keep their density until the table is rewritten'
+               || CASE WHEN ((v.fit).choice).needs_rewrite
+                   THEN '; old pages keep their density until the table is rewritten'
                        ELSE '; updates fall on new pages, so no rewrite is needed' END;
     END IF;
-    RETURN says || CASE WHEN less > 0 THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) ELSE '' END
+    RETURN says || CASE WHEN less > 0 THEN format(', %s less to store and read once rewritten', pg_size_pretty(less))
+        ELSE '' END
            || CASE WHEN next.hot_pct < 100 * d.hot_share - 0.05 THEN '; ' || hot ELSE '' END;
 END
 $$;
@@ -195,21 +207,25 @@ DECLARE
     next   ff_internal.step := v.then_step;
     better text := format('. %s may be better, but ', next.fillfactor);
     enough bigint := 4 * ff_internal.setting('min_updates')::bigint;
-    growth double precision := (next.size_bytes + next.index_bytes) / nullif(e.heap_bytes + e.index_bytes, 0)::double precision;
+    growth double precision := (next.size_bytes + next.index_bytes) / nullif(e.heap_bytes + e.index_bytes,
+        0)::double precision;
 BEGIN
     IF v.passed_over THEN
         RETURN '. The model was not asked here: ff_advise() with the name of the table asks it';
-    ELSIF next.fillfactor IS NULL OR next.fillfactor = (v.now_step).fillfactor OR (v.diagnosis).cause = 'few_updates' THEN
+    ELSIF next.fillfactor IS NULL OR next.fillfactor = (v.now_step).fillfactor
+        OR (v.diagnosis).cause = 'few_updates' THEN
         RETURN '';
     ELSIF v.because = 'taken' THEN
-        RETURN better || format('its fillfactor was changed lately: a full day has to be seen first, %s are over', ff_internal.span(e.since_change_s));
+        RETURN better || format('its fillfactor was changed lately: a full day has to be seen first, %s are over',
+                                ff_internal.span(e.since_change_s));
     ELSIF (e.since_change).updated < enough THEN
         RETURN better || 'more has to be seen first: ' || ff_internal.until_when(e, (e.since_change).updated, enough);
     ELSIF ((v.fit).choice).confidence < ff_internal.setting('min_confidence')::double precision THEN
         RETURN better || 'no replay comes near enough to what was seen';
     ELSIF growth > 1.05 AND v.needed_confidence > ff_internal.setting('min_confidence')::double precision THEN
         RETURN better || format('it would make the table %s times as large, which needs a confidence of %s (%s so far)',
-                                round(growth::numeric, 1), round(v.needed_confidence::numeric, 2), round(v.confidence::numeric, 2));
+                                round(growth::numeric, 1), round(v.needed_confidence::numeric, 2),
+                                    round(v.confidence::numeric, 2));
     END IF;
     RETURN better || 'a longer time has to be seen first';
 END
@@ -233,17 +249,21 @@ BEGIN
     IF (v.diagnosis).cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
         RETURN says;
     ELSIF v.because IN ('siblings', 'taken') THEN
-        RETURN says || '. ' || CASE v.because WHEN 'siblings' THEN 'Seen over all partitions, no other fillfactor is clearly better'
-                                    ELSE 'Another fillfactor is not so much better that the last change should be undone' END;
+        RETURN says || '. ' || CASE v.because WHEN 'siblings'
+            THEN 'Seen over all partitions, no other fillfactor is clearly better'
+                                    ELSE 'Another fillfactor is not so much better that the last change should be '
+                                         'undone' END;
     END IF;
     says := says || '. No other fillfactor is clearly better'
             || CASE WHEN c.best_gain <= 1.005 THEN ''
-                    WHEN c.best_gain < min_gain THEN format(': the best step would save %s, less than fillfactor_advisor.min_gain',
+                    WHEN c.best_gain < min_gain THEN format(': the best step would save %s, less than '
+                                                            'fillfactor_advisor.min_gain',
                                                             ff_internal.percent(100 * (1 - 1 / c.best_gain)))
                     ELSE format(': one might save %s, but not by every explanation of what was seen',
                                 ff_internal.percent(100 * (1 - 1 / c.best_gain))) END;
     IF c.needs_rewrite AND c.filled_at > e.fillfactor AND c.rewrite_gain >= min_gain THEN
-        says := says || format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) gives them the room, '
+        says := says || format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) '
+                               'gives them the room, '
                                'which should bring %s HOT', c.filled_at, ff_internal.percent((v.then_step).hot_pct));
     END IF;
     RETURN says;
@@ -264,12 +284,14 @@ BEGIN
         CASE WHEN v.action IN ('lower', 'raise') AND v.because = 'siblings'
              THEN '. Judged together with the other partitions of its parent' END,
         CASE WHEN v.action <> 'wait' AND c.advised_step <> c.advised_in_ram THEN format(
-             '. Table and indexes are %s times memory (%s would be best within it): ' || CASE WHEN c.advised_step < c.advised_in_ram
+             '. Table and indexes are %s times memory (%s would be best within it): ' || CASE
+                 WHEN c.advised_step < c.advised_in_ram
                  THEN 'a row that leaves its page makes index pages be read and written'
                  ELSE 'each page more is read from disk more often than it saves' END,
              round(e.ram_ratio::numeric, CASE WHEN e.ram_ratio < 10 THEN 1 ELSE 0 END), c.advised_in_ram) END,
         CASE WHEN d.wants_model AND NOT d.eligible_known AND v.action IN ('lower', 'wait')
-             THEN '. Whether an indexed column changes is not known, as no update stayed in its page: pg_stat_statements would tell' END,
+             THEN '. Whether an indexed column changes is not known, as no update stayed in its page: '
+                  'pg_stat_statements would tell' END,
         CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
         CASE WHEN e.open_writers > 0 AND v.action IN ('wait', 'keep')
              THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
@@ -325,8 +347,10 @@ BEGIN
         WHEN v.cause = 'read_mostly' THEN 'mostly read'
         WHEN d.cause = 'settled' AND v.action = 'lower' THEN 'full pages are pruned often'
         WHEN d.cause = 'settled' THEN 'updates are HOT already'
-        WHEN d.cause = 'batch_update' THEN format('%s rows a page at once', round((e.sample).update_group_rows::numeric))
-        WHEN d.cause = 'row_growth' THEN format('rows grow by %s bytes', round(((e.sample).updated_width - (e.sample).inserted_width)::numeric))
+        WHEN d.cause = 'batch_update' THEN format('%s rows a page at once',
+                                                  round((e.sample).update_group_rows::numeric))
+        WHEN d.cause = 'row_growth' THEN format('rows grow by %s bytes',
+                                                round(((e.sample).updated_width - (e.sample).inserted_width)::numeric))
         WHEN d.cause = 'indexed_column' THEN 'an indexed column changes'
         WHEN d.cause = 'old_snapshot' THEN 'an old snapshot is held'
         WHEN d.cause = 'too_wide' THEN 'one row fills a page'

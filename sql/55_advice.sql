@@ -13,10 +13,12 @@ CREATE FUNCTION ff_internal.fit_marks(e ff_internal.table_evidence, OUT mark tex
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT md5(concat_ws(' ', s.shape, e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot, e.seen_same_page, e.seen_newpage,
+    SELECT md5(concat_ws(' ', s.shape, e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot,
+                         e.seen_same_page, e.seen_newpage,
                          e.ram_bytes, v.settings)), md5(s.shape)
       FROM (SELECT string_agg(ff_internal.setting(n.name), ' ' ORDER BY n.name) AS settings
-              FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, page_read_cost}'::text[]) n(name)) v
+              FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, '
+                          'page_read_cost}'::text[]) n(name)) v
      CROSS JOIN LATERAL (
             SELECT concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.oid, c.relfilenode, e.fillfactor,
                              (SELECT string_agg(i.indexrelid::text, ',' ORDER BY i.indexrelid)
@@ -172,7 +174,8 @@ BEGIN
     ELSIF w.intervals IS NULL OR (e.sample).sampled_at IS NULL OR d.cause = 'no_data' THEN
         RETURN 0;
     END IF;
-    trust := least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted ELSE coalesce((e.since_change).updated, 0) END
+    trust := least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted
+                   ELSE coalesce((e.since_change).updated, 0) END
                       / (4.0 * ff_internal.setting('min_updates')::bigint))
              * (0.5 + 0.5 * least(1, sqrt(e.window_s / 86400)));
     IF e.counts_lost THEN
@@ -312,7 +315,8 @@ AS $$
           -- its columns, taken apart once and not one by one
          CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
           LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id
-          LEFT JOIN LATERAL (SELECT x.* FROM (SELECT e WHERE (d.wants_model OR $3) AND (e.sample).sampled_at IS NOT NULL OFFSET 0) w
+          LEFT JOIN LATERAL (SELECT x.* FROM (SELECT e WHERE (d.wants_model OR $3)
+                                              AND (e.sample).sampled_at IS NOT NULL OFFSET 0) w
                               CROSS JOIN LATERAL ff_internal.fit_marks(w.e) x) m ON true
     ), placed AS (
         SELECT k.*, row_number() OVER (PARTITION BY k.asked AND NOT k.exact
@@ -391,12 +395,14 @@ AS $$
            CASE WHEN x.changes THEN round((100 * (1 - 1 / v.gain))::numeric, 1) END::real,
            CASE WHEN x.changes THEN coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * r.per_day, 0) END::bigint,
            CASE WHEN x.changes THEN n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes END,
-           CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * r.per_day, 0) / 1e6)::numeric, 1) END::real,
+           CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * r.per_day, 0) / 1e6)::numeric,
+                                          1) END::real,
            v.action = 'lower' AND coalesce(c.needs_rewrite, true),
            make_interval(secs => e.window_s),
            v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
            ff_internal.reason(v),
-           CASE WHEN x.changes THEN ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || v.recommended_fillfactor]) END,
+           CASE WHEN x.changes THEN ff_internal.alter_options(e.relation,
+                                                              ARRAY['fillfactor=' || v.recommended_fillfactor]) END,
            ff_internal.phrase(v), CASE WHEN x.changes THEN v.gain END, v.passed_over, e, v
       FROM ff_internal.decisions(relation, models) v
      CROSS JOIN LATERAL unnest(ARRAY[v.diagnosis]) d
@@ -406,9 +412,11 @@ AS $$
      CROSS JOIN LATERAL unnest(ARRAY[(v.fit).choice]) c
      CROSS JOIN LATERAL (SELECT v.action IN ('lower', 'raise') AS changes) x
      CROSS JOIN LATERAL (
-            SELECT w.updated / nullif(e.window_s, 0) AS updates_per_s, w.updated / nullif(e.window_s, 0) * 86400 AS per_day,
+            SELECT w.updated / nullif(e.window_s, 0) AS updates_per_s,
+                w.updated / nullif(e.window_s, 0) * 86400 AS per_day,
                    coalesce((v.now_step).rows_per_page, ff_internal.rows_per_page(e.fillfactor, d.row_width)) AS fits) r
-     ORDER BY x.changes DESC, CASE WHEN x.changes THEN v.gain END DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname, e.relname
+     ORDER BY x.changes DESC, CASE WHEN x.changes THEN v.gain END DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname,
+         e.relname
 $$;
 
 CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL)
@@ -442,11 +450,13 @@ RETURNS TABLE (
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT a.relation, a.fillfactor, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.updates_per_s, a.hot_pct,
+    SELECT a.relation, a.fillfactor, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.updates_per_s,
+        a.hot_pct,
            a.recoverable_pct, a.predicted_hot_pct, a.rows_per_page, a.predicted_rows_per_page, a.size_bytes,
            a.predicted_size_bytes, a.ram_ratio, a.predicted_wal_pct, a.gain_pct, a.wal_bytes_per_day_saved,
            a.disk_bytes_change, a.cpu_seconds_per_day_saved, a.needs_rewrite, a.observed, a.provisional, a.reason, a.ddl
-      FROM ff_internal.advice(ff_internal.checked_table($1), CASE WHEN $1 IS NULL THEN ff_internal.models_allowed() ELSE 1 END) a
+      FROM ff_internal.advice(ff_internal.checked_table($1), CASE WHEN $1 IS NULL THEN ff_internal.models_allowed()
+                              ELSE 1 END) a
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
 'Advice for one table or, without an argument, for all: one row each, also where nothing should change. ff_advice is the overview.
@@ -475,7 +485,8 @@ WITH advice AS MATERIALIZED (
       FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
 )
 SELECT o.relation, o.now, o.new, o.action, o.gain, o.confidence, o.why
-  FROM (SELECT a.relation::text AS relation, a.fillfactor AS now, CASE WHEN a.changes THEN a.recommended_fillfactor END AS new,
+  FROM (SELECT a.relation::text AS relation, a.fillfactor AS now, CASE WHEN a.changes
+        THEN a.recommended_fillfactor END AS new,
                a.action, round(a.gain_pct)::integer || ' %' AS gain, a.confidence, a.phrase AS why, a.place
           FROM advice a
         UNION ALL
@@ -484,12 +495,15 @@ SELECT o.relation, o.now, o.new, o.action, o.gain, o.confidence, o.why
                       ff_internal.signed_size(sum(a.disk_bytes_change))), 9223372036854775807
           FROM advice a WHERE a.changes HAVING count(*) > 0) o
  ORDER BY o.place;
-COMMENT ON VIEW @extschema@.ff_advice IS 'Advice at a glance: table, fillfactor now and advised, action, cost saved, confidence, why; changes first, and what they bring together on the last line. ff_advise() says more.';
+COMMENT ON VIEW @extschema@.ff_advice IS 'Advice at a glance: table, fillfactor now and advised, action, cost saved, '
+                                         'confidence, why; changes first, and what they bring together on the last '
+                                         'line. ff_advise() says more.';
 COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table';
 COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
 COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL where nothing should change';
 COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';
-COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost that the change saves (time, WAL and size, weighted by the settings)';
+COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost that the change saves (time, WAL and size, weighted by the '
+                                                'settings)';
 COMMENT ON COLUMN @extschema@.ff_advice.confidence IS '0 to 1';
 COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
 
@@ -522,10 +536,13 @@ AS $$
       LEFT JOIN ff_internal.fit f ON f.rel_id = d.rel_id
      WHERE c.collection_id = id AND (d.updated > 0 OR r.fillfactor < 100 OR d.stands)
        AND r.closed_at IS NULL AND r.sampled_at IS NOT NULL
-       AND (f.rel_id IS NULL OR f.made_at <= c.began_at - interval '1 hour' OR r.opened_at > c.began_at - interval '1 hour'
+       AND (f.rel_id IS NULL OR f.made_at <= c.began_at - interval '1 hour'
+            OR r.opened_at > c.began_at - interval '1 hour'
             OR EXISTS (SELECT 1 FROM ff_internal.change h WHERE h.rel_id = d.rel_id AND h.seen_at > f.made_at))
-     ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain), d.cold / greatest(d.updated, 1)::double precision, 0.001)
-              * CASE WHEN f.rel_id IS NULL THEN 24 ELSE least(24, extract(epoch FROM c.began_at - f.made_at) / 3600) END DESC,
+     ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain),
+                                                d.cold / greatest(d.updated, 1)::double precision, 0.001)
+              * CASE WHEN f.rel_id IS NULL THEN 24 ELSE least(24,
+                                                              extract(epoch FROM c.began_at - f.made_at) / 3600) END DESC,
               r.rel_id
      LIMIT ff_internal.setting('fits')::integer
 $$;
@@ -562,15 +579,18 @@ BEGIN
             EXCLUDED.from_fillfactor, EXCLUDED.to_fillfactor, EXCLUDED.confidence, EXCLUDED.updates_per_s);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
     IF a.action IN ('lower', 'raise')
-       AND (last.rel_id IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (a.fillfactor, a.recommended_fillfactor)
+       AND (last.rel_id IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (a.fillfactor,
+           a.recommended_fillfactor)
             OR last.made_at < clock_timestamp() - interval '1 day' OR last.judged_at IS NOT NULL
             OR coalesce(abs(last.predicted_hot_pct - a.predicted_hot_pct) >= new_promise,
                         last.predicted_hot_pct IS NULL AND a.predicted_hot_pct IS NOT NULL))
     THEN
         n := (a.decision).then_step;
         INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct,
-                    predicted_hot_low, predicted_hot_high, predicted_wal_pct, size_bytes, predicted_size_bytes, confidence)
-        VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, a.hot_pct, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
+                    predicted_hot_low, predicted_hot_high, predicted_wal_pct, size_bytes, predicted_size_bytes,
+                        confidence)
+        VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, a.hot_pct, n.hot_pct, n.hot_pct_low,
+                n.hot_pct_high,
                 100 * n.wal_bytes_per_update / nullif((f.choice).wal_bytes_now, 0), a.size_bytes, n.size_bytes,
                 (f.choice).confidence);
     END IF;

@@ -8,7 +8,8 @@ BEGIN
     IF pattern IS NULL OR strpos(pattern, '.') <= 1 THEN
         RAISE 'invalid pattern: %', coalesce(quote_literal(pattern), 'NULL')
             USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'A pattern is SCHEMA.TABLE, where * stands for any characters and ? for one: SELECT ff_exclude(''cron.*'').';
+                  HINT = 'A pattern is SCHEMA.TABLE, where * stands for any characters and ? for one: SELECT '
+                         'ff_exclude(''cron.*'').';
     END IF;
     INSERT INTO ff_internal.excluded (pattern, since) VALUES (pattern, now()) ON CONFLICT DO NOTHING;
     RETURN (SELECT count(*) FROM ff_internal.candidate c JOIN ff_internal.excluded x ON x.pattern = ff_exclude.pattern
@@ -16,7 +17,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_exclude(text) IS
-'Leaves out the tables whose name fits a pattern, SCHEMA.TABLE without quotes, where * stands for any characters and ? for one; returns how many there are now. They are not collected and get no advice; what was collected stays. The patterns are dumped with the database: ff_internal.excluded lists them. Error 22023: not a pattern.';
+'Leaves out the tables whose name fits a pattern, SCHEMA.TABLE without quotes, where * stands for any characters and ? '
+'for one; returns how many there are now. They are not collected and get no advice; what was collected stays. The '
+'patterns are dumped with the database: ff_internal.excluded lists them. Error 22023: not a pattern.';
 
 CREATE FUNCTION @extschema@.ff_include(pattern text) RETURNS boolean
 LANGUAGE sql VOLATILE
@@ -27,4 +30,5 @@ AS $$
     )
     SELECT count(*) > 0 FROM gone
 $$;
-COMMENT ON FUNCTION @extschema@.ff_include(text) IS 'Takes in again what ff_exclude() left out by this very pattern; returns whether there was one.';
+COMMENT ON FUNCTION @extschema@.ff_include(text) IS 'Takes in again what ff_exclude() left out by this very pattern; '
+                                                    'returns whether there was one.';

@@ -54,7 +54,8 @@ AS $$
       FROM (SELECT n.* FROM ff_internal.epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
       JOIN ff_internal.server() s ON (s.system_identifier, s.timeline) = (e.system_identifier, e.timeline)
       JOIN pg_database d ON d.oid = e.database_oid AND d.datname = current_database()
-      JOIN ff_internal.relation r ON (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, $1)
+      JOIN ff_internal.relation r ON (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier,
+          e.database_oid, $1)
                                  AND r.closed_at IS NULL
      WHERE e.server_version = current_setting('server_version_num')::integer
 $$;
@@ -152,7 +153,8 @@ AS $$
           FROM (SELECT DISTINCT statement_id, weight FROM touching WHERE NOT summarizing) t
     ), found AS (
         SELECT t.indexrelid, t.summarizing, true AS seen,
-               ARRAY(SELECT DISTINCT c FROM unnest(string_to_array(string_agg(array_to_string(t.columns, chr(1)), chr(1)), chr(1))) c
+               ARRAY(SELECT DISTINCT c FROM unnest(string_to_array(string_agg(array_to_string(t.columns, chr(1)),
+                   chr(1)), chr(1))) c
                       ORDER BY c) AS columns,
                (SELECT string_agg(DISTINCT r, ', ')
                   FROM unnest(string_to_array(string_agg(array_to_string(t.usages, ','), ','), ',')) r) AS usage,
@@ -175,7 +177,8 @@ AS $$
     )
     SELECT * FROM found
     UNION ALL
-    SELECT s.indexrelid, false, false, k.columns, k.usage, CASE WHEN s.n = 1 THEN 1 END, CASE WHEN s.n = 1 THEN 1 END, NULL, NULL
+    SELECT s.indexrelid, false, false, k.columns, k.usage, CASE WHEN s.n = 1 THEN 1 END, CASE WHEN s.n = 1 THEN 1 END,
+        NULL, NULL
       FROM suspected s
      CROSS JOIN LATERAL (SELECT array_agg(DISTINCT k.column_name::text ORDER BY k.column_name::text) AS columns,
                                 string_agg(DISTINCT k.role, ', ' ORDER BY k.role) AS usage
@@ -195,22 +198,28 @@ DECLARE
     says text;
 BEGIN
     IF x.summarizing THEN
-        RETURN format('column %s is set, but this kind of index lets updates be HOT on this version', array_to_string(x.columns, ', '));
+        RETURN format('column %s is set, but this kind of index lets updates be HOT on this version',
+                      array_to_string(x.columns, ', '));
     ELSIF NOT x.seen AND b.has_statements THEN
-        says := 'updates were not HOT although they stayed in their page, but no statement seen sets an indexed column: '
+        says := 'updates were not HOT although they stayed in their page, but no statement seen sets an indexed '
+                'column: '
                 'look for functions, triggers and the unattributed rows of ff_statements()';
     ELSIF NOT x.seen THEN
         says := CASE WHEN b.room_known THEN 'updates stayed in their page and were not HOT; '
                      ELSE 'updates were not HOT, and it is not known whether for this index or for lack of room; ' END
                 || 'which index it was is not known without their statements'
-                || coalesce(': ' || (SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1), '');
+                || coalesce(': ' || (SELECT s.reason
+                                     FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1), '');
     ELSE
         says := format('about %s of %s updates per second could not be HOT, because they set %s',
                        round(rate::numeric, 1), round(b.updates_per_s::numeric, 1), array_to_string(x.columns, ', '))
-                || CASE WHEN alone < 0.99 * rate THEN format('; %s of them for this index alone, the others for others as well (up to %s)',
-                                                             CASE WHEN alone > 0 THEN round(alone::numeric, 1)::text ELSE 'none' END, x.others)
+                || CASE WHEN alone < 0.99 * rate
+                    THEN format('; %s of them for this index alone, the others for others as well (up to %s)',
+                                                             CASE WHEN alone > 0 THEN round(alone::numeric, 1)::text
+                                                                 ELSE 'none' END, x.others)
                         ELSE '' END
-                || CASE WHEN b.with_room < 0.99 * b.kept THEN '; they left their page as well: to be HOT they would need room in it, too' ELSE '' END
+                || CASE WHEN b.with_room < 0.99 * b.kept
+                    THEN '; they left their page as well: to be HOT they would need room in it, too' ELSE '' END
                 || CASE WHEN b.room_known THEN '' ELSE ' (at most: how many moved for lack of room is not known)' END;
     END IF;
     RETURN says || CASE WHEN b.has_trigger THEN '; a BEFORE UPDATE trigger may set further columns' ELSE '' END;
@@ -219,7 +228,8 @@ $$;
 
 -- What could be done about an index. since: see scans_counted_since(); watch: how long without a scan is long enough.
 CREATE FUNCTION ff_internal.blocker_suggestion(
-    x record, valid boolean, has_expressions boolean, scans bigint, since timestamptz, needed_for text, watch interval) RETURNS text
+    x record, valid boolean, has_expressions boolean, scans bigint, since timestamptz, needed_for text,
+        watch interval) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -227,16 +237,19 @@ BEGIN
     RETURN CASE
         WHEN x.summarizing THEN 'nothing to do'
         WHEN NOT valid AND needed_for IS NULL
-        THEN 'invalid, of use to no query, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work on it now'
+        THEN 'invalid, of use to no query, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work on it '
+             'now'
         WHEN needed_for IS NOT NULL
         THEN format('keep it: %s; the way out is not to change %s', needed_for,
                     CASE WHEN x.seen THEN array_to_string(x.columns, ', ') ELSE 'its columns' END)
         WHEN scans = 0 AND since <= now() - watch
-        THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either', to_char(since, 'YYYY-MM-DD HH24:MI'))
+        THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either',
+                    to_char(since, 'YYYY-MM-DD HH24:MI'))
              || CASE WHEN has_expressions THEN '; the planner''s statistics on its expressions go with it: '
                           'CREATE STATISTICS keeps them' ELSE '' END
         WHEN scans = 0
-        THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before %s days without one, '
+        THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before %s days '
+                    'without one, '
                     'so that a weekly job had its chance',
                     ff_internal.span(coalesce(greatest(extract(epoch FROM now() - since), 0), 0)::double precision),
                     extract(day FROM watch))
@@ -257,7 +270,8 @@ AS $$
                 WHEN (e.counters).updated IS NULL THEN 'no interval was collected yet'
                 WHEN coalesce((e.recent).updated, 0) = 0 THEN 'no updates were seen'
                 ELSE format('%s of the updates were HOT', ff_internal.percent(100 * d.hot_share))
-                     || CASE WHEN d.newpage_share >= 0.01 THEN ', the others left their page for lack of room' ELSE '' END END
+                     || CASE WHEN d.newpage_share >= 0.01 THEN ', the others left their page for lack of room'
+                         ELSE '' END END
       FROM ff_internal.diagnosis(relation) d CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
 $$;
 
@@ -324,7 +338,8 @@ AS $$
             round((t.entries * p.cpu_us / 1000)::numeric, 3)::real,
             t.scans, t.since, z.heap_bytes, t.needed, (t.found).summarizing, (t.found).statements,
             ff_internal.blocker_reason(t.blocked_table, t.found, t.rate, t.alone),
-            ff_internal.blocker_suggestion(t.found, t.indisvalid, t.has_expressions, t.scans, t.since, t.needed, t.watch),
+            ff_internal.blocker_suggestion(t.found, t.indisvalid, t.has_expressions, t.scans, t.since, t.needed,
+                                           t.watch),
             CASE WHEN t.free THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(t.indexrelid)) END,
             -- without waiting for a lock
             nullif((ff_internal.index_definitions(t.relid, ARRAY[t.indexrelid]))[1], '') || ';'
@@ -372,7 +387,8 @@ AS $$
     WITH holders AS MATERIALIZED (
         SELECT * FROM ff_internal.horizon_holders()
     ), held AS (
-        SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, h.since) AS since, clock_timestamp() AS until,
+        SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, h.since) AS since,
+            clock_timestamp() AS until,
                greatest(n.xids, h.xids) AS xids, n.doing, n.catalog_only, true AS now
           FROM holders n
           LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.horizon_history o
@@ -382,7 +398,8 @@ AS $$
         (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false, false
            FROM ff_internal.horizon_history h
           WHERE h.last_seen_at > clock_timestamp() - ff_internal.lookback()
-            AND NOT EXISTS (SELECT 1 FROM holders n WHERE n.holder = h.holder AND (n.since = h.since OR n.since IS NULL))
+            AND NOT EXISTS (SELECT 1 FROM holders n WHERE n.holder = h.holder
+                            AND (n.since = h.since OR n.since IS NULL))
           ORDER BY h.xids DESC LIMIT 100)
     ), spans AS MATERIALIZED (
         SELECT row_number() OVER () AS n, * FROM held
@@ -391,11 +408,13 @@ AS $$
         SELECT i.rel_id, sum(i.updated) AS updated, sum(i.hot_updated) AS hot
           FROM ff_internal.counter_interval i
          WHERE i.ended_at > clock_timestamp() - ff_internal.lookback()
-           AND NOT EXISTS (SELECT 1 FROM spans s WHERE NOT s.catalog_only AND s.since < i.ended_at AND s.until > i.began_at)
+           AND NOT EXISTS (SELECT 1 FROM spans s WHERE NOT s.catalog_only AND s.since < i.ended_at
+                           AND s.until > i.began_at)
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
     ), cost AS (
         -- the same tables while it was, each table weighed by its updates then
-        SELECT s.n, sum(i.updated) AS updated, sum(i.hot_updated) AS hot, sum(i.updated * q.hot / q.updated) AS otherwise
+        SELECT s.n, sum(i.updated) AS updated, sum(i.hot_updated) AS hot,
+            sum(i.updated * q.hot / q.updated) AS otherwise
           FROM spans s
           JOIN ff_internal.counter_interval i ON i.began_at >= s.since AND i.ended_at <= s.until AND i.updated > 0
           JOIN quiet q ON q.rel_id = i.rel_id
@@ -407,12 +426,16 @@ AS $$
            100 * c.hot / c.updated::double precision, 100 * c.otherwise / c.updated::double precision,
            CASE WHEN c.n IS NOT NULL THEN greatest(round(c.otherwise - c.hot), 0)::bigint END, s.doing,
            CASE WHEN s.catalog_only THEN 'holds back system catalogs only'
-                ELSE CASE s.kind WHEN 'idle in transaction' THEN 'commit sooner in the application, or set idle_in_transaction_session_timeout'
+                ELSE CASE s.kind WHEN 'idle in transaction'
+                    THEN 'commit sooner in the application, or set idle_in_transaction_session_timeout'
                      WHEN 'transaction' THEN 'run long queries on a standby, or in smaller transactions'
-                     WHEN 'prepared transaction' THEN 'COMMIT PREPARED or ROLLBACK PREPARED, if its transaction manager has forgotten it'
-                     WHEN 'replication slot' THEN 'bring its consumer back, or drop the slot if nobody will use it again'
+                     WHEN 'prepared transaction' THEN 'COMMIT PREPARED or ROLLBACK PREPARED, if its transaction '
+                                                      'manager has forgotten it'
+                     WHEN 'replication slot' THEN 'bring its consumer back, or drop the slot if nobody will use it '
+                                                  'again'
                      ELSE 'long queries on the standby, with hot_standby_feedback on, hold it back here' END END
       FROM spans s LEFT JOIN cost c ON c.n = s.n
      ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
 $$;
-COMMENT ON FUNCTION @extschema@.ff_horizon() IS 'What holds back pruning of this database''s tables, now and in the recent window. Columns: now: at this moment; kind: transaction, idle in transaction, prepared transaction, replication slot, standby feedback; holder; role_name; application; since; held_s: seconds (up to the last look that saw it); xids: transactions begun after its snapshot, so versions that could not be pruned are that old; hot_pct_held: HOT share of the updates meanwhile, percent; hot_pct_else: what the same tables reached without it; lost_hot: updates that were not HOT for it, by that difference; NULL where too little was seen on either side; doing: its last statement; suggestion. Of the past, the hundred holders with the most transactions behind them. Short transactions are seen only while they last.';
+COMMENT ON FUNCTION @extschema@.ff_horizon() IS 'What holds back pruning of this database''s tables, now and in the '
+                                                                                         'recent window. Columns: now: at this moment; kind: transaction, idle in transaction, prepared transaction, replication slot, standby feedback; holder; role_name; application; since; held_s: seconds (up to the last look that saw it); xids: transactions begun after its snapshot, so versions that could not be pruned are that old; hot_pct_held: HOT share of the updates meanwhile, percent; hot_pct_else: what the same tables reached without it; lost_hot: updates that were not HOT for it, by that difference; NULL where too little was seen on either side; doing: its last statement; suggestion. Of the past, the hundred holders with the most transactions behind them. Short transactions are seen only while they last.';
