@@ -322,7 +322,9 @@ AS $$
 BEGIN
     UPDATE ff_internal.relation r
        SET nspname = n.nspname, relname = n.relname, relfilenode = n.relfilenode, reloptions = n.reloptions,
-           fillfactor = n.fillfactor, epoch_id = epoch, seen_at = snapshot_at,
+           fillfactor = n.fillfactor, epoch_id = epoch, seen_at = snapshot_at, index_oids = n.index_oids,
+           index_definitions = CASE WHEN d.redefined OR d.unread THEN d.index_definitions ELSE r.index_definitions END,
+           index_keys = CASE WHEN d.redefined OR d.unread THEN d.index_keys ELSE r.index_keys END,
            inserted = n.inserted, updated = n.updated, hot_updated = n.hot_updated,
            newpage_updated = n.newpage_updated, deleted = n.deleted, seq_scans = n.seq_scans,
            index_scans = d.index_scans, blocks_fetched = n.blocks_fetched, blocks_hit = n.blocks_hit,
@@ -335,14 +337,6 @@ BEGIN
                                       WHERE o.oid = n.relid AND o.reltuples < 1e15), 100) END
       FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n
      WHERE d.kind = 'known' AND r.rel_id = (d.was).rel_id;
-
-    UPDATE ff_internal.relation r
-       SET index_oids = n.index_oids, index_definitions = d.index_definitions, index_keys = d.index_keys,
-           index_since = (SELECT array_agg(coalesce(o.since, snapshot_at) ORDER BY i.place)
-                            FROM unnest(n.index_oids) WITH ORDINALITY i(id, place)
-                            LEFT JOIN unnest(r.index_oids, r.index_since) o(id, since) ON o.id = i.id)
-      FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n
-     WHERE d.kind = 'known' AND (d.redefined OR d.unread) AND r.rel_id = (d.was).rel_id;
 END
 $$;
 
@@ -358,13 +352,11 @@ BEGIN
     WITH opened AS (
         INSERT INTO ff_internal.relation
                (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions,
-                fillfactor, index_oids, index_definitions, index_keys, index_since, opened_at, epoch_id, seen_at,
+                fillfactor, index_oids, index_definitions, index_keys, opened_at, epoch_id, seen_at,
                 inserted, updated, hot_updated, newpage_updated, deleted,
                 seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
         SELECT s.system_identifier, b.oid, n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode, n.reloptions,
-               n.fillfactor, n.index_oids, d.index_definitions, d.index_keys,
-               CASE WHEN n.index_oids IS NOT NULL THEN array_fill(snapshot_at, ARRAY[cardinality(n.index_oids)]) END,
-               snapshot_at, epoch, snapshot_at,
+               n.fillfactor, n.index_oids, d.index_definitions, d.index_keys, snapshot_at, epoch, snapshot_at,
                n.inserted, n.updated, n.hot_updated, n.newpage_updated, n.deleted,
                n.seq_scans, d.index_scans, n.blocks_fetched, n.blocks_hit, n.vacuums, n.analyzes,
                n.inserted + n.updated + n.deleted
@@ -399,7 +391,7 @@ BEGIN
     -- its tables are found by name, once
     UPDATE ff_internal.relation r
        SET system_identifier = cluster, database_oid = database, relid = c.relid, created_xid = c.created_xid,
-           relfilenode = c.relfilenode, index_keys = NULL, index_since = NULL
+           relfilenode = c.relfilenode, index_keys = NULL
       FROM ff_internal.candidate c
      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (cluster, database)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;

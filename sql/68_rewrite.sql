@@ -12,33 +12,14 @@ CREATE FUNCTION ff_internal.disk_wal(OUT free_bytes bigint, OUT total_bytes bigi
 LANGUAGE c STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_disk_wal';
 
--- How fast relation files were read and written here, bytes per second, the operating system's cache included: over
--- pairs of collections in a row with track_io_timing on at both ends. NULL where fewer than 1,000 blocks (chosen) were
--- timed; writes are timed by PostgreSQL 16 and later only.
+-- How fast relation files were read and written here, bytes per second, the operating system's cache included. NULL
+-- where that was not timed, see io_times().
 CREATE FUNCTION ff_internal.io_rate(OUT read_bytes_per_s double precision, OUT write_bytes_per_s double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH pair AS (
-        -- cumulative counters: a pair counts only where none of them fell
-        SELECT o.blocks_read - lag(o.blocks_read) OVER w AS blocks_read, o.read_ms - lag(o.read_ms) OVER w AS read_ms,
-               o.blocks_written - lag(o.blocks_written) OVER w AS blocks_written, o.write_ms - lag(o.write_ms) OVER w AS write_ms,
-               o.track_io_timing AND lag(o.track_io_timing) OVER w AS timed
-          FROM ff_internal.collection k
-         CROSS JOIN jsonb_to_record(to_jsonb(k)) o(blocks_read bigint, read_ms double precision, blocks_written bigint,
-                                                   write_ms double precision, track_io_timing boolean)
-         WHERE k.began_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
-        WINDOW w AS (PARTITION BY k.epoch_id ORDER BY k.collection_id)
-    ), timed AS (
-        SELECT sum(p.blocks_read) FILTER (WHERE p.blocks_read >= 0 AND p.read_ms > 0) AS blocks_read,
-               sum(p.read_ms) FILTER (WHERE p.blocks_read >= 0 AND p.read_ms > 0) AS read_ms,
-               sum(p.blocks_written) FILTER (WHERE p.blocks_written >= 0 AND p.write_ms > 0) AS blocks_written,
-               sum(p.write_ms) FILTER (WHERE p.blocks_written >= 0 AND p.write_ms > 0) AS write_ms
-          FROM pair p WHERE p.timed
-    )
-    SELECT CASE WHEN t.blocks_read >= 1000 THEN t.blocks_read * b.bytes / t.read_ms * 1000 END,
-           CASE WHEN t.blocks_written >= 1000 THEN t.blocks_written * b.bytes / t.write_ms * 1000 END
-      FROM timed t, (SELECT current_setting('block_size')::double precision) b(bytes)
+    SELECT b.bytes / t.read_us * 1e6, b.bytes / t.write_us * 1e6
+      FROM ff_internal.io_times() t, (SELECT current_setting('block_size')::double precision) b(bytes)
 $$;
 
 -- What a rewrite of a table to about new_bytes (its main fork), or of an index, needs in any way: disk and WAL, bytes;

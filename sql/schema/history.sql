@@ -105,7 +105,6 @@ CREATE TABLE ff_internal.relation (
     index_oids        oid[],
     index_definitions text[],
     index_keys        bigint[],
-    index_since       timestamptz[],
     opened_at         timestamptz NOT NULL,
     closed_at         timestamptz,
     epoch_id          integer NOT NULL,
@@ -146,7 +145,6 @@ COMMENT ON COLUMN ff_internal.relation.index_definitions IS
 'the statements that make them, in the same order, as of the last time that anything but counters changed';
 COMMENT ON COLUMN ff_internal.relation.index_keys IS
 'what tells each from others but for names and storage options, see index_keys(); NULL: not read yet in this database';
-COMMENT ON COLUMN ff_internal.relation.index_since IS 'the collection that saw each of them first in this database';
 COMMENT ON COLUMN ff_internal.relation.opened_at IS 'first look at it';
 COMMENT ON COLUMN ff_internal.relation.closed_at IS 'when the table was found to be gone; NULL while it exists';
 COMMENT ON COLUMN ff_internal.relation.epoch_id IS 'epoch of the baseline';
