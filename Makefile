@@ -49,7 +49,7 @@ SQL_PIECES = \
 	sql/24_horizon.sql \
 	sql/26_settings_history.sql \
 	sql/28_prune.sql \
-	sql/40_memory.sql \
+	sql/30_memory.sql \
 	sql/35_evidence.sql \
 	sql/38_indexed.sql \
 	sql/45_model.sql \
@@ -60,7 +60,7 @@ SQL_PIECES = \
 	sql/58_curve.sql \
 	sql/59_exclude.sql \
 	sql/60_blockers.sql \
-	sql/68_rewrite.sql \
+	sql/62_rewrite.sql \
 	sql/65_indexes.sql \
 	sql/70_script.sql \
 	sql/72_undo.sql \

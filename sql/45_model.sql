@@ -53,6 +53,23 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE;
 -- ---------------------------------------------------------------------------
 -- What the model is given besides the evidence
 -- ---------------------------------------------------------------------------
+-- Whether nothing but the statements writes WAL of the table's own: no triggers, no values out of line, no entries of
+-- other kinds of indexes or of one that is not counted.
+CREATE FUNCTION ff_internal.writes_alone(e ff_internal.table_evidence) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT e.toast_bytes = 0
+       AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
+       AND NOT EXISTS (SELECT 1 FROM pg_trigger g
+                        WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
+       AND NOT EXISTS (SELECT 1 FROM pg_index i
+                         JOIN pg_class c ON c.oid = i.indexrelid
+                         JOIN pg_am m ON m.oid = c.relam
+                        WHERE i.indrelid = e.relation AND i.indislive
+                          AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid))
+$$;
+
 -- WAL records that a row updated wrote since a time, by the statements that update the table: one for the row, one for
 -- each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where
 -- the statements known do not account for the updates by a tenth (a partition's may name its parent), or where they
@@ -106,23 +123,6 @@ AS $$
        AND (s.images <= 0.05 * s.rows
             OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
        AND ff_internal.writes_alone(e)
-$$;
-
--- Whether nothing but the statements writes WAL of the table's own: no triggers, no values out of line, no entries of
--- other kinds of indexes or of one that is not counted.
-CREATE FUNCTION ff_internal.writes_alone(e ff_internal.table_evidence) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT e.toast_bytes = 0
-       AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
-       AND NOT EXISTS (SELECT 1 FROM pg_trigger g
-                        WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
-       AND NOT EXISTS (SELECT 1 FROM pg_index i
-                         JOIN pg_class c ON c.oid = i.indexrelid
-                         JOIN pg_am m ON m.oid = c.relam
-                        WHERE i.indrelid = e.relation AND i.indislive
-                          AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid))
 $$;
 
 -- Mean time of a page read from outside shared buffers, microseconds, at least 50: from pg_stat_io where there is one

@@ -30,8 +30,8 @@ foreach my $piece (@pieces)
 	$text{$piece} = code(slurp_file("$top/$piece"));
 	while ($text{$piece} =~ /^CREATE (?:OR REPLACE )?(?:UNIQUE )?(?:FUNCTION|PROCEDURE|AGGREGATE|TABLE|VIEW|TYPE|SEQUENCE|DOMAIN|CAST|OPERATOR) $name/gm)
 	{
-		# the last of several of one name
-		$made_in{$1} = $piece;
+		# the first of several of one name: a type, then the function that makes it
+		$made_in{$1} //= $piece;
 	}
 }
 cmp_ok(scalar keys %made_in, '>=', 100, 'what each of them makes is known');
