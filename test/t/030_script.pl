@@ -45,7 +45,14 @@ sub part
 	return $guard . join "\n", map { /^--$prefix (.*)/s ? $1 : () } split /\n/, $text;
 }
 
-# The script as it is when everything was watched for a day.
+# As though everything had been watched for a day.
+sub watched
+{
+	sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
+	return;
+}
+
+# The script with what is provisional, too.
 sub script { return sql("SELECT * FROM ff_script($_[0])") =~ s/^--provisional //gmr; }
 
 sql(q{
@@ -124,8 +131,7 @@ for my $round (1 .. 3)
 	sql('CALL ff_collect()');
 }
 
-# As though watched for a day.
-sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
+watched();
 
 # As many rows as tables: every table has to be advised for what follows to mean something.
 my $many = sql(q{SELECT count(*) FROM tables});
@@ -274,6 +280,7 @@ for my $round (1 .. 3)
 	sql("INSERT INTO $_ (line) SELECT repeat('l', 100) FROM generate_series(1, 6000)") for qw(log_key log_plain);
 	sql('CALL ff_collect()');
 }
+watched();
 my %sums = map { $_ => sql("SELECT md5(string_agg(x::text, E'\\n' ORDER BY id)) FROM $_ x WHERE id <= 18000") } qw(log_key log_plain);
 my %files = map { $_ => relfilenode($_) } qw(log_key log_plain);
 my $plain_size = sql(q{SELECT pg_relation_size('log_plain')});
@@ -345,6 +352,7 @@ $standby->init_from_backup($node, 'copy', has_streaming => 1);
 $standby->start;
 sql(q{ALTER TABLE log_plain SET (fillfactor = 40)});
 sql(q{INSERT INTO log_plain (line) SELECT repeat('l', 100) FROM generate_series(1, 6000); CALL ff_collect()}) for 1 .. 3;
+watched();
 my $lsn = $node->lsn('insert');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication});
 $node->wait_for_catchup($standby, 'replay', $lsn);
