@@ -79,7 +79,7 @@ RETURN to_char(at, 'YYYY-MM-DD HH24:MI');
 -- An HTML table of rows whose keys are its columns, NAME|FORM: empty for text, html, B for bytes, +B for a difference
 -- of bytes, or decimal digits and a unit. The first is the row's header, @|html its attributes. NULL without rows.
 CREATE FUNCTION ff_internal.html_table(caption text, rows json) RETURNS text
-LANGUAGE sql STABLE STRICT
+LANGUAGE sql STABLE
 RETURN (
     WITH cell AS (
         SELECT r.n, c.place, split_part(c.key, '|', 1) AS head,
@@ -448,10 +448,11 @@ RETURN (
 
 -- Rows of the report: the advice, and what the page makes of it. kind: change, cure (something else is the cause),
 -- wait, fine, skipped (not examined); explains: there is something to show in detail; lost: updates a second that were
--- not HOT; present, advised: steps of the curve; rewrite_s: seconds of the least disturbing rewrite (NULL: none, or not
--- known); place: by worth.
+-- not HOT; present, advised: steps of the curve; rewrite_s: seconds of the least disturbing rewrite, with its reading
+-- and writing where io_known; place: by worth.
 CREATE VIEW ff_internal.report_row AS
-SELECT a.*, k.kind, k.explains, k.lost, ((a.decision).now_step).fillfactor AS present, w.seconds AS rewrite_s,
+SELECT a.*, k.kind, k.explains, k.lost, ((a.decision).now_step).fillfactor AS present,
+       w.seconds AS rewrite_s, w.io_known,
        CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END AS advised, n.name,
        format('<a href="#t%s">%s</a>', a.relation::oid, n.name) AS link,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.gain DESC NULLS LAST, k.lost DESC NULLS LAST,
@@ -469,7 +470,7 @@ SELECT a.*, k.kind, k.explains, k.lost, ((a.decision).now_step).fillfactor AS pr
  CROSS JOIN LATERAL ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
   LEFT JOIN LATERAL (
        -- OFFSET keeps the filter in front of the function
-       SELECT w.seconds
+       SELECT w.seconds, w.io_known
          FROM (SELECT WHERE a.needs_rewrite OFFSET 0) o, ff_internal.rewrites(a.relation, a.predicted_size_bytes) w
         WHERE w.possible LIMIT 1) w ON true;
 COMMENT ON VIEW ff_internal.report_row IS 'The tables of ff_report(), each with its advice.';
@@ -481,19 +482,17 @@ RETURN (
     SELECT format(E'<h1>%s%s</h1>\n%s',
                CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
                ELSE format('%s change%s: %s.', c.n, left('s', sign(c.n - 1)::integer), concat_ws(', ',
-                   format('about %s WAL a day ' || CASE WHEN c.wal > 0 THEN 'less' WHEN c.wal < 0 THEN 'more' END,
-                          pg_size_pretty(abs(c.wal))),
-                   pg_size_pretty(abs(c.disk))
-                       || CASE WHEN c.disk > 0 THEN ' more disk' WHEN c.disk < 0 THEN ' less disk' END,
-                   coalesce('about ' || ff_internal.span(c.seconds) || ' of rewriting',
-                            nullif(c.rewrites, 0) || ' to rewrite'))) END,
+                   'about ' || ff_internal.less_or_more(c.wal) || ' WAL a day',
+                   ff_internal.less_or_more(-c.disk) || ' disk',
+                   CASE WHEN c.io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(c.seconds)
+                       || ' of rewriting')) END,
                ' Based on ' || ff_internal.span(c.watched) || left(': provisional', c.provisional::integer * 13) || '.',
                CASE WHEN c.provisional THEN
                    E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '
                    'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END)
       FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
-                   sum(t.disk_bytes_change) AS disk, count(*) FILTER (WHERE t.needs_rewrite) AS rewrites,
-                   sum(t.rewrite_s) AS seconds, bool_or(t.provisional) AS provisional,
+                   sum(t.disk_bytes_change) AS disk, sum(t.rewrite_s) AS seconds, bool_and(t.io_known) AS io_known,
+                   bool_or(t.provisional) AS provisional,
                    extract(epoch FROM min(t.observed))::double precision AS watched
               FROM unnest(tables) t
              -- with nothing to change, all that was examined
@@ -661,7 +660,7 @@ RETURN (
                       FROM pg_settings p WHERE p.name ^@ 'fillfactor_advisor.' ORDER BY p.name) p)))
       FROM (SELECT s.setting, coalesce(s.relation::text, 'the server') AS "of", s.current_value AS now,
                    s.proposed_value AS proposed, s.action, s.evidence, s.reason AS why
-              FROM @extschema@.ff_settings() s ORDER BY s.action, s.setting, s.relation::text) r);
+              FROM ff_internal.settings() s ORDER BY s.action, s.setting, s.relation::text) r);
 
 -- What the report cannot know, and why.
 CREATE FUNCTION ff_internal.report_limits(tables ff_internal.report_row[]) RETURNS text
@@ -693,7 +692,7 @@ RETURN (
              WHERE current_setting('server_version_num')::integer < 160000
             UNION ALL
             SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
-              FROM @extschema@.ff_statements() s
+              FROM ff_internal.statements() s
              WHERE s.statement_id IS NULL AND EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)
             UNION ALL
             SELECT 'Indexes are not judged here, because that reads their pages: see ff_advise_indexes().') w(words));
