@@ -117,12 +117,12 @@ sub close_gate
 	return hold($node, $database, $gate);
 }
 
-# freeze(NODE, DATABASE, QUERY [, CODE]): stop the server process whose pid the query
-# gives, a state that comes and goes; it stays in that state until thaw().  CODE is
-# called while it is in another.
+# freeze(SESSION, NODE, DATABASE, QUERY [, CODE]): stop the server process whose pid
+# the query gives, a state that the session beside comes to and leaves again; it
+# stays there until thaw().  CODE is called while it is in another.
 sub freeze
 {
-	my ($node, $database, $state, $meanwhile) = @_;
+	my ($session, $node, $database, $state, $meanwhile) = @_;
 	for (1 .. 1800)
 	{
 		my $pid = $node->safe_psql($database, "SELECT pid FROM ($state) s LIMIT 1");
@@ -132,6 +132,8 @@ sub freeze
 			return bless { pid => $pid } if $node->safe_psql($database, "SELECT count(*) FROM ($state) s WHERE pid = $pid");
 			kill 'CONT', $pid;
 		}
+		$session->{process}->pump_nb if $session->{process}->pumpable;
+		die 'it has ended: ' . $session->ended if !$session->{process}->pumpable;
 		$meanwhile->() if $meanwhile;
 		sleep 0.05;
 	}

@@ -66,8 +66,8 @@ my $waits = q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = '%s'::regclas
 # table and the other
 sub collection_in_sample
 {
-	my $collection = beside('SET fillfactor_advisor.sample_delay = 10000', 'CALL ff_collect()');
-	my $frozen = freeze($node, 'postgres', $in_sample);
+	my $collection = beside('SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()');
+	my $frozen = freeze($collection, $node, 'postgres', $in_sample);
 	my $table = value("SELECT relname FROM ($in_sample) s");
 	return ($collection, $frozen, $table, $table eq 'first' ? 'second' : 'first');
 }
@@ -188,8 +188,8 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'pg_repack')
 sub grow { value("INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(801, 1600) g; DELETE FROM first WHERE id > 800; SELECT pg_stat_force_next_flush()"); return; }
 grow();
 my $size = blocks('first');
-my $sample = beside('SET fillfactor_advisor.sample_delay = 10000', "SELECT blocks, blocks_read, blocks_bad FROM ff_internal.sample('first')");
-my $frozen = freeze($node, 'postgres', $in_sample);
+my $sample = beside('SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', "SELECT blocks, blocks_read, blocks_bad FROM ff_internal.sample('first')");
+my $frozen = freeze($sample, $node, 'postgres', $in_sample);
 my $vacuum = beside('VACUUM (VERBOSE) first')->ended;
 like($vacuum, qr/stopping truncate due to conflicting lock request/, 'a sample that takes long: vacuum gives up to truncate the table');
 is(value("SELECT count(*) FROM ($in_sample) x"), 1, 'while the sample still runs');
@@ -223,8 +223,8 @@ foreach my $wait (1, 0)
 	grow();
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 	$size = blocks('first');
-	$sample = psql_beside($standby, 'postgres', 'SET fillfactor_advisor.sample_delay = 10000', $sample_there);
-	$frozen = freeze($standby, 'postgres', $in_sample);
+	$sample = psql_beside($standby, 'postgres', 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', $sample_there);
+	$frozen = freeze($sample, $standby, 'postgres', $in_sample);
 	value('VACUUM first');
 	cmp_ok(blocks('first'), '<', $size, 'truncated on the primary while it is sampled on a standby');
 	if ($wait)

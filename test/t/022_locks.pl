@@ -111,7 +111,7 @@ sub next_sample
 	my $new = "$in_sample AND c.relname <> ALL ('{" . join(',', keys %met) . "}')";
 	$frozen->thaw if $frozen;
 	wake($node, 'postgres');
-	$frozen = freeze($node, 'postgres', $new, sub { wake($node, 'postgres') });
+	$frozen = freeze($collector, $node, 'postgres', $new, sub { wake($node, 'postgres') });
 	my $table = value("SELECT relname FROM ($new) s");
 	$met{$table} = 1;
 	return $table;
@@ -120,7 +120,7 @@ sub collector_begins
 {
 	change_all();
 	%met = ();
-	$collector = psql_beside($node, 'postgres', 'SET fillfactor_advisor.sample_delay = 10000', 'CALL ff_collect()');
+	$collector = psql_beside($node, 'postgres', 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()');
 	$frozen = undef;
 	return next_sample();
 }

@@ -56,9 +56,9 @@ sub pins { return $buffercache ? "SELECT 'pins ' || count(*) FROM pg_buffercache
 sub collection_in_sample
 {
 	my ($samples_before, @settings) = @_;
-	my $session = psql_beside($node, 'postgres', '\set ON_ERROR_STOP off', @settings, 'SET fillfactor_advisor.sample_delay = 10000', 'CALL ff_collect()',
+	my $session = psql_beside($node, 'postgres', '\set ON_ERROR_STOP off', @settings, 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()',
 		'RESET statement_timeout', $locks, pins($all));
-	return ($session, freeze($node, 'postgres', "$in_sample AND (SELECT count(*) FROM ff_internal.page_sample) > $samples_before", sub { wake($node, 'postgres') }));
+	return ($session, freeze($session, $node, 'postgres', "$in_sample AND (SELECT count(*) FROM ff_internal.page_sample) > $samples_before", sub { wake($node, 'postgres') }));
 }
 # the tables that have an interval of the last collection, and all their updates
 my $intervals = q(SELECT count(*) FILTER (WHERE i.ended_at = (SELECT max(began_at) FROM ff_internal.collection)), count(DISTINCT i.rel_id), sum(i.updated)
