@@ -20,7 +20,7 @@ CREATE TABLE queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch in
 CREATE TABLE still (r double precision);
 CREATE INDEX still_r ON still (r);
 CREATE TABLE built (r double precision);
-CREATE TABLE thinned (id bigint PRIMARY KEY);
+CREATE TABLE thinned (id bigint PRIMARY KEY) WITH (autovacuum_enabled = off);
 CREATE TABLE tiny (id bigint PRIMARY KEY);
 CREATE TABLE parts (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (10);

@@ -63,6 +63,7 @@ ALTER TYPE ff_internal.model_input RENAME ATTRIBUTE live_rows TO rows_alive;
 SELECT ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, '{"updated": 1}'));
 ROLLBACK;
 BEGIN;
+DROP FUNCTION model_of;
 ALTER TYPE ff_internal.model_input ALTER ATTRIBUTE live_rows TYPE bigint;
 SELECT ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, '{"updated": 1}'));
 ROLLBACK;

@@ -183,7 +183,7 @@ sql(q{
 	CREATE DOMAIN evil.text AS pg_catalog.text CHECK (evil.current_database() = 'x');
 });
 {
-	local $ENV{PGOPTIONS} = '-c search_path=evil,public -c standard_conforming_strings=off -c default_transaction_isolation=serializable';
+	local $ENV{PGOPTIONS} = '-c search_path=evil,public' . ($node->safe_psql('postgres', 'SHOW server_version_num') < 190000 ? ' -c standard_conforming_strings=off' : '') . ' -c default_transaction_isolation=serializable';
 	($status, $said) = run_file($file, user => 'alice');
 	like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'with a hostile search_path: the same');
 	unlike($said, qr/evil/, 'with a hostile search_path: nothing of it is called');
