@@ -154,9 +154,9 @@ BEGIN
         WHEN 'old_snapshot' THEN
             RETURN d.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
         ELSE
-            RETURN format('%s of recent updates left their page because it was full',
-                          CASE WHEN d.newpage_share >= 0.9995 THEN 'all'
-                              ELSE ff_internal.percent(100 * d.newpage_share) END)
+            RETURN format('%s left their page because it was full',
+                          CASE WHEN d.newpage_share >= 0.9995 THEN 'all recent updates'
+                              ELSE ff_internal.percent(100 * d.newpage_share) || ' of recent updates' END)
                    || CASE d.cause
                         WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of the '
                                                         '%s that fit it',

@@ -310,7 +310,7 @@ AS $$
     WITH known AS MATERIALIZED (
         SELECT d, e.relation, e.fillfactor, e.heap_bytes, (e.recent).updated * d.recoverable_share AS lost,
                (d.wants_model OR $3) AND (e.sample).sampled_at IS NOT NULL AS asked, f, m.mark, m.shape,
-               coalesce(f.mark = m.mark, false) AS exact
+               coalesce(f.mark = m.mark AND f.steps IS NOT NULL, false) AS exact
           FROM ff_internal.diagnosis($1) d
           -- its columns, taken apart once and not one by one
          CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
