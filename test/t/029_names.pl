@@ -7,7 +7,7 @@ use Cwd qw(abs_path);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 49;
+use Test::More tests => 50;
 
 my $dir    = PostgreSQL::Test::Utils::tempdir;
 my $marker = abs_path($dir) . '/m';    # what any of them would make
