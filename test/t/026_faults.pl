@@ -1,4 +1,4 @@
-# README's table of faults: every file that it names has checks, and every file of
+# The table of faults in doc/testing.md: every file that it names has checks, and every file of
 # such tests is named.
 use strict;
 use warnings;
@@ -7,8 +7,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $top = "$FindBin::Bin/../..";
-my ($table) = slurp_file("$top/README.md") =~ /^## Faults survived\n(.*?)^## /ms;
-isnt($table, undef, 'README has the table');
+my ($table) = slurp_file("$top/doc/testing.md") =~ /^## Faults survived\n(.*?)^## /ms;
+isnt($table, undef, 'doc/testing.md has the table');
 
 # How many checks a test file says that it has
 sub planned
