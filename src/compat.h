@@ -6,6 +6,11 @@
 #ifndef FF_COMPAT_H
 #define FF_COMPAT_H
 
+/* The model counts bytes of pages of 8 kB; with others its advice would be wrong. */
+#if BLCKSZ != 8192
+#error "fillfactor_advisor needs a PostgreSQL with a block size of 8192"
+#endif
+
 #include "fmgr.h"
 #include "pgstat.h"
 
