@@ -21,12 +21,12 @@ OBJS = \
 	src/collect/collect.o \
 	src/collect/statements.o \
 	src/collect/memory.o \
-	src/model/update_split.o \
-	src/model/heap_twin.o \
-	src/model/lifecycle_read.o \
-	src/model/lifecycle.o \
-	src/model/curve.o \
-	src/model/choice.o \
+	src/model/evidence.o \
+	src/model/twin.o \
+	src/model/plan.o \
+	src/model/fit.o \
+	src/model/forecast.o \
+	src/model/decide.o \
 	src/model.o \
 	src/server.o \
 	src/index_definition.o
@@ -118,7 +118,7 @@ demo:
 
 # the model's stand-alone tests, no server
 check-twin:
-	@perl test/t/005_twin.pl
+	@perl test/t/006_model.pl
 
 dist:
 	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD

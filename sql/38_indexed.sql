@@ -87,7 +87,7 @@ AS $$
 $$;
 
 -- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed
--- column. Where no statement is known, or one whose columns are not: 0 if the primary key is its only index, most
+-- column. Where they do not account for nine updates of ten, or the columns of one are not known: 0 if the primary key is its only index, most
 -- updates are HOT and no page shows otherwise, else NULL.
 CREATE FUNCTION ff_internal.indexed_share(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql STABLE
@@ -102,7 +102,7 @@ AS $$
          GROUP BY t.columns
     )
     -- a statement whose columns are not known could be any of them
-    SELECT CASE WHEN bool_and(s.columns IS NOT NULL)
+    SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= 0.9 * (e.counters).updated
                 THEN coalesce(sum(s.rows) FILTER (WHERE ff_internal.changed_columns(e.relation::oid, s.columns)
                                                         && (SELECT ff_internal.indexed_columns(e.relation))), 0)
                      / sum(s.rows)::double precision

@@ -16,10 +16,11 @@ CREATE FUNCTION ff_internal.step_edge(fillfactor integer, width integer) RETURNS
 AS 'MODULE_PATHNAME', 'ff_step_edge'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
--- Fits lifecycles to a table's evidence, replays them at every step edge and weighs the steps by the settings; NULL
--- where no row length is known. Errors: 42703 the evidence lacks a column, 42804 one is not double precision.
+-- What each fillfactor would do to a table, and which one to take (src/model/decide.h); curve: replay all steps also
+-- where the choice does not need it. NULL where no row length is known. Errors: 42703 the evidence lacks a column, 42804
+-- one is of another type.
 CREATE FUNCTION ff_internal.model(
-    evidence ff_internal.model_input, OUT choice ff_internal.choice, OUT steps ff_internal.step[])
+    evidence ff_internal.model_input, curve boolean, OUT choice ff_internal.choice, OUT steps ff_internal.step[])
 AS 'MODULE_PATHNAME', 'ff_model'
 LANGUAGE c STRICT STABLE PARALLEL SAFE COST 100000;
 
@@ -34,7 +35,7 @@ AS 'MODULE_PATHNAME', 'ff_index_entry_price'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
 -- Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then
--- old versions seen in the pages tell, and the share whose statements set an indexed column, see update_split.c).
+-- old versions seen in the pages tell, and the share whose statements set an indexed column, see ff_fit_split()).
 -- newpage_share: went to another page; eligible_share: HOT among those that stayed, or what the statements say;
 -- recoverable_share: newpage_share x eligible_share, which more room per page can prevent; blocked_share: the other
 -- updates that were not HOT, which no fillfactor can prevent; kept_share: kept from being HOT by an index, whether or
@@ -70,59 +71,64 @@ AS $$
                           AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid))
 $$;
 
--- WAL records that a row updated wrote since a time, by the statements that update the table: one for the row, one for
--- each page pruned on the way to it, and where it was not HOT one for each index and one where it moved. NULL where
--- the statements known do not account for the updates by a tenth (a partition's may name its parent), or where they
--- are seen to write more: other tables that they read, triggers, foreign keys they set, TOAST, partial indexes and
--- other than B-trees, full-page images where hint bits are logged, an unlogged table, a condition of ON CONFLICT, more
--- inserts than updates by it, MERGE, WITH. What functions in them write is not seen.
-CREATE FUNCTION ff_internal.update_records(e ff_internal.table_evidence, since timestamptz) RETURNS double precision
+-- The arrays of model_input that are of the statements that write a table, over its intervals since a time: the eight
+-- with the most rows. Rows of ON CONFLICT DO UPDATE are those inserted and those updated: as many of the latter as the
+-- other statements leave of the table's updates. MERGE and WITH do not say whose rows theirs are. WAL records are left
+-- out where the statement reads other tables, sets a foreign key or a hint bit is logged, as then they are not of
+-- updates alone.
+CREATE FUNCTION ff_internal.statement_input(
+    e ff_internal.table_evidence,
+    OUT command double precision[], OUT calls double precision[], OUT rows double precision[],
+    OUT sets_indexed double precision[], OUT wal_records double precision[], OUT wal_bytes double precision[],
+    OUT busy_share double precision[])
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH target AS MATERIALIZED (
-        SELECT t.statement_id, t.how = 'on_conflict' AS upsert,
-               t.how IN ('top', 'on_conflict')
-               -- pages of tables that are read are pruned, too, and rows picked there locked
-               AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
-               -- ON CONFLICT locks rows also that its condition leaves as they are
-               AND NOT (t.how = 'on_conflict' AND s.text ~* '[[:<:]]where[[:>:]]')
-               AND NOT EXISTS (SELECT 1 FROM ff_internal.statement_target o
-                                WHERE o.statement_id = t.statement_id AND o."position" <> t."position"
-                                  AND (o.relid IS DISTINCT FROM t.relid OR o.command <> 'INSERT'))
-               -- a key is looked up, and so locked, where it is set
-               AND NOT EXISTS (SELECT 1 FROM pg_constraint k
-                                 JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
-                                WHERE k.conrelid = e.relation AND k.contype = 'f'
-                                  AND (t.how = 'on_conflict' OR coalesce(a.attname = ANY (t.columns), true))) AS alone
+    WITH seen AS MATERIALIZED (
+        SELECT t.statement_id, t.command, t.how, t.columns,
+               bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
+               h.calls, h.rows, h.wal_bytes, h.busy,
+               CASE WHEN t.how IN ('top', 'on_conflict') AND ff_internal.writes_alone(e)
+                         AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
+                         AND (h.images <= 0.05 * h.rows
+                              OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
+                         AND NOT EXISTS (SELECT 1 FROM pg_constraint k
+                                           JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
+                                          WHERE k.conrelid = e.relation AND k.contype = 'f'
+                                            AND (t.how = 'on_conflict' OR coalesce(a.attname = ANY (t.columns), true)))
+                    THEN h.wal_records END AS wal_records
           FROM ff_internal.statement_target t
           JOIN ff_internal.statement s ON s.statement_id = t.statement_id
-         WHERE t.relid = e.relation AND t.command = 'UPDATE'
-    ), written AS (
-        SELECT coalesce(sum(h.rows) FILTER (WHERE NOT t.upsert), 0)::double precision AS updated,
-               coalesce(sum(h.rows) FILTER (WHERE t.upsert), 0)::double precision AS upserted,
-               sum(h.rows)::double precision AS rows, sum(h.wal_records)::double precision AS records,
-               sum(h.wal_fpi) AS images, bool_and(t.alone) AS alone
-          FROM target t
-          JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
-         WHERE h.began_at >= since AND h.ended_at > since AND h.rows > 0
-    ), split AS (
-        -- of the rows of INSERT ... ON CONFLICT, those updated are the updates that no other statement made
-        SELECT w.*, least(greatest((e.recent).updated - w.updated, 0), w.upserted) AS conflicts FROM written w
+         CROSS JOIN LATERAL (
+               SELECT sum(o.calls)::double precision AS calls, sum(o.rows)::double precision AS rows,
+                      sum(o.wal_records)::double precision AS wal_records, sum(o.wal_bytes)::double precision AS wal_bytes,
+                      sum(o.wal_fpi) AS images,
+                      -- rows, squared, by the sum over equal spans of their squares
+                      sum(o.rows)::double precision ^ 2 / nullif(sum(o.rows ^ 2
+                          / greatest(0.001, extract(epoch FROM o.ended_at - o.began_at)::double precision)), 0) AS busy
+                 FROM ff_internal.statement_history o
+                WHERE o.statement_id = t.statement_id AND o.began_at >= (e.since_change).began_at) h
+         WHERE t.relid = ANY (ff_internal.with_ancestors(e.relation)) AND h.rows > 0
+    ), upserts AS (
+        SELECT least(1, greatest(0, (e.since_change).updated - coalesce(sum(s.rows) FILTER (WHERE s.how <> 'on_conflict'), 0))
+                        / nullif(sum(s.rows) FILTER (WHERE s.how = 'on_conflict'), 0)) AS updated
+          FROM seen s WHERE s.command = 'UPDATE'
+    ), top AS (
+        SELECT CASE WHEN s.how IN ('merge', 'cte') THEN 3 WHEN s.command = 'UPDATE' THEN 1 WHEN s.command = 'DELETE' THEN 2
+                    ELSE 0 END AS command,
+               s.calls, s.rows * p.part AS rows, s.wal_records * p.part AS wal_records, s.wal_bytes * p.part AS wal_bytes,
+               s.busy / max(s.busy) OVER () AS busy,
+               (ff_internal.changed_columns(e.relation, s.columns) && ff_internal.indexed_columns(e.relation))::integer AS indexed
+          FROM seen s
+         CROSS JOIN upserts u
+         CROSS JOIN LATERAL (SELECT CASE WHEN NOT s.upsert THEN 1 WHEN s.command = 'UPDATE' THEN u.updated
+                                         ELSE 1 - u.updated END AS part) p
+         WHERE p.part > 0
+         ORDER BY s.rows * p.part DESC, s.statement_id LIMIT 8
     )
-    SELECT (s.records
-            -- a row inserted: itself, confirmed, its index entries; one updated instead is locked first
-            - (s.upserted - s.conflicts) * (2 + e.indexes) - s.conflicts) / (s.updated + s.conflicts)
-      FROM split s
-     WHERE s.alone AND s.updated + s.conflicts BETWEEN greatest(1, 0.9 * (e.recent).updated)
-         AND 1.1 * (e.recent).updated
-       -- most of them updates, and the others all that was inserted
-       AND (s.upserted = 0 OR s.conflicts >= 0.5 * s.upserted
-                              AND abs(s.upserted - s.conflicts - (e.recent).inserted) <= 0.1 * s.conflicts)
-       -- a hint bit set first after a checkpoint is a record of its own
-       AND (s.images <= 0.05 * s.rows
-            OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
-       AND ff_internal.writes_alone(e)
+    SELECT array_agg(t.command::double precision), array_agg(t.calls), array_agg(t.rows),
+           array_agg(t.indexed::double precision), array_agg(t.wal_records), array_agg(t.wal_bytes), array_agg(t.busy)
+      FROM top t
 $$;
 
 -- Mean time of a page read from outside shared buffers, microseconds, at least 50: from pg_stat_io where there is one
@@ -149,28 +155,8 @@ BEGIN
 END
 $$;
 
--- Of the statements of one command (UPDATE, INSERT) that write the table: rows of one call, as the mean row meets it,
--- and WAL bytes of a row. No row where none is known.
-CREATE FUNCTION ff_internal.statement_figures(e ff_internal.table_evidence, command text,
-                                              OUT call_rows double precision, OUT wal_bytes double precision)
-RETURNS SETOF record
-LANGUAGE sql STABLE ROWS 1
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT sum(s.rows ^ 2 / s.calls) / sum(s.rows), sum(s.wal_bytes) / sum(s.rows)
-      FROM (SELECT sum(h.calls)::double precision AS calls, sum(h.rows)::double precision AS rows,
-                   sum(h.wal_bytes)::double precision AS wal_bytes
-              FROM ff_internal.statement_target t
-              JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
-             WHERE t.relid = ANY (ff_internal.with_ancestors(e.relation)) AND t.command = $2
-               AND t.how <> 'cte' AND h.ended_at > (e.counters).began_at
-             GROUP BY t.statement_id
-            HAVING sum(h.rows) > 0) s
-    HAVING count(*) > 0
-$$;
-
--- Sessions of the database at work at a time while the recent updates were made, on average, the collections themselves
--- left out; NULL where nobody knows. The newest intervals are enough.
+-- Sessions of the database at work at a time while the updates were made, on average, the collections themselves left out;
+-- NULL where nobody knows. The newest intervals are enough.
 CREATE FUNCTION ff_internal.sessions_at_work(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -178,7 +164,7 @@ AS $$
     SELECT sum(n.updated * greatest(0, l.busy_ms - f.busy_ms - 1000 * o.collecting_s)
                / (1000 * extract(epoch FROM n.ended_at - n.began_at))) / nullif(sum(n.updated), 0)
       FROM (SELECT * FROM ff_internal.counter_interval i
-             WHERE i.rel_id = e.rel_id AND i.began_at >= (e.recent).began_at AND i.updated > 0
+             WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at AND i.updated > 0
              ORDER BY i.ended_at DESC LIMIT 50) n
       JOIN ff_internal.collection f ON f.began_at = n.began_at
       JOIN ff_internal.collection l ON l.began_at = n.ended_at AND l.epoch_id = f.epoch_id AND l.busy_ms >= f.busy_ms
@@ -187,47 +173,109 @@ AS $$
                           WHERE c.began_at >= n.began_at AND c.began_at < n.ended_at) o
 $$;
 
--- Transactions from the table's creation to the last of its intervals, whatever other tables have seen since.
-CREATE FUNCTION ff_internal.table_xids(id bigint) RETURNS double precision
+-- The arrays of model_input that are of a table's intervals at its present fillfactor and indexes: the newest 31, and
+-- the older ones as one.
+CREATE FUNCTION ff_internal.interval_input(
+    e ff_internal.table_evidence,
+    OUT seconds double precision[], OUT inserted double precision[], OUT updated double precision[],
+    OUT hot double precision[], OUT newpage double precision[], OUT deleted double precision[],
+    OUT vacuums double precision[])
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE WHEN a.xids BETWEEN 0 AND age(r.created_xid) THEN a.xids ELSE age(r.created_xid) END
-      FROM ff_internal.relation r
-      LEFT JOIN LATERAL (
-            SELECT mod(max(c.next_xid::text::numeric) - r.created_xid::text::numeric, 4294967296.0)::bigint AS xids
-              FROM ff_internal.collection c
-             WHERE c.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i
-                                 WHERE i.rel_id = r.rel_id)) a ON true
-     WHERE r.rel_id = id
+    WITH numbered AS (
+        SELECT i.*, least(32, row_number() OVER (ORDER BY i.ended_at DESC)) AS place
+          FROM ff_internal.counter_interval i
+         WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at
+    ), summed AS (
+        SELECT n.place, sum(extract(epoch FROM n.ended_at - n.began_at))::double precision AS seconds,
+               sum(n.inserted)::double precision AS inserted, sum(n.updated)::double precision AS updated,
+               sum(n.hot_updated)::double precision AS hot,
+               CASE WHEN count(n.newpage_updated) = count(*) THEN sum(n.newpage_updated)::double precision END AS newpage,
+               sum(n.deleted)::double precision AS deleted, sum(n.vacuums)::double precision AS vacuums
+          FROM numbered n GROUP BY n.place
+    )
+    SELECT array_agg(s.seconds ORDER BY s.place), array_agg(s.inserted ORDER BY s.place),
+           array_agg(s.updated ORDER BY s.place), array_agg(s.hot ORDER BY s.place),
+           array_agg(s.newpage ORDER BY s.place), array_agg(s.deleted ORDER BY s.place),
+           array_agg(s.vacuums ORDER BY s.place)
+      FROM summed s
+$$;
+
+-- Transactions of the cluster from the begin of a table's intervals to their end; NULL where nobody knows.
+CREATE FUNCTION ff_internal.window_xids(e ff_internal.table_evidence) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT nullif(greatest(0, l.next_xid::text::numeric - f.next_xid::text::numeric), 0)::double precision
+      FROM ff_internal.collection f
+      JOIN ff_internal.collection l
+        ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
+     WHERE f.began_at = (e.since_change).began_at
+$$;
+
+-- Share of the time of a table's intervals in which an old snapshot was held (ff_horizon()), and the transactions begun
+-- while one was.
+CREATE FUNCTION ff_internal.held_input(e ff_internal.table_evidence, OUT share double precision, OUT xids double precision)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT least(1, sum(o.seconds) / nullif((e.since_change).seconds, 0)), sum(o.seconds * h.xids) / nullif(sum(o.seconds), 0)
+      FROM ff_internal.horizon_history h
+      JOIN ff_internal.counter_interval i ON i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at
+                                         AND h.since < i.ended_at AND h.last_seen_at > i.began_at
+     CROSS JOIN LATERAL (SELECT extract(epoch FROM least(i.ended_at, h.last_seen_at)
+                                                   - greatest(i.began_at, h.since))::double precision AS seconds) o
+     WHERE h.last_seen_at > (e.since_change).began_at
+$$;
+
+-- The fillfactor before a table's was last changed, and the rows updated since; NULL where it was rewritten since.
+CREATE FUNCTION ff_internal.filled_input(e ff_internal.table_evidence, OUT filled_at double precision, OUT updated_since double precision)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT c.old_fillfactor, i.updated
+      FROM (SELECT o.* FROM ff_internal.change o WHERE o.rel_id = e.rel_id AND o.kind = 'fillfactor'
+             ORDER BY o.seen_at DESC LIMIT 1) c
+     CROSS JOIN LATERAL (SELECT coalesce(sum(n.updated), 0)::double precision AS updated, bool_or(n.rewritten) AS rewritten
+                           FROM ff_internal.counter_interval n
+                          WHERE n.rel_id = e.rel_id AND n.ended_at > c.before_at) i
+     WHERE i.rewritten IS NOT TRUE
 $$;
 
 -- Everything that the model is given of a table. indexed: what indexed_share() says of it. Columns in the order of the
--- type, which says what each is. Counts are of the recent part of the window, of all of it where nothing was updated.
+-- type, which says what each is.
 CREATE FUNCTION ff_internal.model_input(e ff_internal.table_evidence, indexed double precision)
 RETURNS ff_internal.model_input
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT e.fillfactor, coalesce(n.updated, 0), coalesce(n.hot_updated, 0), n.newpage_updated,
-           coalesce(n.inserted, 0), coalesce(n.deleted, 0), n.seconds, r.inserted, r.updated, w.updated, n.vacuums,
-           e.seen_hot, e.seen_same_page, e.seen_newpage, s.blocks, s.live_rows,
-           s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err, s.updated_pct,
-           s.rows_per_page, s.rows_per_page_max, s.update_group_rows, s.insert_group_rows,
-           s.update_distance_p10, s.update_distance, s.update_distance_p90, ff_internal.table_xids(e.rel_id),
-           us.call_rows, ins.call_rows, indexed,
-           coalesce((SELECT o.option_value::double precision FROM pg_options_to_table(e.reloptions) o
-                      WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
-                    current_setting('autovacuum_vacuum_scale_factor')::double precision),
-           extract(epoch FROM current_setting('autovacuum_naptime')::interval),
-           ff_internal.sessions_at_work(e), ff_internal.update_records(e, n.began_at), e.indexes,
-           e.index_bytes, e.heap_bytes, e.ram_bytes,
-           coalesce(n.index_scans, 0), coalesce(n.seq_scans, 0), coalesce(n.blocks_fetched, 0),
-           extract(epoch FROM current_setting('checkpoint_timeout')::interval), ff_internal.page_read_us(), us.wal_bytes
+    SELECT n.seconds, n.inserted, n.updated, n.hot, n.newpage, n.deleted, n.vacuums,
+           e.since_change_s, greatest(0, r.updated - coalesce(w.updated, 0)), ff_internal.window_xids(e),
+           t.command, t.calls, t.rows, t.sets_indexed, t.wal_records, t.wal_bytes, t.busy_share,
+           indexed, s.blocks, s.live_rows,
+           s.rows_per_page, s.rows_per_page_max, s.updated_pct, e.seen_hot, e.seen_same_page, e.seen_newpage,
+           s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.insert_group, s.update_distances,
+           s.update_ages, s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err,
+           s.update_group_rows, s.insert_group_rows, s.update_distance, e.fillfactor, f.filled_at, f.updated_since,
+           e.indexes, e.index_bytes, e.ram_bytes,
+           v.scale, v.threshold, v.nap_s, h.share, h.xids, ff_internal.sessions_at_work(e),
+           coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
+           extract(epoch FROM current_setting('checkpoint_timeout')::interval), ff_internal.page_read_us()
       FROM unnest(ARRAY[e.since_change]) w
-     CROSS JOIN unnest(ARRAY[e.recent]) n
      CROSS JOIN unnest(ARRAY[e.sample]) s
       LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
-      LEFT JOIN ff_internal.statement_figures(e, 'UPDATE') us ON true
-      LEFT JOIN ff_internal.statement_figures(e, 'INSERT') ins ON true
+     CROSS JOIN LATERAL ff_internal.interval_input(e) n
+     CROSS JOIN LATERAL ff_internal.statement_input(e) t
+     CROSS JOIN LATERAL ff_internal.held_input(e) h
+      LEFT JOIN LATERAL ff_internal.filled_input(e) f ON true
+     CROSS JOIN LATERAL (
+           SELECT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
+                           current_setting('autovacuum_vacuum_scale_factor'))::double precision AS scale,
+                  coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_vacuum_threshold'),
+                           current_setting('autovacuum_vacuum_threshold'))::double precision AS threshold,
+                  CASE WHEN current_setting('autovacuum') = 'off'
+                            OR NOT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_enabled'), 'on')::boolean
+                       THEN -1 ELSE extract(epoch FROM current_setting('autovacuum_naptime')::interval) END AS nap_s
+             FROM pg_options_to_table(e.reloptions) o) v
 $$;

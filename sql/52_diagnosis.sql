@@ -40,31 +40,16 @@ BEGIN
 END
 $$;
 
--- Whether a fillfactor could matter to a table of such a cause, so that the model is asked.
-CREATE FUNCTION ff_internal.worth_asking(e ff_internal.table_evidence, cause text) RETURNS boolean
-LANGUAGE sql STABLE
--- bound when it is created, so that it needs no search_path and can be inlined
-RETURN cause IN ('page_full', 'batch_update', 'row_growth')
-       -- HOT already, but full new pages are pruned at every update
-       OR cause = 'settled' AND (e.recent).inserted > 0.05 * (e.recent).updated
-       -- a reserve may be given back
-       OR e.fillfactor < 100
-          AND (cause IN ('indexed_column', 'too_wide')
-               -- not where the rows were loaded anew since they were updated
-               OR cause = 'settled' AND NOT ((e.counters).updated > 0.1 * (e.sample).live_rows
-                                             AND coalesce((e.sample).updated_pct, 0) < 1)
-               -- nor where the pages tell of updates
-               OR cause = 'few_updates' AND coalesce((e.sample).updated_pct, 0) < 1
-                  AND (e.counters).updated < 0.01 * (e.counters).inserted
-                  AND (e.counters).inserted >= ff_internal.setting('min_updates')::bigint);
-
 -- The cause that the evidence shows, one row a table.
 CREATE FUNCTION ff_internal.diagnosis(relation regclass DEFAULT NULL) RETURNS SETOF ff_internal.diagnosis
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    SELECT e, d.cause, ff_internal.worth_asking(e, d.cause), r.hot_updated / nullif(r.updated, 0)::double precision,
+    SELECT e, d.cause,
+           -- where it could say something: an old snapshot has to end first, full pages need no advice
+           d.cause NOT IN ('not_examined', 'no_data', 'too_wide', 'old_snapshot')
+           AND (d.cause <> 'few_updates' OR e.fillfactor < 100), r.hot_updated / nullif(r.updated, 0)::double precision,
            s.newpage_share, s.blocked_share, CASE WHEN d.cause = 'too_wide' THEN 0 ELSE s.recoverable_share END,
            y.indexed, s.kept_share, s.kept_with_room,
            r.updated * (1 - s.newpage_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1,

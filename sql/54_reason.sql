@@ -80,7 +80,8 @@ BEGIN
     END IF;
     RETURN hot || ': ' ||
         CASE WHEN v.action = 'lower'
-             THEN 'what is left to save is pruning, which full new pages need at nearly every update'
+             THEN 'what is left to save is pruning, which full pages need at nearly every update'
+             WHEN v.action = 'raise' THEN 'they need less room than there is'
              -- a rewrite takes the marks of HOT updates off the rows
              WHEN e.fillfactor = 100
                   AND coalesce(s.updated_hot_rows / nullif(s.updated_hot_rows + s.updated_nonhot_rows, 0), 0) < 0.5
@@ -187,8 +188,7 @@ DECLARE
 BEGIN
     IF v.action = 'lower' THEN
         RETURN says || CASE WHEN next.hot_pct IS NULL THEN '' ELSE ': ' || hot END
-               || CASE WHEN ((v.fit).choice).needs_rewrite
-                   THEN '; old pages keep their density until the table is rewritten'
+               || CASE WHEN next.needs_rewrite THEN '; old pages keep their density until the table is rewritten'
                        ELSE '; updates fall on new pages, so no rewrite is needed' END;
     END IF;
     RETURN says || CASE WHEN less > 0 THEN format(', %s less to store and read once rewritten', pg_size_pretty(less))
@@ -207,8 +207,6 @@ DECLARE
     next   ff_internal.step := v.then_step;
     better text := format('. %s may be better, but ', next.fillfactor);
     enough bigint := 4 * ff_internal.setting('min_updates')::bigint;
-    growth double precision := (next.size_bytes + next.index_bytes) / nullif(e.heap_bytes + e.index_bytes,
-        0)::double precision;
 BEGIN
     IF v.passed_over THEN
         RETURN '. The model was not asked here: ff_advise() with the name of the table asks it';
@@ -222,10 +220,6 @@ BEGIN
         RETURN better || 'more has to be seen first: ' || ff_internal.until_when(e, (e.since_change).updated, enough);
     ELSIF ((v.fit).choice).confidence < ff_internal.setting('min_confidence')::double precision THEN
         RETURN better || 'no replay comes near enough to what was seen';
-    ELSIF growth > 1.05 AND v.needed_confidence > ff_internal.setting('min_confidence')::double precision THEN
-        RETURN better || format('it would make the table %s times as large, which needs a confidence of %s (%s so far)',
-                                round(growth::numeric, 1), round(v.needed_confidence::numeric, 2),
-                                    round(v.confidence::numeric, 2));
     END IF;
     RETURN better || 'a longer time has to be seen first';
 END
@@ -246,7 +240,12 @@ BEGIN
         says := format('. Readers fetch %s pages for each updated row, and would fetch more',
                        round((v.readers_pages / (e.counters).updated)::numeric));
     END IF;
-    IF (v.diagnosis).cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
+    IF v.cause = 'settling' THEN
+        RETURN format('. It settles by itself: each page sheds a row once, whose room serves all later updates. After %s more '
+                      'updates%s nearly all that can be will be HOT', to_char(c.settle_updates, 'FM999,999,999,999,999'),
+                      coalesce(', ' || ff_internal.span(c.settle_updates * e.since_change_s / nullif((e.since_change).updated, 0))
+                               || ' at this rate,', ''));
+    ELSIF (v.diagnosis).cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
         RETURN says;
     ELSIF v.because IN ('siblings', 'taken') THEN
         RETURN says || '. ' || CASE v.because WHEN 'siblings'
@@ -261,10 +260,9 @@ BEGIN
                                                             ff_internal.percent(100 * (1 - 1 / c.best_gain)))
                     ELSE format(': one might save %s, but not by every explanation of what was seen',
                                 ff_internal.percent(100 * (1 - 1 / c.best_gain))) END;
-    IF c.needs_rewrite AND c.filled_at > e.fillfactor AND c.rewrite_gain >= min_gain THEN
-        says := says || format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) '
-                               'gives them the room, '
-                               'which should bring %s HOT', c.filled_at, ff_internal.percent((v.then_step).hot_pct));
+    IF c.filled_at > e.fillfactor AND c.rewrite_gain >= min_gain THEN
+        says := says || format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) gives them the room, '
+                               'which should bring %s HOT', c.filled_at, ff_internal.percent(c.rewrite_hot_pct));
     END IF;
     RETURN says;
 END
@@ -345,6 +343,7 @@ BEGIN
         WHEN d.cause = 'few_updates' THEN 'hardly updated'
         WHEN v.action = 'wait' THEN 'more must be seen first'
         WHEN v.cause = 'read_mostly' THEN 'mostly read'
+        WHEN v.cause = 'settling' THEN 'becomes HOT by itself'
         WHEN d.cause = 'settled' AND v.action = 'lower' THEN 'full pages are pruned often'
         WHEN d.cause = 'settled' THEN 'updates are HOT already'
         WHEN d.cause = 'batch_update' THEN format('%s rows a page at once',

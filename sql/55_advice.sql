@@ -26,8 +26,10 @@ AS $$
               FROM pg_class c CROSS JOIN ff_internal.server() o WHERE c.oid = e.relation) s
 $$;
 
--- A table's fit made anew, not stored; what was advised last stays with it.
-CREATE FUNCTION ff_internal.new_fit(d ff_internal.diagnosis, last ff_internal.fit, mark text, shape text)
+-- A table's fit made anew, not stored, with the HOT shares of its curve if these are wanted in any case; what was
+-- advised last stays with it.
+CREATE FUNCTION ff_internal.new_fit(
+    d ff_internal.diagnosis, last ff_internal.fit, mark text, shape text, curve boolean)
 RETURNS ff_internal.fit
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -41,7 +43,7 @@ BEGIN
     f.mark := mark;
     f.shape := shape;
     SELECT m.choice, m.steps INTO f.choice, f.steps
-      FROM ff_internal.model(ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e)))) m;
+      FROM ff_internal.model(ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e))), curve) m;
     f.updates_per_s := (e.counters).updated / nullif(e.window_s, 0);
     RETURN f;
 END
@@ -191,8 +193,8 @@ BEGIN
 END
 $$;
 
--- Keep, wait or raise for a table with hardly any updates in the whole window, whatever its fillfactor was then. A
--- reserve is given back only after a full day, and not where the other partitions need it.
+-- Keep, wait or raise for a table with hardly any updates in the whole window, whatever its fillfactor was then. The
+-- model gives a reserve back after a full day; not where the other partitions need it.
 CREATE FUNCTION ff_internal.decide_few(v ff_internal.decision, siblings boolean) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -202,36 +204,31 @@ DECLARE
     w ff_internal.window_counters := e.counters;
     unsure CONSTANT boolean := e.open_writers > 0 OR e.counts_lost;
 BEGIN
-    v.because := CASE WHEN NOT (v.diagnosis).wants_model THEN NULL
+    v.because := CASE WHEN e.fillfactor = 100 THEN NULL
                       WHEN siblings THEN 'siblings'
                       WHEN e.window_s < 86400 THEN 'short' END;
     v.action := CASE WHEN v.because = 'siblings' THEN 'keep'
-                     WHEN v.because = 'short' THEN 'wait'
-                     WHEN (v.then_step).fillfactor > e.fillfactor
-                          THEN CASE WHEN v.confidence < v.needed_confidence OR unsure THEN 'wait' ELSE 'raise' END
-                     WHEN w.updated < 0.01 * w.inserted AND NOT unsure THEN 'keep'
-                     WHEN unsure OR e.window_s < 86400 THEN 'wait'
-                     ELSE 'keep' END;
+                     WHEN v.because = 'short' OR unsure THEN 'wait'
+                     WHEN ((v.fit).choice).action IN ('set', 'rewrite')
+                          THEN CASE WHEN v.confidence < v.needed_confidence THEN 'wait' ELSE 'raise' END
+                     WHEN w.updated < 0.01 * w.inserted OR e.window_s >= 86400 THEN 'keep'
+                     ELSE 'wait' END;
     RETURN v;
 END
 $$;
 
--- What to do for a table where its updates speak. One that would more than double needs more confidence, up to 0.65 for
--- four times its size (chosen).
+-- What to do for a table where its updates speak.
 CREATE FUNCTION ff_internal.decide_updated(v ff_internal.decision) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    d     ff_internal.diagnosis := v.diagnosis;
-    e     ff_internal.table_evidence := d.evidence;
+    e     ff_internal.table_evidence := (v.diagnosis).evidence;
+    c     ff_internal.choice := (v.fit).choice;
     w     ff_internal.window_counters := e.counters;
     calls bigint;
 BEGIN
     IF v.gain > 1 AND (v.then_step).fillfactor <> (v.now_step).fillfactor THEN
-        v.needed_confidence := greatest(v.needed_confidence,
-            0.65 * log(2, greatest(2, ((v.then_step).size_bytes + (v.then_step).index_bytes)
-                                      / greatest(1, e.heap_bytes + e.index_bytes)::numeric) / 2));
         IF ff_internal.changed_lately(e, (v.then_step).fillfactor, v.gain) THEN
             v.because := 'taken';
             v.action := CASE WHEN e.since_change_s < 86400 THEN 'wait' ELSE 'keep' END;
@@ -241,14 +238,16 @@ BEGIN
         END IF;
         RETURN v;
     END IF;
-    v.action := 'keep';
-    IF d.cause IN ('page_full', 'batch_update', 'row_growth') THEN
+    v.action := CASE c.action WHEN 'wait' THEN 'wait' ELSE 'keep' END;
+    IF v.cause IN ('page_full', 'batch_update', 'row_growth') THEN
         -- each call of an UPDATE may have needed a scan of its own to find its rows
-        calls := w.updated / greatest(1, coalesce(((v.fit).choice).update_call_rows, 1));
+        calls := w.updated / greatest(1, coalesce(c.update_call_rows, 1));
         v.readers_pages := least(w.blocks_fetched, 2 * greatest(w.index_scans - calls, 0)
                                  + (e.sample).blocks * greatest(w.seq_scans - greatest(calls - w.index_scans, 0), 0));
         IF v.readers_pages > 50 * w.updated THEN
             v.cause := 'read_mostly';
+        ELSIF c.settling > 0.5 THEN
+            v.cause := 'settling';
         END IF;
     END IF;
     RETURN v;
@@ -310,7 +309,8 @@ AS $$
     WITH known AS MATERIALIZED (
         SELECT d, e.relation, e.fillfactor, e.heap_bytes, (e.recent).updated * d.recoverable_share AS lost,
                (d.wants_model OR $3) AND (e.sample).sampled_at IS NOT NULL AS asked, f, m.mark, m.shape,
-               coalesce(f.mark = m.mark AND f.steps IS NOT NULL, false) AS exact
+               coalesce(f.mark = m.mark AND f.steps IS NOT NULL AND NOT ($3 AND f.steps[1].settled_hot_pct IS NULL),
+                        false) AS exact
           FROM ff_internal.diagnosis($1) d
           -- its columns, taken apart once and not one by one
          CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
@@ -328,7 +328,7 @@ AS $$
       LEFT JOIN LATERAL (
             -- OFFSET keeps the filter in front of the model
             SELECT n FROM (SELECT p.d WHERE p.asked AND NOT p.exact AND p.place <= $2 OFFSET 0) w
-             CROSS JOIN LATERAL ff_internal.new_fit(w.d, p.f, p.mark, p.shape) n) n ON true
+             CROSS JOIN LATERAL ff_internal.new_fit(w.d, p.f, p.mark, p.shape, $3) n) n ON true
       LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = p.relation AND s.from_fillfactor = p.fillfactor
      CROSS JOIN LATERAL ff_internal.decide(p.d, CASE WHEN NOT p.asked THEN NULL WHEN p.exact THEN p.f
                                                      WHEN p.place <= $2 THEN n.n
@@ -397,7 +397,7 @@ AS $$
            CASE WHEN x.changes THEN n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes END,
            CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * r.per_day, 0) / 1e6)::numeric,
                                           1) END::real,
-           v.action = 'lower' AND coalesce(c.needs_rewrite, true),
+           x.changes AND coalesce(n.needs_rewrite, true),
            make_interval(secs => e.window_s),
            v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
            ff_internal.reason(v),

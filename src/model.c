@@ -21,16 +21,14 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-#include "model/choice.h"
-#include "model/heap_twin.h"
-#include "model/lifecycle.h"
+#include "model/decide.h"
 #include "compat.h"
 #include "numbers.h"
 #include "settings.h"
 
 /* To be raised with every change after which the model answers otherwise: stored
  * fits of another version are not used. */
-#define MODEL_VERSION	1
+#define MODEL_VERSION	2
 
 /* Nonsense beyond; fits an int64. */
 #define MOST_BYTES	1e18
@@ -47,81 +45,100 @@ double		ff_wal_weight;
 double		ff_size_weight;
 double		ff_storage_weight;
 double		ff_min_gain;
+int			ff_min_updates;
 double		ff_page_read_cost;
 
-/* What the model reads. */
+/* The argument in numbers; commands are those of EvCommand. */
 typedef struct ModelInput
 {
-	Observed	seen;
-	CostInput	cost;
+	Evidence	e;
+	double		command[EV_STATEMENTS];
 } ModelInput;
 
-/* The attributes of ff_internal.model_input, and where each goes. */
+/*
+ * The attributes of ff_internal.model_input, and where each goes: one number, or an
+ * array of at most n, each "step" bytes after the one before.
+ */
 static const struct
 {
 	const char *name;
 	size_t		offset;
+	size_t		step;
+	int			n;				/* 0: no array */
 }			input_column[] =
 {
-#define SEEN(name, field) {name, offsetof(ModelInput, seen.field)}
-#define COST(name, field) {name, offsetof(ModelInput, cost.field)}
-	SEEN("fillfactor", fillfactor),
-	SEEN("updated", updated),
-	SEEN("hot_updated", hot_updated),
-	SEEN("newpage_updated", newpage_updated),
-	SEEN("inserted", inserted),
-	SEEN("deleted", deleted),
-	SEEN("window_s", window_s),
-	SEEN("total_inserted", total_inserted),
-	SEEN("total_updated", total_updated),
-	SEEN("window_updated", window_updated),
-	SEEN("vacuums", vacuums),
-	SEEN("seen_hot", seen_hot),
-	SEEN("seen_same_page", seen_same_page),
-	SEEN("seen_newpage", seen_moved),
-	SEEN("blocks", blocks),
-	SEEN("live_rows", live_rows),
-	SEEN("inserted_width", inserted_width),
-	SEEN("inserted_width_err", inserted_width_err),
-	SEEN("updated_width", updated_width),
-	SEEN("updated_width_err", updated_width_err),
-	SEEN("updated_pct", updated_pct),
-	SEEN("rows_per_page", rows_per_page),
-	SEEN("rows_per_page_max", rows_per_page_max),
-	SEEN("update_group_rows", update_group_rows),
-	SEEN("insert_group_rows", insert_group_rows),
-	SEEN("update_distance_p10", update_distance_p10),
-	SEEN("update_distance_p50", update_distance_p50),
-	SEEN("update_distance_p90", update_distance_p90),
-	SEEN("table_xids", table_xids),
-	SEEN("update_call_rows", update_call_rows),
-	SEEN("insert_call_rows", insert_call_rows),
-	SEEN("indexed_share", indexed_share),
-	SEEN("vacuum_scale", vacuum_scale),
-	SEEN("vacuum_nap_s", vacuum_nap_s),
-	SEEN("sessions", sessions),
-	SEEN("update_records", update_records),
-	SEEN("indexes", indexes),
-	COST("index_bytes", index_bytes),
-	COST("heap_bytes", heap_bytes),
-	COST("ram_bytes", ram_bytes),
-	COST("index_scans", index_scans),
-	COST("seq_scans", seq_scans),
-	COST("blocks_fetched", blocks_fetched),
-	COST("checkpoint_s", checkpoint_s),
-	COST("read_us", read_us),
-	COST("update_wal_bytes", update_wal_bytes)
+#define ONE(field) {#field, offsetof(ModelInput, e.field), 0, 0}
+#define BINS(field, n) {#field, offsetof(ModelInput, e.field), sizeof(double), n}
+#define INTERVAL(field) {"interval_" #field, offsetof(ModelInput, e.interval[0].field), sizeof(EvInterval), EV_INTERVALS}
+#define STATEMENT(field) {"statement_" #field, offsetof(ModelInput, e.statement[0].field), sizeof(EvStatement), EV_STATEMENTS}
+	INTERVAL(seconds),
+	INTERVAL(inserted),
+	INTERVAL(updated),
+	INTERVAL(hot),
+	INTERVAL(newpage),
+	INTERVAL(deleted),
+	INTERVAL(vacuums),
+	ONE(observed_s),
+	ONE(earlier_updated),
+	ONE(window_xids),
+	{"statement_command", offsetof(ModelInput, command), sizeof(double), EV_STATEMENTS},
+	STATEMENT(calls),
+	STATEMENT(rows),
+	STATEMENT(sets_indexed),
+	STATEMENT(wal_records),
+	STATEMENT(wal_bytes),
+	STATEMENT(busy_share),
+	ONE(indexed_share),
+	ONE(blocks),
+	ONE(live_rows),
+	ONE(rows_per_page),
+	ONE(rows_per_page_max),
+	ONE(updated_pct),
+	ONE(seen_hot),
+	ONE(seen_same_page),
+	ONE(seen_moved),
+	BINS(inserted_length, 2 * EV_LENGTHS),
+	BINS(updated_length, 2 * EV_LENGTHS),
+	BINS(group_old_page, EV_GROUP_BINS),
+	BINS(group_new_page, EV_GROUP_BINS),
+	BINS(insert_group, EV_GROUP_BINS),
+	BINS(update_distance, EV_LOG2_BINS),
+	BINS(update_age, EV_LOG2_BINS),
+	ONE(inserted_width),
+	ONE(inserted_width_err),
+	ONE(updated_width),
+	ONE(updated_width_err),
+	ONE(update_group_rows),
+	ONE(insert_group_rows),
+	ONE(update_distance_p50),
+	ONE(fillfactor),
+	ONE(filled_at),
+	ONE(updated_since),
+	ONE(indexes),
+	ONE(index_bytes),
+	ONE(ram_bytes),
+	ONE(vacuum_scale),
+	ONE(vacuum_threshold),
+	ONE(vacuum_nap_s),
+	ONE(held_share),
+	ONE(held_xids),
+	ONE(sessions),
+	ONE(index_scans),
+	ONE(seq_scans),
+	ONE(blocks_fetched),
+	ONE(checkpoint_s),
+	ONE(read_us)
 };
 
-/* A fit and everything made of it. */
-typedef struct Fit
+/* The argument and everything made of it. */
+typedef struct Model
 {
 	ModelInput	in;
-	HeapTwin	twin;
-	Lifecycle	life;
-	Curve		curve;
-	Choice		choice;
-} Fit;
+	FitWork		work;
+	Fit			fit;
+	Forecast	forecast;
+	Decision	decision;
+} Model;
 
 static int
 attribute(TupleDesc desc, const char *name, Oid type)
@@ -144,22 +161,33 @@ attribute(TupleDesc desc, const char *name, Oid type)
 			 errmsg("the evidence has no column \"%s\"", name)));
 }
 
-/*
- * Heap pages that scans visited, per row updated, less one index scan for each
- * statement that updates and for each row deleted: those are the writers' own.
- */
+/* An unknown or infinite number is NAN. */
 static double
-pages_read(const ModelInput *in)
+number(Datum value, bool isnull)
 {
-	const Observed *o = &in->seen;
-	double		others = in->cost.index_scans - o->updated / or_else(o->update_call_rows, 1) - o->deleted;
+	double		v = isnull ? NAN : DatumGetFloat8(value);
 
-	return ((others < 0 ? 0 : others) + in->cost.seq_scans * or_else(o->blocks, 0)) / o->updated;
+	return isfinite(v) ? v : NAN;
+}
+
+/* The elements of an array: how many, at most n; where there is one, the rest are 0. */
+static int
+read_array(Datum value, char *to, size_t step, int n)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+
+	deconstruct_array(DatumGetArrayTypeP(value), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &elements, &nulls, &count);
+	for (int i = 0; i < n && count > 0; i++)
+		*(double *) (to + i * step) = i < count ? number(elements[i], nulls[i]) : 0;
+	return count < n ? count : n;
 }
 
 /*
  * The row of evidence as the model takes it; NULL and infinite are NAN.
- * Errors: 42703 a column is missing, 42804 one is not double precision.
+ * Errors: 42703 a column is missing, 42804 one is of another type.
  */
 static void
 read_input(HeapTupleHeader row, ModelInput *in)
@@ -170,31 +198,46 @@ read_input(HeapTupleHeader row, ModelInput *in)
 	Datum	   *values = palloc(sizeof(Datum) * desc->natts);
 	bool	   *nulls = palloc(sizeof(bool) * desc->natts);
 
+	ff_evidence_clear(&in->e);
 	heap_deform_tuple(&tuple, desc, values, nulls);
 	for (int k = 0; k < lengthof(input_column); k++)
 	{
-		int			i = attribute(desc, input_column[k].name, FLOAT8OID);
-		double		v = nulls[i] ? NAN : DatumGetFloat8(values[i]);
+		bool		array = input_column[k].n > 0;
+		int			i = attribute(desc, input_column[k].name, array ? FLOAT8ARRAYOID : FLOAT8OID);
+		char	   *to = (char *) in + input_column[k].offset;
+		int			n = 0;
 
-		*(double *) ((char *) in + input_column[k].offset) = isfinite(v) ? v : NAN;
+		if (!array)
+			*(double *) to = number(values[i], nulls[i]);
+		else if (!nulls[i])
+			n = read_array(values[i], to, input_column[k].step, input_column[k].n);
+		if (input_column[k].offset == offsetof(ModelInput, e.interval[0].seconds))
+			in->e.nintervals = n;
+		else if (input_column[k].offset == offsetof(ModelInput, command))
+			in->e.nstatements = n;
 	}
 	ReleaseTupleDesc(desc);
+}
 
-	in->seen.fillfactor = bound(or_else(in->seen.fillfactor, TWIN_MAX_FILLFACTOR),
-								TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR);
-	in->seen.pages_read = pages_read(in);
-	in->cost.indexes = or_else(in->seen.indexes, 0);
-	in->cost.heap_bytes = or_else(in->cost.heap_bytes, or_else(in->seen.blocks, 1) * TWIN_BLCKSZ);
-	in->cost.window_s = in->seen.window_s;
-	in->cost.update_call_rows = in->seen.update_call_rows;
-	in->cost.insert_call_rows = in->seen.insert_call_rows;
+/* The settings beside it, and what is put otherwise. */
+static void
+complete_input(ModelInput *in)
+{
+	Evidence   *e = &in->e;
+
+	for (int i = 0; i < e->nstatements; i++)
+		e->statement[i].command = (EvCommand) bound(or_else(in->command[i], EV_OTHER), EV_INSERT, EV_OTHER);
+	/* a vacuum that never comes */
+	if (e->vacuum_nap_s < 0)
+		e->vacuum_nap_s = INFINITY;
 	if (ff_page_read_cost > 0)
-		in->cost.read_us = ff_page_read_cost;
-	in->cost.horizon_s = ff_payback_time;
-	in->cost.time_weight = ff_time_weight;
-	in->cost.wal_weight = ff_wal_weight;
-	in->cost.size_weight = ff_size_weight * ff_storage_weight;
-	in->cost.min_gain = ff_min_gain / 100;
+		e->read_us = ff_page_read_cost;
+	e->horizon_s = ff_payback_time;
+	e->time_weight = ff_time_weight;
+	e->wal_weight = ff_wal_weight;
+	e->size_weight = ff_size_weight * ff_storage_weight;
+	e->min_gain = ff_min_gain / 100;
+	e->min_updates = ff_min_updates;
 }
 
 /* Columns of a row to be made, in the order of its type. */
@@ -240,125 +283,178 @@ finish_row(Row *row)
 	return HeapTupleGetDatum(heap_form_tuple(row->desc, row->values, row->nulls));
 }
 
-/* What the fit looks like inside, for those who mistrust it. */
-static char *
-lifecycles_text(const Lifecycle *life)
+static void
+put_bool(Row *row, bool v)
 {
-	StringInfoData t;
+	row->values[row->n++] = BoolGetDatum(v);
+}
 
-	initStringInfo(&t);
-	for (int k = 0; k < life->n; k++)
+static void
+put_text(Row *row, const char *v)
+{
+	row->nulls[row->n] = v == NULL;
+	row->values[row->n++] = v == NULL ? (Datum) 0 : CStringGetTextDatum(v);
+}
+
+/* What a life looks like inside, for those who mistrust it. */
+static void
+append_life(StringInfo t, const FitParticle *p)
+{
+	static const char *const commands[] = {"insert", "update", "delete"};
+	static const char *const picks[] = {"any", "skewed", "the newest", "in turn", "all in order", "the same", "the oldest"};
+	const TwinLife *l = &p->life;
+
+	appendStringInfo(t, "%sweight %.2f likelihood %.1f HOT %.1f; lag %.1f, held %.0f for %.2f of the time, "
+					 "vacuum at %.2f not before %.2f, length reached in %.0f updates%s",
+					 t->len > 0 ? "\n" : "", p->weight, p->log_likelihood, 100 * p->hot, l->lag, l->held,
+					 l->held_share, l->vacuum_share, l->vacuum_gap, l->grow_updates, l->redraw ? " or any" : "");
+	for (int i = 0; i < l->nclasses; i++)
 	{
-		const Fitted *f = &life->member[k];
-		const TwinLifecycle *l = &f->life;
+		const TwinClass *c = &l->class[i];
 
-		appendStringInfo(&t, "%sweight %.2f misfit %.1f: HOT %.1f, updated %.0f, rows a page %.1f; "
-						 "widths %.0f to %.0f in %.0f, together %.0f and %.0f (%d times), "
-						 "per update %.3f inserted %.3f deleted (%s), eligible %.2f, fresh %.2f %s %.0f, "
-						 "skew %.1f, lag %.1f, held %.0f for %.2f of the time, vacuum every %.2f, "
-						 "rows %.0f, updates %.0f + %.0f",
-						 k > 0 ? "\n" : "", f->weight, f->misfit, f->hot_pct, f->updated_pct, f->rows_per_page,
-						 l->insert_len, l->update_len, l->grow_updates, l->insert_rows, l->update_rows, l->times,
-						 l->inserts_per_update, l->deletes_per_update, l->delete_oldest >= 1 ? "the oldest" : "any",
-						 l->hot_eligible, l->fresh_share, l->in_turn ? "in turn by" : "within", l->fresh_distance,
-						 l->skew, l->lag, l->held, l->held_share, l->vacuum_gap,
-						 l->start_rows, l->warmup, l->measure);
+		appendStringInfo(t, "; %s %.3f of %.0f rows in %.0f statements, %.0f times, %s%s, skew %.1f, "
+						 "distance %.0f to %.0f, every %.0f, indexed %.2f, at work %.2f of the time%s",
+						 commands[c->command], c->rate, c->rows, c->calls, c->times, picks[c->pick],
+						 c->scattered ? " scattered" : "", c->skew, c->near, c->distance, c->stride, c->indexed,
+						 c->burst > 0 ? c->burst : 1, c->resizes ? ", resizes" : "");
 	}
-	return t.data;
+}
+
+/* The way that costs less at a step; as it is, that is to keep. */
+static FcWay
+way_of(const Model *m, int step)
+{
+	return step != m->forecast.current &&
+		m->decision.cost[FC_REWRITE][step].ratio < m->decision.cost[FC_SET][step].ratio ? FC_REWRITE : FC_SET;
+}
+
+static const DcCost *
+cost_of_step(const Model *m, int step)
+{
+	return &m->decision.cost[way_of(m, step)][step];
+}
+
+/* The least of all steps; to keep is 1. */
+static double
+least_ratio(const Model *m)
+{
+	double		least = 1;
+
+	for (int i = 0; i < m->forecast.n; i++)
+		least = fmin(least, cost_of_step(m, i)->ratio);
+	return least;
 }
 
 /* As type ff_internal.choice has it. */
 static Datum
-choice_row(const Fit *f, Oid type)
+choice_row(const Model *m, Oid type)
 {
-	const Step *step = f->curve.step;
-	bool		fitted = f->life.n > 0;
+	static const char *const actions[] = {"wait", "keep", "set", "rewrite"};
+	const Forecast *f = &m->forecast;
+	const Decision *d = &m->decision;
+	const FitPlan *p = &m->fit.plan;
+	bool		fitted = m->fit.n > 0;
+	StringInfoData lives;
 	Row			r;
 
+	initStringInfo(&lives);
+	for (int i = 0; i < m->fit.n; i++)
+		append_life(&lives, &m->fit.particle[i]);
 	start_row(&r, type);
-	put_int(&r, step[f->choice.current].fillfactor);
-	put_int(&r, step[f->choice.advised].fillfactor);
-	put_int(&r, step[f->choice.advised_in_ram].fillfactor);
-	put(&r, f->choice.gain);
-	put(&r, f->choice.best_gain);
-	put(&r, f->choice.rewrite_gain);
-	put(&r, f->choice.as_is.wal_bytes);
-	put(&r, f->choice.as_is.time_us);
-	put(&r, fitted ? f->life.confidence : NAN);
-	put(&r, f->choice.agreement);
-	r.values[r.n++] = BoolGetDatum(f->choice.needs_rewrite);
-	r.nulls[r.n] = f->life.filled_at == 0;
-	put_int(&r, f->life.filled_at);
-	put(&r, fitted ? f->life.member[0].hot_pct : NAN);
-	put(&r, fitted ? f->life.fresh_share : NAN);
-	put(&r, fitted ? f->life.hot_eligible : NAN);
-	put(&r, f->in.seen.update_call_rows);
-	put_int(&r, f->life.runs + f->curve.runs);
-	r.nulls[r.n] = !fitted;
-	r.values[r.n++] = fitted ? CStringGetTextDatum(lifecycles_text(&f->life)) : (Datum) 0;
+	put_text(&r, actions[d->action]);
+	put_int(&r, f->step[f->current].fillfactor);
+	put_int(&r, f->step[d->advised].fillfactor);
+	put_int(&r, f->step[d->advised_in_ram].fillfactor);
+	put(&r, 1 / (1 - d->gain));
+	put(&r, 1 / least_ratio(m));
+	put(&r, 1 / d->cost[FC_REWRITE][f->current].ratio);
+	put(&r, fitted ? f->rewritten_hot_pct : NAN);
+	put(&r, fitted ? d->cost[FC_SET][f->current].wal_bytes : NAN);
+	put(&r, fitted ? d->cost[FC_SET][f->current].time_us : NAN);
+	put(&r, d->bound);
+	put(&r, d->confidence);
+	put(&r, d->agreement);
+	put(&r, fitted ? d->settling : NAN);
+	put(&r, fitted && d->settling > 0 ? d->settle_updates : NAN);
+	r.nulls[r.n] = p->filled_at <= p->fillfactor;
+	put_int(&r, p->filled_at);
+	put(&r, 1 / d->calls);
+	put_int(&r, m->fit.runs + f->runs);
+	put_text(&r, fitted ? lives.data : NULL);
 	return finish_row(&r);
 }
 
 /* As type ff_internal.step has it. */
 static Datum
-step_row(const Step *s, const StepCost *c, Oid type)
+step_row(const Model *m, int step, Oid type)
 {
+	const FcStep *s = &m->forecast.step[step];
+	const DcCost *c = cost_of_step(m, step);
+	/* the size of pages that are all filled so, as the HOT share is of these */
+	const DcCost *filled = &m->decision.cost[step == m->forecast.current ? FC_SET : FC_REWRITE][step];
+	bool		fitted = m->fit.n > 0;
 	Row			r;
 
 	start_row(&r, type);
 	put_int(&r, s->fillfactor);
 	put_int(&r, s->rows_per_page);
-	put(&r, s->hot_pct);
-	put(&r, s->hot_low);
-	put(&r, s->hot_high);
-	put(&r, s->moved_pct);
-	put(&r, s->settled_hot_pct);
-	put_bytes(&r, c->size_bytes);
-	put_bytes(&r, c->index_bytes);
-	put(&r, c->wal_bytes);
-	put(&r, c->time_us);
-	put(&r, c->cost);
+	put(&r, fitted ? s->hot_pct : NAN);
+	put(&r, fitted ? s->hot_low : NAN);
+	put(&r, fitted ? s->hot_high : NAN);
+	put(&r, fitted ? s->moved_pct : NAN);
+	put(&r, fitted ? s->settled_hot_pct : NAN);
+	put_bytes(&r, filled->heap_bytes);
+	put_bytes(&r, filled->index_bytes);
+	put(&r, fitted ? c->wal_bytes : NAN);
+	put(&r, fitted ? c->time_us : NAN);
+	put(&r, c->ratio / least_ratio(m));
+	put_bool(&r, way_of(m, step) == FC_REWRITE);
 	return finish_row(&r);
 }
 
 static Datum
-step_rows(const Fit *f, Oid type)
+step_rows(const Model *m, Oid type)
 {
-	Datum	   *rows = palloc(sizeof(Datum) * f->curve.n);
+	Datum	   *rows = palloc(sizeof(Datum) * m->forecast.n);
 
-	for (int i = 0; i < f->curve.n; i++)
-		rows[i] = step_row(&f->curve.step[i], &f->choice.cost[i], type);
-	return PointerGetDatum(construct_array(rows, f->curve.n, type, -1, false, TYPALIGN_DOUBLE));
+	for (int i = 0; i < m->forecast.n; i++)
+		rows[i] = step_row(m, i, type);
+	return PointerGetDatum(construct_array(rows, m->forecast.n, type, -1, false, TYPALIGN_DOUBLE));
+}
+
+static void
+check_for_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
 }
 
 /*
- * ff_model(evidence ff_internal.model_input)
+ * ff_model(evidence ff_internal.model_input, curve boolean)
  *
- * Fits lifecycles to the evidence, replays them at every step edge and weighs
- * the steps by the settings.  Returns the choice and the steps, from 100
- * downwards; NULL where no row width is known.
+ * What each fillfactor would do to a table, and which to take: see decide.h.
+ * Returns the choice and the steps, from 100 downwards; NULL where no row length is
+ * known.
  */
 Datum
 ff_model(PG_FUNCTION_ARGS)
 {
-	Fit		   *f = palloc(sizeof(Fit));
+	Model	   *m = palloc0(sizeof(Model));
 	TupleDesc	desc;
 	Datum		values[2];
 	bool		nulls[2] = {0};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != 2)
 		elog(ERROR, "return type must be a row of two columns");
-	read_input(PG_GETARG_HEAPTUPLEHEADER(0), &f->in);
-	lifecycle_fit(&f->twin, &f->in.seen, &f->life);
-	CHECK_FOR_INTERRUPTS();
-	lifecycle_curve(&f->twin, &f->in.seen, &f->life, &f->curve);
-	CHECK_FOR_INTERRUPTS();
-	if (f->curve.n == 0)
+	read_input(PG_GETARG_HEAPTUPLEHEADER(0), &m->in);
+	complete_input(&m->in);
+	m->work.check = check_for_interrupts;
+	ff_decide(&m->work, &m->in.e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->decision);
+	if (m->forecast.n == 0)
 		PG_RETURN_NULL();
-	choose(&f->in.seen, &f->life, &f->curve, &f->in.cost, &f->choice);
 
-	values[0] = choice_row(f, TupleDescAttr(desc, 0)->atttypid);
-	values[1] = step_rows(f, get_element_type(TupleDescAttr(desc, 1)->atttypid));
+	values[0] = choice_row(m, TupleDescAttr(desc, 0)->atttypid);
+	values[1] = step_rows(m, get_element_type(TupleDescAttr(desc, 1)->atttypid));
+	pfree(m);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 
@@ -382,11 +478,13 @@ numbers_row(FunctionCallInfo fcinfo, const double *v, int n)
 	return finish_row(&r);
 }
 
-/* What one index entry costs: WAL bytes, microseconds of CPU; see choice.h. */
+/* What one index entry costs: WAL bytes, microseconds of CPU. */
 Datum
 ff_index_entry_price(PG_FUNCTION_ARGS)
 {
-	const double price[] = {WAL_INDEX_ENTRY, US_INDEX_INSERT};
+	double		price[2];
+
+	ff_decide_index_entry(&price[0], &price[1]);
 
 	PG_RETURN_DATUM(numbers_row(fcinfo, price, lengthof(price)));
 }
@@ -395,22 +493,29 @@ ff_index_entry_price(PG_FUNCTION_ARGS)
  * ff_split_updates(updated, hot, newpage, seen_same_page, seen_newpage,
  *					indexed_share, seen_hot: all float8)
  *
- * Shares of the updates, see update_split.h; NULL where unknown, as any
+ * Shares of the updates, see ff_fit_split(); NULL where unknown, as any
  * argument may be.
  */
 Datum
 ff_split_updates(PG_FUNCTION_ARGS)
 {
 #define NUMBER(i) (PG_ARGISNULL(i) ? NAN : PG_GETARG_FLOAT8(i))
-	UpdateCounts n = {
-		.updated = NUMBER(0),.hot = NUMBER(1),.newpage = NUMBER(2),
-		.seen_same_page = NUMBER(3),.seen_moved = NUMBER(4),
-		.indexed_share = NUMBER(5),.seen_hot = NUMBER(6)
-	};
-	UpdateSplit s = split_updates(&n);
-	const double share[] = {s.moved, s.blocked, s.eligible, s.recoverable, s.indexed, s.indexed_with_room};
+	Evidence	e;
+	FitSplit	s;
 
-	PG_RETURN_DATUM(numbers_row(fcinfo, share, lengthof(share)));
+	ff_evidence_clear(&e);
+	e.nintervals = 1;
+	e.interval[0] = (EvInterval) {
+		.updated = or_else(NUMBER(0), 0),.hot = NUMBER(1),.newpage = NUMBER(2)
+	};
+	e.seen_same_page = NUMBER(3);
+	e.seen_moved = NUMBER(4);
+	e.indexed_share = NUMBER(5);
+	e.seen_hot = NUMBER(6);
+	s = ff_fit_split(&e);
+	PG_RETURN_DATUM(numbers_row(fcinfo, (double[]) {
+		s.moved, s.blocked, s.eligible, s.recoverable, s.kept, s.kept_with_room
+	}, 6));
 }
 
 /*
@@ -426,15 +531,15 @@ ff_step_edge(PG_FUNCTION_ARGS)
 	int32		fillfactor = PG_GETARG_INT32(0);
 	int32		width = PG_GETARG_INT32(1);
 
-	if (fillfactor < TWIN_MIN_FILLFACTOR || fillfactor > TWIN_MAX_FILLFACTOR)
+	if (fillfactor < TW_MIN_FF || fillfactor > TW_MAX_FF)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("fillfactor %d is out of range", fillfactor),
-				 errdetail("It must be between %d and %d.", TWIN_MIN_FILLFACTOR, TWIN_MAX_FILLFACTOR)));
-	if (width < 1 || width > TWIN_MAX_TUPLE_SIZE)
+				 errdetail("It must be between %d and %d.", TW_MIN_FF, TW_MAX_FF)));
+	if (width < 1 || width > TW_MAX_LEN)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("row length %d is out of range", width),
-				 errdetail("It must be between 1 and %d bytes.", TWIN_MAX_TUPLE_SIZE)));
-	PG_RETURN_INT32(twin_step_edge(fillfactor, width));
+				 errdetail("It must be between 1 and %d bytes.", TW_MAX_LEN)));
+	PG_RETURN_INT32(ff_twin_step_edge(fillfactor, width));
 }

@@ -40,7 +40,6 @@ int			ff_lookback;
  */
 static int	history_retention;
 static int	history_rows;
-static int	min_updates;
 static double min_confidence;
 static int	fits;
 static int	statements_followed;
@@ -102,7 +101,7 @@ _PG_init(void)
 			   PGC_USERSET, GUC_UNIT_S);
 	define_int("fillfactor_advisor.min_updates",
 			   "Updates that must have been seen before a table's HOT share is judged.",
-			   &min_updates, 500, 1, INT_MAX, PGC_USERSET, 0);
+			   &ff_min_updates, 500, 1, INT_MAX, PGC_USERSET, 0);
 	define_real("fillfactor_advisor.min_confidence",
 				"Confidence below which a change is not advised yet.",
 				&min_confidence, 0.2, 0, 1, PGC_USERSET, 0);

@@ -20,6 +20,7 @@ extern double ff_wal_weight;
 extern double ff_size_weight;
 extern double ff_storage_weight;	/* 0: unused space in pages costs nothing */
 extern double ff_min_gain;		/* percent of the cost */
+extern int	ff_min_updates;		/* below which too little was seen */
 extern double ff_page_read_cost;	/* microseconds, 0: measured or assumed */
 
 #endif							/* FF_SETTINGS_H */

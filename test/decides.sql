@@ -14,10 +14,12 @@ CREATE TABLE parent (i int) PARTITION BY RANGE (i);
 
 SELECT $md$# How it decides
 
-The cause of a table's updates that are not HOT comes from what was seen alone, and the model is asked for a fillfactor only
-where the cause is one that room in the page can cure. Below are the questions in the order in which they are asked, each with
-the example that the tests use: a table of 1,000 pages with 60,000 rows, collected once a minute for an hour. Made by
-`make reference` from `test/stories.sql`; a test compares.
+The cause of a table's updates that are not HOT is named from what was seen alone. What to do is the model's choice: it first
+asks what could be saved at best, were every update HOT that could be; where that is less than `fillfactor_advisor.min_gain`, it
+keeps. Else it looks for lives of the table that explain what was seen, replays them from today's pages at every step, and takes
+the cheapest of keeping, setting a fillfactor for new pages, and setting it with a rewrite. Below are the causes in the order in
+which they are asked for, each with the example that the tests use: a table of 1,000 pages with 60,000 rows, collected once a
+minute for an hour. Made by `make reference` from `test/stories.sql`; a test compares.
 
 Shares are of the recent updates: of the last intervals that hold a third of all updates in the window. What *moved* is counted by
 the server from PostgreSQL 16 on; before, old row versions still in the sampled pages tell it. What *stayed* in its page and was
@@ -44,8 +46,8 @@ serves every later one. Totals since the last reset hide this, intervals show it
                (7, 'growth', 'Do rows get longer when they are updated (by 10 % and 8 bytes)? Then the new version needs more room than the old one leaves.'),
                (8, 'batch', 'Does one transaction update many rows of a page (three and a tenth of it)? All their new versions need room at once, before any old one can be pruned.'),
                (9, 'full', 'Otherwise the pages are simply full when the updates come.'),
-               (10, 'readers', 'In the last three cases the model replays the table at every step and weighs time, WAL and size. Where no step saves
-`fillfactor_advisor.min_gain`, it keeps, and also where the lifecycles that explain what was seen do not agree (by 70 % of their weight) that it saves anything; where that is because of the readers, who would have more pages to read, it says so.')) v(place, name, words)
+               (10, 'readers', 'Where in the last three cases no step saves `fillfactor_advisor.min_gain`, or too few of the lives that explain what was seen
+agree (six of ten), it keeps; where that is because of the readers, who would have more pages to read, it says so. Where the table becomes HOT by itself it says `settling`, and after how many updates.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  CROSS JOIN LATERAL ff_internal.evidence(format('%I', v.name)::regclass) e
  ORDER BY v.place;

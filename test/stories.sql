@@ -3,7 +3,7 @@
 -- with the extension there.
 
 -- story(NAME, ...): a table that was idle for a day, then collected once a minute for
--- an hour, its counters the same in every interval, and sampled at the end.
+-- an hour after ten of the same, its counters the same in every interval, and sampled at the end.
 CREATE FUNCTION story(name text, inserted bigint, updated bigint, hot bigint, newpage bigint, sample jsonb DEFAULT '{}', fillfactor int DEFAULT 100, deleted bigint DEFAULT 0, intervals int DEFAULT 60, fetched bigint DEFAULT 1000, seq_scans bigint DEFAULT 0, index_scans bigint DEFAULT 0,
                       idle interval DEFAULT '1 day')
 RETURNS void LANGUAGE plpgsql AS $$
@@ -16,7 +16,7 @@ BEGIN
     INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, fillfactor, opened_at, epoch_id, seen_at,
                              inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, sampled_at)
     SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', name, c.relfilenode, story.fillfactor, now() - interval '2 days', epoch, now(),
-           0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() - interval '1 second'
+           10 * intervals * story.inserted, 10 * intervals * story.updated, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() - interval '1 second'
       FROM ff_internal.server() s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
      WHERE d.datname = current_database() AND c.oid = name::regclass
     RETURNING rel_id INTO id;
@@ -44,7 +44,10 @@ BEGIN
 END $$;
 
 CALL ff_collect();
-UPDATE ff_internal.collection SET began_at = now();
+UPDATE ff_internal.collection SET began_at = now(), next_xid = '10000000';
+-- 120,000 transactions ago
+INSERT INTO ff_internal.collection (epoch_id, began_at, ended_at, relations, changed, track_counts, open_writers, own_inserts, next_xid)
+SELECT epoch_id, began_at - interval '25 hours', ended_at - interval '25 hours', relations, changed, track_counts, 0, own_inserts, '9880000' FROM ff_internal.collection;
 -- somebody held a snapshot all the while
 INSERT INTO ff_internal.horizon_history (kind, holder, since, first_seen_at, last_seen_at, looks, xids)
 VALUES ('idle in transaction', 'pid 1', now() - interval '3 days', now() - interval '2 days', now(), 60, 100000);
@@ -58,7 +61,21 @@ SELECT story('partly',      0,  1000,  500,   20);
 SELECT story('full',     1000,  1000,  400,  600);
 SELECT story('full15',   1000,  1000,  400, NULL, '{"superseded_same_page": 0, "superseded_newpage": 600}');
 SELECT story('blind15',  1000,  1000,  400, NULL);
-SELECT story('batch',    1000,  1000,    0, 1000, '{"update_group_rows": 56}');
+SELECT story('batch',  20000, 20000,    0, 20000, '{"update_group_rows": 56, "updated_pct": 98, "group_old_page": [0,0,0,0,0,0,1000], "update_distances": [0,0,0,0,0,0,0,0,0,900], "live_rows": 1260000, "blocks": 21000}');
+-- by twenty statements a minute
+WITH s AS (
+    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, statement_epoch_id, opened_at)
+    VALUES (1, true, 'write', 'UPDATE batch SET k = 1 WHERE k = 0', 34, 1, now()) RETURNING statement_id
+), t AS (
+    INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, columns)
+    SELECT statement_id, 1, 'UPDATE', 'top', 'batch', 'batch'::regclass, '{k}' FROM s
+)
+INSERT INTO ff_internal.statement_history
+SELECT (jsonb_populate_record(NULL::ff_internal.statement_history, jsonb_build_object(
+           'statement_id', s.statement_id, 'began_at', now() - make_interval(mins => n), 'ended_at', now() - make_interval(mins => n - 1),
+           'statement_epoch_id', 1, 'rollup', 0, 'calls', 20, 'rows', 20000, 'total_ms', 10, 'stddev_ms', 0, 'blocks_hit', 5000, 'blocks_read', 0,
+           'blocks_dirtied', 0, 'blocks_written', 0, 'read_ms', 0, 'write_ms', 0, 'wal_records', 80000, 'wal_fpi', 0, 'wal_bytes', 8000000))).*
+  FROM s, generate_series(1, 60) n;
 SELECT story('growth',   1000,  2000, 1000, 1000, '{"inserted_width": 64, "updated_width": 224, "updated_pct": 85, "live_rows": 40000, "rows_per_page": 40}');
 SELECT story('snapshot', 1000,  1000,  400,  600, '{"dead_rows": 60000, "recently_dead_rows": 59000}');
 SELECT story('wide',     1000,  1000,    0, 1000, '{"inserted_width": 4400, "updated_width": 4400, "rows_per_page": 1, "rows_per_page_max": 1}');

@@ -17,7 +17,7 @@ typedef enum PriceId
 	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, WRITE_BY_READ, US_REWRITE_ROW,
 	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
 	IMAGE_FILL, INDEX_BLOAT, INDEX_BLOAT_MOST, CACHE_SHARE, BLOCKS_INDEX_SCAN, BLOCKS_CHANGE,
-	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, TIE, ENOUGH_UPDATES, ENOUGH_SECONDS, PRICES
+	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, TIE, SETTLES, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
 } PriceId;
 
 #define BENCH	"test/bench/regret/constants.py on PostgreSQL 15"
@@ -63,8 +63,11 @@ static const struct
 	[TRIED] = {30, "fillfactor below which no forecast was compared", CHOSEN},
 	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
 	[TIE] = {0.003, "ln of cost within which options are equal", CHOSEN},
-	[ENOUGH_UPDATES] = {200, "updates below which too little was seen", CHOSEN},
-	[ENOUGH_SECONDS] = {86400, "seconds after which so few are few", CHOSEN},
+	[SETTLES] = {0.05, "HOT share by which a table must still rise to be settling", CHOSEN},
+	[SETTLED] = {0.9, "and part of what can be HOT that it must reach", CHOSEN},
+	[MISFIT] = {12, "misfit by which confidence falls to a third", CHOSEN},
+	[FULL_DAY] = {86400, "seconds after which so few updates are few", CHOSEN},
+	[FEW] = {0.01, "updates by inserts, and rows updated, below which there are none", CHOSEN},
 };
 
 #define P(id)	(price[id].value)
@@ -76,12 +79,12 @@ typedef struct Rates
 	double		inserts;
 	double		insert_calls;
 	double		deletes;
+	double		delete_calls;
 	double		reads;
 	double		scans;
 	double		vacuums;
 	double		more_wal;		/* bytes an update writes beyond WAL_UPDATE */
-	double		per_second;		/* rows updated */
-	double		old_pages;		/* share of updates on pages long filled */
+	double		per_second;		/* rows updated, when one is */
 	double		len;			/* bytes of a row inserted */
 	double		indexes;
 	double		index_bytes;
@@ -112,21 +115,26 @@ read_rates(const Evidence *e)
 	r.insert_calls = r.inserts * (rows[EV_INSERT] > 0 ? calls[EV_INSERT] / rows[EV_INSERT] :
 								  1 / bound(e->insert_group_rows, 1, 1e4));
 	r.deletes = bound(w.deleted / n, 0, 1e9);
-	r.reads = bound(e->index_scans / n - r.statements - r.deletes, 0, 1e9);
+	r.delete_calls = r.deletes * (rows[EV_DELETE] > 0 ? calls[EV_DELETE] / rows[EV_DELETE] : 1);
+	r.reads = bound(e->index_scans / n - r.statements - r.delete_calls, 0, 1e9);
 	/* pages asked for beyond those of index scans and changes: sequential scans */
 	r.scans = bound(e->blocks_fetched - P(BLOCKS_INDEX_SCAN) * bound(e->index_scans, 0, 1e15) -
 					P(BLOCKS_CHANGE) * (n + w.inserted + w.deleted), 0,
-					bound(e->seq_scans, 0, 1e15) * bound(e->heap_bytes, 0, 1e18) / TW_BLCKSZ) /
-		n / bound(e->heap_bytes / TW_BLCKSZ, 1, 1e15);
+					bound(e->seq_scans, 0, 1e15) * bound(e->blocks, 1, 1e15)) /
+		n / bound(e->blocks, 1, 1e15);
 	r.vacuums = w.vacuums / n;
-	r.per_second = n / bound(or_else(w.seconds, 60), 1e-3, 1e12);
+	for (i = 0; i < e->nintervals; i++)
+	{
+		double		updated = bound(e->interval[i].updated, 0, 1e15);
+
+		r.per_second += updated / n * updated / bound(e->interval[i].seconds, 1e-3, 1e12);
+	}
 	r.len = or_else(e->inserted_width, or_else(e->updated_width, 100));
 	r.indexes = bound(e->indexes, 0, 1000);
 	r.index_bytes = bound(e->index_bytes, 0, 1e18);
 	r.ram = P(CACHE_SHARE) * (e->ram_bytes > 0 ? e->ram_bytes : 1e18);
 	r.read_us = e->read_us > 0 ? e->read_us : P(US_PAGE_READ);
 	r.checkpoint_s = bound(or_else(e->checkpoint_s, 300), 1, 1e9);
-	r.old_pages = 1;
 	return r;
 }
 
@@ -142,31 +150,29 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	double		miss;
 	double		page_us = r->read_us * (1 + P(WRITE_BY_READ));
 	double		vacuumed = r->vacuums > 0 ?
-		r->old_pages * r->vacuums * pages * (1 - exp(-1 / (r->vacuums * pages))) : 0;
+		r->vacuums * pages * (1 - exp(-1 / (r->vacuums * pages))) : 0;
 	double		images;
 
 	c->heap_bytes = heap_bytes;
 	c->index_bytes = r->index_bytes * (1 + P(INDEX_BLOAT) * bound(entries, 0, P(INDEX_BLOAT_MOST)));
 	leaves = bound(n > 0 ? c->index_bytes / TW_BLCKSZ / n : 1, 1, 1e15);
-	miss = r->old_pages * bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
+	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
 	/* pages touched for the first time since a checkpoint are logged whole */
-	images = r->old_pages / per_checkpoint * (pages * (1 - exp(-per_checkpoint / pages)) +
-											  n * leaves * (1 - exp(-cold * per_checkpoint / leaves)));
-	c->time_us = P(US_STATEMENT) * (r->statements + r->insert_calls + r->deletes) +
+	images = (pages * (1 - exp(-o->touched * per_checkpoint / pages)) +
+			  n * leaves * (1 - exp(-cold * per_checkpoint / leaves))) / per_checkpoint;
+	c->time_us = P(US_STATEMENT) * (r->statements + r->insert_calls + r->delete_calls) +
 		P(US_ROW) * (1 + r->inserts + r->deletes) + r->inserts * n * P(US_ENTRY) +
 		r->reads * P(US_READ) + r->scans * pages * P(US_SCAN_PAGE) +
 		cold * n * (P(US_ENTRY) + P(US_ENTRY_VISIT) * r->statements) + o->moved * P(US_MOVE) +
 		o->prunes * P(US_PRUNE) + vacuumed * P(US_VACUUM_PAGE) + images * P(US_PAGE_WRITE) +
 		(r->inserts > r->deletes ? r->inserts - r->deletes : 0) * o->pages * P(US_NEW_PAGE) +
-	/* the heap page, written back, and the leaf that finds it */
-		miss * (page_us + r->read_us + r->reads * 2 * r->read_us) +
+	/* the heap pages, written back, and the leaf that finds the row */
+		miss * (o->touched * page_us + r->read_us + r->reads * 2 * r->read_us) +
 	/* not HOT: that leaf is written, too, those of other indexes read and written */
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us * P(WRITE_BY_READ)) +
-	/* the page moved to, which takes several rows */
-		miss * o->moved * 0.2 * page_us +
 		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;
-	c->wal_bytes = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->deletes) + P(WAL_UPDATE) +
+	c->wal_bytes = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->delete_calls) + P(WAL_UPDATE) +
 		r->more_wal + o->prunes * P(WAL_PRUNE) +
 		r->inserts * (P(WAL_ROW) + r->len + n * P(WAL_ENTRY)) + r->deletes * P(WAL_DELETE) +
 		o->moved * P(WAL_MOVE) + o->moved_bytes + cold * n * P(WAL_ENTRY) +
@@ -207,7 +213,7 @@ static void
 add_rewrite(const Evidence *e, const Forecast *f, const Rates *r, DcCost *c)
 {
 	double		n = bound(f->updates, 1, 1e18);
-	double		now = bound(e->heap_bytes, TW_BLCKSZ, 1e18) / TW_BLCKSZ;
+	double		now = bound(e->blocks, 1, 1e15);
 	double		then = (c->heap_bytes + r->index_bytes) / TW_BLCKSZ;
 	double		cached = bound(r->ram / (now * TW_BLCKSZ), 0, 1);
 
@@ -222,6 +228,8 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 {
 	double		bytes = 0,
 				rows = 0;
+	double		beside = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->delete_calls) +
+		r->inserts * (P(WAL_ROW) + r->len + r->indexes * P(WAL_ENTRY)) + r->deletes * P(WAL_DELETE);
 	DcCost		c;
 	int			i;
 
@@ -233,11 +241,8 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 		}
 	if (!(rows > 0))
 		return;
-	cost_of(r, now, bound(e->heap_bytes, TW_BLCKSZ, 1e18), 0, &c);
-	r->more_wal = bound(bytes / rows - (c.wal_bytes - P(WAL_COMMIT) * (r->statements + r->insert_calls +
-																	   r->deletes) -
-										r->inserts * (P(WAL_ROW) + r->len + r->indexes * P(WAL_ENTRY)) -
-										r->deletes * P(WAL_DELETE)), -0.5 * P(WAL_UPDATE), 1e9);
+	cost_of(r, now, TW_BLCKSZ * bound(e->blocks, 1, 1e15), 0, &c);
+	r->more_wal = bound(bytes / rows - (c.wal_bytes - beside), -0.5 * P(WAL_UPDATE), 1e9);
 }
 
 double
@@ -245,9 +250,10 @@ ff_decide_bound(const Evidence *e)
 {
 	Rates		r = read_rates(e);
 	FitSplit	s = ff_fit_split(e);
-	FcOutcome	now = {.hot = or_else(s.hot, 1), .moved = or_else(s.moved, 0), .prunes = 1};
+	FcOutcome	now = {.hot = or_else(s.hot, 1), .moved = or_else(s.moved, 0), .prunes = 1,
+	.touched = 1};
 	FcOutcome	best = {.hot = 1 - or_else(s.blocked, 0)};
-	double		bytes = bound(e->heap_bytes, TW_BLCKSZ, 1e18);
+	double		bytes = TW_BLCKSZ * bound(e->blocks, 1, 1e15);
 	double		full = bound(e->live_rows, 0, 1e15) * (r.len + 8);
 	DcCost		a,
 				b;
@@ -256,6 +262,13 @@ ff_decide_bound(const Evidence *e)
 	cost_of(&r, &now, bytes, 0, &a);
 	cost_of(&r, &best, bound(full, TW_BLCKSZ, bytes), 0, &b);
 	return exp(log_cost(e, &b) - log_cost(e, &a));
+}
+
+void
+ff_decide_index_entry(double *wal_bytes, double *cpu_us)
+{
+	*wal_bytes = P(WAL_ENTRY);
+	*cpu_us = P(US_ENTRY);
 }
 
 /* ln of what it costs that forecasts far from what was seen err more. */
@@ -278,6 +291,7 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, D
 				i,
 				k;
 
+	memset(d->cost, 0, sizeof(d->cost));
 	for (k = 0; k < f->nlives; k++)
 	{
 		const FcOutcome *keep = &f->outcome[FC_SET][k][f->current];
@@ -329,6 +343,8 @@ choose_best(const Evidence *e, const Forecast *f, Decision *d)
 	gain = 1 - best;
 	d->agreement = d->best == f->current && d->best_way == FC_SET ? 1 :
 		d->cost[d->best_way][d->best].agreement;
+	d->action = DC_KEEP;
+	d->gain = 0;
 	d->advised = f->current;
 	if (gain >= or_else(e->min_gain, 0.02) && d->agreement >= P(AGREEMENT))
 	{
@@ -338,125 +354,123 @@ choose_best(const Evidence *e, const Forecast *f, Decision *d)
 	}
 }
 
-static DcCause
-cause_of(const Fit *fit, const Forecast *f, const Decision *d)
-{
-	const FitPlan *p = &fit->plan;
-	const TwinLife *l = &fit->particle[f->particle[0]].life;
-	double		batch = 0;
-	int			i;
-
-	for (i = 0; i < l->nclasses; i++)
-		if (l->class[i].command == EV_UPDATE && l->class[i].rows * l->class[i].times > 1.5)
-			batch += l->class[i].rate;
-	if (p->split.hot >= 0.98 && d->action < DC_SET)
-		return DC_SETTLED;
-	if (p->split.blocked > 0.5 * (1 - p->split.hot) && d->action < DC_SET)
-		return DC_INDEXED_COLUMN;
-	if (d->settling > 0.5 && d->action < DC_SET)
-		return DC_SETTLING;
-	if (p->page_rows < 4 && d->action < DC_SET)
-		return DC_TOO_WIDE;
-	if (p->resizes && p->update_len[TW_QUANTILES / 2] > 1.1 * p->insert_len[TW_QUANTILES / 2])
-		return DC_ROW_GROWTH;
-	if (l->held_share > 0)
-		return DC_HELD_SNAPSHOT;
-	return batch > 0.5 ? DC_BATCH_UPDATE : DC_PAGE_FULL;
-}
-
-/* In absolute figures: what is, and what will be. */
+/* How sure that is, and whether it settles by itself. */
 static void
-describe(const Evidence *e, const Fit *fit, const Forecast *f, const Rates *r, Decision *d)
+describe(const Fit *fit, const Forecast *f, Decision *d)
 {
-	const DcCost *now = &d->cost[FC_SET][f->current];
-	const DcCost *then = d->action >= DC_SET ? &d->cost[d->best_way][d->best] : now;
-	double		seen = fit->plan.window.updated;
 	int			k;
 
-	d->updates_per_day = r->per_second * 86400;
-	d->wal_per_day_now = d->updates_per_day * now->wal_bytes;
-	d->wal_per_day_then = d->updates_per_day * then->wal_bytes;
-	d->cpu_per_day_now = d->updates_per_day * now->time_us / 1e6;
-	d->cpu_per_day_then = d->updates_per_day * then->time_us / 1e6;
 	for (k = 0; k < f->nlives; k++)
 	{
 		const FcOutcome *o = &f->outcome[FC_SET][k][f->current];
 
-		if (o->settled_hot > fit->plan.split.hot + 0.05)
-		{
-			d->settling += f->weight[k];
-			d->settle_updates += f->weight[k] * o->settle_updates;
-		}
+		if (o->settled_hot <= fit->plan.split.hot + P(SETTLES) ||
+			o->settled_hot < P(SETTLED) * (1 - or_else(fit->plan.split.blocked, 0)))
+			continue;
+		d->settling += f->weight[k];
+		d->settle_updates += f->weight[k] * o->settle_updates;
 	}
 	if (d->settling > 0)
 		d->settle_updates /= d->settling;
-	d->cause = cause_of(fit, f, d);
-	/* how well it is understood, how many agree, and how much was seen */
-	d->confidence = exp(-fit->misfit / 12) * (0.5 + 0.5 * d->agreement) * seen / (seen + 200);
-	(void) e;
+	/* how well it is understood, and how many agree */
+	d->confidence = exp(-fit->misfit / P(MISFIT)) * (0.5 + 0.5 * d->agreement);
 }
 
-/* Next to nothing is updated: only room speaks, once enough was seen. */
+/* Without updates only room counts: new pages as full as a step allows. */
 static void
-decide_by_room(FitWork *w, const Evidence *e, Fit *fit, Forecast *f, Decision *d)
+cost_room(const Evidence *e, const Forecast *f, Decision *d)
 {
-	EvInterval	window = ff_evidence_window(e);
+	double		heap = TW_BLCKSZ * bound(e->blocks, 1, 1e15);
+	double		indexes = bound(e->index_bytes, 0, 1e18);
+	int			way,
+				i;
 
-	d->cause = window.seconds >= P(ENOUGH_SECONDS) ? DC_READ_MOSTLY : DC_TOO_LITTLE;
-	ff_plan(e, &fit->plan);
-	ff_forecast(w, e, fit, f);
-	if (d->cause == DC_TOO_LITTLE || f->n == 0)
-		return;
-	d->action = DC_KEEP;
+	for (way = 0; way < FC_WAYS; way++)
+		for (i = 0; i < f->n; i++)
+		{
+			DcCost	   *c = &d->cost[way][i];
+
+			c->heap_bytes = heap * f->step[f->current].rows_per_page / f->step[i].rows_per_page;
+			c->index_bytes = indexes;
+			c->ratio = pow((c->heap_bytes + indexes + 1) / (heap + indexes + 1),
+						   or_else(e->size_weight, 0.2));
+			c->agreement = c->ratio < 1;
+		}
+}
+
+/*
+ * A reserve that nothing uses is given back: after a full day, where rows are inserted
+ * and neither counters nor pages show updates.
+ */
+static void
+choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
+{
+	EvInterval	w = ff_evidence_window(e);
+
+	d->best = d->advised_in_ram = d->advised = f->current;
 	d->agreement = d->confidence = 1;
-	d->advised = f->current;
-	d->gain = 1 - pow((double) f->step[f->current].rows_per_page / f->step[0].rows_per_page,
-					  or_else(e->size_weight, 0.2));
-	if (d->gain >= or_else(e->min_gain, 0.02))
-		d->action = window.inserted > 0 ? DC_SET : DC_REWRITE;
-	else
-		d->gain = 0;
-	d->best = d->advised = d->action == DC_KEEP ? f->current : 0;
+	d->action = ff_evidence_seconds(e) < P(FULL_DAY) ? DC_WAIT : DC_KEEP;
+	if (d->action == DC_WAIT || f->n == 0 || f->nlives > 0 || !(w.inserted >= e->min_updates) ||
+		w.updated > P(FEW) * w.inserted || e->updated_pct > 100 * P(FEW) ||
+		1 - d->cost[FC_SET][0].ratio < or_else(e->min_gain, 0.02))
+		return;
+	d->gain = 1 - d->cost[FC_SET][0].ratio;
+	d->best = d->advised_in_ram = d->advised = 0;
+	d->action = DC_SET;
+}
+
+/* All costs and the cheapest; first as though everything were in memory. */
+static void
+weigh(const Evidence *e, const Fit *fit, const Forecast *f, Decision *d)
+{
+	Rates		r = read_rates(e);
+	double		ram = r.ram;
+	FcOutcome	now = {
+		.hot = fit->plan.split.hot, .moved = or_else(fit->plan.split.moved, 0),
+		.prunes = f->outcome[FC_SET][0][f->current].prunes,
+		.touched = f->outcome[FC_SET][0][f->current].touched
+	};
+
+	now.moved_bytes = now.moved * r.len;
+	calibrate_wal(e, &r, &now);
+	r.ram = INFINITY;
+	cost_all(e, f, &r, fit->plan.split.hot, d);
+	choose_best(e, f, d);
+	d->advised_in_ram = d->advised;
+	r.ram = ram;
+	cost_all(e, f, &r, fit->plan.split.hot, d);
+	choose_best(e, f, d);
+	describe(fit, f, d);
 }
 
 void
-ff_decide(FitWork *w, const Evidence *e, Fit *fit, Forecast *f, Decision *d)
+ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decision *d)
 {
-	EvInterval	window = ff_evidence_window(e);
-	Rates		r = read_rates(e);
-	FcOutcome	now;
+	int			few = !(ff_evidence_window(e).updated >= or_else(e->min_updates, 1));
+	int			settled;
 
 	memset(fit, 0, sizeof(*fit));
-	memset(f, 0, sizeof(*f));
 	memset(d, 0, sizeof(*d));
-	d->bound = 1;
-	if (!(window.updated >= P(ENOUGH_UPDATES)))
-	{
-		decide_by_room(w, e, fit, f, d);
-		return;
-	}
-	d->action = DC_KEEP;
+	d->calls = read_rates(e).statements;
 	d->bound = ff_decide_bound(e);
-	if (1 - d->bound < or_else(e->min_gain, 0.02))
-	{
-		d->cause = DC_SETTLED;
-		d->agreement = d->confidence = 1;
-		return;
-	}
-	ff_fit(w, e, fit);
-	if (fit->n == 0)
-	{
-		d->action = DC_WAIT;
-		return;
-	}
+	settled = 1 - d->bound < or_else(e->min_gain, 0.02);
+	if (curve || !(few || settled))
+		ff_fit(w, e, fit);
+	else
+		ff_plan(e, &fit->plan);
 	ff_forecast(w, e, fit, f);
-	now = (FcOutcome) {
-		.hot = fit->plan.split.hot, .moved = or_else(fit->plan.split.moved, 0),
-		.prunes = f->outcome[FC_SET][0][f->current].prunes
-	};
-	now.moved_bytes = now.moved * r.len;
-	calibrate_wal(e, &r, &now);
-	cost_all(e, f, &r, fit->plan.split.hot, d);
-	choose_best(e, f, d);
-	describe(e, fit, f, &r, d);
+	d->best = d->advised_in_ram = d->advised = f->current;
+	if (f->nlives > 0)
+		weigh(e, fit, f, d);
+	else
+		cost_room(e, f, d);
+	if (few)
+		choose_by_room(e, f, d);
+	else if (settled)
+	{
+		d->action = DC_KEEP;
+		d->best = d->advised_in_ram = d->advised = f->current;
+		d->gain = 0;
+		d->agreement = d->confidence = 1;
+	}
 }

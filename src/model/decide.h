@@ -17,21 +17,6 @@ typedef enum DcAction
 	DC_REWRITE
 } DcAction;
 
-/* Why, for the wording. */
-typedef enum DcCause
-{
-	DC_TOO_LITTLE,				/* seen */
-	DC_READ_MOSTLY,				/* no update to speak of */
-	DC_SETTLED,					/* next to all is HOT */
-	DC_SETTLING,				/* and will be so by itself */
-	DC_INDEXED_COLUMN,			/* what is not HOT changes indexed columns */
-	DC_TOO_WIDE,				/* few rows fit on a page: no step is worth its room */
-	DC_BATCH_UPDATE,			/* many rows of a page in one transaction */
-	DC_ROW_GROWTH,
-	DC_HELD_SNAPSHOT,
-	DC_PAGE_FULL
-} DcCause;
-
 /* What one option costs: means over the lives; per row updated. */
 typedef struct DcCost
 {
@@ -46,21 +31,16 @@ typedef struct DcCost
 typedef struct Decision
 {
 	DcAction	action;
-	DcCause		cause;
 	DcCost		cost[FC_WAYS][FC_STEPS];	/* [FC_SET][current]: keep */
 	FcWay		best_way;
 	int			best;			/* cheapest step of all */
 	int			advised;		/* step; the current one where nothing is advised */
+	int			advised_in_ram; /* the same, were everything in memory */
 	double		bound;			/* cost at best by cost now: less cannot be reached */
 	double		gain;			/* part of the cost that the advice saves, 0..1 */
 	double		agreement;
 	double		confidence;		/* 0..1 */
-	/* in the forecast, per day and in all */
-	double		updates_per_day;
-	double		wal_per_day_now;
-	double		wal_per_day_then;
-	double		cpu_per_day_now;	/* seconds */
-	double		cpu_per_day_then;
+	double		calls;			/* of statements, per row updated */
 	double		settling;		/* weight of the lives that settle by themselves */
 	double		settle_updates; /* until then, where most do */
 } Decision;
@@ -71,11 +51,15 @@ typedef struct Decision
  */
 extern double ff_decide_bound(const Evidence *e);
 
+/* What one index entry costs. */
+extern void ff_decide_index_entry(double *wal_bytes, double *cpu_us);
+
 /*
  * All of it: bound, fit, forecast, choice.  Where the bound or too few updates decide,
- * the fit is empty (n is 0); the forecast is, too, or has steps without lives.  For a
- * curve call ff_fit() and ff_forecast() all the same.
+ * the fit is empty (n is 0) unless a curve is wanted all the same; the forecast then
+ * has steps without lives, none where no row length is known.
  */
-extern void ff_decide(FitWork *work, const Evidence *e, Fit *fit, Forecast *f, Decision *d);
+extern void ff_decide(FitWork *work, const Evidence *e, int curve,
+					  Fit *fit, Forecast *f, Decision *d);
 
 #endif							/* FF_MODEL_DECIDE_H */

@@ -17,7 +17,6 @@
 #define EV_LENGTHS		16		/* different row lengths; neighbours are merged */
 #define EV_GROUP_BINS	10		/* rows: 1, 2, 3-4, 5-8, ..., 129-256, 257 or more */
 #define EV_LOG2_BINS	32		/* bin i: [2^i, 2^(i+1)) transactions; 0 counts as 1 */
-#define EV_FILL_BINS	10		/* tenths of a page */
 
 /* What the counters said between two collections. */
 typedef struct EvInterval
@@ -46,58 +45,52 @@ typedef struct EvStatement
 	double		calls;
 	double		rows;
 	double		sets_indexed;	/* 1: sets an indexed column, 0: none, NAN: unknown */
-	double		sets_length;	/* 1: sets a column of variable length, 0: none, NAN */
 	double		wal_records;
 	double		wal_bytes;		/* full-page images included */
-	double		busy_share;		/* share of the window's time in which it was at work: its
-								 * rows, squared, by the sum over equal spans of their
-								 * squares times the number of spans; 1: evenly; NAN */
+	double		busy_share;		/* share of the time in which it was at work (its rows,
+								 * squared, by the sum over equal spans of their squares)
+								 * against the statement with the largest; NAN */
 } EvStatement;
 
-/* Row lengths: MAXALIGNed t_len, ascending; where more than EV_LENGTHS differ,
- * neighbours are merged to their mean. */
-typedef struct EvLengths
+/* A row length, MAXALIGNed t_len, and how many rows have it.  Lengths ascend; where
+ * more than EV_LENGTHS differ, neighbours are merged to their mean. */
+typedef struct EvLength
 {
-	int			n;				/* 0: unknown */
-	double		bytes[EV_LENGTHS];
-	double		rows[EV_LENGTHS];
-} EvLengths;
+	double		bytes;			/* of the first: NAN, if unknown */
+	double		rows;
+} EvLength;
 
 typedef struct Evidence
 {
 	/* counters of the window, at the present fillfactor and set of indexes */
 	int			nintervals;
 	EvInterval	interval[EV_INTERVALS]; /* older ones are merged into the last */
+	double		observed_s;		/* seconds watched, those in which nothing was written
+								 * included; NAN: no more than the intervals have */
 	double		earlier_updated;	/* in the table's life before the window: its
 									 * totals less what the intervals hold */
-	double		earlier_inserted;
 	double		window_xids;	/* transactions of the cluster in the window */
-	double		table_xids;		/* since the table was created */
 
 	/* statements of the window; what they do not explain is the class "rest" */
 	int			nstatements;
 	EvStatement statement[EV_STATEMENTS];
+	double		indexed_share;	/* of the rows updated, by statements that set an indexed
+								 * column, 0..1; NAN */
 
 	/* pages: the last sample, or the sum of the last samples */
 	double		blocks;			/* of the table, at that time */
 	double		live_rows;		/* in the table */
-	double		dead_rows;		/* versions in the table, recently dead included */
-	double		recently_dead_rows; /* of these, still visible to some snapshot */
-	double		redirect_lps;	/* redirected line pointers in the table */
-	double		dead_lps;
 	double		rows_per_page;	/* live, on a page that holds any: mean */
 	double		rows_per_page_max;
 	double		updated_pct;	/* live rows updated since insert, percent */
-	double		free_pct;		/* free space, percent of the table */
 	/* old versions still in the pages by their successor (a ratio) */
 	double		seen_hot;		/* heap-only */
 	double		seen_same_page; /* same page, not heap-only */
 	double		seen_moved;		/* another page */
 
 	/* histograms of that sample */
-	EvLengths	inserted_length;	/* live rows never updated, of the last sample that had
-									 * as many as one in a hundred */
-	EvLengths	updated_length; /* live rows updated since insert */
+	EvLength	inserted_length[EV_LENGTHS];	/* live rows never updated */
+	EvLength	updated_length[EV_LENGTHS]; /* live rows updated since insert */
 	/*
 	 * Live updated rows by the number of them on their page with the same xmin.
 	 * new_page: those on pages whose live rows all have that one xmin (a page that
@@ -109,7 +102,6 @@ typedef struct Evidence
 	double		update_distance[EV_LOG2_BINS];	/* updated rows: transactions from the
 												 * inserts of their page to their xmin */
 	double		update_age[EV_LOG2_BINS];	/* updated rows: transactions since xmin */
-	double		fill[EV_FILL_BINS]; /* pages, by used share */
 
 	/* what the samples said before there were histograms; read where these lack */
 	double		inserted_width; /* mean t_len, bytes */
@@ -118,9 +110,7 @@ typedef struct Evidence
 	double		updated_width_err;
 	double		update_group_rows;	/* medians over rows */
 	double		insert_group_rows;
-	double		update_distance_p10;	/* transactions */
-	double		update_distance_p50;
-	double		update_distance_p90;
+	double		update_distance_p50;	/* transactions */
 
 	/* the table and its surroundings */
 	double		fillfactor;		/* percent, now */
@@ -128,7 +118,6 @@ typedef struct Evidence
 								 * rewrite; NAN: unknown, or none */
 	double		updated_since;	/* rows updated since it was set; NAN */
 	double		indexes;
-	double		heap_bytes;
 	double		index_bytes;
 	double		ram_bytes;		/* that may hold the table and its indexes */
 	double		vacuum_scale;	/* autovacuum's scale factor */
@@ -138,7 +127,6 @@ typedef struct Evidence
 								 * older than a minute held the visibility horizon */
 	double		held_xids;		/* its age then in transactions, mean */
 	double		sessions;		/* of the database at work at a time, mean */
-	double		rollback_share; /* of the database's transactions, 0..1 */
 
 	/* what the cost depends on besides; counts of the window */
 	double		index_scans;
@@ -151,10 +139,15 @@ typedef struct Evidence
 	double		wal_weight;
 	double		size_weight;
 	double		min_gain;		/* least part of the cost to save, 0..1 */
+	double		min_updates;	/* below which too little was seen */
 } Evidence;
 
-/* Sums over the window's intervals; newpage is NAN if any is. */
+/* Sums over the window's intervals, but for the first load of the table; newpage is
+ * NAN if any is. */
 extern EvInterval ff_evidence_window(const Evidence *e);
+
+/* Seconds watched, and at least one millisecond. */
+extern double ff_evidence_seconds(const Evidence *e);
 
 /* Everything unknown; no interval, no statement. */
 extern void ff_evidence_clear(Evidence *e);

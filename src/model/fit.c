@@ -26,7 +26,7 @@ typedef struct Prior
 typedef enum PriorId
 {
 	PR_ROWS, PR_PAGES, PR_CALLS, PR_TIMES, PR_EVERY, PR_DISTANCE, PR_SKEW, PR_SHARE, PR_LAG,
-	PR_GROW, PR_VACUUM, PR_INDEXED
+	PR_GROW, PR_VACUUM, PR_INDEXED, PR_HELD
 } PriorId;
 
 static const Prior prior[] = {
@@ -42,6 +42,7 @@ static const Prior prior[] = {
 	[PR_GROW] = {"updates until a row has grown", 0.3, 2, 8, "chosen"},
 	[PR_VACUUM] = {"gap between vacuums, by the mean one seen", 0, 0.6, 1.7, "chosen"},
 	[PR_INDEXED] = {"share of updates that change an index", 0.7, 0.05, 1, "chosen"},
+	[PR_HELD] = {"of an old snapshot seen, the part that held this table's versions", 0.5, 1, 1, "chosen"},
 };
 
 /* How likely each pick is, where rows are inserted and where not (chosen). */
@@ -102,7 +103,7 @@ enum
 };
 enum
 {
-	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_REDRAW, G_VACUUM, G_RULE, G_RESIZER, G_END
+	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_REDRAW, G_VACUUM, G_RULE, G_RESIZER, G_HELD, G_END
 };
 
 typedef struct Random
@@ -257,7 +258,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	near = fresh > 0.5 ? 1 : p->scale;
 	/* squared: the most by far are as old as the sessions beside it are many */
 	l->lag = v > 0 ? near * drawn(PR_LAG, v * v > prior[PR_LAG].none ? v * v : v, 0) : 0;
-	if (e->held_share > 0 && e->held_xids > 0)
+	if (e->held_share > 0 && e->held_xids > 0 && drawn(PR_HELD, u[G_HELD], 0) > 0)
 	{
 		double		ours = 0;
 
@@ -295,7 +296,6 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 			l->class[i].resizes = u[G_RESIZER] < 0.5 || resizer++ == (int) (8 * u[G_RESIZER] - 4);
 	l->grow_updates = drawn(PR_GROW, u[G_GROW], 1);
 	l->redraw = u[G_REDRAW] > 0.85;
-	l->rollback = bound(e->rollback_share, 0, 0.5);
 	make_snapshots(p, e, u, l);
 	l->vacuum_share = bound(or_else(e->vacuum_scale, 0.2), 0, 100) +
 		or_else(e->vacuum_threshold, 50) / p->live;

@@ -14,6 +14,7 @@
 #define LEAST_CHUNKS	4
 #define CHUNK_LAPS		1.3		/* updates of each row in one */
 #define CHUNK_TICKS		1500.0
+#define LEAST_LAPS		1.5		/* updates of each row: pages shed rows in two waves */
 #define STEADY			0.01	/* difference of HOT shares from which on it is settled */
 /* All HOT twice in a row: no need to go on. */
 #define ALL_HOT			0.998
@@ -52,6 +53,7 @@ add_counts(TwinCount *sum, const TwinCount *c, double times)
 	sum->hot += times * c->hot;
 	sum->moved += times * c->moved;
 	sum->prunes += times * c->prunes;
+	sum->touched += times * c->touched;
 	sum->update_bytes += times * c->update_bytes;
 }
 
@@ -93,8 +95,10 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 			seen[1] += t->count.hot;
 		}
 		hot[i] = t->count.updates > 0 ? t->count.hot / t->count.updates : i > 0 ? hot[i - 1] : 0;
+		if (i < 1 || (i + 1) * chunk < bound(LEAST_LAPS * p->rows, 0, horizon))
+			continue;
 		/* all HOT twice in a row: it will stay so */
-		if (i > 0 && hot[i] >= ALL_HOT && hot[i - 1] >= ALL_HOT)
+		if (hot[i] >= ALL_HOT && hot[i - 1] >= ALL_HOT)
 			break;
 		if (i >= LEAST_CHUNKS - 1 &&
 			((i + 1) * chunk >= horizon || fabs(hot[i] + hot[i - 1] - hot[i - 2] - hot[i - 3]) < 2 * STEADY))
@@ -106,6 +110,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	o->hot = sum.hot / n;
 	o->moved = sum.moved / n;
 	o->prunes = sum.prunes / n;
+	o->touched = sum.touched / n;
 	o->moved_bytes = sum.update_bytes / n;
 	o->pages = t->npages / bound((double) t->nlive, 1, 1e15);
 	n = last[0].updates + last[1].updates;
@@ -142,6 +147,7 @@ fill_between(const Forecast *f, FcOutcome *o, int from, int to)
 		o[i].window_hot = between(o[from].window_hot, o[to].window_hot, part);
 		o[i].moved = between(o[from].moved, o[to].moved, part);
 		o[i].prunes = between(o[from].prunes, o[to].prunes, part);
+		o[i].touched = between(o[from].touched, o[to].touched, part);
 		o[i].moved_bytes = between(o[from].moved_bytes, o[to].moved_bytes, part);
 		o[i].settled_hot = between(o[from].settled_hot, o[to].settled_hot, part);
 		o[i].settle_updates = between(o[from].settle_updates, o[to].settle_updates, part);
@@ -258,6 +264,8 @@ summarise(const Fit *fit, Forecast *f)
 	int			i,
 				k;
 
+	for (k = 0; k < f->nlives; k++)
+		f->rewritten_hot_pct += 100 * f->weight[k] * f->outcome[FC_REWRITE][k][f->current].window_hot;
 	for (i = 0; i < f->n; i++)
 	{
 		FcStep	   *s = &f->step[i];
@@ -269,7 +277,8 @@ summarise(const Fit *fit, Forecast *f)
 			const FcOutcome *o = &f->outcome[way][k][i];
 
 			s->hot_pct += 100 * f->weight[k] * o->window_hot;
-			s->moved_pct += 100 * f->weight[k] * o->moved;
+			if (o->hot < 1)
+				s->moved_pct += 100 * f->weight[k] * (1 - o->window_hot) * o->moved / (1 - o->hot);
 			s->settled_hot_pct += 100 * f->weight[k] * o->settled_hot;
 		}
 		off = RANGE_POINTS + RANGE_WAY * fabs(s->hot_pct - 100 * fit->plan.split.hot);
@@ -298,7 +307,7 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 		f->step[f->n].fillfactor = at;
 		f->step[f->n++].rows_per_page = ff_twin_rows_per_page(at, len);
 	}
-	f->updates = p->window.updated / bound(or_else(p->window.seconds, 60), 1e-3, 1e12) *
+	f->updates = p->window.updated / ff_evidence_seconds(e) *
 		bound(or_else(e->horizon_s, 30 * 86400.0), 1, 1e12);
 	f->window = p->window.updated;
 	choose_lives(fit, f);

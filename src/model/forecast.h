@@ -29,6 +29,7 @@ typedef struct FcOutcome
 	double		window_hot;		/* in a window as long as the one seen: see FcStep */
 	double		moved;
 	double		prunes;
+	double		touched;		/* pages that transactions changed, inserts included */
 	double		moved_bytes;	/* of rows written to another page */
 	double		pages;			/* at the end, per row */
 	double		settled_hot;	/* at the end */
@@ -60,6 +61,7 @@ typedef struct Forecast
 	double		weight[FC_LIVES];	/* sums to 1 */
 	FcOutcome	outcome[FC_WAYS][FC_LIVES][FC_STEPS];
 	double		pages_now[FC_LIVES];	/* today, per row */
+	double		rewritten_hot_pct;	/* as a step's hot_pct: rewritten as it is */
 	double		updates;		/* rows of the table, over the horizon */
 	double		window;			/* and over the window seen */
 	double		ticks;			/* replayed of the present life */

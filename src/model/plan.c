@@ -23,6 +23,10 @@
 #define ENOUGH_STAYED	30.0
 /* Share of what statements set that pages must show, to believe them (chosen). */
 #define CONFIRMED		0.5
+/* Share of updates below which it does not matter why they were not HOT, and that set an
+ * indexed column and stayed in their page, from which these tell of those that left it (chosen). */
+#define NEGLIGIBLE		0.01
+#define TELLING			0.05
 /* Share of the time below which a statement counts as being at work at times (chosen). */
 #define BUSY			0.8
 /* Bursts of the window, where there are any (chosen). */
@@ -38,21 +42,32 @@ moved_of(double cold, double hot, double eligible)
 	return eligible > 0 ? bound(cold - hot * (1 - eligible) / eligible, 0, cold) : 0;
 }
 
-/* Share of the rows updated that statements updated which set an indexed column; NAN. */
-static double
-indexed_share(const Evidence *e, double updated)
+/*
+ * What an index keeps from being HOT.  Those that stayed in their page and were
+ * not HOT, and of those that left it the same part.  Where hardly any that sets
+ * an indexed column stayed to be seen, the statements tell how many of those
+ * that left would not have been HOT with room either.
+ */
+static void
+split_kept(double indexed, FitSplit *s)
 {
-	double		known = 0,
-				indexed = 0;
-	int			i;
+	double		stayed_cold = 1 - s->hot - s->moved;
+	/* at least so many that set an indexed column stayed: HOT ones beyond what the others
+	 * can be, and all that were not HOT */
+	double		stayed_setting = s->moved >= NEGLIGIBLE ?
+		bound(s->hot + indexed - 1, 0, 1) + stayed_cold : NAN;
 
-	for (i = 0; i < e->nstatements; i++)
-		if (e->statement[i].command == EV_UPDATE && !isnan(e->statement[i].sets_indexed))
-		{
-			known += e->statement[i].rows;
-			indexed += e->statement[i].rows * e->statement[i].sets_indexed;
-		}
-	return known >= 0.9 * updated ? bound(indexed / known, 0, 1) : NAN;
+	if (isnan(s->moved))
+		s->kept_with_room = 1 - s->hot;
+	else if (stayed_cold < NEGLIGIBLE)
+		s->kept_with_room = 0;
+	else if (stayed_setting < TELLING)
+		s->kept_with_room = stayed_cold;
+	else
+		s->kept_with_room = bound(1 - s->hot - s->recoverable, 0, 1);
+	s->kept = s->kept_with_room;
+	if (stayed_setting < TELLING)
+		s->kept = fmax(s->kept, stayed_cold + bound(indexed - stayed_setting, 0, s->moved));
 }
 
 /*
@@ -63,10 +78,10 @@ FitSplit
 ff_fit_split(const Evidence *e)
 {
 	EvInterval	w = ff_evidence_window(e);
-	FitSplit	s = {NAN, NAN, NAN, NAN};
+	FitSplit	s = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	double		cold = w.updated - w.hot;
 	double		stayed = or_else(e->seen_hot, 0) + or_else(e->seen_same_page, 0);
-	double		indexed = indexed_share(e, w.updated);
+	double		indexed = e->indexed_share;
 	double		moved = NAN;
 	double		eligible;
 
@@ -79,46 +94,53 @@ ff_fit_split(const Evidence *e)
 		moved = cold;
 	else if (stayed >= ENOUGH_STAYED)
 	{
-		eligible = e->seen_hot / stayed;
+		eligible = or_else(e->seen_hot, 0) / stayed;
 		if (1 - eligible >= CONFIRMED * indexed || eligible < 1 - indexed)
 			eligible = 1 - indexed;
 		moved = moved_of(cold, w.hot, eligible);
 	}
 	else if (indexed < 1)
 		moved = moved_of(cold, w.hot, 1 - indexed);
+	else if (e->seen_same_page + e->seen_moved > 0)
+		moved = cold * e->seen_moved / (e->seen_same_page + e->seen_moved);
 	if (isnan(moved))
+	{
+		split_kept(indexed, &s);
 		return s;
+	}
 	stayed = w.updated - moved;
-	eligible = stayed >= ENOUGH_STAYED ? bound(w.hot / stayed, 0, 1) : 1 - or_else(indexed, 0);
+	s.eligible = stayed >= ENOUGH_STAYED ? bound(w.hot / stayed, 0, 1) : 1 - or_else(indexed, 0);
 	s.moved = moved / w.updated;
-	s.recoverable = s.moved * eligible;
+	s.recoverable = s.moved * s.eligible;
 	s.blocked = bound(1 - s.hot - s.recoverable, 0, 1);
+	split_kept(indexed, &s);
 	return s;
 }
 
 /* Quantiles of row lengths: from the histogram, else from the mean. */
 static int
-read_lengths(const EvLengths *h, double mean, double err, int16_t *quantile)
+read_lengths(const EvLength *h, double mean, double err, int16_t *quantile)
 {
 	double		sum = 0,
 				at = 0;
-	int			i,
+	int			n,
+				i,
 				k = 0;
 
-	for (i = 0; i < h->n; i++)
-		sum += h->rows[i];
-	if (!(sum > 0) && isnan(mean))
+	for (n = 0; n < EV_LENGTHS && h[n].rows > 0; n++)
+		sum += h[n].rows;
+	if (n == 0 && isnan(mean))
 		return 0;
 	for (i = 0; i < TW_QUANTILES; i++)
 	{
 		double		share = (i + 0.5) / TW_QUANTILES;
 		double		bytes;
 
-		if (sum > 0)
+		if (n > 0)
 		{
-			while (k < h->n - 1 && share > (at + h->rows[k]) / sum)
-				at += h->rows[k++];
-			bytes = h->bytes[k];
+			while (k < n - 1 && share > (at + h[k].rows) / sum)
+				at += h[k++].rows;
+			bytes = h[k].bytes;
 		}
 		else if (err > 0.01)
 			/* rows of several lengths: a mix of the two next to the mean */
@@ -144,9 +166,9 @@ mean_length(const int16_t *quantile)
 static int
 plan_lengths(const Evidence *e, FitPlan *p)
 {
-	int			inserted = read_lengths(&e->inserted_length, e->inserted_width,
+	int			inserted = read_lengths(e->inserted_length, e->inserted_width,
 										e->inserted_width_err, p->insert_len);
-	int			updated = read_lengths(&e->updated_length, e->updated_width,
+	int			updated = read_lengths(e->updated_length, e->updated_width,
 									   e->updated_width_err, p->update_len);
 	double		off;
 
@@ -202,13 +224,42 @@ add_slot(FitPlan *p, EvCommand command, double rows)
 }
 
 /*
+ * Of which nobody knows whether they set an indexed column: as many do as the others
+ * leave of the updates that were blocked.
+ */
+static void
+share_blocked(FitPlan *p)
+{
+	double		left = p->split.blocked;
+	double		rate = 0;
+	int			i;
+
+	for (i = 0; i < p->nslots; i++)
+	{
+		const FitSlot *s = &p->slot[i];
+
+		if (!isnan(s->indexed))
+			left -= s->rate * s->indexed;
+		else if (!s->shared)
+			rate += s->rate;
+	}
+	for (i = 0; i < p->nslots && p->slot[i].shared == 0; i++)
+		;
+	/* the two that share what is left count once */
+	if (i < p->nslots)
+		rate += p->slot[i].rate;
+	for (i = 0; i < p->nslots; i++)
+		if (isnan(p->slot[i].indexed) && !isnan(left))
+			p->slot[i].indexed = bound(left / rate, 0, 1);
+}
+
+/*
  * A class for each statement that updates, the most rows first; one or two for what
  * they do not explain; one for inserts and one for deletes.
  */
 static void
 plan_slots(const Evidence *e, FitPlan *p)
 {
-	double		blocked = p->split.blocked;
 	double		known = 0;
 	double		calls_in_all = 0;
 	double		left;
@@ -239,8 +290,9 @@ plan_slots(const Evidence *e, FitPlan *p)
 		FitSlot    *s = add_slot(p, EV_UPDATE, left);
 
 		s->shared = 1;
-		s->indexed = isnan(blocked) ? NAN : blocked < 0.01 ? 0 : NAN;
+		s->indexed = NAN;
 	}
+	share_blocked(p);
 	for (i = EV_INSERT; i <= EV_DELETE; i += EV_DELETE - EV_INSERT)
 	{
 		double		n = i == EV_INSERT ? p->window.inserted : p->window.deleted;

@@ -21,7 +21,11 @@ typedef struct FitSplit
 	double		hot;
 	double		moved;			/* went to another page; NAN: unknown */
 	double		blocked;		/* changed an indexed column; NAN: unknown */
+	double		eligible;		/* would be HOT, given room; NAN: unknown */
 	double		recoverable;	/* not HOT for want of room; NAN: unknown */
+	/* what an index keeps from being HOT, all non-HOT ones where nothing tells */
+	double		kept;			/* whether or not they lacked room as well */
+	double		kept_with_room; /* of these, those that had room */
 } FitSplit;
 
 /* What is known of one class before anything is drawn. */

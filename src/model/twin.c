@@ -640,7 +640,7 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 	int64_t		span = n * stride;
 	int64_t		id;
 
-	if (c->pick == TW_SWEEP && stride > 1)
+	if (c->pick == TW_SWEEP && stride > 1 && t->next_row > t->first_row)
 	{
 		/* at the end it begins anew with the next of every k */
 		int64_t		blocks = (t->next_row - t->first_row + span - 1) / span;
@@ -973,7 +973,6 @@ typedef struct PageGroups
 	int			slot[512];		/* hash of xmin; 0: free */
 	int			inserted;		/* rows never updated */
 	double		born;			/* their transactions, summed */
-	double		used;			/* bytes of live rows */
 } PageGroups;
 
 static void
@@ -981,7 +980,6 @@ group_row(PageGroups *g, const TwinRow *r)
 {
 	unsigned	h = (r->xmin * 2654435761u) >> 23;
 
-	g->used += r->len;
 	if (r->updates == 0)
 	{
 		g->inserted++;
@@ -1002,11 +1000,10 @@ group_row(PageGroups *g, const TwinRow *r)
 }
 
 static void
-look_at_page(const Twin *t, const TwinPage *p, const PageGroups *g, TwinView *view)
+look_at_page(const Twin *t, const PageGroups *g, TwinView *view)
 {
 	int			whole_page = g->n == 1 && g->inserted == 0;
 	double		live = g->inserted;
-	double		used = 1.0 - (double) p->gap / (TW_BLCKSZ - TW_PAGE_HEADER);
 	int			i;
 
 	for (i = 0; i < g->n; i++)
@@ -1027,7 +1024,6 @@ look_at_page(const Twin *t, const TwinPage *p, const PageGroups *g, TwinView *vi
 	view->pages++;
 	if (live > view->rows_per_page_max)
 		view->rows_per_page_max = live;
-	view->fill[(int) bound(used * EV_FILL_BINS, 0, EV_FILL_BINS - 1)]++;
 }
 
 /*
@@ -1053,7 +1049,6 @@ ff_twin_look(Twin *t, TwinView *view)
 		g = none;
 		for (k = from; k < t->page_end[i]; k++)
 			group_row(&g, &t->row[t->order[k]]);
-		look_at_page(t, &t->page[i], &g, view);
+		look_at_page(t, &g, view);
 	}
-	view->dead = (double) t->ndead;
 }

@@ -184,14 +184,12 @@ typedef struct TwinView
 {
 	double		rows;			/* live, forgotten ones left out */
 	double		pages;			/* those of the rows above */
-	double		dead;			/* versions */
 	double		rows_per_page_max;
 	double		updated_rows;
 	double		group_old_page[EV_GROUP_BINS];
 	double		group_new_page[EV_GROUP_BINS];
 	double		update_distance[EV_LOG2_BINS];
 	double		update_age[EV_LOG2_BINS];
-	double		fill[EV_FILL_BINS];
 } TwinView;
 
 /*

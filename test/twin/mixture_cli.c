@@ -132,7 +132,7 @@ replay(const TwinLife *l, int ff, double warmup, double measure, uint64_t seed)
 		   "prunes=%.3f vacuums=%.0f updated=%.1f ms=%.2f%s\n", ff, t.count.updates,
 		   100 * t.count.hot / (t.count.updates + 1e-9),
 		   100 * t.count.moved / (t.count.updates + 1e-9),
-		   100 * t.count.blocked / (t.count.updates + 1e-9), t.npages, v.rows, v.dead,
+		   100 * t.count.blocked / (t.count.updates + 1e-9), t.npages, v.rows, (double) t.ndead,
 		   t.count.prunes / (t.count.updates + 1e-9), t.count.vacuums,
 		   100 * v.updated_rows / (v.rows + 1e-9), ms, t.exhausted ? " exhausted" : "");
 }

@@ -2,7 +2,7 @@
  * model_cli.c
  *	  The model from the command line.  Standard input holds the evidence, a line each:
  *	  "NAME VALUE" for a number, "interval S INS UPD HOT NEWPAGE DEL VACUUMS" (the newest
- *	  first), "statement COMMAND CALLS ROWS INDEXED LENGTH RECORDS BYTES BUSY", "NAME V V ..."
+ *	  first), "statement COMMAND CALLS ROWS INDEXED RECORDS BYTES BUSY", "NAME V V ..."
  *	  for a histogram; "nan" is unknown.  Written are the lives, the steps and the choice.
  */
 #include <stddef.h>
@@ -23,22 +23,22 @@ static const struct
 	int			n;
 }			field[] =
 {
-	FIELD(earlier_updated), FIELD(earlier_inserted), FIELD(window_xids), FIELD(table_xids),
-	FIELD(blocks), FIELD(live_rows), FIELD(dead_rows), FIELD(recently_dead_rows),
-	FIELD(redirect_lps), FIELD(dead_lps), FIELD(rows_per_page), FIELD(rows_per_page_max),
-	FIELD(updated_pct), FIELD(free_pct), FIELD(seen_hot), FIELD(seen_same_page), FIELD(seen_moved),
+	FIELD(observed_s), FIELD(earlier_updated), FIELD(window_xids), FIELD(indexed_share),
+	FIELD(blocks), FIELD(live_rows), FIELD(rows_per_page), FIELD(rows_per_page_max),
+	FIELD(updated_pct), FIELD(seen_hot), FIELD(seen_same_page), FIELD(seen_moved),
 	FIELD(inserted_width), FIELD(inserted_width_err), FIELD(updated_width),
 	FIELD(updated_width_err), FIELD(update_group_rows), FIELD(insert_group_rows),
-	FIELD(update_distance_p10), FIELD(update_distance_p50), FIELD(update_distance_p90),
-	FIELD(fillfactor), FIELD(filled_at), FIELD(updated_since), FIELD(indexes), FIELD(heap_bytes),
+	FIELD(update_distance_p50),
+	FIELD(fillfactor), FIELD(filled_at), FIELD(updated_since), FIELD(indexes),
 	FIELD(index_bytes), FIELD(ram_bytes), FIELD(vacuum_scale), FIELD(vacuum_threshold),
 	FIELD(vacuum_nap_s), FIELD(held_share), FIELD(held_xids), FIELD(sessions),
-	FIELD(rollback_share), FIELD(index_scans), FIELD(seq_scans), FIELD(blocks_fetched),
+	FIELD(index_scans), FIELD(seq_scans), FIELD(blocks_fetched),
 	FIELD(checkpoint_s), FIELD(read_us), FIELD(horizon_s), FIELD(time_weight), FIELD(wal_weight),
-	FIELD(size_weight), FIELD(min_gain),
+	FIELD(size_weight), FIELD(min_gain), FIELD(min_updates),
 	BINS(group_old_page, EV_GROUP_BINS), BINS(group_new_page, EV_GROUP_BINS),
 	BINS(insert_group, EV_GROUP_BINS), BINS(update_distance, EV_LOG2_BINS),
-	BINS(update_age, EV_LOG2_BINS), BINS(fill, EV_FILL_BINS)
+	BINS(update_age, EV_LOG2_BINS),
+	BINS(inserted_length, 2 * EV_LENGTHS), BINS(updated_length, 2 * EV_LENGTHS)
 };
 
 static const char *const commands[] = {"insert", "update", "delete", "other"};
@@ -57,9 +57,8 @@ read_line(Evidence *e, const char *name, char *rest)
 	{
 		EvStatement *s = &e->statement[e->nstatements++];
 
-		if (sscanf(rest, "%15s %lf %lf %lf %lf %lf %lf %lf", command, &s->calls, &s->rows,
-				   &s->sets_indexed, &s->sets_length, &s->wal_records, &s->wal_bytes,
-				   &s->busy_share) != 8)
+		if (sscanf(rest, "%15s %lf %lf %lf %lf %lf %lf", command, &s->calls, &s->rows,
+				   &s->sets_indexed, &s->wal_records, &s->wal_bytes, &s->busy_share) != 7)
 			exit(2);
 		for (s->command = EV_INSERT; s->command < EV_OTHER; s->command++)
 			if (strcmp(commands[s->command], command) == 0)
@@ -73,17 +72,6 @@ read_line(Evidence *e, const char *name, char *rest)
 		e->interval[e->nintervals++] = (EvInterval) {
 			v[0], v[1], v[2], v[3], v[4], v[5], v[6]
 		};
-		return;
-	}
-	if (strcmp(name, "inserted_length") == 0 || strcmp(name, "updated_length") == 0)
-	{
-		EvLengths  *l = name[0] == 'i' ? &e->inserted_length : &e->updated_length;
-
-		for (l->n = 0; l->n < n / 2 && l->n < EV_LENGTHS; l->n++)
-		{
-			l->bytes[l->n] = v[2 * l->n];
-			l->rows[l->n] = v[2 * l->n + 1];
-		}
 		return;
 	}
 	for (size_t f = 0; f < sizeof(field) / sizeof(field[0]); f++)
@@ -135,7 +123,7 @@ main(int argc, char **argv)
 		if (sscanf(line, "%63s %n", name, &at) == 1)
 			read_line(&e, name, line + at);
 	begun = clock();
-	ff_decide(&work, &e, &fit, &f, &d);
+	ff_decide(&work, &e, 1, &fit, &f, &d);
 	printf("fit n %d misfit %.2f tempered %.3f runs %d+%d ms %.1f rows %.0f scale %.4f laps %.2f "
 		   "together %.1f distance %.0f split %.3f/%.3f/%.3f\n", fit.n, fit.misfit, fit.tempered,
 		   fit.runs, f.runs, 1e3 * (double) (clock() - begun) / CLOCKS_PER_SEC, fit.plan.rows,
@@ -151,9 +139,9 @@ main(int argc, char **argv)
 			   d.cost[FC_SET][i].ratio, d.cost[FC_REWRITE][i].ratio, d.cost[FC_REWRITE][i].agreement,
 			   d.cost[FC_REWRITE][i].time_us, d.cost[FC_REWRITE][i].wal_bytes,
 			   d.cost[FC_REWRITE][i].heap_bytes, i == f.current ? " current" : "");
-	printf("decision %s at %d cause %d gain %.4f best %d %s agreement %.2f confidence %.2f bound %.3f "
-		   "settling %.2f in %.0f\n", actions[d.action], f.n ? f.step[d.advised].fillfactor : 0, d.cause,
-		   d.gain, f.n ? f.step[d.best].fillfactor : 0, actions[2 + d.best_way], d.agreement,
+	printf("decision %s at %d gain %.4f best %d %s agreement %.2f confidence %.2f bound %.3f "
+		   "settling %.2f in %.0f\n", actions[d.action], f.n ? f.step[d.advised].fillfactor : 0, d.gain,
+		   f.n ? f.step[d.best].fillfactor : 0, actions[2 + d.best_way], d.agreement,
 		   d.confidence, d.bound, d.settling, d.settle_updates);
 	return 0;
 }

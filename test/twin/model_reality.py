@@ -38,21 +38,20 @@ def evidence(o):
         total = {k: sum(h[k] for h in history) for k in ('calls', 'rows', 'wal_records', 'wal_bytes')}
         if total['rows'] > 0:
             sets = None if t['columns'] is None else int(bool(indexed & set(t['columns'])))
-            statements.append((total['rows'], f"statement {t['command'].lower()} {total['calls']} {total['rows']} {number(sets)} nan "
+            statements.append((total['rows'], f"statement {t['command'].lower()} {total['calls']} {total['rows']} {number(sets)} "
                                f"{total['wal_records']} {total['wal_bytes']} {busy(history, intervals)}"))
     lines += [s for _, s in sorted(statements, reverse=True)[:8]]
     updated = sum(i['updated'] for i in intervals)
-    inserted = sum(i['inserted'] for i in intervals)
     xid = {c['began_at']: int(c['next_xid']) for c in o['collections']}
     xids = xid[intervals[0]['ended_at']] - xid[intervals[-1]['began_at']]
-    values = dict(earlier_updated=x['total_updated'] - updated, earlier_inserted=x['total_inserted'] - inserted,
-                  window_xids=xids, table_xids=x['table_xids'], update_distance_p50=e.get('update_distance'),
+    values = dict(earlier_updated=x['total_updated'] - updated, window_xids=xids, indexed_share=x.get('indexed_share'), update_distance_p50=e.get('update_distance'),
                   vacuum_scale=x['vacuum_scale'], vacuum_threshold=50, vacuum_nap_s=x['vacuum_nap_s'], sessions=x['sessions'],
                   checkpoint_s=x['checkpoint_s'], read_us=x['read_us'], horizon_s=30 * 86400, time_weight=0.5,
-                  wal_weight=0.3, size_weight=0.2, min_gain=0.02)
-    for k in ('blocks live_rows dead_rows recently_dead_rows redirect_lps dead_lps rows_per_page rows_per_page_max updated_pct free_pct'
+                  wal_weight=0.3, size_weight=0.2, min_gain=0.02,
+                  min_updates=200)
+    for k in ('blocks live_rows rows_per_page rows_per_page_max updated_pct'
               ' seen_hot seen_same_page seen_moved inserted_width inserted_width_err updated_width updated_width_err'
-              ' update_group_rows insert_group_rows update_distance_p10 update_distance_p90 fillfactor indexes heap_bytes'
+              ' update_group_rows insert_group_rows fillfactor indexes'
               ' index_bytes ram_bytes index_scans seq_scans blocks_fetched').split():
         values[k] = e.get(k)
     # of the last sample that had rows never updated
@@ -60,8 +59,6 @@ def evidence(o):
         if s['inserted_width'] is not None and s['updated_pct'] < 99:
             values['inserted_width'], values['inserted_width_err'] = s['inserted_width'], s['inserted_width_err']
     lines += [f'{k} {number(v)}' for k, v in values.items()]
-    if e.get('fill_histogram'):
-        lines.append('fill ' + ' '.join(map(str, e['fill_histogram'])))
     for k in ('group_old_page', 'group_new_page', 'insert_group', 'update_distance', 'update_age', 'inserted_length', 'updated_length'):
         v = e.get(k + '_histogram') or (e.get(k) if isinstance(e.get(k), list) else None)
         if v:

@@ -97,7 +97,7 @@ test_pages(void)
 	ff_twin_run(&twin, 500);
 	ff_twin_rewrite(&twin, 50);
 	ff_twin_look(&twin, &v);
-	ok(twin.npages == 35 && v.rows == 1000 && v.dead == 0,
+	ok(twin.npages == 35 && v.rows == 1000 && twin.ndead == 0,
 	   "a rewrite fills them to another and leaves nothing dead");
 }
 
@@ -196,10 +196,10 @@ observe(const TwinLife *l, int fillfactor, double laps, int histograms)
 		all.vacuums += twin.count.vacuums;
 	}
 	ff_twin_look(&twin, &v);
-	e.window_xids = e.table_xids = twin.xid;
+	e.window_xids = twin.xid;
 	e.earlier_updated = 0;
+	e.min_updates = 200;
 	e.blocks = twin.npages;
-	e.heap_bytes = TW_BLCKSZ * e.blocks;
 	e.live_rows = (double) twin.nlive;
 	e.rows_per_page = v.rows / v.pages;
 	e.rows_per_page_max = v.rows_per_page_max;
@@ -232,7 +232,7 @@ add_statement(Evidence *e, const TwinClass *c)
 
 	e->statement[e->nstatements++] = (EvStatement) {
 		.command = c->command,.calls = rows / c->rows,.rows = rows,.sets_indexed = c->indexed,
-			.sets_length = NAN,.wal_records = NAN,.wal_bytes = NAN,.busy_share = 1
+			.wal_records = NAN,.wal_bytes = NAN,.busy_share = 1
 	};
 }
 
@@ -242,7 +242,7 @@ promises(const TwinLife *l, const Evidence *e, int fillfactor, double laps, doub
 {
 	double		hot = hot_pct(l, fillfactor, laps * l->start_rows / 2, laps * l->start_rows / 2);
 
-	ff_decide(&work, e, &fit, &forecast, &decision);
+	ff_decide(&work, e, 1, &fit, &forecast, &decision);
 	for (int i = 0; i < forecast.n; i++)
 		if (i == forecast.n - 1 || forecast.step[i + 1].fillfactor < fillfactor)
 		{
@@ -261,13 +261,13 @@ test_decisions(void)
 
 	ok(promises(&l, &e, 100, 6, 2) && decision.action == DC_KEEP, "settled single updates: keep");
 	e = observe(&l, 100, 0.2, 1);
-	ff_decide(&work, &e, &fit, &forecast, &decision);
-	ok(decision.action == DC_KEEP && decision.cause == DC_SETTLING && decision.settling > 0.9 &&
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action == DC_KEEP && decision.settling > 0.9 &&
 	   decision.settle_updates > 0, "single updates that have just begun: settling, keep");
 	l.class[0].indexed = 1;
 	e = observe(&l, 100, 6, 1);
 	add_statement(&e, &l.class[0]);
-	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action <= DC_KEEP && fit.plan.split.recoverable < 0.01,
 	   "indexed columns: nothing to recover");
 	l.class[0].indexed = 0;
@@ -277,7 +277,7 @@ test_decisions(void)
 	e = observe(&l, 100, 8, 1);
 	add_statement(&e, &l.class[0]);
 	ok(promises(&l, &e, 70, 8, 5) && decision.action >= DC_SET && decision.gain > 0.1 &&
-	   forecast.step[decision.advised].fillfactor <= 90 && decision.cause == DC_BATCH_UPDATE,
+	   forecast.step[decision.advised].fillfactor <= 90,
 	   "a third of each page by one statement: lower");
 	l = life_of(136, 6000);
 	l.class[0].rate = 0.4;
@@ -298,7 +298,7 @@ test_decisions(void)
 	   "all rows of each insert updated by one statement: half of the page");
 	l = life_of(136, 6000);
 	e = observe(&l, 50, 3, 1);
-	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action >= DC_SET && forecast.step[decision.advised].fillfactor >= 90,
 	   "room that nobody needs: raise");
 }
@@ -311,20 +311,21 @@ test_without_a_fit(void)
 
 	for (int i = 0; i < e.nintervals; i++)
 		e.interval[i] = (EvInterval) {
-			3600, 100, 1, 1, 0, 0, 0
+			3600, 1000, 1, 1, 0, 0, 0
 		};
-	ff_decide(&work, &e, &fit, &forecast, &decision);
-	ok(decision.action == DC_WAIT && decision.cause == DC_TOO_LITTLE, "few updates in eight hours: wait");
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action == DC_WAIT, "few updates in eight hours: wait");
 	for (int i = 0; i < e.nintervals; i++)
 		e.interval[i].seconds = 86400;
-	ff_decide(&work, &e, &fit, &forecast, &decision);
-	ok(decision.action == DC_SET && forecast.step[decision.advised].fillfactor == 100 &&
-	   decision.cause == DC_READ_MOSTLY, "few updates in eight days: no room is needed");
+	e.updated_pct = 0;
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action == DC_SET && forecast.step[decision.advised].fillfactor == 100,
+	   "few updates in eight days: no room is needed");
 	e = observe(&l, 100, 3, 0);
 	e.size_weight = e.wal_weight = 0;
 	e.time_weight = 1;
 	e.index_scans = 1e9;
-	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action == DC_KEEP && fit.runs == 0 && decision.bound > 0.98,
 	   "reads cost nearly all: the bound decides, without a fit");
 }
@@ -355,13 +356,13 @@ test_any_evidence(void)
 	int			good = 1;
 
 	ff_evidence_clear(&e);
-	ff_decide(&work, &e, &fit, &forecast, &decision);
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action == DC_WAIT && forecast.n == 0, "nothing known: wait");
 	base = observe(&l, 100, 4, 0);
 	work.check = count_check;
-	ff_decide(&work, &base, &fit, &forecast, &decision);
+	ff_decide(&work, &base, 0, &fit, &forecast, &decision);
 	first = decision;
-	ff_decide(&work, &base, &fit, &forecast, &decision);
+	ff_decide(&work, &base, 0, &fit, &forecast, &decision);
 	ok(memcmp(&first, &decision, sizeof(first)) == 0, "the same evidence gives the same decision");
 	ok(checks >= fit.runs && sane(&decision, &forecast), "there is a check before every replay");
 	/* one number after the other is unknown or odd */
@@ -370,10 +371,9 @@ test_any_evidence(void)
 		e = base;
 		x = x * 1103515245 + 12345;
 		((double *) &e)[i] = (x >> 16) % 4 == 0 ? NAN : odd[(x >> 18) % 7];
-		if (e.nintervals != base.nintervals || e.nstatements != base.nstatements ||
-			e.inserted_length.n != 0 || e.updated_length.n != 0)
+		if (e.nintervals != base.nintervals || e.nstatements != base.nstatements)
 			continue;
-		ff_decide(&work, &e, &fit, &forecast, &decision);
+		ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 		good &= sane(&decision, &forecast);
 	}
 	ok(good, "odd and unknown numbers: finite answers");
@@ -402,10 +402,7 @@ test_split(void)
 	s = ff_fit_split(&e);
 	ok(fabs(s.recoverable - 0.15) < 1e-9, "old versions in the pages tell the same");
 	e.seen_hot = e.seen_same_page = NAN;
-	e.nstatements = 1;
-	e.statement[0] = (EvStatement) {
-		.command = EV_UPDATE,.calls = 1000,.rows = 1000,.sets_indexed = 0
-	};
+	e.indexed_share = 0;
 	s = ff_fit_split(&e);
 	ok(fabs(s.recoverable - 0.4) < 1e-9 && s.blocked < 1e-9,
 	   "no statement sets an indexed column: all that is not HOT moved");
