@@ -74,8 +74,8 @@ $$;
 -- The arrays of model_input that are of the statements that write a table, over its intervals since a time: the eight
 -- with the most rows. Rows of ON CONFLICT DO UPDATE are those inserted and those updated: as many of the latter as the
 -- other statements leave of the table's updates. MERGE and WITH do not say whose rows theirs are. WAL records are left
--- out where the statement reads other tables, sets a foreign key or a hint bit is logged, as then they are not of
--- updates alone.
+-- out where they are not of updates alone: the statement also inserts, reads other tables or sets a foreign key, or
+-- hint bits are logged.
 CREATE FUNCTION ff_internal.statement_input(
     e ff_internal.table_evidence,
     OUT command double precision[], OUT calls double precision[], OUT rows double precision[],
@@ -88,14 +88,14 @@ AS $$
         SELECT t.statement_id, t.command, t.how, t.columns,
                bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
                h.calls, h.rows, h.wal_bytes, h.busy,
-               CASE WHEN t.how IN ('top', 'on_conflict') AND ff_internal.writes_alone(e)
+               CASE WHEN t.how = 'top' AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
                               OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
                          AND NOT EXISTS (SELECT 1 FROM pg_constraint k
                                            JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
                                           WHERE k.conrelid = e.relation AND k.contype = 'f'
-                                            AND (t.how = 'on_conflict' OR coalesce(a.attname = ANY (t.columns), true)))
+                                            AND coalesce(a.attname = ANY (t.columns), true))
                     THEN h.wal_records END AS wal_records
           FROM ff_internal.statement_target t
           JOIN ff_internal.statement s ON s.statement_id = t.statement_id

@@ -241,10 +241,13 @@ BEGIN
                        round((v.readers_pages / (e.counters).updated)::numeric));
     END IF;
     IF v.cause = 'settling' THEN
-        RETURN format('. It settles by itself: each page sheds a row once, whose room serves all later updates. After %s more '
-                      'updates%s nearly all that can be will be HOT', to_char(c.settle_updates, 'FM999,999,999,999,999'),
-                      coalesce(', ' || ff_internal.span(c.settle_updates * e.since_change_s / nullif((e.since_change).updated, 0))
-                               || ' at this rate,', ''));
+        RETURN '. It settles by itself: each page sheds a row once, whose room serves all later updates. '
+               || CASE WHEN c.settle_updates < 1 THEN 'It has nearly settled'
+                       ELSE format('After %s more updates%s nearly all that can be will be HOT',
+                                   to_char(c.settle_updates, 'FM999,999,999,999,999'),
+                                   coalesce(', ' || ff_internal.span(c.settle_updates * e.since_change_s
+                                                                     / nullif((e.since_change).updated, 0))
+                                            || ' at this rate,', '')) END;
     ELSIF (v.diagnosis).cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
         RETURN says;
     ELSIF v.because IN ('siblings', 'taken') THEN
