@@ -253,6 +253,7 @@ RETURNS TABLE (relation oid, is_index boolean, action text, rank bigint, fillfac
                rewrite boolean, why text)
 LANGUAGE sql VOLATILE ROWS 1000
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
     -- what a raise must save of a table, to be worth a rewrite (chosen)
     WITH constant AS (
