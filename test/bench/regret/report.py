@@ -135,7 +135,8 @@ def judged(o, t):
     """What is reported of one observation: regrets, HOT errors, whether inside the range."""
     w = workload(o['name'])
     cost, at = costs(t, w.ram), o['fillfactor']
-    of_step = {s: [r['hot_pct'] for r in t['runs'] if r['fillfactor'] == s] for s in cost}
+    # promised for a time such as the one observed: two halves, the first of which is the table's begin
+    of_step = {s: [r['halves'][1]['hot_pct'] for r in t['runs'] if r['fillfactor'] == s] for s in cost}
     hot = {s: statistics.median(values) for s, values in of_step.items() if None not in values}
     advised = o['advice']['recommended_fillfactor'] or at
     last = o['halves'][1]
