@@ -48,92 +48,10 @@ double		ff_min_gain;
 int			ff_min_updates;
 double		ff_page_read_cost;
 
-/* The argument in numbers; commands are those of EvCommand. */
-typedef struct ModelInput
-{
-	Evidence	e;
-	double		command[EV_STATEMENTS];
-} ModelInput;
-
-/*
- * The attributes of ff_internal.model_input, and where each goes: one number, or an
- * array of at most n, each "step" bytes after the one before.
- */
-static const struct
-{
-	const char *name;
-	size_t		offset;
-	size_t		step;
-	int			n;				/* 0: no array */
-}			input_column[] =
-{
-#define ONE(field) {#field, offsetof(ModelInput, e.field), 0, 0}
-#define BINS(field, n) {#field, offsetof(ModelInput, e.field), sizeof(double), n}
-#define INTERVAL(field) {"interval_" #field, offsetof(ModelInput, e.interval[0].field), sizeof(EvInterval), EV_INTERVALS}
-#define STATEMENT(field) {"statement_" #field, offsetof(ModelInput, e.statement[0].field), sizeof(EvStatement), EV_STATEMENTS}
-	INTERVAL(seconds),
-	INTERVAL(inserted),
-	INTERVAL(updated),
-	INTERVAL(hot),
-	INTERVAL(newpage),
-	INTERVAL(deleted),
-	INTERVAL(vacuums),
-	ONE(observed_s),
-	ONE(earlier_updated),
-	ONE(window_xids),
-	{"statement_command", offsetof(ModelInput, command), sizeof(double), EV_STATEMENTS},
-	STATEMENT(calls),
-	STATEMENT(rows),
-	STATEMENT(sets_indexed),
-	STATEMENT(wal_records),
-	STATEMENT(wal_bytes),
-	STATEMENT(busy_share),
-	ONE(indexed_share),
-	ONE(blocks),
-	ONE(live_rows),
-	ONE(rows_per_page),
-	ONE(rows_per_page_max),
-	ONE(updated_pct),
-	ONE(seen_hot),
-	ONE(seen_same_page),
-	ONE(seen_moved),
-	BINS(inserted_length, 2 * EV_LENGTHS),
-	BINS(updated_length, 2 * EV_LENGTHS),
-	BINS(group_old_page, EV_GROUP_BINS),
-	BINS(group_new_page, EV_GROUP_BINS),
-	BINS(insert_group, EV_GROUP_BINS),
-	BINS(update_distance, EV_LOG2_BINS),
-	BINS(update_age, EV_LOG2_BINS),
-	ONE(inserted_width),
-	ONE(inserted_width_err),
-	ONE(updated_width),
-	ONE(updated_width_err),
-	ONE(update_group_rows),
-	ONE(insert_group_rows),
-	ONE(update_distance_p50),
-	ONE(fillfactor),
-	ONE(filled_at),
-	ONE(updated_since),
-	ONE(indexes),
-	ONE(index_bytes),
-	ONE(ram_bytes),
-	ONE(vacuum_scale),
-	ONE(vacuum_threshold),
-	ONE(vacuum_nap_s),
-	ONE(held_share),
-	ONE(held_xids),
-	ONE(sessions),
-	ONE(index_scans),
-	ONE(seq_scans),
-	ONE(blocks_fetched),
-	ONE(checkpoint_s),
-	ONE(read_us)
-};
-
 /* The argument and everything made of it. */
 typedef struct Model
 {
-	ModelInput	in;
+	Evidence	e;
 	FitWork		work;
 	Fit			fit;
 	Forecast	forecast;
@@ -186,11 +104,11 @@ read_array(Datum value, char *to, size_t step, int n)
 }
 
 /*
- * The row of evidence as the model takes it; NULL and infinite are NAN.
+ * The row of evidence as the model takes it, by ev_field; NULL and infinite are NAN.
  * Errors: 42703 a column is missing, 42804 one is of another type.
  */
 static void
-read_input(HeapTupleHeader row, ModelInput *in)
+read_evidence(HeapTupleHeader row, Evidence *e)
 {
 	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row),
 											  HeapTupleHeaderGetTypMod(row));
@@ -198,38 +116,24 @@ read_input(HeapTupleHeader row, ModelInput *in)
 	Datum	   *values = palloc(sizeof(Datum) * desc->natts);
 	bool	   *nulls = palloc(sizeof(bool) * desc->natts);
 
-	ff_evidence_clear(&in->e);
 	heap_deform_tuple(&tuple, desc, values, nulls);
-	for (int k = 0; k < lengthof(input_column); k++)
+	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
 	{
-		bool		array = input_column[k].n > 0;
-		int			i = attribute(desc, input_column[k].name, array ? FLOAT8ARRAYOID : FLOAT8OID);
-		char	   *to = (char *) in + input_column[k].offset;
-		int			n = 0;
+		int			i = attribute(desc, f->name, f->n > 0 ? FLOAT8ARRAYOID : FLOAT8OID);
+		char	   *to = (char *) e + f->offset;
 
-		if (!array)
+		if (f->n == 0)
 			*(double *) to = number(values[i], nulls[i]);
 		else if (!nulls[i])
-			n = read_array(values[i], to, input_column[k].step, input_column[k].n);
-		if (input_column[k].offset == offsetof(ModelInput, e.interval[0].seconds))
-			in->e.nintervals = n;
-		else if (input_column[k].offset == offsetof(ModelInput, command))
-			in->e.nstatements = n;
+			ff_evidence_count(e, f, read_array(values[i], to, f->step, f->n));
 	}
 	ReleaseTupleDesc(desc);
 }
 
-/* The settings beside it, and what is put otherwise. */
+/* What is asked for by the settings. */
 static void
-complete_input(ModelInput *in)
+read_settings(Evidence *e)
 {
-	Evidence   *e = &in->e;
-
-	for (int i = 0; i < e->nstatements; i++)
-		e->statement[i].command = (EvCommand) bound(or_else(in->command[i], EV_OTHER), EV_INSERT, EV_OTHER);
-	/* a vacuum that never comes */
-	if (e->vacuum_nap_s < 0)
-		e->vacuum_nap_s = INFINITY;
 	if (ff_page_read_cost > 0)
 		e->read_us = ff_page_read_cost;
 	e->horizon_s = ff_payback_time;
@@ -445,10 +349,11 @@ ff_model(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != 2)
 		elog(ERROR, "return type must be a row of two columns");
-	read_input(PG_GETARG_HEAPTUPLEHEADER(0), &m->in);
-	complete_input(&m->in);
+	ff_evidence_clear(&m->e);
+	read_evidence(PG_GETARG_HEAPTUPLEHEADER(0), &m->e);
+	read_settings(&m->e);
 	m->work.check = check_for_interrupts;
-	ff_decide(&m->work, &m->in.e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->decision);
+	ff_decide(&m->work, &m->e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->decision);
 	if (m->forecast.n == 0)
 		PG_RETURN_NULL();
 

@@ -98,17 +98,18 @@ read_rates(const Evidence *e)
 {
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
-	double		rows[3] = {0},
-				calls[3] = {0};
+	double		rows[EV_OTHER + 1] = {0},
+				calls[EV_OTHER + 1] = {0};
 	Rates		r = {0};
 	int			i;
 
 	for (i = 0; i < e->nstatements; i++)
-		if (e->statement[i].command != EV_OTHER)
-		{
-			rows[e->statement[i].command] += e->statement[i].rows;
-			calls[e->statement[i].command] += e->statement[i].calls;
-		}
+	{
+		int			command = (int) bound(or_else(e->statement[i].command, EV_OTHER), 0, EV_OTHER);
+
+		rows[command] += e->statement[i].rows;
+		calls[command] += e->statement[i].calls;
+	}
 	r.statements = rows[EV_UPDATE] > 0 ? calls[EV_UPDATE] / rows[EV_UPDATE] :
 		1 / bound(e->update_group_rows, 1, 1e4);
 	r.inserts = bound(w.inserted / n, 0, 1e9);

@@ -11,6 +11,7 @@
 #define FF_EVIDENCE_H
 
 #include <math.h>
+#include <stddef.h>
 
 #define EV_INTERVALS	32		/* of the counters, the newest first */
 #define EV_STATEMENTS	8		/* the most rows first; the caller drops the rest */
@@ -41,7 +42,7 @@ typedef enum EvCommand
 /* One entry of pg_stat_statements that writes the table, over the window. */
 typedef struct EvStatement
 {
-	EvCommand	command;
+	double		command;		/* an EvCommand */
 	double		calls;
 	double		rows;
 	double		sets_indexed;	/* 1: sets an indexed column, 0: none, NAN: unknown */
@@ -122,7 +123,7 @@ typedef struct Evidence
 	double		ram_bytes;		/* that may hold the table and its indexes */
 	double		vacuum_scale;	/* autovacuum's scale factor */
 	double		vacuum_threshold;	/* rows */
-	double		vacuum_nap_s;	/* least seconds between two vacuums; infinite: off */
+	double		vacuum_nap_s;	/* least seconds between two vacuums; negative: off */
 	double		held_share;		/* share of the window's time in which a snapshot
 								 * older than a minute held the visibility horizon */
 	double		held_xids;		/* its age then in transactions, mean */
@@ -141,6 +142,22 @@ typedef struct Evidence
 	double		min_gain;		/* least part of the cost to save, 0..1 */
 	double		min_updates;	/* below which too little was seen */
 } Evidence;
+
+/* Where evidence goes that comes by name: one number (n is 0), or an array of at most n,
+ * each "step" bytes after the one before. */
+typedef struct EvField
+{
+	const char *name;
+	size_t		offset;
+	size_t		step;
+	int			n;
+} EvField;
+
+extern const EvField ev_field[];
+extern const int ev_nfields;
+
+/* How many of an array came, where the field is the first of its kind. */
+extern void ff_evidence_count(Evidence *e, const EvField *field, int n);
 
 /* Sums over the window's intervals, but for the first load of the table; newpage is
  * NAN if any is. */

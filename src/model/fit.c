@@ -307,7 +307,7 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 		if (u[G_RULE] < 0.5)
 			l->vacuum_share = 0;
 	}
-	else if (isinf(e->vacuum_nap_s))
+	else if (e->vacuum_nap_s < 0)
 		l->vacuum_gap = -1;
 	l->start_rows = ff_plan_start_rows(p);
 }

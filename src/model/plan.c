@@ -305,7 +305,7 @@ plan_slots(const Evidence *e, FitPlan *p)
 			continue;
 		s = add_slot(p, (EvCommand) i, n);
 		for (k = 0; k < e->nstatements; k++)
-			if ((int) e->statement[k].command == i && e->statement[k].rows > 0)
+			if (e->statement[k].command == i && e->statement[k].rows > 0)
 			{
 				rows += e->statement[k].rows;
 				calls += bound(e->statement[k].calls, 1, 1e15);

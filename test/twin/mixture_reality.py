@@ -62,7 +62,7 @@ def class_words(c, m, per_tick, part, phase_ticks):
     return words
 
 
-def life(m):
+def life(m, halves):
     classes = [c for c in m['classes'] if c['command'] != 'select']
     updates = sum(c['weight'] * c['rows'] * c['calls'] for c in classes if c['command'] in ('update', 'upsert'))
     most = max([0] + [c['growth_limit'] - m['table']['widths'][0][0] for c in classes if c['growth']])
@@ -70,7 +70,7 @@ def life(m):
     part = min(1.0, MOST_ROWS / m['table']['rows'], MOST_PAGES * 8192 / (m['table']['rows'] * bytes_each))
     ticks = updates * part
     rollback = max(c['rollback'] for c in classes)
-    words = [f'start_rows={m["table"]["rows"] * part:.0f}', f'warmup={ticks:.0f}', f'measure={ticks:.0f}',
+    words = [f'start_rows={m["table"]["rows"] * part:.0f}', f'warmup={ticks * (halves - 1):.0f}', f'measure={ticks:.0f}',
              f'insert_bytes={lengths(m)}', f"vacuum_share={0.2 + 50 / m['table']['rows']:.4f}",
              f"vacuum_gap={updates / 4 / m['table']['rows']:.4f}", f'rollback={rollback}', f"lag={(m['sessions'] - 1) / 2}"]
     growth = [c for c in classes if c['growth']]
@@ -98,7 +98,7 @@ def main():
         for r in t['runs']:
             measured.setdefault(r['fillfactor'], []).append((r['hot_pct'], r['heap_pages']))
         ffs = sorted(measured, reverse=True)
-        words, part = life(t['mixture'])
+        words, part = life(t['mixture'], len(t['runs'][0]['halves']))
         out = subprocess.run([cli, 'ff=' + ','.join(map(str, ffs))] + words,
                              capture_output=True, text=True, check=True).stdout.splitlines()
         line, off = '', []

@@ -1,11 +1,10 @@
 /*
  * model_cli.c
- *	  The model from the command line.  Standard input holds the evidence, a line each:
- *	  "NAME VALUE" for a number, "interval S INS UPD HOT NEWPAGE DEL VACUUMS" (the newest
- *	  first), "statement COMMAND CALLS ROWS INDEXED RECORDS BYTES BUSY", "NAME V V ..."
- *	  for a histogram; "nan" is unknown.  Written are the lives, the steps and the choice.
+ *	  The model from the command line.  Standard input holds the evidence as type
+ *	  ff_internal.model_input has it, a line each: "NAME VALUE ...", an array with all
+ *	  its values; "nan" is unknown.  Written are the plan, with an argument the lives,
+ *	  then the steps and the choice.
  */
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,74 +12,29 @@
 
 #include "model/decide.h"
 
-#define FIELD(name) { #name, offsetof(Evidence, name), 1 }
-#define BINS(name, n) { #name, offsetof(Evidence, name), n }
-
-static const struct
-{
-	const char *name;
-	size_t		offset;
-	int			n;
-}			field[] =
-{
-	FIELD(observed_s), FIELD(earlier_updated), FIELD(window_xids), FIELD(indexed_share),
-	FIELD(blocks), FIELD(live_rows), FIELD(rows_per_page), FIELD(rows_per_page_max),
-	FIELD(updated_pct), FIELD(seen_hot), FIELD(seen_same_page), FIELD(seen_moved),
-	FIELD(inserted_width), FIELD(inserted_width_err), FIELD(updated_width),
-	FIELD(updated_width_err), FIELD(update_group_rows), FIELD(insert_group_rows),
-	FIELD(update_distance_p50),
-	FIELD(fillfactor), FIELD(filled_at), FIELD(updated_since), FIELD(indexes),
-	FIELD(index_bytes), FIELD(ram_bytes), FIELD(vacuum_scale), FIELD(vacuum_threshold),
-	FIELD(vacuum_nap_s), FIELD(held_share), FIELD(held_xids), FIELD(sessions),
-	FIELD(index_scans), FIELD(seq_scans), FIELD(blocks_fetched),
-	FIELD(checkpoint_s), FIELD(read_us), FIELD(horizon_s), FIELD(time_weight), FIELD(wal_weight),
-	FIELD(size_weight), FIELD(min_gain), FIELD(min_updates),
-	BINS(group_old_page, EV_GROUP_BINS), BINS(group_new_page, EV_GROUP_BINS),
-	BINS(insert_group, EV_GROUP_BINS), BINS(update_distance, EV_LOG2_BINS),
-	BINS(update_age, EV_LOG2_BINS),
-	BINS(inserted_length, 2 * EV_LENGTHS), BINS(updated_length, 2 * EV_LENGTHS)
-};
-
 static const char *const commands[] = {"insert", "update", "delete", "other"};
 static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "fixed", "oldest"};
 static const char *const actions[] = {"wait", "keep", "set", "rewrite"};
 
 static void
-read_line(Evidence *e, const char *name, char *rest)
+read_line(Evidence *e, char *line)
 {
-	double		v[40];
-	char		command[16];
+	char	   *name = strtok(line, " \n");
+	char	   *value;
 	int			n = 0;
-	char	   *end;
 
-	if (strcmp(name, "statement") == 0 && e->nstatements < EV_STATEMENTS)
+	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
 	{
-		EvStatement *s = &e->statement[e->nstatements++];
-
-		if (sscanf(rest, "%15s %lf %lf %lf %lf %lf %lf", command, &s->calls, &s->rows,
-				   &s->sets_indexed, &s->wal_records, &s->wal_bytes, &s->busy_share) != 7)
-			exit(2);
-		for (s->command = EV_INSERT; s->command < EV_OTHER; s->command++)
-			if (strcmp(commands[s->command], command) == 0)
-				break;
+		if (strcmp(f->name, name) != 0)
+			continue;
+		while ((value = strtok(NULL, " \n")) != NULL && n < (f->n > 0 ? f->n : 1))
+			*(double *) ((char *) e + f->offset + f->step * (size_t) n++) = strtod(value, NULL);
+		/* of a histogram the rest is empty */
+		for (int i = n; i > 0 && i < f->n && f->step == sizeof(double); i++)
+			*(double *) ((char *) e + f->offset + f->step * (size_t) i) = 0;
+		ff_evidence_count(e, f, n);
 		return;
 	}
-	for (v[0] = strtod(rest, &end); end != rest && n < 39; v[++n] = strtod(rest, &end))
-		rest = end;
-	if (strcmp(name, "interval") == 0 && n == 7 && e->nintervals < EV_INTERVALS)
-	{
-		e->interval[e->nintervals++] = (EvInterval) {
-			v[0], v[1], v[2], v[3], v[4], v[5], v[6]
-		};
-		return;
-	}
-	for (size_t f = 0; f < sizeof(field) / sizeof(field[0]); f++)
-		if (strcmp(field[f].name, name) == 0)
-		{
-			memcpy((char *) e + field[f].offset, v,
-				   sizeof(double) * (size_t) (n < field[f].n ? n : field[f].n));
-			return;
-		}
 	fprintf(stderr, "unknown line: %s\n", name);
 	exit(2);
 }
@@ -112,16 +66,21 @@ main(int argc, char **argv)
 	static Fit	fit;
 	static Forecast f;
 	static Decision d;
+	static char line[65536];
 	Evidence	e;
-	char		line[4096],
-				name[64];
 	clock_t		begun;
-	int			at;
 
+	(void) argv;
 	ff_evidence_clear(&e);
+	/* the settings' defaults */
+	e.horizon_s = 30 * 86400;
+	e.time_weight = 0.5;
+	e.wal_weight = 0.3;
+	e.size_weight = 0.2;
+	e.min_gain = 0.02;
+	e.min_updates = 500;
 	while (fgets(line, sizeof(line), stdin))
-		if (sscanf(line, "%63s %n", name, &at) == 1)
-			read_line(&e, name, line + at);
+		read_line(&e, line);
 	begun = clock();
 	ff_decide(&work, &e, 1, &fit, &f, &d);
 	printf("fit n %d misfit %.2f tempered %.3f runs %d+%d ms %.1f rows %.0f scale %.4f laps %.2f "
@@ -131,7 +90,6 @@ main(int argc, char **argv)
 		   fit.plan.insert_distance, fit.plan.split.hot, fit.plan.split.moved, fit.plan.split.blocked);
 	for (int i = 0; argc > 1 && i < fit.n; i++)
 		write_life(&fit.particle[i]);
-	(void) argv;
 	for (int i = 0; i < f.n; i++)
 		printf("step %d hot %.2f low %.2f high %.2f moved %.2f settled %.2f set %.4f rewrite %.4f agree %.2f "
 			   "us %.2f wal %.1f heap %.0f%s\n", f.step[i].fillfactor, f.step[i].hot_pct,

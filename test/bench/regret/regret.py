@@ -13,6 +13,7 @@ a workload of workloads.py at 100 and at 70.
 
 Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME.truth.json and NAME-FILLFACTOR.observe.json;
 what is there is not run again.  Delete a file to run it anew.  REPEATS (default 1) truth runs of every step.
+With MODEL_CLI, a compiled test/twin/model_cli.c, the report is of what it makes of the evidence kept.
 
 Needs PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
 """

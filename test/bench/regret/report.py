@@ -3,6 +3,7 @@ import glob
 import math
 import os
 import statistics
+import subprocess
 
 import mixture
 from cluster import DATA, kept
@@ -98,6 +99,23 @@ def regret(cost, fillfactor):
     return 100 * (cost[above] * (cost[below] / cost[above]) ** part / min(cost.values()) - 1)
 
 
+def replayed(cli, o):
+    """What the model of model_cli.c makes of the evidence kept: curve and advice, as the extension gives them."""
+    def text(v):
+        return ' '.join(map(text, v)) if isinstance(v, list) else 'nan' if v is None else str(v)
+    lines = ''.join(f'{k} {text(v)}\n' for k, v in o['input'].items() if v is not None)
+    out = subprocess.run([cli], input=lines, capture_output=True, text=True, check=True).stdout.split('\n')
+    words = [line.split() for line in out if line]
+    steps = [dict(zip(w[2::2], map(float, w[3::2])), fillfactor=int(w[1])) for w in words if w[0] == 'step']
+    choice = next(w for w in words if w[0] == 'decision')
+    fitted = words[0][2] != '0' or any(s['high'] > 0 for s in steps)
+    return dict(o, ms=float(words[0][words[0].index('ms') + 1]),
+                curve=[dict(fillfactor=s['fillfactor'], hot_pct=s['hot'], hot_pct_low=s['low'], hot_pct_high=s['high'],
+                            settled_hot_pct=s['settled']) for s in steps if fitted],
+                advice=dict(recommended_fillfactor=int(choice[3]) if choice[1] in ('set', 'rewrite') else o['fillfactor'],
+                            confidence=float(choice[choice.index('confidence') + 1])))
+
+
 def promised(curve, fillfactor):
     """The row of the curve on which a fillfactor lies."""
     return min((r for r in curve if r['fillfactor'] >= fillfactor and r['hot_pct'] is not None),
@@ -158,7 +176,7 @@ def report(names):
         o = kept(os.path.basename(path))
         t = kept(f"{o['name']}.truth.json")
         if t and (not names or o['name'] in names):
-            results.append(judged(o, t))
+            results.append(judged(replayed(os.environ['MODEL_CLI'], o) if 'MODEL_CLI' in os.environ else o, t))
     rules = tuple(WORDS)
     print(f"{'workload':15s} {'at':>3s} {'best':>4s} {'said':>4s} {'sure':>4s} | {'regret':<6s}" +
           ''.join(f" {r:>6s}" for r in rules[1:]) + " | HOT off: mean worst (at) inside")
