@@ -30,3 +30,24 @@ $$;
 
 CREATE SCHEMA ff_internal;
 COMMENT ON SCHEMA ff_internal IS 'Tables and inner functions of the extension fillfactor_advisor.';
+
+-- Makes a table or type as its definition says, and COMMENTs of the comments in it: what stands behind a column, or on
+-- lines of its own below it, is about the column; what stands below the first line is about the whole. The script's last
+-- piece drops it.
+CREATE PROCEDURE ff_internal.define(definition text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    name text[] := regexp_match(definition, 'CREATE (TABLE|TYPE) (\S+)');
+    part text[];
+BEGIN
+    EXECUTE definition;
+    -- the first word of a line, then the comments up to the next line that begins with something else
+    FOR part IN SELECT regexp_matches(definition, '\n *"?(\w+)[^\n]*?((?:\s+-- [^\n]+)+)', 'g') LOOP
+        EXECUTE format('COMMENT ON %s IS %L', CASE WHEN part[1] = 'CREATE' THEN array_to_string(name, ' ')
+                                                   ELSE format('COLUMN %s.%I', name[2], part[1]) END,
+                       regexp_replace(ltrim(part[2], E' \n-'), '\s+-- ', ' ', 'g'));
+    END LOOP;
+END
+$$;

@@ -1,45 +1,37 @@
--- Stage collect: look at the counters, write intervals, choose what to sample,
--- keep the history small.  CALL ff_collect() drives these steps, see
--- src/collect.c.
+-- Stage collect: look at the counters, write intervals, choose what to sample. CALL ff_collect() drives these steps
+-- (src/collect/collect.c).
 
 -- ---------------------------------------------------------------------------
--- Readers (src/relinfo.c)
+-- Readers (src/collect/relation.c): none of them waits for a lock
 -- ---------------------------------------------------------------------------
--- Cumulative statistics of one table by one look into the statistics system, without a lock: rows and scans and pages
--- since the last reset; zeros where nothing was counted; newpage_updated NULL before PostgreSQL 16.
+-- Statistics of one table since the last reset, zeros where nothing was counted, and its valid indexes in order, NULL
+-- where there is none.
 CREATE FUNCTION ff_internal.counters(
     relation oid,
-    OUT inserted bigint, OUT updated bigint, OUT hot_updated bigint, OUT newpage_updated bigint, OUT deleted bigint,
-    OUT live_rows bigint, OUT dead_rows bigint,
-    OUT seq_scans bigint, OUT seq_rows bigint, OUT blocks_fetched bigint, OUT blocks_hit bigint,
+    OUT index_oids oid[], OUT inserted bigint, OUT updated bigint, OUT hot_updated bigint, OUT newpage_updated bigint,
+    OUT deleted bigint, OUT seq_scans bigint, OUT index_scans bigint, OUT blocks_fetched bigint, OUT blocks_hit bigint,
     OUT vacuums bigint, OUT analyzes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_counters';
 
--- Valid indexes of a table, in order, without a lock; NULL where there is none.
-CREATE FUNCTION ff_internal.index_oids(relation oid) RETURNS oid[]
-LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
-AS 'MODULE_PATHNAME', 'ff_index_oids';
-
 -- Statements that make these indexes of a table, in this order; empty for one that is gone, and for all where the
--- table's lock was not to be had at once. Never waits, unlike pg_get_indexdef().
+-- table's lock was not available at once.
 CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETURNS text[]
 LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_index_definitions';
 
--- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL where the relation is gone or a file
--- is missing. Needs no lock, so it never waits, unlike pg_relation_size().
+-- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL where it or a file is missing.
 CREATE FUNCTION ff_internal.sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
 
--- Identifier of the cluster, WAL timeline, and whether it is in recovery.
-CREATE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bigint, OUT in_recovery boolean)
+-- Identifier of the cluster, WAL timeline, and OID of this database.
+CREATE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_server';
 
--- Fillfactor, percent, that the server reads from a table's stored options (pg_class.reloptions), whatever their
--- spelling; 100 where they name none.
+-- Fillfactor, percent, that the server reads from a table's stored options, whatever their spelling; 100 where they name
+-- none.
 CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS integer
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
@@ -47,61 +39,48 @@ AS 'MODULE_PATHNAME', 'ff_fillfactor';
 -- ---------------------------------------------------------------------------
 -- Epoch
 -- ---------------------------------------------------------------------------
--- Epoch_id: the epoch that the server is in, written down where it is new. one_reset: the counters of a single table,
--- index or function were reset since the last collection; reported until all tables are read in the same
--- transaction (all_tables).
+-- The epoch that the server is in, written down where it is new. one_reset: the counters of a single table, index or
+-- function were reset since the last collection; reported until all tables are read in one transaction (all_tables).
 CREATE FUNCTION ff_internal.current_epoch(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    now_is  ff_internal.epoch;
-    last    ff_internal.epoch;
-    before  record;
+    here   ff_internal.epoch;
+    last   ff_internal.epoch;
+    before record;
 BEGIN
-    SELECT 0, s.system_identifier, d.oid, s.timeline, current_setting('server_version_num')::integer,
-           pg_stat_get_db_stat_reset_time(d.oid), pg_stat_get_bgwriter_stat_reset_time(), clock_timestamp()
-      INTO now_is
-      FROM ff_internal.server() s, pg_database d
-     WHERE d.datname = current_database();
-
-    one_reset := false;
+    SELECT 0, s.system_identifier, s.database_oid, s.timeline, current_setting('server_version_num')::integer,
+           pg_stat_get_db_stat_reset_time(s.database_oid), pg_stat_get_bgwriter_stat_reset_time(), clock_timestamp()
+      INTO here FROM ff_internal.server() s;
     SELECT * INTO last FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1;
-    IF FOUND AND (last.system_identifier, last.database_oid, last.timeline, last.server_version)
-               = (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version)
-             AND last.cluster_reset IS NOT DISTINCT FROM now_is.cluster_reset
+    -- The database's reset time also moves when one table's counters are reset.  A collection inserts one row into
+    -- collection, so the counter of that table falls if, and only if, all were reset.  Of the first collection's one
+    -- row nobody can tell whether it was counted anew.
+    SELECT c.own_inserts, k.inserted INTO before
+      FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
+     ORDER BY c.collection_id DESC LIMIT 1;
+    one_reset := last.database_reset IS DISTINCT FROM here.database_reset;
+    IF (last.system_identifier, last.database_oid, last.timeline, last.server_version, last.cluster_reset)
+       IS NOT DISTINCT FROM
+       (here.system_identifier, here.database_oid, here.timeline, here.server_version, here.cluster_reset)
+       AND (NOT one_reset OR before.own_inserts > 1 AND before.inserted >= before.own_inserts)
     THEN
-        -- The database's reset time also moves when one table's counters are
-        -- reset.  A collection inserts one row into collection, so the
-        -- counter of that table falls if, and only if, all were reset.
-        SELECT c.own_inserts, k.inserted INTO before
-          FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
-         ORDER BY c.collection_id DESC LIMIT 1;
         epoch_id := last.epoch_id;
-        IF last.database_reset IS NOT DISTINCT FROM now_is.database_reset THEN
-            RETURN;
-        -- of the first collection's one row nobody can tell whether it was counted anew
-        ELSIF before.own_inserts > 1 AND before.inserted >= before.own_inserts THEN
-            IF all_tables THEN
-                UPDATE ff_internal.epoch e SET database_reset = now_is.database_reset WHERE e.epoch_id = last.epoch_id;
-            END IF;
-            one_reset := true;
-            RETURN;
+        IF one_reset AND all_tables THEN
+            UPDATE ff_internal.epoch e SET database_reset = here.database_reset WHERE e.epoch_id = last.epoch_id;
         END IF;
+    ELSE
+        one_reset := false;
+        INSERT INTO ff_internal.epoch OVERRIDING USER VALUE SELECT here.* RETURNING epoch.epoch_id INTO epoch_id;
     END IF;
-
-    INSERT INTO ff_internal.epoch (system_identifier, database_oid, timeline, server_version, database_reset,
-           cluster_reset, began_at)
-    VALUES (now_is.system_identifier, now_is.database_oid, now_is.timeline, now_is.server_version,
-           now_is.database_reset, now_is.cluster_reset, now_is.began_at)
-    RETURNING epoch.epoch_id INTO epoch_id;
 END
 $$;
 
 -- ---------------------------------------------------------------------------
--- Identity of indexes
+-- What tells one definition from another
 -- ---------------------------------------------------------------------------
--- What tells each of these indexes from others: its columns by number, expressions, predicate, operator classes, but no
+-- What tells each of these indexes from others: columns by number, expressions, predicate, operator classes, but no
 -- names and no storage options; a hash that holds within this database. NULL for an index that is gone.
 CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
 LANGUAGE sql STABLE
@@ -121,9 +100,7 @@ $$;
 -- Statements of the indexes that went and came since a baseline; NULL where none did. An index replaced by an equal one
 -- is no change, nor are another name, renamed columns, other storage options.
 CREATE FUNCTION ff_internal.index_changes(
-    was ff_internal.relation, oids oid[], definitions text[], keys bigint[],
-    OUT dropped text[], OUT created text[]
-)
+    was ff_internal.relation, oids oid[], definitions text[], keys bigint[], OUT dropped text[], OUT created text[])
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -133,20 +110,19 @@ AS $$
         UNION ALL
         SELECT n.*, 2 FROM unnest(oids, definitions, keys) n(id, definition, key)
          WHERE n.id <> ALL (coalesce(was.index_oids, '{}'))
-    ), keyed AS (
-        -- a history restored here has definitions only
-        SELECT o.id, o.definition, o.side, CASE WHEN was.index_keys IS NOT NULL THEN o.key::text
-               ELSE (o.definition LIKE 'CREATE UNIQUE %')::text
-                    || coalesce(substring(o.definition FROM ' USING .*'), o.definition) END AS key
-          FROM one o
     ), numbered AS (
-        SELECT k.*, row_number() OVER (PARTITION BY side, key ORDER BY id) AS n FROM keyed k
-    ), unpaired AS (
-        SELECT a.* FROM numbered a
-         WHERE NOT EXISTS (SELECT 1 FROM numbered b WHERE b.side <> a.side AND b.key = a.key AND b.n = a.n)
+        SELECT o.id, o.definition, o.side, k.key, row_number() OVER (PARTITION BY o.side, k.key ORDER BY o.id) AS n
+          FROM one o
+         CROSS JOIN LATERAL (SELECT
+               -- a history restored here has definitions only
+               CASE WHEN was.index_keys IS NOT NULL THEN o.key::text
+                    ELSE (o.definition LIKE 'CREATE UNIQUE %')::text
+                         || coalesce(substring(o.definition FROM ' USING .*'), o.definition) END AS key) k
     )
-    SELECT array_agg(definition ORDER BY id) FILTER (WHERE side = 1),
-           array_agg(definition ORDER BY id) FILTER (WHERE side = 2) FROM unpaired
+    SELECT array_agg(a.definition ORDER BY a.id) FILTER (WHERE a.side = 1),
+           array_agg(a.definition ORDER BY a.id) FILTER (WHERE a.side = 2)
+      FROM numbered a
+     WHERE NOT EXISTS (SELECT 1 FROM numbered b WHERE b.side <> a.side AND b.key = a.key AND b.n = a.n)
 $$;
 
 -- A table's stored options without its fillfactor, in order; NULL where there is no other.
@@ -158,44 +134,30 @@ AS $$
 $$;
 
 -- ---------------------------------------------------------------------------
--- Counters: tables are read in batches, by OID; each batch is compared with
--- the baselines, and only what differs is written
+-- Counters: tables are read in batches, by OID; each batch is compared with the baselines, and only what differs is
+-- written
 -- ---------------------------------------------------------------------------
-CREATE TYPE ff_internal.table_state AS (
-    relid oid, created_xid xid, nspname name, relname name, relfilenode oid, reloptions text[], fillfactor smallint,
-    index_oids oid[], inserted bigint, updated bigint, hot_updated bigint, newpage_updated bigint, deleted bigint,
-    seq_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint, analyzes bigint
-);
-COMMENT ON TYPE ff_internal.table_state IS
-'A table as the catalogs and the statistics have it; columns as in relation.';
+CREATE VIEW ff_internal.table_state AS
+SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
+       ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.*
+  FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
+ WHERE c.not_examined IS NULL;
+COMMENT ON VIEW ff_internal.table_state IS
+'The tables examined as the catalogs and the statistics have them now; columns as in relation.';
 
+CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_difference AS (
-    kind text, was ff_internal.relation, now ff_internal.table_state,
-    changed boolean, redefined boolean, unread boolean, lost boolean,
-    index_scans bigint, index_definitions text[], index_keys bigint[]
+    -- A table that differs from its baseline.
+    was               ff_internal.relation,    -- the baseline; NULL: a new table
+    now               ff_internal.table_state, -- NULL: it is gone
+    changed           boolean,       -- its rows were
+    redefined         boolean,       -- its file, name, options or indexes differ
+    reread            boolean,       -- redefined, or its indexes are not in the baseline yet
+    lost              boolean,       -- its counters began anew
+    index_definitions text[],        -- now, where reread
+    index_keys        bigint[]       -- now, where reread
 );
-COMMENT ON TYPE ff_internal.table_difference IS
-'A table (now) that differs from its baseline (was). kind: new, gone or known. changed: its rows were; redefined: its '
-'file, name, options or indexes differ; unread: its indexes are not in the baseline yet; lost: its counters began '
-'anew. index_definitions, index_keys: only where it is redefined or unread.';
-
--- The tables examined whose OID is after first, up to last.
-CREATE FUNCTION ff_internal.table_states(first oid, last oid) RETURNS SETOF ff_internal.table_state
-LANGUAGE plpgsql VOLATILE ROWS 250
-SET search_path = pg_catalog, pg_temp
--- straight from shared memory: a snapshot of all tables would be kept until the end
-SET stats_fetch_consistency = none
-AS $$
-BEGIN
-    RETURN QUERY
-    SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
-           ff_internal.effective_fillfactor(c.reloptions)::smallint, ff_internal.index_oids(c.relid),
-           k.inserted, k.updated, k.hot_updated, k.newpage_updated, k.deleted,
-           k.seq_scans, k.blocks_fetched, k.blocks_hit, k.vacuums, k.analyzes
-      FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
-     WHERE c.not_examined IS NULL AND c.relid > first AND c.relid <= last;
-END
-$$;
+$$);
 
 -- What differs from the baselines, of the tables whose OID is after first, up to last; NULL: nothing.
 CREATE FUNCTION ff_internal.table_differences(
@@ -203,52 +165,45 @@ CREATE FUNCTION ff_internal.table_differences(
 ) RETURNS ff_internal.table_difference[]
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
+-- straight from shared memory: a snapshot of all tables would be kept until the end
 SET stats_fetch_consistency = none
 AS $$
-DECLARE
-    cluster  CONSTANT bigint := (SELECT s.system_identifier FROM ff_internal.server() s);
-    database CONSTANT oid := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
 BEGIN
     RETURN (
-        SELECT array_agg(ROW(
-                   CASE WHEN d.rel_id IS NULL THEN 'new' WHEN d.relid IS NULL THEN 'gone' ELSE 'known' END,
-                   d.was, d.now, d.changed, d.redefined, d.unread,
-                   -- A table whose counters were reset and exceed the old ones already shows
-                   -- none that fell: then whatever it may have been is not believed.
+        SELECT array_agg(ROW(d.was, d.now, d.changed, d.redefined, d.reread,
+                   -- A table whose counters were reset and exceed the old ones already shows none that fell: then
+                   -- whatever it may have been is not believed.
                    d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell,
-                   (SELECT coalesce(sum(pg_stat_get_numscans(i.indexrelid)), 0)
-                      FROM pg_index i WHERE i.indrelid = d.relid),
-                   CASE WHEN d.redefined OR d.unread THEN ff_internal.index_definitions(d.relid, d.index_oids) END,
-                   CASE WHEN d.redefined OR d.unread THEN ff_internal.index_keys(d.index_oids) END
+                   CASE WHEN d.reread THEN ff_internal.index_definitions((d.now).relid, (d.now).index_oids) END,
+                   CASE WHEN d.reread THEN ff_internal.index_keys((d.now).index_oids) END
                )::ff_internal.table_difference)
-          FROM (SELECT w.was, w.rel_id, n AS now, n.relid, n.index_oids, f.*,
-                       coalesce(bool_or(f.fell) OVER (), false) AS some_fell,
+          FROM (SELECT w.was, n.now, f.*, bool_or(f.fell) OVER () AS some_fell,
+                       f.redefined OR '' = ANY (w.index_definitions)
+                           OR w.index_oids IS NOT NULL AND w.index_keys IS NULL AS reread,
                        -- a vacuum or analyze before the last collection would have been forgotten by a reset since
                        one_reset AND coalesce(least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
                            pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid))
                            >= previous, true) AS perhaps_reset
-                  FROM (SELECT r AS was, r.* FROM ff_internal.relation r
-                         WHERE r.system_identifier = cluster AND r.database_oid = database
-                           AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
-                  FULL JOIN ff_internal.table_states(first, last) n
+                  FROM (SELECT r AS was, r.*
+                          FROM ff_internal.server() s
+                          JOIN ff_internal.relation r USING (system_identifier, database_oid)
+                         WHERE r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
+                  FULL JOIN (SELECT t AS now, t.* FROM ff_internal.table_state t
+                              WHERE t.relid > first AND t.relid <= last) n
                     ON n.relid = w.relid AND n.created_xid = w.created_xid
                  CROSS JOIN LATERAL (
                        SELECT w.epoch_id <> epoch AS new_epoch,
-                              (n.inserted, n.updated, n.hot_updated, coalesce(n.newpage_updated, 0), n.deleted)
-                                <> (w.inserted, w.updated, w.hot_updated, coalesce(w.newpage_updated, 0), w.deleted)
-                                AS changed,
-                              n.inserted < w.inserted OR n.updated < w.updated OR n.hot_updated < w.hot_updated
-                                OR coalesce(n.newpage_updated < w.newpage_updated, false) OR n.deleted < w.deleted
-                                OR n.seq_scans < w.seq_scans OR n.blocks_fetched < w.blocks_fetched
-                                OR n.vacuums < w.vacuums OR n.analyzes < w.analyzes AS fell,
+                              n.inserted + n.updated + n.deleted
+                                <> coalesce(w.inserted + w.updated + w.deleted, 0) AS changed,
+                              coalesce(least(n.inserted - w.inserted, n.updated - w.updated, n.deleted - w.deleted,
+                                             n.hot_updated - w.hot_updated, n.newpage_updated - w.newpage_updated,
+                                             n.seq_scans - w.seq_scans, n.blocks_fetched - w.blocks_fetched,
+                                             n.vacuums - w.vacuums, n.analyzes - w.analyzes) < 0, false) AS fell,
                               (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids)
                                 IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids)
-                                AS redefined,
-                              -- it was locked then, or its history came from elsewhere
-                              coalesce('' = ANY (w.index_definitions), false)
-                                OR w.index_oids IS NOT NULL AND w.index_keys IS NULL AS unread) f
-                 WHERE f.changed OR f.fell OR f.redefined OR f.unread OR f.new_epoch) d);
+                                AS redefined) f) d
+         WHERE d.changed OR d.fell OR d.reread OR d.new_epoch);
 END
 $$;
 
@@ -261,43 +216,17 @@ AS $$
     DELETE FROM ff_internal.problem p WHERE p.rel_id = ANY (gone);
 $$;
 
--- Writes an interval for each known table that differs.
-CREATE FUNCTION ff_internal.write_intervals(
+-- Writes the changes of known tables, the baselines of these and of new ones, and an interval for each that did
+-- something. The counters of a table made since the previous collection of this epoch began at zero then.
+CREATE FUNCTION ff_internal.write_differences(
     differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    INSERT INTO ff_internal.counter_interval
-           (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten,
-            inserted, updated, hot_updated, newpage_updated, deleted,
-            seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-    SELECT w.rel_id, least(greatest(w.seen_at, previous), snapshot_at), snapshot_at, epoch, n.fillfactor,
-           n.relfilenode <> w.relfilenode,
-           n.inserted - w.inserted, n.updated - w.updated, n.hot_updated - w.hot_updated,
-           n.newpage_updated - w.newpage_updated, n.deleted - w.deleted,
-           n.seq_scans - w.seq_scans, greatest(d.index_scans - w.index_scans, 0),
-           n.blocks_fetched - w.blocks_fetched, greatest(n.blocks_hit - w.blocks_hit, 0), n.vacuums - w.vacuums,
-           s.heap_bytes, s.index_bytes
-      FROM unnest(differences) d
-     CROSS JOIN LATERAL (SELECT (d.was).*) w CROSS JOIN LATERAL (SELECT (d.now).*) n
-     CROSS JOIN LATERAL ff_internal.sizes(n.relid) s
-     WHERE d.kind = 'known' AND (d.changed OR d.redefined) AND NOT d.lost;
-END
-$$;
-
--- Writes what was changed of the definition of known tables, a row a kind.
-CREATE FUNCTION ff_internal.write_changes(
-    differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
-) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    INSERT INTO ff_internal.change
-           (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor, old_options, new_options,
-            dropped_indexes, created_indexes)
+    INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor,
+           old_options, new_options, dropped_indexes, created_indexes)
     SELECT w.rel_id, k.kind, least(greatest(w.seen_at, previous), snapshot_at), snapshot_at, epoch,
            w.fillfactor, n.fillfactor, w.reloptions, n.reloptions, x.dropped, x.created
       FROM unnest(differences) d
@@ -305,30 +234,17 @@ BEGIN
      CROSS JOIN LATERAL ff_internal.index_changes(d.was, n.index_oids, d.index_definitions, d.index_keys) x
      CROSS JOIN LATERAL (VALUES
            ('fillfactor', n.fillfactor <> w.fillfactor),
-           ('options', ff_internal.other_options(n.reloptions)
-                       IS DISTINCT FROM ff_internal.other_options(w.reloptions)),
+           ('options', ff_internal.other_options(n.reloptions) IS DISTINCT FROM ff_internal.other_options(w.reloptions)),
            ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
-     WHERE d.kind = 'known' AND d.redefined AND k.differs;
-END
-$$;
+     WHERE n.relid = w.relid AND d.redefined AND k.differs;
 
--- Writes the new baselines of known tables that differ.
-CREATE FUNCTION ff_internal.write_baselines(
-    differences ff_internal.table_difference[], epoch integer, snapshot_at timestamptz
-) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
     UPDATE ff_internal.relation r
-       SET nspname = n.nspname, relname = n.relname, relfilenode = n.relfilenode, reloptions = n.reloptions,
-           fillfactor = n.fillfactor, epoch_id = epoch, seen_at = snapshot_at, index_oids = n.index_oids,
-           index_definitions = CASE WHEN d.redefined OR d.unread THEN d.index_definitions ELSE r.index_definitions END,
-           index_keys = CASE WHEN d.redefined OR d.unread THEN d.index_keys ELSE r.index_keys END,
-           inserted = n.inserted, updated = n.updated, hot_updated = n.hot_updated,
-           newpage_updated = n.newpage_updated, deleted = n.deleted, seq_scans = n.seq_scans,
-           index_scans = d.index_scans, blocks_fetched = n.blocks_fetched, blocks_hit = n.blocks_hit,
-           vacuums = n.vacuums, analyzes = n.analyzes,
+       SET (relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, inserted, updated,
+            hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums,
+            analyzes) = ROW(n.*),
+           epoch_id = epoch, seen_at = snapshot_at,
+           index_definitions = CASE WHEN d.reread THEN d.index_definitions ELSE r.index_definitions END,
+           index_keys = CASE WHEN d.reread THEN d.index_keys ELSE r.index_keys END,
            changes_since_sample = r.changes_since_sample + n.inserted + n.updated + n.deleted
                - CASE WHEN d.lost THEN 0 ELSE r.inserted + r.updated + r.deleted END
                -- in a new file every row has a new place
@@ -336,70 +252,51 @@ BEGIN
                       ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o
                                       WHERE o.oid = n.relid AND o.reltuples < 1e15), 100) END
       FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n
-     WHERE d.kind = 'known' AND r.rel_id = (d.was).rel_id;
-END
-$$;
+     WHERE r.rel_id = (d.was).rel_id AND n.relid = r.relid;
 
--- Begins the history of new tables. The counters of one made since the previous collection of this epoch began at zero
--- then, so they are an interval already.
-CREATE FUNCTION ff_internal.open_tables(
-    differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
-) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    WITH opened AS (
-        INSERT INTO ff_internal.relation
-               (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions,
-                fillfactor, index_oids, index_definitions, index_keys, opened_at, epoch_id, seen_at,
-                inserted, updated, hot_updated, newpage_updated, deleted,
-                seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, changes_since_sample)
-        SELECT s.system_identifier, b.oid, n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode, n.reloptions,
-               n.fillfactor, n.index_oids, d.index_definitions, d.index_keys, snapshot_at, epoch, snapshot_at,
-               n.inserted, n.updated, n.hot_updated, n.newpage_updated, n.deleted,
-               n.seq_scans, d.index_scans, n.blocks_fetched, n.blocks_hit, n.vacuums, n.analyzes,
-               n.inserted + n.updated + n.deleted
-          FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n
-         CROSS JOIN ff_internal.server() s
-          JOIN pg_database b ON b.datname = current_database()
-         WHERE d.kind = 'new'
-        RETURNING *
-    )
+    INSERT INTO ff_internal.relation OVERRIDING USER VALUE
+    SELECT 0, s.system_identifier, s.database_oid, n.*, d.index_definitions, d.index_keys, snapshot_at, NULL, epoch,
+           snapshot_at, NULL, n.inserted + n.updated + n.deleted
+      FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server() s
+     WHERE (d.was).rel_id IS NULL;
+
     INSERT INTO ff_internal.counter_interval
-           (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten,
-            inserted, updated, hot_updated, newpage_updated, deleted,
-            seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
-    SELECT o.rel_id, least(previous, snapshot_at), snapshot_at, epoch, o.fillfactor, false,
-           o.inserted, o.updated, o.hot_updated, o.newpage_updated, o.deleted,
-           o.seq_scans, 0, o.blocks_fetched, o.blocks_hit, o.vacuums, s.heap_bytes, s.index_bytes
-      FROM opened o CROSS JOIN LATERAL ff_internal.sizes(o.relid) s
-     WHERE previous IS NOT NULL AND o.changes_since_sample > 0;
+    SELECT r.rel_id, least(greatest(w.seen_at, previous), snapshot_at), snapshot_at, epoch, 0, n.fillfactor,
+           coalesce(n.relfilenode <> w.relfilenode, false),
+           n.inserted - coalesce(w.inserted, 0), n.updated - coalesce(w.updated, 0),
+           n.hot_updated - coalesce(w.hot_updated, 0), n.newpage_updated - coalesce(w.newpage_updated, 0),
+           n.deleted - coalesce(w.deleted, 0), n.seq_scans - coalesce(w.seq_scans, 0),
+           greatest(n.index_scans - coalesce(w.index_scans, 0), 0),
+           n.blocks_fetched - coalesce(w.blocks_fetched, 0), greatest(n.blocks_hit - coalesce(w.blocks_hit, 0), 0),
+           n.vacuums - coalesce(w.vacuums, 0), z.heap_bytes, z.index_bytes
+      FROM unnest(differences) d
+     CROSS JOIN LATERAL (SELECT (d.was).*) w CROSS JOIN LATERAL (SELECT (d.now).*) n
+      JOIN ff_internal.relation r ON r.relid = n.relid AND r.created_xid = n.created_xid AND r.closed_at IS NULL
+     CROSS JOIN LATERAL ff_internal.sizes(n.relid) z
+     WHERE CASE WHEN w.rel_id IS NULL THEN d.changed AND previous IS NOT NULL
+                ELSE (d.changed OR d.redefined) AND NOT d.lost END;
 END
 $$;
 
 -- Begins a collection, as of snapshot_at: finds the tables of a history that was restored or upgraded into this
--- database.
+-- database by name, once. What is not found is gone.
 CREATE FUNCTION ff_internal.collect_begin(snapshot_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    cluster  CONSTANT bigint := (SELECT s.system_identifier FROM ff_internal.server() s);
-    database CONSTANT oid := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+    here record;
 BEGIN
-    -- its tables are found by name, once
+    SELECT * INTO here FROM ff_internal.server();
     UPDATE ff_internal.relation r
-       SET system_identifier = cluster, database_oid = database, relid = c.relid, created_xid = c.created_xid,
-           relfilenode = c.relfilenode, index_keys = NULL
+       SET system_identifier = here.system_identifier, database_oid = here.database_oid, relid = c.relid,
+           created_xid = c.created_xid, relfilenode = c.relfilenode, index_keys = NULL
       FROM ff_internal.candidate c
-     WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (cluster, database)
+     WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
-
-    -- what is not found is gone
     PERFORM ff_internal.close_tables(array_agg(r.rel_id), snapshot_at)
        FROM ff_internal.relation r
-      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (cluster, database)
+      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
      HAVING count(*) > 0;
 END
 $$;
@@ -436,32 +333,28 @@ BEGIN
     IF differences IS NOT NULL THEN
         PERFORM ff_internal.close_tables(array_agg((d.was).rel_id), snapshot_at)
            FROM unnest(differences) d
-          WHERE d.kind = 'gone'
+          WHERE (d.now).relid IS NULL
             -- another access method is no end
             AND NOT EXISTS (SELECT 1 FROM ff_internal.candidate c
                              WHERE c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid);
-        PERFORM ff_internal.write_intervals(differences, epoch, previous, snapshot_at);
-        PERFORM ff_internal.write_changes(differences, epoch, previous, snapshot_at);
-        PERFORM ff_internal.write_baselines(differences, epoch, snapshot_at);
-        PERFORM ff_internal.open_tables(differences, epoch, previous, snapshot_at);
+        PERFORM ff_internal.write_differences(differences, epoch, previous, snapshot_at);
     END IF;
     RETURN nullif(last, most);
 END
 $$;
 
--- What relation files cost to read and to write so far: blocks and milliseconds, cumulative; those written only where
--- the server counts them (PostgreSQL 16 and later). Milliseconds count only while track_io_timing is on.
+-- Blocks of relation files read by this database and written by the server so far, and the milliseconds that took while
+-- track_io_timing was on; those written only where the server counts them (PostgreSQL 16 and later).
 CREATE FUNCTION ff_internal.io_counters(
-    OUT blocks_read bigint, OUT read_ms double precision, OUT blocks_written bigint, OUT write_ms double precision
-)
+    OUT blocks_read bigint, OUT read_ms double precision, OUT blocks_written bigint, OUT write_ms double precision)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
 AS $$
 BEGIN
-    SELECT pg_stat_get_db_blocks_fetched(d.oid) - pg_stat_get_db_blocks_hit(d.oid), pg_stat_get_db_blk_read_time(d.oid)
-      INTO blocks_read, read_ms
-      FROM pg_database d WHERE d.datname = current_database();
+    SELECT pg_stat_get_db_blocks_fetched(s.database_oid) - pg_stat_get_db_blocks_hit(s.database_oid),
+           pg_stat_get_db_blk_read_time(s.database_oid)
+      INTO blocks_read, read_ms FROM ff_internal.server() s;
     IF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
         EXECUTE format($q$ SELECT sum(%s) / current_setting('block_size')::integer, sum(i.write_time)
                              FROM pg_catalog.pg_stat_io i WHERE i.object = 'relation' $q$,
@@ -472,29 +365,25 @@ BEGIN
 END
 $$;
 
--- What reading and writing one block took, microseconds, over the recent window: only what came between two collections
--- of one epoch in which track_io_timing was on. Writes before PostgreSQL 16 are those of the statements followed. NULL
--- where too few blocks were timed.
+-- What reading and writing one block took, microseconds, between collections of one epoch in which track_io_timing was
+-- on, over the lookback. Writes before PostgreSQL 16 are those of the statements followed. NULL where too few blocks
+-- were timed.
 CREATE FUNCTION ff_internal.io_times(OUT read_us double precision, OUT write_us double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH step AS (
-        SELECT c.blocks_read - lag(c.blocks_read) OVER o AS blocks_read, c.read_ms - lag(c.read_ms) OVER o AS read_ms,
-               c.blocks_written - lag(c.blocks_written) OVER o AS blocks_written,
-               c.write_ms - lag(c.write_ms) OVER o AS write_ms,
-               c.track_io_timing AND lag(c.track_io_timing) OVER o AND c.epoch_id = lag(c.epoch_id) OVER o AS timed
-          FROM ff_internal.collection c
-         WHERE c.began_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
-        WINDOW o AS (ORDER BY c.collection_id)
-    ), moved AS (
-        SELECT 'read' AS what, s.blocks_read AS blocks, s.read_ms AS ms FROM step s WHERE s.timed
-        UNION ALL
-        SELECT 'write', s.blocks_written, s.write_ms FROM step s WHERE s.timed
+    WITH moved AS (
+        SELECT v.*
+          FROM (SELECT c AS now, lag(c) OVER (ORDER BY c.collection_id) AS was
+                  FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()) s
+         CROSS JOIN LATERAL (VALUES
+               ('read', (s.now).blocks_read - (s.was).blocks_read, (s.now).read_ms - (s.was).read_ms),
+               ('write', (s.now).blocks_written - (s.was).blocks_written, (s.now).write_ms - (s.was).write_ms)
+               ) v(what, blocks, ms)
+         WHERE (s.now).track_io_timing AND (s.was).track_io_timing AND (s.now).epoch_id = (s.was).epoch_id
         UNION ALL
         SELECT 'write', h.blocks_written, h.write_ms FROM ff_internal.statement_history h
-         WHERE current_setting('server_version_num')::integer < 160000
-           AND h.ended_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
+         WHERE current_setting('server_version_num')::integer < 160000 AND h.ended_at > now() - ff_internal.lookback()
     )
     -- 1,000 blocks (chosen): fewer say more of chance than of the disk
     SELECT max(t.us) FILTER (WHERE t.what = 'read'), max(t.us) FILTER (WHERE t.what = 'write')
@@ -510,7 +399,7 @@ SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
 AS $$
 DECLARE
-    database    CONSTANT oid := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+    database    CONSTANT oid := (SELECT s.database_oid FROM ff_internal.server() s);
     own_inserts bigint;
     epoch       integer;
     previous    timestamptz;
@@ -534,7 +423,6 @@ BEGIN
            1 + own_inserts,
            pg_snapshot_xmax(pg_current_snapshot()),
            pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database),
-           -- as a new session gets it
            (SELECT s.reset_val::boolean FROM pg_settings s WHERE s.name = 'track_io_timing'), io.*
       FROM ff_internal.io_counters() io
     RETURNING collection_id INTO id;
@@ -545,15 +433,13 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Pages: what to sample, one sample, its failure
 -- ---------------------------------------------------------------------------
--- Rel_id of the tables whose pages should be sampled now, most urgent first.
+-- Rel_id of the tables whose pages should be sampled now: a hundredth of the rows changed since the last sample, or
+-- anything did and a day has passed. Longest waiting first, then most changed; where nothing changed a wait counts for
+-- an eighth, where it changed since a sample for half: no table waits for ever.
 CREATE FUNCTION ff_internal.collect_due() RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- Worth reading again: a hundredth of the rows changed since the last
-    -- sample, or anything did and a day has passed.  Longest waiting first,
-    -- then most changed; where nothing changed a wait counts for an eighth, where
-    -- it changed since a sample for half: no table waits for ever.
     SELECT r.rel_id
       FROM ff_internal.relation r
       LEFT JOIN pg_class c ON c.oid = r.relid

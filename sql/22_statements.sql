@@ -71,60 +71,38 @@ $$;
 -- ---------------------------------------------------------------------------
 -- pg_stat_statements, under fixed names whatever its version calls them
 -- ---------------------------------------------------------------------------
--- Where pg_stat_statements is: its two functions, quoted, and the columns of the first; or the reason why it cannot be
--- read. Only members of the extension are named.
+-- Where it is: its two functions, quoted, and the columns of the first; or the reason why it cannot be read. Only members
+-- of the extension are named.
 CREATE FUNCTION ff_internal.statement_source(OUT reader text, OUT info text, OUT columns text[], OUT reason text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     extension CONSTANT oid := (SELECT e.oid FROM pg_extension e WHERE e.extname = 'pg_stat_statements');
-    member    record;
 BEGIN
+    SELECT max(p.name) FILTER (WHERE p.pronargs = 1), max(p.name) FILTER (WHERE p.pronargs = 0), max(p.proargnames)
+      INTO reader, info, columns
+      FROM (SELECT f.*, format('%I.%I', n.nspname, f.proname) AS name
+              FROM pg_depend d
+              JOIN pg_proc f ON f.oid = d.objid
+              JOIN pg_namespace n ON n.oid = f.pronamespace
+             WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
+               AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension
+               AND (f.proname, f.proargtypes::text)
+                   IN (('pg_stat_statements', '16'), ('pg_stat_statements_info', ''))) p;
     IF extension IS NULL THEN
         reason := 'pg_stat_statements is not created in this database';
-        RETURN;
-    END IF;
-    FOR member IN
-        SELECT format('%I.%I', n.nspname, p.proname) AS name, p.pronargs, p.proargnames
-          FROM pg_depend d
-          JOIN pg_proc p ON p.oid = d.objid
-          JOIN pg_namespace n ON n.oid = p.pronamespace
-         WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
-           AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension
-           AND (p.proname, p.proargtypes::text) IN (('pg_stat_statements', '16'), ('pg_stat_statements_info', ''))
-    LOOP
-        IF member.pronargs = 0 THEN
-            info := member.name;
-        ELSE
-            reader := member.name;
-            columns := member.proargnames;
-        END IF;
-    END LOOP;
     -- 1.9 came with PostgreSQL 14; an older one stays behind where only the server was upgraded
-    IF info IS NULL OR NOT coalesce(columns @> ARRAY['toplevel', 'stddev_exec_time', 'wal_bytes'], false) THEN
+    ELSIF info IS NULL OR NOT coalesce(columns @> ARRAY['toplevel', 'stddev_exec_time', 'wal_bytes'], false) THEN
         reason := 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
     END IF;
 END
 $$;
 
--- When its statistics were last reset, and how often it evicted entries since; NULL where there is none. Errors: those
--- of pg_stat_statements.
-CREATE FUNCTION ff_internal.statement_info(OUT stats_reset timestamptz, OUT evictions bigint)
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    source CONSTANT text := (SELECT s.info FROM ff_internal.statement_source() s);
-BEGIN
-    IF source IS NOT NULL THEN
-        EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s() i', source) INTO stats_reset, evictions;
-    END IF;
-END
-$$;
-
--- Its entries of this database.
-CREATE FUNCTION ff_internal.statement_entries() RETURNS SETOF ff_internal.statement_entry
+-- Its entries of this database, when its statistics were last reset, and how often it evicted entries since. Errors:
+-- those of pg_stat_statements.
+CREATE FUNCTION ff_internal.read_statements(
+    OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[])
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -132,35 +110,20 @@ DECLARE
     source record;
 BEGIN
     SELECT * INTO source FROM ff_internal.statement_source();
-    IF source.reason IS NOT NULL THEN
-        RETURN;
-    END IF;
-    RETURN QUERY EXECUTE format($q$
-        SELECT s.queryid, s.toplevel, s.userid, %1$s, s.calls, s.rows, s.total_exec_time, s.stddev_exec_time,
-               s.min_exec_time, s.max_exec_time, s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied,
-               s.shared_blks_written, s.%2$sblk_read_time, s.%2$sblk_write_time, s.wal_records, s.wal_fpi, s.wal_bytes
+    EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s() i', source.info) INTO stats_reset, evictions;
+    EXECUTE format($q$
+        SELECT coalesce(array_agg(ROW(s.queryid, s.toplevel, s.userid, %1$s, s.min_exec_time, s.max_exec_time,
+                   CASE WHEN s.calls > 0
+                        THEN s.calls * s.stddev_exec_time ^ 2 + s.total_exec_time ^ 2 / s.calls ELSE 0 END,
+                   ROW(s.calls, s.rows, s.total_exec_time, s.shared_blks_hit, s.shared_blks_read,
+                       s.shared_blks_dirtied, s.shared_blks_written, s.%2$sblk_read_time, s.%2$sblk_write_time,
+                       s.wal_records, s.wal_fpi, least(s.wal_bytes, 9223372036854775807))
+               )::ff_internal.statement_entry), '{}')
           FROM %3$s(false) s
           JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database() $q$,
         CASE WHEN 'stats_since' = ANY (source.columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END,
-        CASE WHEN 'shared_blk_read_time' = ANY (source.columns) THEN 'shared_' ELSE '' END, source.reader);
-END
-$$;
-
--- The texts of some of them, each once; query NULL: the server could not read its file of texts, or lost this one.
-CREATE FUNCTION ff_internal.statement_texts(queryids bigint[], toplevels boolean[])
-RETURNS TABLE (queryid bigint, toplevel boolean, query text)
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    RETURN QUERY EXECUTE format($q$
-        SELECT DISTINCT ON (s.queryid, n.toplevel) s.queryid, n.toplevel, s.query
-          FROM %s(true) s
-          JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
-          JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel)
-            ON s.queryid = n.queryid AND s.toplevel = n.toplevel
-         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, (SELECT s.reader FROM ff_internal.statement_source() s))
-      USING queryids, toplevels;
+        CASE WHEN 'shared_blk_read_time' = ANY (source.columns) THEN 'shared_' ELSE '' END, source.reader)
+       INTO entries;
 END
 $$;
 
@@ -174,26 +137,25 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    last   ff_internal.statement_epoch;
-    now_is ff_internal.statement_epoch;
+    here ff_internal.statement_epoch;
+    last ff_internal.statement_epoch;
     same_identifiers boolean;
 BEGIN
-    SELECT 0, s.system_identifier, d.oid, current_setting('server_version_num')::integer / 10000 * 10000,
+    SELECT 0, s.system_identifier, s.database_oid, current_setting('server_version_num')::integer / 10000 * 10000,
            current_statement_epoch.stats_reset, snapshot_at
-      INTO now_is FROM ff_internal.server() s, pg_database d WHERE d.datname = current_database();
+      INTO here FROM ff_internal.server() s;
     SELECT * INTO last FROM ff_internal.statement_epoch e ORDER BY e.statement_epoch_id DESC LIMIT 1;
     same_identifiers := (last.system_identifier, last.database_oid, last.server_version)
-                      = (now_is.system_identifier, now_is.database_oid, now_is.server_version);
-    IF same_identifiers AND last.stats_reset IS NOT DISTINCT FROM now_is.stats_reset THEN
+                      = (here.system_identifier, here.database_oid, here.server_version);
+    IF same_identifiers AND last.stats_reset IS NOT DISTINCT FROM here.stats_reset THEN
         RETURN last.statement_epoch_id;
     END IF;
     -- a text that could not be read may have come back whole
     UPDATE ff_internal.statement s SET closed_at = snapshot_at
      WHERE s.closed_at IS NULL AND (NOT same_identifiers OR s.reason IS NOT NULL);
-    INSERT INTO ff_internal.statement_epoch (system_identifier, database_oid, server_version, stats_reset, began_at)
-    VALUES (now_is.system_identifier, now_is.database_oid, now_is.server_version, now_is.stats_reset, now_is.began_at)
-    RETURNING * INTO now_is;
-    RETURN now_is.statement_epoch_id;
+    INSERT INTO ff_internal.statement_epoch OVERRIDING USER VALUE SELECT here.*
+    RETURNING statement_epoch_id INTO here.statement_epoch_id;
+    RETURN here.statement_epoch_id;
 END
 $$;
 
@@ -264,8 +226,8 @@ BEGIN
     SELECT greatest(ff_internal.setting('statements')::integer - count(*), 0) INTO room
       FROM ff_internal.statement s WHERE s.closed_at IS NULL AND s.kind <> 'other';
     WITH entry AS MATERIALIZED (
-        SELECT e.queryid, e.toplevel, sum(e.calls) AS calls,
-               bool_or(e.wal_records > 0 OR e.blocks_dirtied > 0) AS writes
+        SELECT e.queryid, e.toplevel, sum((e.counted).calls) AS calls,
+               bool_or((e.counted).wal_records > 0 OR (e.counted).blocks_dirtied > 0) AS writes
           FROM unnest(entries) e WHERE e.queryid IS NOT NULL GROUP BY e.queryid, e.toplevel
     ), new AS MATERIALIZED (
         SELECT e.*, row_number() OVER (ORDER BY e.calls DESC, e.queryid) AS n
@@ -276,7 +238,7 @@ BEGIN
         SELECT s.statement_id, b.calls, row_number() OVER (ORDER BY b.calls, s.statement_id) AS n
           FROM ff_internal.statement s
           LEFT JOIN entry e ON e.queryid = s.queryid AND e.toplevel = s.toplevel
-         CROSS JOIN LATERAL (SELECT coalesce(sum((o.entry).calls), 0) AS calls
+         CROSS JOIN LATERAL (SELECT coalesce(sum(((o.entry).counted).calls), 0) AS calls
                                FROM ff_internal.statement_baseline o WHERE o.statement_id = s.statement_id) b
          WHERE s.closed_at IS NULL AND s.kind <> 'other' AND e.queryid IS NULL
            AND EXISTS (SELECT 1 FROM new WHERE new.n > room)
@@ -309,10 +271,8 @@ DECLARE
     n      integer := 0;
     known  integer := 0;
 BEGIN
-    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, text_hash, statement_epoch_id,
-           opened_at)
-    VALUES (queryid, toplevel, 'other', left(query, 4000), octet_length(query),
-            encode(sha256(convert_to(query, getdatabaseencoding())), 'hex'), epoch, snapshot_at)
+    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, statement_epoch_id, opened_at)
+    VALUES (queryid, toplevel, 'other', left(query, 4000), octet_length(query), epoch, snapshot_at)
     RETURNING statement_id INTO id;
     FOR target IN SELECT * FROM ff_internal.parse_statement(query) LOOP
         IF target.reason IS NOT NULL THEN
@@ -355,7 +315,16 @@ BEGIN
     SELECT * INTO chosen FROM ff_internal.choose_statements(entries, snapshot_at);
     left_out := chosen.left_out;
     IF chosen.queryids IS NOT NULL THEN
-        FOR one IN SELECT * FROM ff_internal.statement_texts(chosen.queryids, chosen.toplevels) LOOP
+        FOR one IN EXECUTE format($q$
+            SELECT DISTINCT ON (s.queryid, n.toplevel) s.queryid, n.toplevel, s.query
+              FROM %s(true) s
+              JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
+              JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel)
+                ON s.queryid = n.queryid AND s.toplevel = n.toplevel
+             ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$,
+            (SELECT s.reader FROM ff_internal.statement_source() s)) USING chosen.queryids, chosen.toplevels
+        LOOP
+            -- the server could not read its file of texts, or lost this one
             IF one.query IS NULL THEN
                 texts_reason := 'no text';
                 left_out := left_out + 1;
@@ -377,40 +346,54 @@ $$;
 -- ---------------------------------------------------------------------------
 -- What the statements followed did since the snapshot before
 -- ---------------------------------------------------------------------------
--- Compares entries with the baselines. previous: the snapshot before, of this epoch; evictions: how often any were
--- evicted so far.
-CREATE FUNCTION ff_internal.statement_differences(
+-- Standard deviation of calls from their number, their sum and the sum of their squares.
+CREATE FUNCTION ff_internal.stddev_of(n double precision, total double precision, squares double precision)
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
+
+-- Parts of the history of statements, added up by statement and hour or other unit.
+CREATE FUNCTION ff_internal.sum_statements(parts ff_internal.statement_history[], level integer, unit text)
+RETURNS SETOF ff_internal.statement_history
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.statement_epoch_id, level,
+           ff_internal.stddev_of(sum(p.calls), sum(p.total_ms),
+                                 sum(p.calls * p.stddev_ms ^ 2 + p.total_ms ^ 2 / p.calls)),
+           sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.blocks_hit), sum(p.blocks_read), sum(p.blocks_dirtied),
+           sum(p.blocks_written), sum(p.read_ms), sum(p.write_ms), sum(p.wal_records), sum(p.wal_fpi),
+           least(sum(p.wal_bytes), 9223372036854775807)
+      FROM unnest(parts) p GROUP BY p.statement_id, p.statement_epoch_id, date_trunc(unit, p.ended_at, 'UTC')
+$$;
+
+-- Compares entries with the baselines and writes what each statement did, all roles together, and the new baselines.
+-- previous: the snapshot before, of this epoch; evicted: how often any were evicted so far. Returns how many intervals
+-- are lost.
+CREATE FUNCTION ff_internal.write_statements(
     entries ff_internal.statement_entry[], epoch integer, previous ff_internal.statement_snapshot,
-    snapshot_at timestamptz, evictions bigint
-) RETURNS ff_internal.statement_difference[]
+    snapshot_at timestamptz, evicted bigint
+) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    zero CONSTANT ff_internal.statement_counters := ROW(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    lost bigint;
 BEGIN
-    RETURN (
-        SELECT array_agg(ROW(s.statement_id, n, b.entry, f.same, f.fresh,
-                             b.statement_epoch_id = epoch AND NOT f.same AND NOT f.fresh
-                         )::ff_internal.statement_difference)
-          FROM unnest(entries) n
-          JOIN ff_internal.statement s
-            ON s.queryid = n.queryid AND s.toplevel = n.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
-          LEFT JOIN ff_internal.statement_baseline b ON b.statement_id = s.statement_id AND b.userid = n.userid
-          LEFT JOIN ff_internal.statement_snapshot k
-            ON k.snapshot_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
-         CROSS JOIN LATERAL (SELECT (b.entry).*) w
-         CROSS JOIN LATERAL (SELECT
+    WITH compared AS MATERIALIZED (
+        SELECT s.statement_id, n AS entry, b.entry AS was, b.statement_epoch_id = epoch AS known,
                -- the same entry, further on
                coalesce(b.statement_epoch_id = epoch AND w.entered_at IS NOT DISTINCT FROM n.entered_at
-                        AND n.calls >= w.calls AND n.rows >= w.rows AND n.total_ms >= w.total_ms
-                        AND n.wal_bytes >= w.wal_bytes AND n.wal_records >= w.wal_records AND n.wal_fpi >= w.wal_fpi
-                        AND n.blocks_hit >= w.blocks_hit
-                        AND n.blocks_read >= w.blocks_read AND n.blocks_dirtied >= w.blocks_dirtied
-                        AND n.blocks_written >= w.blocks_written AND n.read_ms >= w.read_ms AND n.write_ms >= w.write_ms
+                        AND least(c.calls - w.calls, c.rows - w.rows, c.total_ms - w.total_ms,
+                                  c.blocks_hit - w.blocks_hit, c.blocks_read - w.blocks_read,
+                                  c.blocks_dirtied - w.blocks_dirtied, c.blocks_written - w.blocks_written,
+                                  c.read_ms - w.read_ms, c.write_ms - w.write_ms, c.wal_records - w.wal_records,
+                                  c.wal_fpi - w.wal_fpi, c.wal_bytes - w.wal_bytes) >= 0
                         -- Without the time of entry, the extremes tell an entry that was evicted and came back.  Where
                         -- any was evicted since, at least one of them must be the old one, to the nanosecond.
                         AND (n.entered_at IS NOT NULL OR w.calls = 0
                              OR n.min_ms <= w.min_ms AND n.max_ms >= w.max_ms
-                                AND (k.evictions IS NOT DISTINCT FROM statement_differences.evictions
+                                AND (k.evictions IS NOT DISTINCT FROM evicted
                                      OR n.min_ms = w.min_ms OR n.max_ms = w.max_ms)), false) AS same,
                -- entered since the snapshot before, which saw all: its counters began at zero then
                coalesce(CASE WHEN n.entered_at IS NOT NULL THEN n.entered_at >= previous.snapshot_at
@@ -419,65 +402,40 @@ BEGIN
                                       SELECT 1 FROM ff_internal.statement o
                                        WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel
                                          AND o.closed_at IS NOT NULL
-                                         AND s.opened_at = statement_differences.snapshot_at) END, false) AS fresh) f);
+                                         AND s.opened_at = write_statements.snapshot_at) END, false) AS fresh
+          FROM unnest(entries) n
+          JOIN ff_internal.statement s
+            ON s.queryid = n.queryid AND s.toplevel = n.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
+          LEFT JOIN ff_internal.statement_baseline b ON b.statement_id = s.statement_id AND b.userid = n.userid
+          LEFT JOIN ff_internal.statement_snapshot k
+            ON k.snapshot_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
+         CROSS JOIN LATERAL (SELECT (n.counted).*) c
+         CROSS JOIN LATERAL (SELECT (b.entry).*, ((b.entry).counted).*) w
+    ), history AS (
+        INSERT INTO ff_internal.statement_history
+        SELECT * FROM ff_internal.sum_statements(ARRAY(
+            SELECT ROW(d.statement_id, previous.snapshot_at, write_statements.snapshot_at, epoch, 0,
+                       ff_internal.stddev_of(n.calls - w.calls, n.total_ms - w.total_ms,
+                           (d.entry).squares - CASE WHEN d.same THEN (d.was).squares ELSE 0 END),
+                       n.calls - w.calls, n.rows - w.rows, n.total_ms - w.total_ms, n.blocks_hit - w.blocks_hit,
+                       n.blocks_read - w.blocks_read, n.blocks_dirtied - w.blocks_dirtied,
+                       n.blocks_written - w.blocks_written, n.read_ms - w.read_ms, n.write_ms - w.write_ms,
+                       n.wal_records - w.wal_records, n.wal_fpi - w.wal_fpi, n.wal_bytes - w.wal_bytes
+                   )::ff_internal.statement_history
+              FROM compared d
+             CROSS JOIN LATERAL (SELECT ((d.entry).counted).*) n
+             CROSS JOIN LATERAL (SELECT (CASE WHEN d.same THEN (d.was).counted ELSE zero END).*) w
+             WHERE previous.snapshot_at IS NOT NULL AND (d.same OR d.fresh) AND n.calls > w.calls), 0, 'microseconds')
+    ), baselines AS (
+        INSERT INTO ff_internal.statement_baseline
+        SELECT d.statement_id, (d.entry).userid, epoch, write_statements.snapshot_at, d.entry
+          FROM compared d WHERE NOT d.same OR ((d.entry).counted).calls > ((d.was).counted).calls
+        ON CONFLICT (statement_id, userid) DO UPDATE
+           SET statement_epoch_id = EXCLUDED.statement_epoch_id, seen_at = EXCLUDED.seen_at, entry = EXCLUDED.entry
+    )
+    SELECT count(*) INTO lost FROM compared d WHERE d.known AND NOT d.same AND NOT d.fresh;
+    RETURN lost;
 END
-$$;
-
--- Standard deviation of calls from their number, their sum and the sum of their squares.
-CREATE FUNCTION ff_internal.stddev_of(n double precision, total double precision, squares double precision)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
-
--- Writes what each statement did, all roles together.
-CREATE FUNCTION ff_internal.write_statement_history(
-    differences ff_internal.statement_difference[], epoch integer, previous_at timestamptz, snapshot_at timestamptz
-) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    INSERT INTO ff_internal.statement_history
-           (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms,
-            blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, write_ms, wal_records, wal_fpi, wal_bytes)
-    SELECT d.statement_id, previous_at, snapshot_at, epoch,
-           sum(i.calls), sum(n.rows - coalesce(w.rows, 0)), sum(i.total_ms),
-           ff_internal.stddev_of(sum(i.calls), sum(i.total_ms), sum(i.deviation + i.total_ms ^ 2 / i.calls)),
-           sum(n.blocks_hit - coalesce(w.blocks_hit, 0)), sum(n.blocks_read - coalesce(w.blocks_read, 0)),
-           sum(n.blocks_dirtied - coalesce(w.blocks_dirtied, 0)), sum(n.blocks_written - coalesce(w.blocks_written, 0)),
-           sum(n.read_ms - coalesce(w.read_ms, 0)), sum(n.write_ms - coalesce(w.write_ms, 0)),
-           sum(n.wal_records - coalesce(w.wal_records, 0)), sum(n.wal_fpi - coalesce(w.wal_fpi, 0)),
-           least(sum(n.wal_bytes - coalesce(w.wal_bytes, 0)), 9223372036854775807)
-      FROM unnest(differences) d
-     CROSS JOIN LATERAL (SELECT (d.now).*) n
-     -- one that is fresh began at zero
-     CROSS JOIN LATERAL (SELECT (CASE WHEN d.same THEN d.was END).*) w
-     CROSS JOIN LATERAL (SELECT n.calls - coalesce(w.calls, 0) AS calls,
-                                n.total_ms - coalesce(w.total_ms, 0) AS total_ms) c
-     CROSS JOIN LATERAL (SELECT c.*,
-           -- Sum of squared deviations of the interval alone: that of the whole, less that of the part before,
-           -- less what lies between the two means (Chan, Golub and LeVeque).
-           greatest(n.calls * n.stddev_ms ^ 2
-                    - CASE WHEN w.calls > 0
-                           THEN w.calls * w.stddev_ms ^ 2 + (c.total_ms / nullif(c.calls, 0) - w.total_ms / w.calls) ^ 2
-                                                            * w.calls * c.calls::double precision / n.calls
-                           ELSE 0 END, 0) AS deviation) i
-     WHERE previous_at IS NOT NULL AND (d.same OR d.fresh) AND i.calls > 0
-     GROUP BY d.statement_id;
-END
-$$;
-
--- Writes the new baselines.
-CREATE FUNCTION ff_internal.write_statement_baselines(
-    differences ff_internal.statement_difference[], epoch integer, snapshot_at timestamptz
-) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    INSERT INTO ff_internal.statement_baseline (statement_id, userid, statement_epoch_id, seen_at, entry)
-    SELECT d.statement_id, (d.now).userid, epoch, snapshot_at, d.now
-      FROM unnest(differences) d WHERE NOT d.same OR (d.now).calls > (d.was).calls
-    ON CONFLICT (statement_id, userid) DO UPDATE
-       SET statement_epoch_id = EXCLUDED.statement_epoch_id, seen_at = EXCLUDED.seen_at, entry = EXCLUDED.entry
 $$;
 
 -- Reads pg_stat_statements once: new statements that write are parsed, at most fillfactor_advisor.statements of them
@@ -488,20 +446,18 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     snapshot_at CONSTANT timestamptz := clock_timestamp();
-    why         text := (SELECT s.reason FROM ff_internal.statement_source() s);
-    stats       record;
-    entries     ff_internal.statement_entry[];
-    epoch       integer;
-    previous    ff_internal.statement_snapshot;
-    new         record;
-    differences ff_internal.statement_difference[];
+    why      text := (SELECT s.reason FROM ff_internal.statement_source() s);
+    now_is   record;
+    epoch    integer;
+    previous ff_internal.statement_snapshot;
+    new      record;
+    lost     bigint;
 BEGIN
     IF ff_internal.setting('statements') = '0' THEN
         why := 'fillfactor_advisor.statements is 0';
     ELSIF why IS NULL THEN
         BEGIN
-            SELECT * INTO stats FROM ff_internal.statement_info();
-            entries := ARRAY(SELECT e FROM ff_internal.statement_entries() e);
+            SELECT * INTO now_is FROM ff_internal.read_statements();
         EXCEPTION WHEN object_not_in_prerequisite_state OR insufficient_privilege OR undefined_function
                     OR undefined_file THEN
             -- not preloaded, not readable, or its library is gone
@@ -513,22 +469,19 @@ BEGIN
         RETURN why;
     END IF;
 
-    epoch := ff_internal.current_statement_epoch(stats.stats_reset, snapshot_at);
+    epoch := ff_internal.current_statement_epoch(now_is.stats_reset, snapshot_at);
     SELECT * INTO previous FROM ff_internal.statement_snapshot l
      WHERE l.statement_epoch_id = epoch ORDER BY l.collection_id DESC LIMIT 1;
     PERFORM ff_internal.close_statements(snapshot_at);
-    SELECT * INTO new FROM ff_internal.admit_statements(entries, epoch, snapshot_at);
-    differences := ff_internal.statement_differences(entries, epoch, previous, snapshot_at, stats.evictions);
-    PERFORM ff_internal.write_statement_history(differences, epoch, previous.snapshot_at, snapshot_at);
-    PERFORM ff_internal.write_statement_baselines(differences, epoch, snapshot_at);
-    PERFORM ff_internal.close_evicted(entries, snapshot_at);
+    SELECT * INTO new FROM ff_internal.admit_statements(now_is.entries, epoch, snapshot_at);
+    lost := ff_internal.write_statements(now_is.entries, epoch, previous, snapshot_at, now_is.evictions);
+    PERFORM ff_internal.close_evicted(now_is.entries, snapshot_at);
 
     INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, statement_epoch_id, evictions, entries,
-           hidden, tracked, admitted, left_out, lost, texts_reason)
-    SELECT id, snapshot_at, epoch, stats.evictions, cardinality(entries),
-           (SELECT count(*) FROM unnest(entries) e WHERE e.queryid IS NULL),
-           count(DISTINCT d.statement_id), new.admitted, new.left_out, count(*) FILTER (WHERE d.lost), new.texts_reason
-      FROM unnest(differences) d;
+           hidden, admitted, left_out, lost, texts_reason)
+    VALUES (id, snapshot_at, epoch, now_is.evictions, cardinality(now_is.entries),
+            (SELECT count(*) FROM unnest(now_is.entries) e WHERE e.queryid IS NULL),
+            new.admitted, new.left_out, lost, new.texts_reason);
     RETURN NULL;
 END
 $$;
@@ -544,14 +497,17 @@ $$;
 -- ---------------------------------------------------------------------------
 -- What came of it
 -- ---------------------------------------------------------------------------
--- What is missing altogether from the statements of the recent window, one reason a row, given how often
--- entries were evicted and intervals lost.
-CREATE FUNCTION ff_internal.statements_missing(times_evicted bigint, intervals_lost bigint) RETURNS SETOF text
+-- What is missing altogether from the statements of the recent window, one reason a row.
+CREATE FUNCTION ff_internal.statements_missing() RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT m.reason
-      FROM (VALUES (1)) v
+      FROM (SELECT sum(e.evictions) AS evictions, sum(e.lost) AS lost
+              FROM (SELECT max(l.evictions) - min(l.evictions) AS evictions, sum(l.lost) AS lost
+                      FROM ff_internal.statement_snapshot l
+                     WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()
+                     GROUP BY l.statement_epoch_id) e) w
       LEFT JOIN (SELECT * FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1) l ON true
      CROSS JOIN LATERAL (VALUES
            (CASE WHEN l.collection_id IS NULL THEN 'nothing was collected yet: CALL ff_collect()' ELSE l.reason END),
@@ -562,16 +518,15 @@ AS $$
            (CASE WHEN l.texts_reason IS NOT NULL THEN format('%s new statements are not followed, because texts of '
                 'pg_stat_statements cannot be read (%s): one is lost or damaged, or is another database''s and does '
                 'not fit this one''s encoding; pg_stat_statements_reset() removes it', l.left_out, l.texts_reason) END),
-           (CASE WHEN times_evicted > 0 THEN format('pg_stat_statements had no room and evicted the least called '
+           (CASE WHEN w.evictions > 0 THEN format('pg_stat_statements had no room and evicted the least called '
                 'statements (%s times in the window): what these did is missing: raise pg_stat_statements.max',
-                times_evicted) END),
-           (CASE WHEN intervals_lost > 0 THEN format('%s intervals of statements are missing, because their counters '
-                'began anew', intervals_lost) END)) m(reason)
+                w.evictions) END),
+           (CASE WHEN w.lost > 0 THEN format('%s intervals of statements are missing, because their counters '
+                'began anew', w.lost) END)) m(reason)
      WHERE m.reason IS NOT NULL
 $$;
 
--- The statements that write a table (NULL: any), over the recent window, see ff_statements().
-CREATE FUNCTION ff_internal.statements(relation regclass DEFAULT NULL)
+CREATE FUNCTION @extschema@.ff_statements(relation regclass DEFAULT NULL)
 RETURNS TABLE (
     relation regclass, command text, how text, columns text[], calls bigint, calls_per_s double precision, rows bigint,
     rows_per_call double precision, mean_ms double precision, stddev_ms double precision,
@@ -581,24 +536,13 @@ RETURNS TABLE (
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH begin AS MATERIALIZED (
-        SELECT now() - make_interval(secs => ff_internal.setting('lookback')::integer) AS at
-    ), span AS MATERIALIZED (
-        -- the part of the window in which statements were read
-        SELECT extract(epoch FROM max(e.last) - min(e.first))::double precision AS seconds,
-               sum(e.evictions)::bigint AS evictions, sum(e.lost)::bigint AS lost
-          FROM (SELECT min(l.snapshot_at) AS first, max(l.snapshot_at) AS last,
-                       max(l.evictions) - min(l.evictions) AS evictions, sum(l.lost) AS lost
-                  FROM ff_internal.statement_snapshot l, begin b
-                 WHERE l.reason IS NULL AND l.snapshot_at > b.at GROUP BY l.statement_epoch_id) e
-    ), total AS MATERIALIZED (
+    WITH total AS MATERIALIZED (
         SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows, sum(h.total_ms) AS total_ms,
                ff_internal.stddev_of(sum(h.calls), sum(h.total_ms),
                                      sum(h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls)) AS stddev_ms,
                sum(h.blocks_hit + h.blocks_read)::double precision AS blocks,
                sum(h.wal_bytes)::double precision AS wal_bytes
-          FROM ff_internal.statement_history h, begin b
-         WHERE h.ended_at > b.at
+          FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
          GROUP BY h.statement_id
     )
     SELECT c.oid::regclass, t.command, t.how, t.columns, s.calls, s.calls / nullif(p.seconds, 0), r.rows,
@@ -609,40 +553,18 @@ AS $$
       JOIN ff_internal.statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
       LEFT JOIN ff_internal.statement_target t ON t.statement_id = s.statement_id
       LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
-     CROSS JOIN span p
+     -- the part of the window in which statements were read
+     CROSS JOIN (SELECT extract(epoch FROM max(l.snapshot_at) - min(l.snapshot_at))::double precision AS seconds
+                   FROM ff_internal.statement_snapshot l
+                  WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()) p
      CROSS JOIN LATERAL (SELECT CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows END AS rows) r
      WHERE $1 IS NULL
         OR c.oid = $1
         OR c.oid IN (SELECT a.relid FROM pg_partition_ancestors($1) a)
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.reason
-      FROM span p CROSS JOIN LATERAL ff_internal.statements_missing(p.evictions, p.lost) m(reason)
+      FROM ff_internal.statements_missing() m(reason)
      ORDER BY 5 DESC NULLS LAST, 13, 2
-$$;
-
-CREATE FUNCTION @extschema@.ff_statements(relation regclass DEFAULT NULL)
-RETURNS TABLE (
-    relation regclass,
-    command text,
-    how text,
-    columns text[],
-    calls bigint,
-    calls_per_s double precision,
-    rows bigint,
-    rows_per_call double precision,
-    mean_ms double precision,
-    stddev_ms double precision,
-    blocks_per_call double precision,
-    wal_bytes_per_call double precision,
-    statement_id bigint,
-    queryid bigint,
-    query text,
-    reason text
-)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT * FROM ff_internal.statements($1)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
 'The statements that write a table, over the recent window, one row for each table and command. Columns: relation: '

@@ -692,8 +692,8 @@ RETURN (
              WHERE current_setting('server_version_num')::integer < 160000
             UNION ALL
             SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
-              FROM ff_internal.statements() s
-             WHERE s.statement_id IS NULL AND EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)
+              FROM ff_internal.statements_missing() s(reason)
+             WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)
             UNION ALL
             SELECT 'Indexes are not judged here, because that reads their pages: see ff_advise_indexes().') w(words));
 

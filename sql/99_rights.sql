@@ -5,19 +5,19 @@
 -- and collect. Functions run with the caller's rights. A function that is not
 -- in the list is one that reads.
 
+DROP PROCEDURE ff_internal.define(text);
+
 DO $$
 DECLARE
-    collecting CONSTANT text[] := '{ff_sample, sample, pool_samples, ff_sample_index, ff_collect, ff_schedule, ff_unschedule,
-        collect, current_epoch, index_keys, index_changes, table_states, table_differences, close_tables, write_intervals,
-        write_changes, write_baselines, open_tables, collect_begin, collect_counters, io_counters, collect_counted,
-        collect_pages, collect_problem, collect_end, statement_info, statement_entries, statement_texts,
-        current_statement_epoch, close_statements, close_evicted, choose_statements, add_statement, admit_statements,
-        statement_differences, write_statement_history, write_statement_baselines, collect_statements, collect_statements_failed,
-        rows_kept, prune_rows, roll_up_intervals, roll_up_statements, roll_up_samples, prune_closed, prune,
-        cron, is_schedule, check_collector, job_command, collect_horizon, collect_settings,
-        ff_exclude, ff_include, fits_due, collect_fit, judge_prediction, collect_verdicts}';
-    for_both   CONSTANT text[] := '{setting, index_oids, index_definitions, other_options, collect_due, parse_statement, resolve,
-        statement_source, horizon_holders, tracked_settings}';
+    collecting CONSTANT text[] := '{ff_sample, sample, pool_samples, ff_sample_index, ff_collect, ff_schedule,
+        ff_unschedule, ff_exclude, ff_include, collect, collect_begin, collect_counters, collect_counted, collect_pages,
+        collect_problem, collect_end, collect_statements, collect_statements_failed, collect_horizon, collect_settings,
+        current_epoch, index_keys, index_changes, table_differences, close_tables, write_differences, io_counters,
+        read_statements, current_statement_epoch, close_statements, close_evicted, choose_statements, add_statement,
+        admit_statements, sum_statements, write_statements, rows_kept, take, roll_up, prune_closed, prune, cron,
+        is_schedule, check_collector, job_command, fits_due, collect_fit, judge_prediction, collect_verdicts}';
+    for_both   CONSTANT text[] := '{setting, index_definitions, other_options, collect_due, parse_statement,
+        resolve, server, statement_source, horizon_holders, tracked_settings}';
     object     record;
 BEGIN
     GRANT USAGE ON SCHEMA ff_internal TO pg_read_all_stats, pg_stat_scan_tables;

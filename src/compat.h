@@ -37,14 +37,10 @@ extern int	no_such_variable
 /* 16 renamed fields of PgStat_StatTabEntry and began to count new-page updates */
 #if PG_VERSION_NUM >= 160000
 #define ff_stat_newpage_updated(e)	((e)->tuples_newpage_updated)
-#define ff_stat_live_tuples(e)		((e)->live_tuples)
-#define ff_stat_dead_tuples(e)		((e)->dead_tuples)
 #define ff_stat_autovacuum_count(e) ((e)->autovacuum_count)
 #define ff_stat_autoanalyze_count(e) ((e)->autoanalyze_count)
 #else
 #define ff_stat_newpage_updated(e)	((PgStat_Counter) -1)
-#define ff_stat_live_tuples(e)		((e)->n_live_tuples)
-#define ff_stat_dead_tuples(e)		((e)->n_dead_tuples)
 #define ff_stat_autovacuum_count(e) ((e)->autovac_vacuum_count)
 #define ff_stat_autoanalyze_count(e) ((e)->autovac_analyze_count)
 #endif

@@ -35,11 +35,11 @@ BEGIN
                                    'blocks', 1000, 'blocks_read', 300, 'blocks_new', 0, 'blocks_bad', 0,
                                    'live_pct', 90, 'live_pct_err', 0.1, 'dead_pct', 1, 'dead_pct_err', 0.1, 'free_pct', 5, 'free_pct_err', 0.1,
                                    'live_rows', 60000, 'live_rows_err', 100, 'dead_rows', 500, 'recently_dead_rows', 0,
-                                   'redirect_lps', 0, 'dead_lps', 0, 'updated_hot_rows', 10000, 'updated_nonhot_rows', 1000,
+                                   'updated_hot_rows', 10000, 'updated_nonhot_rows', 1000,
                                    'superseded_hot', 0, 'superseded_same_page', 0, 'superseded_newpage', 0,
                                    'rows_per_page', 60, 'rows_per_page_max', 61, 'inserted_width', 121, 'inserted_width_err', 0,
                                    'updated_width', 121, 'updated_width_err', 0, 'updated_pct', 20, 'update_group_rows', 1, 'insert_group_rows', 60,
-                                   'update_distance', 1000, 'update_distance_p10', 600, 'update_distance_p90', 2000,
+                                   'update_distance', 1000,
                                    'fill_histogram', jsonb_build_array(0,0,0,0,0,0,0,0,0,300)) || sample)).*;
 END $$;
 

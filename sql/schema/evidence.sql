@@ -1,104 +1,72 @@
 -- Everything that is known of a table, on one row.
 
+CALL ff_internal.define($$
 CREATE TYPE ff_internal.window_counters AS (
-    began_at        timestamptz,
-    seconds         double precision,
-    intervals       bigint,
-    inserted        bigint,
-    updated         bigint,
-    hot_updated     bigint,
-    newpage_updated bigint,
-    deleted         bigint,
-    seq_scans       bigint,
-    index_scans     bigint,
-    blocks_fetched  bigint,
-    blocks_hit      bigint,
-    vacuums         bigint,
-    rewritten       boolean
+    -- What some intervals of one table add up to.
+    began_at        timestamptz,     -- begin of the first interval; NULL: there is none
+    seconds         double precision, -- seconds that they cover; nothing was written to the table in the rest of the
+        -- time
+    intervals       bigint,          -- how many; those of an hour count as one after two hours, those of a day after
+        -- two days
+    inserted        bigint,          -- rows inserted
+    updated         bigint,          -- rows updated
+    hot_updated     bigint,          -- rows HOT updated
+    newpage_updated bigint,          -- rows updated whose new version went to another page; NULL before PostgreSQL 16
+    deleted         bigint,          -- rows deleted
+    seq_scans       bigint,          -- sequential scans begun
+    index_scans     bigint,          -- index scans begun
+    blocks_fetched  bigint,          -- heap pages asked for
+    blocks_hit      bigint,          -- heap pages found in shared buffers
+    vacuums         bigint,          -- vacuums, manual and automatic
+    rewritten       boolean          -- the table got a new file
 );
-COMMENT ON TYPE ff_internal.window_counters IS 'What some intervals of one table add up to.';
-COMMENT ON COLUMN ff_internal.window_counters.began_at IS 'begin of the first interval; NULL: there is none';
-COMMENT ON COLUMN ff_internal.window_counters.seconds IS 'seconds that they cover; nothing was written to the table in the rest of the time';
-COMMENT ON COLUMN ff_internal.window_counters.intervals IS 'how many; those of an hour count as one after two hours, those of a day after two days';
-COMMENT ON COLUMN ff_internal.window_counters.inserted IS 'rows inserted';
-COMMENT ON COLUMN ff_internal.window_counters.updated IS 'rows updated';
-COMMENT ON COLUMN ff_internal.window_counters.hot_updated IS 'rows HOT updated';
-COMMENT ON COLUMN ff_internal.window_counters.newpage_updated IS 'rows updated whose new version went to another page; NULL where not counted (PostgreSQL 15)';
-COMMENT ON COLUMN ff_internal.window_counters.deleted IS 'rows deleted';
-COMMENT ON COLUMN ff_internal.window_counters.seq_scans IS 'sequential scans begun';
-COMMENT ON COLUMN ff_internal.window_counters.index_scans IS 'index scans begun';
-COMMENT ON COLUMN ff_internal.window_counters.blocks_fetched IS 'heap pages asked for';
-COMMENT ON COLUMN ff_internal.window_counters.blocks_hit IS 'heap pages found in shared buffers';
-COMMENT ON COLUMN ff_internal.window_counters.vacuums IS 'vacuums, manual and automatic';
-COMMENT ON COLUMN ff_internal.window_counters.rewritten IS 'the table got a new file';
+$$);
 
+CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_window AS (
-    counters     ff_internal.window_counters,
-    since_change ff_internal.window_counters,
-    recent       ff_internal.window_counters
+    -- What the history of a table says of the last days, three times.
+    counters     ff_internal.window_counters, -- the whole window: what is known of the workload
+    since_change ff_internal.window_counters, -- since fillfactor or indexes last changed: how HOT updates are now
+    recent       ff_internal.window_counters -- the newest part of since_change that has at least a third of its
+        -- updates; all of it where there are none
 );
-COMMENT ON TYPE ff_internal.table_window IS 'What the history of a table says of the last days, three times.';
-COMMENT ON COLUMN ff_internal.table_window.counters IS 'the whole window: what is known of the workload';
-COMMENT ON COLUMN ff_internal.table_window.since_change IS 'since fillfactor or indexes last changed: how HOT updates are now';
-COMMENT ON COLUMN ff_internal.table_window.recent IS 'the newest part of since_change that has at least a third of its updates; all of it where there are none';
+$$);
 
+CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_evidence AS (
-    relation       regclass,
-    rel_id         bigint,
-    nspname        name,
-    relname        name,
-    relkind        "char",
-    not_examined   text,
-    fillfactor     integer,
-    reloptions     text[],
-    snapshot_at    timestamptz,
-    window_s       double precision,
-    since_change_s double precision,
-    counters       ff_internal.window_counters,
-    since_change   ff_internal.window_counters,
-    recent         ff_internal.window_counters,
-    counts_lost    boolean,
-    open_writers   integer,
-    heap_bytes     bigint,
-    index_bytes    bigint,
-    toast_bytes    bigint,
-    indexes        integer,
-    ram_bytes      bigint,
-    ram_ratio      double precision,
-    problem        text,
-    seen_hot       double precision,
-    seen_same_page double precision,
-    seen_newpage   double precision,
-    sample         ff_internal.page_sample
+    -- Everything observed of a table, see evidence().
+    relation       regclass,         -- the table
+    rel_id         bigint,           -- key of its history; NULL: never collected
+    nspname        name,             -- schema
+    relname        name,             -- name
+    relkind        "char",           -- kind, as in pg_class
+    not_examined   text,             -- why it is not examined; NULL where it is
+    fillfactor     integer,          -- effective fillfactor now, percent
+    reloptions     text[],           -- its storage options now, as stored
+    snapshot_at    timestamptz,      -- when its counters were last read
+    window_s       double precision, -- seconds from the begin of the window to snapshot_at
+    since_change_s double precision, -- seconds of these since fillfactor or indexes last changed
+    counters       ff_internal.window_counters, -- of the window, fillfactor_advisor.lookback; NULL where nothing was
+        -- written in it
+    since_change   ff_internal.window_counters, -- of its part since fillfactor or indexes last changed
+    recent         ff_internal.window_counters, -- of the most recent part of that, see table_window
+    counts_lost    boolean,          -- track_counts was off in a collection of the window
+    open_writers   integer,          -- sessions whose updates were not counted yet at the last collection
+    heap_bytes     bigint,           -- size of the main fork now; NULL: unknown
+    index_bytes    bigint,           -- size of all indexes now; NULL: unknown
+    toast_bytes    bigint,           -- size of the TOAST table now; NULL: unknown
+    indexes        integer,          -- valid indexes
+    ram_bytes      bigint,           -- memory that the table is compared with, see ff_memory()
+    ram_ratio      double precision, -- (table + indexes) / memory
+    problem        text,             -- SQLSTATE and message of the last failed sample; NULL where it succeeded
+    seen_hot       double precision, -- superseded_hot of the sample; NULL where it is older than the last change of
+        -- fillfactor or indexes
+    seen_same_page double precision, -- superseded_same_page likewise
+    seen_newpage   double precision, -- superseded_newpage likewise
+    sample         ff_internal.page_sample -- the last sample of its pages, with what earlier ones saw; NULL: never
+        -- sampled
 );
-COMMENT ON TYPE ff_internal.table_evidence IS 'Everything observed of a table, see evidence().';
-COMMENT ON COLUMN ff_internal.table_evidence.relation IS 'the table';
-COMMENT ON COLUMN ff_internal.table_evidence.rel_id IS 'key of its history; NULL where it was never collected';
-COMMENT ON COLUMN ff_internal.table_evidence.nspname IS 'schema';
-COMMENT ON COLUMN ff_internal.table_evidence.relname IS 'name';
-COMMENT ON COLUMN ff_internal.table_evidence.relkind IS 'kind, as in pg_class';
-COMMENT ON COLUMN ff_internal.table_evidence.not_examined IS 'why it is not examined; NULL where it is';
-COMMENT ON COLUMN ff_internal.table_evidence.fillfactor IS 'effective fillfactor now, percent';
-COMMENT ON COLUMN ff_internal.table_evidence.reloptions IS 'its storage options now, as stored';
-COMMENT ON COLUMN ff_internal.table_evidence.snapshot_at IS 'when its counters were last read';
-COMMENT ON COLUMN ff_internal.table_evidence.window_s IS 'seconds from the begin of the window to snapshot_at';
-COMMENT ON COLUMN ff_internal.table_evidence.since_change_s IS 'seconds of these since fillfactor or indexes last changed';
-COMMENT ON COLUMN ff_internal.table_evidence.counters IS 'counters of the window: fillfactor_advisor.lookback; NULL where nothing was written in it';
-COMMENT ON COLUMN ff_internal.table_evidence.since_change IS 'counters of its part since fillfactor or indexes last changed';
-COMMENT ON COLUMN ff_internal.table_evidence.recent IS 'counters of the most recent part of that, see table_window';
-COMMENT ON COLUMN ff_internal.table_evidence.counts_lost IS 'track_counts was off in a collection of the window';
-COMMENT ON COLUMN ff_internal.table_evidence.open_writers IS 'sessions whose updates were not counted yet at the last collection';
-COMMENT ON COLUMN ff_internal.table_evidence.heap_bytes IS 'size of the main fork now; NULL where unknown';
-COMMENT ON COLUMN ff_internal.table_evidence.index_bytes IS 'size of all indexes now; NULL where unknown';
-COMMENT ON COLUMN ff_internal.table_evidence.toast_bytes IS 'size of the TOAST table now; NULL where unknown';
-COMMENT ON COLUMN ff_internal.table_evidence.indexes IS 'valid indexes';
-COMMENT ON COLUMN ff_internal.table_evidence.ram_bytes IS 'memory that the table is compared with, see ff_memory()';
-COMMENT ON COLUMN ff_internal.table_evidence.ram_ratio IS '(table + indexes) / memory';
-COMMENT ON COLUMN ff_internal.table_evidence.problem IS 'SQLSTATE and message of the last failed sample; NULL where it succeeded';
-COMMENT ON COLUMN ff_internal.table_evidence.seen_hot IS 'superseded_hot of the sample; NULL where it is older than the last change of fillfactor or indexes';
-COMMENT ON COLUMN ff_internal.table_evidence.seen_same_page IS 'the same of superseded_same_page';
-COMMENT ON COLUMN ff_internal.table_evidence.seen_newpage IS 'the same of superseded_newpage';
-COMMENT ON COLUMN ff_internal.table_evidence.sample IS 'the last sample of its pages, with what earlier ones saw; NULL: never sampled';
+$$);
 
 CREATE VIEW ff_internal.last_change AS
 SELECT c.rel_id, c.changed_at, c.reindexed_at,
@@ -109,4 +77,5 @@ SELECT c.rel_id, c.changed_at, c.reindexed_at,
   FROM (SELECT h.rel_id, max(h.seen_at) AS changed_at, max(h.seen_at) FILTER (WHERE h.kind = 'indexes') AS reindexed_at
           FROM ff_internal.change h WHERE h.kind IN ('fillfactor', 'indexes') GROUP BY h.rel_id) c;
 COMMENT ON VIEW ff_internal.last_change IS
-'When fillfactor or indexes of a table last changed (changed_at) and when its indexes did (reindexed_at), after which other updates can be HOT and other samples speak of them (samples_from).';
+'When fillfactor or indexes of a table last changed (changed_at), when its indexes did (reindexed_at), and from when on '
+'samples speak of these (samples_from).';

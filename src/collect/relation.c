@@ -36,7 +36,6 @@
 #include "compat.h"
 
 PG_FUNCTION_INFO_V1(ff_counters);
-PG_FUNCTION_INFO_V1(ff_index_oids);
 PG_FUNCTION_INFO_V1(ff_index_definitions);
 PG_FUNCTION_INFO_V1(ff_sizes);
 PG_FUNCTION_INFO_V1(ff_server);
@@ -57,43 +56,6 @@ result_row(FunctionCallInfo fcinfo)
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	return BlessTupleDesc(tupdesc);
-}
-
-/*
- * ff_counters(relation oid)
- *
- * The cumulative statistics of one relation, by one look into the statistics
- * system and without any lock: zeros where the relation has no entry yet.
- * newpage_updated is NULL where the server does not count it (15).
- */
-Datum
-ff_counters(PG_FUNCTION_ARGS)
-{
-	PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(PG_GETARG_OID(0));
-	PgStat_StatTabEntry none = {0};
-	Datum		values[13];
-	bool		nulls[13] = {0};
-	int			i = 0;
-
-	if (entry == NULL)
-		entry = &none;
-
-	values[i++] = Int64GetDatum(entry->tuples_inserted);
-	values[i++] = Int64GetDatum(entry->tuples_updated);
-	values[i++] = Int64GetDatum(entry->tuples_hot_updated);
-	if (ff_stat_newpage_updated(entry) < 0)
-		nulls[i] = true;
-	values[i++] = Int64GetDatum(ff_stat_newpage_updated(entry));
-	values[i++] = Int64GetDatum(entry->tuples_deleted);
-	values[i++] = Int64GetDatum(ff_stat_live_tuples(entry));
-	values[i++] = Int64GetDatum(ff_stat_dead_tuples(entry));
-	values[i++] = Int64GetDatum(entry->numscans);
-	values[i++] = Int64GetDatum(entry->tuples_returned);
-	values[i++] = Int64GetDatum(entry->blocks_fetched);
-	values[i++] = Int64GetDatum(entry->blocks_hit);
-	values[i++] = Int64GetDatum(entry->vacuum_count + ff_stat_autovacuum_count(entry));
-	values[i++] = Int64GetDatum(entry->analyze_count + ff_stat_autoanalyze_count(entry));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_row(fcinfo), values, nulls)));
 }
 
 /*
@@ -192,28 +154,66 @@ list_indexes(Oid relid, bool only_valid)
 	return oids;
 }
 
-/*
- * ff_index_oids(relation oid)
- *
- * The valid indexes of a relation, in order, without a lock on it or them;
- * NULL where there is none.  A scan of pg_index in SQL would cost more than
- * all else that a collection does for an unchanged table.
- */
-Datum
-ff_index_oids(PG_FUNCTION_ARGS)
+/* The valid indexes among these, in order; sets the scans begun on all of them. */
+static Datum
+valid_indexes(Oid relid, int64 *scans, bool *isnull)
 {
-	List	   *oids = list_indexes(PG_GETARG_OID(0), true);
+	List	   *oids = list_indexes(relid, true);
+	Datum	   *datums = palloc(sizeof(Datum) * Max(list_length(oids), 1));
 	ListCell   *lc;
-	Datum	   *datums;
 	int			n = 0;
 
-	if (oids == NIL)
-		PG_RETURN_NULL();
+	*scans = 0;
 	list_sort(oids, list_oid_cmp);
-	datums = palloc(sizeof(Datum) * list_length(oids));
 	foreach(lc, oids)
+	{
+		PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(lfirst_oid(lc));
+
+		*scans += entry != NULL ? entry->numscans : 0;
 		datums[n++] = ObjectIdGetDatum(lfirst_oid(lc));
-	PG_RETURN_ARRAYTYPE_P(construct_array(datums, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+	}
+	*isnull = n == 0;
+	return PointerGetDatum(construct_array(datums, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+}
+
+/*
+ * ff_counters(relation oid)
+ *
+ * The valid indexes of a relation and its cumulative statistics, each by one
+ * look and without any lock: zeros where it has no entry yet.  newpage_updated
+ * is NULL where the server does not count it (15).  In SQL, this would cost more
+ * than all else that a collection does for an unchanged table.
+ */
+Datum
+ff_counters(PG_FUNCTION_ARGS)
+{
+	PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(PG_GETARG_OID(0));
+	PgStat_StatTabEntry none = {0};
+	int64		index_scans;
+	bool		nulls[12] = {0};
+	Datum		indexes = valid_indexes(PG_GETARG_OID(0), &index_scans, &nulls[0]);
+
+	if (entry == NULL)
+		entry = &none;
+	nulls[4] = ff_stat_newpage_updated(entry) < 0;
+	{
+		Datum		values[12] = {
+			indexes,
+			Int64GetDatum(entry->tuples_inserted),
+			Int64GetDatum(entry->tuples_updated),
+			Int64GetDatum(entry->tuples_hot_updated),
+			Int64GetDatum(ff_stat_newpage_updated(entry)),
+			Int64GetDatum(entry->tuples_deleted),
+			Int64GetDatum(entry->numscans),
+			Int64GetDatum(index_scans),
+			Int64GetDatum(entry->blocks_fetched),
+			Int64GetDatum(entry->blocks_hit),
+			Int64GetDatum(entry->vacuum_count + ff_stat_autovacuum_count(entry)),
+			Int64GetDatum(entry->analyze_count + ff_stat_autoanalyze_count(entry))
+		};
+
+		PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_row(fcinfo), values, nulls)));
+	}
 }
 
 /*
@@ -307,7 +307,7 @@ ff_sizes(PG_FUNCTION_ARGS)
  * ff_server()
  *
  * What tells one server's life from another's: system_identifier (of the
- * cluster), timeline (of the WAL written or replayed now), in_recovery.
+ * cluster), timeline (of the WAL written or replayed now), database_oid.
  */
 Datum
 ff_server(PG_FUNCTION_ARGS)
@@ -315,16 +315,15 @@ ff_server(PG_FUNCTION_ARGS)
 	Datum		values[3];
 	bool		nulls[3] = {0};
 	TimeLineID	tli;
-	bool		in_recovery = RecoveryInProgress();
 
-	if (in_recovery)
+	if (RecoveryInProgress())
 		(void) GetXLogReplayRecPtr(&tli);
 	else
 		tli = GetWALInsertionTimeLine();
 
 	values[0] = Int64GetDatum((int64) GetSystemIdentifier());
 	values[1] = Int64GetDatum((int64) tli);
-	values[2] = BoolGetDatum(in_recovery);
+	values[2] = ObjectIdGetDatum(MyDatabaseId);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_row(fcinfo), values, nulls)));
 }
 

@@ -30,9 +30,8 @@ static const int histogram_bins[FF_HEAP_HISTOGRAMS] = {
 	[FF_INSERT_GROUPS] = MaxHeapTuplesPerPage + 1,
 	[FF_OLD_PAGE_GROUPS] = MaxHeapTuplesPerPage + 1,
 	[FF_NEW_PAGE_GROUPS] = MaxHeapTuplesPerPage + 1,
-	[FF_UPDATE_DISTANCES] = FF_BINS_32,
-	[FF_UPDATE_AGES] = FF_BINS_32,
-	[FF_PAGE_AGES] = FF_BINS_64
+	[FF_UPDATE_DISTANCES] = FF_NUMBER_BINS,
+	[FF_UPDATE_AGES] = FF_NUMBER_BINS
 };
 
 static const FfHeapHistogram group_histogram[FF_GROUP_KINDS] = {
@@ -103,10 +102,6 @@ count_page(void *arg, int position, BlockNumber block, const char *page)
 	}
 	sample->most_rows = Max(sample->most_rows,
 							measured->metric[FF_HEAP_LIVE_ROWS]);
-	if (sample->now != InvalidXLogRecPtr && measured->lsn != InvalidXLogRecPtr)
-		count(sample, FF_PAGE_AGES, stratum,
-			  ff_number_bin(measured->lsn < sample->now ?
-							sample->now - measured->lsn : 0), 1);
 	count_rows(sample, stratum);
 }
 
@@ -158,7 +153,6 @@ ff_sample(PG_FUNCTION_ARGS)
 		sample->histogram[i].nbins = histogram_bins[i];
 	sample->rel = open_heap(PG_GETARG_OID(0));
 	sample->sampled_at = GetCurrentTimestamp();
-	sample->now = ff_end_of_wal(sample->rel);
 	ff_visibility_begin(&sample->visibility, sample->rel, &sample->xacts);
 	ff_read_sample(sample->rel, &sample->strata, FF_HEAP_METRICS,
 				   exact_metrics, lengthof(exact_metrics), count_page, sample);

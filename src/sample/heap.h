@@ -24,7 +24,6 @@ typedef enum FfHeapHistogram
 	FF_NEW_PAGE_GROUPS,
 	FF_UPDATE_DISTANCES,		/* updated rows, by xids */
 	FF_UPDATE_AGES,
-	FF_PAGE_AGES,				/* pages, by bytes of WAL */
 	FF_HEAP_HISTOGRAMS
 } FfHeapHistogram;
 
@@ -35,7 +34,6 @@ typedef struct FfHeapSample
 	FfStrata	strata;
 	FfXacts		xacts;
 	FfVisibility visibility;
-	XLogRecPtr	now;			/* end of WAL when the sample began */
 
 	/* of the pages read */
 	int			pages_read;

@@ -60,13 +60,13 @@ ff_quantile_bin(const FfHistogram *histogram, const FfStrata *strata,
 
 /* The bin that a number is counted in. */
 int
-ff_number_bin(uint64 number)
+ff_number_bin(uint32 number)
 {
 	int			shift;
 
 	if (number < FF_EXACT)
 		return (int) number;
-	shift = pg_leftmost_one_pos64(number) - pg_leftmost_one_pos32(FF_EXACT) + 1;
+	shift = pg_leftmost_one_pos32(number) - pg_leftmost_one_pos32(FF_EXACT) + 1;
 	return FF_EXACT / 2 * shift + (int) (number >> shift);
 }
 

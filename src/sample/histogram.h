@@ -16,8 +16,7 @@
  * FF_EXACT / 2 bins a power of two, so a bin's middle is within 3 %.
  */
 #define FF_EXACT 32
-#define FF_BINS_32 (FF_EXACT + 27 * FF_EXACT / 2)	/* of 32 bits */
-#define FF_BINS_64 (FF_EXACT + 59 * FF_EXACT / 2)	/* of 64 bits */
+#define FF_NUMBER_BINS (FF_EXACT + 27 * FF_EXACT / 2)	/* of 32 bits */
 
 typedef struct FfHistogram
 {
@@ -32,7 +31,7 @@ extern double ff_bin_weight(const FfHistogram *histogram,
 extern int	ff_quantile_bin(const FfHistogram *histogram,
 							const FfStrata *strata, double share);
 
-extern int	ff_number_bin(uint64 number);
+extern int	ff_number_bin(uint32 number);
 extern double ff_bin_number(int bin);
 
 #endif							/* FF_HISTOGRAM_H */

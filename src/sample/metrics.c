@@ -33,7 +33,7 @@ PG_FUNCTION_INFO_V1(ff_pool_samples);
 #define LENGTHS 16
 
 /* Powers of two that an age or distance may have. */
-#define LOG2_BINS 64
+#define LOG2_BINS 32
 
 typedef enum Source
 {
@@ -92,8 +92,6 @@ static const Metric metrics[] = {
 	{"live_rows_err", TOTAL_ERR, FF_HEAP_LIVE_ROWS},
 	{"dead_rows", TOTAL, FF_HEAP_DEAD_ROWS},
 	{"recently_dead_rows", TOTAL, FF_HEAP_RECENT_ROWS},
-	{"redirect_lps", TOTAL, FF_HEAP_REDIRECT_LPS},
-	{"dead_lps", TOTAL, FF_HEAP_DEAD_LPS},
 	{"updated_hot_rows", TOTAL, FF_HEAP_UPDATED_HOT},
 	{"updated_nonhot_rows", TOTAL, FF_HEAP_UPDATED_NONHOT},
 	{"superseded_hot", TOTAL, FF_HEAP_SUPERSEDED_HOT, .pooling = SPLIT_SUM},
@@ -109,8 +107,6 @@ static const Metric metrics[] = {
 	{"update_group_rows", MEDIAN_GROUP, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS, .pooling = LAST_KNOWN},
 	{"insert_group_rows", MEDIAN_GROUP, FF_INSERT_GROUPS, FF_INSERT_GROUPS, .pooling = LAST_KNOWN},
 	{"update_distance", QUANTILE, FF_UPDATE_DISTANCES, 50, .pooling = LAST_KNOWN},
-	{"update_distance_p10", QUANTILE, FF_UPDATE_DISTANCES, 10, .pooling = LAST_KNOWN},
-	{"update_distance_p90", QUANTILE, FF_UPDATE_DISTANCES, 90, .pooling = LAST_KNOWN},
 	{"fill_histogram", FILL},
 	{"inserted_lengths", LENGTH_PAIRS, FF_INSERTED_LENGTHS, .pooling = SUM},
 	{"updated_lengths", LENGTH_PAIRS, FF_UPDATED_LENGTHS, .pooling = SUM},
@@ -118,8 +114,7 @@ static const Metric metrics[] = {
 	{"group_old_page", GROUP_SHARES, FF_OLD_PAGE_GROUPS, .pooling = SUM},
 	{"group_new_page", GROUP_SHARES, FF_NEW_PAGE_GROUPS, .pooling = SUM},
 	{"update_distances", LOG2_SHARES, FF_UPDATE_DISTANCES, .pooling = SUM},
-	{"update_ages", LOG2_SHARES, FF_UPDATE_AGES},
-	{"page_ages", LOG2_SHARES, FF_PAGE_AGES}
+	{"update_ages", LOG2_SHARES, FF_UPDATE_AGES}
 };
 
 /* ---------- values ---------- */

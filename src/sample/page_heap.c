@@ -320,15 +320,11 @@ count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
 		return true;
 	}
 	if (ItemIdIsDead(lp))
-	{
-		walk->result->metric[FF_HEAP_DEAD_LPS]++;
 		return true;
-	}
 	if (ItemIdIsRedirected(lp))
 	{
 		OffsetNumber target = ItemIdGetRedirect(lp);
 
-		walk->result->metric[FF_HEAP_REDIRECT_LPS]++;
 		return target >= FirstOffsetNumber && target <= nlps &&
 			ItemIdIsNormal(&header->pd_linp[target - 1]);
 	}
@@ -371,7 +367,6 @@ ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts,
 	OffsetNumber nlps;
 
 	memset(metric, 0, sizeof(result->metric));
-	result->lsn = InvalidXLogRecPtr;
 	result->used_share = 0;
 	result->nrows = 0;
 	result->ngroups = 0;
@@ -409,7 +404,6 @@ ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts,
 	if (nlps < MaxHeapTuplesPerPage || walk.unused > 0)
 		metric[FF_HEAP_FREE_BYTES] = header->pd_upper - header->pd_lower;
 	metric[FF_HEAP_INHABITED] = metric[FF_HEAP_LIVE_ROWS] > 0;
-	result->lsn = PageGetLSN((Page) page);
 	result->used_share = 1 - metric[FF_HEAP_FREE_BYTES] / FF_PAGE_ROOM;
 	group_versions(walk.version, walk.nversions, walk.original, result);
 	return FF_PAGE_OK;

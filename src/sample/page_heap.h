@@ -54,8 +54,6 @@ typedef enum FfHeapMetric
 	FF_HEAP_LIVE_ROWS,
 	FF_HEAP_DEAD_ROWS,			/* recently dead versions included */
 	FF_HEAP_RECENT_ROWS,		/* dead, but maybe still seen by a snapshot */
-	FF_HEAP_REDIRECT_LPS,
-	FF_HEAP_DEAD_LPS,
 	FF_HEAP_UPDATED_HOT,		/* live, HEAP_UPDATED and heap-only */
 	FF_HEAP_UPDATED_NONHOT,		/* live, HEAP_UPDATED, not heap-only */
 	FF_HEAP_SUPERSEDED_HOT,
@@ -94,7 +92,6 @@ typedef struct FfHeapGroup
 typedef struct FfHeapPage
 {
 	double		metric[FF_HEAP_METRICS];
-	XLogRecPtr	lsn;
 	double		used_share;		/* 0 to 1 of what a page can hold */
 	int			nrows;			/* live */
 	uint16		length[MaxHeapTuplesPerPage];	/* MAXALIGNed, of each of them */

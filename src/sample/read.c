@@ -227,16 +227,3 @@ ff_read_sample(Relation rel, FfStrata *strata, int nmetrics,
 	ff_read_pages(rel, strategy, block, nblocks, callback, arg);
 	FreeAccessStrategy(strategy);
 }
-
-/*
- * The end of WAL now, to compare page LSNs with; invalid where pages have no
- * LSN of their own.
- */
-XLogRecPtr
-ff_end_of_wal(Relation rel)
-{
-	if (!RelationIsPermanent(rel))
-		return InvalidXLogRecPtr;
-	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) :
-		GetXLogInsertRecPtr();
-}

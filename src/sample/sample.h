@@ -5,7 +5,6 @@
 #ifndef FF_SAMPLE_H
 #define FF_SAMPLE_H
 
-#include "access/xlogdefs.h"
 #include "storage/block.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
@@ -29,6 +28,5 @@ extern void ff_read_sample(Relation rel, FfStrata *strata, int nmetrics,
 						   const int *exact_metric, int nexact,
 						   FfPageCallback callback, void *arg);
 extern Relation ff_open_for_sample(Oid relid);
-extern XLogRecPtr ff_end_of_wal(Relation rel);
 
 #endif							/* FF_SAMPLE_H */

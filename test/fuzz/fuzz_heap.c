@@ -46,8 +46,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	HOLDS(m[FF_HEAP_LIVE_BYTES] == m[FF_HEAP_INSERTED_BYTES] + m[FF_HEAP_UPDATED_BYTES]);
 	HOLDS(m[FF_HEAP_RECENT_ROWS] <= m[FF_HEAP_DEAD_ROWS]);
 	HOLDS(m[FF_HEAP_SUPERSEDED_HOT] + m[FF_HEAP_SUPERSEDED_SAME] + m[FF_HEAP_SUPERSEDED_NEWPAGE] <= m[FF_HEAP_DEAD_ROWS]);
-	HOLDS(m[FF_HEAP_LIVE_ROWS] + m[FF_HEAP_DEAD_ROWS] + m[FF_HEAP_REDIRECT_LPS] +
-		  m[FF_HEAP_DEAD_LPS] <= MaxHeapTuplesPerPage);
+	HOLDS(m[FF_HEAP_LIVE_ROWS] + m[FF_HEAP_DEAD_ROWS] <= MaxHeapTuplesPerPage);
 	HOLDS(result.used_share >= 0 && result.used_share <= 1);
 	HOLDS(state == FF_PAGE_OK || (result.ngroups == 0 && result.nrows == 0));
 	HOLDS(result.nrows == m[FF_HEAP_LIVE_ROWS]);

@@ -139,12 +139,12 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
 	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_fit,judge_prediction,collect_verdicts,collect_settings,
-		close_tables,collect_statements,collect_statements_failed,current_epoch,index_changes,index_keys,io_counters,open_tables,table_differences,table_states,write_baselines,write_changes,write_intervals,fits_due,prune,prune_closed,prune_rows,roll_up_intervals,roll_up_samples,roll_up_statements,statement_info,statement_entries,statement_texts,current_statement_epoch,close_statements,close_evicted,
-		choose_statements,add_statement,admit_statements,statement_differences,write_statement_history,write_statement_baselines,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
+		close_tables,collect_statements,collect_statements_failed,current_epoch,index_changes,index_keys,io_counters,table_differences,write_differences,fits_due,prune,prune_closed,roll_up,take,read_statements,current_statement_epoch,close_statements,close_evicted,
+		choose_statements,add_statement,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- what steps of a collection share with readers
-	SELECT unnest('{setting,collect_due,horizon_holders,index_definitions,index_oids,other_options,parse_statement,resolve,statement_source,tracked_settings}'::name[]),
+	SELECT unnest('{setting,collect_due,horizon_holders,index_definitions,other_options,parse_statement,resolve,server,statement_source,tracked_settings}'::name[]),
 	       '{pg_read_all_stats,pg_stat_scan_tables}') s(name, may) ON s.name = f.proname;
 SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f JOIN stated s USING (oid)
 	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
@@ -152,7 +152,7 @@ SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f 
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
 	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_internal\.' $$, 'what readers may call writes nothing');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{counters,disk,disk_wal,effective_fillfactor,index_definition,index_definitions,index_entry_price,index_oids,ff_memory,model,model_version,parse_statement,ram_bytes,server,setting,sizes,split_updates,step_edge,summarizing,t_quantile,window_add,window_sum}'::text[],
+	'{counters,disk,disk_wal,effective_fillfactor,index_definition,index_definitions,index_entry_price,ff_memory,model,model_version,parse_statement,ram_bytes,server,setting,sizes,split_updates,step_edge,summarizing,t_quantile,window_add,window_sum}'::text[],
 	'nor do those in C, which are these');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
@@ -168,6 +168,8 @@ SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'C
                                       WHEN 'boolean' THEN 'true'
                                       WHEN 'text[]' THEN '''{fillfactor=90}''::pg_catalog.text[]'
                                       WHEN 'timestamp with time zone' THEN 'pg_catalog.now()'
+                                      WHEN 'name' THEN '''seen_at''::pg_catalog.name'
+                                      WHEN 'anyelement' THEN 'NULL::ff_internal.problem'
                                       WHEN 'jsonb' THEN '''{}''::pg_catalog.jsonb'
                                       WHEN 'json' THEN '''[]''::pg_catalog.json'
                                       WHEN 'oid[]' THEN '''{1}''::pg_catalog.oid[]'
@@ -198,7 +200,7 @@ SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function 
 SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' $$, 'who may not call a function is refused');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_exclude,ff_sample,sample,pool_samples,ff_sample_index,setting,index_oids,index_definitions,index_changes,index_keys,io_counters,prune_rows,statement_entries,statement_info,statement_texts,other_options,horizon_holders,parse_statement,resolve,statement_source,tracked_settings,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' $$, '{ff_exclude,ff_sample,sample,pool_samples,ff_sample_index,setting,index_definitions,index_changes,index_keys,io_counters,rows_kept,read_statements,other_options,horizon_holders,parse_statement,resolve,server,statement_source,tracked_settings,
 	cron,is_schedule,job_command,ff_schedule,ff_unschedule}'::text[], 'who may only sample does that, and nothing that needs the history');
 
 CREATE TABLE reads AS

@@ -7,7 +7,7 @@ SELECT format('CREATE TABLE t%s (i int PRIMARY KEY, j int) WITH (fillfactor = %s
 
 INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, created_xid, nspname, relname, relfilenode, reloptions, index_oids, fillfactor, opened_at, epoch_id, seen_at,
                          inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, sampled_at)
-SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', c.relname, c.relfilenode, c.reloptions, ff_internal.index_oids(c.oid), ff_internal.effective_fillfactor(c.reloptions), now() - interval '2 days', (SELECT max(epoch_id) FROM ff_internal.epoch), now(),
+SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', c.relname, c.relfilenode, c.reloptions, (ff_internal.counters(c.oid)).index_oids, ff_internal.effective_fillfactor(c.reloptions), now() - interval '2 days', (SELECT max(epoch_id) FROM ff_internal.epoch), now(),
        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() - interval '1 second'
   FROM ff_internal.server() s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
  WHERE d.datname = current_database() AND c.relkind = 'r' AND c.relname ~ '^t\d+$' AND substr(c.relname, 2)::int % 3 > 0;
@@ -42,11 +42,11 @@ SELECT (jsonb_populate_record(NULL::ff_internal.page_sample,
                                'blocks', 1000, 'blocks_read', 300, 'blocks_new', 0, 'blocks_bad', 0,
                                'live_pct', 90, 'live_pct_err', 0.1, 'dead_pct', 1, 'dead_pct_err', 0.1, 'free_pct', 5, 'free_pct_err', 0.1,
                                'live_rows', 60000, 'live_rows_err', 100, 'dead_rows', 500, 'recently_dead_rows', 0,
-                               'redirect_lps', 0, 'dead_lps', 0, 'updated_hot_rows', 10000, 'updated_nonhot_rows', 1000,
+                               'updated_hot_rows', 10000, 'updated_nonhot_rows', 1000,
                                'superseded_hot', 0, 'superseded_same_page', 0, 'superseded_newpage', 0,
                                'rows_per_page', 60, 'rows_per_page_max', 61, 'inserted_width', 121, 'inserted_width_err', 0,
                                'updated_width', 121, 'updated_width_err', 0, 'updated_pct', 20, 'update_group_rows', 1, 'insert_group_rows', 60,
-                               'update_distance', 1000, 'update_distance_p10', 600, 'update_distance_p90', 2000,
+                               'update_distance', 1000,
                                'fill_histogram', jsonb_build_array(0,0,0,0,0,0,2,5,13,280)) || sample::jsonb)).*
   FROM kind;
 
