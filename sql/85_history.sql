@@ -27,8 +27,7 @@ AS $$
     ), changed AS (
         SELECT date_bin(bucket, c.before_at, o.at) AS began_at, min(c.before_at) AS first_at,
                max(c.seen_at) AS ended_at, string_agg(c.change, ', ' ORDER BY c.seen_at, c.change) AS words
-          FROM origin o, ff_internal.relation r CROSS JOIN LATERAL ff_internal.changes(r.relid::regclass) c
-         WHERE r.rel_id = id AND c.rel_id = id AND c.kind <> 'rewrite' GROUP BY 1
+          FROM origin o, ff_internal.changes c WHERE c.rel_id = id AND c.kind <> 'rewrite' GROUP BY 1
     )
     SELECT began_at, least(n.first_at, c.first_at), greatest(n.ended_at, c.ended_at), coalesce(n.u, 0)::bigint,
            100 * n.hot / nullif(n.u, 0), 100 * s.newpage_share, 100 * (1 - n.hot / nullif(n.u, 0) - s.newpage_share),

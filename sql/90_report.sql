@@ -660,7 +660,7 @@ RETURN (
                       FROM pg_settings p WHERE p.name ^@ 'fillfactor_advisor.' ORDER BY p.name) p)))
       FROM (SELECT s.setting, coalesce(s.relation::text, 'the server') AS "of", s.current_value AS now,
                    s.proposed_value AS proposed, s.action, s.evidence, s.reason AS why
-              FROM ff_internal.settings() s ORDER BY s.action, s.setting, s.relation::text) r);
+              FROM @extschema@.ff_settings() s ORDER BY s.action, s.setting, s.relation::text) r);
 
 -- What the report cannot know, and why.
 CREATE FUNCTION ff_internal.report_limits(tables ff_internal.report_row[]) RETURNS text

@@ -15,7 +15,7 @@ DECLARE
         current_epoch, index_keys, index_changes, table_differences, close_tables, write_differences, io_counters,
         read_statements, current_statement_epoch, close_statements, close_evicted, choose_statements, add_statement,
         admit_statements, sum_statements, write_statements, rows_kept, take, roll_up, prune_closed, prune, cron,
-        is_schedule, check_collector, job_command, fits_due, collect_fit, judge_prediction, collect_verdicts}';
+        is_schedule, check_collector, job_command, fits_due, collect_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{setting, index_definitions, other_options, collect_due, parse_statement,
         resolve, server, statement_source, horizon_holders, tracked_settings}';
     object     record;

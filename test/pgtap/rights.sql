@@ -138,7 +138,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
   FROM own_function f
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
-	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_fit,judge_prediction,collect_verdicts,collect_settings,
+	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,ff_sample_index,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,collect_fit,collect_verdicts,collect_settings,
 		close_tables,collect_statements,collect_statements_failed,current_epoch,index_changes,index_keys,io_counters,table_differences,write_differences,fits_due,prune,prune_closed,roll_up,take,read_statements,current_statement_epoch,close_statements,close_evicted,
 		choose_statements,add_statement,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]

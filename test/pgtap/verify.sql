@@ -26,8 +26,10 @@ SELECT is(ff_internal.ratio('{90,110,100,100}', '{1000,1000,1000,1000}')::text, 
 SELECT is(ff_internal.ratio('{100,100,100}', '{1000,1000,1000}', 0.25)::text, '(0.1,0.25,3)', 'ratio: never below the least variance');
 SELECT is(ff_internal.ratio('{100}', '{1000}')::text, '(0.1,,1)', 'ratio: one interval has no variance');
 SELECT is(ff_internal.ratio('{NULL,1}', '{10,0}')::text, '(,,0)', 'ratio: nothing to divide by');
-SELECT is(ff_internal.logarithm((10, 4, 5))::text, format('(%s,0.04,5)', ln(10::float8)), 'logarithm: the variance is the squared coefficient of variation');
-SELECT is(ff_internal.logarithm((0, 4, 5)), NULL, 'logarithm of nothing');
+-- squared coefficients of variation of 0.02 each
+SELECT is(ff_internal.difference((10, 2, 4), (20, 8, 4), true)::text, format('{%s,%s,%s}', l, l - w, l + w), 'difference of logarithms')
+  FROM (SELECT ln(2::float8) AS l, sqrt(0.02::float8 + 0.02::float8) * ff_internal.t_quantile((0.02::float8 + 0.02::float8) ^ 2 / (0.02::float8 ^ 2 / 3 + 0.02::float8 ^ 2 / 3)) AS w) x;
+SELECT is((ff_internal.difference((0, 4, 5), (1, 4, 5), true))[1], NULL, 'difference of logarithms: none of nothing');
 SELECT is(ff_internal.difference((0.1, 0, 4), (0.5, 0, 4)), '{0.4,0.4,0.4}', 'difference without scatter');
 SELECT is(ff_internal.difference((1, NULL, 1), (2, 0.1, 4)), '{1,NULL,NULL}', 'difference: one interval has no interval');
 -- equal variances of 2 over 4 intervals each: 6 degrees of freedom
