@@ -31,7 +31,7 @@ $$;
 CREATE SCHEMA ff_internal;
 COMMENT ON SCHEMA ff_internal IS 'Tables and inner functions of the extension fillfactor_advisor.';
 
--- Makes a table or type as its definition says, and COMMENTs of the comments in it: what stands behind a column, or on
+-- Makes a table, type or view as its definition says, and COMMENTs of the comments in it: what stands behind a column, or on
 -- lines of its own below it, is about the column; what stands below the first line is about the whole. The script's last
 -- piece drops it.
 CREATE PROCEDURE ff_internal.define(definition text)
@@ -39,7 +39,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    name text[] := regexp_match(definition, 'CREATE (TABLE|TYPE) (\S+)');
+    name text[] := regexp_match(definition, 'CREATE (TABLE|TYPE|VIEW) ((?:"[^"]+"|[^\s"])+)');
     part text[];
 BEGIN
     EXECUTE definition;

@@ -101,10 +101,10 @@ SELECT o.*,
 WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
        later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);
 COMMENT ON VIEW ff_internal.changes IS
-'Changes of tables and of server settings, in words (change). rel_id and relation are NULL for a setting, change_id for '
+'Changes of tables and of server settings, in words (change). rel_id, relation: NULL for a setting; change_id for '
 'settings and rewrites. A rewrite that came with another change is a part of it; of others a table''s last three are '
-'here. together: other changes that the same collection found. since, until: the end of the change before and the begin '
-'of the next; a rewrite ends the window of rewrites only.';
+'here. together: other changes that the same collection found. since, until: the end of the change before and the '
+'begin of the next; a rewrite ends the window of rewrites only.';
 
 -- ---------------------------------------------------------------------------
 -- Which intervals are compared
@@ -371,8 +371,8 @@ BEGIN ATOMIC
                                 abs(f.factor * (m.after - m.before)) >= r.matters AS large) d;
 END;
 
--- Verdict on a change, and the reason in words. Gains and losses are weighed as in the cost of a fillfactor. Where there
--- are hardly any updates on either side, the size per row alone is judged.
+-- Verdict on a change, and the reason in words. Gains and losses are weighed as in the cost of a fillfactor. Where
+-- there are hardly any updates on either side, the size per row alone is judged.
 CREATE FUNCTION ff_internal.verdict(measures ff_internal.measure[], OUT verdict text, OUT reason text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

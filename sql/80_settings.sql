@@ -155,8 +155,8 @@ LANGUAGE sql STABLE ROWS 20
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT l.relation, l.reloptions, n.*,
-           format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s; %s', round(l.removable),
-                  round(l.total), round(100 * l.removable / l.total), round(l.starts_at), l.seen),
+           format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s; %s',
+                  round(l.removable), round(l.total), round(100 * l.removable / l.total), round(l.starts_at), l.seen),
            CASE WHEN NOT l.enabled THEN NULL
                 WHEN l.removable >= l.starts_at
                 THEN 'a vacuum is due already and does not come round: the scale factor is not the reason; see '

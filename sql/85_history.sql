@@ -1,8 +1,7 @@
 -- Stage history: a table's life as a time line.
 
--- What happened to a table (its rel_id) in buckets of time, see ff_history(). first_at and ended_at are the ends of
--- what was seen in one; those in which nothing happened are left out. An interval of the history counts where it
--- began, so one that was rolled up to an hour or a day is not spread; a change where the last look before it was.
+-- What happened to a table (its rel_id) in buckets of time; first_at and ended_at are the ends of what was seen in one.
+-- An interval of the history counts where it began, rolled up or not; a change where the last look before it was.
 CREATE FUNCTION ff_internal.history(id bigint, bucket interval)
 RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz, updates bigint,
                hot_pct double precision, newpage_pct double precision, blocked_pct double precision, inserts bigint,
@@ -11,11 +10,9 @@ LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    WITH origin AS (
-        -- a Monday, so that weeks begin on one
-        SELECT timestamptz '2001-01-01' AS at
-    ), counted AS (
-        SELECT date_bin(bucket, i.began_at, o.at) AS began_at, min(i.began_at) AS first_at,
+    -- buckets count from a Monday, so that weeks begin on one
+    WITH counted AS (
+        SELECT date_bin(bucket, i.began_at, timestamptz '2001-01-01') AS began_at, min(i.began_at) AS first_at,
                max(i.ended_at) AS ended_at, sum(i.updated)::double precision AS u,
                sum(i.hot_updated)::double precision AS hot,
                (CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated) END)::double precision
@@ -23,11 +20,11 @@ AS $$
                sum(i.inserted)::bigint AS inserts, sum(i.deleted)::bigint AS deletes,
                (array_agg(i.heap_bytes ORDER BY i.heap_bytes IS NULL, i.ended_at DESC))[1] AS size_bytes,
                (array_agg(i.fillfactor ORDER BY i.ended_at DESC))[1] AS fillfactor, bool_or(i.rewritten) AS rewritten
-          FROM ff_internal.counter_interval i, origin o WHERE i.rel_id = id GROUP BY 1
+          FROM ff_internal.counter_interval i WHERE i.rel_id = id GROUP BY 1
     ), changed AS (
-        SELECT date_bin(bucket, c.before_at, o.at) AS began_at, min(c.before_at) AS first_at,
+        SELECT date_bin(bucket, c.before_at, timestamptz '2001-01-01') AS began_at, min(c.before_at) AS first_at,
                max(c.seen_at) AS ended_at, string_agg(c.change, ', ' ORDER BY c.seen_at, c.change) AS words
-          FROM origin o, ff_internal.changes c WHERE c.rel_id = id AND c.kind <> 'rewrite' GROUP BY 1
+          FROM ff_internal.changes c WHERE c.rel_id = id AND c.kind <> 'rewrite' GROUP BY 1
     )
     SELECT began_at, least(n.first_at, c.first_at), greatest(n.ended_at, c.ended_at), coalesce(n.u, 0)::bigint,
            100 * n.hot / nullif(n.u, 0), 100 * s.newpage_share, 100 * (1 - n.hot / nullif(n.u, 0) - s.newpage_share),
@@ -64,18 +61,16 @@ RETURNS TABLE (began_at timestamptz, updates bigint, hot_pct numeric, newpage_pc
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- rows that fit a screen, and the width of the bar of all updates; chosen
-    WITH constant AS (
-        SELECT 40 AS rows, 20 AS width
-    ), own AS (
+    WITH own AS (
         SELECT r.rel_id FROM ff_internal.relation r
          WHERE r.relid = ff_internal.checked_table($1) AND r.closed_at IS NULL
     )
     SELECT date_trunc('second', h.began_at), h.updates, round(h.hot_pct::numeric, 1), round(h.newpage_pct::numeric, 1),
            round(h.blocked_pct::numeric, 1), h.inserts, h.deletes, h.size_bytes, h.fillfactor,
-           rpad(repeat('#', round(h.hot_pct * k.width / 100)::integer), k.width, '.'), h.event
-      FROM constant k, own o
-     CROSS JOIN LATERAL ff_internal.history(o.rel_id, coalesce($2, ff_internal.history_bucket(o.rel_id, k.rows))) h
+           rpad(repeat('#', round(h.hot_pct / 5)::integer), 20, '.'), h.event
+      FROM own o
+     -- 40 rows fit a screen
+     CROSS JOIN LATERAL ff_internal.history(o.rel_id, coalesce($2, ff_internal.history_bucket(o.rel_id, 40))) h
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ff_internal.no_history($1)
      WHERE NOT EXISTS (SELECT 1 FROM own) AND $1 IS NOT NULL

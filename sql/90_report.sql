@@ -1,18 +1,15 @@
--- Stage report: everything that is known, on one HTML page to look at.
+-- Stage report: everything that is known, on one HTML page.
 --
 -- The page stands alone: a policy in its head forbids every resource, and every
--- script and style but its own, named by their hashes.  It is plain ASCII
--- whatever the encodings of database and client are.  Names and texts of the
--- database get into it only through html().
---
--- Bodies are bound when they are created, with the search_path of the install
--- script, so a public function is found whatever its schema is called later.
+-- script and style but its own. It is plain ASCII whatever the encodings are,
+-- and what comes from the database gets into it only through html(). Bodies are
+-- bound when they are created, so public functions are found in any schema.
 
 -- ---------------------------------------------------------------------------
 -- Text and tables
 -- ---------------------------------------------------------------------------
--- A text for an HTML page, plain ASCII in every encoding: what has a meaning there is escaped, line ends are spaces,
--- what cannot be printed or hides or reverses others is replaced, all else beyond ASCII is a numeric reference.
+-- A text for HTML, plain ASCII in every encoding: line ends are spaces, what cannot be printed or hides or reverses
+-- others is replaced, all else beyond ASCII is a numeric reference.
 CREATE FUNCTION ff_internal.html(content text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -41,8 +38,7 @@ BEGIN
             END;
         END LOOP;
     END;
-    -- Well-formed sequences of UTF-8; a byte that is in none stands alone, as a
-    -- control.  The longest alternative is taken, so bytes never come apart.
+    -- well-formed sequences of UTF-8 (the longest alternative is taken); a byte that is in none stands alone
     RETURN (
         SELECT string_agg(CASE WHEN c.code = 60 THEN '&lt;' WHEN c.code = 62 THEN '&gt;' WHEN c.code = 38 THEN '&amp;'
                                WHEN c.code = 34 THEN '&quot;' WHEN c.code = 39 THEN '&#39;'
@@ -51,8 +47,8 @@ BEGIN
                                WHEN c.code < 32 OR c.code <@ ANY (unseen) OR c.code & 65534 = 65534 THEN '&#xFFFD;'
                                ELSE '&#' || c.code || ';' END, '' ORDER BY m.place)
           FROM regexp_matches(hex, '(?:..|(?:c[2-9a-f]|d.)[89ab].|(?:e0[ab].|e[1-9abcef][89ab].|ed[89].)[89ab].'
-                                   '|(?:f0[9ab].|f[123][89ab].|f48.)[89ab].[89ab].)', 'g') WITH ORDINALITY m(bytes,
-                                       place)
+                                   '|(?:f0[9ab].|f[123][89ab].|f48.)[89ab].[89ab].)', 'g')
+                    WITH ORDINALITY m(bytes, place)
          CROSS JOIN LATERAL (SELECT decode(m.bytes[1], 'hex') AS b, length(m.bytes[1]) / 2 AS n) s
          CROSS JOIN LATERAL (
                SELECT CASE s.n WHEN 1 THEN least(get_byte(s.b, 0), 128)
@@ -76,298 +72,268 @@ CREATE FUNCTION ff_internal.minute(at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN to_char(at, 'YYYY-MM-DD HH24:MI');
 
--- An HTML table of rows whose keys are its columns, NAME|FORM: empty for text, html, B for bytes, +B for a difference
--- of bytes, or decimal digits and a unit. The first is the row's header, @|html its attributes. NULL without rows.
+-- An HTML table of rows whose keys are its columns, NAME|FORM: empty for text, html, B for bytes, or decimal digits and
+-- a unit; + for a difference. The first is the row's header, @|html its attributes. A column that is empty in all rows
+-- is left out. NULL without rows.
 CREATE FUNCTION ff_internal.html_table(caption text, rows json) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
     WITH cell AS (
-        SELECT r.n, c.place, split_part(c.key, '|', 1) AS head,
+        SELECT r.n, c.place, split_part(c.key, '|', 1) AS head, count(c.value) OVER (PARTITION BY c.place) AS filled,
                CASE WHEN f.form NOT IN ('', 'html') THEN ' class="n"'
                     WHEN f.form = '' AND length(c.value) > 60 THEN ' class="w"' END AS class,
                CASE f.form WHEN '' THEN ff_internal.html(c.value)
                            WHEN 'html' THEN c.value
                            WHEN 'B' THEN pg_size_pretty(c.value::numeric)
                            WHEN '+B' THEN ff_internal.signed_size(c.value::numeric)
-                           ELSE ff_internal.number(c.value::double precision, left(f.form, 1)::integer,
-                               substr(f.form, 2))
-               END AS content
+                           ELSE CASE WHEN f.form ^@ '+' AND c.value::numeric > 0 THEN '+' ELSE '' END
+                                || ff_internal.number(c.value::double precision, left(d.digits, 1)::integer,
+                                                      substr(d.digits, 2)) END AS content
           FROM json_array_elements(rows) WITH ORDINALITY r(value, n)
          CROSS JOIN LATERAL json_each_text(r.value) WITH ORDINALITY c(key, value, place)
          CROSS JOIN LATERAL split_part(c.key, '|', 2) f(form)
+         CROSS JOIN LATERAL ltrim(f.form, '+') d(digits)
     ), line AS (
         SELECT c.n, format(E'<tr%s>%s</tr>\n', ' ' || max(c.content) FILTER (WHERE c.head = '@'),
                    string_agg(CASE c.place WHEN 1 THEN format('<th scope="row">%s</th>', c.content)
                               ELSE format('<td%s>%s</td>', c.class, c.content) END, '' ORDER BY c.place)
                    FILTER (WHERE c.head <> '@')) AS html
-          FROM cell c GROUP BY c.n
+          FROM cell c WHERE c.filled > 0 GROUP BY c.n
     )
     SELECT format(E'<div class="wide"><table>\n<caption>%s</caption>\n<thead><tr>%s</tr></thead>\n<tbody>\n', caption,
                string_agg(format('<th scope="col"%s>%s</th>', c.class, c.head), '' ORDER BY c.place))
            || (SELECT string_agg(l.html, '' ORDER BY l.n) FROM line l) || E'</tbody></table></div>\n'
-      FROM cell c WHERE c.n = 1 AND c.head <> '@');
-
--- HTML that is folded until asked for; NULL for NULL.
-CREATE FUNCTION ff_internal.html_folded(summary text, body text) RETURNS text
-LANGUAGE sql STABLE
-RETURN '<details><summary>' || summary || E'</summary>\n' || body || E'</details>\n';
+      FROM cell c WHERE c.n = 1 AND c.head <> '@' AND c.filled > 0);
+END
+$$;
 
 -- ---------------------------------------------------------------------------
--- Pictures.  Coordinates are whole units of each one's view box; an area is a
--- part of it, and values are from 0 to 1 of its width and, upwards, its height.
+-- Pictures: values are from 0 to 1 of a frame 320 wide and 200 high
 -- ---------------------------------------------------------------------------
--- A picture: its title, its equivalent in words, inner SVG (NULL: no picture).
-CREATE FUNCTION ff_internal.svg(title text, words text, body text, view text, class text) RETURNS text
+-- A picture with its title and its equivalent in words.
+CREATE FUNCTION ff_internal.svg(class text, view text, title text, words text, body text) RETURNS text
 LANGUAGE sql STABLE
-RETURN format(E'<svg class="%s" xmlns="http://www.w3.org/2000/svg" viewBox="%s" role="img">\n', class, view)
-       || format(E'<title>%s</title>\n<desc>%s</desc>\n', title, ff_internal.html(words)) || body || '</svg>';
-
--- A picture with its title above, and below what its lines mean, which is HTML, and its equivalent in words.
-CREATE FUNCTION ff_internal.figure(title text, words text, body text, legend text DEFAULT '') RETURNS text
-LANGUAGE sql STABLE
-RETURN format(E'<figure>\n<h4>%s</h4>\n', title) || ff_internal.svg(title, words, body, '0 0 370 250', 'large')
-       || format(E'\n<figcaption>%s%s</figcaption>\n</figure>\n', legend, ff_internal.html(words));
-
-CREATE FUNCTION ff_internal.svg_text(x double precision, y double precision, words text, anchor text DEFAULT 'middle')
-RETURNS text
-LANGUAGE sql STABLE
-RETURN coalesce(format('<text x="%s" y="%s" text-anchor="%s">', x::integer, y::integer, anchor)
-                || ff_internal.html(words) || '</text>', '');
-
--- The axes of an area: labels that divide them evenly, lines across at those of y, what they stand for.
-CREATE FUNCTION ff_internal.svg_axes(
-    x_labels text[], y_labels text[], x_title text, y_title text, area box DEFAULT '(355,215),(40,20)') RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT ff_internal.svg_text(0, min(y0) - height(area) - 8, y_title, 'start')
-           || ff_internal.svg_text(200, min(y0) + 28, x_title)
-           || string_agg(CASE WHEN l.axis = 1 THEN ff_internal.svg_text(40 + 315 * at, y0 + 14, l.label)
-                              ELSE format('<path class="grid" d="M40 %sH355"/>', (y0 - height(area) * at)::integer)
-                                   || ff_internal.svg_text(35, y0 - height(area) * at + 4, l.label, 'end') END, '')
-      FROM (VALUES (1, x_labels), (2, y_labels)) a(axis, labels)
-     CROSS JOIN LATERAL (
-           SELECT a.axis, u.label, (u.n - 1) / (cardinality(a.labels) - 1.0) AS at, (area[0])[1] AS y0
-             FROM unnest(a.labels) WITH ORDINALITY u(label, n)) l);
+RETURN format(E'<svg class="%s" xmlns="http://www.w3.org/2000/svg" viewBox="%s" preserveAspectRatio="none" role="img">'
+              '\n<title>%s</title>\n<desc>%s</desc>\n%s</svg>', class, view, title, ff_internal.html(words), body);
 
 -- Pieces from x0 to x1: of a line at y (NULL: none), joined across gaps of up to 3 %, or rectangles between y and low.
-CREATE FUNCTION ff_internal.svg_path(
-    class text, x0 double precision[], x1 double precision[], y double precision[],
-    low double precision[] DEFAULT NULL, area box DEFAULT '(355,215),(40,20)') RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT coalesce('<path class="' || class || '" d="'
-               || string_agg(format(CASE WHEN p.low IS NOT NULL THEN 'M%1$s %3$sH%2$sV%4$sH%1$sZ'
-                                         WHEN p.x0 - p.before <= 0.03 THEN 'V%3$sH%2$s' ELSE 'M%1$s %3$sH%2$s' END,
-                                    (o[0] + width(area) * p.x0)::integer, (o[0] + width(area) * p.x1)::integer,
-                                    (o[1] - height(area) * least(1, p.y))::integer,
-                                    (o[1] - height(area) * p.low)::integer),
-                             '' ORDER BY p.n) || '"/>', '')
-      FROM (SELECT u.*, lag(u.x1) OVER (ORDER BY u.n) AS before, point((area[1])[0], (area[0])[1]) AS o
+CREATE FUNCTION ff_internal.svg_path(class text, x0 double precision[], x1 double precision[], y double precision[],
+    low double precision[] DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
+    SELECT '<path class="' || class || '" d="'
+           || string_agg(format(CASE WHEN p.low IS NOT NULL THEN 'M%1$s %3$sH%2$sV%4$sH%1$sZ'
+                                     WHEN p.x0 - p.before <= 0.03 THEN 'V%3$sH%2$s' ELSE 'M%1$s %3$sH%2$s' END,
+                                (320 * p.x0)::integer, (320 * p.x1)::integer, (200 - 200 * least(1, p.y))::integer,
+                                (200 - 200 * p.low)::integer), '' ORDER BY p.n) || '"/>'
+      FROM (SELECT u.*, lag(u.x1) OVER (ORDER BY u.n) AS before
               FROM unnest(x0, x1, y, low) WITH ORDINALITY u(x0, x1, y, low, n) WHERE u.y IS NOT NULL) p);
+END
+$$;
 
--- An upright line through a large picture at x, with its label at y.
-CREATE FUNCTION ff_internal.svg_mark(class text, x double precision, label text, y double precision) RETURNS text
-LANGUAGE sql STABLE
-RETURN CASE WHEN x + y IS NULL OR label IS NULL THEN ''
-            ELSE format('<path class="%s" d="M%s 20V215"/>', class, (40 + 315 * x)::integer)
-                 || ff_internal.svg_text(40 + 315 * x + sign(0.6 - x) * 3, y, label,
-                                         CASE WHEN x < 0.6 THEN 'start' ELSE 'end' END) END;
+-- An upright line at x, with its label so far from the top.
+CREATE FUNCTION ff_internal.svg_mark(class text, x double precision, label text, y integer) RETURNS text
+LANGUAGE sql STABLE STRICT
+RETURN format('<path class="%s" d="M%s 0V200"/><text x="%s" y="%s" text-anchor="%s">%s</text>', class,
+              (320 * x)::integer, (320 * x + sign(0.6 - x) * 4)::integer, y,
+              CASE WHEN x < 0.6 THEN 'start' ELSE 'end' END, ff_internal.html(label));
 
--- The steps of a curve as pieces from fillfactor 10 upwards: ends on that axis, HOT share with its range (0 to 1; NULL
--- where no updates are foreseen), size and WAL per update against the present step; and what it says in words of that
--- and of the advised one (NULL: none).
-CREATE FUNCTION ff_internal.curve_lines(
-    steps ff_internal.step[], present integer, advised integer, OUT x0 double precision[], OUT x1 double precision[],
-    OUT hot double precision[], OUT low double precision[], OUT high double precision[], OUT size double precision[],
-    OUT wal double precision[], OUT words text)
+-- A figure: its title, axes with labels that divide them evenly, the body, what its lines mean (HTML), and in words.
+CREATE FUNCTION ff_internal.chart(
+    title text, x_title text, x_labels text[], y_title text, y_labels text[], body text, legend text, words text)
+RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
+    SELECT format(E'<figure>\n<h4>%s</h4>\n%s\n<figcaption>%s%s</figcaption>\n</figure>\n', title,
+               ff_internal.svg('large', '-40 -22 390 260', title, words, format(
+                   '<text x="-40" y="-10">%s</text><text x="160" y="232" text-anchor="middle">%s</text>%s%s', y_title,
+                   x_title, string_agg(format(CASE l.axis
+                       WHEN 'x' THEN '<text x="%s" y="216" text-anchor="middle">%4$s</text>'
+                       ELSE '<path class="grid" d="M0 %2$sH320"/><text x="-5" y="%3$s" text-anchor="end">%4$s</text>'
+                       END, (320 * l.at)::integer, (200 - 200 * l.at)::integer, (204 - 200 * l.at)::integer, l.label),
+                       ''), body)),
+               '<p class="legend">' || legend || '</p>', ff_internal.html(words))
+      FROM (SELECT 'x' AS axis, u.label, (n - 1) / (cardinality(x_labels) - 1.0) AS at
+              FROM unnest(x_labels) WITH ORDINALITY u(label, n)
+            UNION ALL
+            SELECT 'y', u.label, (n - 1) / (cardinality(y_labels) - 1.0)
+              FROM unnest(y_labels) WITH ORDINALITY u(label, n)) l);
+END
+$$;
+
+-- The steps of a curve from fillfactor 10 upwards, small and at large: HOT share with its range, size and WAL per
+-- update against the present step (half the height), the present and the advised step (NULL: none). The small one shows
+-- the size where no updates are foreseen. NULL without a curve.
+CREATE FUNCTION ff_internal.curve_pictures(
+    steps ff_internal.step[], present integer, advised integer, OUT small text, OUT large text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT array_agg(s.x0), array_agg((s.fillfactor - 10) / 90.0), array_agg(s.hot_pct / 100),
-           array_agg(coalesce(s.hot_pct_low, s.hot_pct) / 100), array_agg(coalesce(s.hot_pct_high, s.hot_pct) / 100),
-           array_agg(s.size_bytes / p.size_bytes::double precision),
-           array_agg(s.wal_bytes_per_update / p.wal_bytes_per_update),
-           string_agg(format('%s %s: %s.', CASE s.fillfactor WHEN present THEN 'Now' ELSE 'Advised' END, s.fillfactor,
-               coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT')
-                        || format(' (%s to %s)', s.hot_pct_low::numeric(9, 1), s.hot_pct_high::numeric(9, 1)),
-                        pg_size_pretty(s.size_bytes) || ', no updates foreseen')), ' ' ORDER BY s.fillfactor <> present)
-               FILTER (WHERE s.fillfactor IN (present, advised))
-      FROM (SELECT s.*, (lead(s.fillfactor, 1, 10) OVER (ORDER BY s.fillfactor DESC) - 10) / 90.0 AS x0
-              FROM unnest(steps) s ORDER BY s.fillfactor) s
-      LEFT JOIN unnest(steps) p ON p.fillfactor = present AND p.size_bytes > 0;
+    SELECT ff_internal.svg('small', '-4 -8 328 216',
+               format('Predicted %s at each fillfactor', CASE WHEN c.hot[1] IS NULL THEN 'size' ELSE 'HOT share' END),
+               c.words, concat(CASE WHEN c.hot[1] IS NULL THEN ff_internal.svg_path('size', c.x0, c.x1, c.size)
+                                    ELSE ff_internal.svg_path('hot', c.x0, c.x1, c.hot) END,
+                               ff_internal.svg_mark('now', m.now, '', 0),
+                               ff_internal.svg_mark('advised', m.advised, '', 0))),
+           ff_internal.chart('Prediction for each fillfactor', 'fillfactor', '{10,20,30,40,50,60,70,80,90,100}',
+               'HOT share of the updates', '{0 %,25 %,50 %,75 %,100 %}',
+               concat('<text x="345" y="-10" text-anchor="end">against today</text><text x="324" y="4">2x</text>'
+                      '<text x="324" y="104">1x</text><text x="324" y="204">0x</text>',
+                      ff_internal.svg_path('band', c.x0, c.x1, c.high, c.low),
+                      ff_internal.svg_path('size', c.x0, c.x1, c.size), ff_internal.svg_path('wal', c.x0, c.x1, c.wal),
+                      ff_internal.svg_path('hot', c.x0, c.x1, c.hot), ff_internal.svg_mark('now', m.now, 'now', 12),
+                      ff_internal.svg_mark('advised', m.advised, 'advised', 26)),
+               '<i class="hot"></i>HOT, with its range <i class="size"></i>size <i class="wal"></i>WAL per update',
+               c.words)
+      FROM (SELECT array_agg(s.x0) AS x0, array_agg((s.fillfactor - 10) / 90.0) AS x1,
+                   array_agg(s.hot_pct / 100) AS hot, array_agg(coalesce(s.hot_pct_low, s.hot_pct) / 100) AS low,
+                   array_agg(coalesce(s.hot_pct_high, s.hot_pct) / 100) AS high,
+                   array_agg(0.5 * s.size_bytes / p.size_bytes) AS size,
+                   array_agg(0.5 * s.wal_bytes_per_update / p.wal_bytes_per_update) AS wal,
+                   string_agg(format('%s %s: %s.', CASE s.fillfactor WHEN present THEN 'Now' ELSE 'Advised' END,
+                       s.fillfactor, coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT')
+                           || format(' (%s to %s)', s.hot_pct_low::numeric(9, 1), s.hot_pct_high::numeric(9, 1)),
+                           pg_size_pretty(s.size_bytes) || ', no updates foreseen')), ' '
+                       ORDER BY s.fillfactor <> present) FILTER (WHERE s.fillfactor IN (present, advised)) AS words
+              FROM (SELECT s.*, (lead(s.fillfactor, 1, 10) OVER (ORDER BY s.fillfactor DESC) - 10) / 90.0 AS x0
+                      FROM unnest(steps) s ORDER BY s.fillfactor) s
+              LEFT JOIN unnest(steps) p ON p.fillfactor = present AND p.size_bytes > 0) c,
+           (SELECT (present - 10) / 90.0, (advised - 10) / 90.0) m(now, advised)
+     WHERE c.x0 IS NOT NULL;
 END;
 
--- The predicted HOT share, or, where no updates are foreseen, the size (0 to 2 times), at each fillfactor as a small
--- picture: ring now, diamond advised. NULL without a curve.
-CREATE FUNCTION ff_internal.small_curve(steps ff_internal.step[], present integer, advised integer) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT ff_internal.svg(format('Predicted %s at each fillfactor', k.title), c.words,
-               ff_internal.svg_path(k.kind, c.x0, c.x1, k.y, NULL, '(120,30),(0,0)')
-               || (SELECT string_agg(format(CASE u.x WHEN (present - 10) / 90.0 THEN '<circle cx="%s" cy="%s" r="3"/>'
-                                                 ELSE '<path class="then" d="M%s %sm0-4l4 4l-4 4l-4-4Z"/>' END,
-                                            (120 * u.x)::integer, (30 - 30 * u.y)::integer), '')
-                     FROM unnest(c.x1, k.y) u(x, y) WHERE u.x IN ((present - 10) / 90.0, (advised - 10) / 90.0)),
-               '-5 -5 130 40', 'small')
-      FROM ff_internal.curve_lines(steps, present, advised) c
-     CROSS JOIN LATERAL (
-           SELECT 'hot' AS kind, 'HOT share' AS title, c.hot AS y WHERE c.hot[1] IS NOT NULL
-           UNION ALL
-           SELECT 'size', 'size', ARRAY(SELECT least(1, s / 2) FROM unnest(c.size) s)
-            WHERE c.hot[1] IS NULL AND c.size[1] IS NOT NULL) k);
-
--- The curve as a figure: HOT share with its range above, size and WAL against today below (cut at twice).
-CREATE FUNCTION ff_internal.curve_figure(steps ff_internal.step[], present integer, fillfactor integer, advised integer)
-RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT ff_internal.figure('Prediction for each fillfactor', c.words,
-               ff_internal.svg_axes(NULL, '{0 %,50 %,100 %}', NULL, 'HOT share of the updates', a.hot)
-               || ff_internal.svg_axes('{10,20,30,40,50,60,70,80,90,100}', '{0x,1x,2x}', 'fillfactor',
-                                       'against today', a.ratio)
-               || ff_internal.svg_path('band', c.x0, c.x1, c.high, c.low, a.hot)
-               || ff_internal.svg_path('hot', c.x0, c.x1, c.hot, NULL, a.hot)
-               || ff_internal.svg_path('size', c.x0, c.x1, ARRAY(SELECT v / 2 FROM unnest(c.size) v), NULL, a.ratio)
-               || ff_internal.svg_path('wal', c.x0, c.x1, ARRAY(SELECT v / 2 FROM unnest(c.wal) v), NULL, a.ratio)
-               || ff_internal.svg_mark('now', (fillfactor - 10) / 90.0, 'now', 145)
-               || ff_internal.svg_mark('advised', (advised - 10) / 90.0, 'advised', 145),
-               '<i class="hot"></i>HOT, with its range <i class="size"></i>size <i class="wal"></i>WAL per update. ')
-      FROM (SELECT box '(355,130),(40,20)' AS hot, box '(355,215),(40,165)' AS ratio) a,
-           ff_internal.curve_lines(steps, present, advised) c
-     WHERE c.x0 IS NOT NULL);
-
--- A table's updates over time as a figure, with its changes and rewrites, and the range (percent) that is predicted
--- for the present fillfactor. NULL where no update was seen.
-CREATE FUNCTION ff_internal.history_figure(id bigint, low double precision, high double precision) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
+-- A table's updates over time, with its changes and rewrites, and the range (percent) that is predicted for the present
+-- fillfactor. NULL where no update was seen.
+CREATE FUNCTION ff_internal.history_chart(id bigint, low double precision, high double precision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
     WITH h AS MATERIALIZED (
         -- at most about a hundred points, however long the history is
         SELECT h.*, min(h.first_at) OVER () AS t0, max(h.ended_at) OVER () - min(h.first_at) OVER () AS span,
                count(h.event) OVER (ORDER BY h.began_at) AS n
           FROM ff_internal.history(id, ff_internal.history_bucket(id, 100)) h
-    ), line AS (
-        SELECT array_agg(p.x0) AS x0, array_agg(p.x1) AS x1, array_agg(p.hot_pct / 100) AS hot,
-               array_agg(p.newpage_pct / 100) AS moved, min(p.t0) AS t0, min(p.span) AS span,
-               coalesce(max(p.x0) FILTER (WHERE p.event IS NOT NULL), 0) AS since,
-               string_agg(ff_internal.svg_mark('event', p.x0, left(p.event, 40), 30 + 12 * (p.n % 5)), '') AS marks,
+    )
+    SELECT ff_internal.chart('HOT share over time', 'time',
+               ARRAY(SELECT to_char(min(p.t0) + min(p.span) * k / 2,
+                                    CASE WHEN min(p.span) < '10 min' THEN 'HH24:MI:SS'
+                                         WHEN min(p.span) < '2 d' THEN 'HH24:MI' ELSE 'Mon FMDD' END)
+                       FROM generate_series(0, 2) k), 'share of the updates', '{0 %,25 %,50 %,75 %,100 %}',
+               concat(ff_internal.svg_path('band', ARRAY[coalesce(max(p.x0) FILTER (WHERE p.event IS NOT NULL), 0)],
+                                           '{1}', ARRAY[high / 100], ARRAY[low / 100]),
+                      ff_internal.svg_path('hot', array_agg(p.x0), array_agg(p.x1), array_agg(p.hot_pct / 100)),
+                      ff_internal.svg_path('moved', array_agg(p.x0), array_agg(p.x1), array_agg(p.newpage_pct / 100)),
+                      string_agg(ff_internal.svg_mark('event', p.x0, left(p.event, 40), (12 + 14 * (p.n % 5))::integer),
+                                 '')),
+               '<i class="hot"></i>HOT (shaded: as predicted) <i class="moved"></i>to another page',
                format('%s updates from %s to %s, %s HOT.%s', sum(p.updates), ff_internal.minute(min(p.t0)),
                    ff_internal.minute(max(p.ended_at)),
                    ff_internal.number(sum(p.updates * p.hot_pct) / sum(p.updates), 1, ' %'),
-                   ' Changes: ' || string_agg(p.event || ' at ' || ff_internal.minute(p.ended_at), '; ')) AS words
-          FROM (SELECT h.*, (extract(epoch FROM h.first_at - h.t0) / e.s)::double precision AS x0,
-                       (extract(epoch FROM h.ended_at - h.t0) / e.s)::double precision AS x1
-                  FROM h CROSS JOIN LATERAL extract(epoch FROM h.span) e(s) ORDER BY h.began_at) p
-        HAVING sum(p.updates) > 0
-    )
-    SELECT ff_internal.figure('HOT share over time', words,
-               ff_internal.svg_axes(
-                   ARRAY(SELECT to_char(t0 + span * k / 2, CASE WHEN span < '10 min' THEN 'HH24:MI:SS'
-                                                                WHEN span < '2 d' THEN 'HH24:MI' ELSE 'Mon FMDD' END)
-                           FROM generate_series(0, 2) k), '{0 %,25 %,50 %,75 %,100 %}', 'time', 'share of the updates')
-               || ff_internal.svg_path('band', ARRAY[since], '{1}', ARRAY[high / 100], ARRAY[low / 100])
-               || ff_internal.svg_path('hot', x0, x1, hot) || ff_internal.svg_path('moved', x0, x1, moved) || marks,
-               '<i class="hot"></i>HOT (shaded: as predicted) <i class="moved"></i>to another page. ')
-      FROM line);
+                   ' Changes: ' || string_agg(p.event || ' at ' || ff_internal.minute(p.ended_at), '; ') || '.'))
+      FROM (SELECT h.*, (extract(epoch FROM h.first_at - h.t0) / e.s)::double precision AS x0,
+                   (extract(epoch FROM h.ended_at - h.t0) / e.s)::double precision AS x1
+              FROM h CROSS JOIN LATERAL extract(epoch FROM h.span) e(s) ORDER BY h.began_at) p
+    HAVING sum(p.updates) > 0);
+END
+$$;
 
--- The page-fill histogram of a sample as a figure; NULL where no page was read.
-CREATE FUNCTION ff_internal.fill_figure(bins integer[], sampled_at timestamptz) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT ff_internal.figure('How full the pages are',
+-- The page-fill histogram of a sample; NULL where no page was read.
+CREATE FUNCTION ff_internal.fill_chart(bins integer[], sampled_at timestamptz) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
+    SELECT ff_internal.chart('How full the pages are', 'used space of a page, percent',
+               '{0,10,20,30,40,50,60,70,80,90,100}', 'share of the pages', '{0 %,25 %,50 %,75 %,100 %}',
+               ff_internal.svg_path('bar', array_agg(b.n / 100.0 - 0.095), array_agg(b.n / 100.0 - 0.005),
+                                    array_agg(b.share), array_agg(0.0)), NULL,
                format('%s pages, sampled at %s; %s.', min(b.pages), ff_internal.minute(sampled_at),
                    string_agg(format('%s %% of them %s to %s %% full', round(100 * b.share), b.n - 10, b.n), ', '
-                              ORDER BY b.share DESC) FILTER (WHERE b.share > 0.005)),
-               ff_internal.svg_axes('{0,10,20,30,40,50,60,70,80,90,100}', '{0 %,25 %,50 %,75 %,100 %}',
-                                    'used space of a page, percent', 'share of the pages')
-               || ff_internal.svg_path('bar', array_agg(b.n / 100.0 - 0.095), array_agg(b.n / 100.0 - 0.005),
-                   array_agg(b.share), array_agg(0.0)))
+                              ORDER BY b.share DESC) FILTER (WHERE b.share > 0.005)))
       FROM (SELECT 10 * u.n AS n, u.pages / nullif(sum(u.pages) OVER (), 0)::numeric AS share,
                    sum(u.pages) OVER () AS pages
               FROM unnest(bins) WITH ORDINALITY u(pages, n)) b
     HAVING min(b.pages) > 0);
-
--- HOT share (percent) before and after a change, and as it was predicted, as a small picture; NULL where not known.
-CREATE FUNCTION ff_internal.change_picture(before double precision, after double precision, predicted double precision)
-RETURNS text
-LANGUAGE sql STABLE
-RETURN ff_internal.svg('HOT share before and after',
-           format('before %s %%, after %s %%, predicted %s %%', before::numeric(9, 1), after::numeric(9, 1),
-                  predicted::numeric(9, 1)),
-           '<path class="grid" d="M0 0H120M0 22H120"/><path class="before" d="M0 2V10H' || (1.2 * before)::integer
-           || 'V2Z"/><path class="bar" d="M0 12V20H' || (1.2 * after)::integer || 'V12Z"/>'
-           || coalesce('<path class="advised" d="M' || (1.2 * predicted)::integer || '-2V24"/>', ''),
-           '-1 -3 122 28', 'small');
+END
+$$;
 
 -- ---------------------------------------------------------------------------
 -- The page
 -- ---------------------------------------------------------------------------
--- Its style sheet.
 CREATE FUNCTION ff_internal.report_style() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN $css$
 :root { color-scheme: light dark; --page: #fff; --soft: #f3f5f8; --ink: #1b232c; --muted: #566270; --line: #d9dfe6;
-  --hot: #1d5fb8; --band: #1d5fb826; --moved: #ad4e09; --good: #14713f; --warn: #8a5a00; --alert: #fff5dc; }
+  --hot: #1d5fb8; --band: #1d5fb826; --moved: #ad4e09; --good: #14713f; --warn: #8a5a00; }
 @media screen and (prefers-color-scheme: dark) { :root { --page: #12161b; --soft: #1d242c; --ink: #e6eaef;
   --muted: #a0acb9; --line: #343d48; --hot: #72b0ff; --band: #72b0ff30; --moved: #f2a863; --good: #5fd39a;
-  --warn: #e8bf62; --alert: #33290f; } }
+  --warn: #e8bf62; } }
 * { box-sizing: border-box; }
-[hidden], html:not(.js) .copy { display: none !important; }
-body { margin: 0 auto; padding: 1.5rem 1.5rem 4rem; max-width: 84rem; background: var(--page); color: var(--ink);
-  overflow-wrap: break-word; font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-h1 { font-size: 1.5rem; line-height: 1.3; margin: 0 0 .3rem; }
-h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
+[hidden], html:not(.js) button.copy { display: none !important; }
+body { margin: 0 auto; padding: 1.2rem clamp(.9rem, 2vw, 1.5rem) 3rem; max-width: 84rem; color: var(--ink);
+  background: var(--page); overflow-wrap: break-word; font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.5rem; line-height: 1.3; margin: 0 0 .4rem; }
+h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
 h3, h4 { font-size: 1rem; margin: 0; }
-h1, p, ul { max-width: 62rem; }
 p, ul, pre { margin: .4rem 0; }
+h1, p { max-width: 62rem; }
 a { color: var(--hot); }
-.sub, figcaption, caption, summary { color: var(--muted); font-size: .86rem; }
-.banner { background: var(--alert); border-left: 4px solid var(--warn); padding: .5rem .9rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .6rem; margin: 1rem 0; }
-.tiles > * { font: inherit; color: inherit; text-align: left; background: var(--soft); border: 2px solid transparent;
-  border-radius: 8px; padding: .5rem .8rem; }
+.sub, figcaption, caption { color: var(--muted); font-size: .86rem; }
+.banner { background: var(--soft); border-left: 4px solid var(--warn); padding: .5rem .9rem; }
+button { font: inherit; color: inherit; text-align: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; margin: .8rem 0; }
+.tiles > * { background: var(--soft); border: 2px solid transparent; border-radius: 8px; padding: .5rem .8rem; }
 .tiles b { display: block; font-size: 1.35rem; line-height: 1.2; }
 .tiles [aria-pressed=true] { border-color: var(--hot); }
-button { cursor: pointer; }
 .change b, .badge.change { color: var(--good); }
 .wait b, .badge.wait { color: var(--warn); }
 .cure b, .badge.cure { color: var(--moved); }
 nav, article header { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: center; }
-input { font: inherit; padding: .2rem .6rem; border: 1px solid var(--line); background: var(--page); color: inherit; }
+input { font: inherit; padding: .1rem .6rem; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; margin: .3rem 0 .8rem; font-size: .86rem;
-  font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; font-size: .86rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: .1rem 0 .4rem; }
-th, td { padding: .3rem .55rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+th, td { padding: .3rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 thead th { color: var(--muted); vertical-align: bottom; }
-tbody th { min-width: 10rem; }
-thead button { font: inherit; color: inherit; background: none; border: 0; padding: 0; text-align: inherit; }
+tbody th { min-width: 9rem; }
 [aria-sort=ascending] button::after { content: " \2191"; }
 [aria-sort=descending] button::after { content: " \2193"; }
-.n { text-align: right; white-space: nowrap; }
-th.n { white-space: normal; }
-.w { min-width: 20rem; }
+.n { text-align: right; }
+td.n { white-space: nowrap; }
+.w { min-width: 18rem; }
 article { border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; margin: 0 0 1rem; }
-.badge { font-size: .78rem; font-weight: 600; border: 1px solid currentColor; border-radius: 99px; padding: 0 .6rem; }
-.copy { float: right; font: inherit; color: #fff; background: #1d5fb8; border: 0; border-radius: 6px;
-  padding: .1rem .8rem; }
+.badge { font-size: .78rem; font-weight: 600; border: 1px solid; border-radius: 99px; padding: 0 .6rem; }
+.copy { float: right; color: #fff; background: #1d5fb8; border-radius: 6px; padding: .1rem .8rem; }
 pre { background: var(--soft); padding: .5rem .8rem; max-height: 22rem; overflow: auto; clear: both;
   font: .84rem/1.45 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: .6rem 1.6rem; }
 figure { margin: .7rem 0 0; }
 svg { display: block; width: 100%; max-width: 30rem; }
-svg.small { width: 7rem; }
-svg text { font: 10.5px system-ui, "DejaVu Sans", sans-serif; fill: var(--muted); }
-svg path { fill: none; stroke: var(--ink); stroke-width: 1.5; }
-svg .grid { stroke: var(--line); stroke-width: 1; }
-svg .hot { stroke: var(--hot); stroke-width: 2; }
-svg .moved, svg .wal { stroke: var(--moved); stroke-dasharray: 5 3; }
-svg .now, svg .event { stroke: var(--muted); stroke-dasharray: 3 3; }
-svg .advised { stroke: var(--good); }
-svg .band, svg .bar, svg .before, svg .then { stroke: none; fill: var(--band); }
-svg .bar { fill: var(--hot); } svg .before { fill: var(--muted); } svg .then { fill: var(--good); }
-svg circle { fill: var(--page); stroke: var(--ink); stroke-width: 1.8; }
-i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin-right: .3em; vertical-align: middle; }
+svg.small { width: 7rem; height: 2.2rem; }
+svg text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: var(--muted); }
+path { fill: none; stroke: var(--ink); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+.grid { stroke: var(--line); stroke-width: 1; }
+path.hot { stroke: var(--hot); stroke-width: 2; }
+path.moved, path.wal { stroke: var(--moved); stroke-dasharray: 5 3; }
+.now, .event { stroke: var(--muted); stroke-dasharray: 3 3; }
+path.advised { stroke: var(--good); stroke-width: 2; }
+.band, .bar, .before { stroke: none; fill: var(--band); }
+.bar { fill: var(--hot); } .before { fill: var(--muted); }
+i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin: 0 .3em 0 .6em;
+  vertical-align: middle; }
 i.moved, i.wal { border-top: 2px dashed var(--moved); } i.size { border-color: var(--ink); }
+.legend { margin: 0 0 0 -.6em; }
 @media screen and (max-width: 64rem) {
   .js thead { display: none; } .js tbody, .js table, .js caption { display: block; }
   .js tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: .3rem .8rem;
@@ -375,15 +341,12 @@ i.moved, i.wal { border-top: 2px dashed var(--moved); } i.size { border-color: v
   .js tr > * { border: 0; padding: 0; text-align: left; white-space: normal; min-width: 0; }
   .js tr > th, .js .w { grid-column: 1 / -1; } .js td:empty { display: none; }
   .js td::before { content: attr(data-h); display: block; color: var(--muted); line-height: 1.2; } }
-@media (max-width: 40rem) { body { padding: 1rem .9rem 3rem; } .tiles { grid-template-columns: 1fr 1fr; } }
-@media print { body { padding: 0; max-width: none; font-size: 10pt; } nav, .copy, details { display: none; }
-  .charts { grid-template-columns: 1fr 1fr 1fr; } table { font-size: 7.5pt; } th, td { padding: .1rem .25rem; }
-  tbody th { min-width: 6rem; } .w { min-width: 12rem; } .wide, pre { overflow: visible; max-height: none; }
+@media print { nav, .copy { display: none; } table { font-size: 7.5pt; } th, td { padding: .1rem .25rem; }
+  tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 $css$;
 
--- Its script: it sorts and filters tables, names the columns where a row becomes a card, copies the statements. Without
--- it everything can be read.
+-- Sorts and filters tables, names the columns where a row becomes a card, copies the statements.
 CREATE FUNCTION ff_internal.report_script() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN $js$
@@ -395,7 +358,7 @@ const value = c => {
 };
 document.documentElement.className = 'js';
 all('table').forEach(t => {
-  const heads = all('thead th', t), body = t.tBodies[0], names = heads.map(text);
+  const heads = all('thead th', t), names = heads.map(text);
   all('td', t).forEach(c => c.dataset.h = names[c.cellIndex]);
   heads.forEach((h, i) => {
     const b = document.createElement('button'), n = h.className === 'n', by = n ? value : text;
@@ -405,17 +368,18 @@ all('table').forEach(t => {
       const up = h.ariaSort ? h.ariaSort === 'descending' : !n;
       heads.forEach(o => o.removeAttribute('aria-sort'));
       h.setAttribute('aria-sort', up ? 'ascending' : 'descending');
-      const rows = all('tr', body).map(r => [by(r.cells[i]), r]);
+      const rows = all('tbody tr', t).map(r => [by(r.cells[i]), r]);
       rows.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1));
-      body.append(...rows.map(r => r[1]));
+      t.tBodies[0].append(...rows.map(r => r[1]));
     };
   });
 });
 const find = document.createElement('input'), tiles = all('.tiles button');
 let kind = '';
 const show = () => {
-  const name = e => text(e.querySelector('th, h3')).toLowerCase(), word = find.value.toLowerCase();
-  all('[data-k]').forEach(e => e.hidden = kind && e.dataset.k !== kind || !name(e).includes(word));
+  const word = find.value.toLowerCase();
+  all('[data-k]').forEach(e => e.hidden = kind && e.dataset.k !== kind
+    || !text(e.querySelector('th, h3')).toLowerCase().includes(word));
   all('main > section').forEach(s => { const k = all('[data-k]', s); s.hidden = k.length && k.every(e => e.hidden); });
 };
 tiles.forEach(b => b.onclick = () => {
@@ -434,27 +398,10 @@ all('.copy').forEach(b => b.onclick = () => {
 })();
 $js$;
 
-CREATE FUNCTION ff_internal.report_head(title text) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT format(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-                  '<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''sha256-%s''; '
-                  'script-src ''sha256-%s''; img-src data:; base-uri ''none''; form-action ''none''">\n'
-                  '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-                  '<link rel="icon" href="data:,">\n<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n',
-                  h.hash[1], h.hash[2], title, ff_internal.report_style())
-      FROM (SELECT array_agg(encode(sha256(convert_to(t, getdatabaseencoding())), 'base64')) AS hash
-              FROM unnest(ARRAY[ff_internal.report_style(), ff_internal.report_script()]) t) h);
-
--- Rows of the report: the advice, and what the page makes of it. kind: change, cure (something else is the cause),
--- wait, fine, skipped (not examined); explains: there is something to show in detail; lost: updates a second that were
--- not HOT; present, advised: steps of the curve; rewrite_s: seconds of the least disturbing rewrite, with its reading
--- and writing where io_known; place: by worth.
 CREATE VIEW ff_internal.report_row AS
 SELECT a.*, k.kind, k.explains, k.lost, ((a.decision).now_step).fillfactor AS present,
-       w.seconds AS rewrite_s, w.io_known,
-       CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END AS advised, n.name,
-       format('<a href="#t%s">%s</a>', a.relation::oid, n.name) AS link,
+       w.seconds AS rewrite_s, w.io_known, n.name, c.small, c.large,
+       CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END AS advised,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.gain DESC NULLS LAST, k.lost DESC NULLS LAST,
                                    n.name) AS place
   FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
@@ -469,17 +416,25 @@ SELECT a.*, k.kind, k.explains, k.lost, ((a.decision).now_step).fillfactor AS pr
                                   'read_mostly', 'too_wide') AS other) c) k
  CROSS JOIN LATERAL ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
   LEFT JOIN LATERAL (
-       -- OFFSET keeps the filter in front of the function
+       -- OFFSET keeps the filter in front of the functions
+       SELECT p.* FROM (SELECT WHERE k.explains OFFSET 0) o,
+              ff_internal.curve_pictures(((a.decision).fit).steps, ((a.decision).now_step).fillfactor,
+                                         CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END) p) c ON true
+  LEFT JOIN LATERAL (
        SELECT w.seconds, w.io_known
          FROM (SELECT WHERE a.needs_rewrite OFFSET 0) o, ff_internal.rewrites(a.relation, a.predicted_size_bytes) w
         WHERE w.possible LIMIT 1) w ON true;
-COMMENT ON VIEW ff_internal.report_row IS 'The tables of ff_report(), each with its advice.';
+COMMENT ON VIEW ff_internal.report_row IS
+'The tables of ff_report(), each with its advice, by worth (place). kind: change, cure (something else is the cause), '
+'wait, fine, skipped (not examined). explains: there is something to show in detail. lost: updates a second that were '
+'not HOT. present: step of the curve. rewrite_s: seconds of the least disturbing rewrite, with its reading and writing '
+'where io_known. small, large: pictures of the curve.';
 
--- The answer in one sentence, and how long it watched.
+-- The answer in one sentence, how long it watched, and tiles that count the tables of a kind and show only these.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT format(E'<h1>%s%s</h1>\n%s',
+    SELECT format(E'<h1>%s%s</h1>\n%s<div class="tiles">\n%s</div>\n',
                CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
                ELSE format('%s change%s: %s.', c.n, left('s', sign(c.n - 1)::integer), concat_ws(', ',
                    'about ' || ff_internal.less_or_more(c.wal) || ' WAL a day',
@@ -489,7 +444,7 @@ RETURN (
                ' Based on ' || ff_internal.span(c.watched) || left(': provisional', c.provisional::integer * 13) || '.',
                CASE WHEN c.provisional THEN
                    E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '
-                   'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END)
+                   'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END, k.tiles)
       FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
                    sum(t.disk_bytes_change) AS disk, sum(t.rewrite_s) AS seconds, bool_and(t.io_known) AS io_known,
                    bool_or(t.provisional) AS provisional,
@@ -497,22 +452,17 @@ RETURN (
               FROM unnest(tables) t
              -- with nothing to change, all that was examined
              WHERE t.kind = CASE (tables[1]).kind WHEN 'change' THEN 'change' ELSE t.kind END
-               AND t.kind <> 'skipped') c);
-
--- Tiles that count the tables of a kind, and show only these.
-CREATE FUNCTION ff_internal.report_tiles(tables ff_internal.report_row[]) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT format(E'<div class="tiles">\n%s<div><b>%s</b>of %s updates were HOT</div>\n</div>\n',
-               string_agg(format(E'<button type="button" class="%s" aria-pressed="false"><b>%s</b>%s</button>\n',
-                                 k.kind, n.tables, k.words), ''),
-               coalesce(ff_internal.number(100 * sum(n.hot) / nullif(sum(n.updated), 0), 1, ' %'), '-'),
-               to_char(coalesce(sum(n.updated), 0), 'FM999,999,999,999,990'))
-      FROM (VALUES ('change', 'to change'), ('cure', 'need another cure'), ('wait', 'need more time'),
-                   ('fine', 'are fine'), ('skipped', 'not examined')) k(kind, words)
-     CROSS JOIN LATERAL (
-           SELECT count(*) AS tables, sum(c.updated) AS updated, sum(c.hot_updated)::double precision AS hot
-             FROM unnest(tables) t, unnest(ARRAY[(t.evidence).counters]) c WHERE t.kind = k.kind) n);
+               AND t.kind <> 'skipped') c,
+           (SELECT string_agg(format(E'<button type="button" class="%s" aria-pressed="false"><b>%s</b>%s</button>\n',
+                                     k.kind, n.tables, k.words), '' ORDER BY k.place)
+                   || format(E'<div><b>%s</b>of %s updates were HOT</div>\n',
+                             coalesce(ff_internal.number(100 * sum(n.hot) / nullif(sum(n.updated), 0), 1, ' %'), '-'),
+                             to_char(coalesce(sum(n.updated), 0), 'FM999,999,999,999,990')) AS tiles
+              FROM (VALUES (1, 'change', 'to change'), (2, 'cure', 'need another cure'), (3, 'wait', 'need more time'),
+                           (4, 'fine', 'are fine'), (5, 'skipped', 'not examined')) k(place, kind, words)
+             CROSS JOIN LATERAL (
+                   SELECT count(*) AS tables, sum(w.updated) AS updated, sum(w.hot_updated)::double precision AS hot
+                     FROM unnest(tables) t, unnest(ARRAY[(t.evidence).counters]) w WHERE t.kind = k.kind) n) k);
 
 -- The statements to copy, those of provisional advice as comments.
 CREATE FUNCTION ff_internal.report_sql(tables ff_internal.report_row[]) RETURNS text
@@ -529,86 +479,77 @@ RETURN (
            || E'RESET lock_timeout;</pre></div>\n'
       FROM unnest(tables) t WHERE t.kind = 'change');
 
--- The tables to change; those with another cause; the others.
-CREATE FUNCTION ff_internal.report_changes(tables ff_internal.report_row[]) RETURNS text
+-- A list of the tables of a kind, or (NULL) of those that are not shown in detail.
+CREATE FUNCTION ff_internal.report_list(
+    tables ff_internal.report_row[], of_kind text, detailed integer, most integer, caption text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT ff_internal.html_table('The most worthwhile first, with what a change brings once all pages are filled so. '
-               'Cost: time, WAL and size, weighted by the settings. Curve: HOT share at fillfactors 10 to 100, ring '
-               'now, diamond advised.', json_agg(r))
-      FROM (SELECT t.link AS "table|html", t.fillfactor AS "now|0", t.advised AS "new|0", t.hot_pct AS "HOT|1 %",
-                   t.predicted_hot_pct AS "then|1 %", t.size_bytes AS "table size|B",
-                   t.predicted_size_bytes AS "then|B", t.predicted_wal_pct - 100 AS "WAL per update|0 %",
-                   -t.wal_bytes_per_day_saved AS "WAL a day|+B", -t.gain_pct AS "cost|1 %",
-                   t.confidence AS "confidence|2", t.cause,
-                   coalesce(ff_internal.span(t.rewrite_s), left('yes', t.needs_rewrite::integer * 3)) AS rewrite,
-                   ff_internal.small_curve(((t.decision).fit).steps, t.present, t.advised) AS "curve|html",
-                   'data-k="change"' AS "@|html"
-              FROM unnest(tables) t WHERE t.kind = 'change' ORDER BY t.place) r);
-
-CREATE FUNCTION ff_internal.report_cures(tables ff_internal.report_row[], most integer) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT ff_internal.html_table('The most updates that are not HOT first; at most ' || most || '.', json_agg(r))
-      FROM (SELECT t.link AS "table|html", t.cause, t.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
-                   t.lost AS "not HOT/s|1", t.reason AS why, 'data-k="cure"' AS "@|html"
-              FROM unnest(tables) t WHERE t.kind = 'cure' ORDER BY t.place LIMIT most) r);
-
-CREATE FUNCTION ff_internal.report_rest(tables ff_internal.report_row[], detailed integer) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT ff_internal.html_table(count(*) || ' tables.', json_agg(r))
-      FROM (SELECT t.name AS "table|html", t.fillfactor AS "fillfactor|0", t.action, t.cause,
-                   t.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %", t.size_bytes AS "size|B", t.reason AS why,
-                   format('id="t%s" data-k="%s"', t.relation::oid, t.kind) AS "@|html"
+    SELECT ff_internal.html_table(caption, json_agg(r))
+      FROM (SELECT CASE WHEN of_kind IN ('change', 'cure') THEN format('<a href="#t%s">%s</a>', t.relation::oid, t.name)
+                        ELSE t.name END AS "table|html",
+                   t.fillfactor AS "now|0", c.advised AS "new|0", CASE WHEN of_kind IS NULL THEN t.action END AS action,
+                   t.cause, o.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
+                   c.predicted_hot_pct AS "then|1 %", t.size_bytes AS "size|B", c.predicted_size_bytes AS "then|B",
+                   c.predicted_wal_pct - 100 AS "WAL per update|+0 %", -c.wal_bytes_per_day_saved AS "WAL a day|+B",
+                   -c.gain_pct AS "cost|+1 %", c.confidence AS "confidence|2",
+                   coalesce(ff_internal.span(c.rewrite_s), left('yes', c.needs_rewrite::integer * 3)) AS rewrite,
+                   c.small AS "curve|html", o.reason AS why,
+                   concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
+                          'data-k="', t.kind, '"') AS "@|html"
               FROM unnest(tables) t
-             WHERE t.kind <> 'skipped' AND NOT (t.explains AND t.place <= detailed) ORDER BY t.place) r);
+              LEFT JOIN LATERAL (SELECT t.* WHERE of_kind = 'change') c ON true
+              LEFT JOIN LATERAL (SELECT t.* WHERE of_kind IS DISTINCT FROM 'change') o ON true
+             WHERE CASE WHEN of_kind IS NULL
+                        THEN t.kind <> 'skipped' AND NOT (t.explains AND t.place <= detailed)
+                        ELSE t.kind = of_kind END
+             ORDER BY t.place LIMIT most) r);
 
--- Indexes that keep a table's updates from being HOT, a statement by its first 300 characters.
-CREATE FUNCTION ff_internal.report_blockers(relation regclass) RETURNS text
+-- Indexes that keep each table's updates from being HOT, a statement by its first 300 characters.
+CREATE FUNCTION ff_internal.report_blockers() RETURNS TABLE (relation regclass, html text)
 LANGUAGE sql STABLE
-RETURN (
-    SELECT coalesce(ff_internal.html_table('Indexes on columns that updates set, which keep them from being HOT.',
-                        json_agg(r.line) FILTER (WHERE r.index IS NOT NULL)),
-                    format(E'<p class="sub">Indexes in the way: none; %s.</p>\n', ff_internal.html(min(r.reason))))
-      FROM (SELECT b.index, b.reason, json_build_object(
+BEGIN ATOMIC
+    SELECT r.relation, ff_internal.html_table(
+               'Indexes on columns that updates set, which keep them from being HOT.',
+               json_agg(r.line ORDER BY r.place))
+      FROM (SELECT b.relation, row_number() OVER (ORDER BY b.updates_per_s DESC NULLS LAST, c.relname) AS place,
+                   json_build_object(
                        'index', c.relname, 'columns', array_to_string(b.columns, ', '),
                        'updates/s|1', b.updates_per_s, 'scans|0', b.scans, 'size|B', b.index_bytes, 'statements', (
                            SELECT string_agg(left(q, 300) || CASE WHEN length(q) > 300 THEN ' ...' ELSE '' END, '; ')
                              FROM unnest(b.statements[:3]) q),
                        'what could be done', concat_ws('. ', b.reason, b.suggestion, b.ddl)) AS line
-              FROM @extschema@.ff_blockers(relation) b LEFT JOIN pg_class c ON c.oid = b.index
-             ORDER BY b.updates_per_s DESC NULLS LAST, c.relname) r
-    HAVING count(*) > 0);
+              FROM @extschema@.ff_blockers() b JOIN pg_class c ON c.oid = b.index) r
+     GROUP BY r.relation;
+END;
 
--- What is known of a table, in a line.
-CREATE FUNCTION ff_internal.report_facts(
-    t ff_internal.report_row, e ff_internal.table_evidence, s ff_internal.page_sample, n ff_internal.step) RETURNS text
-LANGUAGE sql STABLE
-RETURN concat_ws('; ', 'cause: ' || t.cause, 'confidence ' || t.confidence,
-    ff_internal.number(t.updates_per_s, 1, ' updates/s'), pg_size_pretty(t.size_bytes) || ' table',
-    pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
-    'about ' || round(s.live_rows) || ' rows of ' || round(greatest(s.inserted_width, s.updated_width)) || ' bytes',
-    'left as it is: ' || pg_size_pretty(n.size_bytes), ff_internal.number(n.settled_hot_pct, 1, ' % HOT once settled'),
-    'changed: cost -' || t.gain_pct || ' %, WAL ' || ff_internal.signed_size(-t.wal_bytes_per_day_saved)
-        || ' a day, CPU ' || -t.cpu_seconds_per_day_saved || ' s a day, disk '
-        || ff_internal.signed_size(t.disk_bytes_change));
-
--- One table in detail: what is advised, its curve, history and pages, what blocks HOT.
-CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
+-- One table in detail: what is advised and known, its curve, history and pages, what blocks HOT.
+CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row, blockers text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
     SELECT concat(
         format(E'<article id="t%s" data-k="%s">\n<header><h3>%s</h3><span class="badge %s">%s %s%s</span></header>\n',
                t.relation::oid, t.kind, t.name, t.kind, t.action, t.fillfactor, ' to ' || t.advised),
-        format(E'<p class="sub">%s</p>\n<p>%s</p>\n%s<div class="charts">\n',
-               ff_internal.html(ff_internal.report_facts(t, e, e.sample, n)), ff_internal.html(t.reason),
-               '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n'),
-        ff_internal.curve_figure(((t.decision).fit).steps, t.present, t.fillfactor, t.advised),
-        ff_internal.history_figure(e.rel_id, n.hot_pct_low, n.hot_pct_high),
-        ff_internal.fill_figure((e.sample).fill_histogram, (e.sample).sampled_at), E'</div>\n',
-        ff_internal.report_blockers(t.relation), E'</article>\n')
-      FROM unnest(ARRAY[t.evidence]) e, unnest(ARRAY[(t.decision).now_step]) n);
+        format(E'<p>%s</p>\n%s<p class="sub">%s</p>\n<div class="charts">\n', ff_internal.html(t.reason),
+            '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n', ff_internal.html(concat_ws('; ',
+            'cause: ' || t.cause, 'confidence ' || t.confidence, ff_internal.number(t.updates_per_s, 1, ' updates/s'),
+            pg_size_pretty(t.size_bytes) || ' table', pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
+            'about ' || round(s.live_rows) || ' rows of ' || round(greatest(s.inserted_width, s.updated_width))
+                || ' bytes',
+            'left as it is: ' || pg_size_pretty(n.size_bytes),
+            ff_internal.number(n.settled_hot_pct, 1, ' % HOT once settled'),
+            'changed: cost -' || t.gain_pct || ' %, WAL ' || ff_internal.signed_size(-t.wal_bytes_per_day_saved)
+                || ' a day, CPU ' || -t.cpu_seconds_per_day_saved || ' s a day, disk '
+                || ff_internal.signed_size(t.disk_bytes_change)))),
+        t.large, ff_internal.history_chart(e.rel_id, n.hot_pct_low, n.hot_pct_high),
+        ff_internal.fill_chart(s.fill_histogram, s.sampled_at), E'</div>\n',
+        coalesce(blockers, E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n')
+      FROM unnest(ARRAY[t.evidence]) e, unnest(ARRAY[(t.evidence).sample]) s,
+           unnest(ARRAY[(t.decision).now_step]) n);
+END
+$$;
 
 -- What ff_verify() says of the last hundred changes, linked to the tables of the page.
 CREATE FUNCTION ff_internal.report_verified(tables ff_internal.report_row[]) RETURNS text
@@ -616,11 +557,17 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT ff_internal.html_table('Changes that collections noticed, the latest first. WAL per update: the difference '
                'and its 95 % interval. Picture of the HOT share: grey before, blue after, line predicted.', json_agg(r))
-      FROM (SELECT coalesce(t.link, ff_internal.html(o.relation::text), 'the server') AS "of|html", o.change,
+      FROM (SELECT coalesce(format('<a href="#t%s">%s</a>', t.relation::oid, t.name),
+                            ff_internal.html(o.relation::text), 'the server') AS "of|html", o.change,
                    ff_internal.minute(o.changed_at) AS seen, o.verdict, o.hot[1] AS "HOT before|1 %",
-                   o.hot[2] AS "after|1 %", 100 * o.wal[2] / o.wal[1] - 100 AS "WAL per update|0 %",
-                   100 * o.wal[3] / o.wal[1] AS "from|0 %", 100 * o.wal[4] / o.wal[1] AS "to|0 %", o.why,
-                   ff_internal.change_picture(o.hot[1], o.hot[2], o.hot[3]) AS "HOT share|html"
+                   o.hot[2] AS "after|1 %", 100 * o.wal[2] / o.wal[1] - 100 AS "WAL per update|+0 %",
+                   100 * o.wal[3] / o.wal[1] AS "from|+0 %", 100 * o.wal[4] / o.wal[1] AS "to|+0 %",
+                   ff_internal.svg('small', '-4 -8 328 216', 'HOT share before and after',
+                       format('before %s %%, after %s %%, predicted %s %%', o.hot[1]::numeric(9, 1),
+                              o.hot[2]::numeric(9, 1), o.hot[3]::numeric(9, 1)),
+                       ff_internal.svg_path('before', '{0}', ARRAY[o.hot[1] / 100], '{0.95}', '{0.55}')
+                       || concat(ff_internal.svg_path('bar', '{0}', ARRAY[o.hot[2] / 100], '{0.45}', '{0.05}'),
+                                 ff_internal.svg_mark('advised', o.hot[3] / 100, '', 0))) AS "HOT share|html", o.why
               FROM (SELECT v.relation, v.change, v.changed_at, max(v.verdict) FILTER (WHERE v.place = 0) AS verdict,
                            concat_ws(' Undo: ', max(v.note) FILTER (WHERE v.place = 0) || '.', max(v.undo)) AS why,
                            max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
@@ -630,46 +577,24 @@ RETURN (
               LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
              ORDER BY o.changed_at DESC, o.relation, o.change) r);
 
--- The largest tables against the memory, and where that is.
-CREATE FUNCTION ff_internal.report_memory(tables ff_internal.report_row[]) RETURNS text
-LANGUAGE sql STABLE
-RETURN concat(
-    (SELECT ff_internal.html_table('Memory of the server against table sizes, the largest first: the larger a table '
-                                   'against the memory, the more an update costs that is not HOT.', json_agg(r))
-       FROM (SELECT t.name AS "table|html", e.heap_bytes AS "table size|B",
-                    e.heap_bytes + e.index_bytes AS "with indexes|B", 100 * e.ram_ratio AS "of the memory|1 %"
-               FROM unnest(tables) t, unnest(ARRAY[t.evidence]) e
-              WHERE e.heap_bytes > 0 ORDER BY e.ram_ratio DESC NULLS LAST, t.place LIMIT 15) r),
-    (SELECT ff_internal.html_table('What may hold tables.', json_agg(r))
-       FROM (SELECT m.source, m.bytes AS "size|B", CASE WHEN m.used THEN 'yes' END AS "compared with", m.note
-               FROM @extschema@.ff_memory() m) r));
-
--- Settings of the server and of the advisor, folded where nothing is to be done.
+-- Settings of the server that should change; how many can stay.
 CREATE FUNCTION ff_internal.report_settings() RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT concat(
-        coalesce(ff_internal.html_table('See ff_settings() for the statements.',
-                     json_agg(r) FILTER (WHERE r.action <> 'leave')),
-                 E'<p>No setting of the server needs a change.</p>\n'),
-        ff_internal.html_folded('Settings of the server that can stay',
-            ff_internal.html_table('Nothing is to be done.', json_agg(r) FILTER (WHERE r.action = 'leave'))),
-        ff_internal.html_folded('Settings of the advisor', (
-            SELECT ff_internal.html_table('As they are for this session.', json_agg(p))
-              FROM (SELECT p.name AS setting, current_setting(p.name) AS value, p.short_desc AS meaning
-                      FROM pg_settings p WHERE p.name ^@ 'fillfactor_advisor.' ORDER BY p.name) p)))
+    SELECT concat(ff_internal.html_table('See ff_settings() for the statements.',
+                      json_agg(r) FILTER (WHERE r.action <> 'leave')),
+                  format(E'<p>%s settings can stay as they are: see ff_settings().</p>\n',
+                         count(*) FILTER (WHERE r.action = 'leave')))
       FROM (SELECT s.setting, coalesce(s.relation::text, 'the server') AS "of", s.current_value AS now,
                    s.proposed_value AS proposed, s.action, s.evidence, s.reason AS why
-              FROM @extschema@.ff_settings() s ORDER BY s.action, s.setting, s.relation::text) r);
+              FROM @extschema@.ff_settings() s) r);
 
 -- What the report cannot know, and why.
 CREATE FUNCTION ff_internal.report_limits(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
     SELECT concat(E'<ul>\n', string_agg('<li>' || ff_internal.html(w.words) || E'</li>\n', ''), E'</ul>\n',
-        (SELECT ff_internal.html_table('Not examined.', json_agg(r))
-           FROM (SELECT t.name AS "table|html", t.reason AS why, 'data-k="skipped"' AS "@|html"
-                   FROM unnest(tables) t WHERE t.kind = 'skipped') r),
+        ff_internal.report_list(tables, 'skipped', 0, NULL, 'Not examined.'),
         (SELECT ff_internal.html_table('Could not be sampled the last time.', json_agg(r))
            FROM (SELECT ff_internal.html_name(r.nspname, r.relname) AS "table|html", p.occurrences AS "times|0",
                         ff_internal.minute(p.seen_at) AS last, p.sqlstate || ' ' || p.message AS error
@@ -701,6 +626,7 @@ RETURN (
 CREATE FUNCTION ff_internal.report(detailed integer) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 DECLARE
     tables CONSTANT ff_internal.report_row[] := ARRAY(SELECT t FROM ff_internal.report_row t ORDER BY t.place);
@@ -713,25 +639,38 @@ BEGIN
     SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), '') INTO body
       FROM (VALUES
         ('sql', 'The SQL', ff_internal.report_sql(tables)),
+        ('first', 'What to do first', ff_internal.report_list(tables, 'change', 0, NULL, 'The most worthwhile first, '
+            'with what a change brings once all pages are filled so. Cost: time, WAL and size, weighted by the '
+            'settings. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.')),
+        ('cure', 'Where fillfactor is not the cure', ff_internal.report_list(tables, 'cure', 0, greatest(detailed, 20),
+            'The most updates that are not HOT first; at most ' || greatest(detailed, 20) || '.')),
+        ('verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
+            E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
         ('words', 'How to read this',
             E'<p class="sub"><b>HOT</b>: the new version of a row finds room in its page and no indexed column '
             'changes, so no index is written. <b>To another page</b>: no room; a lower fillfactor leaves some. '
             '<b>Range</b>: what the model finds plausible, given how well it explains what was seen. '
             '<b>Confidence</b>: how much and how long was seen, and how well the model explains it, 0 to 1.</p>\n'),
-        ('first', 'What to do first', ff_internal.report_changes(tables)),
-        ('cure', 'Where fillfactor is not the cure', ff_internal.report_cures(tables, greatest(detailed, 20))),
-        ('verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
-            E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
         ('details', 'Tables in detail', (
-            SELECT string_agg(ff_internal.report_table(t), '' ORDER BY t.place) FROM unnest(tables) t
+            SELECT string_agg(ff_internal.report_table(t, b.html), '' ORDER BY t.place)
+              FROM unnest(tables) t LEFT JOIN ff_internal.report_blockers() b USING (relation)
              WHERE t.explains AND t.kind <> 'skipped' AND t.place <= detailed)),
-        ('rest', 'All other tables', ff_internal.report_rest(tables, detailed)),
-        ('memory', 'Memory and table sizes', ff_internal.report_memory(tables)),
+        ('rest', 'All other tables', ff_internal.report_list(tables, NULL, detailed, NULL, 'The busiest first.')),
         ('settings', 'Settings', ff_internal.report_settings()),
         ('limits', 'What is not known', ff_internal.report_limits(tables))) s(id, title, content)
      WHERE s.content <> '';
-    RETURN concat(ff_internal.report_head(title), E'<header>\n', ff_internal.report_answer(tables),
-        ff_internal.report_tiles(tables),
+    RETURN concat(
+        (SELECT format(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+                    '<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src '
+                    '''sha256-%s''; script-src ''sha256-%s''; img-src data:; base-uri ''none''; '
+                    'form-action ''none''">\n'
+                    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+                    '<link rel="icon" href="data:,">\n<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n'
+                    '<header>\n',
+                    h.hash[1], h.hash[2], title, ff_internal.report_style())
+           FROM (SELECT array_agg(encode(sha256(convert_to(t, getdatabaseencoding())), 'base64')) AS hash
+                   FROM unnest(ARRAY[ff_internal.report_style(), ff_internal.report_script()]) t) h),
+        ff_internal.report_answer(tables),
         (SELECT format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s; %s from %s to %s.</p>\n',
                     title, ff_internal.html(current_setting('server_version')),
                     (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
@@ -750,6 +689,6 @@ LANGUAGE sql STABLE
 RETURN ff_internal.report(detailed);
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
 'Everything on one HTML page that needs nothing else: the answer in a sentence, statements to copy, tables ranked by
-worth with their predicted curves, whether earlier changes helped, memory, settings, what is not known.
+worth with their predicted curves, whether earlier changes helped, settings, what is not known.
 As many tables as detailed says, the most worthwhile first, also have their curve at large, history, page fill and
 blockers. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';

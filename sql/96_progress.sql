@@ -2,17 +2,8 @@
 -- it writes nothing for this.
 
 CREATE FUNCTION @extschema@.ff_progress()
-RETURNS TABLE (
-    pid           integer,
-    phase         text,
-    began_at      timestamptz,
-    running_s     double precision,
-    current_table regclass,
-    sampled       bigint,
-    problems      bigint,
-    waiting       bigint,
-    collection_id bigint
-)
+RETURNS TABLE (pid integer, phase text, began_at timestamptz, running_s double precision, current_table regclass,
+               sampled bigint, problems bigint, waiting bigint, collection_id bigint)
 LANGUAGE sql VOLATILE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -21,8 +12,8 @@ AS $$
            (SELECT t.relation::regclass FROM pg_locks t
               JOIN ff_internal.relation r ON r.relid = t.relation AND r.closed_at IS NULL
              WHERE t.pid = l.pid AND t.locktype = 'relation' AND t.database = l.database LIMIT 1),
-           CASE WHEN p.counted THEN (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at) END,
-           CASE WHEN p.counted THEN (SELECT count(*) FROM ff_internal.problem r WHERE r.seen_at >= c.began_at) END,
+           (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at HAVING p.phase <> 'counters'),
+           (SELECT count(*) FROM ff_internal.problem r WHERE r.seen_at >= c.began_at HAVING p.phase <> 'counters'),
            CASE WHEN p.phase = 'pages' THEN
                (SELECT count(*) FROM ff_internal.collect_due() d(rel_id)
                  WHERE NOT EXISTS (SELECT 1 FROM ff_internal.problem r
@@ -33,9 +24,8 @@ AS $$
       LEFT JOIN pg_stat_get_activity(NULL) a ON a.pid = l.pid
       LEFT JOIN (SELECT * FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1) c
         ON c.began_at >= a.query_start
-     CROSS JOIN LATERAL (SELECT c.collection_id IS NOT NULL AS counted,
-                                CASE WHEN c.collection_id IS NULL THEN 'counters' WHEN c.ended_at IS NULL THEN 'pages'
-                                     ELSE 'history' END AS phase) p
+     CROSS JOIN LATERAL (SELECT CASE WHEN c.collection_id IS NULL THEN 'counters' WHEN c.ended_at IS NULL THEN 'pages'
+                                     ELSE 'history' END) p(phase)
      -- the collector's lock, see src/collect/lock.c
      WHERE l.locktype = 'userlock' AND l.classid = 1717985636 AND l.objid = 1 AND l.objsubid = 2 AND l.granted
 $$;

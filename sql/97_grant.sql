@@ -26,9 +26,9 @@ BEGIN
     FOR command IN
         SELECT format('GRANT USAGE ON SCHEMA %I TO %I', extension.nspname, role)
         UNION ALL
-        SELECT format('GRANT %I TO %I', g.name, role)
-          FROM (SELECT CASE what WHEN 'reader' THEN 'pg_read_all_stats' ELSE 'pg_monitor' END) g(name)
-         WHERE NOT pg_has_role(role, g.name, 'MEMBER')
+        SELECT format('GRANT %I TO %I', g, role)
+          FROM unnest(CASE what WHEN 'reader' THEN '{pg_read_all_stats}' ELSE '{pg_monitor}' END::text[]) g
+         WHERE NOT pg_has_role(role, g, 'MEMBER')
         UNION ALL
         SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO %I',
                       string_agg(c.oid::regclass::text, ', ' ORDER BY c.relname), role)

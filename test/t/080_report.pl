@@ -24,9 +24,10 @@ sub database
 {
 	my ($name, $n, $options) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $name " . ($options // ''));
-	# the model is asked for all of them, as collections would have done
-	$node->safe_psql($name, "CREATE EXTENSION fillfactor_advisor; ALTER DATABASE $name SET fillfactor_advisor.fits = 1000");
+	$node->safe_psql($name, "CREATE EXTENSION fillfactor_advisor");
 	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-v', "n=$n", '-o', '/dev/null', '-f', "$FindBin::Bin/../report/tables.sql", '-d', $node->connstr($name) ], "$n tables");
+	# the model is asked as collections would have done, of many tables for some of each kind
+	$node->safe_psql($name, q(SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE substr(relname, 2)::int <= 150));
 	return;
 }
 
@@ -43,7 +44,7 @@ sub check_html
 	my ($html, $what) = @_;
 	my (@open, $bad);
 	my %void = map { $_ => 1 } qw(meta link wbr circle path);
-	my %known = map { $_ => 1 } qw(html head title style body header nav main section article h1 h2 h3 h4 p b i a span div button ul li pre table caption thead tbody tr th td figure figcaption svg desc text details summary script), keys %void;
+	my %known = map { $_ => 1 } qw(html head title style body header nav main section article h1 h2 h3 h4 p b i a span div button ul li pre table caption thead tbody tr th td figure figcaption svg desc text script), keys %void;
 
 	# one style and one script, which the policy knows by what is in them
 	my ($policy) = $html =~ /<meta http-equiv="Content-Security-Policy" content="(default-src 'none';[^"]*)">/;
@@ -87,7 +88,7 @@ sub check_curves
 	my %row = map { /href="#t(\d+)"/ ? ($1 => $_) : () } $first =~ /<tr [^>]*>.*?<\/tr>/gs;
 	my %article = $html =~ /<article id="t(\d+)">(.*?)<\/article>/gs;
 	my @advised = split /\n/, $node->safe_psql($name, q(SELECT relation::oid FROM ff_advise() WHERE action IN ('lower', 'raise')));
-	my $small = qr/<svg class="small"[^>]*>\n<title>Predicted (?:HOT share|size) at each fillfactor<\/title>.*<path class="(?:hot|size)" d="M0 \d+H[0-9HV]+".*<path class="then" /s;
+	my $small = qr/<svg class="small"[^>]*>\n<title>Predicted (?:HOT share|size) at each fillfactor<\/title>.*<path class="(?:hot|size)" d="M0 \d+H[0-9HV]+".*<path class="advised" /s;
 	my ($pre) = $html =~ /<section id="sql">.*?<pre>(.*?)<\/pre>/s;
 	is(scalar(() = ($pre // '') =~ /^(?:--provisional )?ALTER TABLE .* SET \(fillfactor = \d+\);$/mg), scalar(@advised), "$what: every advised statement is there to copy");
 	like($html, @advised ? qr/<h1>${\ scalar @advised} changes?: .* Based on \d+ \w+[.:]/ : qr/<h1>No change of a fillfactor is advised\./, "$what: the answer first");
@@ -103,7 +104,7 @@ sub check_curves
 sub check_blockers
 {
 	my ($html, $what) = @_;
-	is(join(' ', grep { !/<caption>Indexes on columns that updates set|Indexes in the way: none; / } $html =~ /<article .*?<\/article>/gs), '', "$what: blockers, for every table in detail");
+	is(join(' ', grep { !/<caption>Indexes on columns that updates set|No index is in the way of HOT/ } $html =~ /<article .*?<\/article>/gs), '', "$what: blockers, for every table in detail");
 	return;
 }
 
@@ -140,21 +141,21 @@ has($few, qr/partitioned: holds no rows itself/, 'few tables: what was not exami
 has($few, qr/&lt;b onmouseover=&quot;alert\(1\)&quot;&gt;invalid page/, 'few tables: the problem is shown');
 has($few, qr/<h4>HOT share over time<\/h4>/, 'few tables: history');
 has($few, qr/<h4>How full the pages are<\/h4>/, 'few tables: page fill');
-has($few, qr/Memory of the server against table sizes/, 'few tables: memory');
-has($few, qr/<td class="n">-\d+ %<\/td>/, 'few tables: what WAL per update loses');
+has($few, qr/<section id="settings">.*\d+ settings can stay as they are/s, 'few tables: settings');
 
 # --- a thousand tables: every advised one has its curve, some are in detail
 database('many', 1000);
 my $many = $node->safe_psql('many', 'SELECT ff_report()');
 check_html($many, 'many tables');
-cmp_ok(check_curves('many', $many, 'many tables'), '>', 100, 'many tables: more are advised than are in detail');
+cmp_ok(check_curves('many', $many, 'many tables'), '>', 20, 'many tables: more are advised than are in detail');
 is(scalar(() = $many =~ /<article /g), 20, 'many tables: twenty in detail');
 is(scalar(() = $many =~ /<tr id="t\d+" data-k="\w+"><th scope="row">public\.<wbr>t\d+<\/th><td class="n">\d+<\/td><td>(?:keep|wait|raise|lower)</g), 980, 'many tables: all others in short');
+has($many, qr/<th scope="col" class="n">WAL per update<.*<td class="n">[-+]\d+ %<\/td>/s, 'many tables: the difference in WAL per update');
 cmp_ok(length $many, '<', 2_000_000, 'many tables: less than two megabytes');
 # a picture's size does not grow with the steps: 91 is the most there can be
-my $small = $node->safe_psql('many', q(SELECT ff_internal.small_curve(array_agg(s), 100, 42) FROM (SELECT jsonb_populate_record(NULL::ff_internal.step,
+my $small = $node->safe_psql('many', q(SELECT (ff_internal.curve_pictures(array_agg(s), 100, 42)).small FROM (SELECT jsonb_populate_record(NULL::ff_internal.step,
 	jsonb_build_object('fillfactor', f, 'hot_pct', 100 - f, 'hot_pct_low', 90 - f, 'hot_pct_high', 110 - f, 'size_bytes', 1000000 / f)) FROM generate_series(10, 100) f) p(s)));
-like($small, qr/^<svg .*<desc>Now 100: 0\.0 % HOT \(-10\.0 to 10\.0\)\. Advised 42: 58\.0 % HOT \(48\.0 to 68\.0\)\.<\/desc>.*d="M0 3H0V3H1V4H3.*<\/svg>$/s, 'small curve: what it shows');
+like($small, qr/^<svg .*<desc>Now 100: 0\.0 % HOT \(-10\.0 to 10\.0\)\. Advised 42: 58\.0 % HOT \(48\.0 to 68\.0\)\.<\/desc>.*d="M0 20H0V22H4V24H7.*<path class="advised" d="M114 0V200".*<\/svg>$/s, 'small curve: what it shows');
 cmp_ok(length $small, '<', 2000, 'small curve: small');
 
 # --- other encodings
@@ -214,7 +215,7 @@ SKIP:
 	{
 		my $why = ($ENV{FFA_TOOLS} // 'yes') eq 'yes' ? 'no chromium in PATH; make test installs it, as root with apt' : $ENV{FFA_TOOLS};
 		diag "NOT TESTED: the report in a browser: $why";
-		skip $why, 34;
+		skip $why, 33;
 	}
 
 	# Options without which it would want more of the machine than it needs.
@@ -335,7 +336,7 @@ END
 		}
 	}
 
-	# Printed: what is folded is left out, and nothing else.
+	# Printed: the tables in detail, too.
 	my $print = sub {
 		my ($html) = @_;
 		my $dir = File::Temp->newdir(DIR => '/tmp');
@@ -354,10 +355,8 @@ END
 		for (1 .. 3) { ($ended, $n) = $print->($html); last if $ended && $n; }
 		return $n;
 	};
-	(my $without = $few) =~ s/<details>.*?<\/details>//gs;
 	(my $shorter = $few) =~ s/<article .*<\/article>//gs;
-	my ($pages, $same, $fewer) = map { $printed->($_) } $few, $without, $shorter;
-	is($pages, $same, 'printed: nothing that is folded');
+	my ($pages, $fewer) = map { $printed->($_) } $few, $shorter;
 	cmp_ok($pages, '>', $fewer, 'printed: the tables in detail');
 }
 

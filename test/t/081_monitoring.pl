@@ -25,7 +25,7 @@ value('INSERT INTO t SELECT i FROM generate_series(1, 1000) i; UPDATE t SET j = 
 # a session's counters come when it has ended
 $node->poll_query_until('postgres', "SELECT n_tup_upd = 1000 FROM pg_stat_user_tables WHERE relname = 't'") or die 'no counters';
 value('CALL ff_collect()');
-is(value("SELECT fillfactor, updates_per_s > 0, hot_ratio BETWEEN 0 AND 1, heap_bytes > 0, live_ratio > 0 FROM ff_metrics WHERE relname = 't'"),
+is(value("SELECT fillfactor, last_hour_updates_per_s > 0, last_hour_hot_ratio BETWEEN 0 AND 1, heap_bytes > 0, live_ratio > 0 FROM ff_metrics WHERE relname = 't'"),
 	'100|t|t|t|t', 'metrics of a table');
 
 # What is advised: as ff_advise() has it, whatever it was before.  The history
@@ -121,12 +121,12 @@ SKIP:
 	$exporter->finish;
 	like($page, qr/^pg_exporter_last_scrape_error 0$/m, 'exporter: no error') or diag $said;
 	like($page, qr/^pg_exporter_user_queries_load_error\{[^}]*\} 0$/m, 'exporter: the file is read');
-	foreach my $metric ([ 'fillfactor_advisor_table_fillfactor', '100' ], [ 'fillfactor_advisor_table_hot_ratio', '[0-9.e-]+' ])
+	foreach my $metric ([ 'fillfactor_advisor_table_fillfactor', '100' ], [ 'fillfactor_advisor_table_last_hour_hot_ratio', '[0-9.e-]+' ])
 	{
 		like($page, qr/^$metric->[0]\{(?=[^}]*datname="postgres")(?=[^}]*relname="t")(?=[^}]*schemaname="public")[^}]*\} $metric->[1]$/m, "exporter: $metric->[0]");
 	}
 	like($page, qr/^fillfactor_advisor_collections\{[^}]*\} 2$/m, 'exporter: collections');
-	like($page, qr/^# HELP fillfactor_advisor_table_hot_ratio HOT share of the updates, 0 to 1, last hour$/m, 'exporter: its help');
+	like($page, qr/^# HELP fillfactor_advisor_table_last_hour_hot_ratio HOT share of the updates, 0 to 1$/m, 'exporter: its help');
 }
 
 # Grafana puts a condition on the time column in the place of its macro.
