@@ -41,6 +41,7 @@ SQL_PIECES = \
 	sql/schema/blockers.sql \
 	sql/schema/advice.sql \
 	sql/schema/verify.sql \
+	sql/schema/fleet.sql \
 	sql/05_setting.sql \
 	sql/08_alter.sql \
 	sql/10_sample.sql \
@@ -70,6 +71,10 @@ SQL_PIECES = \
 	sql/85_history.sql \
 	sql/90_report.sql \
 	sql/92_metrics.sql \
+	sql/93_export.sql \
+	sql/94_fleet_answer.sql \
+	sql/94_fleet_refresh.sql \
+	sql/94_fleet_report.sql \
 	sql/95_schedule.sql \
 	sql/96_progress.sql \
 	sql/97_grant.sql \

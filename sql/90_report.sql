@@ -622,6 +622,19 @@ RETURN (
             UNION ALL
             SELECT 'Indexes are not judged here, because that reads their pages: see ff_advise_indexes().') w(words));
 
+-- The head of a page, up to where its own header begins.
+CREATE FUNCTION ff_internal.report_head(title text) RETURNS text
+LANGUAGE sql STABLE
+RETURN (
+    SELECT format(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+               '<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src '
+               '''sha256-%s''; script-src ''sha256-%s''; img-src data:; base-uri ''none''; form-action ''none''">\n'
+               '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+               '<link rel="icon" href="data:,">\n<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n<header>\n',
+               h.hash[1], h.hash[2], title, ff_internal.report_style())
+      FROM (SELECT array_agg(encode(sha256(convert_to(t, getdatabaseencoding())), 'base64')) AS hash
+              FROM unnest(ARRAY[ff_internal.report_style(), ff_internal.report_script()]) t) h);
+
 -- The whole page, so many tables in detail.
 CREATE FUNCTION ff_internal.report(detailed integer) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -660,16 +673,7 @@ BEGIN
         ('limits', 'What is not known', ff_internal.report_limits(tables))) s(id, title, content)
      WHERE s.content <> '';
     RETURN concat(
-        (SELECT format(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-                    '<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src '
-                    '''sha256-%s''; script-src ''sha256-%s''; img-src data:; base-uri ''none''; '
-                    'form-action ''none''">\n'
-                    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-                    '<link rel="icon" href="data:,">\n<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n'
-                    '<header>\n',
-                    h.hash[1], h.hash[2], title, ff_internal.report_style())
-           FROM (SELECT array_agg(encode(sha256(convert_to(t, getdatabaseencoding())), 'base64')) AS hash
-                   FROM unnest(ARRAY[ff_internal.report_style(), ff_internal.report_script()]) t) h),
+        ff_internal.report_head(title),
         ff_internal.report_answer(tables),
         (SELECT format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s; %s from %s to %s.</p>\n',
                     title, ff_internal.html(current_setting('server_version')),

@@ -15,7 +15,13 @@ DECLARE
         current_epoch, index_keys, index_changes, table_differences, close_tables, write_differences, io_counters,
         read_statements, current_statement_epoch, close_statements, close_evicted, choose_statements, add_statement,
         admit_statements, sum_statements, write_statements, rows_kept, take, roll_up, prune_closed, prune, cron,
-        is_schedule, check_collector, job_command, fits_due, collect_fit, collect_verdicts}';
+        is_schedule, check_collector, job_command,
+        job_name, check_cron, schedule_job, unschedule_jobs, database_jobs, schedule_databases, own_jobs, ff_fleet_add,
+        ff_fleet_remove, ff_import, ff_fleet_refresh, fleet_refresh, ff_fleet_script, ff_fleet_schedule, dblink,
+        check_fleet_server, check_export, fleet_limits, fleet_send, fleet_answer, fleet_hang_up, store_reads,
+        store_advice, store_export, fleet_failed, fleet_connection, fleet_mine, fleet_leave, fleet_ask, fleet_take,
+        fleet_step, fleet_begin, fleet_end, fleet_weigh, step_with_reads, fits_due, collect_fit,
+        collect_verdicts}';
     for_both   CONSTANT text[] := '{setting, index_definitions, other_options, collect_due, parse_statement,
         resolve, server, statement_source, horizon_holders, tracked_settings}';
     object     record;

@@ -125,8 +125,8 @@ INSERT INTO public.calls (function, command) SELECT function, regexp_replace(com
 UPDATE public.calls SET of_superuser = public.outcome(command), of_collector = public.outcome(command, role => 'regress_ff_collecting');
 SELECT is_empty($$ SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace IN ('advisor'::regnamespace, 'ff_internal'::regnamespace) AND p.proowner = (SELECT oid FROM pg_roles WHERE rolname = current_user)
 	AND NOT EXISTS (SELECT FROM public.calls c WHERE c.function = p.oid) AND NOT 'record'::regtype = ANY (p.proargtypes::oid[]) $$, 'every function has a call');
-SELECT cmp_ok((SELECT count(*) FILTER (WHERE of_superuser = '00000')::float8 / count(*) FROM public.calls), '>', 0.9::float8, 'most of which succeed');
-SELECT cmp_ok((SELECT count(*) FILTER (WHERE of_collector = '00000')::float8 / count(*) FROM public.calls), '>', 0.9::float8, 'for a collector, too');
+SELECT cmp_ok((SELECT count(*) FILTER (WHERE of_superuser = '00000')::float8 / count(*) FROM public.calls), '>', 0.85::float8, 'most of which succeed');
+SELECT cmp_ok((SELECT count(*) FILTER (WHERE of_collector = '00000')::float8 / count(*) FROM public.calls), '>', 0.85::float8, 'for a collector, too');
 SELECT is((SELECT string_agg(command, E'\n') FROM public.calls WHERE of_superuser ~ 'called' OR of_collector ~ 'called'), NULL, 'none calls anything of somebody else''s by the usual search_path');
 -- those that end otherwise by another path, or with more around
 CREATE FUNCTION public.otherwise(path text) RETURNS TABLE (command text, who text, before text, after text) LANGUAGE sql AS $$

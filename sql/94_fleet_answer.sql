@@ -1,0 +1,361 @@
+-- Stage fleet: what the sources of a hub say, fetched by contrib's dblink through
+-- foreign servers, and stored.
+--
+-- Asking the hub never waits for a source.  A refresh is a series of short
+-- transactions; in each at most one source is called up and one answer stored.
+-- An answer is one text: it is cut by the server there, read as jsonb, and its
+-- columns are typed and checked here.  Nothing of it is ever executed.
+
+-- ---------------------------------------------------------------------------
+-- Bounds, all chosen
+-- ---------------------------------------------------------------------------
+-- connect_s: the most that a foreign server may set as its connect_timeout. answer: from asking to the whole answer;
+-- the server there is told to give up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer; 200 bytes a
+-- table were measured (test/bench/fleet). sources: asked at a time by one refresh. retry: how long a refresh goes on
+-- calling up sources that failed before; the others of these have their turn in the next.
+CREATE FUNCTION ff_internal.fleet_limits(
+    OUT connect_s integer, OUT answer interval, OUT lock_ms integer, OUT bytes integer,
+    OUT sources integer, OUT retry interval)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (10, '20 s'::interval, 2000, 67108864, 32, '15 s'::interval);
+
+-- ---------------------------------------------------------------------------
+-- One connection
+-- ---------------------------------------------------------------------------
+-- The schema of dblink, quoted; error 55000 where it is not there.
+CREATE FUNCTION ff_internal.dblink() RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    schema text;
+BEGIN
+    SELECT quote_ident(n.nspname) INTO schema
+      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'dblink';
+    IF schema IS NULL THEN
+        RAISE 'extension dblink is not in this database'
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+                  HINT = 'A hub asks its sources by contrib''s dblink: run CREATE EXTENSION dblink here.';
+    END IF;
+    RETURN schema;
+END
+$$;
+
+-- Error, with the statement that helps, where there is no such foreign server or connecting to it may take long.
+CREATE FUNCTION ff_internal.check_fleet_server(server name) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    most    CONSTANT integer := (ff_internal.fleet_limits()).connect_s;
+    options text[];
+    timeout text;
+BEGIN
+    SELECT s.srvoptions INTO options FROM pg_foreign_server s WHERE s.srvname = server;
+    IF NOT FOUND THEN
+        RAISE 'server % does not exist', quote_ident(server)
+            USING ERRCODE = 'undefined_object',
+                  HINT = format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', '
+                                'connect_timeout ''3''); and a user mapping with user and password.', server);
+    END IF;
+    SELECT o.option_value INTO timeout
+      FROM pg_options_to_table(options) o WHERE o.option_name = 'connect_timeout';
+    IF timeout !~ '^[0-9]{1,5}$' OR coalesce(timeout::integer NOT BETWEEN 1 AND most, true) THEN
+        RAISE 'server % has no connect_timeout of 1 to % seconds', quote_ident(server), most
+            USING ERRCODE = 'invalid_parameter_value',
+                  DETAIL = 'A host that is down would hold up all the others.',
+                  HINT = format('ALTER SERVER %I OPTIONS (%s connect_timeout ''3'');', server,
+                                CASE WHEN timeout IS NULL THEN 'ADD' ELSE 'SET' END);
+    END IF;
+END
+$$;
+
+-- Opens a connection of a name to a foreign server and sends a query of one text, without waiting for it: read only,
+-- with an empty search_path, and with timeouts a little shorter than patience. Errors: those of dblink_connect().
+CREATE FUNCTION ff_internal.fleet_send(connection text, server name, query text, patience interval) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    dblink CONSTANT text := ff_internal.dblink();
+    bounds record;
+BEGIN
+    SELECT * INTO bounds FROM ff_internal.fleet_limits();
+    PERFORM ff_internal.check_fleet_server(server);
+    EXECUTE format('SELECT %s.dblink_connect($1::text, $2::text)', dblink) USING connection, server;
+    EXECUTE format('SELECT %s.dblink_send_query($1::text, $2::text)', dblink)
+      USING connection, format('SET transaction_read_only = on; SET client_min_messages = error; '
+                               'SET search_path = ''''; SET lock_timeout = %s; SET statement_timeout = %s; '
+                               'SELECT pg_catalog.left(coalesce((%s)::pg_catalog.text, ''''), %s) LIMIT 1',
+                               bounds.lock_ms, round(900 * extract(epoch FROM patience)), query, bounds.bytes + 1);
+END
+$$;
+
+-- The answer on a connection, NULL while there is none. An error there is one here; of class 57, which would end this
+-- session's own statement uncaught, it becomes 38000.
+CREATE FUNCTION ff_internal.fleet_answer(connection text) RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    dblink CONSTANT text := ff_internal.dblink();
+    most   CONSTANT integer := (ff_internal.fleet_limits()).bytes;
+    busy   boolean;
+    row    record;
+    calm   boolean;
+BEGIN
+    LOOP
+        EXECUTE format('SELECT %s.dblink_is_busy($1::text) <> 0', dblink) INTO busy USING connection;
+        EXIT WHEN busy;
+        EXECUTE format('SELECT count(*) AS n, max(r.answer) AS answer '
+                       'FROM %s.dblink_get_result($1::text, true) r(answer text)', dblink) INTO row USING connection;
+        IF row.n = 0 THEN
+            RAISE 'it sent no answer' USING ERRCODE = 'no_data_found';
+        ELSIF octet_length(row.answer) > most THEN
+            RAISE 'its answer is larger than %', pg_size_pretty(most::bigint) USING ERRCODE = 'program_limit_exceeded';
+        ELSIF row.answer <> 'SET' THEN
+            RETURN row.answer;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+EXCEPTION WHEN query_canceled OR assert_failure THEN
+    EXECUTE format('SELECT %s.dblink_error_message($1::text) = ''OK''', dblink) INTO calm USING connection;
+    IF calm THEN
+        RAISE;
+    END IF;
+    RAISE '%', SQLERRM USING ERRCODE = 'external_routine_exception';
+END
+$$;
+
+-- Closes a connection, whatever it is doing: there is nothing to be waited for, and the server there gives up by its
+-- statement_timeout. (A request to cancel would need another connection to a host that may hang.)
+CREATE FUNCTION ff_internal.fleet_hang_up(connection text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    dblink CONSTANT text := ff_internal.dblink();
+    opened boolean;
+BEGIN
+    EXECUTE format('SELECT coalesce($1 = ANY (%s.dblink_get_connections()), false)', dblink) INTO opened USING connection;
+    IF opened THEN
+        EXECUTE format('SELECT %s.dblink_disconnect($1::text)', dblink) USING connection;
+    END IF;
+END
+$$;
+
+-- ---------------------------------------------------------------------------
+-- What an answer says
+-- ---------------------------------------------------------------------------
+-- The rates at which a standby reads its tables, from its counters now and then; a gap, a restart or a reset gives no
+-- difference. The mean of what was observed, for a day; after that a running mean.
+CREATE FUNCTION ff_internal.store_reads(id integer, reads jsonb, seconds double precision) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    DELETE FROM ff_internal.fleet_reads r
+     WHERE r.source_id = id
+       AND NOT EXISTS (SELECT FROM jsonb_to_recordset(reads) n(oid bigint) WHERE n.oid = r.relid);
+
+    INSERT INTO ff_internal.fleet_reads AS r (source_id, relid, seq_scans, index_scans, blocks)
+    SELECT id, n.oid, n.seq_scans, n.index_scans, n.blocks
+      FROM jsonb_to_recordset(reads) n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint)
+    ON CONFLICT (source_id, relid) DO UPDATE
+       SET (seq_scans, index_scans, blocks, observed_s, seq_per_s, index_per_s, blocks_per_s) = (
+           SELECT EXCLUDED.seq_scans, EXCLUDED.index_scans, EXCLUDED.blocks, w.observed_s,
+                  r.seq_per_s + w.share * ((EXCLUDED.seq_scans - r.seq_scans) / w.s - r.seq_per_s),
+                  r.index_per_s + w.share * ((EXCLUDED.index_scans - r.index_scans) / w.s - r.index_per_s),
+                  r.blocks_per_s + w.share * ((EXCLUDED.blocks - r.blocks) / w.s - r.blocks_per_s)
+             FROM (SELECT d.s, least(86400, r.observed_s + d.s) AS observed_s,
+                          d.s / greatest(d.s, least(86400, r.observed_s + d.s)) AS share
+                     FROM (SELECT seconds) d(s)
+                    WHERE d.s > 0 AND EXCLUDED.seq_scans >= r.seq_scans AND EXCLUDED.index_scans >= r.index_scans
+                      AND EXCLUDED.blocks >= r.blocks
+                    UNION ALL
+                   SELECT 1, r.observed_s, 0
+                    LIMIT 1) w)
+$$;
+
+-- The advice of a source, replaced; what did not change is not written. What was weighed stays with the advice that it
+-- was made of.
+CREATE FUNCTION ff_internal.store_advice(id integer, advice jsonb) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    DELETE FROM ff_internal.fleet_advice a
+     WHERE a.source_id = id
+       AND NOT EXISTS (SELECT FROM jsonb_to_recordset(advice) n(oid bigint) WHERE n.oid = a.relid);
+
+    INSERT INTO ff_internal.fleet_advice AS a
+           (source_id, relid, relation, fillfactor, advised, action, cause, confidence, provisional, why, reason, gain_pct,
+            wal_bytes_per_day_saved, disk_bytes_change, size_bytes, updates_per_s, hot_pct, input)
+    SELECT id, n.oid, regexp_replace(n.relation, bad, '?', 'g'), n.fillfactor, n.advised, n.action, n.cause,
+           n.confidence, n.provisional, regexp_replace(n.why, bad, '?', 'g'), regexp_replace(n.reason, bad, '?', 'g'),
+           n.gain_pct, n.wal_bytes_per_day_saved, n.disk_bytes_change, n.size_bytes, n.updates_per_s, n.hot_pct, n.input
+      FROM ff_internal.unprintable() bad, jsonb_to_recordset(advice) n(
+           oid bigint, relation text, fillfactor smallint, advised smallint, action text, cause text, confidence real,
+           provisional boolean, why text, reason text, gain_pct real, wal_bytes_per_day_saved bigint,
+           disk_bytes_change bigint, size_bytes bigint, updates_per_s real, hot_pct real, input jsonb)
+    ON CONFLICT (source_id, relid) DO UPDATE
+       SET (relation, fillfactor, advised, action, cause, confidence, provisional, why, reason, gain_pct,
+            wal_bytes_per_day_saved, disk_bytes_change, size_bytes, updates_per_s, hot_pct, input, weighed)
+         = (EXCLUDED.relation, EXCLUDED.fillfactor, EXCLUDED.advised, EXCLUDED.action, EXCLUDED.cause,
+            EXCLUDED.confidence, EXCLUDED.provisional, EXCLUDED.why, EXCLUDED.reason, EXCLUDED.gain_pct,
+            EXCLUDED.wal_bytes_per_day_saved, EXCLUDED.disk_bytes_change, EXCLUDED.size_bytes, EXCLUDED.updates_per_s,
+            EXCLUDED.hot_pct, EXCLUDED.input,
+            CASE WHEN (a.fillfactor, a.advised) = (EXCLUDED.fillfactor, EXCLUDED.advised) THEN a.weighed END)
+     WHERE (a.relation, a.fillfactor, a.advised, a.action, a.cause, a.confidence, a.provisional, a.why, a.reason,
+            a.gain_pct, a.wal_bytes_per_day_saved, a.disk_bytes_change, a.size_bytes, a.updates_per_s, a.hot_pct, a.input)
+           IS DISTINCT FROM
+           (EXCLUDED.relation, EXCLUDED.fillfactor, EXCLUDED.advised, EXCLUDED.action, EXCLUDED.cause,
+            EXCLUDED.confidence, EXCLUDED.provisional, EXCLUDED.why, EXCLUDED.reason, EXCLUDED.gain_pct,
+            EXCLUDED.wal_bytes_per_day_saved, EXCLUDED.disk_bytes_change, EXCLUDED.size_bytes, EXCLUDED.updates_per_s,
+            EXCLUDED.hot_pct, EXCLUDED.input)
+$$;
+
+-- Error where a document is no export of a format that is known here.
+CREATE FUNCTION ff_internal.check_export(export jsonb) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    known  CONSTANT integer := ff_internal.export_format();
+    format CONSTANT jsonb := CASE WHEN jsonb_typeof(export) = 'object' THEN export->'format' END;
+BEGIN
+    IF jsonb_typeof(format) IS DISTINCT FROM 'number' OR format::text !~ '^[0-9]{1,9}$'
+       OR jsonb_typeof(export->'advice') IS DISTINCT FROM 'array'
+       OR coalesce(jsonb_typeof(export->'reads'), 'array') <> 'array' THEN
+        RAISE 'this is not an export of the extension'
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'SELECT ff_export() gives one.';
+    ELSIF format::integer > known THEN
+        RAISE 'the export has format %, and this hub reads formats up to %', format, known
+            USING ERRCODE = 'feature_not_supported', HINT = 'Upgrade the extension on the hub.';
+    ELSIF format::integer < 1 THEN
+        RAISE 'the export has format %, and this hub reads formats from 1 on', format
+            USING ERRCODE = 'feature_not_supported', HINT = 'Upgrade the extension on the source.';
+    END IF;
+END
+$$;
+
+-- Stores what a source said. Another database than before under the same name begins anew.
+CREATE FUNCTION ff_internal.store_export(id integer, export jsonb, size integer) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    old  ff_internal.fleet_source;
+    new  ff_internal.fleet_source;
+    same boolean;
+BEGIN
+    PERFORM ff_internal.check_export(export);
+    SELECT * INTO STRICT old FROM ff_internal.fleet_source s WHERE s.source_id = id FOR UPDATE;
+    -- only these keys are taken
+    SELECT * INTO new FROM jsonb_populate_record(old, (
+        SELECT jsonb_object_agg(k.key, export->k.key)
+          FROM unnest('{format, version, model_version, server_version, cluster_name, system_identifier, timeline,
+                        in_recovery, started_at, counters_since, database_oid, database, exported_at,
+                        collected_at}'::text[]) k(key)));
+    same := (old.system_identifier, old.database_oid) = (new.system_identifier, new.database_oid);
+    IF NOT same THEN
+        new.replaced_at := clock_timestamp();
+        DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
+        DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = id;
+    END IF;
+    PERFORM ff_internal.store_advice(id, export->'advice');
+    PERFORM ff_internal.store_reads(id, coalesce(export->'reads', '[]'),
+        CASE WHEN (old.timeline, old.started_at) = (new.timeline, new.started_at)
+              AND old.counters_since IS NOT DISTINCT FROM new.counters_since
+             THEN extract(epoch FROM new.exported_at - old.exported_at)::double precision END);
+    UPDATE ff_internal.fleet_source s
+       SET (asked_at, succeeded_at, failures, error, bytes, seconds, format, version, model_version, server_version,
+            cluster_name, system_identifier, timeline, in_recovery, started_at, counters_since, database_oid, database,
+            exported_at, collected_at, replaced_at)
+         = (NULL, clock_timestamp(), 0, NULL, size, extract(epoch FROM clock_timestamp() - old.asked_at), new.format,
+            ff_internal.plain(new.version), new.model_version, new.server_version, ff_internal.plain(new.cluster_name),
+            new.system_identifier, new.timeline, new.in_recovery, new.started_at, new.counters_since, new.database_oid,
+            ff_internal.plain(new.database), new.exported_at, new.collected_at, new.replaced_at)
+     WHERE s.source_id = id;
+END
+$$;
+
+-- Notes that a source could not be asked, or that its answer was none. What is between double quotes is left out of an
+-- error of connecting: it names host and user, which are for the hub's owner only.
+CREATE FUNCTION ff_internal.fleet_failed(id integer, state text, message text, hint text) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    UPDATE ff_internal.fleet_source s
+       SET (asked_at, failures, error)
+         = (NULL, s.failures + 1, left(ff_internal.plain(concat_ws(' ', state, CASE WHEN state ^@ '08'
+                THEN regexp_replace(regexp_replace(message, '"[^"]*"( \([^)]*\))?', '"..."', 'g'), '[[:space:]]+', ' ', 'g')
+                ELSE message END, nullif(hint, ''))), 600))
+     WHERE s.source_id = id
+$$;
+
+-- ---------------------------------------------------------------------------
+-- Sources
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION @extschema@.ff_fleet_add(source text, server name) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF source IS NULL OR length(source) NOT BETWEEN 1 AND 63 OR source ~ ff_internal.unprintable() THEN
+        RAISE 'invalid name of a source: %', coalesce(quote_literal(source), 'NULL')
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'A name has 1 to 63 characters, all of which can be printed.';
+    END IF;
+    PERFORM ff_internal.check_fleet_server(server);
+    INSERT INTO ff_internal.fleet_source AS s (source, server, added_at) VALUES (source, server, now())
+    ON CONFLICT ON CONSTRAINT fleet_source_source_key DO UPDATE SET server = EXCLUDED.server;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_fleet_add(text, name) IS
+'Adds a source to this hub, or gives it another server: a database, of any server, that has the extension. source: a '
+'name of your choice. server: a foreign server of dblink_fdw or postgres_fdw that leads to it, with a connect_timeout of '
+'1 to 10 seconds and a user mapping for the role that refreshes. Nothing is connected to yet; see ff_fleet_refresh(). '
+'Errors: 42704 no such server, 22023 no such timeout, or no name.';
+
+CREATE FUNCTION @extschema@.ff_fleet_remove(source text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    id integer;
+BEGIN
+    DELETE FROM ff_internal.fleet_source s WHERE s.source = ff_fleet_remove.source RETURNING s.source_id INTO id;
+    DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = id;
+    DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
+    RETURN id IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_fleet_remove(text) IS 'Removes a source and what it said; returns whether there was '
+                                                         'one. Its foreign server stays.';
+
+CREATE FUNCTION @extschema@.ff_import(export jsonb, source text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    name CONSTANT text := coalesce(source, left(ff_internal.plain(concat_ws(' ', export->>'database',
+                                                                            export->>'system_identifier')), 63));
+    old  ff_internal.fleet_source;
+BEGIN
+    PERFORM ff_internal.check_export(export);
+    SELECT * INTO old FROM ff_internal.fleet_source s WHERE s.source = name FOR UPDATE;
+    IF old.server IS NOT NULL OR old.exported_at > (export->>'exported_at')::timestamptz THEN
+        RAISE '%', CASE WHEN old.server IS NULL THEN 'a newer export of source ' || quote_ident(name) || ' was imported'
+                        ELSE 'source ' || quote_ident(name) || ' is asked by a server' END
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+                  HINT = 'Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).';
+    ELSIF old.source_id IS NULL THEN
+        INSERT INTO ff_internal.fleet_source (source, added_at) VALUES (name, now()) RETURNING * INTO old;
+    END IF;
+    PERFORM ff_internal.store_export(old.source_id, export, octet_length(export::text));
+    RETURN name;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_import(jsonb, text) IS
+'Takes in what ff_export() gave elsewhere, for sources that the hub cannot connect to; a later export of the same '
+'source replaces it. source: its name on this hub; by default its database and system identifier. Returns that name. '
+'Errors: 22023 this is no export, 0A000 of a format that is not known here (the hint says which side to upgrade), 55000 '
+'older than what is there, or a source that is asked by a server; those of the types, where it has been tampered with.';

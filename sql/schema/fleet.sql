@@ -1,0 +1,109 @@
+-- Stage fleet: what a hub keeps of its sources. Everything received is data: typed, bounded by the checks below, and
+-- replaced as a whole by the next answer.
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.fleet_source (
+    -- A database of any server that this hub knows, and what it last said of itself.
+    source_id         integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- key; never reused
+    source            text NOT NULL UNIQUE CHECK (length(source) BETWEEN 1 AND 63), -- name that the hub's users gave it
+    server            name,          -- foreign server by which it is asked; NULL: its exports are imported
+    added_at          timestamptz NOT NULL, -- when it was added
+    tried_at          timestamptz,   -- when it was last asked
+    asked_at          timestamptz,   -- the same while its answer is awaited; NULL: none is
+    succeeded_at      timestamptz,   -- when its last answer was stored
+    failures          integer NOT NULL DEFAULT 0 CHECK (failures >= 0), -- tries that failed since then
+    error             text CHECK (length(error) <= 600), -- why the last try failed, with its SQLSTATE; NULL: it did not
+    bytes             integer,       -- size of its last answer, bytes
+    seconds           real,          -- from asking to storing that answer
+    format            integer,       -- format number of that answer
+    version           text CHECK (length(version) <= 30), -- version of the extension there
+    model_version     integer,       -- version of the model there
+    server_version    integer CHECK (server_version BETWEEN 100000 AND 999999), -- server_version_num there
+    cluster_name      text CHECK (length(cluster_name) <= 63), -- setting cluster_name there
+    system_identifier numeric(20, 0) CHECK (system_identifier >= 0),
+        -- identifier of the cluster; equal on its standbys and clones
+    timeline          bigint CHECK (timeline BETWEEN 1 AND 4294967295), -- WAL timeline: moves with a promotion
+    in_recovery       boolean,       -- it was a standby
+    started_at        timestamptz,   -- start of the server: tells a server under two names from a clone
+    counters_since    timestamptz,   -- last reset of the database's counters
+    database_oid      bigint CHECK (database_oid BETWEEN 1 AND 4294967295), -- OID of the database
+    database          text CHECK (length(database) <= 63), -- its name
+    exported_at       timestamptz,   -- time of the answer by its own clock
+    collected_at      timestamptz,   -- last collection there, by the same clock
+    replaced_at       timestamptz,   -- when it last turned out to be another database than before
+    CHECK (succeeded_at IS NULL OR (exported_at, started_at, in_recovery, timeline, database_oid, database,
+                                    system_identifier, server_version) IS NOT NULL)
+) WITH (fillfactor = 50);
+$$);
+CREATE INDEX fleet_source_identity ON ff_internal.fleet_source (system_identifier, database_oid);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.fleet_advice (
+    -- What each source last advised, one row a table; as in ff_advise().
+    source_id               integer NOT NULL, -- its source
+    relid                   bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table there
+    relation                text NOT NULL CHECK (length(relation) <= 2000), -- its schema and name, quoted
+    fillfactor              smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective fillfactor, percent
+    advised                 smallint CHECK (advised BETWEEN 10 AND 100), -- advised fillfactor, percent; NULL: no change
+    action                  text NOT NULL CHECK (action IN ('lower', 'raise', 'keep', 'wait')), -- as ff_advise() has it
+    cause                   text CHECK (length(cause) <= 40), -- the same
+    confidence              real CHECK (confidence BETWEEN 0 AND 1), -- 0 to 1
+    provisional             boolean, -- less than a day was watched
+    why                     text CHECK (length(why) <= 300), -- the cause in a phrase
+    reason                  text CHECK (length(reason) <= 5000), -- the reason in sentences, of changes
+    gain_pct                real CHECK (gain_pct BETWEEN -1e9 AND 100), -- cost that the change saves, percent
+    wal_bytes_per_day_saved bigint,  -- WAL that it saves, bytes a day
+    disk_bytes_change       bigint,  -- of table and indexes, bytes
+    size_bytes              bigint CHECK (size_bytes >= 0), -- main fork, bytes
+    updates_per_s           real CHECK (updates_per_s BETWEEN 0 AND 1e12), -- rows updated per second
+    hot_pct                 real CHECK (hot_pct BETWEEN 0 AND 100), -- HOT share of the recent updates, percent
+    input                   jsonb CHECK (octet_length(input::text) <= 100000),
+        -- what the model was given there, where a change is advised
+    weighed                 smallint CHECK (weighed BETWEEN 10 AND 100),
+        -- fillfactor that the model takes once the reads of standbys are added; NULL: no standby reads it
+    weighed_mark            text,    -- hash of what that was made of
+    PRIMARY KEY (source_id, relid),
+    CHECK ((action IN ('lower', 'raise')) = (advised IS NOT NULL))
+) WITH (fillfactor = 80);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.fleet_reads (
+    -- How often each table is read on a standby: its counters, and their rates by the differences between answers.
+    source_id     integer NOT NULL,  -- the standby
+    relid         bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table, the same on its primary
+    seq_scans     bigint NOT NULL CHECK (seq_scans >= 0), -- sequential scans so far
+    index_scans   bigint NOT NULL CHECK (index_scans >= 0), -- index scans so far
+    blocks        bigint NOT NULL CHECK (blocks >= 0), -- heap pages asked for so far
+    observed_s    double precision NOT NULL, -- seconds that the rates cover, at most a day
+    seq_per_s     double precision NOT NULL,
+        -- sequential scans a second: the mean of that time, beyond a day a running mean
+    index_per_s   double precision NOT NULL, -- index scans a second
+    blocks_per_s  double precision NOT NULL, -- heap pages a second
+    PRIMARY KEY (source_id, relid)
+) WITH (fillfactor = 50);
+$$);
+
+-- Sources of one identity (system identifier, database OID) are one database; lead is the one that stands for it: the
+-- primary of the highest timeline, where there is one. role: primary; standby; duplicate (the same server under another
+-- name); former primary (another one was promoted or started since it was last heard of); clone (another server with
+-- this identity that accepts writes, too); NULL: never answered.
+CREATE VIEW ff_internal.fleet_member AS
+SELECT s.*, l.source AS lead, l.source_id AS lead_id, l.in_recovery AS lead_in_recovery,
+       CASE WHEN s.system_identifier IS NULL THEN NULL
+            WHEN s.source_id = l.source_id AND NOT s.in_recovery THEN 'primary'
+            WHEN s.source_id <> l.source_id AND EXISTS (
+                 SELECT FROM ff_internal.fleet_source t
+                  WHERE (t.system_identifier, t.database_oid, t.started_at)
+                        = (s.system_identifier, s.database_oid, s.started_at)
+                    AND (t.failures > 0, t.source_id) < (s.failures > 0, s.source_id)) THEN 'duplicate'
+            WHEN s.in_recovery THEN 'standby'
+            WHEN s.exported_at <= l.started_at OR s.failures > 0 AND s.timeline < l.timeline THEN 'former primary'
+            ELSE 'clone' END AS role
+  FROM ff_internal.fleet_source s
+  LEFT JOIN LATERAL (
+       SELECT * FROM ff_internal.fleet_source o
+        WHERE (o.system_identifier, o.database_oid) = (s.system_identifier, s.database_oid)
+        ORDER BY o.in_recovery, o.timeline DESC, o.failures > 0, o.started_at DESC, o.source_id
+        LIMIT 1) l ON true;
+COMMENT ON VIEW ff_internal.fleet_member IS 'Sources, each with the part that it plays.';

@@ -1,0 +1,125 @@
+-- What a hub makes of what it is told: exports are data, whoever wrote them. Every case is an export that was imported,
+-- so nothing here depends on a clock or a connection.
+BEGIN;
+SELECT plan(66);
+SET client_min_messages = error;
+CREATE SCHEMA "F f";
+CREATE EXTENSION fillfactor_advisor SCHEMA "F f";
+SET search_path = "F f", public;
+
+-- an export as another server would send it; what differs is given
+CREATE FUNCTION pg_temp.export(differs jsonb DEFAULT '{}') RETURNS jsonb LANGUAGE sql AS $$
+	SELECT '{"format": 1, "version": "1.0.0", "model_version": 1, "exported_at": "2999-01-01 12:00+00", "system_identifier": "7000000000000000001",
+		"timeline": 1, "in_recovery": false, "started_at": "2999-01-01 10:00+00", "server_version": 170002, "database_oid": 16384, "database": "shop",
+		"collected_at": "2999-01-01 11:58+00", "a key of a later version": [1, 2],
+		"advice": [{"oid": 20001, "relation": "public.jobs", "fillfactor": 100, "advised": 50, "action": "lower", "cause": "batch_update", "confidence": 0.8, "provisional": false,
+		            "why": "55 rows a page at once", "gain_pct": 36.5, "wal_bytes_per_day_saved": 1000000, "disk_bytes_change": 0, "size_bytes": 8192, "updates_per_s": 10.5, "hot_pct": 0, "new": {}},
+		           {"oid": 20002, "relation": "public.log", "fillfactor": 100, "action": "keep", "cause": "few_updates", "confidence": 0.9, "why": "hardly updated", "size_bytes": 8192}]}'::jsonb || differs
+$$;
+CREATE FUNCTION pg_temp.first(differs jsonb) RETURNS jsonb LANGUAGE sql AS $$
+	SELECT pg_temp.export(jsonb_build_object('advice', jsonb_build_array(pg_temp.export()->'advice'->0 || differs)))
+$$;
+CREATE FUNCTION pg_temp.said(command text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE hint text;
+BEGIN
+	EXECUTE command;
+	RETURN 'nothing';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	RETURN concat_ws('; ', sqlstate || ' ' || sqlerrm, nullif(hint, ''));
+END $$;
+
+-- ---------------------------------------------------------------------------
+-- Out and in
+-- ---------------------------------------------------------------------------
+CREATE TABLE "it's <b>" (id int PRIMARY KEY, v int);
+INSERT INTO "it's <b>" SELECT g, 0 FROM generate_series(1, 100) g;
+SELECT is(ff_export()->'format', '1', 'an export has a format');
+SELECT is(concat_ws(' ', ff_export()->>'system_identifier', ff_export()->>'database', ff_export()->>'in_recovery'),
+	concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), current_database(), 'false'), 'and says who it is');
+SELECT is(jsonb_path_query_first(ff_export(), '$.advice[*] ? (@.relation like_regex "it")')->>'relation', format('%I.%I', 'F f', 'it''s <b>'), 'its tables, quoted');
+SELECT is(ff_import(ff_export(), 'this one'), 'this one', 'it can be imported');
+SELECT is((SELECT (role, state, tables, changes)::text FROM ff_fleet), format('(primary,imported,%s,0)', jsonb_array_length(ff_export()->'advice')), 'and is known then');
+SELECT set_eq($$ SELECT relation, now::int, action, why FROM ff_fleet_advice $$,
+	$$ SELECT format('%I.%I', n.nspname, c.relname), o.now, o.action, o.why FROM ff_advice o JOIN pg_class c ON c.oid = to_regclass(o.relation) JOIN pg_namespace n ON n.oid = c.relnamespace WHERE o.why <> 'not examined' $$,
+	'the advice is that of ff_advice');
+SELECT is(ff_import(ff_export()), format('%s %s', current_database(), (SELECT system_identifier FROM pg_control_system())), 'it has a name of its own');
+SELECT is((SELECT string_agg(role, ' ' ORDER BY source_id) FROM ff_internal.fleet_member), 'primary duplicate', 'the same server under another name is said');
+SELECT is((SELECT count(DISTINCT source) FROM ff_fleet_advice), 1::bigint, 'and its advice is not given twice');
+SELECT is((SELECT count(*) FROM ff_fleet WHERE note ^@ 'the same server as source this one;'), 1::bigint, 'in words');
+SELECT is(ff_fleet_remove('this one'), true, 'a source can be removed');
+SELECT is(ff_fleet_remove('this one'), false, 'once');
+SELECT ff_fleet_remove(source) FROM ff_fleet \g /dev/null
+SELECT is((SELECT count(*) FROM ff_internal.fleet_advice), 0::bigint, 'with all that it said');
+
+-- ---------------------------------------------------------------------------
+-- What is no export
+-- ---------------------------------------------------------------------------
+SELECT is(pg_temp.said(format('SELECT ff_import(%L, ''x'')', e)), '22023 this is not an export of the extension; SELECT ff_export() gives one.', format('no export: %s', e))
+  FROM unnest('{null,"[]","{}","17","\"format\"","{\"format\": \"1\", \"advice\": []}","{\"format\": 1}","{\"format\": 1, \"advice\": {}}","{\"format\": 1.5, \"advice\": []}"}'::jsonb[]) e;
+SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export('{"format": 2}'), 'x') $$), '0A000 the export has format 2, and this hub reads formats up to 1; Upgrade the extension on the hub.', 'a format from the future');
+SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export('{"format": 0}'), 'x') $$), '0A000 the export has format 0, and this hub reads formats from 1 on; Upgrade the extension on the source.', 'or from the past');
+SELECT is(left(pg_temp.said(format('SELECT ff_import(pg_temp.first(%L), ''x'')', e)), 5), state, format('refused: %s', left(e::text, 60)))
+  FROM (VALUES ('{"fillfactor": 9}'::jsonb, '23514'), ('{"advised": 101}', '23514'), ('{"action": "drop"}', '23514'), ('{"confidence": "NaN"}', '23514'), ('{"gain_pct": 1e400}', '22003'),
+               ('{"size_bytes": -1}', '23514'), ('{"oid": "x"}', '22P02'), ('{"oid": 99999999999}', '23514'), ('{"relation": null}', '23502'), ('{"advised": null}', '23514'),
+               (jsonb_build_object('why', repeat('x', 301)), '23514'), (jsonb_build_object('relation', repeat('x', 100000)), '23514'),
+               (jsonb_build_object('input', jsonb_build_object('x', repeat('x', 30000))), '23514')) c(e, state);
+SELECT is(left(pg_temp.said(format('SELECT ff_import(pg_temp.export(%L), ''x'')', e)), 5), state, format('refused: %s', e))
+  FROM (VALUES ('{"timeline": 0}'::jsonb, '23514'), ('{"system_identifier": null}', '23514'), ('{"exported_at": "never"}', '22007'), ('{"server_version": 7}', '23514')) c(e, state);
+SELECT is((SELECT count(*) FROM ff_internal.fleet_source), 0::bigint, 'nothing of these stays');
+
+-- ---------------------------------------------------------------------------
+-- Hostile contents
+-- ---------------------------------------------------------------------------
+SELECT ff_import(pg_temp.first(jsonb_build_object('relation', E'public."<script>alert(1)</script>\n; DROP TABLE x; --"', 'why', E'\\! rm -rf\x1b[2J')), 'h') \g /dev/null
+SELECT is((SELECT relation FROM ff_fleet_advice), 'public."<script>alert(1)</script>?; DROP TABLE x; --"', 'control characters are taken out');
+SELECT ok(ff_fleet_report() ~ 'public.&quot;&lt;script&gt;alert\(1\)&lt;/script&gt;\?; DROP' AND ff_fleet_report() !~ '<script>alert', 'and markup is escaped in the report');
+SELECT ok(ff_fleet_report() ~ '1 sources on 1 clusters, 1 of them well; 1 changes are advised: about 977 kB less WAL a day', 'which adds up');
+SELECT ff_fleet_remove('h') \g /dev/null
+
+-- ---------------------------------------------------------------------------
+-- Identity
+-- ---------------------------------------------------------------------------
+CREATE FUNCTION pg_temp.roles() RETURNS text LANGUAGE sql AS $$ SELECT string_agg(concat_ws(' ', source, role, 'of ' || nullif(lead, source)), ', ' ORDER BY source) FROM ff_internal.fleet_member $$;
+SELECT ff_import(pg_temp.export(), 'a'), ff_import(pg_temp.export('{"database_oid": 16385, "database": "other"}'), 'other') \g /dev/null
+SELECT is(pg_temp.roles(), 'a primary, other primary', 'two databases of one server');
+SELECT ff_import(pg_temp.export('{"in_recovery": true, "started_at": "2999-01-01 10:30+00", "reads": [{"oid": 20001, "seq_scans": 10, "index_scans": 0, "blocks": 100}]}'), 'b') \g /dev/null
+SELECT is(pg_temp.roles(), 'a primary, b standby of a, other primary', 'a standby joins its primary');
+SELECT is((SELECT string_agg(source, ' ' ORDER BY source) FROM ff_fleet_advice WHERE relation = 'public.jobs'), 'a other', 'whose advice is given');
+SELECT is((SELECT count(*) FROM ff_internal.fleet_standby_reads), 0::bigint, 'counters are no rate');
+SELECT ff_import(pg_temp.export('{"in_recovery": true, "exported_at": "2999-01-01 12:01:40+00", "started_at": "2999-01-01 10:30+00", "reads": [{"oid": 20001, "seq_scans": 20, "index_scans": 50, "blocks": 1100}]}'), 'b') \g /dev/null
+SELECT is((SELECT (seq_per_s, index_per_s, blocks_per_s)::text FROM ff_internal.fleet_standby_reads), '(0.1,0.5,10)', 'the difference between two is');
+SELECT is((SELECT note FROM ff_fleet_advice WHERE source = 'a' AND new = 50), 'read on standbys: 10.0 pages/s', 'and is said');
+SELECT ff_import(pg_temp.export('{"in_recovery": true, "exported_at": "2999-01-01 12:03:20+00", "started_at": "2999-01-01 12:02+00", "reads": [{"oid": 20001, "seq_scans": 5, "index_scans": 0, "blocks": 50}]}'), 'b') \g /dev/null
+SELECT is((SELECT (seq_per_s, index_per_s, blocks_per_s)::text FROM ff_internal.fleet_standby_reads), '(0.1,0.5,10)', 'a restart gives none, and what was known stays');
+-- promoted, while a is not heard of
+SELECT ff_import(pg_temp.export('{"timeline": 2, "exported_at": "2999-01-01 12:06+00", "started_at": "2999-01-01 12:02+00"}'), 'b') \g /dev/null
+SELECT is(pg_temp.roles(), 'a former primary of b, b primary, other primary', 'after a promotion the standby is the primary');
+SELECT is((SELECT string_agg(source, ' ' ORDER BY source) FROM ff_fleet_advice WHERE relation = 'public.jobs'), 'b other', 'and gives the advice');
+-- a goes on as though nothing had been
+SELECT ff_import(pg_temp.export('{"exported_at": "2999-01-01 12:07+00"}'), 'a') \g /dev/null
+SELECT is(pg_temp.roles(), 'a clone of b, b primary, other primary', 'two that accept writes are said');
+SELECT is((SELECT note FROM ff_fleet WHERE source = 'a'), 'it has the identity of source b, and both accept writes: a copy, or two primaries', 'in words');
+-- a is rebuilt as another cluster: nothing of the old one stays
+SELECT ff_import(pg_temp.first('{"oid": 777}') || '{"system_identifier": "7000000000000000002", "exported_at": "2999-01-01 12:08+00"}', 'a') \g /dev/null
+SELECT is(pg_temp.roles() || (SELECT string_agg(relid::text, ' ') FROM ff_internal.fleet_advice JOIN ff_internal.fleet_source USING (source_id) WHERE source = 'a'), 'a primary, b primary, other primary777', 'another database under an old name begins anew');
+SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export(), 'a') $$), '55000 a newer export of source a was imported; Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).', 'an older export is refused');
+
+-- ---------------------------------------------------------------------------
+-- Sources
+-- ---------------------------------------------------------------------------
+SELECT is(pg_temp.said($$ SELECT ff_fleet_add('x', 'none') $$), '42704 server "none" does not exist; CREATE SERVER "none" FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', connect_timeout ''3''); and a user mapping with user and password.', 'no such server');
+CREATE FOREIGN DATA WRAPPER regress_ff_wrapper;
+CREATE SERVER slow FOREIGN DATA WRAPPER regress_ff_wrapper OPTIONS (host 'h');
+SELECT is(pg_temp.said($$ SELECT ff_fleet_add('x', 'slow') $$), '22023 server slow has no connect_timeout of 1 to 10 seconds; ALTER SERVER slow OPTIONS (ADD connect_timeout ''3'');', 'or one that may hang');
+ALTER SERVER slow OPTIONS (ADD connect_timeout '3');
+SELECT lives_ok($$ SELECT ff_fleet_add('x', 'slow') $$, 'it can be added, without dblink');
+SELECT is((SELECT state FROM ff_fleet WHERE source = 'x'), 'new', 'and waits to be asked');
+SELECT is(pg_temp.said($$ SELECT ff_internal.fleet_begin(1, 1) $$), '55000 extension dblink is not in this database; A hub asks its sources by contrib''s dblink: run CREATE EXTENSION dblink here.', 'for which dblink is needed');
+SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export(), 'x') $$), '55000 source x is asked by a server; Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).', 'what is asked is not imported');
+SELECT is(pg_temp.said($$ SELECT * FROM ff_fleet_script('b') $$), '55000 source b was imported; See ff_fleet for the sources; where the hub cannot connect, run ff_script() there.', 'there is no script of what was imported');
+-- errors of connecting name hosts and users: these are for the hub's owner
+SELECT ff_internal.fleet_failed(source_id, '08001', E'could not establish connection: connection to server at "10.1.2.3" (10.1.2.3), port 5432 failed: FATAL:  password authentication failed for user "spy"', '') FROM ff_internal.fleet_source WHERE source = 'x' \g /dev/null
+SELECT is((SELECT state || ': ' || error FROM ff_fleet WHERE source = 'x'), 'failing: 08001 could not establish connection: connection to server at "...", port 5432 failed: FATAL: password authentication failed for user "..."', 'an error does not tell host and user');
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,223 @@
+# A hub and its sources: good ones, and every kind that is not. A source that is
+# dead, slow or lying costs its own deadline and nothing else.
+use strict;
+use warnings;
+use IO::Socket::INET;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $hub = PostgreSQL::Test::Cluster->new('hub');
+$hub->init;
+$hub->start;
+plan skip_all => 'this server came without dblink'
+  if $hub->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'dblink')) eq '0';
+my $there = PostgreSQL::Test::Cluster->new('there');
+$there->init;
+# names of hub and source are the same; nothing else is
+$there->append_conf('postgresql.conf', "max_connections = 100\nlog_statement = none");
+$there->start;
+$hub->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor; CREATE EXTENSION dblink SCHEMA public');
+
+sub value { return $hub->safe_psql('postgres', $_[0]); }
+
+# Another server's database as a source, by a server of the same name.
+sub source
+{
+	my ($name, %options) = @_;
+	%options = (host => $there->host, port => $there->port, dbname => $name, connect_timeout => 2, %options);
+	my $user = delete $options{user} // $there->safe_psql('postgres', 'SELECT current_user');
+	my $list = join ', ', map { "$_ '$options{$_}'" } sort keys %options;
+	value(qq(CREATE SERVER "$name" FOREIGN DATA WRAPPER dblink_fdw OPTIONS ($list);
+		CREATE USER MAPPING FOR CURRENT_USER SERVER "$name" OPTIONS (user '$user');
+		SELECT ff_fleet_add('$name', '$name')));
+	return;
+}
+
+# A database with the extension and a table.
+sub good
+{
+	my ($name) = @_;
+	$there->safe_psql('postgres', qq(CREATE DATABASE "$name"));
+	$there->safe_psql($name, qq(CREATE EXTENSION fillfactor_advisor; CREATE TABLE "table of $name" (id int); CALL ff_collect()));
+	source($name);
+	return;
+}
+
+# A database that answers the hub's question in its own way.
+sub bad
+{
+	my ($name, $function) = @_;
+	$there->safe_psql('postgres', qq(CREATE DATABASE "$name"));
+	$there->safe_psql($name, "CREATE SCHEMA ff_internal; CREATE FUNCTION ff_internal.export() $function");
+	source($name);
+	return;
+}
+
+sub refresh
+{
+	my ($call) = @_;
+	my $began = time;
+	my ($status, $out, $err) = $hub->psql('postgres', $call // 'CALL ff_fleet_refresh()');
+	is($status, 0, 'the refresh ends well') or diag $err;
+	my ($notice) = $err =~ /NOTICE:\s+(.*)/;
+	return ($notice, time - $began);
+}
+
+# ---------------------------------------------------------------------------
+# Good ones
+# ---------------------------------------------------------------------------
+good('one');
+good('two');
+is((refresh())[0], '2 of 2 sources answered, 0 failed, 0 were not asked', 'two sources');
+is(value(q(SELECT string_agg(concat_ws(' ', source, database, role, state, tables), ', ' ORDER BY source) FROM ff_fleet)), 'one one primary ok 1, two two primary ok 1', 'are known');
+is(value(q(SELECT string_agg(source || ': ' || relation, ', ' ORDER BY source) FROM ff_fleet_advice)), 'one: public."table of one", two: public."table of two"', 'with their tables');
+is(value(q(SELECT bool_and(collected_at IS NOT NULL AND server_version / 10000 = current_setting('server_version_num')::int / 10000 AND version = '1.0.0' AND timeline = 1) FROM ff_fleet)), 't', 'and their state');
+
+# the question is asked read only, with an empty path and timeouts
+$there->safe_psql('two', q(CREATE FUNCTION ff_internal.settings() RETURNS text LANGUAGE sql AS
+	$$ SELECT concat_ws(' ', current_setting('transaction_read_only'), '<' || current_setting('search_path') || '>', current_setting('lock_timeout'), current_setting('statement_timeout')) $$));
+is(value(q(SELECT ff_internal.fleet_send('x', 'two', 'SELECT ff_internal.settings()', '20 s'); SELECT pg_sleep(0.5); SELECT ff_internal.fleet_answer('x'))), "\n\non <\"\"> 2s 18s", 'what the question is asked with');
+
+# a role there needs nothing but to be a reader
+$there->safe_psql('two', q(CREATE ROLE just_reads LOGIN; SELECT ff_grant('just_reads', 'reader')));
+value(q(ALTER USER MAPPING FOR CURRENT_USER SERVER two OPTIONS (SET user 'just_reads')));
+is((refresh())[0], '2 of 2 sources answered, 0 failed, 0 were not asked', 'a reader is enough');
+$there->safe_psql('two', 'REVOKE pg_read_all_stats FROM just_reads');
+is((refresh())[0], '1 of 2 sources answered, 1 failed, 0 were not asked', 'less is not');
+is(value(q(SELECT state || ': ' || error || ' ' || tables FROM ff_fleet WHERE source = 'two')), 'failing: 42501 permission denied for schema ff_internal 1', 'its row says so, and keeps what it said before');
+is(value(q(SELECT source || ' ' || note FROM ff_fleet_advice WHERE note IS NOT NULL)), 'two stale', 'marked as stale');
+$there->safe_psql('two', q(SELECT ff_grant('just_reads', 'reader')));
+
+# ---------------------------------------------------------------------------
+# All others
+# ---------------------------------------------------------------------------
+my $silent = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die "no socket: $!";
+my $closed = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1') or die "no socket: $!";
+my $closed_port = $closed->sockport;
+close $closed;
+my %expected = (
+	refused => qr/^08001 could not establish connection: .*Connection refused/,
+	silent => qr/^08001 could not establish connection: .*timeout expired/,
+	nowhere => qr/^08001 could not establish connection: .*database "\.\.\." does not exist/,
+	bare => qr/^3F000 schema "ff_internal" does not exist/,
+	sleeps => qr/^38000 canceling statement due to statement timeout/,
+	deaf => qr/^38000 it did not answer within 00:00:20/,
+	locked => qr/^55P03 canceling statement due to lock timeout/,
+	text => qr/^22P02 invalid input syntax for type json/,
+	nothing => qr/^22P02 invalid input syntax for type json/,
+	number => qr/^22023 this is not an export of the extension/,
+	future => qr/^0A000 the export has format 99, and this hub reads formats up to 1 Upgrade the extension on the hub\./,
+	large => qr/^54000 its answer is larger than 64 MB/,
+	many => qr/^21000 more than one row returned by a subquery/,
+	writes => qr/^25006 cannot execute CREATE TABLE in a read-only transaction/,
+	asserts => qr/^38000 no/,
+	cancels => qr/^38000 I say so/,
+	ends => qr/^(57P01|08006|08003|38000) /,
+	markup => qr/^22P02 /);
+source('refused', host => '127.0.0.1', port => $closed_port);
+source('silent', host => '127.0.0.1', port => $silent->sockport);
+source('nowhere');
+$there->safe_psql('postgres', 'CREATE DATABASE bare');
+source('bare');
+bad('sleeps', 'RETURNS jsonb LANGUAGE sql AS $$ SELECT jsonb_build_object(pg_sleep(600)::text, 1) $$');
+bad('deaf', 'RETURNS text LANGUAGE plpgsql AS $$ BEGIN FOR i IN 1 .. 3 LOOP BEGIN PERFORM pg_sleep(15); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; RETURN 1; END $$');
+bad('locked', 'RETURNS text LANGUAGE sql AS $$ SELECT count(*)::text FROM ff_internal.held $$ SET check_function_bodies = off');
+bad('text', q(RETURNS text LANGUAGE sql AS $$ SELECT 'It is fine, thank you.'::text $$));
+bad('nothing', 'RETURNS text LANGUAGE sql AS $$ SELECT NULL::text $$');
+bad('number', 'RETURNS int LANGUAGE sql AS $$ SELECT 42 $$');
+bad('future', q(RETURNS jsonb LANGUAGE sql AS $$ SELECT '{"format": 99, "advice": [], "more": {}}'::jsonb $$));
+bad('large', q(RETURNS text LANGUAGE sql AS $$ SELECT repeat('x', 100000000) $$));
+bad('many', q(RETURNS SETOF int LANGUAGE sql AS $$ SELECT generate_series(1, 1000000) $$));
+bad('writes', q(RETURNS text LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE public.t (); RETURN ''; END $$));
+bad('asserts', q(RETURNS text LANGUAGE plpgsql AS $$ BEGIN ASSERT false, 'no'; END $$));
+bad('cancels', q(RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'I say so' USING ERRCODE = 'query_canceled'; END $$));
+bad('ends', 'RETURNS bool LANGUAGE sql AS $$ SELECT pg_terminate_backend(pg_backend_pid()) $$');
+bad('markup', q(RETURNS text LANGUAGE sql AS $$ SELECT '<script>'::text $$));
+$there->safe_psql('locked', 'CREATE TABLE ff_internal.held (id int)');
+my $holder = $there->background_psql('locked');
+$holder->query_safe('BEGIN; LOCK TABLE ff_internal.held');
+
+my $others = keys %expected;
+my ($reached, $seconds) = refresh();
+is($reached, "2 of " . (2 + $others) . " sources answered, $others failed, 0 were not asked", 'the good ones answered, the others failed');
+cmp_ok($seconds, '<', 60, 'in the time of the slowest');
+like(value("SELECT error FROM ff_internal.fleet_source WHERE source = '$_'"), $expected{$_}, "the row of $_ says why") for sort keys %expected;
+is(value(q(SELECT count(*) FROM ff_internal.fleet_source WHERE asked_at IS NOT NULL)), '0', 'none is waited for any more');
+is(value(q(SELECT bool_and(error !~ '127\.0\.0\.1' AND error !~ 'nowhere') FROM ff_internal.fleet_source)), 't', 'no error names a host or a database');
+is($there->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE datname = 'sleeps')), '0', 'what slept there has ended');
+
+# next time they are asked last
+my ($again) = refresh();
+like($again, qr/^2 of \d+ sources answered/, 'and the good ones go on');
+is(value(q(SELECT max(tried_at) FILTER (WHERE failures = 0) < min(tried_at) FILTER (WHERE failures > 0) FROM ff_internal.fleet_source)), 't', 'they are asked first');
+$holder->quit;
+
+# ---------------------------------------------------------------------------
+# Several refreshes, and what interrupts them
+# ---------------------------------------------------------------------------
+value("SELECT ff_fleet_remove('$_')") for grep { $_ ne 'sleeps' } keys %expected;
+good("more $_") for 1 .. 6;
+refresh("CALL ff_fleet_refresh($_, 3)") for 1 .. 3;
+is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'three parts are the whole');
+is(($hub->psql('postgres', 'CALL ff_fleet_refresh(4, 3)'))[0], 3, 'and there is no fourth');
+
+# one that hangs on a source is passed by the other
+my $slow = $hub->background_psql('postgres', on_error_stop => 0);
+$slow->query_until(qr/now/, "\\echo now\nCALL ff_fleet_refresh();\n");
+ok($hub->poll_query_until('postgres', q(SELECT count(*) = 1 FROM ff_internal.fleet_source WHERE source = 'sleeps' AND asked_at IS NOT NULL)), 'a refresh waits for a source');
+my $took;
+($reached, $took) = refresh();
+like($reached, qr/^8 of 9 sources answered, 1 failed, 0 were not/, 'another one passes it by');
+cmp_ok($took, '<', 12, 'without waiting');
+# killed in the middle
+value(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL ff_fleet_refresh%' AND pid <> pg_backend_pid()));
+ok($hub->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory')), 'one that is ended leaves no lock');
+eval { $slow->quit; };
+is(value(q(SELECT count(*) FROM ff_internal.fleet_source s WHERE s.source <> 'sleeps' AND NOT EXISTS (SELECT FROM ff_internal.fleet_advice a WHERE a.source_id = s.source_id))), '0', 'and no half source');
+# cancelled, and again in the same session
+my ($status, $out, $err) = $hub->psql('postgres', q(SET statement_timeout = '3s'; CALL ff_fleet_refresh(); RESET statement_timeout; SELECT ff_fleet_remove('sleeps'); CALL ff_fleet_refresh(); SELECT dblink_get_connections() IS NULL, count(*) FROM pg_locks WHERE locktype = 'advisory'), on_error_stop => 0);
+like($err, qr/ERROR:  canceling statement due to statement timeout/, 'a refresh can be cancelled');
+like($err, qr/NOTICE:  8 of 8 sources answered/, 'and goes on in the same session');
+is($out, "t\nt|0", 'which keeps no connection and no lock');
+is(($hub->psql('postgres', 'BEGIN; CALL ff_fleet_refresh()'))[0], 3, 'not in a transaction block');
+
+# ---------------------------------------------------------------------------
+# Scripts
+# ---------------------------------------------------------------------------
+$there->safe_psql('one', q(ALTER DATABASE one SET fillfactor_advisor.min_confidence = 0;
+	CREATE TABLE jobs (id int PRIMARY KEY, batch int, state int, filler text) WITH (autovacuum_enabled = off)));
+$there->safe_psql('one', q(CALL ff_collect();
+	INSERT INTO jobs SELECT g, g / 500, 0, repeat('x', 100) FROM generate_series(1, 20000) g;
+	DO $$ BEGIN FOR b IN 0 .. 40 LOOP UPDATE jobs SET state = 1 WHERE batch = b; COMMIT; UPDATE jobs SET state = 2 WHERE batch = b; COMMIT; END LOOP; END $$));
+$there->safe_psql('one', 'CALL ff_collect()');
+refresh();
+like(value(q(SELECT concat_ws(' ', source, relation, now, new, action, note) FROM ff_fleet_advice LIMIT 1)), qr/^one public.jobs 100 \d\d lower provisional/, 'a change is advised');
+my $script = value(q(SELECT * FROM ff_fleet_script('one')));
+like($script, qr/^-- Sent by source one\. .*\n-- fillfactor_advisor 1\.0\.0: changes for all tables/, 'the script of a source');
+my $file = PostgreSQL::Test::Utils::tempdir . '/script.sql';
+append_to_file($file, $script =~ s/^--provisional //mgr);
+my ($ran, $said) = run_command([ 'psql', '-X', '-d', $hub->connstr('postgres'), '-f', $file ]);
+like($said, qr/refused: made for another database or server/, 'refuses on the hub');
+run_command([ 'psql', '-X', '-d', $there->connstr('one'), '-f', $file ]);
+like($there->safe_psql('one', q(SELECT reloptions FROM pg_class WHERE relname = 'jobs')), qr/fillfactor=\d\d/, 'and works on its server');
+($status, $out, $err) = $hub->psql('postgres', q(SELECT ff_fleet_script('none')));
+like($err, qr/ERROR:  source none does not exist/, 'no such source');
+
+# ---------------------------------------------------------------------------
+# Rights
+# ---------------------------------------------------------------------------
+value(q(CREATE ROLE hub_reader LOGIN; SELECT ff_grant('hub_reader', 'reader'); CREATE ROLE hub_collector LOGIN; SELECT ff_grant('hub_collector', 'collector')));
+is($hub->safe_psql('postgres', q(SELECT count(*) FROM ff_fleet WHERE state = 'ok'), extra_params => [ '-U', 'hub_reader' ]), '8', 'a reader of the hub sees the sources');
+is($hub->safe_psql('postgres', q(SELECT count(*) FROM pg_user_mappings WHERE umoptions IS NOT NULL), extra_params => [ '-U', 'hub_reader' ]), '0', 'and no options of their mappings');
+($status, $out, $err) = $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_reader' ]);
+like($err, qr/ERROR:  permission denied for procedure ff_fleet_refresh/, 'it asks nothing');
+($status, $out, $err) = $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_collector' ]);
+like($err, qr/NOTICE:  0 of 8 sources answered, 8 failed/, 'a collector may, where it may use the servers');
+is(value(q(SELECT DISTINCT left(error, 46) FROM ff_internal.fleet_source)), '42501 permission denied for foreign server one' =~ s/ one//r, 'which it may not');
+refresh();
+is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'all is well again');
+$hub->stop;
+$there->stop;
+done_testing();
