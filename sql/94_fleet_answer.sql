@@ -86,7 +86,7 @@ BEGIN
     EXECUTE format('SELECT %s.dblink_send_query($1::text, $2::text)', dblink)
       USING connection, format('SET transaction_read_only = on; SET client_min_messages = error; '
                                'SET search_path = ''''; SET lock_timeout = %s; SET statement_timeout = %s; '
-                               'SELECT pg_catalog.left(coalesce((%s)::pg_catalog.text, ''''), %s) LIMIT 1',
+                               'SELECT pg_catalog.left(coalesce((%s)::pg_catalog.text, ''null''), %s) LIMIT 1',
                                bounds.lock_ms, round(900 * extract(epoch FROM patience)), query, bounds.bytes + 1);
 END
 $$;
@@ -109,8 +109,8 @@ BEGIN
         EXIT WHEN busy;
         EXECUTE format('SELECT count(*) AS n, max(r.answer) AS answer '
                        'FROM %s.dblink_get_result($1::text, true) r(answer text)', dblink) INTO row USING connection;
-        IF row.n = 0 THEN
-            RAISE 'it sent no answer' USING ERRCODE = 'no_data_found';
+        IF row.n = 0 OR row.answer = '' THEN
+            RAISE 'the connection ended without an answer' USING ERRCODE = 'connection_failure';
         ELSIF octet_length(row.answer) > most THEN
             RAISE 'its answer is larger than %', pg_size_pretty(most::bigint) USING ERRCODE = 'program_limit_exceeded';
         ELSIF row.answer <> 'SET' THEN
@@ -147,8 +147,8 @@ $$;
 -- ---------------------------------------------------------------------------
 -- What an answer says
 -- ---------------------------------------------------------------------------
--- The rates at which a standby reads its tables, from its counters now and then; a gap, a restart or a reset gives no
--- difference. The mean of what was observed, for a day; after that a running mean.
+-- The rates at which a standby reads its tables, from its counters now and at the last answer, so many seconds ago (NULL: a
+-- restart or a reset came in between, and there is no difference). The mean of what was observed, for a day; after that a running mean.
 CREATE FUNCTION ff_internal.store_reads(id integer, reads jsonb, seconds double precision) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -157,8 +157,10 @@ AS $$
      WHERE r.source_id = id
        AND NOT EXISTS (SELECT FROM jsonb_to_recordset(reads) n(oid bigint) WHERE n.oid = r.relid);
 
-    INSERT INTO ff_internal.fleet_reads AS r (source_id, relid, seq_scans, index_scans, blocks)
-    SELECT id, n.oid, n.seq_scans, n.index_scans, n.blocks
+    -- one that was not told of before had not been read
+    INSERT INTO ff_internal.fleet_reads AS r
+    SELECT id, n.oid, n.seq_scans, n.index_scans, n.blocks, coalesce(seconds, 0), coalesce(n.seq_scans / seconds, 0),
+           coalesce(n.index_scans / seconds, 0), coalesce(n.blocks / seconds, 0)
       FROM jsonb_to_recordset(reads) n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint)
     ON CONFLICT (source_id, relid) DO UPDATE
        SET (seq_scans, index_scans, blocks, observed_s, seq_per_s, index_per_s, blocks_per_s) = (
@@ -169,7 +171,7 @@ AS $$
              FROM (SELECT d.s, least(86400, r.observed_s + d.s) AS observed_s,
                           d.s / greatest(d.s, least(86400, r.observed_s + d.s)) AS share
                      FROM (SELECT seconds) d(s)
-                    WHERE d.s > 0 AND EXCLUDED.seq_scans >= r.seq_scans AND EXCLUDED.index_scans >= r.index_scans
+                    WHERE d.s IS NOT NULL AND EXCLUDED.seq_scans >= r.seq_scans AND EXCLUDED.index_scans >= r.index_scans
                       AND EXCLUDED.blocks >= r.blocks
                     UNION ALL
                    SELECT 1, r.observed_s, 0
@@ -263,7 +265,7 @@ BEGIN
     END IF;
     PERFORM ff_internal.store_advice(id, export->'advice');
     PERFORM ff_internal.store_reads(id, coalesce(export->'reads', '[]'),
-        CASE WHEN (old.timeline, old.started_at) = (new.timeline, new.started_at)
+        CASE WHEN (old.timeline, old.started_at) = (new.timeline, new.started_at) AND new.exported_at > old.exported_at
               AND old.counters_since IS NOT DISTINCT FROM new.counters_since
              THEN extract(epoch FROM new.exported_at - old.exported_at)::double precision END);
     UPDATE ff_internal.fleet_source s

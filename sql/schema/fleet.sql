@@ -102,8 +102,10 @@ SELECT s.*, l.source AS lead, l.source_id AS lead_id, l.in_recovery AS lead_in_r
             ELSE 'clone' END AS role
   FROM ff_internal.fleet_source s
   LEFT JOIN LATERAL (
-       SELECT * FROM ff_internal.fleet_source o
+       SELECT o.* FROM ff_internal.fleet_source o
         WHERE (o.system_identifier, o.database_oid) = (s.system_identifier, s.database_oid)
-        ORDER BY o.in_recovery, o.timeline DESC, o.failures > 0, o.started_at DESC, o.source_id
+        ORDER BY o.in_recovery, o.timeline DESC, o.failures > 0,
+                 -- heard of since the last of them was started
+                 o.exported_at <= max(o.started_at) FILTER (WHERE NOT o.in_recovery) OVER (), o.source_id
         LIMIT 1) l ON true;
 COMMENT ON VIEW ff_internal.fleet_member IS 'Sources, each with the part that it plays.';

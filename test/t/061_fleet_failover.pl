@@ -1,0 +1,120 @@
+# One database on a primary and its standby, both sources of a hub: who is who, what
+# standbys read and how that turns an advice, and a promotion.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $hub = PostgreSQL::Test::Cluster->new('hub');
+$hub->init;
+$hub->start;
+plan skip_all => 'this server came without dblink'
+  if $hub->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'dblink')) eq '0';
+$hub->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor; CREATE EXTENSION dblink');
+my %node = (a => PostgreSQL::Test::Cluster->new('a'), b => PostgreSQL::Test::Cluster->new('b'));
+$node{a}->init(allows_streaming => 1);
+$node{a}->append_conf('postgresql.conf', "log_statement = none\nautovacuum = off");
+$node{a}->start;
+
+sub value { return $hub->safe_psql('postgres', $_[0]); }
+sub refresh { return value('CALL ff_fleet_refresh()'); }
+sub roles { return value(q(SELECT string_agg(concat_ws(' ', source, role, state, timeline), ', ' ORDER BY source) FROM ff_fleet)); }
+my $user = $node{a}->safe_psql('postgres', 'SELECT current_user');
+
+sub add
+{
+	my ($source, $options) = @_;
+	value(qq(CREATE SERVER "$source" FOREIGN DATA WRAPPER dblink_fdw OPTIONS (dbname 'shop', connect_timeout '2', $options);
+		CREATE USER MAPPING FOR CURRENT_USER SERVER "$source" OPTIONS (user '$user'); SELECT ff_fleet_add('$source', '$source')));
+	return;
+}
+
+# ---------------------------------------------------------------------------
+# A table whose rows are updated soon after their insert: room in their pages would
+# save WAL, and make the table larger
+# ---------------------------------------------------------------------------
+$node{a}->safe_psql('postgres', 'CREATE DATABASE shop');
+$node{a}->safe_psql('shop', q(CREATE EXTENSION fillfactor_advisor;
+	ALTER DATABASE shop SET fillfactor_advisor.min_confidence = 0;
+	ALTER DATABASE shop SET fillfactor_advisor.min_updates = 100;
+	CREATE TABLE orders (id int PRIMARY KEY, batch int, state int, filler text);
+	INSERT INTO orders SELECT g, g / 50, 0, repeat('x', 100) FROM generate_series(1, 5000) g));
+$node{a}->safe_psql('shop', 'CALL ff_collect()');
+$node{a}->safe_psql('shop', q(
+	DO $$ BEGIN FOR b IN 100 .. 199 LOOP
+		INSERT INTO orders SELECT g, b, 0, repeat('x', 100) FROM generate_series(b * 50 + 1, b * 50 + 50) g; COMMIT;
+		UPDATE orders SET state = 1 WHERE id > b * 50 AND id <= b * 50 + 50 AND id % 2 = 0; COMMIT;
+	END LOOP; END $$;
+	SELECT pg_sleep(3)));
+$node{a}->safe_psql('shop', 'CALL ff_collect()');
+$node{a}->backup('base');
+$node{b}->init_from_backup($node{a}, 'base', has_streaming => 1);
+$node{b}->start;
+
+add('a', sprintf q(host '%s', port '%s'), $node{a}->host, $node{a}->port);
+add('b', sprintf q(host '%s', port '%s'), $node{b}->host, $node{b}->port);
+# as for Patroni: whoever of them is the primary
+add('shop', sprintf q(host '%s,%s', port '%s,%s', target_session_attrs 'primary'), $node{a}->host, $node{b}->host, $node{a}->port, $node{b}->port);
+refresh();
+is(roles(), 'a primary ok 1, b standby ok 1, shop duplicate ok 1', 'a primary, its standby, and a name for whoever is the primary');
+my $advice = q(SELECT concat_ws(' ', source, relation, now, coalesce(new::text, '-'), action, note) FROM ff_fleet_advice);
+my $first = value($advice);
+like($first, qr/^a public\.orders 100 [5-9]\d lower provisional$/, 'the primary advises room, and is the only one to be listed');
+my ($room) = $first =~ /100 (\d+) lower/;
+
+# ---------------------------------------------------------------------------
+# Nobody reads the table on the primary, everybody on the standby
+# ---------------------------------------------------------------------------
+sub read_on_standby
+{
+	my ($scans) = @_;
+	refresh();
+	$node{b}->safe_psql('shop', "SET max_parallel_workers_per_gather = 0; DO 'BEGIN FOR i IN 1 .. $scans LOOP PERFORM count(*) FROM orders; END LOOP; END'");
+	$node{b}->poll_query_until('shop', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = 'shop' AND pid <> pg_backend_pid()));
+	refresh();
+	return;
+}
+read_on_standby(1);
+like(value($advice), qr/^a public\.orders 100 \d\d lower provisional.*; read on standbys: [\d.]+ pages\/s$/, 'a scan there is said, and does not decide');
+read_on_standby(2000);
+like(value($advice), qr/^a public\.orders 100 - keep lower to $room without the reads of a standby; read on standbys: \d+\.\d pages\/s$/, 'many turn the advice');
+is(value('SELECT weighed FROM ff_internal.fleet_advice WHERE weighed IS NOT NULL'), '100', 'the model decided so');
+is($node{b}->safe_psql('shop', 'SELECT count(*) > 0 FROM ff_export() e, jsonb_array_elements(e->\'reads\')'), 't', 'ff_export() works in recovery');
+unlike(value('SELECT ff_fleet_report()'), qr/\?column\?/, 'the report is made');
+like(value('SELECT ff_fleet_report()'), qr/<h1>3 sources on 1 clusters, 3 of them well; 0 changes are advised\.<\/h1>/, 'and has no change');
+
+# ---------------------------------------------------------------------------
+# Failover
+# ---------------------------------------------------------------------------
+$node{a}->stop('immediate');
+refresh();
+is(roles(), 'a primary failing 1, b standby ok 1, shop duplicate failing 1', 'the primary is gone');
+like(value($advice), qr/^a public\.orders 100 .*stale/, 'its advice is still there, marked');
+$node{b}->promote;
+$node{b}->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+refresh();
+is(roles(), 'a former primary failing 1, b primary ok 2, shop duplicate ok 2', 'the standby is promoted: no new source, the same history');
+like(value($advice), qr/^b public\.orders 100 /, 'and it gives the advice');
+is(value('SELECT count(*) FROM ff_internal.fleet_source WHERE replaced_at IS NOT NULL AND replaced_at > added_at + interval \'5 s\''), '0', 'none is taken for another database');
+
+# the old primary comes back as a standby of the new one
+$node{b}->safe_psql('postgres', 'CHECKPOINT');
+$node{b}->backup('again');
+my $back = PostgreSQL::Test::Cluster->new('back');
+$back->init_from_backup($node{b}, 'again', has_streaming => 1);
+$back->start;
+value(sprintf q(ALTER SERVER a OPTIONS (SET host '%s', SET port '%s')), $back->host, $back->port);
+refresh();
+is(roles(), 'a standby ok 2, b primary ok 2, shop duplicate ok 2', 'rebuilt, the old primary is a standby');
+
+# a copy that accepts writes beside it
+my $copy = PostgreSQL::Test::Cluster->new('copy');
+$copy->init_from_backup($node{b}, 'again');
+$copy->start;
+add('copy', sprintf q(host '%s', port '%s'), $copy->host, $copy->port);
+refresh();
+is(value(q(SELECT string_agg(source || ' ' || role, ', ' ORDER BY source) FROM ff_fleet)), 'a standby, b primary, copy clone, shop duplicate', 'a copy that accepts writes is said');
+is(value(q(SELECT count(*) FROM ff_fleet_advice WHERE relation = 'public.orders')), '2', 'and is a database of its own');
+$_->stop for $copy, $back, $node{b}, $hub;
+done_testing();
