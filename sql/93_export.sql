@@ -55,7 +55,7 @@ AS $$
                'exported_at', clock_timestamp(),
                'system_identifier', s.system_identifier::text,
                'timeline', s.timeline,
-               'in_recovery', s.in_recovery,
+               'in_recovery', pg_is_in_recovery(),
                'started_at', pg_postmaster_start_time(),
                'server_version', current_setting('server_version_num')::integer,
                'cluster_name', nullif(current_setting('cluster_name'), ''),
@@ -65,7 +65,7 @@ AS $$
                'collected_at', (SELECT max(c.began_at) FROM ff_internal.collection c),
                'advice', coalesce(ff_internal.export_advice(), '[]'),
                -- a primary's own reads are in its advice
-               'reads', CASE WHEN s.in_recovery THEN coalesce(ff_internal.export_reads(), '[]') END))
+               'reads', CASE WHEN pg_is_in_recovery() THEN coalesce(ff_internal.export_reads(), '[]') END))
       FROM ff_internal.server() s
       JOIN pg_database d ON d.datname = current_database()
 $$;

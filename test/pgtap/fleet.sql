@@ -63,7 +63,7 @@ SELECT is(left(pg_temp.said(format('SELECT ff_import(pg_temp.first(%L), ''x'')',
   FROM (VALUES ('{"fillfactor": 9}'::jsonb, '23514'), ('{"advised": 101}', '23514'), ('{"action": "drop"}', '23514'), ('{"confidence": "NaN"}', '23514'), ('{"gain_pct": 1e400}', '22003'),
                ('{"size_bytes": -1}', '23514'), ('{"oid": "x"}', '22P02'), ('{"oid": 99999999999}', '23514'), ('{"relation": null}', '23502'), ('{"advised": null}', '23514'),
                (jsonb_build_object('why', repeat('x', 301)), '23514'), (jsonb_build_object('relation', repeat('x', 100000)), '23514'),
-               (jsonb_build_object('input', jsonb_build_object('x', repeat('x', 30000))), '23514')) c(e, state);
+               (jsonb_build_object('input', jsonb_build_object('x', repeat('x', 110000))), '23514')) c(e, state);
 SELECT is(left(pg_temp.said(format('SELECT ff_import(pg_temp.export(%L), ''x'')', e)), 5), state, format('refused: %s', e))
   FROM (VALUES ('{"timeline": 0}'::jsonb, '23514'), ('{"system_identifier": null}', '23514'), ('{"exported_at": "never"}', '22007'), ('{"server_version": 7}', '23514')) c(e, state);
 SELECT is((SELECT count(*) FROM ff_internal.fleet_source), 0::bigint, 'nothing of these stays');
