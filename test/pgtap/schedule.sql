@@ -11,7 +11,7 @@ DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA "F f; %I";
 CREATE EXTENSION fillfactor_advisor SCHEMA "F f; %I";
 SET search_path = "F f; %I", public;
-SELECT plan(27);
+SELECT plan(42);
 
 SELECT CASE WHEN current_setting('cron.database_name', true) = current_database() THEN 'here'
             WHEN current_setting('cron.database_name', true) IS NULL THEN 'absent'
@@ -48,6 +48,26 @@ SELECT is(ff_unschedule(), '0 job(s) removed', 'removing again is no error');
 SELECT is(count(*), 2::bigint, 'other jobs stay') FROM cron.job WHERE jobid = :other_job OR username = 'regress_ff_other';
 SELECT throws_ok($$SET LOCAL ROLE regress_ff_cron; SELECT "F f; %I".ff_schedule()$$, '42501', NULL, 'a plain role may not');
 RESET ROLE;
+-- all databases: a job for each, not two in the same second, and one that keeps them; nobody else's is touched
+SELECT matches(ff_schedule('*/5 * * * *', all_databases => true), '^\d+ databases; job \d+: a DO block with PERFORM ff_internal\.schedule_databases\(''\*/5 \* \* \* \*''\) in database ', 'all databases are scheduled');
+CREATE VIEW pg_temp.own AS SELECT j.*, substring(j.command FROM '1 \.\. (\d+) LOOP')::int AS waits FROM cron.job j WHERE j.jobname LIKE 'fillfactor\_advisor %' AND j.username = current_user;
+SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate', 'each that can be connected to');
+SELECT is_empty('SELECT schedule, waits FROM pg_temp.own GROUP BY 1, 2 HAVING count(*) > 1', 'no two begin in the same second');
+SELECT cmp_ok((SELECT count(DISTINCT schedule) FROM pg_temp.own), '=', (SELECT least(5, count(*)) FROM pg_temp.own), 'nor in the same minute, as long as there are minutes');
+SELECT jobid AS kept FROM pg_temp.own WHERE database = current_database() \gset
+-- a database that is gone, and one that is new
+INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
+    SELECT schedule, command, nodename, nodeport, 'long gone', username, true, 'fillfactor_advisor long gone' FROM cron.job WHERE jobid = :kept;
+DELETE FROM cron.job WHERE jobname = 'fillfactor_advisor postgres';
+SELECT cmp_ok((SELECT ff_internal.schedule_databases('*/5 * * * *')), '=', (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate), 'the keeper looks again');
+SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate', 'takes in what is new and forgets what is gone');
+SELECT is((SELECT jobid FROM pg_temp.own WHERE database = current_database()), :kept::bigint, 'and leaves the others');
+SELECT matches((SELECT command FROM pg_temp.own WHERE database = 'postgres'), 'IF EXISTS .*fillfactor_advisor.* THEN CALL ff_internal.collect\(\); END IF', 'a job does nothing where the extension is not');
+SELECT is((SELECT count(*) FROM ff_fleet_schedule('*/5 * * * *', 3)), 4::bigint, 'a fleet is refreshed in parts');
+SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'CALL ff_internal\.fleet_refresh\([123], 3\)'), 3::bigint, 'each by a job');
+SELECT is(ff_unschedule(all_databases => true), format('%s job(s) removed', (SELECT count(*) + 2 FROM pg_database WHERE datallowconn AND NOT datistemplate)), 'all are removed, those of another role and the keeper, too');
+SELECT is((SELECT count(*) FROM ff_fleet_schedule(NULL)), 1::bigint, 'those of the fleet apart');
+SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'ff_internal'), 0::bigint, 'none is left');
 -- a function that only sits in schema cron is not taken for pg_cron's
 ALTER EXTENSION pg_cron DROP FUNCTION cron.unschedule(bigint);
 SELECT throws_ok('SELECT ff_unschedule()', '0A000', 'pg_cron is too old', 'a function that is no member of the extension is not called');
@@ -58,9 +78,9 @@ GRANT USAGE ON SCHEMA "F f; %I" TO regress_ff_monitor;
 SET LOCAL ROLE regress_ff_monitor;
 SELECT throws_ok($$SELECT "F f; %I".ff_schedule()$$, '42501', 'role regress_ff_monitor may not write the history', 'nor one that may not write');
 RESET ROLE;
-SELECT skip('pg_cron is here', 9);
+SELECT skip('pg_cron is here', 11);
 \else
-SELECT skip('pg_cron is not in this database', 13);
+SELECT skip('pg_cron is not in this database', 26);
 -- a look-alike
 CREATE SCHEMA cron;
 CREATE TABLE cron.job (jobid bigint, jobname text, database text, schedule text, command text, username text);
@@ -79,9 +99,12 @@ SELECT matches(ff_schedule('59 seconds'), '''59 seconds''', 'seconds are for pg_
 SELECT is(ff_unschedule(),
     format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', 'fillfactor_advisor ' || current_database(),
            current_database()), 'the statement that removes it there');
+SELECT is((SELECT count(*) FROM string_to_table(ff_schedule(all_databases => true), E'\n') l WHERE l LIKE 'SELECT cron.schedule_in_database(%'),
+    (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate), 'the statements for all databases');
+SELECT is(ff_unschedule(true), 'SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = ''fillfactor_advisor, all databases'' OR jobname LIKE ''fillfactor\_advisor %'';', 'and the one that removes them');
 SELECT skip('pg_cron is loaded', 3);
 \else
-SELECT skip('pg_cron is not loaded', 4);
+SELECT skip('pg_cron is not loaded', 6);
 SELECT throws_ok($$SELECT ff_schedule('bogus')$$, '22023', 'invalid schedule: ''bogus''', 'absent: what is no schedule is refused, too');
 SELECT throws_ok('SELECT ff_schedule()', '55000', 'pg_cron is not loaded by this server', 'absent: clear error');
 SELECT is(ff_unschedule(), '0 job(s) removed: pg_cron is not in this database', 'absent: nothing to remove');
