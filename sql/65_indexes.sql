@@ -1,72 +1,24 @@
--- Stage indexes: what the fill of B-tree leaf pages says of the way they are
--- written, and whether another fillfactor would last.
+-- Stage indexes: what the fill of B-tree leaf pages says of the way they are written, and whether another fillfactor
+-- would last.
 --
--- A B-tree honours its fillfactor in two places only: when it is built, and when
--- its rightmost page splits because ascending keys came in.  Any other split
--- leaves two halves, so a tree that is written at random is about 70 % full
--- some time after, whatever was set.  Advice to change one is therefore rare.
--- Nothing here reads statistics that are hidden from some roles.
+-- A B-tree honours its fillfactor only when it is built, and when its rightmost page splits because ascending keys came
+-- in. Any other split leaves two halves, so a tree that is written at random is about 70 % full some time after,
+-- whatever was set. Advice to change one is therefore rare.
 
 -- Leaf fillfactor, percent, that the server reads from a B-tree index's stored options; 90 where they name none.
 CREATE FUNCTION ff_internal.effective_index_fillfactor(reloptions text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    -- a B-tree's default is 90, a table's 100; both are read alike
-    SELECT CASE WHEN EXISTS (SELECT FROM unnest(reloptions) o WHERE o LIKE 'fillfactor=%')
-                THEN ff_internal.effective_fillfactor(reloptions) ELSE 90 END
-$$;
-
--- How a B-tree is written, from the fill of its leaf pages (see ff_sample_index()), the rows inserted and updated without
--- HOT in the window, whether its table was left alone for the whole window, and whether its first column is made to
--- ascend (a sequence, or the time of the insert); and the fillfactor that follows.
-CREATE FUNCTION ff_internal.index_judged(
-    fillfactor integer, leaf_density double precision, at_fillfactor_pct double precision, half_full_pct double precision,
-    fragmentation double precision, deduplicated_pct double precision, row_pointers double precision,
-    inserted bigint, nonhot_updated bigint, quiet boolean, ascends boolean,
-    OUT cause text, OUT recommended_fillfactor integer)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH seen AS (
-        SELECT s.inserted + s.cold AS written, s.*,
-               -- pages as full as the fillfactor, one after the other, hardly any half
-               at_fillfactor_pct >= 70 AND half_full_pct <= 10 AND fragmentation <= 10 AS orderly,
-               -- ascending keys are known, or shown by growth that split no page in two
-               ascends AND s.inserted > 0 OR s.inserted >= 0.2 * row_pointers AS grows,
-               s.cold > 0.05 * row_pointers AS churned
-          FROM (SELECT coalesce(inserted, 0) AS inserted, coalesce(nonhot_updated, 0) AS cold) s
-    ), c AS (
-        SELECT s.*, CASE
-                 WHEN leaf_density IS NULL OR (written = 0 AND NOT quiet) THEN 'no_data'
-                 WHEN written = 0 THEN 'never_written'
-                 WHEN cold > 5 * s.inserted AND churned THEN 'version_churn'
-                 WHEN deduplicated_pct >= 50 THEN 'deduplicated'
-                 WHEN orderly AND grows THEN 'ascending'
-                 WHEN orderly AND half_full_pct <= 2 THEN 'as_built'
-                 WHEN ascends AND cold > 0.01 * s.inserted AND leaf_density >= 25 THEN 'ascending_churn'
-                 -- a second entry for each row splits full leaves in whatever order keys come in; vacuum then takes
-                 -- the first one, so that half of a half is left without a row deleted
-                 WHEN cold > 0.5 * s.inserted AND churned AND leaf_density >= 25 THEN 'version_churn'
-                 WHEN leaf_density < 45 THEN 'sparse'
-                 ELSE 'random' END AS cause
-          FROM seen s
-    )
-    SELECT c.cause,
-           CASE -- what stays as it is needs no room; what a build at the default leaves is not worth another one
-                WHEN c.cause = 'never_written' AND leaf_density < 85 THEN 100
-                -- room in pages that nobody comes back to is wasted, unless old rows are updated and put new entries there
-                WHEN c.cause = 'ascending' AND c.cold <= 0.01 * c.inserted THEN greatest(fillfactor, 100)
-                ELSE fillfactor END
-      FROM c
-$$;
+RETURN CASE WHEN EXISTS (SELECT FROM unnest(reloptions) o WHERE o LIKE 'fillfactor=%')
+            THEN ff_internal.effective_fillfactor(reloptions) ELSE 90 END;
 
 -- What is known of each index without reading its pages: of one, of a table's or a partitioned table's, or of all,
--- largest first. hindrance: why it is not judged. cold: rows updated without HOT. quiet_s: seconds for which nothing
--- was written to the table. keyed: no two rows share a key.
+-- largest first. hindrance: why it is not judged. cold: updates that were not HOT. quiet_s: for how long nothing was
+-- written to the table, seconds. ascends: its first column is a sequence or the time of the insert. keyed: no two rows
+-- share a key.
 CREATE FUNCTION ff_internal.index_facts(target regclass)
-RETURNS TABLE (index regclass, relation regclass, fillfactor integer, hindrance text, collected boolean, inserted bigint,
-               cold bigint, window_s double precision, quiet_s double precision, ascends boolean, keyed boolean)
+RETURNS TABLE (index regclass, relation regclass, fillfactor integer, hindrance text, collected boolean,
+               inserted bigint, cold bigint, window_s double precision, quiet_s double precision, ascends boolean,
+               keyed boolean)
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -74,159 +26,182 @@ AS $$
         SELECT (SELECT c.relkind FROM pg_class c WHERE c.oid = target) AS kind,
                coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = target), target)::regclass AS relation
     )
-    SELECT x.indexrelid::regclass, x.indrelid::regclass,
+    SELECT x.indexrelid, x.indrelid,
            CASE WHEN m.amname = 'btree' THEN ff_internal.effective_index_fillfactor(c.reloptions) END,
            CASE WHEN m.amname <> 'btree' THEN format('access method %I: only B-trees are judged', m.amname)
                 WHEN NOT x.indisvalid OR NOT x.indisready
                 THEN 'the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed or is still running'
                 ELSE t.not_examined END,
-           e.snapshot_at IS NOT NULL AND r.rel_id IS NOT NULL, (e.counters).inserted,
-           (e.counters).updated - (e.counters).hot_updated, e.window_s,
-           extract(epoch FROM e.snapshot_at - r.seen_at)::double precision,
-           coalesce(a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) ~ '^(nextval[(]|now[(]|CURRENT_TIMESTAMP|clock_timestamp[(])', false)
-               AND x.indoption[0] & 1 = 0,
+           e.snapshot_at IS NOT NULL AND r.rel_id IS NOT NULL, coalesce((e.counters).inserted, 0),
+           coalesce((e.counters).updated - (e.counters).hot_updated, 0), coalesce(e.window_s, 0),
+           extract(epoch FROM e.snapshot_at - r.seen_at),
+           x.indoption[0] & 1 = 0 AND coalesce(a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid)
+               ~ '^(nextval[(]|now[(]|CURRENT_TIMESTAMP|clock_timestamp[(])', false),
            x.indisunique AND x.indexprs IS NULL AND NOT EXISTS (
-               SELECT FROM pg_attribute k WHERE k.attrelid = x.indrelid AND k.attnum = ANY (x.indkey) AND NOT k.attnotnull)
+               SELECT FROM pg_attribute k
+                WHERE k.attrelid = x.indrelid AND k.attnum = ANY (x.indkey) AND NOT k.attnotnull)
       FROM asked s
       JOIN pg_index x ON target IS NULL OR x.indexrelid = target OR x.indrelid = target
-                      OR (s.kind = 'p' AND x.indrelid IN (SELECT q.relid FROM pg_partition_tree(target) q))
+                      OR s.kind = 'p' AND x.indrelid IN (SELECT q.relid FROM pg_partition_tree(target) q)
       JOIN pg_class c ON c.oid = x.indexrelid AND c.relkind = 'i'
-      JOIN pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_am m ON m.oid = c.relam
       JOIN ff_internal.candidate t ON t.relid = x.indrelid
       LEFT JOIN ff_internal.evidence(CASE WHEN s.kind <> 'p' THEN s.relation END) e ON e.relation = x.indrelid
       LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
       LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
       LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-     ORDER BY c.relpages DESC, n.nspname, c.relname
+     ORDER BY c.relpages DESC, t.nspname, c.relname
 $$;
 
--- Why, in a sentence: of a cause of index_judged(), or small.
-CREATE FUNCTION ff_internal.index_reason(
-    cause text, action text, fillfactor integer, leaf_density real, at_fillfactor_pct real, half_full_pct real, deduplicated_pct real,
-    size_bytes bigint, saved bigint, inserted bigint, cold bigint, window_s double precision, quiet_s double precision) RETURNS text
+-- What the pages of an index say; see ff_sample_index(). packed_bytes: without the room in them.
+CREATE FUNCTION ff_internal.index_pages(
+    index regclass, OUT blocks bigint, OUT blocks_read integer, OUT size_bytes bigint,
+    OUT packed_bytes double precision, OUT leaf_density real, OUT leaf_density_err real, OUT at_fillfactor_pct real,
+    OUT half_full_pct real, OUT fragmentation real, OUT deduplicated_pct real, OUT row_pointers double precision)
+LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    SELECT s.blocks, s.blocks_read, s.blocks * b.size,
+           (s.leaf_pages + s.internal_pages) * s.leaf_density / 100 * b.size, round(s.leaf_density::numeric, 1),
+           round(s.leaf_density_err::numeric, 1), round(s.at_fillfactor_pct::numeric, 1),
+           round(s.half_full_pct::numeric, 1), round(s.fragmentation::numeric, 1),
+           round(s.deduplicated_pct::numeric, 1), s.row_pointers
+      FROM @extschema@.ff_sample_index(index) s, (SELECT current_setting('block_size')::integer) b(size);
+END;
+
+-- The verdict on an index, given index_facts(), index_pages() and a problem that kept these from being read: the first
+-- rule that holds. Figures are those of ff_advise_indexes().
+CREATE FUNCTION ff_internal.index_judged(
+    facts jsonb, OUT action text, OUT cause text, OUT recommended_fillfactor integer, OUT size_bytes bigint,
+    OUT predicted_size_bytes bigint, OUT leaf_density real, OUT leaf_density_err real, OUT at_fillfactor_pct real,
+    OUT half_full_pct real, OUT deduplicated_pct real, OUT reason text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE cause
-        WHEN 'no_data' THEN format('nothing was written to its table for %s: after %s of that it could be packed, and writes would show '
-            'how keys come in', ff_internal.span(quiet_s), ff_internal.span(ff_internal.setting('lookback')::double precision))
-        WHEN 'never_written' THEN format('nothing was written to its table for %s, and its leaf pages are %s %% full: ', ff_internal.span(quiet_s), leaf_density)
-            || CASE WHEN action = 'keep' THEN format('a rebuild at 100 would win only %s', pg_size_pretty(greatest(0, (size_bytes * (1 - leaf_density / 100))::bigint)))
-                    ELSE format('at 100, rebuilt once, it shrinks by %s. If rows are updated or inserted later, full pages split', pg_size_pretty(saved)) END
-        WHEN 'ascending' THEN format('keys come in ascending: %s %% of its leaf pages are as full as the fillfactor left them, and new rows go to the right end. ', at_fillfactor_pct)
-            || CASE WHEN action = 'raise' THEN format('Nobody comes back to the room that %s leaves, so 100 saves it in every new page; a rebuild wins %s in the old ones', fillfactor, pg_size_pretty(saved))
-                    WHEN action = 'wait' THEN format('At 100 the room that %s leaves may be saved, but only %s rows were written in %s: %s in a day are asked for',
-                                                     fillfactor, inserted + cold, ff_internal.span(window_s), ff_internal.setting('min_updates'))
-                    WHEN fillfactor = 100 THEN 'It is at 100 already'
-                    ELSE format('%s updates that were not HOT put new entries into old pages, so their room is used', cold) END
-        WHEN 'ascending_churn' THEN format('keys come in ascending, but %s updates that were not HOT put new entries beside the old ones, in the middle: %s %% of its leaf '
-            'pages are as full as the fillfactor left them, %s %% half full from splits. Updates that are HOT would not come here: see ff_advise() and ff_blockers() for the table',
-            cold, at_fillfactor_pct, half_full_pct)
-        WHEN 'as_built' THEN 'its pages are as they were built, and too few rows came in since to tell where they go. If they come in at random, full pages split in two and the '
-            'index settles near 70 % full: a lower fillfactor would put that off, and would have to be built in'
-        WHEN 'version_churn' THEN format('%s updates that were not HOT against %s inserts: each put another entry beside the row''s old one, which splits full leaves in whatever '
-            'order keys come in; the server removes the old one later. Another fillfactor does not end that. Updates that are HOT would not come here at all: see ff_advise() and '
-            'ff_blockers() for the table', cold, inserted)
-        WHEN 'deduplicated' THEN format('%s %% of its row pointers share their key with others and are stored in lists: new rows lengthen a list where it lies, and full lists '
-            'split by their own rule, not by fillfactor', deduplicated_pct)
-        WHEN 'sparse' THEN format('its leaf pages are only %s %% full, less than inserts at random leave: rows were deleted. A rebuild wins %s; fillfactor has no part in it',
-                                  leaf_density, pg_size_pretty(saved))
-        ELSE format('keys come in at random%s: %s %% of its leaf pages are half full from splits, %s %% of their space is used. Another fillfactor does not last: random inserts '
-            'settle near 70 %% whatever is set', CASE WHEN cold > 0.1 * inserted THEN format(', or %s updates that were not HOT put new entries between old ones', cold) END,
-            half_full_pct, leaf_density) END
+    WITH f AS (
+        SELECT f.*, f.inserted + f.cold AS written, f.cold > 0.01 * f.inserted AS revisited,
+               f.cold > 0.05 * f.row_pointers AS churned, ff_internal.setting('min_updates')::bigint AS enough,
+               ff_internal.setting('lookback')::double precision AS lookback,
+               -- pages as full as the fillfactor, one after the other, hardly any half
+               f.at_fillfactor_pct >= 70 AND f.half_full_pct <= 10 AND f.fragmentation <= 10 AS orderly,
+               -- ascending keys are known, or shown by growth that split no page in two
+               f.ascends AND f.inserted > 0 OR f.inserted >= 0.2 * f.row_pointers AS grows,
+               'nothing was written to its table for %8$s' AS still,
+               'keys come in ascending: %2$s %% of its leaf pages are as full as fillfactor left them. ' AS ascending,
+               '%5$s updates that were not HOT against %6$s inserts: each put another entry beside the row''s old one, '
+               'which splits full leaves in whatever order keys come in. HOT updates would not come here at all: see '
+               'ff_advise() and ff_blockers() for the table' AS churn
+          FROM jsonb_to_record(facts) f(
+               hindrance text, problem text, fillfactor integer, collected boolean, inserted bigint, cold bigint,
+               window_s double precision, quiet_s double precision, ascends boolean, keyed boolean, blocks bigint,
+               size_bytes bigint, packed_bytes double precision, leaf_density real, leaf_density_err real,
+               at_fillfactor_pct real, half_full_pct real, fragmentation real, deduplicated_pct real,
+               row_pointers double precision)
+    ), verdict AS (
+        SELECT f.*, r.cause, r.action, r.says, CASE r.action WHEN 'raise' THEN 100 ELSE f.fillfactor END AS advised
+          FROM f CROSS JOIN LATERAL (VALUES
+               (1, f.hindrance IS NOT NULL, 'not_examined', 'keep', '%10$s'),
+               (2, f.problem IS NOT NULL, 'no_data', 'wait', '%10$s'),
+               -- fewer, and a few bytes decide (chosen)
+               (3, f.blocks < 100, 'small', 'keep', f.blocks || ' pages: too few to matter'),
+               (4, f.leaf_density IS NULL, 'no_data', 'wait', 'no leaf page could be read'),
+               (5, NOT f.collected, 'no_data', 'wait',
+                'its table was not collected yet: run CALL ff_collect() or ff_schedule()'),
+               (6, f.written = 0 AND (f.quiet_s >= f.lookback) IS NOT TRUE, 'no_data', 'wait', f.still
+                || ': writes would show how keys come in; after %9$s without any it could be packed'),
+               -- what a build at the default leaves is not worth another one
+               (7, f.written = 0 AND f.leaf_density >= 85, 'never_written', 'keep', f.still
+                || ', and its leaf pages are %1$s %% full: a rebuild at 100 would win next to nothing'),
+               (8, f.written = 0, 'never_written', CASE f.fillfactor WHEN 100 THEN 'rebuild' ELSE 'raise' END, f.still
+                || ', and its leaf pages are %1$s %% full: at 100, rebuilt once, it shrinks by %7$s. If rows are '
+                'updated or inserted later, full pages split'),
+               (9, f.cold > 5 * f.inserted AND f.churned, 'version_churn', 'keep', f.churn),
+               -- where no two rows share a key, lists are of versions of one row
+               (10, f.deduplicated_pct >= 50 AND NOT f.keyed, 'deduplicated', 'keep', '%4$s %% of its row pointers are '
+                'in lists, as rows share keys: full lists split by a rule of their own, not by fillfactor'),
+               (11, f.orderly AND f.grows AND f.revisited, 'ascending', 'keep', f.ascending
+                || '%5$s updates that were not HOT put new entries into old pages, so their room is used'),
+               (12, f.orderly AND f.grows AND f.fillfactor = 100, 'ascending', 'keep', f.ascending || 'It is at 100'),
+               (13, f.orderly AND f.grows AND (f.window_s < 86400 OR f.written < f.enough), 'ascending', 'wait', format(
+                '%sAt 100 that room may be saved, but only %s rows were written in %s: %s in a day are asked for',
+                f.ascending, f.written, ff_internal.span(f.window_s), f.enough)),
+               (14, f.orderly AND f.grows, 'ascending', 'raise', f.ascending
+                || 'Nobody comes back to that room: 100 saves it in new pages, a rebuild wins %7$s in the old ones'),
+               (15, f.orderly AND f.half_full_pct <= 2, 'as_built', 'keep', 'its pages are as they were built, and too '
+                'few rows came in since to tell where they go'),
+               (16, f.ascends AND f.revisited AND f.leaf_density >= 25, 'ascending_churn', 'keep', 'keys come in '
+                'ascending, but %5$s updates that were not HOT put entries in the middle: %3$s %% of its pages are '
+                'half full from splits. HOT updates would not come here: see ff_advise(), ff_blockers() for the table'),
+               -- vacuum leaves half of a split leaf's half without a row deleted
+               (17, f.cold > 0.5 * f.inserted AND f.churned AND f.leaf_density >= 25, 'version_churn', 'keep', f.churn),
+               (18, f.leaf_density < 45, 'sparse', 'rebuild', 'its leaf pages are only %1$s %% full, less than inserts '
+                'at random leave: rows were deleted. A rebuild wins %7$s; fillfactor has no part in it'),
+               (19, true, 'random', 'keep', 'keys come in at random: %3$s %% of its leaf pages are half full, from '
+                'splits, %1$s %% of their space is used. Another fillfactor does not last: random inserts settle near '
+                '70 %% whatever is set')) r(place, holds, cause, action, says)
+         WHERE r.holds ORDER BY r.place LIMIT 1
+    )
+    SELECT v.action, v.cause, v.advised, v.size_bytes, p.bytes, v.leaf_density, v.leaf_density_err, v.at_fillfactor_pct,
+           v.half_full_pct, v.deduplicated_pct,
+           format(v.says || '.', v.leaf_density, v.at_fillfactor_pct, v.half_full_pct, v.deduplicated_pct, v.cold,
+                  v.inserted, pg_size_pretty(v.size_bytes - p.bytes), ff_internal.span(v.quiet_s),
+                  ff_internal.span(v.lookback), coalesce(v.hindrance, v.problem))
+      FROM verdict v CROSS JOIN LATERAL (
+           SELECT CASE WHEN v.action IN ('raise', 'rebuild')
+                       THEN least(v.size_bytes, v.packed_bytes * 100 / v.advised + v.size_bytes / v.blocks)
+                       ELSE v.size_bytes END::bigint) p(bytes)
 $$;
 
 -- All that ff_advise_indexes() says.
 CREATE FUNCTION ff_internal.judge_indexes(target regclass)
-RETURNS TABLE (index regclass, relation regclass, fillfactor integer, recommended_fillfactor integer, action text, cause text,
-               size_bytes bigint, predicted_size_bytes bigint, leaf_density real, leaf_density_err real, at_fillfactor_pct real,
-               half_full_pct real, deduplicated_pct real, reason text, ddl text)
+RETURNS TABLE (
+    index regclass, relation regclass, fillfactor integer, recommended_fillfactor integer, action text, cause text,
+    size_bytes bigint, predicted_size_bytes bigint, leaf_density real, leaf_density_err real, at_fillfactor_pct real,
+    half_full_pct real, deduplicated_pct real, reason text, ddl text)
 LANGUAGE plpgsql VOLATILE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
-    -- pages, with fewer than which a few bytes decide; seconds of watching that a raise needs (both chosen)
-    smallest CONSTANT bigint := 100;
-    watched  CONSTANT double precision := 86400;
-    block    CONSTANT bigint := current_setting('block_size')::bigint;
+    deadline CONSTANT timestamptz
+        := clock_timestamp() + make_interval(secs => ff_internal.setting('collect_time')::double precision);
     budget   bigint := ff_internal.setting('collect_pages')::bigint;
-    deadline CONSTANT timestamptz := clock_timestamp() + (ff_internal.setting('collect_time') || ' s')::interval;
-    -- in whatever schema the extension is
-    sampler  CONSTANT regprocedure := (SELECT p.oid FROM pg_proc p JOIN pg_extension e ON e.extnamespace = p.pronamespace
-                                        WHERE e.extname = 'fillfactor_advisor' AND p.proname = 'ff_sample_index'
-                                          AND oidvectortypes(p.proargtypes) = 'regclass');
-    i        record;
-    s        record;
+    facts    record;
+    pages    record;
+    problem  text;
 BEGIN
     IF (SELECT c.relkind FROM pg_class c WHERE c.oid = target) IS DISTINCT FROM 'i' THEN
         PERFORM ff_internal.checked_table(target);
-    ELSIF NOT EXISTS (SELECT FROM pg_index x JOIN ff_internal.candidate c ON c.relid = x.indrelid WHERE x.indexrelid = target) THEN
+    ELSIF NOT EXISTS (SELECT FROM pg_index x JOIN ff_internal.candidate c ON c.relid = x.indrelid
+                       WHERE x.indexrelid = target) THEN
         RAISE 'index "%" is not on a table that can be advised', (SELECT c.relname FROM pg_class c WHERE c.oid = target)
             USING ERRCODE = 'wrong_object_type';
     END IF;
-    FOR i IN SELECT * FROM ff_internal.index_facts(target) LOOP
-        index := i.index; relation := i.relation; fillfactor := i.fillfactor; recommended_fillfactor := i.fillfactor;
-        action := CASE WHEN i.hindrance IS NULL THEN 'wait' ELSE 'keep' END;
-        cause := CASE WHEN i.hindrance IS NULL THEN 'no_data' ELSE 'not_examined' END;
-        size_bytes := NULL; predicted_size_bytes := NULL; leaf_density := NULL; leaf_density_err := NULL;
-        at_fillfactor_pct := NULL; half_full_pct := NULL; deduplicated_pct := NULL; ddl := NULL;
-        reason := coalesce(i.hindrance,
-            CASE WHEN NOT has_function_privilege(sampler, 'EXECUTE') THEN 'its pages may not be read by this role: it needs pg_stat_scan_tables'
-                 WHEN budget <= 0 OR clock_timestamp() > deadline
-                 THEN 'not looked at: larger indexes used up fillfactor_advisor.collect_pages or collect_time. Ask for this one by name' END);
-        IF reason IS NULL THEN
+    FOR facts IN SELECT * FROM ff_internal.index_facts(target) LOOP
+        pages := NULL;
+        problem := CASE WHEN budget <= 0 OR clock_timestamp() > deadline
+                        THEN 'not looked at: larger indexes used up fillfactor_advisor.collect_pages or collect_time. '
+                             'Ask for this one by name' END;
+        IF coalesce(facts.hindrance, problem) IS NULL THEN
             BEGIN
-                EXECUTE format('SELECT * FROM %s($1)', sampler::oid::regproc) INTO s USING i.index;
-                budget := budget - s.blocks_read;
-                size_bytes := s.blocks * block;
-                predicted_size_bytes := size_bytes;
-                leaf_density := round(s.leaf_density::numeric, 1);
-                leaf_density_err := round(s.leaf_density_err::numeric, 1);
-                at_fillfactor_pct := round(s.at_fillfactor_pct::numeric, 1);
-                half_full_pct := round(s.half_full_pct::numeric, 1);
-                deduplicated_pct := round(s.deduplicated_pct::numeric, 1);
-                reason := CASE WHEN s.blocks >= smallest AND s.leaf_density IS NULL THEN 'no leaf page could be read'
-                               WHEN s.blocks >= smallest AND NOT i.collected THEN 'its table was not collected yet: run CALL ff_collect() or ff_schedule()' END;
-            EXCEPTION WHEN OTHERS THEN
+                SELECT * INTO pages FROM ff_internal.index_pages(facts.index);
+                budget := budget - pages.blocks_read;
+            EXCEPTION
                 -- one index's failure is its row
-                reason := format('its pages could not be read: %s %s', SQLSTATE, SQLERRM);
+                WHEN insufficient_privilege THEN
+                    problem := 'its pages may not be read by this role: it needs pg_stat_scan_tables';
+                WHEN OTHERS THEN
+                    problem := format('its pages could not be read: %s %s', SQLSTATE, SQLERRM);
             END;
         END IF;
-        IF reason IS NOT NULL THEN
-            NULL;
-        ELSIF s.blocks < smallest THEN
-            cause := 'small';
-            action := 'keep';
-            reason := format('%s pages: too few to matter', s.blocks);
-        ELSE
-            SELECT j.cause, j.recommended_fillfactor INTO cause, recommended_fillfactor
-              FROM ff_internal.index_judged(i.fillfactor, s.leaf_density, s.at_fillfactor_pct, s.half_full_pct, s.fragmentation,
-                       -- where no two rows share a key, lists are of versions of one row
-                       CASE WHEN i.keyed THEN 0 ELSE s.deduplicated_pct END, s.row_pointers, i.inserted, i.cold,
-                       i.quiet_s >= ff_internal.setting('lookback')::double precision, i.ascends) j;
-            action := CASE WHEN cause = 'no_data' THEN 'wait'
-                           WHEN cause = 'ascending' AND recommended_fillfactor > i.fillfactor
-                                AND (coalesce(i.window_s, 0) < watched OR i.inserted + i.cold < ff_internal.setting('min_updates')::bigint) THEN 'wait'
-                           WHEN recommended_fillfactor > i.fillfactor THEN 'raise'
-                           WHEN recommended_fillfactor < i.fillfactor THEN 'lower'
-                           -- it stands at 100 already, but was never packed
-                           WHEN cause = 'never_written' AND s.leaf_density < 85 AND i.fillfactor = 100 THEN 'rebuild'
-                           WHEN cause = 'sparse' THEN 'rebuild' ELSE 'keep' END;
-            IF action IN ('keep', 'wait') THEN
-                recommended_fillfactor := i.fillfactor;
-            ELSE
-                -- a rebuild packs leaf and inner pages alike, and drops deleted ones
-                predicted_size_bytes := least(size_bytes, (((s.leaf_pages + s.internal_pages) * s.leaf_density / recommended_fillfactor + 1) * block)::bigint);
-                ddl := concat_ws(' ', CASE WHEN action <> 'rebuild' THEN ff_internal.alter_options(i.index, ARRAY['fillfactor=' || recommended_fillfactor]) END,
-                                 format('REINDEX INDEX CONCURRENTLY %s;', ff_internal.qualified_name(i.index)));
-            END IF;
-            reason := ff_internal.index_reason(cause, action, i.fillfactor, leaf_density, at_fillfactor_pct, half_full_pct, deduplicated_pct,
-                                               size_bytes, size_bytes - predicted_size_bytes, coalesce(i.inserted, 0), coalesce(i.cold, 0), i.window_s, i.quiet_s);
-        END IF;
-        reason := reason || '.';
-        RETURN NEXT;
+        RETURN QUERY
+        SELECT facts.index, facts.relation, facts.fillfactor, j.recommended_fillfactor, j.action, j.cause, j.size_bytes,
+               j.predicted_size_bytes, j.leaf_density, j.leaf_density_err, j.at_fillfactor_pct, j.half_full_pct,
+               j.deduplicated_pct, j.reason, nullif(concat_ws(' ',
+                   CASE WHEN j.action = 'raise' THEN ff_internal.alter_options(facts.index, '{fillfactor=100}') END,
+                   CASE WHEN j.action IN ('raise', 'rebuild')
+                        THEN format('REINDEX INDEX CONCURRENTLY %s;', ff_internal.qualified_name(facts.index)) END), '')
+          FROM ff_internal.index_judged(to_jsonb(facts) || jsonb_build_object('problem', problem)
+                                        || coalesce(to_jsonb(pages), '{}')) j;
     END LOOP;
 END
 $$;
@@ -255,9 +230,18 @@ AS $$
     SELECT * FROM ff_internal.judge_indexes($1)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise_indexes(regclass) IS
-'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or, without an argument, of all, largest first. Reads pages of each index now (see ff_sample_index()), together at most fillfactor_advisor.collect_pages of them within collect_time; the reading needs pg_stat_scan_tables besides pg_read_all_stats.
+'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or, without an argument, of all, '
+'largest first. Reads pages of each index now (see ff_sample_index()), together at most '
+'fillfactor_advisor.collect_pages of them within collect_time; the reading needs pg_stat_scan_tables besides '
+'pg_read_all_stats.
 index, relation: the index and its table. fillfactor, recommended_fillfactor: percent, now and advised.
-action: raise (after a day and fillfactor_advisor.min_updates rows), lower, rebuild (at the same fillfactor), keep, wait. cause: ascending, never_written (a higher one pays); random, as_built, version_churn, ascending_churn, deduplicated (another one would not last or not matter); sparse (rows were deleted); small, no_data, not_examined.
-size_bytes, predicted_size_bytes: main fork, now and after a rebuild, bytes. leaf_density: used share of leaf pages, percent, leaf_density_err: half width of its 95 % interval. at_fillfactor_pct, half_full_pct: leaf pages as full as the fillfactor and as a split in the middle leaves them, percent. deduplicated_pct: row pointers in posting lists, percent.
-reason: why, in sentences. ddl: the statements, NULL where nothing should change; ff_script() has them with guard and undo.
+action: raise (after a day and fillfactor_advisor.min_updates rows), rebuild (at the same fillfactor), keep, wait. '
+'cause: ascending, never_written (a higher one pays); random, as_built, version_churn, ascending_churn, deduplicated '
+'(another one would not last or not matter); sparse (rows were deleted); small, no_data, not_examined.
+size_bytes, predicted_size_bytes: main fork, now and after a rebuild, bytes. leaf_density: used share of leaf pages, '
+'percent, leaf_density_err: half width of its 95 % interval. at_fillfactor_pct, half_full_pct: leaf pages as full as '
+'the fillfactor and as a split in the middle leaves them, percent. deduplicated_pct: row pointers in posting lists, '
+'percent.
+reason: why, in sentences. ddl: the statements, NULL where nothing should change; ff_script() has them with guard and '
+'undo.
 Errors: 42P01 unknown OID, 42809 neither a table nor an index of one that can be advised.';

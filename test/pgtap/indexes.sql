@@ -89,12 +89,16 @@ SELECT is(count(*), 0::bigint, 'a statement where something is to be done, and o
 SELECT matches(reason, 'does not last: random inserts settle near 70 %', 'what does not last is said') FROM advice WHERE name = 'grow_r';
 SELECT matches(reason, 'keys come in ascending, but .* half full from splits.*see ff_advise\(\)', 'an ascending key is not said to come in at random') FROM advice WHERE name = 'queue_pkey';
 SELECT matches(reason, 'in whatever order keys come in.*see ff_advise\(\)', 'nor one of which only the updates are known') FROM advice WHERE name = 'late_pkey';
-SELECT is((ff_internal.index_judged(90, d, 5, 60, 30, 0, 100000, 10000, cold, false, ascends)).cause, expected, format('%s %% full, %s not HOT against 10000 inserts, ascending: %s', d, cold, ascends))
-  FROM (VALUES (55, 9000, false, 'version_churn'), (55, 5001, false, 'version_churn'), (55, 5000, false, 'random'), (55, 100, false, 'random'),
-               (40, 9000, false, 'version_churn'), (20, 9000, false, 'sparse'), (40, 0, false, 'sparse'),
-               (55, 9000, true, 'ascending_churn'), (55, 101, true, 'ascending_churn'), (55, 100, true, 'random'), (20, 9000, true, 'sparse')) v(d, cold, ascends, expected);
-SELECT is((ff_internal.index_judged(90, 90, 95, 0, 0, 0, 100000, inserted, cold, false, ascends))::text, expected, format('orderly, %s inserts, %s not HOT, ascending: %s', inserted, cold, ascends))
-  FROM (VALUES (1, 0, false, '(as_built,90)'), (1, 0, true, '(ascending,100)'), (20000, 0, false, '(ascending,100)'), (20000, 201, true, '(ascending,90)'), (0, 0, true, '(no_data,90)')) v(inserted, cold, ascends, expected);
+CREATE FUNCTION judged(cold bigint, inserted bigint, ascends boolean, leaf_density real, at_fillfactor_pct real, half_full_pct real, fragmentation real) RETURNS text LANGUAGE sql AS $$
+	SELECT j.cause || ', ' || j.action FROM ff_internal.index_judged(jsonb_build_object('fillfactor', 90, 'collected', true, 'cold', cold, 'inserted', inserted, 'window_s', 90000, 'quiet_s', 0, 'ascends', ascends,
+		'keyed', false, 'blocks', 1000, 'size_bytes', 8192000, 'packed_bytes', 6e6, 'leaf_density', leaf_density, 'at_fillfactor_pct', at_fillfactor_pct, 'half_full_pct', half_full_pct, 'fragmentation', fragmentation, 'deduplicated_pct', 0, 'row_pointers', 100000)) j
+$$;
+SELECT is(judged(cold, 10000, ascends, d, 5, 60, 30), expected, format('%s %% full, %s not HOT against 10000 inserts, ascending: %s', d, cold, ascends))
+  FROM (VALUES (55, 9000, false, 'version_churn, keep'), (55, 5001, false, 'version_churn, keep'), (55, 5000, false, 'random, keep'), (55, 100, false, 'random, keep'),
+               (40, 9000, false, 'version_churn, keep'), (20, 9000, false, 'sparse, rebuild'), (40, 0, false, 'sparse, rebuild'),
+               (55, 9000, true, 'ascending_churn, keep'), (55, 101, true, 'ascending_churn, keep'), (55, 100, true, 'random, keep'), (20, 9000, true, 'sparse, rebuild')) v(d, cold, ascends, expected);
+SELECT is(judged(cold, inserted, ascends, 90, 95, 0, 0), expected, format('orderly, %s inserts, %s not HOT, ascending: %s', inserted, cold, ascends))
+  FROM (VALUES (1, 0, false, 'as_built, keep'), (1000, 0, true, 'ascending, raise'), (1, 0, true, 'ascending, wait'), (20000, 0, false, 'ascending, raise'), (20000, 201, true, 'ascending, keep'), (0, 0, true, 'no_data, wait')) v(inserted, cold, ascends, expected);
 SELECT ok(leaf_density BETWEEN 60 AND 80, 'and is what the pages show') FROM advice WHERE name = 'grow_r';
 SELECT is(ddl, 'ALTER INDEX public.grow_pkey SET (fillfactor = 100); REINDEX INDEX CONCURRENTLY public.grow_pkey;', 'the statements') FROM advice WHERE name = 'grow_pkey';
 SELECT is((SELECT string_agg(index::text, ' ' ORDER BY index::text) FROM ff_advise_indexes('grow')), 'grow_d grow_hash grow_pkey grow_r', 'one table');
@@ -114,7 +118,7 @@ SELECT is((SELECT string_agg(c->>'relation', ' ' ORDER BY place) FROM jsonb_arra
 SELECT ok(bool_and(kind >= before), 'tables before indexes')
   FROM (SELECT (c->>'kind' = 'index')::int AS kind, lag((c->>'kind' = 'index')::int, 1, 0) OVER (ORDER BY place) AS before
           FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY AS w(c, place)) x;
-SELECT c->>'guarded_statement' AS apply, c->>'guarded_undo' AS undo, c->'rewrite'->'methods'->0->>'statement' AS rebuild, c->>'options_before' AS before
+SELECT c->>'guarded_statement' AS apply, c->>'guarded_undo' AS take_back, c->'rewrite'->'methods'->0->>'statement' AS rebuild, c->>'options_before' AS before
   FROM jsonb_array_elements(ff_script_json('still_r')->'changes') c \gset
 SELECT ff_script_json('still_r')->>'guard' AS guard \gset
 :guard
@@ -125,13 +129,13 @@ SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'still_r'::regclass
 :rebuild
 SELECT cmp_ok((SELECT leaf_density FROM ff_sample_index('still_r')), '>', 97::double precision, 'the rebuild packs it');
 SELECT is(pg_relation_size('still_r') / 8192 - a.predicted_size_bytes / 8192 BETWEEN -0.02 * a.size_bytes / 8192 AND 0.02 * a.size_bytes / 8192, true, 'to the size foretold, within 2 %') FROM advice a WHERE name = 'still_r';
-:undo
+:take_back
 SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'still_r'::regclass), NULL, 'undone, although the rebuild gave it another OID');
--- a rebuild without a change of options: with the rewrites, and never live by default
-SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^--rewrite SELECT pg_temp.ff_rewrite.*REINDEX INDEX CONCURRENTLY public.thinned_pkey;'), 1::bigint, 'a rebuild is a comment');
-SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^(SELECT|CALL pg_temp.ff_change)|SET .fillfactor|Nothing is to be changed'), 0::bigint, 'no option is set, and nothing is hidden');
-SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^-- public.thinned_pkey: its leaf pages are only .* rows were deleted'), 1::bigint, 'the reason is there');
-SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^--   . REINDEX CONCURRENTLY: .*; disk .* free, WAL about'), 1::bigint, 'and the disk it needs');
+-- a rebuild without a change of options: with the rewrites, and never by default
+SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^(SELECT|CALL pg_temp.ff_change)|ff_rewrite|SET .fillfactor|Nothing is to be changed'), 0::bigint, 'no option is set, nothing is rebuilt, and nothing is hidden');
+SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^-- 1 of 1: public.thinned_pkey, rebuild at fillfactor 90 [(]sparse[)]$'), 1::bigint, 'a rebuild is a comment');
+SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^--   why: +its leaf pages are only .* rows were deleted'), 1::bigint, 'the reason is there');
+SELECT is((SELECT count(*) FROM ff_script('thinned', true) s WHERE s ~ '^--   . REINDEX CONCURRENTLY: .*; disk .* free, WAL about'), 1::bigint, 'and the disk it needs');
 SELECT is((SELECT count(*) FROM ff_script('thinned', true) s WHERE s ~ '^SELECT pg_temp.ff_rewrite.*REINDEX INDEX CONCURRENTLY public.thinned_pkey;'), 1::bigint, 'live where it is asked for');
 SELECT is(c - 'rewrite' @> '{"action": "rebuild", "cause": "sparse", "fillfactor": 90, "recommended_fillfactor": 90, "statement": null, "undo": null, "guarded_statement": null, "guarded_undo": null, "options_before": null, "options_after": null}'
           AND (c->'rewrite'->>'wanted')::boolean AND c->'rewrite'->>'method' = 'REINDEX CONCURRENTLY', true, 'in JSON')

@@ -5,7 +5,7 @@ use warnings;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 74;
+use Test::More tests => 75;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -23,7 +23,7 @@ sub run_file
 {
 	my ($file, %how) = @_;
 	my ($out, $err) = ('', '');
-	IPC::Run::run([ 'psql', '-X', '-q', '-d', $how{db} // $node->connstr($db), '-U', $how{user} // $ENV{PGUSER} // getpwuid($>), '-f', $file ],
+	IPC::Run::run([ 'psql', '-X', '-q', '-d', $how{db} // $node->connstr($db), '-U', $how{user} // $ENV{PGUSER} // getpwuid($>), ($how{undo} ? ('-v', 'undo=on') : ()), '-f', $file ],
 		'>', \$out, '2>', \$err, IPC::Run::timeout(180));
 	return ($? >> 8, $out . $err);
 }
@@ -35,14 +35,6 @@ sub write_file
 	print $f $text, "\n";
 	close $f;
 	return "$dir/$name";
-}
-
-# What "sed -n '1,/^-- Changes/p; s/^--PREFIX //p'" gives.
-sub part
-{
-	my ($prefix, $text) = @_;
-	my ($guard) = $text =~ /^(.*?\n-- Changes[^\n]*\n)/s;
-	return $guard . join "\n", map { /^--$prefix (.*)/s ? $1 : () } split /\n/, $text;
 }
 
 # As though everything had been watched for a day.
@@ -100,7 +92,7 @@ my %hostile = (
 	newline   => "x\n\\! touch $marker",
 	cr        => "x\r\\! touch $marker",
 	statement => q{'; DROP TABLE jobs; --},
-	undo      => "x\n--undo \\! touch $marker",
+	prefix    => "x\n--provisional \\! touch $marker",
 	format    => q{%I %1$s %% $ff$ $$ :jobs :'x' */ /*},
 	backslash => q{\\! \\q \\\\ \\"},
 	utf8      => "\xc3\xa4" x 31 . 'x',            # 63 bytes
@@ -213,7 +205,7 @@ my $took = time - $began;
 is($status, 3, 'after changes: an error at the end');
 like($said, qr/WARNING:  public\.renamed: refused: it has another name now/, 'renamed: refused');
 like($said, qr/WARNING:  public\.dropped: refused: it is gone/, 'dropped and made anew: refused');
-like($said, qr/WARNING:  public\.changed: refused: its options were changed since the advice/, 'other options: refused');
+like($said, qr/WARNING:  public\.changed: refused: its options are not those of the advice/, 'other options: refused');
 like($said, qr/WARNING:  public\.locked: refused: locked by other sessions, run this again later/, 'locked: refused');
 cmp_ok($took, '<', 60, 'locked: not waited for without end');
 like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'applied before: said so');
@@ -240,15 +232,14 @@ my $hot_after = sql(q{SELECT round(100.0 * n_tup_hot_upd / n_tup_upd) FROM pg_st
 cmp_ok($hot_after, '>', 85, "updates are HOT now: $hot_after % after $hot_before %");
 
 # The exact way back.
-my $undo = write_file('undo.sql', part('undo', $text));
-($status, $said) = run_file($undo);
+($status, $said) = run_file($file, undo => 1);
 like($said, qr/@{[$many - 3]} done, 0 unchanged, 3 refused/, 'undo: what was done is undone');
 is(sql(q{SELECT string_agg(b.label || ': ' || coalesce(s.options, 'NULL'), E'\n') FROM before b JOIN sums() s USING (label)
 		WHERE b.options IS DISTINCT FROM s.options AND label <> 'changed'}), '', 'undo: options are as they were, text for text');
 is(sql(q{SELECT string_agg(coalesce(options, 'NULL'), ' ' ORDER BY label) FROM sums() WHERE label IN ('jobs', 'explicit', 'odd', 'hex')}),
 	'{fillfactor=100} {fillfactor=0x60} NULL {autovacuum_vacuum_threshold=77,fillfactor=95.5,autovacuum_vacuum_scale_factor=0.1}',
 	'undo: absent, explicit, fraction and hexadecimal differ');
-($status, $said) = run_file($undo);
+($status, $said) = run_file($file, undo => 1);
 like($said, qr/0 done, @{[$many - 3]} unchanged, 3 refused/, 'undo: twice is once');
 ok(!-e $marker, 'undo: no name was run as a command');
 
@@ -259,7 +250,7 @@ $node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relat
 ($status, $said) = run_file(write_file('race.sql', $text));
 $lock->finish;
 # a slow machine comes to the guard only when it is over
-like($said, qr/public\.explicit: refused: its (name or options changed meanwhile \(SQLSTATE 55000\)|options were changed since the advice)/, 'changed between guard and lock: refused');
+like($said, qr/public\.explicit: refused: its (name or options changed meanwhile \(SQLSTATE 55000\)|options are not those of the advice)/, 'changed between guard and lock: refused');
 is(sql(q{SELECT reloptions::text FROM pg_class WHERE relname = 'explicit'}), '{fillfactor=100,autovacuum_enabled=off}', 'changed between guard and lock: nothing of ours stays');
 
 # ---------------------------------------------------------------------------
@@ -285,11 +276,11 @@ my %sums = map { $_ => sql("SELECT md5(string_agg(x::text, E'\\n' ORDER BY id)) 
 my %files = map { $_ => relfilenode($_) } qw(log_key log_plain);
 my $plain_size = sql(q{SELECT pg_relation_size('log_plain')});
 
-# by default they are comments, and running the script rewrites nothing
+# by default they are left out, and running the script rewrites nothing
 my $plain = write_file('plain.sql', script(q{'log_plain'}));
 ($status, $said) = run_file($plain);
-is($status, 0, 'rewrite as a comment: the change itself');
-is(relfilenode('log_plain'), $files{log_plain}, 'rewrite as a comment: not run');
+is($status, 0, 'no rewrite asked for: the change itself');
+is(relfilenode('log_plain'), $files{log_plain}, 'no rewrite asked for: not run');
 sql(q{ALTER TABLE log_plain SET (fillfactor = '50.4')});
 
 # VACUUM FULL, first with a reader that does not leave
@@ -313,7 +304,8 @@ my $rewritten = relfilenode('log_plain');
 like($said, qr/0 done, 2 unchanged, 0 refused/, 'VACUUM FULL, a third time: nothing');
 is(relfilenode('log_plain'), $rewritten, 'VACUUM FULL, a third time: not rewritten again');
 is(sql(q{SELECT md5(string_agg(x::text, E'\n' ORDER BY id)) FROM log_plain x}), $sums{log_plain}, 'VACUUM FULL: the rows are the same');
-run_file(write_file('undo.sql', part('undo', $text)));
+run_file($live, undo => 1);
+is(relfilenode('log_plain'), $rewritten, 'VACUUM FULL: not run by an undo');
 is(sql(q{SELECT reloptions::text FROM pg_class WHERE oid = 'log_plain'::regclass}), '{fillfactor=50.4}', 'VACUUM FULL: undo of the option');
 
 # Without a lock that anybody would notice: what this server has.
