@@ -9,7 +9,7 @@ DROP PROCEDURE ff_internal.define(text);
 
 DO $$
 DECLARE
-    collecting CONSTANT text[] := '{ff_sample, sample, pool_samples, ff_sample_index, ff_collect, ff_schedule,
+    collecting CONSTANT text[] := '{ff_sample, sample, pool_samples, ff_sample_index, index_pages, ff_collect, ff_schedule,
         ff_unschedule, ff_exclude, ff_include, collect, collect_begin, collect_counters, collect_counted, collect_pages,
         collect_problem, collect_end, collect_statements, collect_statements_failed, collect_horizon, collect_settings,
         current_epoch, index_keys, index_changes, table_differences, close_tables, write_differences, io_counters,
