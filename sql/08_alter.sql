@@ -1,67 +1,56 @@
--- Statements that change or restore storage options: the only place that builds
--- them.  Options are written as pg_class.reloptions holds them, name=value.
--- Options of the TOAST table (toast.*) are stored with that table, not here.
+-- Statements that change or restore storage options, made here alone. Options are written as pg_class.reloptions holds
+-- them, name=value. Those of the TOAST table (toast.*) are stored with that table, not here.
 
 -- A relation's name with its schema, quoted, on one line whatever it contains; NULL where it is gone.
 CREATE FUNCTION ff_internal.qualified_name(relation oid) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
-      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
-$$;
+RETURN (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
+          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
 
 -- The name of an option, and its value.
 CREATE FUNCTION ff_internal.option_name(option text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
 RETURN split_part(option, '=', 1);
 
 CREATE FUNCTION ff_internal.option_value(option text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
 RETURN substr(option, strpos(option, '=') + 1);
 
 -- Options as the server stores them after ALTER ... SET: the others keep their order, the new ones go last.
 CREATE FUNCTION ff_internal.options_after(options text[], to_set text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT ARRAY(SELECT o.option FROM unnest(options) WITH ORDINALITY o(option, place)
-                  WHERE ff_internal.option_name(o.option) NOT IN (SELECT ff_internal.option_name(s) FROM unnest(to_set) s)
-                  ORDER BY o.place) || to_set
-$$;
+RETURN ARRAY(SELECT o.option FROM unnest(options) WITH ORDINALITY o(option, place)
+              WHERE ff_internal.option_name(o.option) NOT IN (SELECT ff_internal.option_name(s) FROM unnest(to_set) s)
+              ORDER BY o.place) || to_set;
 
 -- The statement, or two, that sets options of a table, materialized view or index and resets those named in to_reset;
 -- NULL where the relation is gone, of another kind, or where there is nothing to change.
 CREATE FUNCTION ff_internal.alter_options(relation oid, to_set text[], to_reset text[] DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    -- a plain integer is stored as it is written, anything else only as a literal
-    SELECT string_agg(format('ALTER %s %s %s;', k.kind, ff_internal.qualified_name(relation), a.action), ' ' ORDER BY a.place)
-      FROM (SELECT CASE c.relkind WHEN 'r' THEN 'TABLE' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'i' THEN 'INDEX' END
-              FROM pg_class c WHERE c.oid = relation) k(kind)
+RETURN (
+    SELECT nullif(concat_ws(' ', h.head || 'RESET (' || r.options || ');', h.head || 'SET (' || s.options || ');'), '')
+      FROM pg_class c
+      JOIN (VALUES ('r'::"char", 'TABLE'), ('m', 'MATERIALIZED VIEW'), ('i', 'INDEX')) k(kind, word)
+           ON k.kind = c.relkind
+     CROSS JOIN LATERAL (SELECT format('ALTER %s %s ', k.word, ff_internal.qualified_name(c.oid))) h(head)
+     CROSS JOIN (SELECT string_agg(ff_internal.quoted_name(r.name), ', ' ORDER BY r.place)
+                   FROM unnest(to_reset) WITH ORDINALITY r(name, place)) r(options)
      CROSS JOIN (
-            SELECT 1, 'RESET (' || string_agg(ff_internal.quoted_name(r.name), ', ' ORDER BY r.place) || ')'
-              FROM unnest(to_reset) WITH ORDINALITY r(name, place)
-            UNION ALL
-            SELECT 2, 'SET (' || string_agg(ff_internal.quoted_name(ff_internal.option_name(s.option)) || ' = '
-                          || CASE WHEN ff_internal.option_value(s.option) ~ '^(0|[1-9][0-9]{0,8})$'
-                                  THEN ff_internal.option_value(s.option)
-                                  ELSE ff_internal.quoted_text(ff_internal.option_value(s.option)) END, ', ' ORDER BY s.place) || ')'
-              FROM unnest(to_set) WITH ORDINALITY s(option, place)) a(place, action)
-     WHERE k.kind IS NOT NULL AND a.action IS NOT NULL
-$$;
+           -- a plain integer is stored as it is written, anything else only as a literal
+           SELECT string_agg(ff_internal.quoted_name(ff_internal.option_name(s.option)) || ' = '
+                                 || CASE WHEN v.value ~ '^(0|[1-9][0-9]{0,8})$' THEN v.value
+                                         ELSE ff_internal.quoted_text(v.value) END, ', ' ORDER BY s.place)
+             FROM unnest(to_set) WITH ORDINALITY s(option, place)
+            CROSS JOIN LATERAL ff_internal.option_value(s.option) v(value)) s(options)
+     WHERE c.oid = relation);
 
 -- The statements that turn new_options of a relation back into old_options, text for text; NULL where nothing differs.
--- kind NULL: all options, in the order in which they were stored.  kind fillfactor, or options (all others): only those
+-- kind NULL: all options, in the order in which they were stored. kind fillfactor, or options (all others): only those
 -- that differ, so that what somebody changed since stays.
-CREATE FUNCTION ff_internal.restore_options(relation oid, old_options text[], new_options text[], kind text DEFAULT NULL)
-RETURNS text
+CREATE FUNCTION ff_internal.restore_options(
+    relation oid, old_options text[], new_options text[], kind text DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+RETURN (
     WITH old AS (
         SELECT o.option, o.place, ff_internal.option_name(o.option) AS name
           FROM unnest(old_options) WITH ORDINALITY o(option, place)
@@ -72,40 +61,33 @@ AS $$
         -- the longest beginning that comes out right if all behind it is set again
         SELECT coalesce(max(g.place), 0) AS place
           FROM old g
-         WHERE old_options[:g.place] = ARRAY(SELECT n.option FROM new n WHERE n.name IN (SELECT o.name FROM old o WHERE o.place <= g.place)
-                                              ORDER BY n.place)
+         WHERE old_options[:g.place] = ARRAY(
+                   SELECT n.option FROM new n
+                    WHERE n.name IN (SELECT o.name FROM old o WHERE o.place <= g.place) ORDER BY n.place)
     ), wanted AS (
-        -- the history may hold anything; the server knows no other names
-        SELECT x.name, x.option, x.place, x.option IS NOT NULL AS is_set
-          FROM (SELECT o.name, o.option, o.place FROM old o, kept k
-                 WHERE CASE WHEN kind IS NULL THEN o.place > k.place ELSE o.option NOT IN (SELECT n.option FROM new n) END
-                UNION ALL
-                SELECT n.name, NULL, n.place FROM new n WHERE n.name NOT IN (SELECT o.name FROM old o)) x
-         WHERE x.name ~ '^[A-Za-z_][A-Za-z0-9_]*$'
-           AND (kind IS NULL OR (x.name = 'fillfactor') = (kind = 'fillfactor'))
+        SELECT o.name, o.option, o.place
+          FROM old o, kept k
+         WHERE CASE WHEN kind IS NULL THEN o.place > k.place ELSE o.option NOT IN (SELECT n.option FROM new n) END
+        UNION ALL
+        SELECT n.name, NULL, n.place FROM new n WHERE n.name NOT IN (SELECT o.name FROM old o)
     )
-    SELECT ff_internal.alter_options(relation, array_agg(w.option ORDER BY w.place) FILTER (WHERE w.is_set),
-                                     array_agg(w.name ORDER BY w.place) FILTER (WHERE NOT w.is_set))
+    SELECT ff_internal.alter_options(relation, array_agg(w.option ORDER BY w.place) FILTER (WHERE w.option IS NOT NULL),
+                                     array_agg(w.name ORDER BY w.place) FILTER (WHERE w.option IS NULL))
       FROM wanted w
-$$;
+     -- the history may hold anything; the server knows no other names
+     WHERE w.name ~ '^[A-Za-z_][A-Za-z0-9_]*$' AND (kind IS NULL OR (w.name = 'fillfactor') = (kind = 'fillfactor')));
 
 -- A DO statement around a PL/pgSQL block, with a dollar quote that does not occur in it.
 CREATE FUNCTION ff_internal.do_block(body text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT format('DO %1$s %2$s %1$s;', t.tag, body)
-      FROM (SELECT '$ff' || nullif(n, 0) || '$' FROM generate_series(1, 1000) n
-             UNION ALL SELECT '$ff$') AS t(tag)
-     WHERE strpos(body, t.tag) = 0
-     ORDER BY length(t.tag), t.tag
-     LIMIT 1
-$$;
+RETURN (SELECT format('DO %1$s %2$s %1$s;', t.tag, body)
+          FROM generate_series(0, 1000) n
+         CROSS JOIN LATERAL (SELECT concat('$ff', nullif(n, 0), '$')) t(tag)
+         WHERE strpos(body, t.tag) = 0 ORDER BY n LIMIT 1);
 
 -- The elements of a JSON array of strings as a text array's text; NULL for null.
 CREATE FUNCTION ff_internal.text_array(elements jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
 RETURN CASE WHEN jsonb_typeof(elements) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(elements))::text END;
 
 -- ---------------------------------------------------------------------------
@@ -114,19 +96,17 @@ RETURN CASE WHEN jsonb_typeof(elements) = 'array' THEN ARRAY(SELECT jsonb_array_
 -- The parts of an index's definition as a collection wrote it down: whether it is unique, its name as it is, what
 -- follows the table's name, and whether names in it are looked up, so that it must run with a search_path of pg_catalog
 -- alone. NULL where the text is anything but one CREATE INDEX, or where it may call code other than the server's own.
--- relation: the table that it is for.
 CREATE FUNCTION ff_internal.index_definition(
     relation oid, definition text, OUT is_unique boolean, OUT name text, OUT method text, OUT looked_up boolean)
 LANGUAGE c STRICT STABLE
 AS 'MODULE_PATHNAME', 'ff_index_definition';
 
--- The statement that makes an index of a table again, on the table as it is called now. Writers go on, unless names in
--- the definition are looked up: these need a DO statement, which cannot run CONCURRENTLY and waits for its lock no
--- longer than 2 s. NULL where index_definition() does not accept the definition.
+-- The statement that makes an index again, on its table as it is called now; NULL where index_definition() does not
+-- accept the definition. Writers go on, unless names are looked up: this needs a DO statement, which cannot run
+-- CONCURRENTLY and waits for its lock no longer than 2 s.
 CREATE FUNCTION ff_internal.index_statement(relation oid, definition text) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+RETURN (
     SELECT CASE WHEN d.looked_up
                 THEN ff_internal.do_block(
                         'BEGIN PERFORM pg_catalog.set_config(''search_path'', ''pg_catalog, pg_temp'', true), '
@@ -134,18 +114,15 @@ AS $$
                 ELSE s.verb || ' CONCURRENTLY' || s.object END
       FROM ff_internal.index_definition(relation, definition) d
       JOIN pg_class c ON c.oid = relation AND c.relkind IN ('r', 'm')
-     CROSS JOIN LATERAL (SELECT CASE WHEN d.is_unique THEN 'CREATE UNIQUE INDEX' ELSE 'CREATE INDEX' END,
-                                concat(' ', quote_ident(d.name), ' ON ', ff_internal.qualified_name(relation), ' ', d.method, ';')) s(verb, object)
-     WHERE d.name || d.method !~ ff_internal.unprintable()
-$$;
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN d.is_unique THEN 'CREATE UNIQUE INDEX' ELSE 'CREATE INDEX' END,
+                  format(' %I ON %s %s;', d.name, ff_internal.qualified_name(relation), d.method)) s(verb, object)
+     WHERE d.name || d.method !~ ff_internal.unprintable());
 
 -- The statement that drops an index, while readers and writers go on; NULL where a constraint needs it, or it is gone.
 CREATE FUNCTION ff_internal.drop_index(index oid) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(index))
-      FROM pg_class c
-     WHERE c.oid = index AND c.relkind = 'i'
-       AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = c.oid AND k.contype IN ('p', 'u', 'x'))
-$$;
+RETURN (SELECT 'DROP INDEX CONCURRENTLY ' || ff_internal.qualified_name(index) || ';'
+          FROM pg_class c
+         WHERE c.oid = index AND c.relkind = 'i'
+           AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = index AND k.contype IN ('p', 'u', 'x')));
