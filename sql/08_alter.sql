@@ -1,13 +1,11 @@
--- Statements that change or restore storage options, made here alone. Options are written as pg_class.reloptions holds
--- them, name=value. Those of the TOAST table (toast.*) are stored with that table, not here.
+-- Statements that change or restore storage options (name=value, as in pg_class.reloptions) and indexes.
 
--- A relation's name with its schema, quoted, on one line whatever it contains; NULL where it is gone.
+-- A relation's name with its schema, quoted, on one line; NULL where it is gone.
 CREATE FUNCTION ff_internal.qualified_name(relation oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
           FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
 
--- The name of an option, and its value.
 CREATE FUNCTION ff_internal.option_name(option text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN split_part(option, '=', 1);
@@ -23,8 +21,7 @@ RETURN ARRAY(SELECT o.option FROM unnest(options) WITH ORDINALITY o(option, plac
               WHERE ff_internal.option_name(o.option) NOT IN (SELECT ff_internal.option_name(s) FROM unnest(to_set) s)
               ORDER BY o.place) || to_set;
 
--- The statement, or two, that sets options of a table, materialized view or index and resets those named in to_reset;
--- NULL where the relation is gone, of another kind, or where there is nothing to change.
+-- The statements that set and reset options of a relation; NULL where it is gone, or where there is nothing to do.
 CREATE FUNCTION ff_internal.alter_options(relation oid, to_set text[], to_reset text[] DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -44,9 +41,8 @@ RETURN (
             CROSS JOIN LATERAL ff_internal.option_value(s.option) v(value)) s(options)
      WHERE c.oid = relation);
 
--- The statements that turn new_options of a relation back into old_options, text for text; NULL where nothing differs.
--- kind NULL: all options, in the order in which they were stored. kind fillfactor, or options (all others): only those
--- that differ, so that what somebody changed since stays.
+-- The statements that turn new_options back into old_options, text for text. kind NULL: all, in the order of old; kind
+-- fillfactor, or options (all others): only those that differ, so that what somebody changed since stays.
 CREATE FUNCTION ff_internal.restore_options(
     relation oid, old_options text[], new_options text[], kind text DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
@@ -77,7 +73,7 @@ RETURN (
      -- the history may hold anything; the server knows no other names
      WHERE w.name ~ '^[A-Za-z_][A-Za-z0-9_]*$' AND (kind IS NULL OR (w.name = 'fillfactor') = (kind = 'fillfactor')));
 
--- A DO statement around a PL/pgSQL block, with a dollar quote that does not occur in it.
+-- A DO statement with a dollar quote that does not occur in it.
 CREATE FUNCTION ff_internal.do_block(body text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT format('DO %1$s %2$s %1$s;', t.tag, body)
@@ -90,20 +86,15 @@ CREATE FUNCTION ff_internal.text_array(elements jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN jsonb_typeof(elements) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(elements))::text END;
 
--- ---------------------------------------------------------------------------
--- Indexes (src/index_definition.c)
--- ---------------------------------------------------------------------------
--- The parts of an index's definition as a collection wrote it down: whether it is unique, its name as it is, what
--- follows the table's name, and whether names in it are looked up, so that it must run with a search_path of pg_catalog
--- alone. NULL where the text is anything but one CREATE INDEX, or where it may call code other than the server's own.
+-- The parts of a stored index definition; looked_up: it needs a search_path of pg_catalog alone. NULL where the text is
+-- anything but one CREATE INDEX, or may call code other than the server's own.
 CREATE FUNCTION ff_internal.index_definition(
     relation oid, definition text, OUT is_unique boolean, OUT name text, OUT method text, OUT looked_up boolean)
 LANGUAGE c STRICT STABLE
 AS 'MODULE_PATHNAME', 'ff_index_definition';
 
--- The statement that makes an index again, on its table as it is called now; NULL where index_definition() does not
--- accept the definition. Writers go on, unless names are looked up: this needs a DO statement, which cannot run
--- CONCURRENTLY and waits for its lock no longer than 2 s.
+-- The statement that makes an index again on its table; NULL where index_definition() does not accept the definition.
+-- Where names are looked up it needs a DO statement, which cannot run CONCURRENTLY and waits for its lock 2 s at most.
 CREATE FUNCTION ff_internal.index_statement(relation oid, definition text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -119,7 +110,7 @@ RETURN (
                   format(' %I ON %s %s;', d.name, ff_internal.qualified_name(relation), d.method)) s(verb, object)
      WHERE d.name || d.method !~ ff_internal.unprintable());
 
--- The statement that drops an index, while readers and writers go on; NULL where a constraint needs it, or it is gone.
+-- The statement that drops an index; NULL where a constraint needs it, or it is gone.
 CREATE FUNCTION ff_internal.drop_index(index oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT 'DROP INDEX CONCURRENTLY ' || ff_internal.qualified_name(index) || ';'

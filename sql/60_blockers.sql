@@ -1,11 +1,7 @@
--- Stage blockers: what makes updates non-HOT although their page has room: an index on a column that changes, or a
--- snapshot that keeps old versions alive.
---
--- The rule holds for PostgreSQL 15 to 19: an update that sets a column of an index is not HOT, but for summarizing
--- indexes from 16 on.
+-- Stage blockers: what makes updates non-HOT although their page has room: an index on a column that changes (but for
+-- summarizing ones from PostgreSQL 16 on), or a snapshot that keeps old versions alive.
 
--- What an index is there for besides the scans of queries, so that it must not be dropped for want of scans; NULL:
--- nothing.
+-- What an index is there for besides the scans of queries; NULL: nothing.
 CREATE FUNCTION ff_internal.index_needed(index oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce(
@@ -28,14 +24,11 @@ RETURN coalesce(
         AND (i.indkey::int2[])[0:least(cardinality(c.conkey), i.indnkeyatts) - 1] <@ c.conkey
       ORDER BY c.conname LIMIT 1));
 
--- Since when every scan of an index is known to be in its counter: the latest of the beginning of the statistics epoch,
--- the last reset or loss of statistics, the first collections that saw the table and the index, the last change of the
--- table's indexes, and the last collection that found track_counts off. NULL: no collection has seen it since.
+-- Since when every scan of an index is known to be in its counter; NULL: no collection has seen the index since.
 CREATE FUNCTION ff_internal.scans_counted_since(index oid) RETURNS timestamptz
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- greatest() passes over what is NULL: a time that is not known, or that never came
     SELECT greatest(e.began_at, r.opened_at, f.seen_at,
                     -- a reset ends an epoch when a collection notices; that of one index moves the database's, too
                     pg_stat_get_db_stat_reset_time(e.database_oid),
@@ -50,8 +43,7 @@ AS $$
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND index = ANY (r.index_oids)
            AND (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
      CROSS JOIN LATERAL (
-           -- one dropped and made again alike is no change of the table; its transaction id is taken as the latest one,
-           -- 64 bits wide, that it can be
+           -- one made again alike is no change of the table: its transaction id, as the latest 64 bits that it can be
            SELECT min(c.began_at)
              FROM pg_attribute a
             CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric) n(next)
@@ -61,9 +53,8 @@ AS $$
      WHERE e.server_version = current_setting('server_version_num')::integer AND f.seen_at IS NOT NULL
 $$;
 
--- The indexes of a table that are in the way, one row each. seen: by statements of the window that set its columns;
--- else it may be, as no statement is known that explains it. share: of the updates kept from being HOT those that set
--- its columns; alone: those that set columns of no other index; others: how many these are at most; NULL: not known.
+-- The indexes of a table that are in the way. seen: a statement sets its columns; else it may be. share: of the updates
+-- kept from being HOT those that set its columns; alone: those that set no other index's; others: how many at most.
 CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
                others bigint, statements text[], columns text[], usage text)
@@ -120,10 +111,8 @@ AS $$
               AND (NOT f.seen OR EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns)))) c
 $$;
 
--- Indexes that keep at least a hundredth of their table's updates from being HOT: how many a second (kept; rate: of all
--- updates), and of these for it (kept_by), for it alone (kept_alone), and those that would be HOT without it (won), not
--- counting those that left their page as well; entries: index entries a second that would not be written without it;
--- watched: whether 7 days without a scan were seen, so that a weekly job had its chance.
+-- The facts of ff_blockers(), of updates a second: all (rate), kept from being HOT by the index (kept_by), by it alone
+-- (kept_alone), HOT without it (won); entries: index entries a second saved without it; watched: for 7 days.
 CREATE FUNCTION ff_internal.blockers(relation regclass)
 RETURNS TABLE (
     relid oid, indexrelid oid, summarizing boolean, seen boolean, others bigint, statements text[], columns text[],
@@ -159,7 +148,7 @@ AS $$
      WHERE e.not_examined IS NULL AND d.kept_share >= 0.01
 $$;
 
--- Why an index of blockers() is listed, and what could be done about it.
+-- Why an index is listed, and what could be done about it.
 CREATE FUNCTION ff_internal.blocker_words(blocker jsonb, OUT reason text, OUT suggestion text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -250,7 +239,6 @@ AS $$
             round((b.entries * p.cpu_us / 1000)::numeric, 3)::real, b.scans, b.since, z.heap_bytes, b.needed,
             b.summarizing, b.statements, b.reason, b.suggestion,
             CASE WHEN b.free THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(b.indexrelid)) END,
-            -- without waiting for a lock
             nullif((ff_internal.index_definitions(b.relid, ARRAY[b.indexrelid]))[1], '') || ';'
        FROM blocker b
       CROSS JOIN ff_internal.index_entry_price() p
@@ -286,9 +274,6 @@ ddl: only for an index that is not needed and was not scanned in at least 7 days
 'see reason.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
--- ---------------------------------------------------------------------------
--- Old snapshots
--- ---------------------------------------------------------------------------
 CREATE FUNCTION @extschema@.ff_horizon()
 RETURNS TABLE (
     now          boolean,

@@ -1,4 +1,4 @@
--- Stage script, for rewrites: the ways to bring a change to pages that are there already, and what they cost here.
+-- Stage rewrite: the ways to bring a change to pages that are there already, and what they cost here.
 
 -- Free and total bytes of the file system of a tablespace, 0 being this database's default. Error: 42704 no such one.
 CREATE FUNCTION ff_internal.disk(tablespace oid, OUT free_bytes bigint, OUT total_bytes bigint)
@@ -15,17 +15,15 @@ CREATE FUNCTION ff_internal.shell_quoted(word text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '''' || replace(word, '''', '''\''''') || '''';
 
--- What a rewrite of a table to about new_bytes (its main fork), or of an index, needs in any way: disk and WAL (bytes),
--- time (seconds; io_known: reading and writing are in it), and why it does not fit the disk.
+-- What a rewrite to about new_bytes (main fork) needs in any way; io_known: reading and writing are in its seconds.
 CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,
     OUT seconds double precision, OUT io_known boolean, OUT too_big text)
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- CPU of copying rows, bytes of the table per second, and of building indexes, bytes of these per second: measured
-    -- on one core by VACUUM FULL of two tables of 500 MB (rows of 1,000 and of 120 bytes, these with two indexes; 15).
-    -- spare: a rewrite should not take the last bytes of a disk (chosen).
+    -- CPU of copying rows and of building indexes, bytes of these per second: measured on one core by VACUUM FULL of
+    -- two tables of 500 MB (rows of 1,000 bytes; of 120, with two indexes; 15). spare: disk to be left free (chosen).
     WITH constant AS (
         SELECT 200e6 AS copied_per_s, 50e6 AS built_per_s, 1.1 AS spare,
                current_setting('block_size')::double precision AS block
@@ -57,8 +55,7 @@ AS $$
                                 CASE WHEN z.logged THEN z.table_bytes + z.index_bytes ELSE 0 END) n(bytes, wal_bytes)
 $$;
 
--- What the ways to rewrite a relation ask of it: the index that it is clustered by; why its changes cannot be decoded
--- from WAL while it is copied, and why pg_repack cannot do it.
+-- What the ways to rewrite ask of a relation: why its changes cannot be decoded from WAL, why pg_repack cannot do it.
 CREATE FUNCTION ff_internal.rewrite_conditions(
     relation oid, OUT cluster_by name, OUT undecodable text, OUT unrepackable text)
 LANGUAGE sql STABLE
@@ -86,8 +83,7 @@ AS $$
      WHERE c.oid = relation
 $$;
 
--- The ways to rewrite a table or index to about new_bytes (the table alone), the least disturbing first: method,
--- whether it is possible and why (not), statement and where it runs (psql, shell), lock, and what rewrite_cost() says.
+-- The ways to rewrite a table or index to about new_bytes (main fork), the least disturbing first; why: or why not.
 CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
                free_bytes bigint, wal_bytes bigint, seconds double precision, io_known boolean)

@@ -1,20 +1,14 @@
--- Stage indexes: what the fill of B-tree leaf pages says of the way they are written, and whether another fillfactor
--- would last.
---
--- A B-tree honours its fillfactor only when it is built, and when its rightmost page splits because ascending keys came
--- in. Any other split leaves two halves, so a tree that is written at random is about 70 % full some time after,
--- whatever was set. Advice to change one is therefore rare.
+-- Stage indexes: whether another fillfactor of a B-tree would last. It is honoured when the tree is built, and when its
+-- rightmost page splits because ascending keys came in; any other split leaves two halves, whatever was set.
 
--- Leaf fillfactor, percent, that the server reads from a B-tree index's stored options; 90 where they name none.
+-- Fillfactor, percent, that the server reads from a B-tree's stored options.
 CREATE FUNCTION ff_internal.effective_index_fillfactor(reloptions text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN EXISTS (SELECT FROM unnest(reloptions) o WHERE o LIKE 'fillfactor=%')
             THEN ff_internal.effective_fillfactor(reloptions) ELSE 90 END;
 
--- What is known of each index without reading its pages: of one, of a table's or a partitioned table's, or of all,
--- largest first. hindrance: why it is not judged. cold: updates that were not HOT. quiet_s: for how long nothing was
--- written to the table, seconds. ascends: its first column is a sequence or the time of the insert. keyed: no two rows
--- share a key.
+-- What is known of indexes without reading their pages, largest first. hindrance: why it is not judged. cold: updates
+-- not HOT. quiet_s: nothing was written for so long. ascends: sequence or time of insert. keyed: rows share no key.
 CREATE FUNCTION ff_internal.index_facts(target regclass)
 RETURNS TABLE (index regclass, relation regclass, fillfactor integer, hindrance text, collected boolean,
                inserted bigint, cold bigint, window_s double precision, quiet_s double precision, ascends boolean,
@@ -68,8 +62,7 @@ BEGIN ATOMIC
       FROM @extschema@.ff_sample_index(index) s, (SELECT current_setting('block_size')::integer) b(size);
 END;
 
--- The verdict on an index, given index_facts(), index_pages() and a problem that kept these from being read: the first
--- rule that holds. Figures are those of ff_advise_indexes().
+-- The verdict on an index, given index_facts(), index_pages() or the problem with these: the first rule that holds.
 CREATE FUNCTION ff_internal.index_judged(
     facts jsonb, OUT action text, OUT cause text, OUT recommended_fillfactor integer, OUT size_bytes bigint,
     OUT predicted_size_bytes bigint, OUT leaf_density real, OUT leaf_density_err real, OUT at_fillfactor_pct real,
@@ -151,12 +144,9 @@ AS $$
                        ELSE v.size_bytes END::bigint) p(bytes)
 $$;
 
--- All that ff_advise_indexes() says.
-CREATE FUNCTION ff_internal.judge_indexes(target regclass)
-RETURNS TABLE (
-    index regclass, relation regclass, fillfactor integer, recommended_fillfactor integer, action text, cause text,
-    size_bytes bigint, predicted_size_bytes bigint, leaf_density real, leaf_density_err real, at_fillfactor_pct real,
-    half_full_pct real, deduplicated_pct real, reason text, ddl text)
+-- All that is known of indexes, their pages included, for index_judged(); within the budget of a collection.
+CREATE FUNCTION ff_internal.index_looks(target regclass)
+RETURNS TABLE (index regclass, relation regclass, fillfactor integer, facts jsonb)
 LANGUAGE plpgsql VOLATILE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -165,7 +155,7 @@ DECLARE
     deadline CONSTANT timestamptz
         := clock_timestamp() + make_interval(secs => ff_internal.setting('collect_time')::double precision);
     budget   bigint := ff_internal.setting('collect_pages')::bigint;
-    facts    record;
+    i        record;
     pages    record;
     problem  text;
 BEGIN
@@ -176,14 +166,14 @@ BEGIN
         RAISE 'index "%" is not on a table that can be advised', (SELECT c.relname FROM pg_class c WHERE c.oid = target)
             USING ERRCODE = 'wrong_object_type';
     END IF;
-    FOR facts IN SELECT * FROM ff_internal.index_facts(target) LOOP
+    FOR i IN SELECT * FROM ff_internal.index_facts(target) LOOP
         pages := NULL;
         problem := CASE WHEN budget <= 0 OR clock_timestamp() > deadline
                         THEN 'not looked at: larger indexes used up fillfactor_advisor.collect_pages or collect_time. '
                              'Ask for this one by name' END;
-        IF coalesce(facts.hindrance, problem) IS NULL THEN
+        IF coalesce(i.hindrance, problem) IS NULL THEN
             BEGIN
-                SELECT * INTO pages FROM ff_internal.index_pages(facts.index);
+                SELECT * INTO pages FROM ff_internal.index_pages(i.index);
                 budget := budget - pages.blocks_read;
             EXCEPTION
                 -- one index's failure is its row
@@ -193,19 +183,11 @@ BEGIN
                     problem := format('its pages could not be read: %s %s', SQLSTATE, SQLERRM);
             END;
         END IF;
-        RETURN QUERY
-        SELECT facts.index, facts.relation, facts.fillfactor, j.recommended_fillfactor, j.action, j.cause, j.size_bytes,
-               j.predicted_size_bytes, j.leaf_density, j.leaf_density_err, j.at_fillfactor_pct, j.half_full_pct,
-               j.deduplicated_pct, j.reason, nullif(concat_ws(' ',
-                   CASE WHEN j.action = 'raise' THEN ff_internal.alter_options(facts.index, '{fillfactor=100}') END,
-                   CASE WHEN j.action IN ('raise', 'rebuild')
-                        THEN format('REINDEX INDEX CONCURRENTLY %s;', ff_internal.qualified_name(facts.index)) END), '')
-          FROM ff_internal.index_judged(to_jsonb(facts) || jsonb_build_object('problem', problem)
-                                        || coalesce(to_jsonb(pages), '{}')) j;
+        RETURN QUERY SELECT i.index, i.relation, i.fillfactor,
+                            to_jsonb(i) || jsonb_build_object('problem', problem) || coalesce(to_jsonb(pages), '{}');
     END LOOP;
 END
 $$;
-
 CREATE FUNCTION @extschema@.ff_advise_indexes(relation regclass DEFAULT NULL)
 RETURNS TABLE (
     index                  regclass,
@@ -227,7 +209,13 @@ RETURNS TABLE (
 LANGUAGE sql VOLATILE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT * FROM ff_internal.judge_indexes($1)
+    SELECT l.index, l.relation, l.fillfactor, j.recommended_fillfactor, j.action, j.cause, j.size_bytes,
+           j.predicted_size_bytes, j.leaf_density, j.leaf_density_err, j.at_fillfactor_pct, j.half_full_pct,
+           j.deduplicated_pct, j.reason, nullif(concat_ws(' ',
+               CASE WHEN j.action = 'raise' THEN ff_internal.alter_options(l.index, '{fillfactor=100}') END,
+               CASE WHEN j.action IN ('raise', 'rebuild')
+                    THEN format('REINDEX INDEX CONCURRENTLY %s;', ff_internal.qualified_name(l.index)) END), '')
+      FROM ff_internal.index_looks($1) l CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise_indexes(regclass) IS
 'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or, without an argument, of all, '

@@ -1,14 +1,9 @@
 -- Stage script: the advice as a psql script to read, sign and run, and as JSON for tools, both made from one plan.
 --
--- Each change is guarded: it refuses, with a reason and without harm to the rest, where the database, the relation, its
--- name or its options are not those of the advice. Names reach the script only quoted, and control characters not at
--- all, so a line is always one line.
+-- Names reach the script only quoted, and control characters not at all, so a line is always one line.
 
--- ---------------------------------------------------------------------------
--- The guard
--- ---------------------------------------------------------------------------
--- What a session runs before the changes of a plan. It knows a relation by {schema,name,identity}: identity is the OID
--- of a table; of an index its table's and the numbers of its columns, as REINDEX CONCURRENTLY gives it another OID.
+-- What a session runs first. It knows a relation by {schema,name,identity}: a table's OID; of an index its table's and
+-- the numbers of its columns, as REINDEX CONCURRENTLY gives it another OID.
 CREATE FUNCTION ff_internal.script_guard() RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -64,8 +59,7 @@ DECLARE verdict text; BEGIN
 END $ff$;$text$
       FROM ff_internal.server() s);
 
--- The guard of rewrites, after that of changes: it gives the statement, to be run by itself, and one to run after it to
--- say what came of it; nothing where the options are not those advised, or the table was rewritten since the advice.
+-- The guard of rewrites: it gives the statement, to be run by itself, and one to say what came of it; or it refuses.
 CREATE FUNCTION ff_internal.rewrite_guard() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $text$CREATE OR REPLACE FUNCTION pg_temp.ff_rewrite(who text[], expected text[], old_file oid, statement text,
@@ -83,9 +77,6 @@ BEGIN
                                        who, expected, old_file, statement));
 END $ff$;$text$;
 
--- ---------------------------------------------------------------------------
--- Surroundings
--- ---------------------------------------------------------------------------
 -- What else rewrites that write this much WAL (bytes) would touch: slots, standbys, subscribers, the WAL's disk.
 CREATE FUNCTION ff_internal.cautions(wal_bytes bigint) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 10
@@ -147,16 +138,11 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- The plan
--- ---------------------------------------------------------------------------
--- The advice to change a table or index, as JSON, and whether to rewrite it: tables before indexes, the most worthwhile
--- first.
+-- The advice to change tables, then indexes, the most worthwhile first, and whether to rewrite them.
 CREATE FUNCTION ff_internal.plan_advice(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql VOLATILE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 SET jit = off
-AS $$
+BEGIN ATOMIC
     WITH asked AS (
         SELECT NULL::regclass AS relation WHERE target IS NULL
         UNION ALL
@@ -179,14 +165,14 @@ AS $$
         SELECT 2, i.size_bytes - i.predicted_size_bytes, i.index, i.action, to_jsonb(i) - '{index,ddl}'::text[]
                    || jsonb_build_object('disk_bytes_change', i.predicted_size_bytes - i.size_bytes),
                i.action = 'rebuild' OR i.cause = 'never_written', 'only a rebuild packs it'
-          FROM ff_internal.judge_indexes(target) i
+          FROM @extschema@.ff_advise_indexes(target) i
     )
     SELECT a.facts || jsonb_build_object('oid', a.oid, 'rewrite',
                jsonb_build_object('wanted', a.rewrite, 'reason', CASE WHEN a.rewrite THEN a.reason END))
       FROM advised a
      WHERE a.action IN ('lower', 'raise', 'rebuild')
-     ORDER BY a.kind, a.gain DESC NULLS LAST, a.oid
-$$;
+     ORDER BY a.kind, a.gain DESC NULLS LAST, a.oid;
+END;
 
 -- One change of a plan: advice, statement, guard, undo and ways to rewrite; NULL where the relation is gone.
 CREATE FUNCTION ff_internal.plan_change(facts jsonb) RETURNS jsonb
@@ -224,8 +210,8 @@ RETURN (
             WHERE (facts->'rewrite'->>'wanted')::boolean) w(methods)
      WHERE c.oid = (facts->>'oid')::oid);
 
--- What new partitions should get, given the changes of a plan: of each parent, what its busiest changed partition gets.
--- more: the same for empty partitions made ahead, and for pg_partman's template table, as changes of their own.
+-- What new partitions should get: that of the busiest one that changes. more: changes of empty partitions made ahead,
+-- and of pg_partman's template table.
 CREATE FUNCTION ff_internal.plan_templates(changes jsonb[], OUT templates jsonb, OUT more jsonb[])
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -261,8 +247,7 @@ AS $$
              WHERE ff_internal.effective_fillfactor(c.reloptions) <> a.fillfactor)
 $$;
 
--- What all changes of a plan bring that are not provisional: WAL (bytes a day less, NULL unknown), disk (bytes more),
--- and how many rewrites, what they write (bytes) and take (seconds, and whether that includes reading and writing).
+-- What all changes bring that are not provisional, and what their rewrites write (bytes) and take (seconds).
 CREATE FUNCTION ff_internal.plan_total(changes jsonb[]) RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
@@ -276,8 +261,7 @@ RETURN (
       LEFT JOIN LATERAL jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method'
      WHERE (c->>'provisional')::boolean IS NOT TRUE);
 
--- All that ff_script() and ff_script_json() say: changes small to large, tables before indexes. top: only as many, of
--- which most is gained.
+-- All that ff_script() and ff_script_json() say: changes of tables, then indexes, small to large.
 CREATE FUNCTION ff_internal.plan(target regclass, top integer) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -306,14 +290,15 @@ BEGIN
     RETURN jsonb_build_object(
         'generator', (SELECT e.extname || ' ' || e.extversion
                         FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'),
-        'database', current_database(),
-        'system_identifier', (SELECT s.system_identifier::text FROM ff_internal.server() s),
-        'server', concat_ws(', ', nullif(current_setting('cluster_name'), ''), 'port ' || current_setting('port')),
-        'server_version', current_setting('server_version'), 'client_encoding', pg_client_encoding(),
-        'generated_at', to_char(clock_timestamp() AT TIME ZONE 'UTC', utc), 'generated_by', current_user,
+        'database', current_database(), 'client_encoding', pg_client_encoding(),
+        'server', (SELECT format('cluster %s (%s), PostgreSQL %s', s.system_identifier, concat_ws(', ',
+                              nullif(current_setting('cluster_name'), ''), 'port ' || current_setting('port')),
+                              current_setting('server_version')) FROM ff_internal.server() s),
         'asked_for', coalesce(ff_internal.qualified_name(target), 'all tables'),
-        'evidence', (SELECT count(*) || ' collections, ' || to_char(min(o.began_at) AT TIME ZONE 'UTC', utc) || ' to '
-                            || to_char(max(o.began_at) AT TIME ZONE 'UTC', utc)
+        'evidence', (SELECT format('%s collections%s; generated %s by %s', count(*),
+                                   ', ' || to_char(min(o.began_at) AT TIME ZONE 'UTC', utc) || ' to '
+                                        || to_char(max(o.began_at) AT TIME ZONE 'UTC', utc),
+                                   to_char(now() AT TIME ZONE 'UTC', utc), current_user)
                        FROM ff_internal.collection o WHERE o.began_at > now() - ff_internal.lookback()),
         'run_as', (SELECT string_agg(DISTINCT c->>'owner', ', ') FROM unnest(changes) c),
         'total', total, 'left_out', cardinality(advised) - least(top, cardinality(advised)),
@@ -339,22 +324,18 @@ COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, boolean, integer) IS
 'includes reading and writing). total: what the changes bring together that are not provisional. templates: for new '
 'partitions. cautions: sentences. rewrites_live repeats the argument. Errors as of ff_script().';
 
--- ---------------------------------------------------------------------------
--- The script
--- ---------------------------------------------------------------------------
 -- Bytes saved: '12 MB less', or more.
 CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
 
--- How a shell calls psql for a database: psql takes what has an equals sign, or looks like an address, for a connection
--- string.
+-- How a shell calls psql; what has an equals sign, or looks like an address, is taken for a connection string.
 CREATE FUNCTION ff_internal.psql_command(database text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'psql -X -d ' || ff_internal.shell_quoted(CASE WHEN database ~ '=|^postgres(ql)?://'
            THEN 'dbname=''' || regexp_replace(database, '([''\\])', '\\\1', 'g') || '''' ELSE database END);
 
--- What stands above the guard: what the changes bring, where they belong, what they were made from, how to run them.
+-- What stands above the guard.
 CREATE FUNCTION ff_internal.script_header(p jsonb, rewrite boolean) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 12
 SET search_path = pg_catalog, pg_temp
@@ -375,10 +356,7 @@ AS $$
                CASE WHEN t.io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(t.rewrite_seconds)
                    || ' of rewriting')
                || coalesce('; ' || nullif(p->>'left_out', '0') || ' more are left out', ''),
-           format('database:  %s of cluster %s (%s), PostgreSQL %s', p->>'database', p->>'system_identifier',
-                  p->>'server', p->>'server_version'),
-           format('evidence:  %s; generated %s by %s', coalesce(p->>'evidence', 'none yet'), p->>'generated_at',
-                  p->>'generated_by'),
+           format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            'run as:    a superuser, or a member of the owners: ' || (p->>'run_as'),
            CASE WHEN t.changes > 0
                 THEN 'how:       ' || psql || ' -f FILE; with -v undo=on it takes everything back' END,
@@ -389,7 +367,7 @@ AS $$
      WHERE l.line IS NOT NULL
 $$;
 
--- The lines of one change: what, why, what it brings, and the call that makes it or takes it back.
+-- The lines of one change.
 CREATE FUNCTION ff_internal.script_change(c jsonb, n bigint, changes bigint) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 6
 SET search_path = pg_catalog, pg_temp
@@ -416,7 +394,7 @@ AS $$
      WHERE l.line IS NOT NULL
 $$;
 
--- The lines of one rewrite: its ways as comments, and the guarded statement of the one chosen.
+-- The lines of one rewrite: all ways as comments, and the guarded statement of the one chosen.
 CREATE FUNCTION ff_internal.script_rewrite(c jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 10
 SET search_path = pg_catalog, pg_temp
@@ -447,7 +425,7 @@ AS $$
      WHERE w.chosen
 $$;
 
--- A plan as lines of a psql script, with its rewrites or without.
+-- A plan as lines of a psql script.
 CREATE FUNCTION ff_internal.script(plan jsonb, rewrite boolean) RETURNS SETOF text
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp

@@ -1,11 +1,6 @@
--- Stage undo: the statements that take a change back.
---
--- What a change was stands in the history, which roles may write that are no superusers, and a superuser may run the
--- undo. So it is put together from quoted names and values, and from index definitions that were checked.
+-- Stage undo: the statements that take a change back. Roles may write the history that are no superusers, and a
+-- superuser may run the undo: it is made of quoted names and values, and of index definitions that were checked.
 
--- ---------------------------------------------------------------------------
--- Server settings: as SHOW has them, and back
--- ---------------------------------------------------------------------------
 -- Units of settings, in bytes or microseconds.
 CREATE FUNCTION ff_internal.units() RETURNS TABLE (name text, kind text, size numeric)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 11
@@ -15,8 +10,7 @@ BEGIN ATOMIC
            ('s', 'time', 1000000), ('min', 'time', 60000000), ('h', 'time', 3600000000), ('d', 'time', 86400000000);
 END;
 
--- A setting's value as a number: bytes or microseconds (kind memory or time) where it or the setting has a unit, else
--- as it is; NULL where it is no number. The value may have a unit of its own; unit: that of pg_settings (such as 8kB).
+-- A setting's value as a number, of bytes or microseconds where it or the setting (such as 8kB) has a unit.
 CREATE FUNCTION ff_internal.setting_amount(value text, unit text, OUT amount numeric, OUT kind text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -27,7 +21,7 @@ BEGIN ATOMIC
      WHERE v.m IS NOT NULL AND (v.m[2] = '' OR s.name IS NOT NULL);
 END;
 
--- A setting's value as SHOW has it, given how pg_settings has it: in the largest unit that leaves a whole number.
+-- A setting's value as SHOW has it, given how pg_settings has it.
 CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce((SELECT trim_scale(a.amount / s.size) || s.name
@@ -36,7 +30,7 @@ RETURN coalesce((SELECT trim_scale(a.amount / s.size) || s.name
                   WHERE a.amount > 0 AND (a.amount % s.size = 0 OR s.size = 1)
                   ORDER BY s.size DESC LIMIT 1), value);
 
--- A setting's value in a spelling that can be compared; NULL where it is no value of a setting of this type.
+-- A setting's value in a spelling that can be compared; NULL where it is none of this type.
 CREATE FUNCTION ff_internal.setting_key(value text, vartype text, unit text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE vartype WHEN 'enum' THEN lower(value)
@@ -45,8 +39,7 @@ RETURN CASE vartype WHEN 'enum' THEN lower(value)
                     WHEN 'string' THEN NULL
                     ELSE (SELECT trim_scale(a.amount)::text FROM ff_internal.setting_amount(value, unit) a) END;
 
--- The value that a server setting would have without ALTER SYSTEM: that of the other configuration files, which are
--- asked on behalf of roles that may read pg_file_settings, else the default.
+-- The value that a server setting would have without ALTER SYSTEM, as far as the caller may know.
 CREATE FUNCTION ff_internal.setting_beside(setting text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -65,9 +58,8 @@ BEGIN
 END
 $$;
 
--- The statements that bring a server setting back to a value: ALTER SYSTEM RESET where that value stands without ALTER
--- SYSTEM, else it is set, also where the source of the present value is hidden from the caller. NULL where the setting
--- is none of tracked_settings(), or the value none of it.
+-- The statements that bring a server setting back to a value: RESET where that is what stands without ALTER SYSTEM.
+-- NULL where the setting is none of tracked_settings(), or the value none of it.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -84,9 +76,6 @@ RETURN (
      WHERE s.name = undo_setting.setting AND s.name = ANY (ff_internal.tracked_settings())
        AND k.wanted IS NOT NULL AND (s.enumvals IS NULL OR value = ANY (s.enumvals)));
 
--- ---------------------------------------------------------------------------
--- Options and indexes
--- ---------------------------------------------------------------------------
 -- An index definition without its name and storage options: what it indexes, and how.
 CREATE FUNCTION ff_internal.index_shape(definition text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -102,9 +91,8 @@ RETURN (
       FROM regexp_matches(substring(definition FROM ' WITH ([(][a-z_]+=.*)'),
                           '[(, ]([a-z_]+)=(?:''([^'']*)''|([a-z0-9_]+))(?=[,)])', 'g') WITH ORDINALITY o(m, place));
 
--- The statements that bring the indexes of a table back, given the definitions of those dropped and of those created
--- since: where only storage options differ, ALTER INDEX; else DROP INDEX, and CREATE INDEX where index_statement()
--- vouches for the definition. What is left to the reader stands in a comment.
+-- The statements that bring the indexes of a table back, given the definitions of those dropped and created since. What
+-- is left to the reader stands in a comment.
 CREATE FUNCTION ff_internal.undo_indexes(relation oid, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -220,7 +220,7 @@ eval { $lock->finish };
 ($status, $said) = run_file($file);
 like($said, qr/NOTICE:  public\.locked: done:/, 'run again: the lock is to be had');
 like($said, qr/1 done, @{[$many - 4]} unchanged, 3 refused/, 'run again: the others are in force already');
-is(sql(q{SELECT count(*) FROM sums() JOIN advised a USING (label) WHERE options LIKE '%fillfactor=' || a.fillfactor || '}' AND label <> 'changed'}), $many - 3, 'all have the advised fillfactor');
+is(sql(q(SELECT count(*) FROM sums() JOIN advised a USING (label) WHERE options LIKE '%fillfactor=' || a.fillfactor || '}' AND label <> 'changed')), $many - 3, 'all have the advised fillfactor');
 is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.sum <> s.sum}), 'jobs', 'rows changed only where there was load');
 ok(!-e $marker, 'no name was run as a command');
 is(sql(q{SELECT to_regclass('public.jobs')}), 'jobs', 'no name was run as a statement');
