@@ -23,8 +23,12 @@ RETURN ARRAY(SELECT o.option FROM unnest(options) WITH ORDINALITY o(option, plac
 
 -- The statements that set and reset options of a relation; NULL where it is gone, or where there is nothing to do.
 CREATE FUNCTION ff_internal.alter_options(relation oid, to_set text[], to_reset text[] DEFAULT NULL) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- keeps its plan
+    RETURN (
     SELECT nullif(concat_ws(' ', h.head || 'RESET (' || r.options || ');', h.head || 'SET (' || s.options || ');'), '')
       FROM pg_class c
       JOIN (VALUES ('r'::"char", 'TABLE'), ('m', 'MATERIALIZED VIEW'), ('i', 'INDEX')) k(kind, word)
@@ -40,13 +44,19 @@ RETURN (
              FROM unnest(to_set) WITH ORDINALITY s(option, place)
             CROSS JOIN LATERAL ff_internal.option_value(s.option) v(value)) s(options)
      WHERE c.oid = relation);
+END
+$$;
 
 -- The statements that turn new_options back into old_options, text for text. kind NULL: all, in the order of old; kind
 -- fillfactor, or options (all others): only those that differ, so that what somebody changed since stays.
 CREATE FUNCTION ff_internal.restore_options(
     relation oid, old_options text[], new_options text[], kind text DEFAULT NULL) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- keeps its plan
+    RETURN (
     WITH old AS (
         SELECT o.option, o.place, ff_internal.option_name(o.option) AS name
           FROM unnest(old_options) WITH ORDINALITY o(option, place)
@@ -72,6 +82,8 @@ RETURN (
       FROM wanted w
      -- the history may hold anything; the server knows no other names
      WHERE w.name ~ '^[A-Za-z_][A-Za-z0-9_]*$' AND (kind IS NULL OR (w.name = 'fillfactor') = (kind = 'fillfactor')));
+END
+$$;
 
 -- A DO statement with a dollar quote that does not occur in it.
 CREATE FUNCTION ff_internal.do_block(body text) RETURNS text

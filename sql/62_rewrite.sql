@@ -87,9 +87,12 @@ $$;
 CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
                free_bytes bigint, wal_bytes bigint, seconds double precision, io_known boolean)
-LANGUAGE sql VOLATILE ROWS 4
+LANGUAGE plpgsql VOLATILE ROWS 4
 SET search_path = pg_catalog, pg_temp
 AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH t AS (
         SELECT c.relkind = 'i' AS is_index, n.nspname::text AS schema, c.relname::text AS name, q.*,
                ff_internal.qualified_name(c.oid) AS target, ff_internal.quoted_name(q.cluster_by::text) AS in_order,
@@ -156,5 +159,6 @@ AS $$
            w.runs_in, w.lock, c.disk_bytes, c.free_bytes, c.wal_bytes,
            c.seconds * CASE WHEN w.copies THEN 1.5 ELSE 1 END, c.io_known
       FROM way w CROSS JOIN ff_internal.rewrite_cost(relation, new_bytes) c
-     ORDER BY w.place, w.method
+     ORDER BY w.place, w.method;
+END
 $$;

@@ -157,7 +157,8 @@ BEGIN ATOMIC
                ELSE format('gives back %s at once; without it, new rows fill up the old pages by and by',
                            pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason
           FROM asked s
-         CROSS JOIN LATERAL ff_internal.advice(s.relation, 2147483647) a
+         CROSS JOIN LATERAL ff_internal.advice(s.relation, CASE WHEN s.relation IS NULL
+                                                                THEN ff_internal.models_allowed() ELSE 1 END) a
          -- a raise must give back a tenth of the table to be worth it (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
