@@ -110,7 +110,7 @@ PG_CFLAGS   = -fvisibility=hidden
 PG_CONFIG ?= pg_config
 
 # These set up what they need themselves, so they work without a PG_CONFIG:
-# make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc], make check-twin,
+# make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc] [FLEET=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (doc/reference.md,
 # doc/how-it-decides.md), make upgrade-diff, make sanitize, make valgrind, make assertions,
 # make faults-large, make soak [MINUTES=10] (on the running server of PGHOST, PGPORT)
@@ -119,7 +119,7 @@ test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
 demo:
-	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' PICTURES='$(PICTURES)' test/demo
+	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' PICTURES='$(PICTURES)' test/demo$(if $(FLEET),_fleet)
 
 # the model's stand-alone tests, no server
 check-twin:
