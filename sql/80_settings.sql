@@ -26,45 +26,62 @@ BEGIN
 END
 $$;
 
--- Sampled tables with their rows and those dead rows that no snapshot needs (matters: many), and their autovacuum: the
--- dead rows at which it starts, its scale factor, whether it is enabled, and the vacuums of the window (seen).
-CREATE FUNCTION ff_internal.vacuum_lag()
-RETURNS TABLE (relation regclass, reloptions text[], total double precision, removable double precision,
-               matters boolean, starts_at double precision, scale_factor double precision, enabled boolean, seen text)
-LANGUAGE sql STABLE ROWS 100
+-- Tables with many dead rows that no snapshot needs, and what could help (wanted): evidence, the obstacle where nothing
+-- should change, else why. old: all options of the table.
+CREATE FUNCTION ff_internal.table_proposals()
+RETURNS TABLE (relation regclass, old text[], name text, wanted text, action text, evidence text, obstacle text,
+               why text)
+LANGUAGE sql STABLE ROWS 20
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- removable rows, as a share of all, and rows of the smallest table; both chosen
     WITH constant AS (
         SELECT 0.1 AS dead_share, 10000 AS enough_rows
     )
-    SELECT c.relid::regclass, c.reloptions, p.total, p.removable,
-           p.removable >= k.dead_share * p.total AND p.total >= k.enough_rows,
-           coalesce(o.own ->> 'autovacuum_vacuum_threshold', current_setting('autovacuum_vacuum_threshold'))::numeric
-               + f.scale_factor * CASE WHEN c.reltuples > 0 THEN c.reltuples ELSE p.live_rows END,
-           -- what is not off, as parse_bool reads it
-           f.scale_factor, coalesce(o.own ->> 'autovacuum_enabled', '') !~* '^(of|n|f|0)',
-           format('%s vacuums in %s', i.vacuums, coalesce(ff_internal.span(i.s), 'the time since it was first seen'))
+    SELECT c.relid::regclass, c.reloptions, n.*,
+           format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s; %s vacuums in %s',
+                  round(p.removable), round(p.total), round(100 * p.removable / p.total), round(l.starts_at), i.vacuums,
+                  coalesce(ff_internal.span(i.s), 'the time since it was first seen')),
+           CASE WHEN NOT o.enabled THEN NULL
+                WHEN p.removable >= l.starts_at
+                THEN 'a vacuum is due already and does not come round: the scale factor is not the reason; see '
+                     'autovacuum_max_workers, autovacuum_naptime and autovacuum_vacuum_cost_limit'
+                WHEN o.scale_factor <= 0.01 THEN 'low already' END,
+           CASE WHEN o.enabled
+                THEN 'dead rows take room in pages that updates could use, and vacuum is not due yet. More vacuums '
+                     'read the indexes more often, so ff_verify() should judge it'
+                ELSE 'autovacuum is off for this table and its dead rows stay; if that is on purpose, vacuum it by '
+                     'other means' END
       FROM constant k, ff_internal.candidate c
       JOIN ff_internal.relation r ON r.relid = c.relid AND r.closed_at IS NULL
      CROSS JOIN LATERAL (
            SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
              FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
      CROSS JOIN LATERAL (
-           SELECT jsonb_object_agg(lower(ff_internal.option_name(u)), ff_internal.option_value(u))
-             FROM unnest(c.reloptions) u) o(own)
-     CROSS JOIN LATERAL (
-           SELECT coalesce(o.own ->> n, current_setting(n))::double precision
-             FROM (SELECT 'autovacuum_vacuum_scale_factor') x(n)) f(scale_factor)
+           -- enabled is what is not off, as parse_bool reads it
+           SELECT coalesce(j.own ->> 'autovacuum_enabled', '') !~* '^(of|n|f|0)' AS enabled,
+                  coalesce(j.own ->> 'autovacuum_vacuum_scale_factor',
+                           current_setting('autovacuum_vacuum_scale_factor'))::double precision AS scale_factor,
+                  coalesce(j.own ->> 'autovacuum_vacuum_threshold',
+                           current_setting('autovacuum_vacuum_threshold'))::double precision AS threshold
+             FROM (SELECT jsonb_object_agg(lower(ff_internal.option_name(u)), ff_internal.option_value(u)) AS own
+                     FROM unnest(c.reloptions) u) j) o
+     CROSS JOIN LATERAL (SELECT o.threshold + o.scale_factor * CASE WHEN c.reltuples > 0 THEN c.reltuples
+                                                                    ELSE p.live_rows END) l(starts_at)
      CROSS JOIN LATERAL (SELECT coalesce(sum(v.vacuums), 0) AS vacuums,
                                 extract(epoch FROM max(v.ended_at) - min(v.began_at))::double precision AS s
                            FROM ff_internal.counter_interval v
                           WHERE v.rel_id = r.rel_id AND v.ended_at > now() - ff_internal.lookback()) i
-     WHERE c.not_examined IS NULL AND p.total > 0
+     CROSS JOIN LATERAL (
+           SELECT 'autovacuum_enabled', 'true', 'change' WHERE NOT o.enabled
+           UNION ALL
+           SELECT 'autovacuum_vacuum_scale_factor',
+                  CASE WHEN o.scale_factor > 0.05 THEN '0.05' WHEN o.scale_factor > 0.02 THEN '0.02' ELSE '0.01' END,
+                  'trial' WHERE o.enabled) n
+     WHERE c.not_examined IS NULL AND p.removable >= k.dead_share * p.total AND p.total >= k.enough_rows
 $$;
 
--- Server settings of this problem: the value that could help (wanted), how sure that is, evidence, the obstacle where
--- nothing should change, else why, and the chapter of PostgreSQL's documentation that says so.
+-- The same for the server's settings, with the chapter of PostgreSQL's documentation that speaks of them.
 CREATE FUNCTION ff_internal.server_proposals()
 RETURNS TABLE (place integer, name text, wanted text, action text, evidence text, obstacle text, why text, chapter text)
 LANGUAGE sql VOLATILE ROWS 20
@@ -133,8 +150,8 @@ AS $$
          CASE WHEN s.own ->> 'autovacuum' = 'on' THEN 'as it should be' END,
          'without it dead index entries and old versions stay, and transaction ids run out', 'Routine Vacuuming'),
         (62, 'autovacuum_vacuum_scale_factor', NULL, NULL,
-         (SELECT format('%s of %s sampled tables have many dead rows that could be removed',
-                        count(*) FILTER (WHERE l.matters), count(*)) FROM ff_internal.vacuum_lag() l),
+         (SELECT format('%s tables have many dead rows that could be removed', count(*))
+            FROM ff_internal.table_proposals()),
          'single tables that need it are better served one by one', NULL, 'Routine Vacuuming'),
         (70, 'vacuum_defer_cleanup_age', '0', 'change', NULL,
          CASE WHEN s.own ->> 'vacuum_defer_cleanup_age' = '0' THEN 'it holds nothing back' END,
@@ -145,36 +162,6 @@ AS $$
          'it trades cancelled queries on a standby for versions kept here; see ff_horizon()', NULL, 'Replication')
         ) p(place, name, wanted, action, evidence, obstacle, why, chapter)
      WHERE s.own ? p.name
-$$;
-
--- The same for single tables with many dead rows: what autovacuum does too late, or not at all. old: their options.
-CREATE FUNCTION ff_internal.table_proposals()
-RETURNS TABLE (relation regclass, old text[], name text, wanted text, action text, evidence text, obstacle text,
-               why text)
-LANGUAGE sql STABLE ROWS 20
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT l.relation, l.reloptions, n.*,
-           format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s; %s',
-                  round(l.removable), round(l.total), round(100 * l.removable / l.total), round(l.starts_at), l.seen),
-           CASE WHEN NOT l.enabled THEN NULL
-                WHEN l.removable >= l.starts_at
-                THEN 'a vacuum is due already and does not come round: the scale factor is not the reason; see '
-                     'autovacuum_max_workers, autovacuum_naptime and autovacuum_vacuum_cost_limit'
-                WHEN l.scale_factor <= 0.01 THEN 'low already' END,
-           CASE WHEN l.enabled
-                THEN 'dead rows take room in pages that updates could use, and vacuum is not due yet. More vacuums '
-                     'read the indexes more often, so ff_verify() should judge it'
-                ELSE 'autovacuum is off for this table and its dead rows stay; if that is on purpose, vacuum it by '
-                     'other means' END
-      FROM ff_internal.vacuum_lag() l
-     CROSS JOIN LATERAL (
-           SELECT 'autovacuum_enabled', 'true', 'change' WHERE NOT l.enabled
-           UNION ALL
-           SELECT 'autovacuum_vacuum_scale_factor',
-                  CASE WHEN l.scale_factor > 0.05 THEN '0.05' WHEN l.scale_factor > 0.02 THEN '0.02' ELSE '0.01' END,
-                  'trial' WHERE l.enabled) n
-     WHERE l.matters
 $$;
 
 CREATE FUNCTION @extschema@.ff_settings()

@@ -190,8 +190,9 @@ BEGIN ATOMIC
                       ff_internal.svg_path('band', c.x0, c.x1, c.high, c.low),
                       ff_internal.svg_path('size', c.x0, c.x1, c.size), ff_internal.svg_path('wal', c.x0, c.x1, c.wal),
                       ff_internal.svg_path('hot', c.x0, c.x1, c.hot), ff_internal.svg_mark('now', m.now, 'now', 12),
-                      ff_internal.svg_mark('advised', m.advised, 'advised', 26)),
-               '<i class="hot"></i>HOT, with its range <i class="size"></i>size <i class="wal"></i>WAL per update',
+                      ff_internal.svg_mark('advised', m.advised, 'advised', 194)),
+               '<span><i class="hot"></i>HOT, with its range</span> <span><i class="size"></i>size</span> '
+               '<span><i class="wal"></i>WAL per update</span>',
                c.words)
       FROM (SELECT array_agg(s.x0) AS x0, array_agg((s.fillfactor - 10) / 90.0) AS x1,
                    array_agg(s.hot_pct / 100) AS hot, array_agg(coalesce(s.hot_pct_low, s.hot_pct) / 100) AS low,
@@ -235,7 +236,8 @@ BEGIN
                       ff_internal.svg_path('moved', array_agg(p.x0), array_agg(p.x1), array_agg(p.newpage_pct / 100)),
                       string_agg(ff_internal.svg_mark('event', p.x0, left(p.event, 40), (12 + 14 * (p.n % 5))::integer),
                                  '')),
-               '<i class="hot"></i>HOT (shaded: as predicted) <i class="moved"></i>to another page',
+               '<span><i class="hot"></i>HOT (shaded: as predicted)</span> '
+               '<span><i class="moved"></i>to another page</span>',
                format('%s updates from %s to %s, %s HOT.%s', sum(p.updates), ff_internal.minute(min(p.t0)),
                    ff_internal.minute(max(p.ended_at)),
                    ff_internal.number(sum(p.updates * p.hot_pct) / sum(p.updates), 1, ' %'),
@@ -258,9 +260,8 @@ BEGIN
                '{0,10,20,30,40,50,60,70,80,90,100}', 'share of the pages', '{0 %,25 %,50 %,75 %,100 %}',
                ff_internal.svg_path('bar', array_agg(b.n / 100.0 - 0.095), array_agg(b.n / 100.0 - 0.005),
                                     array_agg(b.share), array_agg(0.0)), NULL,
-               format('%s pages, sampled at %s; %s.', min(b.pages), ff_internal.minute(sampled_at),
-                   string_agg(format('%s %% of them %s to %s %% full', round(100 * b.share), b.n - 10, b.n), ', '
-                              ORDER BY b.share DESC) FILTER (WHERE b.share > 0.005)))
+               format('%s pages, sampled at %s, %s %% of them more than 90 %% full.', min(b.pages),
+                      ff_internal.minute(sampled_at), round(100 * max(b.share) FILTER (WHERE b.n = 100))))
       FROM (SELECT 10 * u.n AS n, u.pages / nullif(sum(u.pages) OVER (), 0)::numeric AS share,
                    sum(u.pages) OVER () AS pages
               FROM unnest(bins) WITH ORDINALITY u(pages, n)) b
@@ -287,7 +288,7 @@ h1 { font-size: 1.5rem; line-height: 1.3; margin: 0 0 .4rem; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
 h3, h4 { font-size: 1rem; margin: 0; }
 p, ul, pre { margin: .4rem 0; }
-h1, p { max-width: 62rem; }
+p { max-width: 62rem; }
 a { color: var(--hot); }
 .sub, figcaption, caption { color: var(--muted); font-size: .86rem; }
 .banner { background: var(--soft); border-left: 4px solid var(--warn); padding: .5rem .9rem; }
@@ -330,10 +331,9 @@ path.moved, path.wal { stroke: var(--moved); stroke-dasharray: 5 3; }
 path.advised { stroke: var(--good); stroke-width: 2; }
 .band, .bar, .before { stroke: none; fill: var(--band); }
 .bar { fill: var(--hot); } .before { fill: var(--muted); }
-i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin: 0 .3em 0 .6em;
-  vertical-align: middle; }
+i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin-right: .3em; vertical-align: middle; }
 i.moved, i.wal { border-top: 2px dashed var(--moved); } i.size { border-color: var(--ink); }
-.legend { margin: 0 0 0 -.6em; }
+.legend { display: flex; flex-wrap: wrap; gap: 0 1em; margin: 0; }
 @media screen and (max-width: 64rem) {
   .js thead { display: none; } .js tbody, .js table, .js caption { display: block; }
   .js tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: .3rem .8rem;
@@ -489,10 +489,10 @@ RETURN (
                         ELSE t.name END AS "table|html",
                    t.fillfactor AS "now|0", c.advised AS "new|0", CASE WHEN of_kind IS NULL THEN t.action END AS action,
                    t.cause, o.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
-                   c.predicted_hot_pct AS "then|1 %", t.size_bytes AS "size|B", c.predicted_size_bytes AS "then|B",
-                   c.predicted_wal_pct - 100 AS "WAL per update|+0 %", -c.wal_bytes_per_day_saved AS "WAL a day|+B",
-                   -c.gain_pct AS "cost|+1 %", c.confidence AS "confidence|2",
-                   coalesce(ff_internal.span(c.rewrite_s), left('yes', c.needs_rewrite::integer * 3)) AS rewrite,
+                   c.predicted_hot_pct AS "HOT then|1 %", t.size_bytes AS "size|B",
+                   c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
+                   -c.wal_bytes_per_day_saved AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %", c.confidence AS "confidence|2",
+                   coalesce(ff_internal.span(c.rewrite_s), CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
                    c.small AS "curve|html", o.reason AS why,
                    concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
                           'data-k="', t.kind, '"') AS "@|html"
@@ -560,7 +560,7 @@ RETURN (
       FROM (SELECT coalesce(format('<a href="#t%s">%s</a>', t.relation::oid, t.name),
                             ff_internal.html(o.relation::text), 'the server') AS "of|html", o.change,
                    ff_internal.minute(o.changed_at) AS seen, o.verdict, o.hot[1] AS "HOT before|1 %",
-                   o.hot[2] AS "after|1 %", 100 * o.wal[2] / o.wal[1] - 100 AS "WAL per update|+0 %",
+                   o.hot[2] AS "HOT after|1 %", 100 * o.wal[2] / o.wal[1] - 100 AS "WAL per update|+0 %",
                    100 * o.wal[3] / o.wal[1] AS "from|+0 %", 100 * o.wal[4] / o.wal[1] AS "to|+0 %",
                    ff_internal.svg('small', '-4 -8 328 216', 'HOT share before and after',
                        format('before %s %%, after %s %%, predicted %s %%', o.hot[1]::numeric(9, 1),
@@ -606,15 +606,6 @@ RETURN (
                                     c.relations, c.sampled, c.skipped, c.failed, c.deferred) END
               FROM (SELECT max(o.collection_id) AS id FROM ff_internal.collection o) m
               LEFT JOIN ff_internal.collection c ON c.collection_id = m.id
-            UNION ALL
-            SELECT format('%s collections found track_counts off.', count(*))
-              FROM ff_internal.collection c WHERE NOT c.track_counts HAVING count(*) > 0
-            UNION ALL
-            SELECT 'The statistics were reset or the server crashed within the history; no figure spans such an event.'
-              FROM ff_internal.epoch HAVING count(*) > 1
-            UNION ALL
-            SELECT 'PostgreSQL 15 does not count updates that leave their page; old versions in the pages tell.'
-             WHERE current_setting('server_version_num')::integer < 160000
             UNION ALL
             SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
               FROM ff_internal.statements_missing() s(reason)
