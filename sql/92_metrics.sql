@@ -9,7 +9,7 @@ CREATE VIEW @extschema@.ff_metrics (
     schemaname,              -- schema
     relname,                 -- name
     fillfactor,              -- effective fillfactor, percent
-    advised_fillfactor,      -- fillfactor that ff_advise() advised when a collection asked last, percent; NULL: no other
+    advised_fillfactor,      -- fillfactor that ff_advise() advised when a collection asked last, percent; NULL: none
     predicted_hot_ratio,     -- HOT share predicted at the advised fillfactor, 0 to 1
     confidence,              -- confidence of that advice, 0 to 1
     last_hour_updates_per_s, -- rows updated per second in the last hour; NULL where it was not written to
