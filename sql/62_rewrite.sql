@@ -13,7 +13,7 @@ AS 'MODULE_PATHNAME', 'ff_disk_wal';
 -- A word for a shell's command line.
 CREATE FUNCTION ff_internal.shell_quoted(word text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '''' || replace(word, '''', '''\''''') || '''';
+RETURN '''' || replace(word, '''', E'''\\''''') || '''';
 
 -- What a rewrite to about new_bytes (main fork) needs in any way; io_known: reading and writing are in its seconds.
 CREATE FUNCTION ff_internal.rewrite_cost(

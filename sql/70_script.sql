@@ -334,7 +334,7 @@ RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELS
 CREATE FUNCTION ff_internal.psql_command(database text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'psql -X -d ' || ff_internal.shell_quoted(CASE WHEN database ~ '=|^postgres(ql)?://'
-           THEN 'dbname=''' || regexp_replace(database, '([''\\])', '\\\1', 'g') || '''' ELSE database END);
+           THEN 'dbname=''' || regexp_replace(database, E'([''\\\\])', E'\\\\\\1', 'g') || '''' ELSE database END);
 
 -- What stands above the guard.
 CREATE FUNCTION ff_internal.script_header(p jsonb, rewrite boolean) RETURNS SETOF text
@@ -349,13 +349,13 @@ AS $$
      CROSS JOIN LATERAL unnest(ARRAY[
            format('%s: changes for %s, to be read before they are run', p->>'generator', p->>'asked_for'),
            CASE WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.' END,
-           'brings:    ' || concat_ws(', ',
-               format('%s change%s', nullif(t.changes, 0), left('s', t.changes - 1)) || CASE WHEN t.provisional > 0
-                   THEN format(' (%s of them provisional)', t.provisional) ELSE '' END,
+           'brings:    ' || nullif(concat_ws(', ',
+               nullif(t.changes, 0) || ' change' || left('s', t.changes - 1)
+                   || coalesce(' (' || nullif(t.provisional, 0) || ' of them provisional)', ''),
                'about ' || ff_internal.less_or_more(t.wal_bytes_per_day_saved) || ' WAL a day',
                ff_internal.less_or_more(-t.disk_bytes_change) || ' disk',
                CASE WHEN t.io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(t.rewrite_seconds)
-                   || ' of rewriting')
+                   || ' of rewriting'), '')
                || coalesce('; ' || nullif(p->>'left_out', '0') || ' more are left out', ''),
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            'run as:    a superuser, or a member of the owners: ' || (p->>'run_as'),
@@ -399,6 +399,7 @@ $$;
 CREATE FUNCTION ff_internal.script_rewrite(c jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 10
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
     WITH way AS MATERIALIZED (
         SELECT w.place, m.*, m.method = c->'rewrite'->>'method' AS chosen,
@@ -430,6 +431,7 @@ $$;
 CREATE FUNCTION ff_internal.script(plan jsonb, rewrite boolean) RETURNS SETOF text
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
     changes  CONSTANT jsonb[] := ARRAY(SELECT jsonb_array_elements(plan->'changes'));

@@ -85,7 +85,7 @@ SELECT throws_ok('SELECT ff_internal.disk(1)', '42704', NULL, 'no such tablespac
 -- Nothing to do
 -- ---------------------------------------------------------------------------
 SELECT is((SELECT count(*) FROM ff_script() s WHERE s !~ '^(--|$)'), 0::bigint, 'nothing to change: comments only');
-SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ 'Nothing is to be changed'), 1::bigint, 'and says so');
+SELECT is((SELECT count(*) FILTER (WHERE s ~ 'Nothing is to be changed') || ' ' || count(*) FILTER (WHERE s ~ '^-- (brings|run as|how)') FROM ff_script() s), '1 0', 'and says so');
 SELECT is(ff_script_json()->'changes', '[]'::jsonb, 'the same in JSON');
 SELECT throws_ok('SELECT ff_script(1)', '42P01', NULL, 'no such table');
 SELECT throws_ok('SELECT ff_script(''pg_class'')', '42809', NULL, 'not a table that is advised');
@@ -182,7 +182,7 @@ SELECT is((SELECT string_agg(s, E'\n' ORDER BY n) FROM made, ff_internal.script(
 -- PostgreSQL 19 knows no other than on
 SELECT set_config('standard_conforming_strings', 'off', false), set_config('escape_string_warning', 'on', false)
  WHERE current_setting('server_version_num')::integer < 190000 \gset
-SELECT lives_ok('SELECT ff_script()', 'made with standard_conforming_strings off');
+SELECT is((SELECT count(*) FROM ff_script('log', true) s WHERE right(s, 6) = chr(92) || 'gexec'), 1::bigint, 'made with standard_conforming_strings off');
 SELECT set_config('standard_conforming_strings', 'on', false), set_config('escape_string_warning', 'on', false)
  WHERE current_setting('server_version_num')::integer < 190000 \gset
 
