@@ -1,4 +1,3 @@
-
 -- Stage sample: what the pages of one relation say.
 
 -- A sample of the pages of one heap table: see the columns of page_sample, of which rel_id and rollup stay NULL.
@@ -6,9 +5,9 @@ CREATE FUNCTION ff_internal.sample(relation regclass) RETURNS ff_internal.page_s
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
--- A sample with what an earlier one of the same table knew: counts of versions and histograms are added up, the
--- earlier ones times keep; what the pages do not say now stays as it was. same_state: fillfactor and indexes have not
--- changed in between, else the superseded versions begin anew. The sample alone where anything else is NULL.
+-- A sample with what an earlier one of the same table knew: what is pooled is added, the earlier one's times keep; what
+-- the pages do not say now stays as it was. same_state: fillfactor and indexes have not changed in between, else the
+-- superseded versions begin anew. The sample alone where anything else is NULL.
 CREATE FUNCTION ff_internal.pool_samples(
     sample ff_internal.page_sample, earlier ff_internal.page_sample, keep double precision, same_state boolean)
 RETURNS ff_internal.page_sample
@@ -16,73 +15,57 @@ AS 'MODULE_PATHNAME', 'ff_pool_samples'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE FUNCTION @extschema@.ff_sample(
-    relation regclass,
-    OUT relation regclass, OUT blocks bigint, OUT blocks_read integer,
-    OUT live_pct real, OUT live_pct_err real, OUT dead_pct real, OUT dead_pct_err real, OUT free_pct real, OUT free_pct_err real,
-    OUT live_rows double precision, OUT live_rows_err real, OUT inserted_width real, OUT updated_width real)
+    relation regclass, OUT relation regclass, OUT blocks bigint, OUT blocks_read integer,
+    OUT live_pct real, OUT live_pct_err real, OUT dead_pct real, OUT dead_pct_err real,
+    OUT free_pct real, OUT free_pct_err real, OUT live_rows double precision, OUT live_rows_err real,
+    OUT inserted_width real, OUT updated_width real)
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT $1, s.blocks, s.blocks_read, s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err, s.free_pct, s.free_pct_err,
-           s.live_rows, s.live_rows_err, s.inserted_width, s.updated_width
+    SELECT $1, s.blocks, s.blocks_read, s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err,
+           s.free_pct, s.free_pct_err, s.live_rows, s.live_rows_err, s.inserted_width, s.updated_width
       FROM ff_internal.sample($1) s
 $$;
 COMMENT ON FUNCTION @extschema@.ff_sample(regclass) IS
-'Samples the pages of one heap table now: a few hundred chosen at random, more if fillfactor_advisor.sample_error asks for it, fillfactor_advisor.sample_pages at most; small tables are read whole. Waits for no lock, dirties no page.
-Columns ending in _err are half widths of the 95 % interval of the column before, in its unit; 0 if all pages were read. Estimates are for the whole table. NULL means that there is nothing to measure.
-relation: the table. blocks: pages of its main fork. blocks_read: pages read by this call.
-live_pct, dead_pct, free_pct: bytes of live and of dead row versions, and free space, percent of the table. As in pgstattuple, versions that only old snapshots can see are dead, and rows that open transactions insert or delete are live.
+'Samples the pages of one heap table now: a few hundred chosen at random, more if fillfactor_advisor.sample_error asks '
+'for it, fillfactor_advisor.sample_pages at most; small tables are read whole. Waits for no lock, dirties no page.
+Columns ending in _err are half widths of the 95 % interval of the column before, in its unit; 0 if all pages were '
+'read. Estimates are for the whole table. NULL means that there is nothing to measure.
+blocks: pages of its main fork. blocks_read: pages read by this call.
+live_pct, dead_pct, free_pct: bytes of live and of dead row versions, and free space, percent of the table. As in '
+'pgstattuple, versions that only old snapshots can see are dead, and rows that open transactions insert or delete are '
+'live.
 live_rows: live rows in the table.
-inserted_width, updated_width: mean length of live rows never updated and updated since insert, bytes with header, not rounded up to alignment.
-Errors: 22004 NULL, 42P01 unknown OID, 42809 not a heap table with pages of its own, 0A000 a temporary table of another session, or an unlogged one in recovery, 55P03 locked.';
+inserted_width, updated_width: mean length of live rows never updated and updated since insert, bytes with header, not '
+'rounded up to alignment.
+Errors: 22004 NULL, 42P01 unknown OID, 42809 not a heap table with pages of its own, 0A000 a temporary table of '
+'another session, or an unlogged one in recovery, 55P03 locked.';
 
 CREATE FUNCTION @extschema@.ff_sample_index(
-	index regclass,
-	OUT index regclass,
-	OUT relation regclass,
-	OUT blocks bigint,
-	OUT blocks_read int,
-	OUT blocks_new int,
-	OUT blocks_bad int,
-	OUT levels int,
-	OUT leaf_pages float8,
-	OUT leaf_pages_err float8,
-	OUT internal_pages float8,
-	OUT deleted_pages float8,
-	OUT half_dead_pages float8,
-	OUT leaf_density float8,
-	OUT leaf_density_err float8,
-	OUT fragmentation float8,
-	OUT fragmentation_err float8,
-	OUT at_fillfactor_pct float8,
-	OUT at_fillfactor_pct_err float8,
-	OUT half_full_pct float8,
-	OUT half_full_pct_err float8,
-	OUT density_histogram int[],
-	OUT row_pointers float8,
-	OUT row_pointers_err float8,
-	OUT items_per_leaf float8,
-	OUT bytes_per_row float8,
-	OUT dead_items_pct float8,
-	OUT deduplicated_pct float8
-)
+    index regclass, OUT index regclass, OUT relation regclass, OUT blocks bigint, OUT blocks_read int,
+    OUT blocks_new int, OUT blocks_bad int, OUT levels int, OUT leaf_pages float8, OUT leaf_pages_err float8,
+    OUT internal_pages float8, OUT deleted_pages float8, OUT half_dead_pages float8, OUT leaf_density float8,
+    OUT leaf_density_err float8, OUT fragmentation float8, OUT fragmentation_err float8,
+    OUT at_fillfactor_pct float8, OUT at_fillfactor_pct_err float8, OUT half_full_pct float8,
+    OUT half_full_pct_err float8, OUT density_histogram int[], OUT row_pointers float8, OUT row_pointers_err float8,
+    OUT items_per_leaf float8, OUT bytes_per_row float8, OUT dead_items_pct float8, OUT deduplicated_pct float8)
 AS 'MODULE_PATHNAME', 'ff_sample_index'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-
 COMMENT ON FUNCTION @extschema@.ff_sample_index(regclass) IS
-$$Samples the pages of one B-tree index now, as ff_sample does those of a table.
-Columns ending in _err are half widths of the 95 % interval of the column before, in its unit; 0 if all pages were read. Estimates are for the whole index. NULL means that there is nothing to measure.
-index, relation: the index and its table.
-blocks, blocks_read, blocks_new, blocks_bad: pages of its main fork; of them, read by this call; of those read, all zero, and rejected because their contents contradict themselves.
+'Samples the pages of one B-tree index now, as ff_sample does those of a table.
+blocks, blocks_read, blocks_new, blocks_bad: pages of its main fork; of them, read by this call; of those read, all '
+'zero, and rejected because their contents contradict themselves.
 levels: of the tree, one for an index of a single page.
 leaf_pages, internal_pages, deleted_pages, half_dead_pages: pages by what they are.
 leaf_density: used share of leaf pages, percent, as pgstatindex defines avg_leaf_density.
-fragmentation: leaf pages whose right sibling lies before them in the file, percent of leaf pages, as pgstatindex defines leaf_fragmentation.
-at_fillfactor_pct: leaf pages within 3 points of the index's fillfactor, percent: what splits at the right end, or a build, leave behind.
+fragmentation: leaf pages whose right sibling lies before them in the file, percent of leaf pages, as pgstatindex '
+'defines leaf_fragmentation.
+at_fillfactor_pct: leaf pages within 3 points of the index''s fillfactor, percent: what splits at the right end, or a '
+'build, leave behind.
 half_full_pct: leaf pages no fuller than 60 %, percent: what splits in the middle leave behind.
 density_histogram: leaf pages read, by used share, in ten bins of 10 %; not scaled to the index.
 row_pointers: pointers to table rows in leaf pages.
 items_per_leaf: index tuples on a leaf page, a posting list counting once.
 bytes_per_row: length of leaf tuples per row pointer, without line pointers.
 dead_items_pct: leaf tuples known to be dead, not yet removed, percent of leaf tuples.
-deduplicated_pct: row pointers in posting lists, percent of row pointers.$$;
+deduplicated_pct: row pointers in posting lists, percent of row pointers.';

@@ -4,8 +4,7 @@
 -- ---------------------------------------------------------------------------
 -- Readers (src/collect/relation.c): none of them waits for a lock
 -- ---------------------------------------------------------------------------
--- Statistics of one table since the last reset, zeros where nothing was counted, and its valid indexes in order, NULL
--- where there is none.
+-- A table's valid indexes, in order (NULL: none), and its statistics since the last reset.
 CREATE FUNCTION ff_internal.counters(
     relation oid,
     OUT index_oids oid[], OUT inserted bigint, OUT updated bigint, OUT hot_updated bigint, OUT newpage_updated bigint,
@@ -14,13 +13,12 @@ CREATE FUNCTION ff_internal.counters(
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_counters';
 
--- Statements that make these indexes of a table, in this order; empty for one that is gone, and for all where the
--- table's lock was not available at once.
+-- Statements that make these indexes of a table; empty for one that is gone, and for all while the table is locked.
 CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETURNS text[]
 LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_index_definitions';
 
--- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL where it or a file is missing.
+-- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL: missing.
 CREATE FUNCTION ff_internal.sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
@@ -30,8 +28,7 @@ CREATE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bi
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_server';
 
--- Fillfactor, percent, that the server reads from a table's stored options, whatever their spelling; 100 where they name
--- none.
+-- Fillfactor, percent, that the server reads from a table's stored options, whatever their spelling.
 CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS integer
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
@@ -39,8 +36,8 @@ AS 'MODULE_PATHNAME', 'ff_fillfactor';
 -- ---------------------------------------------------------------------------
 -- Epoch
 -- ---------------------------------------------------------------------------
--- The epoch that the server is in, written down where it is new. one_reset: the counters of a single table, index or
--- function were reset since the last collection; reported until all tables are read in one transaction (all_tables).
+-- The epoch that the server is in, new or not. one_reset: the counters of a single table, index or function were reset
+-- since the last collection; reported until all tables are read in one transaction (all_tables).
 CREATE FUNCTION ff_internal.current_epoch(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -54,9 +51,8 @@ BEGIN
            pg_stat_get_db_stat_reset_time(s.database_oid), pg_stat_get_bgwriter_stat_reset_time(), clock_timestamp()
       INTO here FROM ff_internal.server() s;
     SELECT * INTO last FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1;
-    -- The database's reset time also moves when one table's counters are reset.  A collection inserts one row into
-    -- collection, so the counter of that table falls if, and only if, all were reset.  Of the first collection's one
-    -- row nobody can tell whether it was counted anew.
+    -- A collection inserts one row into collection, so the counter of that table falls if, and only if, all were reset.
+    -- Of the first collection's one row nobody can tell whether it was counted anew.
     SELECT c.own_inserts, k.inserted INTO before
       FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
      ORDER BY c.collection_id DESC LIMIT 1;
@@ -80,8 +76,8 @@ $$;
 -- ---------------------------------------------------------------------------
 -- What tells one definition from another
 -- ---------------------------------------------------------------------------
--- What tells each of these indexes from others: columns by number, expressions, predicate, operator classes, but no
--- names and no storage options; a hash that holds within this database. NULL for an index that is gone.
+-- What tells each of these indexes from others but for names and storage options: a hash that holds within this
+-- database. NULL for an index that is gone.
 CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -97,8 +93,7 @@ AS $$
       LEFT JOIN pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = n.id AND x.contype = 'x'
 $$;
 
--- Statements of the indexes that went and came since a baseline; NULL where none did. An index replaced by an equal one
--- is no change, nor are another name, renamed columns, other storage options.
+-- Statements of the indexes that went and came since a baseline, but for those replaced by an equal one; NULL: none.
 CREATE FUNCTION ff_internal.index_changes(
     was ff_internal.relation, oids oid[], definitions text[], keys bigint[], OUT dropped text[], OUT created text[])
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -125,17 +120,14 @@ AS $$
      WHERE NOT EXISTS (SELECT 1 FROM numbered b WHERE b.side <> a.side AND b.key = a.key AND b.n = a.n)
 $$;
 
--- A table's stored options without its fillfactor, in order; NULL where there is no other.
+-- A table's stored options without its fillfactor, in order; NULL: there is no other.
 CREATE FUNCTION ff_internal.other_options(reloptions text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(option) WHERE o.option !~* '^fillfactor='
-$$;
+RETURN (SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(option)
+         WHERE o.option !~* '^fillfactor=');
 
 -- ---------------------------------------------------------------------------
--- Counters: tables are read in batches, by OID; each batch is compared with the baselines, and only what differs is
--- written
+-- Counters: each batch of tables, by OID, is compared with the baselines; what differs is written
 -- ---------------------------------------------------------------------------
 CREATE VIEW ff_internal.table_state AS
 SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
@@ -171,8 +163,8 @@ AS $$
 BEGIN
     RETURN (
         SELECT array_agg(ROW(d.was, d.now, d.changed, d.redefined, d.reread,
-                   -- A table whose counters were reset and exceed the old ones already shows none that fell: then
-                   -- whatever it may have been is not believed.
+                   -- counters that were reset may exceed the old ones already, so that none fell: which it was is
+                   -- not known
                    d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell,
                    CASE WHEN d.reread THEN ff_internal.index_definitions((d.now).relid, (d.now).index_oids) END,
                    CASE WHEN d.reread THEN ff_internal.index_keys((d.now).index_oids) END
@@ -210,14 +202,13 @@ $$;
 -- Closes the history of tables that are gone.
 CREATE FUNCTION ff_internal.close_tables(gone bigint[], snapshot_at timestamptz) RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     UPDATE ff_internal.relation r SET closed_at = snapshot_at WHERE r.rel_id = ANY (gone);
     DELETE FROM ff_internal.problem p WHERE p.rel_id = ANY (gone);
-$$;
+END;
 
--- Writes the changes of known tables, the baselines of these and of new ones, and an interval for each that did
--- something. The counters of a table made since the previous collection of this epoch began at zero then.
+-- Writes the changes of known tables, all baselines, and intervals; those of a table made since the previous collection
+-- of this epoch begin at zero.
 CREATE FUNCTION ff_internal.write_differences(
     differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
 ) RETURNS void
@@ -234,7 +225,8 @@ BEGIN
      CROSS JOIN LATERAL ff_internal.index_changes(d.was, n.index_oids, d.index_definitions, d.index_keys) x
      CROSS JOIN LATERAL (VALUES
            ('fillfactor', n.fillfactor <> w.fillfactor),
-           ('options', ff_internal.other_options(n.reloptions) IS DISTINCT FROM ff_internal.other_options(w.reloptions)),
+           ('options', ff_internal.other_options(n.reloptions)
+                       IS DISTINCT FROM ff_internal.other_options(w.reloptions)),
            ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
      WHERE n.relid = w.relid AND d.redefined AND k.differs;
 
@@ -278,8 +270,8 @@ BEGIN
 END
 $$;
 
--- Begins a collection, as of snapshot_at: finds the tables of a history that was restored or upgraded into this
--- database by name, once. What is not found is gone.
+-- Begins a collection: finds the tables of a history that was restored into this database by name, once; those not
+-- found are gone.
 CREATE FUNCTION ff_internal.collect_begin(snapshot_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -301,9 +293,8 @@ BEGIN
 END
 $$;
 
--- Reads the next batch of tables, by OID, from the one after "after" (0: the first), and writes what differs from their
--- baselines. Returns the OID to go on after; NULL: that was the last. All that are left are one batch where the
--- counters of a single table were reset: only all together tell which it was.
+-- Reads the next batch of tables, behind the OID after. Returns the OID to go on after; NULL: that was the last. All
+-- that are left are one batch where the counters of a single table were reset: only together they tell which it was.
 CREATE FUNCTION ff_internal.collect_counters(snapshot_at timestamptz, after bigint, batch integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -343,8 +334,8 @@ BEGIN
 END
 $$;
 
--- Blocks of relation files read by this database and written by the server so far, and the milliseconds that took while
--- track_io_timing was on; those written only where the server counts them (PostgreSQL 16 and later).
+-- Blocks of relation files read by this database and written by the server so far, and the milliseconds that took, as
+-- in collection.
 CREATE FUNCTION ff_internal.io_counters(
     OUT blocks_read bigint, OUT read_ms double precision, OUT blocks_written bigint, OUT write_ms double precision)
 LANGUAGE plpgsql VOLATILE
@@ -365,9 +356,8 @@ BEGIN
 END
 $$;
 
--- What reading and writing one block took, microseconds, between collections of one epoch in which track_io_timing was
--- on, over the lookback. Writes before PostgreSQL 16 are those of the statements followed. NULL where too few blocks
--- were timed.
+-- What reading and writing one block took, microseconds, over the lookback while track_io_timing was on; NULL where too
+-- few blocks were timed. Writes before PostgreSQL 16 are those of the statements followed.
 CREATE FUNCTION ff_internal.io_times(OUT read_us double precision, OUT write_us double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -391,8 +381,7 @@ AS $$
               FROM moved m WHERE m.blocks > 0 AND m.ms > 0 GROUP BY m.what HAVING sum(m.blocks) >= 1000) t
 $$;
 
--- Writes down that the counters of all tables have been read, as of snapshot_at: from then on intervals begin. Returns
--- the collection_id.
+-- Writes down that the counters of all tables have been read: from then on intervals begin. Returns the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -433,9 +422,9 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Pages: what to sample, one sample, its failure
 -- ---------------------------------------------------------------------------
--- Rel_id of the tables whose pages should be sampled now: a hundredth of the rows changed since the last sample, or
--- anything did and a day has passed. Longest waiting first, then most changed; where nothing changed a wait counts for
--- an eighth, where it changed since a sample for half: no table waits for ever.
+-- Rel_id of the tables to sample now: a hundredth of the rows changed since the last sample, or anything and a day has
+-- passed. Longest waiting first, then most changed; where nothing changed a wait counts for an eighth, where it changed
+-- since a sample for half: no table waits for ever.
 CREATE FUNCTION ff_internal.collect_due() RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -454,8 +443,7 @@ AS $$
               r.changes_since_sample DESC, r.rel_id
 $$;
 
--- Samples one table into page_sample and returns the number of pages read. What earlier samples saw fades over
--- fillfactor_advisor.lookback; of superseded versions only that counts which came after fillfactor or indexes changed.
+-- Samples one table into page_sample and returns the number of pages read.
 CREATE FUNCTION ff_internal.collect_pages(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -487,25 +475,23 @@ $$;
 -- Writes down why a table could not be sampled.
 CREATE FUNCTION ff_internal.collect_problem(id bigint, state text, why text) RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     INSERT INTO ff_internal.problem AS p (rel_id, seen_at, occurrences, sqlstate, message)
     VALUES (id, clock_timestamp(), 1, state, why)
     ON CONFLICT (rel_id) DO UPDATE
        SET seen_at = EXCLUDED.seen_at, sqlstate = EXCLUDED.sqlstate, message = EXCLUDED.message,
-           occurrences = p.occurrences + 1
-$$;
+           occurrences = p.occurrences + 1;
+END;
 
 -- Closes a collection with its counts.
 CREATE FUNCTION ff_internal.collect_end(id bigint, sampled integer, skipped integer, failed integer, deferred integer)
 RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     UPDATE ff_internal.collection c
        SET ended_at = clock_timestamp(), sampled = $2, skipped = $3, failed = $4, deferred = $5
-     WHERE c.collection_id = $1
-$$;
+     WHERE c.collection_id = $1;
+END;
 
 -- ---------------------------------------------------------------------------
 -- The collection

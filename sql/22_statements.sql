@@ -1,55 +1,35 @@
--- Stage statements: which statements write which table and column, how often, at
--- what cost.  Everything else works without this stage; what is missing then is
--- said in statement_snapshot.reason.
+-- Stage statements: which statements write which table and column, how often, at what cost.  Everything else works
+-- without this stage; what is missing then is said in statement_snapshot.reason.
 
--- ---------------------------------------------------------------------------
--- Reading one text
--- ---------------------------------------------------------------------------
 -- The tables a statement writes, one row for each command (INSERT, UPDATE, DELETE, COPY) and table, with the columns
--- an UPDATE sets and where it stands (top, on_conflict, merge, cte); for a text that cannot be read one row with the
--- reason. Parses only: looks up and executes nothing.
+-- an UPDATE sets and where it stands, see statement_target; for a text that cannot be read one row with the reason.
+-- Parses only: looks up and executes nothing.
 CREATE FUNCTION ff_internal.parse_statement(
-    query text,
-    OUT command text,
-    OUT schema_name text,
-    OUT relation_name text,
-    OUT columns text[],
-    OUT how text,
-    OUT reason text
-) RETURNS SETOF record
+    query text, OUT command text, OUT schema_name text, OUT relation_name text, OUT columns text[], OUT how text,
+    OUT reason text) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'ff_parse_statement';
 
--- The table that a name in a statement's text means, whatever the search_path was; otherwise the reason; neither for
--- system tables and the extension's own.
-CREATE FUNCTION ff_internal.resolve(
-    schema_name text,
-    relation_name text,
-    OUT relid oid,
-    OUT reason text
-)
+-- The table that a name in a statement's text means, or the reason why none; neither for system tables and our own.
+CREATE FUNCTION ff_internal.resolve(schema_name text, relation_name text, OUT relid oid, OUT reason text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    meant  record;
+    meant record;
 BEGIN
-    -- The session's search_path is not known: an unqualified name counts only
-    -- if one table of the database can be meant.  The catalog comes first in
-    -- every search_path.
+    -- The session's search_path is not known: an unqualified name counts only if one table of the database can be
+    -- meant.  The catalog comes first in every search_path.
     SELECT count(*) AS tables,
            bool_or(n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast', 'ff_internal')) AS ignored,
-           (array_agg(c.oid))[1] AS oid, (array_agg(c.relkind))[1] AS relkind,
-           (array_agg(c.relpersistence))[1] AS relpersistence,
+           min(c.oid) AS oid, min(c.relkind) AS relkind, min(c.relpersistence) AS relpersistence,
            left(string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname), 200) AS names
       INTO meant
       FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.relname = resolve.relation_name
-       AND c.relkind = ANY (ARRAY['r', 'p', 'v', 'm', 'f']::"char"[])
+     WHERE c.relname = resolve.relation_name AND c.relkind = ANY (ARRAY['r', 'p', 'v', 'm', 'f']::"char"[])
        AND (n.nspname = resolve.schema_name
             OR resolve.schema_name IS NULL AND n.nspname NOT IN ('information_schema', 'pg_toast'));
-
     IF meant.ignored OR schema_name IN ('pg_catalog', 'information_schema', 'pg_toast') THEN
         RETURN;
     ELSIF meant.tables = 0 THEN
@@ -68,11 +48,8 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- pg_stat_statements, under fixed names whatever its version calls them
--- ---------------------------------------------------------------------------
--- Where it is: its two functions, quoted, and the columns of the first; or the reason why it cannot be read. Only members
--- of the extension are named.
+-- The two functions of pg_stat_statements, members of that extension, quoted, and the columns of the first; or the
+-- reason why it cannot be read.
 CREATE FUNCTION ff_internal.statement_source(OUT reader text, OUT info text, OUT columns text[], OUT reason text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -99,8 +76,8 @@ BEGIN
 END
 $$;
 
--- Its entries of this database, when its statistics were last reset, and how often it evicted entries since. Errors:
--- those of pg_stat_statements.
+-- The entries of this database under fixed names, when the statistics were last reset, and how often entries were
+-- evicted since. Errors: those of pg_stat_statements.
 CREATE FUNCTION ff_internal.read_statements(
     OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[])
 LANGUAGE plpgsql VOLATILE
@@ -127,11 +104,7 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- Epoch, and statements that end
--- ---------------------------------------------------------------------------
--- The statement epoch that pg_stat_statements is in, written down where it is new. A statement's identifier holds for
--- one major version and database.
+-- The statement epoch that pg_stat_statements is in, new or not.
 CREATE FUNCTION ff_internal.current_statement_epoch(stats_reset timestamptz, snapshot_at timestamptz) RETURNS integer
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -159,8 +132,7 @@ BEGIN
 END
 $$;
 
--- A table gone takes its statements along. Where identifiers follow names (PostgreSQL 18 and later), so does a table
--- that now has another name.
+-- A table gone takes its statements along; so does, where identifiers follow names (PostgreSQL 18), one renamed.
 CREATE FUNCTION ff_internal.close_statements(snapshot_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -183,8 +155,7 @@ BEGIN
 END
 $$;
 
--- Statements that pg_stat_statements evicted: those that write nothing need not be remembered, others end when they
--- were not called for a week. The baselines of those that ended go.
+-- Of the statements evicted, those that write nothing are forgotten, others end when they were not called for a week.
 CREATE FUNCTION ff_internal.close_evicted(entries ff_internal.statement_entry[], snapshot_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -207,12 +178,8 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- New statements
--- ---------------------------------------------------------------------------
--- Chooses among the statements that write and are not known yet, most called first, as many as there is room for.
--- One that is followed but was evicted makes room for one called more often than it ever was, so that many statements
--- of a few calls shut out no other, and yet only few can displace one another.
+-- Chooses among the statements that write and are not known yet, most called first, as many as there is room for. One
+-- that is followed but was evicted makes room for one called more often than it ever was.
 CREATE FUNCTION ff_internal.choose_statements(
     entries ff_internal.statement_entry[], snapshot_at timestamptz,
     OUT queryids bigint[], OUT toplevels boolean[], OUT left_out bigint
@@ -257,51 +224,34 @@ $$;
 
 -- Reads the text of one new statement and writes down what it does.
 CREATE FUNCTION ff_internal.add_statement(
-    queryid bigint, toplevel boolean, query text, epoch integer, snapshot_at timestamptz
-) RETURNS void
-LANGUAGE plpgsql VOLATILE
+    queryid bigint, toplevel boolean, query text, snapshot_at timestamptz) RETURNS void
+LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    most_targets CONSTANT integer := 32767;     -- chosen: no table list of a statement is longer
-    id     bigint;
-    target record;
-    meant  record;
-    why    text;
-    n      integer := 0;
-    known  integer := 0;
-BEGIN
-    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, statement_epoch_id, opened_at)
-    VALUES (queryid, toplevel, 'other', left(query, 4000), octet_length(query), epoch, snapshot_at)
-    RETURNING statement_id INTO id;
-    FOR target IN SELECT * FROM ff_internal.parse_statement(query) LOOP
-        IF target.reason IS NOT NULL THEN
-            why := target.reason;
-            EXIT;
-        END IF;
-        SELECT * INTO meant FROM ff_internal.resolve(target.schema_name, target.relation_name);
-        CONTINUE WHEN meant.relid IS NULL AND meant.reason IS NULL;
-        n := n + 1;
-        known := known + (meant.relid IS NOT NULL)::integer;
-        INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, schema_name, relation_name,
-               relid, rel_id, columns, reason)
-        VALUES (id, n, target.command, target.how, target.schema_name, target.relation_name, meant.relid,
-                (SELECT r.rel_id FROM ff_internal.relation r
-                  WHERE r.relid = meant.relid AND r.closed_at IS NULL ORDER BY r.rel_id DESC LIMIT 1),
-                target.columns, meant.reason);
-        EXIT WHEN n = most_targets;
-    END LOOP;
-    UPDATE ff_internal.statement s
-       SET kind = CASE WHEN known > 0 THEN 'write' WHEN n > 0 OR why IS NOT NULL THEN 'unattributed' ELSE 'other' END,
-           reason = why,
-           text = CASE WHEN n > 0 OR why IS NOT NULL THEN s.text END
-     WHERE s.statement_id = id;
-END
+    WITH target AS MATERIALIZED (
+        SELECT p.command, p.how, p.relation_name, p.columns, p.reason AS unread, m.relid, m.reason,
+               row_number() OVER () AS place
+          FROM ff_internal.parse_statement(query) p
+         CROSS JOIN LATERAL ff_internal.resolve(p.schema_name, p.relation_name) m
+         WHERE p.reason IS NOT NULL OR m.relid IS NOT NULL OR m.reason IS NOT NULL
+         LIMIT 32767            -- of the type of position; no table list of a statement is longer
+    ), statement AS (
+        INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, reason, opened_at)
+        SELECT $1, $2, CASE WHEN count(t.relid) > 0 THEN 'write' WHEN count(*) > 0 THEN 'unattributed' ELSE 'other' END,
+               CASE WHEN count(*) > 0 THEN left(query, 4000) END, octet_length(query), max(t.unread), snapshot_at
+          FROM target t
+        RETURNING statement_id
+    )
+    INSERT INTO ff_internal.statement_target
+    SELECT s.statement_id, t.place, t.command, t.how, t.relation_name, t.relid,
+           (SELECT max(r.rel_id) FROM ff_internal.relation r WHERE r.relid = t.relid AND r.closed_at IS NULL),
+           t.columns, t.reason
+      FROM target t, statement s WHERE t.unread IS NULL
 $$;
 
 -- Takes up new statements that write: each text is read once. left_out: those for which there was no room, or no text.
 CREATE FUNCTION ff_internal.admit_statements(
-    entries ff_internal.statement_entry[], epoch integer, snapshot_at timestamptz,
+    entries ff_internal.statement_entry[], snapshot_at timestamptz,
     OUT admitted integer, OUT left_out integer, OUT texts_reason text
 )
 LANGUAGE plpgsql VOLATILE
@@ -329,23 +279,19 @@ BEGIN
                 texts_reason := 'no text';
                 left_out := left_out + 1;
             ELSE
-                PERFORM ff_internal.add_statement(one.queryid, one.toplevel, one.query, epoch, snapshot_at);
+                PERFORM ff_internal.add_statement(one.queryid, one.toplevel, one.query, snapshot_at);
                 admitted := admitted + 1;
             END IF;
         END LOOP;
     END IF;
 EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
-    -- One text that is damaged, or does not fit this database's encoding, be
-    -- it another database's, and the server gives none.
+    -- one such text of any database, and the server gives none
     texts_reason := SQLERRM;
     admitted := 0;
     left_out := chosen.left_out + coalesce(cardinality(chosen.queryids), 0);
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- What the statements followed did since the snapshot before
--- ---------------------------------------------------------------------------
 -- Standard deviation of calls from their number, their sum and the sum of their squares.
 CREATE FUNCTION ff_internal.stddev_of(n double precision, total double precision, squares double precision)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -367,8 +313,7 @@ AS $$
 $$;
 
 -- Compares entries with the baselines and writes what each statement did, all roles together, and the new baselines.
--- previous: the snapshot before, of this epoch; evicted: how often any were evicted so far. Returns how many intervals
--- are lost.
+-- previous: the snapshot before, of this epoch. Returns how many intervals are lost.
 CREATE FUNCTION ff_internal.write_statements(
     entries ff_internal.statement_entry[], epoch integer, previous ff_internal.statement_snapshot,
     snapshot_at timestamptz, evicted bigint
@@ -377,19 +322,16 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    zero CONSTANT ff_internal.statement_counters := ROW(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     lost bigint;
 BEGIN
     WITH compared AS MATERIALIZED (
         SELECT s.statement_id, n AS entry, b.entry AS was, b.statement_epoch_id = epoch AS known,
+               ROW(d.*)::ff_internal.statement_counters AS difference,
                -- the same entry, further on
                coalesce(b.statement_epoch_id = epoch AND w.entered_at IS NOT DISTINCT FROM n.entered_at
-                        AND least(c.calls - w.calls, c.rows - w.rows, c.total_ms - w.total_ms,
-                                  c.blocks_hit - w.blocks_hit, c.blocks_read - w.blocks_read,
-                                  c.blocks_dirtied - w.blocks_dirtied, c.blocks_written - w.blocks_written,
-                                  c.read_ms - w.read_ms, c.write_ms - w.write_ms, c.wal_records - w.wal_records,
-                                  c.wal_fpi - w.wal_fpi, c.wal_bytes - w.wal_bytes) >= 0
-                        -- Without the time of entry, the extremes tell an entry that was evicted and came back.  Where
+                        AND least(d.calls, d.rows, d.total_ms, d.blocks_hit, d.blocks_read, d.blocks_dirtied,
+                                  d.blocks_written, d.read_ms, d.write_ms, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
+                        -- Without the time of entry, the extremes tell one that was evicted and came back: where
                         -- any was evicted since, at least one of them must be the old one, to the nanosecond.
                         AND (n.entered_at IS NOT NULL OR w.calls = 0
                              OR n.min_ms <= w.min_ms AND n.max_ms >= w.max_ms
@@ -411,25 +353,27 @@ BEGIN
             ON k.snapshot_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
          CROSS JOIN LATERAL (SELECT (n.counted).*) c
          CROSS JOIN LATERAL (SELECT (b.entry).*, ((b.entry).counted).*) w
+         CROSS JOIN LATERAL (
+               SELECT c.calls - w.calls AS calls, c.rows - w.rows AS rows, c.total_ms - w.total_ms AS total_ms,
+                      c.blocks_hit - w.blocks_hit AS blocks_hit, c.blocks_read - w.blocks_read AS blocks_read,
+                      c.blocks_dirtied - w.blocks_dirtied AS blocks_dirtied,
+                      c.blocks_written - w.blocks_written AS blocks_written, c.read_ms - w.read_ms AS read_ms,
+                      c.write_ms - w.write_ms AS write_ms, c.wal_records - w.wal_records AS wal_records,
+                      c.wal_fpi - w.wal_fpi AS wal_fpi, c.wal_bytes - w.wal_bytes AS wal_bytes) d
     ), history AS (
         INSERT INTO ff_internal.statement_history
         SELECT * FROM ff_internal.sum_statements(ARRAY(
             SELECT ROW(d.statement_id, previous.snapshot_at, write_statements.snapshot_at, epoch, 0,
-                       ff_internal.stddev_of(n.calls - w.calls, n.total_ms - w.total_ms,
-                           (d.entry).squares - CASE WHEN d.same THEN (d.was).squares ELSE 0 END),
-                       n.calls - w.calls, n.rows - w.rows, n.total_ms - w.total_ms, n.blocks_hit - w.blocks_hit,
-                       n.blocks_read - w.blocks_read, n.blocks_dirtied - w.blocks_dirtied,
-                       n.blocks_written - w.blocks_written, n.read_ms - w.read_ms, n.write_ms - w.write_ms,
-                       n.wal_records - w.wal_records, n.wal_fpi - w.wal_fpi, n.wal_bytes - w.wal_bytes
-                   )::ff_internal.statement_history
+                       ff_internal.stddev_of(n.calls, n.total_ms, (d.entry).squares
+                                             - CASE WHEN d.same THEN (d.was).squares ELSE 0 END),
+                       n.*)::ff_internal.statement_history
               FROM compared d
-             CROSS JOIN LATERAL (SELECT ((d.entry).counted).*) n
-             CROSS JOIN LATERAL (SELECT (CASE WHEN d.same THEN (d.was).counted ELSE zero END).*) w
-             WHERE previous.snapshot_at IS NOT NULL AND (d.same OR d.fresh) AND n.calls > w.calls), 0, 'microseconds')
+             CROSS JOIN LATERAL (SELECT (CASE WHEN d.same THEN d.difference ELSE (d.entry).counted END).*) n
+             WHERE previous.snapshot_at IS NOT NULL AND (d.same OR d.fresh) AND n.calls > 0), 0, 'microseconds')
     ), baselines AS (
         INSERT INTO ff_internal.statement_baseline
         SELECT d.statement_id, (d.entry).userid, epoch, write_statements.snapshot_at, d.entry
-          FROM compared d WHERE NOT d.same OR ((d.entry).counted).calls > ((d.was).counted).calls
+          FROM compared d WHERE NOT d.same OR (d.difference).calls > 0
         ON CONFLICT (statement_id, userid) DO UPDATE
            SET statement_epoch_id = EXCLUDED.statement_epoch_id, seen_at = EXCLUDED.seen_at, entry = EXCLUDED.entry
     )
@@ -438,8 +382,7 @@ BEGIN
 END
 $$;
 
--- Reads pg_stat_statements once: new statements that write are parsed, at most fillfactor_advisor.statements of them
--- are followed, and what each did since the snapshot before is written. Returns NULL, or why nothing could be read.
+-- Reads pg_stat_statements once. Returns NULL, or why nothing could be read.
 CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -473,13 +416,13 @@ BEGIN
     SELECT * INTO previous FROM ff_internal.statement_snapshot l
      WHERE l.statement_epoch_id = epoch ORDER BY l.collection_id DESC LIMIT 1;
     PERFORM ff_internal.close_statements(snapshot_at);
-    SELECT * INTO new FROM ff_internal.admit_statements(now_is.entries, epoch, snapshot_at);
+    SELECT * INTO new FROM ff_internal.admit_statements(now_is.entries, snapshot_at);
     lost := ff_internal.write_statements(now_is.entries, epoch, previous, snapshot_at, now_is.evictions);
     PERFORM ff_internal.close_evicted(now_is.entries, snapshot_at);
 
-    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, statement_epoch_id, evictions, entries,
-           hidden, admitted, left_out, lost, texts_reason)
-    VALUES (id, snapshot_at, epoch, now_is.evictions, cardinality(now_is.entries),
+    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, statement_epoch_id, evictions, hidden,
+           admitted, left_out, lost, texts_reason)
+    VALUES (id, snapshot_at, epoch, now_is.evictions,
             (SELECT count(*) FROM unnest(now_is.entries) e WHERE e.queryid IS NULL),
             new.admitted, new.left_out, lost, new.texts_reason);
     RETURN NULL;
@@ -487,16 +430,13 @@ END
 $$;
 
 -- Writes down an error of collect_statements().
-CREATE FUNCTION ff_internal.collect_statements_failed(id bigint, why text) RETURNS void
+CREATE FUNCTION ff_internal.collect_statements_failed(id bigint, state text, why text) RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason) VALUES (id, clock_timestamp(), why)
-$$;
+BEGIN ATOMIC
+    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason)
+    VALUES (id, clock_timestamp(), state || ' ' || why);
+END;
 
--- ---------------------------------------------------------------------------
--- What came of it
--- ---------------------------------------------------------------------------
 -- What is missing altogether from the statements of the recent window, one reason a row.
 CREATE FUNCTION ff_internal.statements_missing() RETURNS SETOF text
 LANGUAGE sql STABLE

@@ -1,33 +1,20 @@
 -- Stage collect: which sessions, slots and prepared transactions hold back pruning.
 
--- Who holds back pruning of this database's tables at this moment, one row each: kind (transaction, idle in
--- transaction, prepared transaction, replication slot, standby feedback); holder; role_name; application; since: begin
--- of its transaction, NULL for a slot; xids: transactions begun after its snapshot; catalog_only: holds back system
--- catalogs only; doing: its last statement, or the slot's state. Internal.
+-- Who holds back pruning of this database's tables at this moment; columns as in horizon_history. since is NULL for a
+-- slot; xids: transactions begun after its snapshot; catalog_only: holds back system catalogs only.
 CREATE FUNCTION ff_internal.horizon_holders(
-    OUT kind text,
-    OUT holder text,
-    OUT role_name name,
-    OUT application text,
-    OUT since timestamptz,
-    OUT xids bigint,
-    OUT catalog_only boolean,
-    OUT doing text
-) RETURNS SETOF record
+    OUT kind text, OUT holder text, OUT role_name name, OUT application text, OUT since timestamptz, OUT xids bigint,
+    OUT catalog_only boolean, OUT doing text) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH here AS (
-        SELECT d.oid FROM pg_database d WHERE d.datname = current_database()
-    )
-    -- Sessions of this database; other databases' snapshots do not hold back
-    -- its tables.  What VACUUM itself holds is ignored by pruning.
+    -- Sessions of this database; others do not hold back its tables.  What VACUUM itself holds is ignored by pruning.
     SELECT CASE WHEN a.state LIKE 'idle in transaction%' THEN 'idle in transaction' ELSE 'transaction' END,
            'pid ' || a.pid, u.rolname, a.application_name, a.xact_start,
            greatest(age(a.backend_xmin), age(a.backend_xid))::bigint, false,
            left(regexp_replace(a.query, '[[:cntrl:][:space:]]+', ' ', 'g'), 200)
       FROM pg_stat_get_activity(NULL) a
-      JOIN here ON here.oid = a.datid
+      JOIN pg_database here ON here.oid = a.datid AND here.datname = current_database()
       LEFT JOIN pg_roles u ON u.oid = a.usesysid
      WHERE a.pid <> pg_backend_pid() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
        AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v)
@@ -51,22 +38,20 @@ AS $$
      WHERE a.backend_xmin IS NOT NULL
 $$;
 
--- Writes down what has held back pruning for longer than fillfactor_advisor.snapshot_age. Returns the number of
--- holders.
-CREATE FUNCTION ff_internal.collect_horizon(id bigint) RETURNS bigint
+-- Writes down what has held back pruning for longer than fillfactor_advisor.snapshot_age.
+CREATE FUNCTION ff_internal.collect_horizon(id bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     at   CONSTANT timestamptz := clock_timestamp();
     past CONSTANT timestamptz := at - make_interval(secs => ff_internal.setting('snapshot_age')::double precision);
-    seen bigint;
 BEGIN
     -- A slot has no beginning of its own: it is the same hold as long as every
     -- look sees it, and enters the history with the second.
     INSERT INTO ff_internal.horizon_history AS h
-           (kind, holder, role_name, application, since, first_seen_at, last_seen_at, looks, xids, doing)
-    SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, held.since, at), at, at, 1, n.xids, n.doing
+           (kind, holder, role_name, application, since, last_seen_at, xids, doing)
+    SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, held.since, at), at, n.xids, n.doing
       FROM ff_internal.horizon_holders() n
       LEFT JOIN LATERAL (SELECT o.since FROM ff_internal.horizon_history o
                           WHERE n.since IS NULL AND o.holder = n.holder
@@ -77,9 +62,7 @@ BEGIN
        AND coalesce(n.since <= past, true)
      ORDER BY n.xids DESC LIMIT 20
     ON CONFLICT (holder, since) DO UPDATE
-       SET kind = EXCLUDED.kind, last_seen_at = EXCLUDED.last_seen_at, looks = h.looks + 1,
-           xids = greatest(h.xids, EXCLUDED.xids), doing = EXCLUDED.doing;
-    GET DIAGNOSTICS seen = ROW_COUNT;
-    RETURN seen;
+       SET kind = EXCLUDED.kind, last_seen_at = EXCLUDED.last_seen_at, xids = greatest(h.xids, EXCLUDED.xids),
+           doing = EXCLUDED.doing;
 END
 $$;

@@ -1,7 +1,7 @@
 -- Stage collect: keep the history small. Finer history becomes coarser, then goes; every call handles a bounded number
 -- of rows.
 
--- Rows that a history table has at least, without reading it; too low for rows inserted since the last vacuum or analyze.
+-- Rows that a history table has at least, without reading it; lacks those inserted since the last vacuum or analyze.
 CREATE FUNCTION ff_internal.rows_kept(history_table regclass) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -18,8 +18,8 @@ $$;
 
 -- Takes the oldest rows of a history table out of it, at most so many: those of some roll-up levels (NULL: there are
 -- none) from before a time. The first argument names the table by its row type.
-CREATE FUNCTION ff_internal.take(history anyelement, levels integer[], time_column name, before timestamptz, most bigint)
-RETURNS SETOF anyelement
+CREATE FUNCTION ff_internal.take(
+    history anyelement, levels integer[], time_column name, before timestamptz, most bigint) RETURNS SETOF anyelement
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -36,8 +36,8 @@ BEGIN
 END
 $$;
 
--- Rolls up what one level has from before a time to the next one, hours or days (unit), at most so many rows. Returns
--- how many. Of page samples the last one of an hour or day is kept.
+-- Rolls up at most so many rows of one level from before a time to hours or days (unit), of page samples the last one
+-- of each. Returns how many.
 CREATE FUNCTION ff_internal.roll_up(level integer, unit text, before timestamptz, most bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -116,9 +116,8 @@ BEGIN
 END
 $$;
 
--- One batch: rows older than fillfactor_advisor.retention or beyond fillfactor_advisor.history_rows go, those older
--- than a day are rolled up to hours, those older than two weeks to days. Returns the rows handled; fewer than the batch
--- means that nothing is left.
+-- One batch: rows older than fillfactor_advisor.retention or beyond history_rows go, those older than a day become
+-- hours, those older than two weeks days. Returns the rows handled; fewer than the batch: nothing is left.
 CREATE FUNCTION ff_internal.prune(batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp

@@ -1,5 +1,4 @@
--- Stage evidence: everything that is known of a table, on one row.  Reads the
--- history and the catalogs, never a page; the model and the advice stand on it.
+-- Stage evidence: everything that is known of a table, on one row, read from the history and the catalogs.
 
 -- ---------------------------------------------------------------------------
 -- The window (src/collect/window.c)
@@ -31,10 +30,11 @@ SELECT i.rel_id, max(x.changed_at) AS changed_at,
   FROM ff_internal.counter_interval i
   LEFT JOIN ff_internal.last_change x ON x.rel_id = i.rel_id
  -- from a whole hour on, as hours are rolled up
- WHERE i.ended_at >= (SELECT date_trunc('hour', now() - make_interval(secs => ff_internal.setting('lookback')::integer),
-                                        'UTC'))
+ WHERE i.ended_at >= (SELECT date_trunc('hour', now() - ff_internal.lookback(), 'UTC'))
  GROUP BY i.rel_id;
-COMMENT ON VIEW ff_internal.windows IS 'What the intervals of each table in the last fillfactor_advisor.lookback add up to (in_window), and when fillfactor or indexes last changed (changed_at).';
+COMMENT ON VIEW ff_internal.windows IS
+'What the intervals of each table in the last fillfactor_advisor.lookback add up to (in_window), and when fillfactor '
+'or indexes last changed (changed_at).';
 
 -- The same of one table (its rel_id) through the index, or of all in one pass over the history.
 CREATE FUNCTION ff_internal.windows(id bigint DEFAULT NULL) RETURNS SETOF ff_internal.windows
@@ -63,24 +63,19 @@ LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    -- Written so that no statistics, be they missing or old, make it loop over
-    -- all tables for each table: LATERAL with LIMIT or an aggregate is a look
-    -- into an index, a full join is never a nested loop.
+    -- No statistics, missing or old, make it loop over all tables for each table: LATERAL with LIMIT or an aggregate is
+    -- a look into an index, a full join is never a nested loop.
     WITH examined AS MATERIALIZED (
         SELECT c.*, r.rel_id, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
                ff_internal.effective_fillfactor(c.reloptions) AS fillfactor
-          FROM (SELECT n.*, o.system_identifier, d.oid AS database_oid
-                  FROM ff_internal.candidate n
-                 CROSS JOIN ff_internal.server() o
-                  JOIN pg_database d ON d.datname = current_database()
-                 WHERE $1 IS NULL OR n.relid = $1) c
+          FROM ff_internal.candidate c
+         CROSS JOIN ff_internal.server() o
           LEFT JOIN LATERAL (
                 -- of a restored history the OIDs say nothing until a collection found the tables
                 SELECT k.* FROM ff_internal.relation k
-                 WHERE k.system_identifier = c.system_identifier AND k.database_oid = c.database_oid
+                 WHERE k.system_identifier = o.system_identifier AND k.database_oid = o.database_oid
                    AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
-    ), memory AS MATERIALIZED (
-        SELECT ff_internal.ram_bytes() AS bytes
+         WHERE $1 IS NULL OR c.relid = $1
     ), counted AS MATERIALIZED (
         SELECT w.rel_id, w.changed_at, t.*
           FROM ff_internal.windows(CASE WHEN $1 IS NOT NULL
@@ -88,9 +83,8 @@ AS $$
          CROSS JOIN LATERAL (SELECT (w.in_window).*) t
     ), collections AS MATERIALIZED (
         SELECT max(c.began_at) AS snapshot_at, bool_or(NOT c.track_counts) AS counts_lost,
-               (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers
-          FROM ff_internal.collection c
-         WHERE c.began_at > now() - make_interval(secs => ff_internal.setting('lookback')::integer)
+               (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers, ff_internal.ram_bytes() AS ram
+          FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.relkind, e.not_examined, e.fillfactor, e.reloptions,
            l.at, extract(epoch FROM l.at - (n.counters).began_at)::double precision,
@@ -100,13 +94,12 @@ AS $$
            CASE WHEN e.fillfactor = e.known_fillfactor THEN n.since_change END,
            CASE WHEN e.fillfactor = e.known_fillfactor THEN n.recent END,
            c.counts_lost, c.open_writers, z.heap_bytes, z.index_bytes, z.toast_bytes, x.indexes::integer,
-           m.bytes, (z.heap_bytes + z.index_bytes) / nullif(m.bytes, 0)::double precision,
+           c.ram, (z.heap_bytes + z.index_bytes) / nullif(c.ram, 0)::double precision,
            (SELECT p.sqlstate || ' ' || p.message FROM ff_internal.problem p WHERE p.rel_id = e.rel_id),
            v.superseded_hot, v.superseded_same_page, v.superseded_newpage, p.sample
       FROM examined e
       FULL JOIN counted n ON n.rel_id = e.rel_id
      CROSS JOIN collections c
-     CROSS JOIN memory m
      -- a collection that was cut short left intervals, but is none
      CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at) AS at) l
       LEFT JOIN LATERAL ff_internal.sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true

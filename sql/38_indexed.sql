@@ -1,5 +1,5 @@
--- Stage indexed: the columns whose change makes an update touch an index, which
--- it then cannot do as HOT, and how many updates change them.
+-- Stage indexed: the columns whose change makes an update touch an index, which it then cannot do as HOT, and how many
+-- updates change them.
 
 -- Whether an update of a column of such an index may be HOT on this server: BRIN, from PostgreSQL 16 on. NULL: no
 -- index access method.
@@ -14,35 +14,24 @@ RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 4
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- Columns written as such stand in indkey.  Those of expressions and of
-    -- the predicate are known from the dependencies, so nothing is evaluated.
-    WITH i AS (
-        SELECT x.indexrelid, x.indrelid, x.indnkeyatts, x.indkey::int2[] AS keys,
-               x.indexprs IS NOT NULL AS has_expressions, x.indpred IS NOT NULL AS has_predicate
-          FROM pg_index x WHERE x.indexrelid = index
-    ), written AS (
-        SELECT i.indrelid, k.attnum, CASE WHEN min(k.n) <= min(i.indnkeyatts) THEN 'key' ELSE 'include' END AS role
-          FROM i, unnest(i.keys) WITH ORDINALITY k(attnum, n)
-         WHERE k.attnum > 0
-         GROUP BY i.indrelid, k.attnum
-    ), derived AS (
-        SELECT DISTINCT i.indrelid, d.refobjsubid::int2 AS attnum,
-               CASE WHEN i.has_expressions AND i.has_predicate THEN 'expression or predicate'
-                    WHEN i.has_predicate THEN 'predicate' ELSE 'expression' END AS role
-          FROM i
-          JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid AND d.objsubid = 0
-                          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid AND d.refobjsubid > 0
-         WHERE d.refobjsubid <> ALL (i.keys)
-           AND (i.has_expressions OR i.has_predicate)
-    ), whole AS (
-        -- an expression without a column: of the whole row, for all that is known
-        SELECT i.indrelid, a.attnum, 'whole row' AS role
-          FROM i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum > 0 AND NOT a.attisdropped
-         WHERE i.has_expressions AND NOT EXISTS (SELECT 1 FROM derived) AND NOT EXISTS (SELECT 1 FROM written)
-    )
+    -- Columns written as such stand in indkey.  Those of expressions and of the predicate are known from the
+    -- dependencies, so nothing is evaluated; an expression without any is of the whole row, for all that is known.
     SELECT a.attnum, a.attname, u.role
-      FROM (SELECT * FROM written UNION ALL SELECT * FROM derived UNION ALL SELECT * FROM whole) u
-      JOIN pg_attribute a ON a.attrelid = u.indrelid AND a.attnum = u.attnum
+      FROM pg_index x
+      JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum > 0 AND NOT a.attisdropped
+     CROSS JOIN LATERAL (SELECT ARRAY(
+           SELECT d.refobjsubid::int2 FROM pg_depend d
+            WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid AND d.objsubid = 0
+              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid AND d.refobjsubid > 0)) d(named)
+     CROSS JOIN LATERAL (SELECT CASE
+           WHEN a.attnum = ANY (x.indkey)
+               -- counted from 0
+               THEN CASE WHEN array_position(x.indkey::int2[], a.attnum) < x.indnkeyatts THEN 'key' ELSE 'include' END
+           WHEN a.attnum = ANY (d.named)
+               THEN CASE WHEN x.indpred IS NULL THEN 'expression' WHEN x.indexprs IS NULL THEN 'predicate'
+                         ELSE 'expression or predicate' END
+           WHEN x.indexprs IS NOT NULL AND d.named = '{}' AND 0 = ALL (x.indkey) THEN 'whole row' END) u(role)
+     WHERE x.indexrelid = index AND u.role IS NOT NULL
      ORDER BY a.attnum
 $$;
 
@@ -86,9 +75,9 @@ AS $$
     SELECT ARRAY(SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a)
 $$;
 
--- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed
--- column. Where they do not account for nine updates of ten, or the columns of one are not known: 0 if the primary key is its only index, most
--- updates are HOT and no page shows otherwise, else NULL.
+-- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column.
+-- Where they do not account for nine updates of ten, or the columns of one are not known: 0 if the primary key is its
+-- only index, most updates are HOT and no page shows otherwise, else NULL.
 CREATE FUNCTION ff_internal.indexed_share(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -28,38 +28,33 @@ DECLARE
 BEGIN
     GRANT USAGE ON SCHEMA ff_internal TO pg_read_all_stats, pg_stat_scan_tables;
     FOR object IN
-        SELECT p.oid::regprocedure AS name, CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END AS kind, CASE
-               WHEN p.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
-               WHEN p.proname = ANY (collecting) THEN 'pg_stat_scan_tables'
-               ELSE 'pg_read_all_stats' END AS roles
-          FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
-         WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+        SELECT d.objid, c.relkind, p.proname,
+               p.oid::regprocedure AS routine, c.oid::regclass AS relation
+          FROM pg_depend d
+          LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+          LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+         WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
            AND d.refobjid = (SELECT e.oid FROM pg_extension e WHERE e.extname = 'fillfactor_advisor')
-    LOOP
-        EXECUTE format('REVOKE ALL ON %s %s FROM PUBLIC', object.kind, object.name);
-        EXECUTE format('GRANT EXECUTE ON %s %s TO %s', object.kind, object.name, object.roles);
-    END LOOP;
-    FOR object IN
-        SELECT c.oid::regclass AS name, c.oid, c.relkind, c.relname
-          FROM pg_depend d JOIN pg_class c ON c.oid = d.objid
-         WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-           AND d.refobjid = (SELECT e.oid FROM pg_extension e WHERE e.extname = 'fillfactor_advisor')
-           AND c.relkind IN ('r', 'v')
          ORDER BY c.relname
     LOOP
-        EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.name);
-        EXECUTE format('GRANT SELECT ON %s TO pg_read_all_stats', object.name);
+        IF object.proname IS NOT NULL THEN
+            EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', object.routine);
+            EXECUTE format('GRANT EXECUTE ON ROUTINE %s TO %s', object.routine,
+                CASE WHEN object.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
+                     WHEN object.proname = ANY (collecting) THEN 'pg_stat_scan_tables' ELSE 'pg_read_all_stats' END);
+        ELSIF object.relkind IN ('r', 'v') THEN
+            EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.relation);
+            EXECUTE format('GRANT SELECT ON %s TO pg_read_all_stats', object.relation);
+        END IF;
         IF object.relkind = 'r' THEN
-            PERFORM pg_extension_config_dump(object.oid, '');
+            PERFORM pg_extension_config_dump(object.objid, '');
         END IF;
     END LOOP;
     -- sequences of identity columns belong to their tables
     FOR object IN
-        SELECT s.objid FROM pg_depend s JOIN pg_class c ON c.oid = s.objid AND c.relkind = 'S'
-         WHERE s.classid = 'pg_class'::regclass AND s.deptype = 'i' AND c.relnamespace = 'ff_internal'::regnamespace
-         ORDER BY c.relname
+        SELECT c.oid FROM pg_class c WHERE c.relkind = 'S' AND c.relnamespace = 'ff_internal'::regnamespace
     LOOP
-        PERFORM pg_extension_config_dump(object.objid, '');
+        PERFORM pg_extension_config_dump(object.oid, '');
     END LOOP;
 END
 $$;

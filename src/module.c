@@ -15,7 +15,6 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
-#include "collect/memory.h"
 #include "compat.h"
 #include "sample/sample.h"
 #include "settings.h"

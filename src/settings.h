@@ -13,6 +13,9 @@ extern int	ff_prune_batches;	/* batches of pruning a collection */
 /* window.c */
 extern int	ff_lookback;	/* seconds that advice looks back */
 
+/* memory.c */
+extern int	ff_ram_setting;	/* MB; 0: detect */
+
 /* model.c */
 extern int	ff_payback_time;	/* seconds a choice is made for */
 extern double ff_time_weight;	/* exponents of the cost */

@@ -49,8 +49,8 @@ UPDATE ff_internal.collection SET began_at = now(), next_xid = '10000000';
 INSERT INTO ff_internal.collection (epoch_id, began_at, ended_at, relations, changed, track_counts, open_writers, own_inserts, next_xid)
 SELECT epoch_id, began_at - interval '25 hours', ended_at - interval '25 hours', relations, changed, track_counts, 0, own_inserts, '9880000' FROM ff_internal.collection;
 -- somebody held a snapshot all the while
-INSERT INTO ff_internal.horizon_history (kind, holder, since, first_seen_at, last_seen_at, looks, xids)
-VALUES ('idle in transaction', 'pid 1', now() - interval '3 days', now() - interval '2 days', now(), 60, 100000);
+INSERT INTO ff_internal.horizon_history (kind, holder, since, last_seen_at, xids)
+VALUES ('idle in transaction', 'pid 1', now() - interval '3 days', now(), 100000);
 
 --              name       ins   upd   hot  newpage
 SELECT story('settled',     0,  1000,  995,    5);
@@ -64,8 +64,8 @@ SELECT story('blind15',  1000,  1000,  400, NULL);
 SELECT story('batch',  20000, 20000,    0, 20000, '{"update_group_rows": 56, "updated_pct": 98, "group_old_page": [0,0,0,0,0,0,1000], "update_distances": [0,0,0,0,0,0,0,0,0,900], "live_rows": 1260000, "blocks": 21000}');
 -- by twenty statements a minute
 WITH s AS (
-    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, statement_epoch_id, opened_at)
-    VALUES (1, true, 'write', 'UPDATE batch SET k = 1 WHERE k = 0', 34, 1, now()) RETURNING statement_id
+    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, opened_at)
+    VALUES (1, true, 'write', 'UPDATE batch SET k = 1 WHERE k = 0', 34, now()) RETURNING statement_id
 ), t AS (
     INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, columns)
     SELECT statement_id, 1, 'UPDATE', 'top', 'batch', 'batch'::regclass, '{k}' FROM s

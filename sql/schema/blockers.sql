@@ -8,10 +8,8 @@ CREATE TABLE ff_internal.horizon_history (
     role_name     name,              -- its role
     application   text,              -- application_name, or the slot's plugin
     since         timestamptz NOT NULL, -- begin of its transaction; for a slot the look that saw it first
-    first_seen_at timestamptz NOT NULL, -- first look that saw it
-    last_seen_at  timestamptz NOT NULL CHECK (last_seen_at >= first_seen_at), -- last look that saw it
-    looks         integer NOT NULL CHECK (looks > 0), -- looks that saw it
-    xids          bigint NOT NULL,   -- most transactions begun after its snapshot, over these looks
+    last_seen_at  timestamptz NOT NULL, -- last look that saw it
+    xids          bigint NOT NULL,   -- most transactions begun after its snapshot, over the looks that saw it
     doing         text,              -- its statement when last seen, or the slot's state
     PRIMARY KEY (holder, since),
     CHECK (kind IN ('transaction', 'idle in transaction', 'prepared transaction', 'replication slot',

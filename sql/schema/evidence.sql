@@ -77,5 +77,5 @@ SELECT c.rel_id, c.changed_at, c.reindexed_at,
   FROM (SELECT h.rel_id, max(h.seen_at) AS changed_at, max(h.seen_at) FILTER (WHERE h.kind = 'indexes') AS reindexed_at
           FROM ff_internal.change h WHERE h.kind IN ('fillfactor', 'indexes') GROUP BY h.rel_id) c;
 COMMENT ON VIEW ff_internal.last_change IS
-'When fillfactor or indexes of a table last changed (changed_at), when its indexes did (reindexed_at), and from when on '
-'samples speak of these (samples_from).';
+'When fillfactor or indexes of a table last changed (changed_at), when its indexes did (reindexed_at), and from when '
+'on samples speak of these (samples_from).';

@@ -20,7 +20,6 @@ CREATE TABLE ff_internal.statement_snapshot (
     snapshot_at        timestamptz NOT NULL, -- when the counters were read
     statement_epoch_id integer,
     evictions          bigint,       -- pg_stat_statements_info.dealloc: how often entries were evicted so far
-    entries            integer CHECK (entries >= 0), -- entries of this database
     hidden             integer CHECK (hidden >= 0), -- of these, those of other roles that the collecting role may not
         -- see
     admitted           integer CHECK (admitted >= 0), -- statements read for the first time
@@ -48,7 +47,6 @@ CREATE TABLE ff_internal.statement (
         -- other and where there was none
     text_bytes         integer CHECK (text_bytes >= 0), -- length of the whole text, bytes
     reason             text,         -- why its text could not be read
-    statement_epoch_id integer NOT NULL, -- epoch in which it was read
     opened_at          timestamptz NOT NULL, -- when it was read
     closed_at          timestamptz   -- when its table was found gone, it had not been called for a week, or made room
         -- for another; NULL: followed
@@ -65,7 +63,6 @@ CREATE TABLE ff_internal.statement_target (
     how           text NOT NULL CHECK (how IN ('top', 'on_conflict', 'merge', 'cte')),
         -- where in the statement: top, on_conflict (DO UPDATE), merge, cte (in a WITH: its rows are not in the row
         -- count)
-    schema_name   text,              -- schema as written; NULL: none
     relation_name text NOT NULL,     -- table as written
     relid         oid,               -- OID of the table meant; NULL: see reason
     rel_id        bigint,            -- key in relation; NULL for a partitioned table, which holds no rows itself

@@ -100,17 +100,7 @@ run_step(Collector *c, const char *call, int nargs, Oid *types, Datum *values)
 			result = DatumGetInt64(d);
 	}
 	SPI_freetuptable(SPI_tuptable);
-	pfree(sql.data);
 	return result;
-}
-
-static int64
-run_step_on(Collector *c, const char *call, int64 argument)
-{
-	Oid			types[1] = {INT8OID};
-	Datum		values[1] = {Int64GetDatum(argument)};
-
-	return run_step(c, call, 1, types, values);
 }
 
 /*
@@ -171,20 +161,23 @@ is_skip(int sqlerrcode)
 }
 
 /*
- * Run one step in a subtransaction.  Returns NULL, or a copy of an error that
- * is this step's own affair; one that ends the collection goes on.
+ * Run one step, with one argument, in a subtransaction.  Returns NULL, or a copy
+ * of an error that is this step's own affair; one that ends the collection goes
+ * on.
  */
 static ErrorData *
-try_step(Collector *c, const char *call, Oid type, Datum argument, int64 *result)
+try_step(Collector *c, const char *call, int64 argument, int64 *result)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 	ErrorData  *volatile edata = NULL;
+	Oid			type = INT8OID;
+	Datum		value = Int64GetDatum(argument);
 
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(c->step_cxt);
 	PG_TRY();
 	{
-		*result = run_step(c, call, 1, &type, &argument);
+		*result = run_step(c, call, 1, &type, &value);
 		ReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(c->step_cxt);
 		CurrentResourceOwner = owner;
@@ -206,91 +199,51 @@ try_step(Collector *c, const char *call, Oid type, Datum argument, int64 *result
 	return edata;
 }
 
-static ErrorData *
-try_step_on(Collector *c, const char *call, int64 argument, int64 *result)
+/* Have the failure of a step on this become a row; not an affair of the others. */
+static void
+write_failure(Collector *c, const char *call, int64 of, const ErrorData *edata)
 {
-	return try_step(c, call, INT8OID, Int64GetDatum(argument), result);
-}
-
-/*
- * Run one step on one relation.  Its error becomes a row and a count, and the
- * result is false.
- */
-static bool
-try_relation(Collector *c, const char *call, int64 rel_id, int64 *result)
-{
-	ErrorData  *edata = try_step_on(c, call, rel_id, result);
 	Oid			types[3] = {INT8OID, TEXTOID, TEXTOID};
-	Datum		values[3];
+	Datum		values[3] = {
+		Int64GetDatum(of),
+		CStringGetTextDatum(unpack_sql_state(edata->sqlerrcode)),
+		CStringGetTextDatum(edata->message ? edata->message : "")
+	};
 
-	if (edata == NULL)
-		return true;
-
-	values[0] = Int64GetDatum(rel_id);
-	values[1] = CStringGetTextDatum(unpack_sql_state(edata->sqlerrcode));
-	values[2] = CStringGetTextDatum(edata->message ? edata->message : "");
-	run_step(c, "ff_internal.collect_problem($1, $2, $3)", 3, types, values);
-	if (is_skip(edata->sqlerrcode))
-		c->skipped++;
-	else
-		c->failed++;
-	FreeErrorData(edata);
-	return false;
+	run_step(c, call, 3, types, values);
 }
 
 static void
 sample_relation(Collector *c, int64 rel_id)
 {
 	int64		pages = 0;
+	ErrorData  *edata = try_step(c, "ff_internal.collect_pages($1)", rel_id, &pages);
 
-	if (try_relation(c, "ff_internal.collect_pages($1)", rel_id, &pages))
+	c->pages_left -= pages;
+	if (edata == NULL)
 	{
-		c->pages_left -= pages;
 		c->sampled++;
+		return;
 	}
+	write_failure(c, "ff_internal.collect_problem($1, $2, $3)", rel_id, edata);
+	if (is_skip(edata->sqlerrcode))
+		c->skipped++;
+	else
+		c->failed++;
 }
 
-/* Read pg_stat_statements; where that fails, the reason is all there is of it. */
+/* A step that a collection can do without: a warning is all there is of a failure. */
 static void
-read_statements(Collector *c)
+try_or_warn(Collector *c, const char *call, int64 argument, const char *what)
 {
 	int64		unused;
-	ErrorData  *edata = try_step_on(c, "ff_internal.collect_statements($1)", c->collection_id,
-									&unused);
+	ErrorData  *edata = try_step(c, call, argument, &unused);
 
 	if (edata != NULL)
-	{
-		Oid			types[2] = {INT8OID, TEXTOID};
-		Datum		values[2];
-
-		values[0] = Int64GetDatum(c->collection_id);
-		values[1] = CStringGetTextDatum(psprintf("%s %s", unpack_sql_state(edata->sqlerrcode),
-												 edata->message ? edata->message : ""));
-		run_step(c, "ff_internal.collect_statements_failed($1, $2)", 2, types, values);
-		FreeErrorData(edata);
-	}
-}
-
-/* A collection can do without what failed: a warning is all there is of it. */
-static void
-do_without(ErrorData *edata, const char *what)
-{
-	ereport(WARNING,
-			(errcode(edata->sqlerrcode),
-			 errmsg("could not %s: %s", what, edata->message)));
-	FreeErrorData(edata);
-}
-
-/* Note what holds back pruning. */
-static void
-read_horizon(Collector *c)
-{
-	int64		unused;
-	ErrorData  *edata = try_step_on(c, "ff_internal.collect_horizon($1)", c->collection_id,
-									&unused);
-
-	if (edata != NULL)
-		do_without(edata, "note what holds back pruning");
+		ereport(WARNING,
+				(errcode(edata->sqlerrcode),
+				 errmsg("could not %s: %s", what, edata->message)));
+	end_step(c);
 }
 
 /*
@@ -319,7 +272,6 @@ list_due(Collector *c, const char *call, int *n)
 											 SPI_tuptable->tupdesc, 1, &isnull));
 	}
 	SPI_freetuptable(SPI_tuptable);
-	pfree(sql.data);
 	return due;
 }
 
@@ -336,30 +288,24 @@ keep_fits(Collector *c)
 	int64		unused;
 	int			ndue;
 	bool		warned = false;	/* one of them is enough */
-	ErrorData  *edata;
 
 	due = list_due(c, psprintf("ff_internal.fits_due(" INT64_FORMAT "::bigint)", c->collection_id),
 				   &ndue);
 	end_step(c);
 	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)
 	{
-		edata = try_step_on(c, "ff_internal.collect_fit($1)", due[i], &unused);
+		ErrorData  *edata = try_step(c, "ff_internal.collect_fit($1)", due[i], &unused);
 
-		if (edata != NULL)
-		{
-			/* not an affair of the table's pages: they were sampled */
-			if (is_skip(edata->sqlerrcode) || warned)
-				FreeErrorData(edata);
-			else
-				do_without(edata, "fit a table");
-			warned = true;
-		}
+		/* not an affair of the table's pages: they were sampled */
+		if (edata != NULL && !is_skip(edata->sqlerrcode) && !warned)
+			ereport(WARNING,
+					(errcode(edata->sqlerrcode),
+					 errmsg("could not fit a table: %s", edata->message)));
+		warned |= edata != NULL;
 		end_step(c);
 	}
-	edata = try_step_on(c, "ff_internal.collect_verdicts($1)", c->collection_id, &unused);
-	if (edata != NULL)
-		do_without(edata, "judge what came of earlier advice");
-	end_step(c);
+	try_or_warn(c, "ff_internal.collect_verdicts($1)", c->collection_id,
+				"judge what came of earlier advice");
 }
 
 /*
@@ -371,22 +317,18 @@ static void
 read_counters(Collector *c)
 {
 	Oid			types[3] = {TIMESTAMPTZOID, INT8OID, INT4OID};
-	Datum		values[3];
-	TimestampTz looked_at = GetCurrentTimestamp();
-	int64		last = 0;
+	Datum		values[3] = {
+		TimestampTzGetDatum(GetCurrentTimestamp()), Int64GetDatum(0), Int32GetDatum(COUNTERS_BATCH)
+	};
 
-	values[0] = TimestampTzGetDatum(looked_at);
 	run_step(c, "ff_internal.collect_begin($1)", 1, types, values);
-	end_step(c);
 	do
 	{
-		values[0] = TimestampTzGetDatum(looked_at);
-		values[1] = Int64GetDatum(last);
-		values[2] = Int32GetDatum(COUNTERS_BATCH);
-		last = run_step(c, "ff_internal.collect_counters($1, $2, $3)", 3, types, values);
 		end_step(c);
-	} while (last != 0);
-	values[0] = TimestampTzGetDatum(looked_at);
+		values[1] = Int64GetDatum(run_step(c, "ff_internal.collect_counters($1, $2, $3)", 3,
+										   types, values));
+	} while (DatumGetInt64(values[1]) != 0);
+	end_step(c);
 	c->collection_id = run_step(c, "ff_internal.collect_counted($1)", 1, types, values);
 	end_step(c);
 }
@@ -398,36 +340,22 @@ read_counters(Collector *c)
 static void
 prune(Collector *c)
 {
-	for (int i = 0; i < ff_prune_batches; i++)
-	{
-		int64		handled = run_step_on(c, "ff_internal.prune($1)", PRUNE_BATCH_ROWS);
+	int64		handled = PRUNE_BATCH_ROWS;
 
+	for (int i = 0; i < ff_prune_batches && handled >= PRUNE_BATCH_ROWS; i++)
+	{
+		handled = run_step(c, "ff_internal.prune(" CppAsString2(PRUNE_BATCH_ROWS) ")", 0, NULL, NULL);
 		end_step(c);
-		if (handled < PRUNE_BATCH_ROWS)
-			break;
 	}
 }
 
 static void
-collect(Collector *c)
+sample_due(Collector *c)
 {
-	int64	   *due;
 	int			ndue;
+	int64	   *due = list_due(c, "ff_internal.collect_due()", &ndue);
 
-	read_counters(c);
-
-	/* at once, so that both histories cover the same time */
-	read_statements(c);
 	end_step(c);
-	read_horizon(c);
-	end_step(c);
-
-	run_step_on(c, "ff_internal.collect_settings($1)", c->collection_id);
-	end_step(c);
-
-	due = list_due(c, "ff_internal.collect_due()", &ndue);
-	end_step(c);
-
 	for (int i = 0; i < ndue; i++)
 	{
 		if (c->pages_left <= 0 || GetCurrentTimestamp() >= c->deadline)
@@ -441,37 +369,44 @@ collect(Collector *c)
 			empty_caches(c);
 	}
 	empty_caches(c);
-	keep_fits(c);
-
-	{
-		Oid			types[5] = {INT8OID, INT4OID, INT4OID, INT4OID, INT4OID};
-		Datum		values[5] = {
-			Int64GetDatum(c->collection_id),
-			Int32GetDatum(c->sampled), Int32GetDatum(c->skipped),
-			Int32GetDatum(c->failed), Int32GetDatum(c->deferred)
-		};
-
-		run_step(c, "ff_internal.collect_end($1, $2, $3, $4, $5)", 5, types, values);
-	}
-	end_step(c);
-
-	prune(c);
 }
 
 /* The collection, with the collector's lock held. */
 static void
-collect_alone(Collector *c)
+collect(Collector *c)
 {
+	int64		unused;
+	ErrorData  *edata;
+
 	/*
 	 * Have this session's counts reported when the call ends: a reset of the
-	 * statistics is told by the count of rows in ff_collection.
+	 * statistics is told by the count of rows in collection.
 	 */
 	pgstat_force_next_flush();
-
 	c->pages_left = ff_collect_pages;
 	c->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 											  (int64) ff_collect_time * 1000);
-	collect(c);
+	read_counters(c);
+
+	/* at once, so that both histories cover the same time */
+	edata = try_step(c, "ff_internal.collect_statements($1)", c->collection_id, &unused);
+	if (edata != NULL)
+		write_failure(c, "ff_internal.collect_statements_failed($1, $2, $3)", c->collection_id,
+					  edata);
+	end_step(c);
+	try_or_warn(c, "ff_internal.collect_horizon($1)", c->collection_id,
+				"note what holds back pruning");
+	run_step(c, psprintf("ff_internal.collect_settings(" INT64_FORMAT ")", c->collection_id),
+			 0, NULL, NULL);
+	end_step(c);
+	sample_due(c);
+	keep_fits(c);
+
+	run_step(c, psprintf("ff_internal.collect_end(" INT64_FORMAT ", %d, %d, %d, %d)",
+						 c->collection_id, c->sampled, c->skipped, c->failed, c->deferred),
+			 0, NULL, NULL);
+	end_step(c);
+	prune(c);
 }
 
 /* The extension that the procedure is of, kept until this transaction ends. */
@@ -520,7 +455,7 @@ call_collect(FunctionCallInfo fcinfo)
 	{
 		alone = ff_lock_collector(c.atomic);
 		if (alone)
-			collect_alone(&c);
+			collect(&c);
 	}
 	PG_FINALLY();
 	{

@@ -15,13 +15,12 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_type.h"
+#include "catalog/objectaddress.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "parser/parser.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -34,14 +33,17 @@
 /* What pg_stat_statements shows instead of another role's text. */
 #define FF_HIDDEN_TEXT		"<insufficient privilege>"
 
+/* Columns of the result. */
+enum
+{
+	COMMAND, SCHEMA, RELATION, SET_COLUMNS, HOW, REASON, COLUMNS
+};
+
 /* One table that the statement writes. */
 typedef struct FfTarget
 {
-	const char *command;		/* INSERT, UPDATE, DELETE, COPY */
-	const char *how;			/* top, on_conflict, merge, cte */
-	char	   *schema;			/* NULL: unqualified */
-	char	   *relation;
-	List	   *columns;		/* names set by an UPDATE, each once */
+	Datum		values[COLUMNS];
+	bool		nulls[COLUMNS];
 } FfTarget;
 
 typedef struct FfParse
@@ -83,60 +85,53 @@ add_columns(List *columns, List *targetlist)
 	return columns;
 }
 
+/* command: INSERT, UPDATE, DELETE, COPY; columns: names set by an UPDATE, each once */
 static void
 add_target(FfParse *parse, const char *command, const char *how, RangeVar *relation, List *columns)
 {
-	FfTarget   *target;
+	FfTarget   *t;
 
 	if (relation == NULL)
 		return;
-	target = palloc(sizeof(FfTarget));
-	target->command = command;
-	target->how = parse->depth > 0 ? "cte" : how;
-	target->schema = relation->schemaname;
-	target->relation = relation->relname;
-	target->columns = columns;
-	parse->targets = lappend(parse->targets, target);
+	t = palloc0(sizeof(FfTarget));
+	t->values[COMMAND] = CStringGetTextDatum(command);
+	t->nulls[SCHEMA] = relation->schemaname == NULL;
+	if (relation->schemaname != NULL)
+		t->values[SCHEMA] = CStringGetTextDatum(relation->schemaname);
+	t->values[RELATION] = CStringGetTextDatum(relation->relname);
+	t->nulls[SET_COLUMNS] = strcmp(command, "UPDATE") != 0;
+	t->values[SET_COLUMNS] = PointerGetDatum(strlist_to_textarray(columns));
+	t->values[HOW] = CStringGetTextDatum(parse->depth > 0 ? "cte" : how);
+	t->nulls[REASON] = true;
+	parse->targets = lappend(parse->targets, t);
 }
 
-/*
- * The actions of a MERGE, one row for each command it may run.
- */
+/* The actions of a MERGE, one row for each command it may run. */
 static void
 add_merge(FfParse *parse, MergeStmt *merge)
 {
-	bool		inserts = false;
-	bool		updates = false;
-	bool		deletes = false;
-	List	   *columns = NIL;
-	ListCell   *lc;
+	static const CmdType types[] = {CMD_UPDATE, CMD_INSERT, CMD_DELETE};
+	static const char *const commands[] = {"UPDATE", "INSERT", "DELETE"};
 
-	foreach(lc, merge->mergeWhenClauses)
+	for (int i = 0; i < (int) lengthof(types); i++)
 	{
-		MergeWhenClause *when = (MergeWhenClause *) lfirst(lc);
+		bool		found = false;
+		List	   *columns = NIL;
+		ListCell   *lc;
 
-		switch (when->commandType)
+		foreach(lc, merge->mergeWhenClauses)
 		{
-			case CMD_INSERT:
-				inserts = true;
-				break;
-			case CMD_UPDATE:
-				updates = true;
+			MergeWhenClause *when = (MergeWhenClause *) lfirst(lc);
+
+			if (when->commandType != types[i])
+				continue;
+			found = true;
+			if (types[i] == CMD_UPDATE)
 				columns = add_columns(columns, when->targetList);
-				break;
-			case CMD_DELETE:
-				deletes = true;
-				break;
-			default:			/* DO NOTHING */
-				break;
 		}
+		if (found)
+			add_target(parse, commands[i], "merge", merge->relation, columns);
 	}
-	if (updates)
-		add_target(parse, "UPDATE", "merge", merge->relation, columns);
-	if (inserts)
-		add_target(parse, "INSERT", "merge", merge->relation, NIL);
-	if (deletes)
-		add_target(parse, "DELETE", "merge", merge->relation, NIL);
 }
 
 /*
@@ -218,9 +213,7 @@ find_statement(Node *statement, FfParse *parse)
 	}
 }
 
-/*
- * Notes the targets of all statements of a text.
- */
+/* Notes the targets of all statements of a text. */
 static void
 find_statements(List *statements, void *context)
 {
@@ -324,6 +317,7 @@ Datum
 ff_parse_statement(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	FfTarget	unread = {.nulls = {true, true, true, true, true, false}};
 	const char *reason = NULL;
 	FfParse		parse = {NIL, 0};
 	MemoryContext work;
@@ -331,61 +325,32 @@ ff_parse_statement(PG_FUNCTION_ARGS)
 	ListCell   *lc;
 
 	InitMaterializedSRF(fcinfo, 0);
-
 	work = AllocSetContextCreate(CurrentMemoryContext, "statement text", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
 	if (PG_ARGISNULL(0))
 		reason = "no text";
+	else if (VARSIZE_ANY_EXHDR(PG_GETARG_TEXT_PP(0)) >= FF_STATEMENT_MAX)
+		reason = "too long to parse";
 	else
 	{
-		text	   *query = PG_GETARG_TEXT_PP(0);
+		char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
-		if (VARSIZE_ANY_EXHDR(query) >= FF_STATEMENT_MAX)
-			reason = "too long to parse";
+		if (strcmp(query, FF_HIDDEN_TEXT) == 0)
+			reason = "text hidden from this role";
 		else
-		{
-			char	   *text = text_to_cstring(query);
-
-			if (strcmp(text, FF_HIDDEN_TEXT) == 0)
-				reason = "text hidden from this role";
-			else
-				reason = ff_parse_text(text, find_statements, &parse);
-		}
+			reason = ff_parse_text(query, find_statements, &parse);
 	}
 
 	if (reason != NULL)
 	{
-		Datum		values[6] = {0};
-		bool		nulls[6] = {true, true, true, true, true, false};
-
-		values[5] = CStringGetTextDatum(reason);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-		parse.targets = NIL;
+		unread.values[REASON] = CStringGetTextDatum(reason);
+		parse.targets = list_make1(&unread);
 	}
 	foreach(lc, parse.targets)
 	{
-		FfTarget   *target = (FfTarget *) lfirst(lc);
-		Datum		values[6] = {0};
-		bool		nulls[6] = {false, false, false, false, false, true};
+		FfTarget   *t = (FfTarget *) lfirst(lc);
 
-		values[0] = CStringGetTextDatum(target->command);
-		nulls[1] = target->schema == NULL;
-		if (target->schema != NULL)
-			values[1] = CStringGetTextDatum(target->schema);
-		values[2] = CStringGetTextDatum(target->relation);
-		nulls[3] = strcmp(target->command, "UPDATE") != 0;
-		if (!nulls[3])
-		{
-			ArrayBuildState *columns = initArrayResult(TEXTOID, CurrentMemoryContext, false);
-			ListCell   *name;
-
-			foreach(name, target->columns)
-				accumArrayResult(columns, CStringGetTextDatum((char *) lfirst(name)), false,
-								 TEXTOID, CurrentMemoryContext);
-			values[3] = makeArrayResult(columns, CurrentMemoryContext);
-		}
-		values[4] = CStringGetTextDatum(target->how);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, t->values, t->nulls);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);

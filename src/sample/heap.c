@@ -12,15 +12,12 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/relation.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
-#include "funcapi.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "sample/heap.h"
-#include "sample/sample.h"
 
 PG_FUNCTION_INFO_V1(ff_sample);
 
@@ -48,67 +45,43 @@ static const int exact_metrics[] = {
 StaticAssertDecl(FF_HEAP_METRICS <= FF_MAX_METRICS, "too many metrics");
 
 static void
-count(FfHeapSample *sample, FfHeapHistogram which, int stratum, int bin, int n)
+count(FfHeapSample *own, FfHeapHistogram which, int stratum, int bin, int n)
 {
-	ff_count(&sample->histogram[which], &sample->strata, stratum, bin, n);
+	ff_count(&own->histogram[which], &own->sample.strata, stratum, bin, n);
 }
 
 static void
-count_rows(FfHeapSample *sample, int stratum)
+count_page(FfSample *sample, BlockNumber block, const char *page)
 {
-	const FfHeapPage *page = &sample->page;
+	FfHeapSample *own = (FfHeapSample *) sample;
+	FfHeapPage *measured = &own->page;
+	FfPageState state = ff_heap_page(page, block, &own->xacts, measured);
+	int			stratum = ff_count_page(sample, block, state, measured->metric,
+										measured->used_share);
 
-	for (int i = 0; i < page->nrows; i++)
-		count(sample, page->updated[i] ? FF_UPDATED_LENGTHS : FF_INSERTED_LENGTHS,
-			  stratum, page->length[i] / MAXIMUM_ALIGNOF, 1);
-	for (int i = 0; i < page->ngroups; i++)
+	if (state == FF_PAGE_BAD || state == FF_PAGE_NEW)
+		return;
+	own->most_rows = Max(own->most_rows, measured->metric[FF_HEAP_LIVE_ROWS]);
+	for (int i = 0; i < measured->nrows; i++)
+		count(own, measured->updated[i] ? FF_UPDATED_LENGTHS : FF_INSERTED_LENGTHS, stratum,
+			  measured->length[i] / MAXIMUM_ALIGNOF, 1);
+	for (int i = 0; i < measured->ngroups; i++)
 	{
-		const FfHeapGroup *group = &page->group[i];
+		const FfHeapGroup *group = &measured->group[i];
 
-		count(sample, group_histogram[group->kind], stratum, group->rows,
-			  group->rows);
+		count(own, group_histogram[group->kind], stratum, group->rows, group->rows);
 		if (group->kind == FF_GROUP_INSERTED || group->live == 0)
 			continue;
-		count(sample, FF_UPDATE_AGES, stratum, ff_number_bin(group->age),
-			  group->live);
+		count(own, FF_UPDATE_AGES, stratum, ff_number_bin(group->age), group->live);
 		if (group->distance >= 0)
-			count(sample, FF_UPDATE_DISTANCES, stratum,
-				  ff_number_bin(group->distance), group->live);
+			count(own, FF_UPDATE_DISTANCES, stratum, ff_number_bin(group->distance), group->live);
 	}
-}
-
-static void
-count_page(void *arg, int position, BlockNumber block, const char *page)
-{
-	FfHeapSample *sample = (FfHeapSample *) arg;
-	FfHeapPage *measured = &sample->page;
-	int			stratum = ff_strata_find(&sample->strata, block);
-	FfPageState state;
-
-	state = ff_heap_page(page, block, &sample->xacts, measured);
-	ff_strata_add(&sample->strata, stratum, measured->metric);
-	sample->pages_read++;
-	if (state == FF_PAGE_BAD)
-	{
-		sample->pages_bad++;
-		return;
-	}
-	sample->fill_bin[Min(FF_FILL_BINS - 1,
-						 (int) (measured->used_share * FF_FILL_BINS))]++;
-	if (state == FF_PAGE_NEW)
-	{
-		sample->pages_new++;
-		return;
-	}
-	sample->most_rows = Max(sample->most_rows,
-							measured->metric[FF_HEAP_LIVE_ROWS]);
-	count_rows(sample, stratum);
 }
 
 static Relation
-open_heap(Oid relid)
+open_heap(FunctionCallInfo fcinfo)
 {
-	Relation	rel = ff_open_for_sample(relid);
+	Relation	rel = ff_open_for_sample(fcinfo, "relation");
 
 	if (!RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind))
 		ereport(ERROR,
@@ -137,26 +110,14 @@ open_heap(Oid relid)
 Datum
 ff_sample(PG_FUNCTION_ARGS)
 {
-	FfHeapSample *sample;
-	TupleDesc	desc;
-	Datum		row;
+	FfHeapSample *own = palloc0(sizeof(FfHeapSample));
+	FfSample   *sample = &own->sample;
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("relation must not be null")));
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-
-	sample = palloc0(sizeof(FfHeapSample));
 	for (int i = 0; i < FF_HEAP_HISTOGRAMS; i++)
-		sample->histogram[i].nbins = histogram_bins[i];
-	sample->rel = open_heap(PG_GETARG_OID(0));
-	sample->sampled_at = GetCurrentTimestamp();
-	ff_visibility_begin(&sample->visibility, sample->rel, &sample->xacts);
-	ff_read_sample(sample->rel, &sample->strata, FF_HEAP_METRICS,
-				   exact_metrics, lengthof(exact_metrics), count_page, sample);
-	row = ff_sample_datum(sample, desc);
-	relation_close(sample->rel, AccessShareLock);
-	PG_RETURN_DATUM(row);
+		own->histogram[i].nbins = histogram_bins[i];
+	sample->rel = open_heap(fcinfo);
+	own->sampled_at = GetCurrentTimestamp();
+	ff_visibility_begin(&own->visibility, sample->rel, &own->xacts);
+	ff_read_sample(sample, FF_HEAP_METRICS, exact_metrics, lengthof(exact_metrics), count_page);
+	PG_RETURN_DATUM(ff_heap_row(fcinfo, own));
 }

@@ -6,14 +6,9 @@
 #ifndef FF_SAMPLE_HEAP_H
 #define FF_SAMPLE_HEAP_H
 
-#include "utils/rel.h"
-
 #include "sample/histogram.h"
-#include "sample/page_heap.h"
+#include "sample/sample.h"
 #include "sample/visibility.h"
-
-/* Bins of fill_histogram, each of 10 %. */
-#define FF_FILL_BINS 10
 
 typedef enum FfHeapHistogram
 {
@@ -29,23 +24,16 @@ typedef enum FfHeapHistogram
 
 typedef struct FfHeapSample
 {
-	Relation	rel;
+	FfSample	sample;
 	TimestampTz sampled_at;
-	FfStrata	strata;
 	FfXacts		xacts;
 	FfVisibility visibility;
-
-	/* of the pages read */
-	int			pages_read;
-	int			pages_new;
-	int			pages_bad;
-	int			fill_bin[FF_FILL_BINS];
 	double		most_rows;
 	FfHistogram histogram[FF_HEAP_HISTOGRAMS];
 
 	FfHeapPage	page;			/* scratch */
 } FfHeapSample;
 
-extern Datum ff_sample_datum(const FfHeapSample *sample, TupleDesc desc);
+extern Datum ff_heap_row(FunctionCallInfo fcinfo, FfHeapSample *sample);
 
 #endif							/* FF_SAMPLE_HEAP_H */

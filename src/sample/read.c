@@ -15,7 +15,6 @@
 
 #include "access/relation.h"
 #include "access/xlog.h"
-#include "access/xlogrecovery.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -32,16 +31,22 @@
 #define FF_PAGES_PER_NAP 100
 
 /*
- * Locks and opens a relation for reading its pages, without waiting.
- *
- * The caller closes it with relation_close(rel, AccessShareLock): pages are
- * read without a snapshot, so nothing needs the lock afterwards.
+ * Locks and opens the relation that a sampling function is called with,
+ * without waiting.  The caller closes it with relation_close(rel,
+ * AccessShareLock): pages are read without a snapshot, so nothing needs the
+ * lock afterwards.
  */
 Relation
-ff_open_for_sample(Oid relid)
+ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument)
 {
+	Oid			relid;
 	Relation	rel;
 
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", argument)));
+	relid = PG_GETARG_OID(0);
 	if (!ConditionalLockRelationOid(relid, AccessShareLock))
 	{
 		char	   *name = get_rel_name(relid);
@@ -79,56 +84,53 @@ ff_open_for_sample(Oid relid)
 	return rel;
 }
 
-/* Copies the page under a share lock, lets go of it, hands on the copy. */
+/* Copies the page under a share lock and lets go of it. */
 static void
-copy_and_release(Buffer buffer, int position, BlockNumber block,
-				 FfPageCallback callback, void *arg)
+copy_and_release(Buffer buffer, char *copy)
 {
-	PGAlignedBlock copy;
-
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
-	callback(arg, position, block, copy.data);
+}
+
+/* One page, by itself. */
+void
+ff_read_page(Relation rel, BlockNumber block, char *copy)
+{
+	copy_and_release(ReadBuffer(rel, block), copy);
 }
 
 #ifdef FF_HAVE_READ_STREAM
 
 typedef struct FfStreamPosition
 {
-	const BlockNumber *block;
-	int			nblocks;
-	int			next;
+	const BlockNumber *next;
+	const BlockNumber *end;
 } FfStreamPosition;
 
 static BlockNumber
-next_block(ReadStream *stream, void *callback_private_data,
-		   void *per_buffer_data)
+next_block(ReadStream *stream, void *callback_private_data, void *per_buffer_data)
 {
 	FfStreamPosition *position = (FfStreamPosition *) callback_private_data;
 
-	if (position->next >= position->nblocks)
-		return InvalidBlockNumber;
-	return position->block[position->next++];
+	return position->next < position->end ? *position->next++ : InvalidBlockNumber;
 }
 
 static void
-read_batch(Relation rel, BufferAccessStrategy strategy,
-		   const BlockNumber *block, int first, int end,
-		   FfPageCallback callback, void *arg)
+read_batch(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,
+		   FfPageCallback callback)
 {
-	FfStreamPosition position = {block, end, first};
+	FfStreamPosition position = {block, block + nblocks};
+	PGAlignedBlock copy;
 	ReadStream *stream;
 
-	stream = read_stream_begin_relation(FF_READ_STREAM_FLAGS, strategy, rel,
+	stream = read_stream_begin_relation(FF_READ_STREAM_FLAGS, strategy, sample->rel,
 										MAIN_FORKNUM, next_block, &position, 0);
-	for (int i = first; i < end; i++)
+	for (int i = 0; i < nblocks; i++)
 	{
-		Buffer		buffer;
-
 		CHECK_FOR_INTERRUPTS();
-		buffer = read_stream_next_buffer(stream, NULL);
-		copy_and_release(buffer, i, block[i], callback, arg);
+		copy_and_release(read_stream_next_buffer(stream, NULL), copy.data);
+		callback(sample, block[i], copy.data);
 	}
 	read_stream_end(stream);
 }
@@ -136,26 +138,23 @@ read_batch(Relation rel, BufferAccessStrategy strategy,
 #else							/* no read streams: prefetch by hand */
 
 static void
-read_batch(Relation rel, BufferAccessStrategy strategy,
-		   const BlockNumber *block, int first, int end,
-		   FfPageCallback callback, void *arg)
+read_batch(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,
+		   FfPageCallback callback)
 {
-	Oid			tablespace = rel->rd_rel->reltablespace;
-	int			ahead = get_tablespace_maintenance_io_concurrency(tablespace);
-	int			prefetched = first;
+	Relation	rel = sample->rel;
+	int			ahead = get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace);
+	int			prefetched = 0;
+	PGAlignedBlock copy;
 
-	for (int i = first; i < end; i++)
+	for (int i = 0; i < nblocks; i++)
 	{
-		Buffer		buffer;
-
 		CHECK_FOR_INTERRUPTS();
-		if (prefetched <= i)
-			prefetched = i + 1;
-		while (prefetched < end && prefetched <= i + ahead)
+		prefetched = Max(prefetched, i + 1);
+		while (prefetched < nblocks && prefetched <= i + ahead)
 			PrefetchBuffer(rel, MAIN_FORKNUM, block[prefetched++]);
-		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block[i], RBM_NORMAL,
-									strategy);
-		copy_and_release(buffer, i, block[i], callback, arg);
+		copy_and_release(ReadBufferExtended(rel, MAIN_FORKNUM, block[i], RBM_NORMAL, strategy),
+						 copy.data);
+		callback(sample, block[i], copy.data);
 	}
 }
 
@@ -176,16 +175,15 @@ nap(double milliseconds)
  * relations that this session samples.  A read error is raised as the server
  * raises it.
  */
-void
-ff_read_pages(Relation rel, BufferAccessStrategy strategy,
-			  const BlockNumber *block, int nblocks,
-			  FfPageCallback callback, void *arg)
+static void
+read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,
+		   FfPageCallback callback)
 {
 	static int	pages_since_nap = 0;
 
-	for (int first = 0; first < nblocks;)
+	while (nblocks > 0)
 	{
-		int			end = nblocks;
+		int			n = nblocks;
 
 		if (ff_sample_delay > 0)
 		{
@@ -194,36 +192,52 @@ ff_read_pages(Relation rel, BufferAccessStrategy strategy,
 				pages_since_nap = 0;
 				nap(ff_sample_delay);
 			}
-			end = Min(nblocks, first + FF_PAGES_PER_NAP - pages_since_nap);
-			pages_since_nap += end - first;
+			n = Min(nblocks, FF_PAGES_PER_NAP - pages_since_nap);
+			pages_since_nap += n;
 		}
-		read_batch(rel, strategy, block, first, end, callback, arg);
-		first = end;
+		read_batch(sample, strategy, block, n, callback);
+		block += n;
+		nblocks -= n;
 	}
 }
 
 /*
- * Reads a sample of the relation in two steps; the callback adds each page to
- * strata, which this function begins.  The second step makes the means of
- * exact_metric[], in bytes per page, as exact as the settings want them.
+ * Reads a sample of the relation in two steps; the callback has ff_count_page()
+ * count each page.  The second step makes the means of exact_metric[], in bytes
+ * per page, as exact as the settings want them.
  */
 void
-ff_read_sample(Relation rel, FfStrata *strata, int nmetrics,
-			   const int *exact_metric, int nexact,
-			   FfPageCallback callback, void *arg)
+ff_read_sample(FfSample *sample, int nmetrics, const int *exact_metric, int nexact,
+			   FfPageCallback callback)
 {
 	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
-	uint64		seed = ff_sample_seed != 0 ? (uint64) ff_sample_seed :
-		pg_prng_uint64(&pg_global_prng_state);
+	FfStrata   *strata = &sample->strata;
 	BlockNumber *block;
 	int			nblocks;
 
-	ff_strata_begin(strata, RelationGetNumberOfBlocks(rel), nmetrics, seed);
+	ff_strata_begin(strata, RelationGetNumberOfBlocks(sample->rel), nmetrics,
+					ff_sample_seed != 0 ? (uint64) ff_sample_seed :
+					pg_prng_uint64(&pg_global_prng_state));
 	nblocks = ff_strata_first(strata, ff_sample_pages, &block);
-	ff_read_pages(rel, strategy, block, nblocks, callback, arg);
-	nblocks = ff_strata_second(strata, exact_metric, nexact,
-							   ff_sample_error / 100 * BLCKSZ,
+	read_pages(sample, strategy, block, nblocks, callback);
+	nblocks = ff_strata_second(strata, exact_metric, nexact, ff_sample_error / 100 * BLCKSZ,
 							   ff_sample_pages, &block);
-	ff_read_pages(rel, strategy, block, nblocks, callback, arg);
+	read_pages(sample, strategy, block, nblocks, callback);
 	FreeAccessStrategy(strategy);
+}
+
+/* Counts one page; used_share (0 to 1, less: none) of a sound one.  Returns its stratum. */
+int
+ff_count_page(FfSample *sample, BlockNumber block, FfPageState state, const double *metric,
+			  double used_share)
+{
+	int			stratum = ff_strata_find(&sample->strata, block);
+
+	ff_strata_add(&sample->strata, stratum, metric);
+	sample->pages_read++;
+	sample->pages_new += state == FF_PAGE_NEW;
+	sample->pages_bad += state == FF_PAGE_BAD;
+	if (state != FF_PAGE_BAD && used_share >= 0)
+		sample->fill_bin[Min(FF_FILL_BINS - 1, (int) (used_share * FF_FILL_BINS))]++;
+	return stratum;
 }

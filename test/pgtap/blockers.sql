@@ -216,7 +216,7 @@ SELECT is((SELECT format('%s %s', now, kind) FROM ff.ff_horizon() WHERE holder =
 ROLLBACK PREPARED 'held "%I';
 CALL ff.ff_collect();
 SELECT is((SELECT format('%s %s %s', now, kind, held_s >= 0) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 'f prepared transaction t', 'and remembered');
-SELECT is((SELECT looks FROM ff_internal.horizon_history WHERE holder = 'gid held "%I'), 1, 'seen by one look');
+SELECT is((SELECT count(*) FROM ff_internal.horizon_history WHERE holder = 'gid held "%I'), 1::bigint, 'seen by one look');
 \else
 SELECT skip('max_prepared_transactions is 0', 3);
 \endif

@@ -64,8 +64,8 @@ SELECT is((SELECT (setting, action, current_value, proposed_value, undo)::text F
     '(autovacuum_enabled,change,of,true,"ALTER TABLE public.big SET (autovacuum_enabled = ''of'');")', 'autovacuum off for the table');
 
 -- A session idle in transaction, from the history.
-INSERT INTO ff_internal.horizon_history (kind, holder, role_name, since, first_seen_at, last_seen_at, looks, xids)
-SELECT 'idle in transaction', 'pid 1', 'someone; else', now() - interval '2 hours', now() - interval '90 min', now() - interval '1 hour', 6, 1000;
+INSERT INTO ff_internal.horizon_history (kind, holder, role_name, since, last_seen_at, xids)
+SELECT 'idle in transaction', 'pid 1', 'someone; else', now() - interval '2 hours', now() - interval '1 hour', 1000;
 SELECT is((SELECT (action, proposed, ddl)::text FROM row_of('idle_in_transaction_session_timeout')),
     '(trial,10min,"ALTER SYSTEM SET idle_in_transaction_session_timeout = ''10min''; SELECT pg_reload_conf();")', 'held snapshots: a timeout, as a trial');
 SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')), '^1 sessions .*\(role "someone; else"\) for 60 min', 'with who and how long');
@@ -79,8 +79,8 @@ SELECT is(flush_row(1), '(leave,)', 'larger than memory, but not than shared_buf
 -- What ff_verify() found of a change is told.
 INSERT INTO ff_internal.statement_epoch (system_identifier, database_oid, server_version, began_at)
 SELECT system_identifier, database_oid, server_version / 10000 * 10000, began_at FROM ff_internal.epoch;
-INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, statement_epoch_id, opened_at)
-SELECT 1, true, 'write', 'UPDATE t', max(statement_epoch_id), now() FROM ff_internal.statement_epoch;
+INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at)
+SELECT 1, true, 'write', 'UPDATE t', now();
 INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
                                   read_ms, wal_records, wal_fpi, wal_bytes)
 SELECT (SELECT max(statement_id) FROM ff_internal.statement), now() - make_interval(mins => 5 * (n + 1)), now() - make_interval(mins => 5 * n), (SELECT max(statement_epoch_id) FROM ff_internal.statement_epoch),

@@ -237,7 +237,7 @@ DECLARE
     statement bigint;
     epoch     int := (SELECT max(statement_epoch_id) FROM ff_internal.statement_epoch);
 BEGIN
-    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, statement_epoch_id, opened_at) VALUES (query_id, true, 'write', 'UPDATE ' || query_id, epoch, t) RETURNING statement_id INTO statement;
+    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at) VALUES (query_id, true, 'write', 'UPDATE ' || query_id, t) RETURNING statement_id INTO statement;
     INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, rel_id)
     SELECT statement, 1, 'UPDATE', how, relname, relid, rel_id FROM ff_internal.relation WHERE rel_id = id;
     INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, stddev_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
