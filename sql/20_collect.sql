@@ -160,6 +160,9 @@ SET search_path = pg_catalog, pg_temp
 -- straight from shared memory: a snapshot of all tables would be kept until the end
 SET stats_fetch_consistency = none
 AS $$
+DECLARE
+    cluster  CONSTANT bigint := (SELECT s.system_identifier FROM ff_internal.server() s);
+    database CONSTANT oid := (SELECT s.database_oid FROM ff_internal.server() s);
 BEGIN
     RETURN (
         SELECT array_agg(ROW(d.was, d.now, d.changed, d.redefined, d.reread,
@@ -177,12 +180,13 @@ BEGIN
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
                            pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid))
                            >= previous, true) AS perhaps_reset
-                  FROM (SELECT r AS was, r.*
-                          FROM ff_internal.server() s
-                          JOIN ff_internal.relation r USING (system_identifier, database_oid)
-                         WHERE r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
-                  FULL JOIN (SELECT t AS now, t.* FROM ff_internal.table_state t
-                              WHERE t.relid > first AND t.relid <= last) n
+                  FROM (SELECT r AS was, r.* FROM ff_internal.relation r
+                         WHERE (r.system_identifier, r.database_oid) = (cluster, database)
+                           AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
+                  -- each state is made once
+                  FULL JOIN (SELECT t.now, (t.now).*
+                               FROM (SELECT s AS now FROM ff_internal.table_state s
+                                      WHERE s.relid > first AND s.relid <= last OFFSET 0) t) n
                     ON n.relid = w.relid AND n.created_xid = w.created_xid
                  CROSS JOIN LATERAL (
                        SELECT w.epoch_id <> epoch AS new_epoch,

@@ -9,7 +9,7 @@
  *
  * Invariants:
  * - One collector a database at a time, by a lock of its own
- *	 (collect_lock.c): held by the session and let go on every way out, or by
+ *	 (lock.c): held by the session and let go on every way out, or by
  *	 the caller's transaction block until its rows are there for others to see.
  * - Each of its transactions begins with a lock on the extension, so that
  *	 DROP EXTENSION and a collection come one after the other.
