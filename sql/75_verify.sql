@@ -484,7 +484,8 @@ AS $$
                           WHERE o.rel_id = f.rel_id AND o.made_at < f.seen_at
                             AND (o.from_fillfactor, o.to_fillfactor) = (f.old_fillfactor, f.new_fillfactor)
                           ORDER BY o.made_at DESC LIMIT 1) p ON true
-     WHERE $1 IS NULL OR c.relation = $1
+     WHERE $1 IS NULL
+        OR c.rel_id = (SELECT r.rel_id FROM ff_internal.relation r WHERE r.relid = $1 AND r.closed_at IS NULL)
      ORDER BY c.seen_at DESC, c.relation, c.change, j.place
 $$;
 

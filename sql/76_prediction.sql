@@ -8,13 +8,13 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH taken AS (
-        SELECT DISTINCT ON (c.rel_id) c AS change, p.rel_id, p.made_at, p.judged_at
-          FROM ff_internal.changes c
-          JOIN ff_internal.change f USING (change_id)
-          JOIN ff_internal.prediction p ON p.rel_id = c.rel_id AND p.made_at < c.seen_at
+        SELECT DISTINCT ON (f.rel_id) f.rel_id, f.change_id, p.made_at, p.judged_at
+          FROM ff_internal.change f
+          JOIN ff_internal.relation r ON r.rel_id = f.rel_id AND r.closed_at IS NULL
+          JOIN ff_internal.prediction p ON p.rel_id = f.rel_id AND p.made_at < f.seen_at
                AND (p.from_fillfactor, p.to_fillfactor) = (f.old_fillfactor, f.new_fillfactor)
-         WHERE c.kind = 'fillfactor' AND c.seen_at > now() - ff_internal.lookback()
-         ORDER BY c.rel_id, c.seen_at DESC, p.made_at DESC
+         WHERE f.kind = 'fillfactor' AND f.seen_at > now() - ff_internal.lookback()
+         ORDER BY f.rel_id, f.seen_at DESC, p.made_at DESC
     ), due AS MATERIALIZED (
         SELECT * FROM taken t WHERE t.judged_at IS NULL OR t.judged_at < now() - interval '1 hour'
          ORDER BY random() LIMIT 20
@@ -22,7 +22,11 @@ AS $$
         SELECT d.rel_id, d.made_at, max(j.verdict) FILTER (WHERE j.place = 0) AS verdict,
                max(j.after) FILTER (WHERE j.measure = 'HOT share') AS hot_pct,
                max(100 * j.after / nullif(j.before, 0)) FILTER (WHERE j.measure = 'WAL per update') AS wal_pct
-          FROM due d CROSS JOIN LATERAL ff_internal.judged(d.change) j
+          FROM due d
+         -- OFFSET: only this table's changes are looked for
+         CROSS JOIN LATERAL (SELECT c AS change FROM ff_internal.changes c
+                              WHERE c.rel_id = d.rel_id AND c.change_id = d.change_id OFFSET 0) c
+         CROSS JOIN LATERAL ff_internal.judged(c.change) j
          GROUP BY d.rel_id, d.made_at
     ), written AS (
         UPDATE ff_internal.prediction p
