@@ -1,0 +1,132 @@
+# Two weeks of a database's life: advice is followed on the third day, indexes are rebuilt as
+# advised, on the tenth the database is restored elsewhere.  From the fifth day on nothing is
+# advised that was not before, and nothing that was followed is taken back.  Between two
+# collections all times recorded move eight hours into the past.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('weeks');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\nautovacuum = off\nfsync = off");
+$node->start;
+my $db = 'shop';
+$node->safe_psql('postgres', 'CREATE DATABASE shop');
+
+sub sql { return $node->safe_psql($db, $_[0]); }
+
+# Every time in the history but those that the server knows, too.
+my $eight_hours_pass = q{
+	DO $$
+	DECLARE t record;
+	BEGIN
+		FOR t IN SELECT format('UPDATE %s SET %s', a.attrelid::regclass, string_agg(format('%1$I = %1$I - interval ''8 hours''', a.attname), ', ')) AS statement
+		           FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+		          WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind = 'r' AND a.atttypid = 'timestamptz'::regtype AND a.attname !~ '_?reset$'
+		          GROUP BY a.attrelid
+		LOOP
+			EXECUTE t.statement;
+		END LOOP;
+	END $$};
+
+sub eight_hours
+{
+	my ($work) = @_;
+	sql("$work; SELECT pg_stat_force_next_flush()");
+	sql('CALL ff_collect()');
+	sql($eight_hours_pass);
+	return;
+}
+
+my @nightly = qw(nightly_kept nightly_full nightly_clustered nightly_repacked);
+sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor');
+foreach my $table (@nightly)
+{
+	sql(qq{CREATE TABLE $table (id int PRIMARY KEY, day int NOT NULL DEFAULT 0, pad text);
+		INSERT INTO $table SELECT g, 0, repeat('n', 60) FROM generate_series(1, 6000) g});
+}
+sql(q{
+	CREATE TABLE log (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, line text) WITH (fillfactor = 70);
+	CREATE TABLE orders (id int, day int NOT NULL, PRIMARY KEY (day, id), state int NOT NULL DEFAULT 0, pad text) PARTITION BY LIST (day)});
+
+# The work of one day: orders come and are changed soon, logs are written, all of some tables is updated by night.
+my $orders = 0;
+sub one_day
+{
+	my ($day) = @_;
+	my $options = $day > 3 ? template() : '';
+	sql("CREATE TABLE orders_$day PARTITION OF orders FOR VALUES IN ($day) $options");
+	for my $part (1, 2)
+	{
+		my $first = $orders + 1;
+		$orders += 3000;
+		eight_hours(join(';', map { my $from = $first + 150 * $_; my $to = $from + 149;
+			"INSERT INTO orders SELECT g, $day, 0, repeat('o', 60) FROM generate_series($from, $to) g; UPDATE orders SET state = 1 WHERE day = $day AND id BETWEEN $from AND $to" } 0 .. 19)
+			. "; INSERT INTO log (line) SELECT repeat('l', 90) FROM generate_series(1, 2000)");
+	}
+	eight_hours(join(';', map { "UPDATE $_ SET day = $day" } @nightly) . ';' . join(';', map { "VACUUM $_" } @nightly));
+	return;
+}
+
+# What a new partition is to be made with: the advice for the parent's newest partition.
+sub template
+{
+	my $options = sql(q{SELECT 'WITH (fillfactor = ' || recommended_fillfactor || ')' FROM ff_advise() WHERE relation::text ~ '^orders_' AND action = 'lower' LIMIT 1});
+	$options ||= sql(q{SELECT 'WITH (' || array_to_string(reloptions, ', ') || ')' FROM pg_class WHERE relname ~ '^orders_[0-9]+$' AND reloptions IS NOT NULL ORDER BY oid DESC LIMIT 1});
+	return $options;
+}
+
+# Changes advised: table (partitions are one) => fillfactors
+sub advised
+{
+	my %change = map { split /=/ } split /\n/, sql(q{SELECT regexp_replace(relation::text, '_[0-9]+$', '') || '=' || action FROM ff_advise() WHERE action IN ('lower', 'raise') GROUP BY 1});
+	my %index = map { ("index $_" => 'change') } split /\n/, sql(q{SELECT index FROM ff_advise_indexes() WHERE action IN ('lower', 'raise')});
+	note join ', ', map { "$_ $change{$_}" } sort keys %change;
+	note sql(q{SELECT string_agg(format('%s %s %s %s %s', relation, action, recommended_fillfactor, cause, confidence), E'\n' ORDER BY 1) FROM ff_advise()});
+	return { %change, %index };
+}
+
+my (%before, %after);
+for my $day (1 .. 14)
+{
+	note "day $day";
+	if ($day == 3)
+	{
+		# all that is advised is done
+		my @statements = split /\n/, sql(q{SELECT ddl FROM ff_advise() WHERE action IN ('lower', 'raise')});
+		cmp_ok(scalar(grep { /nightly_/ } @statements), '==', 4, 'tables updated whole by night are to be lowered') or diag join "\n", @statements;
+		sql($_) foreach @statements;
+		sql('VACUUM FULL nightly_full');
+		sql('CLUSTER nightly_clustered USING nightly_clustered_pkey');
+		SKIP:
+		{
+			skip 'no pg_repack for this server', 1 unless sql(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'}) && !system('pg_repack --version >/dev/null 2>&1');
+			sql('CREATE EXTENSION pg_repack');
+			$node->command_ok([ 'pg_repack', '-k', '-d', $db, '-t', 'nightly_repacked', '-h', $node->host, '-p', $node->port ], 'pg_repack');
+		}
+		sql('VACUUM FULL log');
+		foreach my $row (split /\n/, sql(q{SELECT ddl FROM ff_advise_indexes() WHERE action IN ('lower', 'raise')}))
+		{
+			sql($_) foreach split /;\s*/, $row;
+		}
+	}
+	if ($day == 10)
+	{
+		# a dump, restored under another name
+		my $dump = "$PostgreSQL::Test::Utils::tmp_check/shop.dump";
+		$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr($db) ], 'dump');
+		$node->safe_psql('postgres', 'CREATE DATABASE shop2');
+		$node->command_ok([ 'pg_restore', '-d', $node->connstr('shop2'), $dump ], 'restore');
+		$db = 'shop2';
+	}
+	one_day($day);
+	my $now = advised();
+	if ($day <= 4) { $before{$_} = $now->{$_} foreach keys %$now; }
+	else { $after{"$_ $now->{$_}"} //= $day foreach grep { ($before{$_} // '') ne $now->{$_} } keys %$now; }
+	is(scalar(grep { ($now->{$_} // '') eq 'raise' } @nightly, 'orders'), 0, "day $day: nothing is given back");
+}
+is_deeply(\%after, {}, 'from the fifth day on nothing is advised that was not before');
+$node->stop;
+done_testing();
