@@ -220,7 +220,7 @@ CREATE FUNCTION ff_internal.held_input(e ff_internal.table_evidence, OUT share d
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT least(1, sum(o.seconds) / nullif((e.since_change).seconds, 0)), sum(o.seconds * h.xids) / nullif(sum(o.seconds), 0)
+    SELECT least(1, coalesce(sum(o.seconds), 0) / nullif((e.since_change).seconds, 0)), sum(o.seconds * h.xids) / nullif(sum(o.seconds), 0)
       FROM ff_internal.horizon_history h
       JOIN ff_internal.counter_interval i ON i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at
                                          AND h.since < i.ended_at AND h.last_seen_at > i.began_at

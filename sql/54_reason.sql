@@ -169,6 +169,27 @@ BEGIN
 END
 $$;
 
+-- What comes if nothing is done, over the time that the choice is made for.
+CREATE FUNCTION ff_internal.reason_unchanged(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e    ff_internal.table_evidence := (v.diagnosis).evidence;
+    now  ff_internal.step := v.now_step;
+    size CONSTANT bigint := now.size_bytes + now.index_bytes;
+BEGIN
+    RETURN format('. If nothing is done, %s HOT once settled', ff_internal.percent(now.settled_hot_pct))
+           || coalesce(format(', %s of WAL a day', pg_size_pretty(
+                  (now.wal_bytes_per_update * 86400 * (e.counters).updated / nullif(e.window_s, 0))::bigint)), '')
+           || CASE WHEN size > 1.1 * (e.heap_bytes + e.index_bytes)
+                   THEN format(', and %s of table and indexes instead of %s in %s', pg_size_pretty(size),
+                               pg_size_pretty(e.heap_bytes + e.index_bytes),
+                               ff_internal.span(ff_internal.setting('payback_time')::double precision))
+                   ELSE '' END;
+END
+$$;
+
 -- What a change would bring.
 CREATE FUNCTION ff_internal.reason_change(v ff_internal.decision) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -189,7 +210,8 @@ BEGIN
     IF v.action = 'lower' THEN
         RETURN says || CASE WHEN next.hot_pct IS NULL THEN '' ELSE ': ' || hot END
                || CASE WHEN next.needs_rewrite THEN '; old pages keep their density until the table is rewritten'
-                       ELSE '; updates fall on new pages, so no rewrite is needed' END;
+                       ELSE '; updates fall on new pages, so no rewrite is needed' END
+               || coalesce(ff_internal.reason_unchanged(v), '');
     END IF;
     RETURN says || CASE WHEN less > 0 THEN format(', %s less to store and read once rewritten', pg_size_pretty(less))
         ELSE '' END

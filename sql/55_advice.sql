@@ -102,7 +102,7 @@ $$;
 -- ---------------------------------------------------------------------------
 -- The step to take by all curves that count: the table's own, its siblings' (best and gain, NULL where there are
 -- none), and the one advised before, which stands until another is clearly better. A little better is what saves
--- min_gain, clearly better what saves twice that.
+-- min_gain, clearly better what saves five times that (chosen).
 CREATE FUNCTION ff_internal.step_to_take(
     f ff_internal.fit, fillfactor integer, siblings_best integer, siblings_gain double precision,
     OUT step ff_internal.step, OUT gain double precision, OUT because text)
@@ -112,6 +112,7 @@ AS $$
 DECLARE
     c       ff_internal.choice := f.choice;
     better  CONSTANT double precision := 1 + ff_internal.setting('min_gain')::double precision / 100;
+    clearly CONSTANT double precision := better ^ 5;
     keep    CONSTANT ff_internal.step := ff_internal.step_at(f.steps, c.current_step);
     other   ff_internal.step;
 BEGIN
@@ -133,7 +134,7 @@ BEGIN
     END IF;
     IF f.action IN ('lower', 'raise') AND f.from_fillfactor = fillfactor AND f.to_fillfactor <> step.fillfactor THEN
         other := ff_internal.step_at(f.steps, f.to_fillfactor);
-        IF gain > 1 AND other.cost < step.cost * better OR gain <= 1 AND c.best_gain / other.cost > sqrt(better) THEN
+        IF gain > 1 AND other.cost < step.cost * clearly OR gain <= 1 AND c.best_gain / other.cost > sqrt(better) THEN
             step := other;
             gain := c.best_gain / other.cost;
             because := 'standing';
@@ -151,7 +152,7 @@ AS $$
     SELECT coalesce((
         SELECT e.since_change_s < 86400
                OR sign(c.new_fillfactor - c.old_fillfactor) <> sign(to_fillfactor - e.fillfactor)
-                  AND gain < (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 2
+                  AND gain < (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 5
           FROM ff_internal.change c
          WHERE c.rel_id = e.rel_id AND c.kind = 'fillfactor'
            AND c.seen_at > now() - ff_internal.lookback()

@@ -1,6 +1,6 @@
 -- Stage curve: what each fillfactor would do to one table.
 
-CREATE FUNCTION @extschema@.ff_curve(relation regclass)
+CREATE FUNCTION @extschema@.ff_curve(relation regclass, all_steps boolean DEFAULT false)
 RETURNS TABLE (
     fillfactor           integer,
     rows_per_page        integer,
@@ -8,11 +8,13 @@ RETURNS TABLE (
     hot_pct              real,
     hot_pct_low          real,
     hot_pct_high         real,
-    size_bytes           bigint,
-    cost                 real,
-    wal_bytes_per_update real,
-    newpage_pct          real,
     settled_hot_pct      real,
+    newpage_pct          real,
+    size_bytes           bigint,
+    index_bytes          bigint,
+    wal_bytes_per_update real,
+    wal_bytes_per_day    bigint,
+    cost                 real,
     is_current           boolean,
     is_advised           boolean
 )
@@ -24,8 +26,9 @@ DECLARE
     e ff_internal.table_evidence;
     p ff_internal.page_sample;
 BEGIN
-    IF relation IS NULL THEN
-        RAISE 'relation must not be null' USING ERRCODE = 'null_value_not_allowed';
+    IF relation IS NULL OR all_steps IS NULL THEN
+        RAISE '% must not be null', CASE WHEN relation IS NULL THEN 'relation' ELSE 'all_steps' END
+            USING ERRCODE = 'null_value_not_allowed';
     END IF;
     SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), 1, true);
     e := (v.diagnosis).evidence;
@@ -41,25 +44,36 @@ BEGIN
     RETURN QUERY
         SELECT s.fillfactor, s.rows_per_page,
                rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.')
-               || CASE WHEN m.current AND m.advised THEN ' current, advised'
-                       WHEN m.current THEN ' current' WHEN m.advised THEN ' advised' ELSE '' END,
+               || CASE WHEN m.marks = '' THEN '' ELSE ' ' || m.marks END,
                round(s.hot_pct::numeric, 1)::real, round(s.hot_pct_low::numeric, 1)::real,
-               round(s.hot_pct_high::numeric, 1)::real, s.size_bytes, round(s.cost::numeric, 3)::real,
-               round(s.wal_bytes_per_update::numeric)::real, round(s.newpage_pct::numeric, 1)::real,
-               round(s.settled_hot_pct::numeric, 1)::real, m.current, m.advised
+               round(s.hot_pct_high::numeric, 1)::real, round(s.settled_hot_pct::numeric, 1)::real,
+               round(s.newpage_pct::numeric, 1)::real, s.size_bytes, s.index_bytes,
+               round(s.wal_bytes_per_update::numeric)::real, (s.wal_bytes_per_update * d.updates)::bigint,
+               round(s.cost::numeric, 3)::real, w.current, w.advised
           FROM unnest((v.fit).steps) s
+         CROSS JOIN (SELECT 86400 * (e.counters).updated / nullif(e.window_s, 0) AS updates) d
          -- the mark is that of ff_advise(), which may have reasons to keep that the model does not know
          CROSS JOIN LATERAL (
                SELECT s.fillfactor = (v.now_step).fillfactor AS current,
                       s.fillfactor = CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
-                                          ELSE (v.now_step).fillfactor END AS advised) m;
+                                          ELSE (v.now_step).fillfactor END AS advised,
+                      s.cost = (SELECT min(o.cost) FROM unnest((v.fit).steps) o) AS best) w
+         CROSS JOIN LATERAL (SELECT concat_ws(', ', CASE WHEN w.current THEN 'current' END,
+                                              CASE WHEN w.advised THEN 'advised' END,
+                                              CASE WHEN w.best THEN 'best' END) AS marks) m
+         WHERE all_steps OR m.marks <> ''
+            -- the steps that 100, 90, ... 30 lie on
+            OR s.fillfactor IN (SELECT min(o.fillfactor) FROM unnest((v.fit).steps) o, generate_series(30, 100, 10) tenth
+                                 WHERE o.fillfactor >= tenth GROUP BY tenth);
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_curve(regclass) IS
-'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 to 10.
-fillfactor, rows_per_page: the step, and the rows that inserts put on a page. bar: a picture of the HOT share.
-hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the one observed, with its range, percent.
-size_bytes: of the table. cost: relative to the best step; time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight.
-wal_bytes_per_update: with what comes along with an update. newpage_pct: updates that move to another page, percent.
-settled_hot_pct: HOT share once the table has settled. is_current, is_advised: the step it is at, the one that ff_advise() advises.
+COMMENT ON FUNCTION @extschema@.ff_curve(regclass, boolean) IS
+'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 downwards: the current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
+The row marked current is what comes if nothing is done.
+fillfactor, rows_per_page: the step, and the rows that inserts put on a page. bar: a picture of the HOT share, and marks.
+hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the one observed, with its range, percent. settled_hot_pct: once the table has settled.
+newpage_pct: updates that move to another page, percent. size_bytes, index_bytes: of the table and its indexes after fillfactor_advisor.payback_time.
+wal_bytes_per_update: with what comes along with an update; mean over that time. wal_bytes_per_day: the same for the updates of a day.
+cost: relative to the best step; time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight.
+is_current, is_advised: the step it is at, the one that ff_advise() advises.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';

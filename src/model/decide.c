@@ -327,6 +327,9 @@ static void
 choose_best(const Evidence *e, const Forecast *f, Decision *d)
 {
 	double		best = 1;
+	double		min_gain = or_else(e->min_gain, 0.02);
+	/* what a rewrite gains without another fillfactor is no gain of that one */
+	double		rewritten = d->cost[FC_REWRITE][f->current].ratio * (1 - min_gain);
 	double		gain;
 	int			way,
 				i;
@@ -335,7 +338,8 @@ choose_best(const Evidence *e, const Forecast *f, Decision *d)
 	d->best = f->current;
 	for (way = 0; way < FC_WAYS; way++)
 		for (i = 0; i < f->n; i++)
-			if (d->cost[way][i].ratio < best * exp(-P(TIE)))
+			if (d->cost[way][i].ratio < best * exp(-P(TIE)) &&
+				(way == FC_SET || i == f->current || d->cost[way][i].ratio < rewritten))
 			{
 				best = d->cost[way][i].ratio;
 				d->best_way = (FcWay) way;
@@ -347,7 +351,7 @@ choose_best(const Evidence *e, const Forecast *f, Decision *d)
 	d->action = DC_KEEP;
 	d->gain = 0;
 	d->advised = f->current;
-	if (gain >= or_else(e->min_gain, 0.02) && d->agreement >= P(AGREEMENT))
+	if (gain >= min_gain && d->agreement >= P(AGREEMENT))
 	{
 		d->gain = gain;
 		d->advised = d->best;

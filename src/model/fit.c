@@ -85,6 +85,8 @@ static const struct
 	[SEEN_PRUNES] = {"pages pruned by an update, index splits beside", 0.15, "chosen"},
 };
 
+/* Seconds after which a snapshot is recorded as one that is held (ff_horizon()). */
+#define UNSEEN			60.0
 /* Share of the rows from which a transaction is for all of them: tables grow (chosen). */
 #define WHOLE			0.6
 /* Times as likely as else: several statements in a transaction, where they need not be (chosen). */
@@ -212,7 +214,7 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	place_rows(p, u, c, n);
 	c->burst = s->busy;
 	c->period = p->period;
-	c->times = floor(drawn(PR_TIMES, u[D_TIMES] * seldom(p, PR_TIMES), 1) + 0.5);
+	c->times = s->once ? 1 : floor(drawn(PR_TIMES, u[D_TIMES] * seldom(p, PR_TIMES), 1) + 0.5);
 	c->indexed = isnan(s->indexed) ? drawn(PR_INDEXED, u[D_INDEXED], 0) : s->indexed;
 	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
 	c->scattered = u[D_FORM] < 0.5;
@@ -249,21 +251,21 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	double		v = u[G_LAG] < alone ? 0 :
 		prior[PR_LAG].none + (1 - prior[PR_LAG].none) * (u[G_LAG] - alone) / (1 - alone);
 	double		fresh = 0;
+	double		ours = 0;
 	double		near;
 	int			i;
 
+	for (i = 0; i < l->nclasses; i++)
+		ours += l->class[i].rate / l->class[i].rows;
 	for (i = 0; i < l->nclasses; i++)
 		if (l->class[i].pick == TW_NEWEST || l->class[i].pick == TW_IN_TURN)
 			fresh += l->class[i].rate;
 	near = fresh > 0.5 ? 1 : p->scale;
 	/* squared: the most by far are as old as the sessions beside it are many */
 	l->lag = v > 0 ? near * drawn(PR_LAG, v * v > prior[PR_LAG].none ? v * v : v, 0) : 0;
+	l->lag = bound(l->lag, 0, near * ours * p->peak * UNSEEN);
 	if (e->held_share > 0 && e->held_xids > 0 && drawn(PR_HELD, u[G_HELD], 0) > 0)
 	{
-		double		ours = 0;
-
-		for (i = 0; i < l->nclasses; i++)
-			ours += l->class[i].rate / l->class[i].rows;
 		l->held = e->held_xids * near * bound(ours / or_else(p->xids_per_tick, ours), 0, 1);
 		l->held_share = bound(e->held_share, 0, 1);
 	}

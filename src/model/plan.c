@@ -92,7 +92,7 @@ ff_fit_split(const Evidence *e)
 		moved = bound(w.newpage, 0, cold);
 	else if (cold <= 0 || indexed == 0)
 		moved = cold;
-	else if (stayed >= ENOUGH_STAYED)
+	else if (stayed >= ENOUGH_STAYED && e->seen_hot > 0 && !(indexed >= 1))
 	{
 		eligible = or_else(e->seen_hot, 0) / stayed;
 		if (1 - eligible >= CONFIRMED * indexed || eligible < 1 - indexed)
@@ -102,6 +102,7 @@ ff_fit_split(const Evidence *e)
 	else if (indexed < 1)
 		moved = moved_of(cold, w.hot, 1 - indexed);
 	else if (e->seen_same_page + e->seen_moved > 0)
+		/* none can be HOT: only the pages tell */
 		moved = cold * e->seen_moved / (e->seen_same_page + e->seen_moved);
 	if (isnan(moved))
 	{
@@ -262,6 +263,7 @@ plan_slots(const Evidence *e, FitPlan *p)
 {
 	double		known = 0;
 	double		calls_in_all = 0;
+	double		most = 0;
 	double		left;
 	int			i;
 
@@ -271,6 +273,8 @@ plan_slots(const Evidence *e, FitPlan *p)
 	for (i = 0; i < e->nstatements; i++)
 		calls_in_all += bound(e->statement[i].calls, 0, 1e15);
 	p->lone = calls_in_all > 0 && calls_in_all <= 1.05 * e->window_xids;
+	for (i = 0; i < e->nintervals; i++)
+		most = fmax(most, e->interval[i].updated);
 	left = bound(p->window.updated - known, 0, p->window.updated);
 	for (i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4; i++)
 	{
@@ -284,6 +288,8 @@ plan_slots(const Evidence *e, FitPlan *p)
 		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live);
 		s->indexed = v->sets_indexed;
 		s->busy = v->busy_share < BUSY ? v->busy_share : 1;
+		/* twice would be more than any interval saw */
+		s->once = s->rows > 0.6 * most;
 	}
 	for (i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
 	{
@@ -477,6 +483,8 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
 	plan_slots(e, p);
+	for (i = 0; i < e->nintervals; i++)
+		p->peak = fmax(p->peak, e->interval[i].updated / bound(e->interval[i].seconds, 1e-3, 1e12));
 	/* rows that one transaction of the cluster stands for, to scale distances by */
 	p->xids_per_tick = e->window_xids > 0 ? e->window_xids / p->window.updated : NAN;
 	p->insert_distance = NAN;

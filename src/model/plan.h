@@ -37,6 +37,7 @@ typedef struct FitSlot
 	double		indexed;		/* 0, 1; NAN: unknown */
 	double		busy;			/* share of the time at work */
 	int			shared;			/* one of two that share what no statement explains */
+	int			once;			/* no transaction updates its rows twice */
 } FitSlot;
 
 /* What is known of a table before anything is drawn. */
@@ -58,6 +59,7 @@ typedef struct FitPlan
 	double		page_rows;		/* rows that inserts put on a page */
 	double		together;		/* rows of a page updated together; NAN */
 	double		xids_per_tick;	/* of the cluster; NAN */
+	double		peak;			/* updates a second, in the busiest interval */
 	double		insert_distance;	/* rows between insert and update; NAN */
 	double		prunes;			/* pages pruned by an update, from WAL records; NAN */
 	int			lone;			/* statements do not outnumber transactions */
