@@ -331,14 +331,16 @@ total(const double *bin, int n)
 	return sum;
 }
 
-/* Area between two cumulated shares: how many bins off, on average. */
+/*
+ * Area between two cumulated shares: how many bins off, on average, the second moved
+ * down by "shift" bins.  What is below the first bin of either counts as in it.
+ */
 static double
 bins_off(const double *a, const double *b, int n, double shift)
 {
 	double		sum_a = total(a, n);
 	double		sum_b = total(b, n);
 	double		at_a = 0,
-				at_b = 0,
 				off = 0;
 	int			by = (int) floor(shift + 0.5);
 	int			i;
@@ -347,9 +349,11 @@ bins_off(const double *a, const double *b, int n, double shift)
 		return 0;
 	for (i = 0; i < n; i++)
 	{
+		int			upto = (int) bound(i + by + 1, 0, n);
+
 		at_a += a[i] / sum_a;
-		at_b += i + by >= 0 && i + by < n ? b[i + by] / sum_b : 0;
-		off += fabs(at_a - at_b);
+		if (upto > 0)
+			off += fabs(at_a - total(b, upto) / sum_b);
 	}
 	return off;
 }

@@ -185,8 +185,8 @@ plan_lengths(const Evidence *e, FitPlan *p)
 	if (!p->resizes)
 		memcpy(e->updated_pct > 50 ? p->insert_len : p->update_len,
 			   e->updated_pct > 50 ? p->update_len : p->insert_len, sizeof(p->insert_len));
-	/* steps are of the rows that inserts bring, else of those that are there */
-	p->step_len = p->window.inserted > 0.01 * p->window.updated ?
+	/* steps are those of the shorter rows: they are the finer ones */
+	p->step_len = p->insert_len[TW_QUANTILES / 2] < p->update_len[TW_QUANTILES / 2] ?
 		p->insert_len[TW_QUANTILES / 2] : p->update_len[TW_QUANTILES / 2];
 	p->page_rows = ff_twin_rows_per_page(p->fillfactor, (int) mean_length(p->insert_len));
 	return 1;
@@ -503,6 +503,10 @@ ff_plan(const Evidence *e, FitPlan *p)
 	if (p->window.inserted > 0 && !isnan(p->xids_per_tick) && p50 >= 1)
 		p->insert_distance = bound(1.5 * p50 / p->xids_per_tick * p->window.inserted / p->window.updated,
 								   1, p->live);
+	/* rows that came together are as far from each other as they are many */
+	for (i = 0; i < p->nslots && !isnan(p->insert_distance); i++)
+		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)
+			p->insert_distance = bound(p->slot[i].rows, 1, p->live);
 	plan_course(e, p);
 	return 1;
 }

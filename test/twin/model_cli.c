@@ -84,19 +84,21 @@ main(int argc, char **argv)
 	begun = clock();
 	ff_decide(&work, &e, 1, &fit, &f, &d);
 	printf("fit n %d misfit %.2f tempered %.3f runs %d+%d ms %.1f rows %.0f scale %.4f laps %.2f "
-		   "together %.1f distance %.0f split %.3f/%.3f/%.3f\n", fit.n, fit.misfit, fit.tempered,
+		   "together %.1f distance %.0f split %.3f/%.3f/%.3f prunes %.2f\n", fit.n, fit.misfit, fit.tempered,
 		   fit.runs, f.runs, 1e3 * (double) (clock() - begun) / CLOCKS_PER_SEC, fit.plan.rows,
 		   fit.plan.scale, fit.plan.before / (fit.plan.rows + 1e-9), fit.plan.together,
-		   fit.plan.insert_distance, fit.plan.split.hot, fit.plan.split.moved, fit.plan.split.blocked);
+		   fit.plan.insert_distance, fit.plan.split.hot, fit.plan.split.moved, fit.plan.split.blocked,
+		   fit.plan.prunes);
 	for (int i = 0; argc > 1 && i < fit.n; i++)
 		write_life(&fit.particle[i]);
 	for (int i = 0; i < f.n; i++)
 		printf("step %d hot %.2f low %.2f high %.2f moved %.2f settled %.2f set %.4f rewrite %.4f agree %.2f "
-			   "us %.2f wal %.1f heap %.0f%s\n", f.step[i].fillfactor, f.step[i].hot_pct,
+			   "us %.2f wal %.1f heap %.0f prunes %.2f%s\n", f.step[i].fillfactor, f.step[i].hot_pct,
 			   f.step[i].hot_low, f.step[i].hot_high, f.step[i].moved_pct, f.step[i].settled_hot_pct,
 			   d.cost[FC_SET][i].ratio, d.cost[FC_REWRITE][i].ratio, d.cost[FC_REWRITE][i].agreement,
 			   d.cost[FC_REWRITE][i].time_us, d.cost[FC_REWRITE][i].wal_bytes,
-			   d.cost[FC_REWRITE][i].heap_bytes, i == f.current ? " current" : "");
+			   d.cost[FC_REWRITE][i].heap_bytes, f.outcome[FC_SET][0][i].prunes,
+			   i == f.current ? " current" : "");
 	printf("decision %s at %d gain %.4f best %d %s agreement %.2f confidence %.2f bound %.3f "
 		   "settling %.2f in %.0f\n", actions[d.action], f.n ? f.step[d.advised].fillfactor : 0, d.gain,
 		   f.n ? f.step[d.best].fillfactor : 0, actions[2 + d.best_way], d.agreement,
