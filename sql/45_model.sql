@@ -73,7 +73,8 @@ $$;
 
 -- The arrays of model_input that are of the statements that write a table, over its intervals since a time: the eight
 -- with the most rows. Rows of ON CONFLICT DO UPDATE are those inserted and those updated: as many of the latter as the
--- other statements leave of the table's updates. MERGE and WITH do not say whose rows theirs are. WAL records are left
+-- other statements leave of the table's updates. Where they are known of a later part of that time only, the earlier
+-- part is taken to be like it. MERGE and WITH do not say whose rows theirs are. WAL records are left
 -- out where they are not of updates alone: the statement also inserts, reads other tables or sets a foreign key, or
 -- hint bits are logged.
 CREATE FUNCTION ff_internal.statement_input(
@@ -87,7 +88,7 @@ AS $$
     WITH seen AS MATERIALIZED (
         SELECT t.statement_id, t.command, t.how, t.columns,
                bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
-               h.calls, h.rows, h.wal_bytes, h.busy,
+               h.began_at, h.calls, h.rows, h.wal_bytes, h.busy,
                CASE WHEN t.how = 'top' AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
@@ -100,7 +101,8 @@ AS $$
           FROM ff_internal.statement_target t
           JOIN ff_internal.statement s ON s.statement_id = t.statement_id
          CROSS JOIN LATERAL (
-               SELECT sum(o.calls)::double precision AS calls, sum(o.rows)::double precision AS rows,
+               SELECT min(o.began_at) AS began_at, sum(o.calls)::double precision AS calls,
+                      sum(o.rows)::double precision AS rows,
                       sum(o.wal_records)::double precision AS wal_records, sum(o.wal_bytes)::double precision AS wal_bytes,
                       sum(o.wal_fpi) AS images,
                       -- rows, squared, by the sum over equal spans of their squares
@@ -109,18 +111,24 @@ AS $$
                  FROM ff_internal.statement_history o
                 WHERE o.statement_id = t.statement_id AND o.began_at >= (e.since_change).began_at) h
          WHERE t.relid = ANY (ff_internal.with_ancestors(e.relation)) AND h.rows > 0
+    ), later AS (
+        SELECT greatest(1, coalesce((e.since_change).updated / nullif(sum(i.updated), 0), 1))::double precision AS times
+          FROM ff_internal.counter_interval i
+         WHERE i.rel_id = e.rel_id AND i.ended_at > (SELECT min(s.began_at) FROM seen s)
     ), upserts AS (
-        SELECT least(1, greatest(0, (e.since_change).updated - coalesce(sum(s.rows) FILTER (WHERE s.how <> 'on_conflict'), 0))
+        SELECT least(1, greatest(0, (e.since_change).updated / l.times - coalesce(sum(s.rows) FILTER (WHERE s.how <> 'on_conflict'), 0))
                         / nullif(sum(s.rows) FILTER (WHERE s.how = 'on_conflict'), 0)) AS updated
-          FROM seen s WHERE s.command = 'UPDATE'
+          FROM seen s, later l WHERE s.command = 'UPDATE' GROUP BY l.times
     ), top AS (
         SELECT CASE WHEN s.how IN ('merge', 'cte') THEN 3 WHEN s.command = 'UPDATE' THEN 1 WHEN s.command = 'DELETE' THEN 2
                     ELSE 0 END AS command,
-               s.calls, s.rows * p.part AS rows, s.wal_records * p.part AS wal_records, s.wal_bytes * p.part AS wal_bytes,
+               s.calls * l.times AS calls, s.rows * p.part * l.times AS rows,
+               s.wal_records * p.part * l.times AS wal_records, s.wal_bytes * p.part * l.times AS wal_bytes,
                s.busy / max(s.busy) OVER () AS busy,
                (ff_internal.changed_columns(e.relation, s.columns) && ff_internal.indexed_columns(e.relation))::integer AS indexed
           FROM seen s
-         CROSS JOIN upserts u
+         CROSS JOIN later l
+          LEFT JOIN upserts u ON true
          CROSS JOIN LATERAL (SELECT CASE WHEN NOT s.upsert THEN 1 WHEN s.command = 'UPDATE' THEN u.updated
                                          ELSE 1 - u.updated END AS part) p
          WHERE p.part > 0

@@ -178,13 +178,14 @@ DECLARE
     e    ff_internal.table_evidence := (v.diagnosis).evidence;
     now  ff_internal.step := v.now_step;
     size CONSTANT bigint := now.size_bytes + now.index_bytes;
+    seen CONSTANT bigint := 8192 * (e.sample).blocks + e.index_bytes;
 BEGIN
     RETURN format('. If nothing is done, %s HOT once settled', ff_internal.percent(now.settled_hot_pct))
            || coalesce(format(', %s of WAL a day', pg_size_pretty(
                   (now.wal_bytes_per_update * 86400 * (e.counters).updated / nullif(e.window_s, 0))::bigint)), '')
-           || CASE WHEN size > 1.1 * (e.heap_bytes + e.index_bytes)
+           || CASE WHEN size > 1.1 * seen
                    THEN format(', and %s of table and indexes instead of %s in %s', pg_size_pretty(size),
-                               pg_size_pretty(e.heap_bytes + e.index_bytes),
+                               pg_size_pretty(seen),
                                ff_internal.span(ff_internal.setting('payback_time')::double precision))
                    ELSE '' END;
 END

@@ -119,14 +119,14 @@ BEGIN
     step := ff_internal.step_at(f.steps, c.advised_step);
     gain := CASE WHEN c.advised_step = c.current_step THEN 1 ELSE c.gain END;
     IF siblings_best IS NOT NULL AND siblings_gain < better THEN
-        IF gain > 1 AND gain < better ^ 2 THEN
+        IF gain > 1 AND gain < clearly THEN
             step := keep;
             gain := 1;
             because := 'siblings';
         END IF;
     ELSIF siblings_best IS NOT NULL THEN
         other := ff_internal.step_at(f.steps, siblings_best);
-        IF other.fillfactor <> step.fillfactor AND other.cost < step.cost * better ^ 2 THEN
+        IF other.fillfactor <> step.fillfactor AND other.cost < step.cost * clearly THEN
             step := other;
             gain := c.best_gain / other.cost;
             because := 'siblings';
@@ -144,6 +144,7 @@ END
 $$;
 
 -- Whether a table's fillfactor was changed so lately, or the other way, that a gain does not call for another change.
+-- What was done as advised is taken back only where ff_verify() says that it hurt.
 CREATE FUNCTION ff_internal.changed_lately(e ff_internal.table_evidence, to_fillfactor integer, gain double precision)
 RETURNS boolean
 LANGUAGE sql STABLE
@@ -152,7 +153,10 @@ AS $$
     SELECT coalesce((
         SELECT e.since_change_s < 86400
                OR sign(c.new_fillfactor - c.old_fillfactor) <> sign(to_fillfactor - e.fillfactor)
-                  AND gain < (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 5
+                  AND (gain < (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 5
+                       OR EXISTS (SELECT 1 FROM ff_internal.prediction p
+                                   WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at AND p.verdict IS DISTINCT FROM 'hurt'
+                                     AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor)))
           FROM ff_internal.change c
          WHERE c.rel_id = e.rel_id AND c.kind = 'fillfactor'
            AND c.seen_at > now() - ff_internal.lookback()
@@ -491,7 +495,7 @@ SELECT o.relation, o.now, o.new, o.action, o.gain, o.confidence, o.why
                a.action, round(a.gain_pct)::integer || ' %' AS gain, a.confidence, a.phrase AS why, a.place
           FROM advice a
         UNION ALL
-        SELECT format('%s changes:', count(*)), NULL, NULL, NULL, NULL, NULL,
+        SELECT CASE count(*) WHEN 1 THEN '1 change:' ELSE count(*) || ' changes:' END, NULL, NULL, NULL, NULL, NULL,
                format('WAL %s a day, disk %s', ff_internal.signed_size(-sum(a.wal_bytes_per_day_saved)),
                       ff_internal.signed_size(sum(a.disk_bytes_change))), 9223372036854775807
           FROM advice a WHERE a.changes HAVING count(*) > 0) o

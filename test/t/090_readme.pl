@@ -1,5 +1,5 @@
-# The README's examples run, and its outputs have the columns that its
-# statements give.
+# The examples of README and doc/questions.md run, and their outputs have the columns that
+# their statements give.
 #   ```sql   is run as it stands, in a database with the demo's tables
 #   ```text  after it, where it is a table of psql's, is its output
 use strict;
@@ -27,31 +27,34 @@ $node->safe_psql('mydb', 'CALL ff_collect()');
 
 my $readme = slurp_file("$top/README.md");
 my ($n, $outputs, @columns) = (0, 0);
-while ($readme =~ /^```(\w*)\n(.*?)^```$/gms)
+foreach my $text ($readme, slurp_file("$top/doc/questions.md") =~ s/'(?:public\.)?pgbench_\w*\*?'/'shop.jobs'/gr)
 {
-	my ($kind, $block) = ($1, $2);
-	if ($kind eq 'sql')
+	while ($text =~ /^```(\w*)\n(.*?)^```$/gms)
 	{
-		my ($first) = $block =~ /^(.*)/;
-		$n++;
-		my ($out, $error) = run_command([ 'psql', '-X', '-q', '--csv', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('mydb'), '-c', $block ]);
-		is($error =~ s/^NOTICE:.*\n?//gmr, '', "runs: $first");
-		@columns = split /,/, (split /\n/, $out)[0] // '';
-	}
-	elsif (@columns && $block =~ /^(.*\|.*)\n-+(?:\+-+)+$/m)
-	{
-		$outputs++;
-		my @shown = map { s/^\s+|\s+$//gr } split /\|/, $1;
-		is(join(',', @shown), join(',', @columns), 'the output shown has the columns given');
-	}
-	elsif (@columns && $block =~ /^-\[ RECORD 1 \]/m)
-	{
-		my %given = map { $_ => 1 } @columns;
-		is(join(',', grep { !$given{$_} } $block =~ /^(\w+) +\| /gm), '', 'the output shown has no column that is not given');
+		my ($kind, $block) = ($1, $2);
+		if ($kind eq 'sql')
+		{
+			my ($first) = $block =~ /^(.*)/;
+			$n++;
+			my ($out, $error) = run_command([ 'psql', '-X', '-q', '--csv', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('mydb'), '-c', $block ]);
+			is($error =~ s/^NOTICE:.*\n?//gmr, '', "runs: $first");
+			@columns = split /,/, (split /\n/, $out)[0] // '';
+		}
+		elsif (@columns && $block =~ /^(.*\|.*)\n-+(?:\+-+)+$/m)
+		{
+			$outputs++;
+			my @shown = map { s/^\s+|\s+$//gr } split /\|/, $1;
+			is(join(',', @shown), join(',', @columns), 'the output shown has the columns given');
+		}
+		elsif (@columns && $block =~ /^-\[ RECORD 1 \]/m)
+		{
+			my %given = map { $_ => 1 } @columns;
+			is(join(',', grep { !$given{$_} } $block =~ /^(\w+) +\| /gm), '', 'the output shown has no column that is not given');
+		}
 	}
 }
-cmp_ok($n, '>=', 3, 'the README has examples');
-cmp_ok($outputs, '>=', 2, 'and shows what they give');
+cmp_ok($n, '>=', 10, 'there are examples');
+cmp_ok($outputs, '>=', 6, 'and what they give');
 unlike($readme, qr/<!--/, 'with nothing left to fill in');
 
 # Functions and settings that it names are there.

@@ -1,0 +1,33 @@
+-- Partitions of one table are judged together: the same advice for like ones, and none
+-- against the others for one that is new.
+BEGIN;
+SELECT plan(5);
+CREATE EXTENSION fillfactor_advisor;
+SET LOCAL client_min_messages = warning;
+\ir ../stories.sql
+
+-- three that grow, a little more and less
+CREATE TABLE grown (i int, j int) PARTITION BY RANGE (i);
+SELECT story('grown_' || n, 1000, 2000, 1000 + d, 1000 - d,
+             jsonb_build_object('inserted_width', 64, 'updated_width', 224 - d / 10, 'updated_pct', 85, 'live_rows', 40000, 'rows_per_page', 40))
+  FROM (VALUES (1, 0), (2, 80), (3, -80)) v(n, d);
+ALTER TABLE grown ATTACH PARTITION grown_1 FOR VALUES FROM (0) TO (1);
+ALTER TABLE grown ATTACH PARTITION grown_2 FOR VALUES FROM (1) TO (2);
+SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname ~ '^grown_';
+SELECT is((SELECT count(DISTINCT (action, recommended_fillfactor)) FROM ff_advise() WHERE relation::text IN ('grown_1', 'grown_2')), 1::bigint, 'two partitions: the same advice');
+ALTER TABLE grown ATTACH PARTITION grown_3 FOR VALUES FROM (2) TO (3);
+SELECT is((SELECT count(DISTINCT (action, recommended_fillfactor)) FROM ff_advise() WHERE relation::text ~ '^grown_'), 1::bigint, 'three: the same advice');
+
+-- two at 50, where updates are HOT, and the newest, into which rows were only inserted
+CREATE TABLE daily (i int, j int) PARTITION BY RANGE (i);
+SELECT story('daily_1', 1000, 1000, 1000, 0, '{"rows_per_page": 30, "rows_per_page_max": 30}', 50), story('daily_2', 1000, 1000, 1000, 0, '{"rows_per_page": 30, "rows_per_page_max": 30}', 50),
+       story('daily_3', 100, 0, 0, 0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "rows_per_page": 30, "rows_per_page_max": 30}', 50);
+SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('daily_3')), 'raise 100', 'a table of its own: its room is not used');
+ALTER TABLE daily ATTACH PARTITION daily_1 FOR VALUES FROM (0) TO (1);
+ALTER TABLE daily ATTACH PARTITION daily_2 FOR VALUES FROM (1) TO (2);
+ALTER TABLE daily ATTACH PARTITION daily_3 FOR VALUES FROM (2) TO (3);
+SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname IN ('daily_1', 'daily_2');
+SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('daily_3')), 'keep 50', 'a partition: the others need it');
+SELECT matches((SELECT reason FROM ff_advise('daily_3')), 'partitions', 'which is said');
+SELECT * FROM finish();
+ROLLBACK;
