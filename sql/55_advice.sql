@@ -59,6 +59,11 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Siblings
 -- ---------------------------------------------------------------------------
+-- From what ratio of costs on other advice is clearly better than the one given before: five times min_gain (chosen).
+CREATE FUNCTION ff_internal.clearly_better() RETURNS double precision
+LANGUAGE sql STABLE
+RETURN (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 5;
+
 -- The step that is best for the partitions of one parent together, for those of the same fillfactor: the mean of their
 -- curves, each weighted by its rate of updates. One row a partition, those without updates as well: leaves, the
 -- fillfactors of the best step and of all of them now, and the cost now against the cost there. Only where two or more
@@ -69,7 +74,8 @@ LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH leaf AS MATERIALIZED (
-        SELECT i.inhparent AS parent, f.from_fillfactor, f.updates_per_s AS weight, f.steps, (f.choice).best_gain
+        SELECT i.inhparent AS parent, f.from_fillfactor, f.updates_per_s AS weight, f.steps, (f.choice).best_gain,
+               CASE WHEN f.action IN ('lower', 'raise') THEN f.to_fillfactor END AS advised
           FROM pg_inherits i
           JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition AND c.relkind = 'r'
           JOIN ff_internal.relation r ON r.relid = i.inhrelid AND r.closed_at IS NULL
@@ -77,20 +83,24 @@ AS $$
          WHERE ($1 IS NULL OR i.inhparent = (SELECT o.inhparent FROM pg_inherits o WHERE o.inhrelid = $1))
            AND (f.choice).current_step IS NOT NULL AND f.updates_per_s > 0
     ), families AS (
-        SELECT l.parent, l.from_fillfactor, count(*) AS leaves
+        SELECT l.parent, l.from_fillfactor, count(*) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised
           FROM leaf l GROUP BY l.parent, l.from_fillfactor HAVING count(*) > 1
     ), costs AS (
         -- steps that all of them have: partitions with rows of other lengths are no siblings
-        SELECT l.parent, l.from_fillfactor, s.fillfactor,
+        SELECT l.parent, l.from_fillfactor, s.fillfactor, s.fillfactor = g.advised AS advised,
                sum(l.weight * ln(s.cost / l.best_gain)) / sum(l.weight) AS log_cost
           FROM leaf l
           JOIN families g ON (g.parent, g.from_fillfactor) = (l.parent, l.from_fillfactor)
          CROSS JOIN LATERAL unnest(l.steps) s
-         GROUP BY l.parent, l.from_fillfactor, s.fillfactor, g.leaves
+         GROUP BY l.parent, l.from_fillfactor, s.fillfactor, g.leaves, g.advised
         HAVING count(*) = g.leaves
     ), best AS (
+        -- what most of them were told stands until another is clearly better
         SELECT DISTINCT ON (c.parent, c.from_fillfactor) c.*
-          FROM costs c ORDER BY c.parent, c.from_fillfactor, c.log_cost, c.fillfactor DESC
+          FROM (SELECT *, min(log_cost) OVER (PARTITION BY parent, from_fillfactor) AS least FROM costs) c
+         ORDER BY c.parent, c.from_fillfactor,
+                  coalesce(c.advised AND c.log_cost < c.least + ln(ff_internal.clearly_better()), false) DESC,
+                  c.log_cost, c.fillfactor DESC
     )
     SELECT i.inhrelid, b.from_fillfactor, b.fillfactor, exp(-b.log_cost)
       FROM best b JOIN pg_inherits i ON i.inhparent = b.parent
@@ -100,9 +110,8 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Deciding
 -- ---------------------------------------------------------------------------
--- The step to take by all curves that count: the table's own, its siblings' (best and gain, NULL where there are
--- none), and the one advised before, which stands until another is clearly better. A little better is what saves
--- min_gain, clearly better what saves five times that (chosen).
+-- The step to take by all curves that count: the table's own, where the one advised before stands until another is
+-- clearly better, then its siblings' (best and gain, NULL where there are none), unless its own differs clearly.
 CREATE FUNCTION ff_internal.step_to_take(
     f ff_internal.fit, fillfactor integer, siblings_best integer, siblings_gain double precision,
     OUT step ff_internal.step, OUT gain double precision, OUT because text)
@@ -112,12 +121,20 @@ AS $$
 DECLARE
     c       ff_internal.choice := f.choice;
     better  CONSTANT double precision := 1 + ff_internal.setting('min_gain')::double precision / 100;
-    clearly CONSTANT double precision := better ^ 5;
+    clearly CONSTANT double precision := ff_internal.clearly_better();
     keep    CONSTANT ff_internal.step := ff_internal.step_at(f.steps, c.current_step);
     other   ff_internal.step;
 BEGIN
     step := ff_internal.step_at(f.steps, c.advised_step);
     gain := CASE WHEN c.advised_step = c.current_step THEN 1 ELSE c.gain END;
+    IF f.action IN ('lower', 'raise') AND f.from_fillfactor = fillfactor AND f.to_fillfactor <> step.fillfactor THEN
+        other := ff_internal.step_at(f.steps, f.to_fillfactor);
+        IF gain > 1 AND other.cost < step.cost * clearly OR gain <= 1 AND c.best_gain / other.cost > sqrt(better) THEN
+            step := other;
+            gain := c.best_gain / other.cost;
+            because := 'standing';
+        END IF;
+    END IF;
     IF siblings_best IS NOT NULL AND siblings_gain < better THEN
         IF gain > 1 AND gain < clearly THEN
             step := keep;
@@ -130,14 +147,6 @@ BEGIN
             step := other;
             gain := c.best_gain / other.cost;
             because := 'siblings';
-        END IF;
-    END IF;
-    IF f.action IN ('lower', 'raise') AND f.from_fillfactor = fillfactor AND f.to_fillfactor <> step.fillfactor THEN
-        other := ff_internal.step_at(f.steps, f.to_fillfactor);
-        IF gain > 1 AND other.cost < step.cost * clearly OR gain <= 1 AND c.best_gain / other.cost > sqrt(better) THEN
-            step := other;
-            gain := c.best_gain / other.cost;
-            because := 'standing';
         END IF;
     END IF;
 END
@@ -153,7 +162,7 @@ AS $$
     SELECT coalesce((
         SELECT e.since_change_s < 86400
                OR sign(c.new_fillfactor - c.old_fillfactor) <> sign(to_fillfactor - e.fillfactor)
-                  AND (gain < (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 5
+                  AND (gain < ff_internal.clearly_better()
                        OR EXISTS (SELECT 1 FROM ff_internal.prediction p
                                    WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at AND p.verdict IS DISTINCT FROM 'hurt'
                                      AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor)))

@@ -84,6 +84,8 @@ ff_fit_split(const Evidence *e)
 	double		indexed = e->indexed_share;
 	double		moved = NAN;
 	double		eligible;
+	/* of many that stayed in their page none was HOT */
+	int			never = isnan(w.newpage) && stayed >= ENOUGH_STAYED && !(e->seen_hot > 0);
 
 	if (!(w.updated > 0))
 		return s;
@@ -92,14 +94,14 @@ ff_fit_split(const Evidence *e)
 		moved = bound(w.newpage, 0, cold);
 	else if (cold <= 0 || indexed == 0)
 		moved = cold;
-	else if (stayed >= ENOUGH_STAYED && e->seen_hot > 0 && !(indexed >= 1))
+	else if (stayed >= ENOUGH_STAYED && !never && !(indexed >= 1))
 	{
 		eligible = or_else(e->seen_hot, 0) / stayed;
 		if (1 - eligible >= CONFIRMED * indexed || eligible < 1 - indexed)
 			eligible = 1 - indexed;
 		moved = moved_of(cold, w.hot, eligible);
 	}
-	else if (indexed < 1)
+	else if (indexed < 1 && !never)
 		moved = moved_of(cold, w.hot, 1 - indexed);
 	else if (e->seen_same_page + e->seen_moved > 0)
 		/* none can be HOT: only the pages tell */
@@ -110,7 +112,8 @@ ff_fit_split(const Evidence *e)
 		return s;
 	}
 	stayed = w.updated - moved;
-	s.eligible = stayed >= ENOUGH_STAYED ? bound(w.hot / stayed, 0, 1) : 1 - or_else(indexed, 0);
+	s.eligible = never ? 0 : stayed >= ENOUGH_STAYED ? bound(w.hot / stayed, 0, 1) :
+		1 - or_else(indexed, 0);
 	s.moved = moved / w.updated;
 	s.recoverable = s.moved * s.eligible;
 	s.blocked = bound(1 - s.hot - s.recoverable, 0, 1);

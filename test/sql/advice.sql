@@ -32,7 +32,7 @@ SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 
   FROM ff_internal.split_updates(100, 60, NULL, 20, 300, NULL, 40);
 SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
   FROM ff_internal.split_updates(100, 60, NULL, 20, 300, 0.2, 40);
--- none of them HOT: all that were not stayed
+-- none of them HOT: no room would help
 SELECT * FROM ff_internal.split_updates(100, 0, NULL, 40, 300, NULL, 0);
 -- nor seen in the pages
 SELECT * FROM ff_internal.split_updates(100, 60, NULL, 0, 0);

@@ -64,7 +64,7 @@ sub one_day
 		$orders += 3000;
 		eight_hours(join(';', map { my $from = $first + 150 * $_; my $to = $from + 149;
 			"INSERT INTO orders SELECT g, $day, 0, repeat('o', 60) FROM generate_series($from, $to) g; UPDATE orders SET state = 1 WHERE day = $day AND id BETWEEN $from AND $to" } 0 .. 19)
-			. "; INSERT INTO log (line) SELECT repeat('l', 90) FROM generate_series(1, 2000)");
+			. "; INSERT INTO log (line) SELECT repeat('l', 90) FROM generate_series(1, 20000)");
 	}
 	eight_hours(join(';', map { "UPDATE $_ SET day = $day" } @nightly) . ';' . join(';', map { "VACUUM $_" } @nightly));
 	return;
@@ -84,6 +84,7 @@ sub advised
 	my %change = map { split /=/ } split /\n/, sql(q{SELECT regexp_replace(relation::text, '_[0-9]+$', '') || '=' || action FROM ff_advise() WHERE action IN ('lower', 'raise') GROUP BY 1});
 	my %index = map { ("index $_" => 'change') } split /\n/, sql(q{SELECT index FROM ff_advise_indexes() WHERE action IN ('lower', 'raise')});
 	note join ', ', map { "$_ $change{$_}" } sort keys %change;
+	note sql(q{SELECT string_agg(format('%s %s %s: %s', index, action, recommended_fillfactor, reason), E'\n' ORDER BY 1) FROM ff_advise_indexes()});
 	note sql(q{SELECT string_agg(format('%s %s %s %s %s', relation, action, recommended_fillfactor, cause, confidence), E'\n' ORDER BY 1) FROM ff_advise()});
 	return { %change, %index };
 }
