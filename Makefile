@@ -42,6 +42,7 @@ SQL_PIECES = \
 	sql/schema/advice.sql \
 	sql/schema/verify.sql \
 	sql/schema/fleet.sql \
+	sql/schema/rehearsal.sql \
 	sql/05_setting.sql \
 	sql/08_alter.sql \
 	sql/10_sample.sql \
@@ -65,6 +66,8 @@ SQL_PIECES = \
 	sql/65_indexes.sql \
 	sql/70_script.sql \
 	sql/72_undo.sql \
+	sql/73_mixture.sql \
+	sql/74_rehearsal.sql \
 	sql/75_verify.sql \
 	sql/76_prediction.sql \
 	sql/80_settings.sql \

@@ -138,7 +138,7 @@ BEGIN
             ('statement_history', 'ended_at', '{0,1,2}', false),
             ('statement_snapshot', 'snapshot_at', NULL, false), ('collection', 'began_at', NULL, false),
             ('change', 'seen_at', NULL, false), ('prediction', 'made_at', NULL, false),
-            ('horizon_history', 'last_seen_at', NULL, false)) v(name, time_column, levels, limited)
+            ('horizon_history', 'last_seen_at', NULL, false), ('rehearsal', 'stored_at', NULL, false)) v(name, time_column, levels, limited)
     LOOP
         EXECUTE t.command INTO n USING t.levels, t.time_column, oldest, batch - handled;
         handled := handled + n;

@@ -319,8 +319,10 @@ BEGIN
         CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
         CASE WHEN e.open_writers > 0 AND v.action IN ('wait', 'keep')
              THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
+        '. ' || initcap(left(r.words, 1)) || substr(r.words, 2),
         CASE WHEN v.action IN ('lower', 'raise') AND e.window_s < 86400
-             THEN format('. Provisional: watched for %s', ff_internal.span(e.window_s)) END);
+             THEN format('. Provisional: watched for %s', ff_internal.span(e.window_s)) END)
+      FROM (SELECT ff_internal.rehearsed(e.rel_id, e.fillfactor)) r(words);
 END
 $$;
 

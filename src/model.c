@@ -18,6 +18,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
@@ -200,28 +201,105 @@ put_text(Row *row, const char *v)
 	row->values[row->n++] = v == NULL ? (Datum) 0 : CStringGetTextDatum(v);
 }
 
-/* What a life looks like inside, for those who mistrust it. */
+/* What SQL gets of the lives: the likeliest, and each length of so many (chosen). */
+#define LIVES_TOLD		3
+#define LENGTHS_TOLD	16
+
+/* A key and a number, with a comma before all but the first of its object. */
 static void
-append_life(StringInfo t, const FitParticle *p)
+append_number(StringInfo t, const char *key, double v)
+{
+	appendStringInfo(t, "%s\"%s\": %.6g", t->data[t->len - 1] == '{' ? "" : ", ", key,
+					 isfinite(v) ? v : 0);
+}
+
+static void
+append_lengths(StringInfo t, const char *key, const int16_t *quantile)
+{
+	appendStringInfo(t, ", \"%s\": [", key);
+	for (int i = 0; i < LENGTHS_TOLD; i++)
+		appendStringInfo(t, "%s%d", i > 0 ? ", " : "",
+						 quantile[(2 * i + 1) * TW_QUANTILES / (2 * LENGTHS_TOLD)]);
+	appendStringInfoChar(t, ']');
+}
+
+static void
+append_class(StringInfo t, const TwinClass *c)
 {
 	static const char *const commands[] = {"insert", "update", "delete"};
-	static const char *const picks[] = {"any", "skewed", "the newest", "in turn", "all in order", "the same", "the oldest"};
+	static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "fixed", "oldest"};
+
+	appendStringInfo(t, "{\"command\": \"%s\", \"pick\": \"%s\"",
+					 commands[c->command], picks[c->pick]);
+	append_number(t, "rate", c->rate);
+	append_number(t, "rows", c->rows);
+	append_number(t, "calls", c->calls);
+	append_number(t, "times", c->times);
+	append_number(t, "distance", c->distance);
+	append_number(t, "near", c->near);
+	append_number(t, "skew", c->skew);
+	append_number(t, "scattered", c->scattered);
+	append_number(t, "stride", c->stride);
+	append_number(t, "indexed", c->indexed);
+	append_number(t, "resizes", c->resizes);
+	append_number(t, "burst", c->burst > 0 ? c->burst : 1);
+	appendStringInfoChar(t, '}');
+}
+
+/* A life as an object of JSON; the names are those of TwinLife, and how much of the table it replays. */
+static void
+append_life(StringInfo t, const FitPlan *plan, const FitParticle *p)
+{
 	const TwinLife *l = &p->life;
 
-	appendStringInfo(t, "%sweight %.2f likelihood %.1f HOT %.1f; lag %.1f, held %.0f for %.2f of the time, "
-					 "vacuum at %.2f not before %.2f, length reached in %.0f updates%s",
-					 t->len > 0 ? "\n" : "", p->weight, p->log_likelihood, 100 * p->hot, l->lag, l->held,
-					 l->held_share, l->vacuum_share, l->vacuum_gap, l->grow_updates, l->redraw ? " or any" : "");
+	appendStringInfoChar(t, '{');
+	append_number(t, "weight", p->weight);
+	append_number(t, "log_likelihood", p->log_likelihood);
+	append_number(t, "hot_pct", 100 * p->hot);
+	append_number(t, "start_rows", l->start_rows);
+	append_number(t, "replayed_rows", plan->rows);
+	append_number(t, "table_rows", plan->live);
+	append_number(t, "lag", l->lag);
+	append_number(t, "held", l->held);
+	append_number(t, "held_share", l->held_share);
+	append_number(t, "vacuum_share", l->vacuum_share);
+	append_number(t, "vacuum_gap", l->vacuum_gap);
+	append_number(t, "grow_updates", l->grow_updates);
+	append_number(t, "redraw", l->redraw);
+	append_lengths(t, "insert_len", l->insert_len);
+	append_lengths(t, "update_len", l->update_len);
+	appendStringInfoString(t, ", \"classes\": [");
 	for (int i = 0; i < l->nclasses; i++)
 	{
-		const TwinClass *c = &l->class[i];
-
-		appendStringInfo(t, "; %s %.3f of %.0f rows in %.0f statements, %.0f times, %s%s, skew %.1f, "
-						 "distance %.0f to %.0f, every %.0f, indexed %.2f, at work %.2f of the time%s",
-						 commands[c->command], c->rate, c->rows, c->calls, c->times, picks[c->pick],
-						 c->scattered ? " scattered" : "", c->skew, c->near, c->distance, c->stride, c->indexed,
-						 c->burst > 0 ? c->burst : 1, c->resizes ? ", resizes" : "");
+		appendStringInfoString(t, i > 0 ? ", " : "");
+		append_class(t, &l->class[i]);
 	}
+	appendStringInfoString(t, "]}");
+}
+
+/* The likeliest lives first, as jsonb. */
+static Datum
+likeliest_lives(const Fit *fit)
+{
+	bool		told[FIT_PARTICLES] = {0};
+	StringInfoData t;
+
+	initStringInfo(&t);
+	appendStringInfoChar(&t, '[');
+	for (int n = 0; n < LIVES_TOLD && n < fit->n; n++)
+	{
+		int			best = -1;
+
+		for (int i = 0; i < fit->n; i++)
+			if (!told[i] && (best < 0 ||
+							 fit->particle[i].log_likelihood > fit->particle[best].log_likelihood))
+				best = i;
+		told[best] = true;
+		appendStringInfoString(&t, n > 0 ? ", " : "");
+		append_life(&t, &fit->plan, &fit->particle[best]);
+	}
+	appendStringInfoChar(&t, ']');
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(t.data));
 }
 
 /* The way that costs less at a step; as it is, that is to keep. */
@@ -258,12 +336,8 @@ choice_row(const Model *m, Oid type)
 	const Decision *d = &m->decision;
 	const FitPlan *p = &m->fit.plan;
 	bool		fitted = m->fit.n > 0;
-	StringInfoData lives;
 	Row			r;
 
-	initStringInfo(&lives);
-	for (int i = 0; i < m->fit.n; i++)
-		append_life(&lives, &m->fit.particle[i]);
 	start_row(&r, type);
 	put_text(&r, actions[d->action]);
 	put_int(&r, f->step[f->current].fillfactor);
@@ -284,7 +358,8 @@ choice_row(const Model *m, Oid type)
 	put_int(&r, p->filled_at);
 	put(&r, 1 / d->calls);
 	put_int(&r, m->fit.runs + f->runs);
-	put_text(&r, fitted ? lives.data : NULL);
+	r.nulls[r.n] = !fitted;
+	r.values[r.n++] = fitted ? likeliest_lives(&m->fit) : (Datum) 0;
 	return finish_row(&r);
 }
 

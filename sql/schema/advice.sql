@@ -168,7 +168,7 @@ CREATE TYPE ff_internal.choice AS (
     filled_at        integer,
     update_call_rows double precision,
     runs             integer,
-    lives            text
+    lives            jsonb
 );
 COMMENT ON TYPE ff_internal.choice IS 'What the model makes of a table, and which step it would take.';
 COMMENT ON COLUMN ff_internal.choice.action IS 'wait: too little was seen; keep; set: for new pages; rewrite: and rewrite the table';
@@ -189,7 +189,7 @@ COMMENT ON COLUMN ff_internal.choice.settle_updates IS 'rows updated until then'
 COMMENT ON COLUMN ff_internal.choice.filled_at IS 'fillfactor at which its pages were filled, where higher than the table''s';
 COMMENT ON COLUMN ff_internal.choice.update_call_rows IS 'rows updated by one call of a statement';
 COMMENT ON COLUMN ff_internal.choice.runs IS 'replays it took';
-COMMENT ON COLUMN ff_internal.choice.lives IS 'the lives of the table that explain what was seen, in words';
+COMMENT ON COLUMN ff_internal.choice.lives IS 'the likeliest lives of the table that explain what was seen, at most three, the likeliest first; members as TwinLife has them (src/model/twin.h)';
 
 CREATE TABLE ff_internal.fit (
     rel_id          bigint PRIMARY KEY,

@@ -10,7 +10,7 @@ use warnings;
 use TAP::Harness;
 
 # Those that take longest begin first.
-my @slow = qw(006_regret 022_steps 010_loop 083_package 080_report 030_script 022_drop 021_rewrites);
+my @slow = qw(006_regret 052_rehearsal 022_steps 010_loop 083_package 080_report 030_script 022_drop 021_rewrites);
 # Lines shown of what a file said that did not come to its end.
 my $lines_shown = 15;
 

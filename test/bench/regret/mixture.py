@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A table's life as a mixture of classes: drawn from a seed, and written as SQL and pgbench files.
+"""A table's life as a mixture of classes: drawn from a seed, written as SQL and, by the extension, as a pgbench script.
 
-usage: mixture.py SEED | NAME      print a mixture as JSON, then its setup and pgbench files
+usage: mixture.py SEED | NAME      print a mixture as JSON, then its setup, and the mixture that the script is made of
 
 A mixture is a dict that JSON can hold:
   table     rows loaded; widths [[bytes of padding, share of the rows], ...]; indexes (column lists, beside
@@ -16,6 +16,7 @@ inserts get ids of a range of its own, so that no two sessions ever insert the s
 import json
 import math
 import random
+import re
 import sys
 
 CLASS = dict(
@@ -34,10 +35,8 @@ CLASS = dict(
     burst=1.0,           # share of the time in which the class is at work
 )
 PHASES = 4               # of one half of a run
-RANGE = 100000000        # ids of one session
-FEW = 100                # transactions of a class in a phase: fewer are counted out, more are a share
-# The multiples of the stride, modulo the prime, come evenly by any share of it.
-STRIDE, MODULUS = 618037, 1000003
+FEW = 100                # transactions of a class in a phase that are at least one
+SCRIPTS = {}             # made already, by their mixtures
 
 
 def setup(m, fillfactor):
@@ -62,82 +61,39 @@ def values(t, i):
     return f"{i}, {i} / 100, 0, 0, repeat('p', {width}){doc}"
 
 
-def picked(m, k, c):
-    """pgbench lines that set :a, the first id of a call, and :b, the last."""
-    rows, span = m['table']['rows'], c['rows'] * c['every']
-    window = [d['distance'][0] for d in m['classes'] if d['command'] == 'delete' and d['pick'] == 'newest']
-    inserts = any(d['command'] == 'insert' for d in m['classes'])
-    last = max(1, rows - span + 1)
-    # below the first row that the session inserted itself are those loaded
-    own = f"\\set a case when :x > 0 then :own + :x else greatest(1, {rows} + :x) end\n"
-    if c['pick'] == 'all':
-        return f"\\set turn{k} :turn{k} + 1\n\\set a (:turn{k} + :client_id) % {c['every']}\n"
-    if c['pick'] == 'newest':
-        text = f"\\set x :i - random({c['distance'][0]}, {c['distance'][1]}) - {span - 1}\n" + own
-    elif c['pick'] == 'turn':
-        text = (f"\\set turn{k} :turn{k} + 1\n"
-                f"\\set a 1 + (:turn{k} * {span} + :client_id * {rows // m['sessions']}) % {last}\n")
-    elif c['pick'] == 'skewed':
-        text = f"\\set a random_zipfian(1, {last}, 1.05)\n"
-        if c['rows'] == 1:
-            text += f"\\set a 1 + permute(:a - 1, {last})\n"
-    elif c['command'] == 'upsert':
-        # one in eleven ids is a new one, once
-        text = f"\\set a random(1, {rows + rows // 10})\n"
-    elif window:
-        text = f"\\set x :i - random(0, {window[0]})\n" + own
-    elif inserts:
-        text = f"\\set x random(1 - {rows}, :i)\n" + own
-    else:
-        text = f"\\set a random(1, {last})\n"
-    return text + (f"\\set b :a + {span - 1}\n" if c['rows'] > 1 else "")
-
-
-def condition(c):
-    if c['pick'] == 'all':
-        return f" WHERE id % {c['every']} = :a" if c['every'] > 1 else ''
-    if c['rows'] == 1:
-        return " WHERE id = :a"
-    return " WHERE id BETWEEN :a AND :b" + (f" AND (id - :a) % {c['every']} = 0" if c['every'] > 1 else '')
-
-
-def call(m, k, c):
-    """One call of a class: pgbench lines."""
-    t = m['table']
-    change = ', '.join(
+def change(t, c):
+    """What an UPDATE of a class sets."""
+    return ', '.join(
         ["tag = t.tag + 1" if c['indexed'] else "n = t.n + 1"] +
         ([f"pad = left(t.pad || repeat('x', {c['growth']}), greatest(length(t.pad), {c['growth_limit']}))"]
          if c['growth'] else []) +
         ([f"doc = repeat('e', {t['toast']})"] if c['toast'] and t['toast'] else []))
-    if c['command'] == 'insert':
-        first = f"\\set a :own + :i + 1\n\\set i :i + {c['rows']}\n"
-        if c['rows'] == 1:
-            return first + f"INSERT INTO t VALUES ({values(t, ':a')});\n"
-        return first + (f"\\set b :own + :i\nINSERT INTO t SELECT {values(t, 'g')}"
-                        " FROM generate_series(:a::bigint, :b::bigint) g;\n")
-    statement = {
-        'update': f"UPDATE t SET {change}{condition(c)};\n",
-        'delete': f"DELETE FROM t{condition(c)};\n",
-        'select': f"SELECT n FROM t{condition(c)};\n",
-        'upsert': f"INSERT INTO t VALUES ({values(t, ':a')}) ON CONFLICT (id) DO UPDATE SET {change};\n",
-    }[c['command']]
-    return picked(m, k, c) + statement
 
 
-def files(m):
-    """One pgbench file a class: (name, text, weight, burst); two where some of its transactions are rolled back."""
-    result = []
-    for k, c in enumerate(m['classes']):
-        body = call(m, k, c) * c['calls']
-        name = f"{k}_{c['command']}"
-        if c['calls'] > 1:
-            body = "BEGIN;\n" + body + "COMMIT;\n"
-        if c['rollback'] < 1:
-            result.append((name, body, c['weight'] * (1 - c['rollback']), c['burst']))
-        if c['rollback'] > 0:
-            result.append((name + '_rolled_back', "BEGIN;\n" + call(m, k, c) * c['calls'] + "ROLLBACK;\n",
-                           c['weight'] * c['rollback'], c['burst']))
-    return result
+def rehearsed(m):
+    """The mixture as ff_internal.pgbench_script() takes it (doc/rehearsal.md); a class some of whose transactions
+    are rolled back becomes two."""
+    t = m['table']
+    classes = []
+    for c in m['classes']:
+        for ends, share in ('COMMIT', 1 - c['rollback']), ('ROLLBACK', c['rollback']):
+            if share > 0:
+                classes.append({**c, 'weight': c['weight'] * share, 'ends': ends, 'set': change(t, c)})
+    return dict(sessions=m['sessions'], classes=classes,
+                table=dict(name='t', key='id', number='id', to_key='{n}', values=values(t, '{n}')))
+
+
+def script(m, sql):
+    """The pgbench script of a mixture; sql runs a query on a server with the extension, in the database named."""
+    key = json.dumps(rehearsed(m))
+    if key not in SCRIPTS:
+        sql("CREATE EXTENSION IF NOT EXISTS fillfactor_advisor", 'template1')
+        SCRIPTS[key] = sql(f"SELECT ff_internal.pgbench_script({quoted(key)}::jsonb)", 'template1') + '\n'
+    return SCRIPTS[key]
+
+
+def quoted(text):
+    return "'" + text.replace("'", "''") + "'"
 
 
 def counted(n):
@@ -145,43 +101,15 @@ def counted(n):
     return max(1, round(n)) if n < FEW else n
 
 
-def in_phase(m, number):
-    """The files at work in a phase of a half, (text, transactions in it), and the transactions of one session."""
-    def at_work(burst, p):
-        return p % round(1 / burst) == 0
-    active = [(text, weight / sum(at_work(burst, p) for p in range(PHASES)))
-              for _, text, weight, burst in files(m) if at_work(burst, number)]
-    active = [(text, counted(n)) for text, n in active]
-    return active, math.ceil(sum(n for _, n in active) / m['sessions'])
-
-
-def joined(m, active, each):
-    """The files as one, in which each comes as often as it should, and evenly.  pgbench chooses among files by
-    chance: of eight passes over a table, two halves of a run would get five and eleven."""
-    total = each * m['sessions']
-    text = (f"\\set g :n * {m['sessions']} + :client_id\n\\set n :n + 1\n\\set u (:g * {STRIDE}) % {MODULUS}\n"
-            f"\\if :own = 0\n\\set own (:client_id + 1) * {RANGE}\n"
-            f"SELECT coalesce(max(id) - :own, 0) AS i FROM t WHERE id > :own AND id < :own + {RANGE}\n"
-            "\\gset\n\\endif\n")
-    # the rarest first, as the others lose little where two meet; the most frequent has what is left
-    active = sorted(active, key=lambda x: x[1])
-    rare = [n for _, n in active[:-1] if n < FEW]
-    tests = [f"(:g * {n} + {STRIDE * (k + 1) ** 2 % MODULUS * total // MODULUS}) % {total} < {n}"
-             for k, n in enumerate(rare)]
-    often = [n for _, n in active[len(rare):]]
-    tests += [f":u < {round(MODULUS * sum(often[:k + 1]) / sum(often))}" for k in range(len(often))]
-    for number, ((body, _), test) in enumerate(zip(active, tests)):
-        text += f"\\{'elif' if number else 'if'} {test}\n{body}"
-    return text + "\\endif\n"
-
-
-def phase(m, number):
+def phase(m, number, sql):
     """pgbench's part of a run: (text, transactions of each session, variables), number from 0."""
-    active, each = in_phase(m, number % PHASES)
-    variables = dict(n=0, own=0, i=0)
-    for k, c in enumerate(m['classes']):
+    variables = dict(n=0, own=0, i=0, rows=m['table']['rows'], sessions=m['sessions'])
+    for k, c in enumerate(rehearsed(m)['classes']):
+        phases = [p % round(1 / c['burst']) == 0 for p in range(PHASES)]
+        variables[f'n{k}'] = round(counted(c['weight'] / sum(phases))) if phases[number % PHASES] else 0
         variables[f'turn{k}'] = int(counted(c['weight'] / PHASES) * c['calls'] / m['sessions'] * number)
-    return joined(m, active, each), each, variables
+    each = math.ceil(sum(n for name, n in variables.items() if re.fullmatch(r'n\d+', name)) / m['sessions'])
+    return script(m, sql), each, variables
 
 
 # ---------------------------------------------------------------------------
@@ -352,8 +280,7 @@ def main():
     m = named(sys.argv[1])
     print(json.dumps(m, indent=1))
     print(setup(m, m['table']['fillfactor']))
-    for name, text, weight, burst in files(m):
-        print(f"-- {name}, weight {weight:g}, at work {100 * burst:g} % of the time\n{text}")
+    print(json.dumps(rehearsed(m)))
 
 
 if __name__ == '__main__':

@@ -65,9 +65,10 @@ def half(c, w, number, seed, at_end=lambda: None):
     stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins"
             " FROM pg_stat_user_tables WHERE relname = 't'")
     path = os.path.join(WORK, 'script.sql')
+    w.phase(0, c.sql)   # what it takes to make the script is not of the run
     before, cpu, wall, transactions = c.sql(stat).split('|'), c.cpu(), time.monotonic(), 0
     for p in range(mixture.PHASES * number, mixture.PHASES * (number + 1)):
-        text, tx, variables = w.phase(p)
+        text, tx, variables = w.phase(p, c.sql)
         with open(path, 'w') as f:
             f.write(text)
         held = Snapshot() if w.held and p % round(1 / w.held) == 0 else None

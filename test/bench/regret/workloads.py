@@ -296,7 +296,7 @@ class Scripted:
     def setup(self, fillfactor):
         return self.w['setup'].replace('{ff}', str(fillfactor))
 
-    def phase(self, number):
+    def phase(self, number, _sql):
         """Text, transactions of a session and variables of a phase, from 0."""
         tx = max(1, self.w['tx'] // mixture.PHASES)
         return self.w['script'], tx, dict(i=tx * number)
@@ -313,8 +313,8 @@ class Mixture:
     def setup(self, fillfactor):
         return mixture.setup(self.mixture, fillfactor)
 
-    def phase(self, number):
-        return mixture.phase(self.mixture, number)
+    def phase(self, number, sql):
+        return mixture.phase(self.mixture, number, sql)
 
 
 def workload(name):

@@ -1,0 +1,169 @@
+-- Stage mixture: a table's workload as JSON, and the pgbench script made of it, for a rehearsal and for the project's
+-- benches alike.
+--
+-- A mixture is a table and up to sixteen classes of transactions; doc/rehearsal.md has its members. Rows loaded have
+-- the
+-- numbers 1 to :rows, rows that a session inserts those from :own on, of which it has inserted :i.
+
+-- Rows of a call of class k: a number, or a variable where they are a part of the table.
+CREATE FUNCTION ff_internal.pgbench_rows(k integer, c jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+RETURN CASE WHEN c->'part' IS NULL THEN coalesce(c->>'rows', '1') ELSE ':part' || k END;
+
+-- pgbench lines that set :a, the number of the first row of a call, and :b, that of the last, for class k of a mixture.
+CREATE FUNCTION ff_internal.pgbench_pick(m jsonb, k integer, c jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+    WITH class AS (
+        SELECT c->>'pick' AS pick, coalesce(c->>'every', '1') AS every, c->'distance'->>0 AS near,
+            c->'distance'->>1 AS far,
+               coalesce((c->>'aligned')::boolean, false) AS aligned,
+               CASE coalesce(c->>'every', '1') WHEN '1' THEN r.rows ELSE r.rows || ' * ' || (c->>'every') END AS span,
+               EXISTS (SELECT FROM jsonb_array_elements(m->'classes') d WHERE d->>'command' = 'insert') AS inserts,
+               (SELECT d->'distance'->>0 FROM jsonb_array_elements(m->'classes') d
+                 WHERE d->>'command' = 'delete' AND d->>'pick' = 'newest' LIMIT 1) AS kept,
+               -- below the first row that the session inserted itself are those loaded
+               E'\n\\set a case when :x > 0 then :own + :x else greatest(1, :rows + :x) end' AS own
+          FROM (SELECT ff_internal.pgbench_rows(k, c)) r(rows)
+    )
+    SELECT CASE
+        WHEN s.pick = 'all' AND s.aligned THEN '\set a 0'
+        WHEN s.pick = 'all' THEN
+            format(E'\\set turn%1$s :turn%1$s + 1\n\\set a (:turn%1$s + :client_id) %% %2$s', k, s.every)
+        WHEN s.pick = 'newest' THEN format('\set x :i - random(%s, %s) - (%s - 1)', s.near, s.far, s.span) || s.own
+        WHEN s.pick = 'follow' THEN
+            format(E'\\set x :i - greatest(0, %3$s - %4$s)\n'
+                   '\\set turn%1$s case when :turn%1$s < 0 then :begun - greatest(0, %3$s - %4$s) else :turn%1$s end\n'
+                   '\\set due :turn%1$s + %2$s <= :x\n'
+                   '\\set turn%1$s case when :due then greatest(:turn%1$s + %2$s, :x - 4 * %4$s) else :turn%1$s end\n'
+                   '\\set x :turn%1$s - (%4$s - 1)', k, c->>'step', s.near, s.span) || s.own
+        WHEN s.pick = 'turn' THEN
+            format(E'\\set turn%1$s :turn%1$s + 1\n'
+                   '\\set a 1 + (:turn%1$s * %2$s + :client_id * (:rows / :sessions)) %% %3$s', k, s.span, l.last)
+            || CASE WHEN s.aligned THEN format(E'\n\\set a 1 + (:a - 1) / %1$s * %1$s', s.every) ELSE '' END
+        WHEN s.pick = 'skewed' THEN
+            format('\set a random_zipfian(1, %s, %s)', l.last, coalesce(c->>'skew', '1.05'))
+            || CASE WHEN coalesce((c->>'scattered')::boolean, s.span = '1')
+                    THEN format(E'\n\\set a 1 + permute(:a - 1, %s)', l.last) ELSE '' END
+        -- one number in eleven is of a new row, once
+        WHEN c->>'command' = 'upsert' THEN '\set a random(1, :rows + :rows / 10)'
+        WHEN s.kept IS NOT NULL THEN format('\set x :i - random(0, %s)', s.kept) || s.own
+        WHEN s.inserts THEN '\set x random(1 - :rows, :i)' || s.own
+        ELSE format('\set a random(1, %s)', l.last) END
+        || CASE WHEN s.pick = 'all' OR s.span = '1' THEN E'\n' ELSE format(E'\n\\set b :a + %s - 1\n', s.span) END
+      FROM class s
+     CROSS JOIN LATERAL (SELECT CASE s.span WHEN '1' THEN ':rows' ELSE format('greatest(1, :rows - %s + 1)',
+         s.span) END) l(last)
+$$;
+
+-- Which rows a call of class k takes, as a WHERE clause; t: the mixture's table.
+CREATE FUNCTION ff_internal.pgbench_where(t jsonb, k integer, c jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE
+        WHEN c->>'pick' = 'all' AND s.every > 1 THEN format(' WHERE %s %% %s = :a', t->>'number', s.every)
+        WHEN c->>'pick' = 'all' THEN ''
+        -- each row by itself
+        WHEN s.every = 0 THEN
+            format(' WHERE %s = ANY (ARRAY(SELECT %s FROM (SELECT 1 + floor(random() * :rows)::bigint AS g'
+                   ' FROM generate_series(1, %s)) r))', t->>'key', replace(t->>'to_key', '{n}', 'g'), s.rows)
+        WHEN s.rows = '1' THEN format(' WHERE %s = %s', t->>'key', replace(t->>'to_key', '{n}', ':a'))
+        ELSE format(' WHERE %s BETWEEN %s AND %s', t->>'key',
+                    replace(t->>'to_key', '{n}', ':a'), replace(t->>'to_key', '{n}', ':b'))
+             || CASE WHEN s.every > 1 THEN format(' AND (%s - :a) %% %s = 0', t->>'number', s.every) ELSE '' END END
+      FROM (SELECT coalesce((c->>'every')::bigint, 1), ff_internal.pgbench_rows(k, c)) s(every, rows)
+$$;
+
+-- A transaction of class k: pgbench lines.
+CREATE FUNCTION ff_internal.pgbench_transaction(m jsonb, k integer, c jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+    WITH class AS (
+        SELECT m->'table'->>'name' AS name, m->'table'->>'key' AS key, m->'table'->>'values' AS new,
+               ff_internal.pgbench_rows(k, c) AS rows, ff_internal.pgbench_where(m->'table', k, c) AS these,
+               coalesce((c->>'calls')::integer, 1) AS calls, coalesce((c->>'times')::integer, 1) AS times,
+               coalesce(c->>'ends', 'COMMIT') AS ends
+    ), call AS (
+        SELECT s.*, CASE WHEN c->>'command' <> 'insert'
+            THEN CASE c->>'every' WHEN '0' THEN '' ELSE ff_internal.pgbench_pick(m, k, c) END
+                 -- none has waited long enough
+                 || CASE c->>'pick' WHEN 'follow' THEN E'\\if :due\n' ELSE '' END
+                 || repeat(CASE c->>'command'
+                    WHEN 'update' THEN format('UPDATE %s t SET %s%s', s.name, c->>'set', s.these)
+                    WHEN 'delete' THEN format('DELETE FROM %s%s', s.name, s.these)
+                    WHEN 'select' THEN format('SELECT * FROM %s%s', s.name, s.these)
+                    WHEN 'upsert' THEN format('INSERT INTO %s AS t VALUES (%s) ON CONFLICT (%s) DO UPDATE SET %s',
+                                              s.name, replace(s.new, '{n}', ':a'), s.key, c->>'set') END || E';\n',
+                                                  s.times)
+                 || CASE c->>'pick' WHEN 'follow' THEN E'\\endif\n' ELSE '' END
+            WHEN s.rows = '1'
+            THEN format(E'\\set a :own + :i + 1\n\\set i :i + 1\nINSERT INTO %s VALUES (%s);\n',
+                        s.name, replace(s.new, '{n}', ':a'))
+            ELSE format(E'\\set a :own + :i + 1\n\\set i :i + %s\n\\set b :own + :i\n'
+                        'INSERT INTO %s SELECT %s FROM generate_series(:a::bigint, :b::bigint) g;\n',
+                        s.rows, s.name, replace(s.new, '{n}', 'g')) END AS text
+          FROM class s
+    )
+    SELECT CASE WHEN s.calls = 1 AND s.times = 1 AND s.ends = 'COMMIT' THEN s.text
+                ELSE E'BEGIN;\n' || repeat(s.text, s.calls) || s.ends || E';\n' END
+      FROM call s
+$$;
+
+-- The pgbench script of a mixture: one transaction of one of its classes. Given -D rows, sessions, and for each class
+-- k,
+-- from 0 on, nk: its transactions in this phase, all sessions together; turnk: its transactions of one session so far;
+-- n, own and i: 0. Each class comes as often as it should, and evenly: pgbench's choice by weight is by chance, and of
+-- eight passes over a table two halves of a run would get five and eleven.
+CREATE FUNCTION ff_internal.pgbench_script(m jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+    -- Transactions of a class in a phase: fewer are counted out, more are a share. The multiples of the stride, modulo
+    -- the prime, come evenly by any share of it. Numbers of one session's rows.
+    WITH constant AS (
+        SELECT 100 AS few, 618037 AS stride, 1000003 AS modulus, 100000000 AS range
+    ), class AS (
+        SELECT x.ordinality::integer - 1 AS k, x.value AS c,
+               row_number() OVER (ORDER BY (x.value->>'weight')::float8, x.value->>'command' <> 'insert',
+                   x.ordinality) AS place
+          FROM jsonb_array_elements(m->'classes') WITH ORDINALITY x
+    ), begun AS (
+        -- rare: to be counted out; from, to: of the prime, for the others; the most frequent has what is left
+        SELECT E'\\set total 0\n\\set most 0\n\\set to 0\n'
+            || string_agg(format(E'\\set total :total + :n%1$s\n\\set most greatest(:most, :n%1$s)\n', x.k)
+                          || CASE WHEN x.c->'part' IS NULL THEN ''
+                                  ELSE format(E'\\set part%s greatest(1, int(:rows * %s))\n', x.k, x.c->>'part') END,
+                                      '')
+            || E'\\set total (:total + :sessions - 1) / :sessions * :sessions\n'
+            || string_agg(format(E'\\set rare%1$s case when :n%1$s < least(%2$s, :most) then :n%1$s else 0 end\n'
+                                 '\\set from%1$s :to\n\\set to :to + :n%1$s - :rare%1$s\n\\set to%1$s :to\n',
+                                 x.k, k.few), '' ORDER BY x.place)
+            || string_agg(format(E'\\set from%1$s :from%1$s * %2$s / greatest(1, :to)\n'
+                                 '\\set to%1$s :to%1$s * %2$s / greatest(1, :to)\n', x.k, k.modulus), '') AS text
+          FROM class x CROSS JOIN constant k
+    ), chosen AS (
+        -- the rarest are asked first, as the others lose little where two meet
+        SELECT string_agg(format(E'\\%s (:g * :rare%2$s + %3$s * :total / %4$s) %% :total < :rare%2$s'
+                                 ' or :u >= :from%2$s and :u < :to%2$s\n%5$s',
+                                 CASE x.place WHEN 1 THEN 'if' ELSE 'elif' END, x.k,
+                                 k.stride * x.place * x.place % k.modulus, k.modulus,
+                                 ff_internal.pgbench_transaction(m, x.k, x.c)), '' ORDER BY x.place) AS text
+          FROM class x CROSS JOIN constant k
+    )
+    SELECT E'\\if :n = 0\n' || b.text
+           || format(E'\\set own (:client_id + 1) * %s\n'
+                     'SELECT coalesce(max(%s) - :own, 0) AS i FROM %s WHERE %s > %s AND %s < %s\n\\gset\n'
+                     '\\set begun :i\n\\endif\n',
+                     k.range, t->>'number', t->>'name', t->>'key', replace(t->>'to_key', '{n}', ':own'),
+                     t->>'key', replace(t->>'to_key', '{n}', format('(:own + %s)', k.range)))
+           || format(E'\\set g :n * :sessions + :client_id\n\\set n :n + 1\n\\set u (:g * %s) %% %s\n%s\\endif\n',
+                     k.stride, k.modulus, c.text)
+      FROM constant k CROSS JOIN begun b CROSS JOIN chosen c CROSS JOIN (SELECT m->'table') t(t)
+$$;

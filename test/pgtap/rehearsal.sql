@@ -1,0 +1,87 @@
+-- Rehearsals without a scratch server: what the script is made of, how a result is judged, and which results are taken.
+\set ON_ERROR_STOP 1
+CREATE EXTENSION fillfactor_advisor;
+SET client_min_messages = warning;
+SELECT plan(39);
+
+-- ------------------------------------------------------------------ a mixture in, a pgbench script out
+CREATE FUNCTION script(class jsonb, others jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
+    SELECT ff_internal.pgbench_script(jsonb_build_object('classes', jsonb_build_array(class || '{"weight": 1}') || others,
+        'table', '{"name": "t", "key": "id", "number": "id", "to_key": "{n}", "values": "{n}, 0"}'::jsonb)) $$;
+SELECT matches(script('{"command": "update", "pick": "any", "set": "n = 1"}'),
+    E'\n\\\\set a random\\(1, :rows\\)\nUPDATE t t SET n = 1 WHERE id = :a;\n', 'one row at random');
+SELECT matches(script('{"command": "update", "pick": "any", "rows": 10, "set": "n = 1"}'),
+    E'random\\(1, greatest\\(1, :rows - 10 \\+ 1\\)\\)\n\\\\set b :a \\+ 10 - 1\nUPDATE t t SET n = 1 WHERE id BETWEEN :a AND :b;', 'neighbours');
+SELECT matches(script('{"command": "update", "pick": "any", "rows": 10, "every": 3, "set": "n = 1"}'),
+    E'\\\\set b :a \\+ 10 \\* 3 - 1\nUPDATE t t SET n = 1 WHERE id BETWEEN :a AND :b AND \\(id - :a\\) % 3 = 0;', 'every third');
+SELECT matches(script('{"command": "update", "pick": "any", "rows": 10, "every": 0, "set": "n = 1"}'),
+    'WHERE id = ANY \(ARRAY\(SELECT g FROM \(SELECT 1 \+ floor\(random\(\) \* :rows\)::bigint AS g FROM generate_series\(1, 10\)\) r\)\);', 'each by itself');
+SELECT matches(script('{"command": "update", "pick": "all", "every": 3, "set": "n = 1"}'),
+    E'\\\\set turn0 :turn0 \\+ 1\n\\\\set a \\(:turn0 \\+ :client_id\\) % 3\nUPDATE t t SET n = 1 WHERE id % 3 = :a;', 'every third of all');
+SELECT matches(script('{"command": "update", "pick": "all", "set": "n = 1"}'), E'UPDATE t t SET n = 1;\n', 'all rows');
+SELECT matches(script('{"command": "update", "pick": "any", "times": 2, "set": "n = 1"}'),
+    E'BEGIN;\n\\\\set a random\\(1, :rows\\)\nUPDATE [^\n]*\nUPDATE [^\n]*\nCOMMIT;', 'the same row twice in a transaction');
+SELECT matches(script('{"command": "update", "pick": "any", "calls": 2, "ends": "ROLLBACK", "set": "n = 1"}'),
+    E'BEGIN;\n\\\\set a [^\n]*\nUPDATE [^\n]*\n\\\\set a [^\n]*\nUPDATE [^\n]*\nROLLBACK;', 'two statements, rolled back');
+SELECT matches(script('{"command": "insert", "rows": 5}'), 'INSERT INTO t SELECT g, 0 FROM generate_series\(:a::bigint, :b::bigint\) g;', 'a batch is inserted');
+SELECT matches(script('{"command": "update", "pick": "any", "part": 0.25, "set": "n = 1"}'), E'\\\\set part0 greatest\\(1, int\\(:rows \\* 0.25\\)\\)', 'a part of the table');
+SELECT matches(script('{"command": "update", "pick": "any", "set": "n = 1"}', '[{"command": "delete", "pick": "newest", "distance": [9, 9], "weight": 0.1}]'),
+    E'\\\\if .*:rare1.*\n.*\n.*\nDELETE FROM t WHERE id = :a;\n\\\\elif ', 'the rarer class is asked first');
+
+-- ------------------------------------------------------------------ the table
+CREATE TYPE mood AS ENUM ('good', 'bad');
+CREATE DOMAIN short AS varchar(20);
+CREATE FUNCTION mine(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+CREATE TABLE t (id int PRIMARY KEY, m mood NOT NULL, s short, p point, n int, c1 text, gone int, g int GENERATED ALWAYS AS (1) STORED);
+ALTER TABLE t DROP gone;
+CREATE INDEX t_n ON t (n) WHERE n > 0;
+CREATE INDEX t_mine ON t (mine(n));
+CREATE TABLE made AS SELECT ff_internal.rehearsal_table('t'::regclass) AS t;
+SELECT is((SELECT string_agg(c->>'type', ', ' ORDER BY c->>'n') FROM made, jsonb_array_elements(t->'columns') c),
+    'integer, integer, character varying(20), bytea, integer, text, integer', 'enums, domains, other types and generated columns');
+SELECT is((SELECT concat_ws(' ', t->>'key', t->>'pad', t->>'touched', t->>'touched_indexed') FROM made), '1 6 2 5', 'key, pad and what updates set');
+SELECT is((SELECT t->'indexes' FROM made), '["CREATE UNIQUE INDEX ON ff_rehearsal.t USING btree (id)", "CREATE INDEX ON ff_rehearsal.t USING btree (n) WHERE (n > 0)"]', 'indexes');
+SELECT is((SELECT t->'left_out' FROM made), '["t_mine"]', 'but not one that calls a function of the user''s');
+
+-- ------------------------------------------------------------------ a life as a mixture
+CREATE FUNCTION class(c jsonb) RETURNS jsonb LANGUAGE sql AS $$
+    SELECT ff_internal.rehearsal_classes(jsonb_build_object('replayed_rows', 1000, 'classes', jsonb_build_array(
+        '{"command": "update", "pick": "any", "rate": 1, "rows": 1, "calls": 1, "times": 1, "distance": 1, "near": 0, "skew": 1, "scattered": 0, "stride": 1, "indexed": 0, "resizes": 0, "burst": 1}'::jsonb || c)),
+        t, 'cc', 1) FROM made $$;
+SELECT is(class('{}')->0->>'set', 'cc2 = coalesce(t.cc2 # 1, (1)::integer)', 'what an update sets');
+SELECT is(jsonb_array_length(class('{"indexed": 0.25}')), 2, 'updates of which some set an indexed column are two classes');
+SELECT is((class('{"indexed": 0.25}')->1->>'rate')::float8, 0.25::float8, 'each with its part');
+SELECT is(class('{"pick": "sweep", "rows": 500, "stride": 2}')->0->>'pick', 'all', 'a sweep over every second row is of the whole table');
+SELECT is(class('{"pick": "sweep", "rows": 10}')->0->>'pick', 'turn', 'one in parts is not');
+SELECT is(class('{"rows": 400}')->0->>'part', '0.4', 'rows for a part of the table are scaled');
+SELECT is(class('{"command": "delete", "pick": "oldest"}'), NULL, 'without inserts, nothing is deleted');
+
+-- ------------------------------------------------------------------ results
+CREATE FUNCTION result(more jsonb DEFAULT '{}', hot_b float8 DEFAULT 99, wal_b float8 DEFAULT 50, spread float8 DEFAULT 0.5) RETURNS jsonb LANGUAGE sql AS $$
+    SELECT jsonb_build_object('format', 1, 'system_identifier', (SELECT system_identifier::text FROM pg_control_system()), 'relid', 't'::regclass::oid::bigint,
+        'schema', 'public', 'table', 't', 'from', 100, 'to', 50, 'measured_at', now(),
+        'predicted', '{"hot_a": [1, 0, 2], "hot_b": [100, 99, 100], "wal_pct": [50], "rows_a": [55], "rows_b": [27], "size_pct": [200]}'::jsonb,
+        'runs', (SELECT jsonb_agg(jsonb_build_object('pair', p, 'side', s, 'wal_bytes', CASE s WHEN 'B' THEN wal_b ELSE 100 END, 'rows_per_page', 50,
+            'hot_pct', CASE s WHEN 'B' THEN hot_b + p * spread - 2 * spread ELSE 1 END, 'size_bytes', 8192, 'tps', 100, 'latency_ms', 10))
+            FROM generate_series(0, 3) p, unnest(CASE p WHEN 0 THEN '{A1,A2}'::text[] ELSE '{A,B}' END) s)) || more $$;
+CREATE FUNCTION verdict(r jsonb) RETURNS text LANGUAGE sql AS $$ SELECT verdict FROM ff_internal.rehearsal_judged(r) WHERE place = 12 $$;
+SELECT is(verdict(result()), 'prediction held', 'held');
+SELECT is(verdict(result(hot_b => 80)), 'did not hold', 'less HOT than predicted');
+SELECT is(verdict(result(wal_b => 80)), 'did not hold', 'more WAL than predicted');
+SELECT is(verdict(result(hot_b => 90, spread => 9)), 'noise too large', 'runs that differ too much');
+SELECT results_eq($$ SELECT measured, low, high FROM ff_internal.rehearsal_judged(result()) WHERE place = 2 $$,
+    $$ VALUES (99::float8, 99 - 4.303 * 0.5 / sqrt(3), 99 + 4.303 * 0.5 / sqrt(3)) $$, 'means with 95 % intervals');
+SELECT throws_ok('SELECT * FROM ff_rehearsal_result(result())', '42P01', NULL, 'of a table that was never collected');
+CALL ff_collect();
+SELECT throws_ok('SELECT * FROM ff_rehearsal_result(NULL)', '22004', NULL, 'NULL');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result('[1]') $$, '22023', NULL, 'no object');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"runs": []}')) $$, '22023', NULL, 'no runs');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"runs": "x"}')) $$, '22023', NULL, 'runs that are none');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(jsonb_set(result(), '{runs,3,hot_pct}', '"NaN"')) $$, '22023', NULL, 'NaN');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(jsonb_set(result(), '{predicted,hot_b}', '[1, "two", 3]')) $$, '22023', NULL, 'a word for a number');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"measured_at": "infinity"}')) $$, '22023', NULL, 'never');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result(jsonb_build_object('more', repeat('x', 70000)))) $$, '22023', NULL, 'too large');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"system_identifier": "1"}')) $$, '55000', NULL, 'of another server');
+SELECT is((SELECT verdict FROM ff_rehearsal_result(result()) WHERE measure = 'verdict'), 'prediction held', 'one that is taken');
+SELECT is((SELECT round(ff_internal.calibration(rel_id)::numeric, 2) FROM ff_internal.rehearsal), 1.00, 'and counts as a promise kept');
+SELECT * FROM finish();

@@ -1,0 +1,180 @@
+# A rehearsal from end to end: the source's script runs on a scratch server and its result
+# goes back.  The table is one of batches whose every name wants to be code.
+use strict;
+use warnings;
+use FindBin;
+use IPC::Run ();
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my %node;
+foreach my $name (qw(source scratch))
+{
+	$node{$name} = PostgreSQL::Test::Cluster->new("rehearsal_$name");
+	# each with a system identifier of its own
+	local $ENV{FFA_INITDB} = 'anew';
+	$node{$name}->init;
+	$node{$name}->append_conf('postgresql.conf', "autovacuum = off\nlog_statement = none\n"
+		. ($name eq 'source' ? "shared_preload_libraries = 'pg_stat_statements'\n" : ''));
+	$node{$name}->start;
+}
+my ($source, $scratch) = @node{qw(source scratch)};
+my $dir = PostgreSQL::Test::Utils::tempdir;
+# names have 63 bytes at most: short, in the folder where the script runs
+my $pwned = 'pwned';
+
+sub value { return $source->safe_psql('postgres', $_[0]); }
+
+# SQLSTATE and message of what fails
+sub refused
+{
+	my ($sql) = @_;
+	my ($status, $out, $err) = $source->psql('postgres', $sql, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	return $err =~ /ERROR:\s+(\w{5}): (.*)/ ? "$1 $2" : "passed: $out";
+}
+
+# ------------------------------------------------------------------ the source
+my $evil = qq("ev'il \$(touch $pwned); `touch $pwned` \\\\ :rows\\!");
+my $table = qq($evil."jo""bs\nFF_END\ntouch $pwned\n-- :own");
+my $of = "'" . ($table =~ s/'/''/gr) . "'";
+value(qq(
+	CREATE EXTENSION pg_stat_statements;
+	CREATE EXTENSION fillfactor_advisor;
+	CREATE SCHEMA $evil;
+	CREATE FUNCTION $evil.mine(text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT \$1';
+	CREATE TYPE $evil."state" AS ENUM ('new', 'done');
+	CREATE DOMAIN $evil."of" AS integer CHECK (VALUE >= 0);
+	CREATE TABLE $table (
+		"i'd\nFF_END\n\$(touch $pwned)" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+		"c1" bigint NOT NULL, "\\! touch $pwned" $evil."of" NOT NULL DEFAULT 0, ":n" $evil."state" NOT NULL DEFAULT 'new',
+		"{n}" int GENERATED ALWAYS AS (7) STORED, "%s" timestamptz, "where" point, "pay load" text NOT NULL);
+	CREATE INDEX "one\nFF_END\ntouch $pwned" ON $table ("c1");
+	CREATE INDEX two ON $table (lower("pay load")) WHERE "c1" > 3;
+	CREATE INDEX "mine\nFF_END" ON $table ($evil.mine("pay load"));
+	CREATE TABLE quiet (id int PRIMARY KEY);
+	CREATE TABLE keyless (n int, pad text); INSERT INTO keyless SELECT i, repeat('p', 90) FROM generate_series(1, 5000) i;
+	ANALYZE;));
+is(refused("SELECT ff_rehearsal('quiet')"), '55000 nothing is known yet of how "quiet" is updated', 'a table that was never collected');
+value('CALL ff_collect()');
+append_to_file("$dir/batches.sql", join '', map {
+	qq(INSERT INTO $table ("c1", "%s", "where", "pay load") SELECT $_, now(), '(1,2)', repeat('p', 60) FROM generate_series(1, 250);
+	UPDATE $table SET "\\! touch $pwned" = 1 WHERE "c1" = $_;\n) } 1 .. 60);
+$source->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $source->connstr('postgres'), '-f', "$dir/batches.sql" ], 'batches are written');
+value('UPDATE keyless SET n = n + 1');
+value('ANALYZE; CALL ff_collect()');
+
+is(refused('SELECT ff_rehearsal(NULL)'), '22004 relation must not be null', 'NULL');
+is(refused("SELECT ff_rehearsal('quiet')"), '55000 nothing is known yet of how "quiet" is updated', 'no updates');
+is(refused("SELECT ff_rehearsal(1::regclass)"), '42P01 relation with OID 1 does not exist', 'no such relation');
+is(refused("SELECT ff_rehearsal('keyless')"), '0A000 no index of the table finds rows by a key that can be made up', 'no key');
+is(refused("SELECT ff_rehearsal($of, 9)"), '22023 fillfactor 9 is out of range', 'a fillfactor out of range');
+is(refused("SELECT ff_rehearsal($of, 100)"), '22023 the table has fillfactor 100 already', 'the fillfactor that it has');
+
+my $script = value("SELECT ff_rehearsal($of, 50)") . "\n";
+append_to_file("$dir/rehearsal.sh", $script);
+note $script =~ /^(# Predicted.*?)^# Not modelled/ms;
+like($script, qr/^# Left out, as a scratch server may not have what it needs: index "mine\?FF_END"$/m, 'an index of a user\'s function is left out');
+like($script, qr/^# Column "where" is bytea/m, 'and the head says which type is not made');
+is(scalar(() = $script =~ /^FF_END$/mg), scalar(() = $script =~ /<<'FF_END'/g), 'names end no document of the script');
+unlike($script, qr/ppppp/, 'no value of the table is in it');
+
+# ------------------------------------------------------------------ the scratch server
+sub rehearse
+{
+	my ($node, $database, @options) = @_;
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	local $ENV{PGDATABASE} = $database;
+	local $ENV{TMPDIR} = '.';
+	my ($out, $err) = ('', '');
+	my $process = IPC::Run::start([ 'sh', '-c', 'cd "$0" && exec sh ./rehearsal.sh "$@"', $dir, @options ], '<', \undef, '>', \$out, '2>', \$err);
+	return { process => $process, out => \$out, err => \$err };
+}
+
+sub refusal
+{
+	my $run = rehearse(@_);
+	IPC::Run::finish($run->{process});
+	return ${ $run->{err} } =~ /^error: (.*)/m ? $1 : "passed: ${ $run->{out} }${ $run->{err} }";
+}
+
+sub left_behind
+{
+	return $scratch->safe_psql('postgres', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join ' ', glob("$dir/ff_rehearsal.*");
+}
+
+like(refusal($source, 'postgres'), qr/^this is the server that the advice is for/, 'not on the source');
+$scratch->safe_psql('postgres', 'CREATE DATABASE used');
+$scratch->safe_psql('used', 'CREATE TABLE somebodys (n int); CREATE ROLE nobody LOGIN');
+is(refusal($scratch, 'used'), 'this database is not empty', 'not in a database with tables');
+$scratch->safe_psql('used', 'DROP TABLE somebodys');
+{
+	local $ENV{PGUSER} = 'nobody';
+	is(refusal($scratch, 'used'), 'no right to make a schema in this database', 'not without rights');
+}
+is(refusal($scratch, 'postgres', '--object=existing'), 'there is no copy of the table in this database', 'not without a copy');
+is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs is 3 to 10', 'options are checked');
+is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number: 1;x', 'numbers are numbers');
+like(refusal($scratch, 'postgres', '--seconds=1', '--rows=999999999'), qr/^too little disk: \d+ MB are needed, \d+ MB are free$/, 'not on a small disk');
+(my $newer = $script) =~ s/\d+ (THEN 'this server is older)/99 $1/ or die;
+rename "$dir/rehearsal.sh", "$dir/kept.sh";
+append_to_file("$dir/rehearsal.sh", $newer);
+like(refusal($scratch, 'postgres'), qr/^this server is older/, 'not on an older server');
+rename "$dir/kept.sh", "$dir/rehearsal.sh";
+is(left_behind(), '0', 'refusals leave nothing behind');
+
+my $run = rehearse($scratch, 'postgres', '--short', '--seconds=1');
+until ($scratch->safe_psql('postgres', "SELECT to_regclass('ff_rehearsal.t') IS NOT NULL") eq 't')
+{
+	$run->{process}->pump_nb;
+	die "it did not begin: ${ $run->{err} }" if !$run->{process}->pumpable;
+	sleep 0.1;
+}
+is(refusal($scratch, 'postgres'), 'this database is not empty', 'not twice at once');
+ok(IPC::Run::finish($run->{process}), 'the script ran') or diag ${ $run->{err} };
+note ${ $run->{err} }, ${ $run->{out} };
+is(left_behind(), '0', 'and leaves nothing behind');
+ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
+
+my ($line) = ${ $run->{out} } =~ /^(\{.*\})$/m;
+my $result = decode_json($line);
+is(scalar @{ $result->{runs} }, 8, 'a pair of equal runs and three pairs');
+foreach my $r (@{ $result->{runs} })
+{
+	$r->{side} eq 'B' ? cmp_ok($r->{hot_pct}, '>', 95, 'room for the batch: HOT') : cmp_ok($r->{hot_pct}, '<', 60, 'full pages: mostly not');
+}
+like(${ $run->{out} }, qr/^\s*verdict\s.*(prediction held|did not hold|noise too large)\s*$/m, 'and a verdict');
+
+# ------------------------------------------------------------------ and back
+my $before = value("SELECT confidence FROM ff_advise($of)");
+my $literal = $line =~ s/'/''/gr;
+is(value("SELECT verdict FROM ff_rehearsal_result(E'" . ($literal =~ s/\\/\\\\/gr) . "') WHERE measure = 'verdict'"),
+	${ $run->{out} } =~ /verdict.*\| (\S.*\S)\s*$/m ? $1 : '?', 'the source judges as the script did');
+value("SELECT count(*) FROM ff_rehearsal_result(E'" . ($literal =~ s/\\/\\\\/gr) . "')");
+is(value('SELECT count(*) FROM ff_internal.rehearsal'), 1, 'stored twice it is stored once');
+like(value("SELECT reason FROM ff_advise($of)"), qr/Rehearsed at 50: HOT 9[5-9]\.\d|Rehearsed at 50: HOT 100/, 'the reason says so');
+$result->{system_identifier} = '1';
+is(refused("SELECT * FROM ff_rehearsal_result('" . (encode_json($result) =~ s/'/''/gr) . "')"),
+	'55000 the rehearsal was written by another server', 'results of other servers are not taken');
+
+# ------------------------------------------------------------------ a copy of the table, and Ctrl-C
+$source->command_ok([ 'sh', '-c', "pg_dump -d '" . $source->connstr('postgres') . "' -n '*il*' | psql -Xq -d '" . $scratch->connstr('used') . "'" ], 'a copy of the table');
+$run = rehearse($scratch, 'used', '--seconds=1', '--object=existing');
+for (1 .. 1200)
+{
+	last if ${ $run->{err} } =~ /^pair 0, A1/m || !$run->{process}->pumpable;
+	$run->{process}->pump_nb;
+	sleep 0.1;
+}
+like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, lap \d, HOT \d\.\d %/m, 'its rows are rehearsed');
+$run->{process}->signal('INT');
+ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends it');
+is($scratch->safe_psql('used', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join(' ', glob("$dir/ff_rehearsal.*")), '0', 'and it cleans up');
+is($scratch->safe_psql('used', "SELECT count(*) FROM $table"), 15000, 'the copy is as it was');
+ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
+$source->stop;
+$scratch->stop;
+done_testing();
