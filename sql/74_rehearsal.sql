@@ -204,38 +204,39 @@ AS $$
           FROM class c CROSS JOIN LATERAL (VALUES (false, 1 - c.indexed), (true, c.indexed)) i(indexed, share)
          WHERE i.share > 0 AND (c.command <> 'delete' OR c.inserts > 0)
     ), shaped AS (
-        SELECT h.*, h.part >= 0.9 AND h.pick IN ('sweep', 'fixed') AS whole, h.part > 0.25 AND h.part < 0.9 AS scaled,
+        SELECT h.*, greatest(1, round(h.rows)) AS n, h.part > 0.25 AND h.command = 'update' AS scaled,
                -- rows picked each by itself: statement by statement, where these are few
                h.stride < 0.5 AND h.rows <= 20 AND h.pick NOT IN ('turn', 'sweep') AND h.command = 'update' AS single,
-               greatest(1, round(h.rows)) AS n
+               CASE WHEN h.command = 'delete' THEN 'newest'
+                    WHEN h.part >= 0.9 AND h.pick IN ('sweep', 'fixed') THEN 'all'
+                    -- a sweep that inserts keep ahead of comes to each new row in turn
+                    WHEN h.pick = 'turn' OR h.pick = 'sweep' AND h.rate <= 1.2 * h.inserts * h.times THEN 'follow'
+                    WHEN h.pick IN ('fixed', 'sweep') THEN 'turn' ELSE h.pick END AS how
           FROM halves h
     )
     SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-               'command', s.command, 'burst', s.burst, 'rate', s.rate * s.share / s.times, 'weight',
-                   s.rate * s.share / s.times / s.n,
-               'pick', CASE WHEN s.command = 'delete' THEN 'newest' WHEN s.whole THEN 'all' WHEN s.pick = 'fixed'
-                   THEN 'turn'
-                            WHEN s.pick = 'sweep' THEN 'turn' WHEN s.pick = 'turn' THEN 'follow' ELSE s.pick END,
+               'command', s.command, 'pick', s.how, 'burst', s.burst, 'rate', s.rate * s.share / s.times,
+               'weight', s.rate * s.share / s.times / s.n,
                'rows', CASE WHEN s.single THEN 1 ELSE s.n END, 'calls', CASE WHEN s.single THEN s.n END,
-               'part', CASE WHEN s.scaled AND NOT s.whole AND s.command = 'update'
-                   THEN s.rows / (life->>'replayed_rows')::float8 END,
+               'part', CASE WHEN s.scaled AND s.how <> 'all' THEN s.rows / (life->>'replayed_rows')::float8 END,
                'times', CASE WHEN s.command = 'update' THEN greatest(1, round(s.times)) END,
                'every', CASE WHEN s.command <> 'update' OR s.single THEN NULL
-                             WHEN s.stride < 0.5 AND s.pick IN ('any', 'skewed') THEN 0 ELSE s.every END,
+                             WHEN s.stride < 0.5 AND s.how IN ('any', 'skewed') THEN 0 ELSE s.every END,
                'aligned', CASE WHEN s.pick = 'fixed' THEN true END,
-               'distance', CASE WHEN s.command = 'delete' THEN jsonb_build_array(':rows / :sessions',
-                   ':rows / :sessions')
-                                WHEN s.pick = 'newest' THEN jsonb_build_array(ceil(s.near / sessions),
-                       greatest(ceil(s.near / sessions), ceil(s.distance / sessions) - 1))
-                                WHEN s.pick = 'turn' THEN jsonb_build_array(ceil(s.distance / sessions)) END,
+               'distance', CASE WHEN s.command = 'delete' THEN '[":rows / :sessions", ":rows / :sessions"]'
+                                WHEN s.how = 'newest'
+                                THEN jsonb_build_array(d.near, greatest(d.near, ceil(s.distance / sessions) - 1))
+                                WHEN s.pick = 'turn' THEN jsonb_build_array(ceil(s.distance / sessions))
+                                WHEN s.how = 'follow' AND (life->>'start_rows')::float8 >= 1 THEN '[":rows / :sessions"]'
+                                WHEN s.how = 'follow' THEN '[0]'::jsonb END,
                -- rows that it goes on by: it comes to each row as often as it updates more than are inserted
-               'step', CASE WHEN s.pick = 'turn' THEN greatest(1, round(s.n * s.every * greatest(1,
-                   s.inserts * s.times / s.rate))) END,
-               'skew', CASE WHEN s.pick = 'skewed' THEN greatest(0.01, CASE WHEN s.skew BETWEEN 0.995 AND 1.005
-                   THEN 1.005 ELSE s.skew END) END,
-               'scattered', CASE WHEN s.pick = 'skewed' THEN s.scattered > 0 END))
+               'step', CASE WHEN s.how = 'follow'
+                            THEN greatest(1, round(s.n * s.every * greatest(1, s.inserts * s.times / s.rate))) END,
+               -- the least exponent that pgbench takes is 1.001
+               'skew', CASE WHEN s.how = 'skewed' THEN greatest(1.001, s.skew) END,
+               'scattered', CASE WHEN s.how = 'skewed' THEN s.scattered > 0 END))
                || CASE s.command WHEN 'update' THEN s.sets ELSE '{}' END ORDER BY s.ordinality, s.sets_indexed)
-      FROM shaped s
+      FROM shaped s CROSS JOIN LATERAL ceil(s.near / sessions) d(near)
 $$;
 
 -- A life as a mixture: what pgbench_script() takes, and what the counts of each phase are made of.
