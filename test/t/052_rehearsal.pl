@@ -90,7 +90,9 @@ sub rehearse
 	local $ENV{PGDATABASE} = $database;
 	local $ENV{TMPDIR} = '.';
 	my ($out, $err) = ('', '');
-	my $process = IPC::Run::start([ 'sh', '-c', 'cd "$0" && exec sh ./rehearsal.sh "$@"', $dir, @options ], '<', \undef, '>', \$out, '2>', \$err);
+	my $process = IPC::Run::start([ 'sh', '-c', 'cd "$0" && exec sh ./rehearsal.sh "$@"', $dir, @options ], '<', \undef, '>', \$out, '2>', \$err,
+		# which whoever runs the tests may ignore
+		init => sub { $SIG{INT} = 'DEFAULT' });
 	return { process => $process, out => \$out, err => \$err };
 }
 
