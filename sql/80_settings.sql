@@ -156,10 +156,7 @@ AS $$
         (70, 'vacuum_defer_cleanup_age', '0', 'change', NULL,
          CASE WHEN s.own ->> 'vacuum_defer_cleanup_age' = '0' THEN 'it holds nothing back' END,
          'every old row version is kept for so many transactions longer, also by pruning', 'Replication'),
-        (80, 'full_page_writes', NULL, NULL, NULL, 'without it a torn page cannot be recovered', NULL,
-         'Write Ahead Log'),
-        (82, 'hot_standby_feedback', NULL, NULL, NULL,
-         'it trades cancelled queries on a standby for versions kept here; see ff_horizon()', NULL, 'Replication')
+        (80, 'full_page_writes', NULL, NULL, NULL, 'without it a torn page is lost', NULL, 'Write Ahead Log')
         ) p(place, name, wanted, action, evidence, obstacle, why, chapter)
      WHERE s.own ? p.name
 $$;
