@@ -16,23 +16,31 @@ AS $$
       FROM pg_class c WHERE c.oid = history_table
 $$;
 
--- Takes the oldest rows of a history table out of it, at most so many: those of some roll-up levels (NULL: there are
--- none) from before a time. The first argument names the table by its row type.
-CREATE FUNCTION ff_internal.take(
-    history anyelement, levels integer[], time_column name, before timestamptz, most bigint) RETURNS SETOF anyelement
+-- The command that deletes the oldest rows of a history table: of some roll-up levels ($1; NULL: there are none), those
+-- from before a time ($2), at most so many ($3).
+CREATE FUNCTION ff_internal.delete_oldest(history regclass, rolled boolean, time_column name) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format($q$
+        DELETE FROM %1$s h WHERE h.ctid = ANY (ARRAY(
+            -- each level by its own index
+            SELECT o.tid FROM unnest(coalesce($1, '{0}'::integer[])) l(level)
+             CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.%2$I AS at FROM %1$s t
+                                  WHERE t.%2$I < $2 %3$s ORDER BY t.%2$I LIMIT greatest($3, 0)) o
+             ORDER BY o.at LIMIT greatest($3, 0))) $q$,
+        history, time_column, CASE WHEN rolled THEN 'AND t.rollup = l.level' ELSE '' END)
+$$;
+
+-- Takes them out of a table with roll-ups, which the first argument names by its row type.
+CREATE FUNCTION ff_internal.take(history anyelement, level integer, time_column name, before timestamptz, most bigint)
+RETURNS SETOF anyelement
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RETURN QUERY EXECUTE format($q$
-        DELETE FROM %1$s h WHERE h.ctid = ANY (ARRAY(
-            -- each level by its own index
-            SELECT o.tid FROM unnest($1) l(level)
-             CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.%2$I AS at FROM %1$s t
-                                  WHERE t.%2$I < $2 %3$s ORDER BY t.%2$I LIMIT $3) o
-             ORDER BY o.at LIMIT $3)) RETURNING h.* $q$,
-        pg_typeof(history), time_column, CASE WHEN levels IS NOT NULL THEN 'AND t.rollup = l.level' ELSE '' END)
-      USING coalesce(levels, '{0}'), before, greatest(most, 0);
+    RETURN QUERY EXECUTE ff_internal.delete_oldest(pg_typeof(history)::text::regclass, true, time_column)
+                         || 'RETURNING h.*' USING ARRAY[level], before, most;
 END
 $$;
 
@@ -47,7 +55,7 @@ DECLARE
     n       bigint;
 BEGIN
     WITH taken AS MATERIALIZED (
-        SELECT * FROM ff_internal.take(NULL::ff_internal.counter_interval, ARRAY[level], 'ended_at', before, most)
+        SELECT * FROM ff_internal.take(NULL::ff_internal.counter_interval, level, 'ended_at', before, most)
     ), rolled AS (
         INSERT INTO ff_internal.counter_interval
         SELECT rel_id, min(began_at), max(ended_at), epoch_id, level + 1, fillfactor, bool_or(rewritten),
@@ -61,7 +69,7 @@ BEGIN
     SELECT count(*) INTO handled FROM taken;
 
     WITH taken AS MATERIALIZED (
-        SELECT t FROM ff_internal.take(NULL::ff_internal.statement_history, ARRAY[level], 'ended_at', before,
+        SELECT t FROM ff_internal.take(NULL::ff_internal.statement_history, level, 'ended_at', before,
                                        most - handled) t
     ), rolled AS (
         INSERT INTO ff_internal.statement_history
@@ -130,22 +138,24 @@ DECLARE
     n       bigint;
     t       record;
 BEGIN
-    FOR t IN SELECT v.*, format('SELECT count(*) FROM ff_internal.take(NULL::ff_internal.%I, $1, $2, $3, $4)',
-                                v.name) AS command
+    FOR t IN SELECT v.*, ff_internal.delete_oldest(v.history, v.levels IS NOT NULL, v.time_column) AS command
                FROM (VALUES
-            ('counter_interval', 'ended_at', '{0,1,2}'::integer[], true),
-            ('page_sample', 'sampled_at', '{0,1,2}', true),
-            ('statement_history', 'ended_at', '{0,1,2}', false),
-            ('statement_snapshot', 'snapshot_at', NULL, false), ('collection', 'began_at', NULL, false),
-            ('change', 'seen_at', NULL, false), ('prediction', 'made_at', NULL, false),
-            ('horizon_history', 'last_seen_at', NULL, false), ('rehearsal', 'stored_at', NULL, false)) v(name, time_column, levels, limited)
+            ('ff_internal.counter_interval'::regclass, 'ended_at', '{0,1,2}'::integer[], true),
+            ('ff_internal.page_sample', 'sampled_at', '{0,1,2}', true),
+            ('ff_internal.statement_history', 'ended_at', '{0,1,2}', false),
+            ('ff_internal.statement_snapshot', 'snapshot_at', NULL, false),
+            ('ff_internal.collection', 'began_at', NULL, false), ('ff_internal.change', 'seen_at', NULL, false),
+            ('ff_internal.prediction', 'made_at', NULL, false),
+            ('ff_internal.horizon_history', 'last_seen_at', NULL, false),
+            ('ff_internal.rehearsal', 'stored_at', NULL, false)) v(history, time_column, levels, limited)
     LOOP
-        EXECUTE t.command INTO n USING t.levels, t.time_column, oldest, batch - handled;
+        EXECUTE t.command USING t.levels, oldest, batch - handled;
+        GET DIAGNOSTICS n = ROW_COUNT;
         handled := handled + n;
         IF t.limited THEN
-            EXECUTE t.command INTO n
-              USING t.levels, t.time_column, 'infinity'::timestamptz,
-                    least(batch - handled, ff_internal.rows_kept(('ff_internal.' || t.name)::regclass) - most);
+            EXECUTE t.command USING t.levels, 'infinity'::timestamptz,
+                                    least(batch - handled, ff_internal.rows_kept(t.history) - most);
+            GET DIAGNOSTICS n = ROW_COUNT;
             handled := handled + n;
         END IF;
     END LOOP;
