@@ -29,6 +29,7 @@ OBJS = \
 	src/model/decide.o \
 	src/model.o \
 	src/server.o \
+	src/fleet.o \
 	src/index_definition.o
 
 # The pieces of the install script, in the order in which they depend on each

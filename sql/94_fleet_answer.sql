@@ -41,8 +41,9 @@ BEGIN
 END
 $$;
 
--- Error, with the statement that helps, where there is no such foreign server or connecting to it may take long.
-CREATE FUNCTION ff_internal.check_fleet_server(server name) RETURNS void
+-- The longest that connecting to a foreign server may take. Error, with the statement that helps, where there is no such
+-- server or no such bound.
+CREATE FUNCTION ff_internal.check_fleet_server(server name) RETURNS interval
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -50,6 +51,7 @@ DECLARE
     most    CONSTANT integer := (ff_internal.fleet_limits()).connect_s;
     options text[];
     timeout text;
+    hosts   integer;
 BEGIN
     SELECT s.srvoptions INTO options FROM pg_foreign_server s WHERE s.srvname = server;
     IF NOT FOUND THEN
@@ -58,32 +60,65 @@ BEGIN
                   HINT = format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', '
                                 'connect_timeout ''3''); and a user mapping with user and password.', server);
     END IF;
-    SELECT o.option_value INTO timeout
-      FROM pg_options_to_table(options) o WHERE o.option_name = 'connect_timeout';
-    IF timeout !~ '^[0-9]{1,5}$' OR coalesce(timeout::integer NOT BETWEEN 1 AND most, true) THEN
-        RAISE 'server % has no connect_timeout of 1 to % seconds', quote_ident(server), most
+    SELECT max(o.option_value) FILTER (WHERE o.option_name = 'connect_timeout'),
+           max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name IN ('host', 'hostaddr'))
+      INTO timeout, hosts FROM pg_options_to_table(options) o;
+    IF timeout !~ '^[0-9]{1,5}$' OR coalesce(timeout::integer NOT BETWEEN 2 AND most, true) THEN
+        RAISE 'server % has no connect_timeout of 2 to % seconds', quote_ident(server), most
             USING ERRCODE = 'invalid_parameter_value',
                   DETAIL = 'A host that is down would hold up all the others.',
                   HINT = format('ALTER SERVER %I OPTIONS (%s connect_timeout ''3'');', server,
                                 CASE WHEN timeout IS NULL THEN 'ADD' ELSE 'SET' END);
     END IF;
+    RETURN make_interval(secs => timeout::integer * coalesce(hosts, 1));
 END
 $$;
 
--- Opens a connection of a name to a foreign server and sends a query of one text, without waiting for it: read only,
--- with an empty search_path, and with timeouts a little shorter than patience. Errors: those of dblink_connect().
-CREATE FUNCTION ff_internal.fleet_send(connection text, server name, query text, patience interval) RETURNS void
+-- Ends the statement that is running with error 57014 once a time is over; zero takes that back. See src/fleet.c.
+CREATE FUNCTION ff_internal.deadline(span interval) RETURNS void
+AS 'MODULE_PATHNAME', 'ff_deadline'
+LANGUAGE c STRICT VOLATILE;
+
+-- Opens a connection of a name to a foreign server. From PostgreSQL 16 on dblink does not heed connect_timeout; it has one
+-- second more, for where it does. Errors: those of dblink_connect(), 08001 also for the timeout.
+CREATE FUNCTION ff_internal.fleet_connect(connection text, server name) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     dblink CONSTANT text := ff_internal.dblink();
+    most   CONSTANT interval := ff_internal.check_fleet_server(server) + interval '1 s';
+    began  CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    PERFORM ff_internal.deadline(most);
+    EXECUTE format('SELECT %s.dblink_connect($1::text, $2::text)', dblink) USING connection, server;
+    PERFORM ff_internal.deadline('0');
+EXCEPTION
+    WHEN query_canceled THEN
+        PERFORM ff_internal.deadline('0');
+        -- somebody else's
+        IF clock_timestamp() < began + most THEN
+            RAISE;
+        END IF;
+        RAISE 'could not establish connection: timeout expired' USING ERRCODE = '08001';
+    WHEN OTHERS THEN
+        PERFORM ff_internal.deadline('0');
+        RAISE;
+END
+$$;
+
+-- Connects and sends a query of one text, without waiting for it: read only, with an empty search_path, and with
+-- timeouts a little shorter than patience.
+CREATE FUNCTION ff_internal.fleet_send(connection text, server name, query text, patience interval) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
     bounds record;
 BEGIN
     SELECT * INTO bounds FROM ff_internal.fleet_limits();
-    PERFORM ff_internal.check_fleet_server(server);
-    EXECUTE format('SELECT %s.dblink_connect($1::text, $2::text)', dblink) USING connection, server;
-    EXECUTE format('SELECT %s.dblink_send_query($1::text, $2::text)', dblink)
+    PERFORM ff_internal.fleet_connect(connection, server);
+    EXECUTE format('SELECT %s.dblink_send_query($1::text, $2::text)', ff_internal.dblink())
       USING connection, format('SET transaction_read_only = on; SET client_min_messages = error; '
                                'SET search_path = ''''; SET lock_timeout = %s; SET statement_timeout = %s; '
                                'SELECT pg_catalog.left(coalesce((%s)::pg_catalog.text, ''null''), %s) LIMIT 1',
@@ -314,7 +349,7 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_add(text, name) IS
 'Adds a source to this hub, or gives it another server: a database, of any server, that has the extension. source: a '
 'name of your choice. server: a foreign server of dblink_fdw or postgres_fdw that leads to it, with a connect_timeout of '
-'1 to 10 seconds and a user mapping for the role that refreshes. Nothing is connected to yet; see ff_fleet_refresh(). '
+'2 to 10 seconds and a user mapping for the role that refreshes. Nothing is connected to yet; see ff_fleet_refresh(). '
 'Errors: 42704 no such server, 22023 no such timeout, or no name.';
 
 CREATE FUNCTION @extschema@.ff_fleet_remove(source text) RETURNS boolean

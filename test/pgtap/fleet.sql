@@ -111,7 +111,7 @@ SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export(), 'a') $$), '55000 a 
 SELECT is(pg_temp.said($$ SELECT ff_fleet_add('x', 'none') $$), '42704 server "none" does not exist; CREATE SERVER "none" FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', connect_timeout ''3''); and a user mapping with user and password.', 'no such server');
 CREATE FOREIGN DATA WRAPPER regress_ff_wrapper;
 CREATE SERVER slow FOREIGN DATA WRAPPER regress_ff_wrapper OPTIONS (host 'h');
-SELECT is(pg_temp.said($$ SELECT ff_fleet_add('x', 'slow') $$), '22023 server slow has no connect_timeout of 1 to 10 seconds; ALTER SERVER slow OPTIONS (ADD connect_timeout ''3'');', 'or one that may hang');
+SELECT is(pg_temp.said($$ SELECT ff_fleet_add('x', 'slow') $$), '22023 server slow has no connect_timeout of 2 to 10 seconds; ALTER SERVER slow OPTIONS (ADD connect_timeout ''3'');', 'or one that may hang');
 ALTER SERVER slow OPTIONS (ADD connect_timeout '3');
 SELECT lives_ok($$ SELECT ff_fleet_add('x', 'slow') $$, 'it can be added, without dblink');
 SELECT is((SELECT state FROM ff_fleet WHERE source = 'x'), 'new', 'and waits to be asked');
