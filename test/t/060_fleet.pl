@@ -217,7 +217,7 @@ is($hub->safe_psql('postgres', q(SELECT count(*) FROM pg_user_mappings WHERE umo
 like($err, qr/ERROR:  permission denied for procedure ff_fleet_refresh/, 'it asks nothing');
 ($status, $out, $err) = $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_collector' ]);
 like($err, qr/NOTICE:  0 of 8 sources answered, 8 failed/, 'a collector may, where it may use the servers');
-is(value(q(SELECT DISTINCT error FROM ff_internal.fleet_source)), '42704 user mapping not found for "hub_collector"', 'for which it needs a mapping of its own');
+is(value(q(SELECT DISTINCT left(error, 28) FROM ff_internal.fleet_source)), '42704 user mapping not found', 'for which it needs a mapping of its own');
 value(q(CREATE USER MAPPING FOR hub_collector SERVER two OPTIONS (user 'just_reads')));
 $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_collector' ]);
 is(value(q(SELECT error FROM ff_internal.fleet_source WHERE source = 'two')), '42501 permission denied for foreign server two', 'and the right to use the server');
