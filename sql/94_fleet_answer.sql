@@ -77,7 +77,7 @@ $$;
 -- Ends the statement that is running with error 57014 once a time is over; zero takes that back. See src/fleet.c.
 CREATE FUNCTION ff_internal.deadline(span interval) RETURNS void
 AS 'MODULE_PATHNAME', 'ff_deadline'
-LANGUAGE c STRICT VOLATILE;
+LANGUAGE c VOLATILE;
 
 -- Opens a connection of a name to a foreign server. From PostgreSQL 16 on dblink does not heed connect_timeout; it has one
 -- second more, for where it does. Errors: those of dblink_connect(), 08001 also for the timeout.

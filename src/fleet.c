@@ -19,18 +19,19 @@ PG_FUNCTION_INFO_V1(ff_deadline);
  * ff_deadline(span interval)
  *
  * The statement that is running ends with error 57014 once this time is over,
- * as by statement_timeout; zero takes that back, and what is left of the
+ * as by statement_timeout; zero or NULL takes that back, and what is left of the
  * session's own statement_timeout counts again.  It never lasts longer than that.
  */
 Datum
 ff_deadline(PG_FUNCTION_ARGS)
 {
 	static TimestampTz own = 0;
-	Interval   *span = PG_GETARG_INTERVAL_P(0);
-	TimestampTz end = GetCurrentTimestamp() + span->time;
+	int64		span = PG_ARGISNULL(0) ? 0 : PG_GETARG_INTERVAL_P(0)->time;
 
-	if (span->time > 0)
+	if (span > 0)
 	{
+		TimestampTz end = GetCurrentTimestamp() + span;
+
 		own = get_timeout_active(STATEMENT_TIMEOUT) ? get_timeout_finish_time(STATEMENT_TIMEOUT) : 0;
 		if (own == 0 || end < own)
 			enable_timeout_at(STATEMENT_TIMEOUT, end);
