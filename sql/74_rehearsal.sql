@@ -149,7 +149,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT string_agg(CASE WHEN (c->>'n') = t->>'key' THEN 'ff_rehearsal.key({n}::bigint)'
-                           WHEN (c->>'n') = t->>'pad' THEN 'ff_rehearsal.pad(ff_rehearsal.length({n}::bigint, 0))'
+                           WHEN (c->>'n') = t->>'pad' THEN 'ff_rehearsal.pad({n}::bigint, ff_rehearsal.length({n}::bigint, 0))'
                            WHEN (c->>'nulls')::real > 0.005
                            THEN format('CASE WHEN {n}::bigint %% 100 >= %s THEN %s END',
                                round(100 * (c->>'nulls')::numeric), v.value)
@@ -171,8 +171,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT concat_ws(', ',
         CASE WHEN resizes AND t->>'pad' IS NOT NULL
-             THEN format('%1$s%2$s = ff_rehearsal.pad(ff_rehearsal.next(ff_rehearsal.number(t.%1$s%3$s),'
-                         ' octet_length(t.%1$s%2$s)))',
+             THEN format('%1$s%2$s = ff_rehearsal.pad(ff_rehearsal.number(t.%1$s%3$s),'
+                         ' ff_rehearsal.next(ff_rehearsal.number(t.%1$s%3$s), octet_length(t.%1$s%2$s)))',
                          prefix, t->>'pad', t->>'key') END,
         CASE WHEN resizes AND t->>'pad' = touched.n THEN NULL
              -- a new version with the same values is HOT as well
@@ -351,8 +351,9 @@ CREATE TABLE ff_rehearsal.lap (id integer GENERATED ALWAYS AS IDENTITY, lsn pg_l
     transactions bigint DEFAULT 0, hot_pct float8, wal_bytes float8);
 CREATE TABLE ff_rehearsal.run (pair integer, side text, hot_pct float8, wal_bytes float8, rows_per_page float8,
     size_bytes float8, tps float8, latency_ms float8);
-CREATE FUNCTION ff_rehearsal.pad(bytes integer) RETURNS text LANGUAGE sql IMMUTABLE AS $f$ SELECT repeat('x',
-    bytes) $f$;
+-- not the same for all rows: the column may be indexed
+CREATE FUNCTION ff_rehearsal.pad(n bigint, bytes integer) RETURNS text LANGUAGE sql IMMUTABLE AS $f$
+    SELECT rpad(n::text, bytes, 'x') $f$;
 CREATE FUNCTION ff_rehearsal.base() RETURNS integer LANGUAGE sql IMMUTABLE AS $f$ SELECT 100000 $f$;
 -- transactions of each class in a phase, four of which are a lap: what pgbench is given
 CREATE FUNCTION ff_rehearsal.counts(phase integer) RETURNS text LANGUAGE sql STABLE AS $f$
