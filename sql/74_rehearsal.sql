@@ -149,7 +149,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT string_agg(CASE WHEN (c->>'n') = t->>'key' THEN 'ff_rehearsal.key({n}::bigint)'
-                           WHEN (c->>'n') = t->>'pad' THEN 'ff_rehearsal.pad({n}::bigint, ff_rehearsal.length({n}::bigint, 0))'
+                           WHEN (c->>'n') = t->>'pad'
+                           THEN 'ff_rehearsal.pad({n}::bigint, ff_rehearsal.length({n}::bigint, 0))'
                            WHEN (c->>'nulls')::real > 0.005
                            THEN format('CASE WHEN {n}::bigint %% 100 >= %s THEN %s END',
                                round(100 * (c->>'nulls')::numeric), v.value)
@@ -253,8 +254,10 @@ AS $$
             'ff_rehearsal.key({n})',
                                     'number', format('ff_rehearsal.number(%s%s)', prefix, t->>'key'),
                                     'values', ff_internal.rehearsal_values(t)))
-      -- as many as leave the oldest snapshot as old as it is
-      FROM (SELECT least(8, greatest(1, round(1 + 2 * (life->>'lag')::float8)))::integer) s(sessions)
+      -- about as many as leave the oldest snapshot as old as it is; the even order of pgbench_script(), dealt out to 3, 5 or
+      -- 8 sessions, would give each the same class many times in a row
+      FROM (SELECT CASE WHEN l.lag < 0.25 THEN 1 WHEN l.lag < 1 THEN 2 ELSE 4 END
+              FROM (SELECT (life->>'lag')::float8) l(lag)) s(sessions)
 $$;
 
 -- ---------------------------------------------------------------------------
