@@ -10,9 +10,9 @@
 -- Bounds, all chosen
 -- ---------------------------------------------------------------------------
 -- connect_s: the most that a foreign server may set as its connect_timeout. answer: from asking to the whole answer;
--- the server there is told to give up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer; 200 bytes a
--- table were measured (test/bench/fleet). sources: asked at a time by one refresh. retry: how long a refresh goes on
--- calling up sources that failed before; the others of these have their turn in the next.
+-- the server there is told to give up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer;
+-- 200 bytes a table were measured (test/bench/fleet). sources: asked at a time by one refresh. retry: how long a
+-- refresh goes on calling up sources that failed before; the others of these have their turn in the next.
 CREATE FUNCTION ff_internal.fleet_limits(
     OUT connect_s integer, OUT answer interval, OUT lock_ms integer, OUT bytes integer,
     OUT sources integer, OUT retry interval)
@@ -41,8 +41,8 @@ BEGIN
 END
 $$;
 
--- The longest that connecting to a foreign server may take. Error, with the statement that helps, where there is no such
--- server or no such bound.
+-- The longest that connecting to a foreign server may take. Error, with the statement that helps, where there is no
+-- such server or no such bound.
 CREATE FUNCTION ff_internal.check_fleet_server(server name) RETURNS interval
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -79,8 +79,8 @@ CREATE FUNCTION ff_internal.deadline(span interval) RETURNS void
 AS 'MODULE_PATHNAME', 'ff_deadline'
 LANGUAGE c VOLATILE;
 
--- Opens a connection of a name to a foreign server. From PostgreSQL 16 on dblink does not heed connect_timeout; it has one
--- second more, for where it does. Errors: those of dblink_connect(), 08001 also for the timeout.
+-- Opens a connection of a name to a foreign server. From PostgreSQL 16 on dblink does not heed connect_timeout; it has
+-- one second more, for where it does. Errors: those of dblink_connect(), 08001 also for the timeout.
 CREATE FUNCTION ff_internal.fleet_connect(connection text, server name) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -182,8 +182,9 @@ $$;
 -- ---------------------------------------------------------------------------
 -- What an answer says
 -- ---------------------------------------------------------------------------
--- The rates at which a standby reads its tables, from its counters now and at the last answer, so many seconds ago (NULL: a
--- restart or a reset came in between, and there is no difference). The mean of what was observed, for a day; after that a running mean.
+-- The rates at which a standby reads its tables, from its counters now and at the last answer, so many seconds ago
+-- (NULL: a restart or a reset came in between, and there is no difference). The mean of what was observed, for a day;
+-- after that a running mean.
 CREATE FUNCTION ff_internal.store_reads(id integer, reads jsonb, seconds double precision) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp

@@ -243,8 +243,8 @@ BEGIN
 END
 $$;
 
--- Nothing in it is found by the caller's search_path: it has no operator and no name without a schema. (A procedure that
--- commits may not set one of its own.)
+-- Nothing in it is found by the caller's search_path: it has no operator and no name without a schema. (A procedure
+-- that commits may not set one of its own.)
 CREATE PROCEDURE ff_internal.fleet_refresh(part integer, parts integer)
 LANGUAGE plpgsql
 AS $$

@@ -19,7 +19,8 @@ SELECT m.source, m.server, m.database, m.role,
                 THEN format('another database than before since %s', date_trunc('second', m.replaced_at)) END,
            CASE WHEN m.succeeded_at IS NOT NULL AND m.collected_at IS NULL THEN 'nothing was collected there yet'
                 WHEN m.exported_at > m.collected_at + interval '1 day'
-                THEN format('its last collection was %s before', justify_hours(date_trunc('second', m.exported_at - m.collected_at)))
+                THEN format('its last collection was %s before',
+                            justify_hours(date_trunc('second', m.exported_at - m.collected_at)))
            END), '') AS note
   FROM ff_internal.fleet_member m
  CROSS JOIN LATERAL (SELECT CASE WHEN m.server IS NULL THEN greatest(now() - m.exported_at, interval '0')
@@ -38,8 +39,9 @@ SELECT a.source, a.database, a.relation, a.now, a.new,
        nullif(concat_ws('; ',
            CASE WHEN a.failures > 0 OR a.age > interval '1 hour' THEN 'stale' END,
            CASE WHEN a.provisional AND a.new IS NOT NULL THEN 'provisional' END,
-           CASE WHEN a.turned THEN format('%s without the reads of %s', coalesce(a.action || ' to ' || a.advised, a.action),
-                                          format(CASE a.standbys WHEN 1 THEN 'a standby' ELSE '%s standbys' END, a.standbys)) END,
+           CASE WHEN a.turned
+                THEN format('%s without the reads of %s', coalesce(a.action || ' to ' || a.advised, a.action),
+                            format(CASE a.standbys WHEN 1 THEN 'a standby' ELSE '%s standbys' END, a.standbys)) END,
            CASE WHEN a.blocks_per_s > 0 THEN format('read on standbys: %s pages/s', round(a.blocks_per_s::numeric, 1)) END),
            '') AS note
   FROM (SELECT m.source, m.database, m.failures, w.*, w.fillfactor AS now, s.standbys, s.blocks_per_s, t.turned,
@@ -155,8 +157,9 @@ RETURN (
           FROM @extschema@.ff_fleet f JOIN ff_internal.fleet_member m USING (source)
     )
     SELECT concat(ff_internal.report_head('Fillfactor report of a fleet'),
-        format(E'<h1>%s sources on %s clusters, %s of them well; %s changes are advised%s.</h1>\n', h.n, h.servers, h.fine,
-               t.n, ': about ' || ff_internal.less_or_more(t.wal) || ' WAL a day, ' || ff_internal.less_or_more(-t.disk) || ' disk'),
+        format(E'<h1>%s sources on %s clusters, %s of them well; %s changes are advised%s.</h1>\n',
+               h.n, h.servers, h.fine, t.n,
+               ': about ' || ff_internal.less_or_more(t.wal) || ' WAL a day, ' || ff_internal.less_or_more(-t.disk) || ' disk'),
         format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n</header>\n<main>\n',
                ff_internal.minute(now()), ff_internal.html(current_database()::text)),
         E'<section>\n<h2>What to do first</h2>\n', coalesce((
