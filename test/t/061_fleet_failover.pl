@@ -78,7 +78,7 @@ sub read_on_standby
 read_on_standby(1);
 like(value($advice), qr/^a public\.orders 100 \d\d lower provisional.*; read on standbys: [\d.]+ pages\/s$/, 'a scan there is said, and does not decide');
 read_on_standby(2000);
-like(value($advice), qr/^a public\.orders 100 .*; lower to $room without the reads of a standby; read on standbys: \d+\.\d pages\/s$/, 'many turn the advice');
+like(value($advice), qr/^a public\.orders 100 .*\blower to $room without the reads of a standby; read on standbys: \d+\.\d pages\/s$/, 'many turn the advice');
 cmp_ok(value('SELECT weighed FROM ff_internal.fleet_advice WHERE weighed IS NOT NULL'), '>', $room, 'towards fewer pages to read');
 is($node{b}->safe_psql('shop', 'SELECT count(*) > 0 FROM ff_export() e, jsonb_array_elements(e->\'reads\')'), 't', 'ff_export() works in recovery');
 like(value('SELECT ff_fleet_report()'), qr/<h1>3 sources on 1 clusters, 3 of them well; [01] changes are advised/, 'and counts each once');
