@@ -3,6 +3,7 @@
 
 usage: regret.py truth   NAME ...     run every step on fresh clusters
        regret.py observe NAME ...     run with the extension collecting; keep its evidence and its advice
+       regret.py advised NAME ...     after both: run the fillfactor that was advised, too
        regret.py report  [NAME ...]   the table, of what was run
        regret.py slopes  [NAME ...]   how CPU times of runs depend on the HOT share and the size: SLOPES and NOISE
        regret.py short                all three, small: a test
@@ -98,7 +99,7 @@ def truth(name, steps=STEPS, repeats=REPEATS, halves=HALVES):
     """Runs a workload at each step; the last half is what counts, as the table has settled by then."""
     w = workload(name)
     t = kept(f'{name}.truth.json') or dict(name=name, mixture=w.mixture, runs=[])
-    for repeat, step in ((r, s) for r in range(repeats) for s in getattr(w, 'steps', steps)):
+    for repeat, step in ((r, s) for r in range(repeats) for s in (getattr(w, 'steps', steps) if steps is STEPS else steps)):
         if any(r['fillfactor'] == step and r['repeat'] == repeat for r in t['runs']):
             continue
         c = Cluster(w.ram, settings=SETTINGS)
@@ -140,6 +141,14 @@ def observe(name):
               f" confidence {a['confidence']}", flush=True)
 
 
+def advised(name):
+    """Runs a workload at what was advised, so that its cost is measured and not read off a line between two others."""
+    for fillfactor in workload(name).asked:
+        o = kept(f'{name}-{fillfactor}.observe.json')
+        if o and o['advice']['recommended_fillfactor']:
+            truth(name, steps=(o['advice']['recommended_fillfactor'],))
+
+
 def all_of(names, what, **more):
     """One that fails is told and does not keep the others from their run."""
     failed = 0
@@ -174,6 +183,8 @@ def main():
         failed = all_of(names, truth)
     elif what == 'observe':
         failed = all_of(names, observe)
+    elif what == 'advised':
+        failed = all_of(names, advised)
     elif what == 'report':
         report(names)
     elif what == 'slopes':
