@@ -87,6 +87,10 @@ DECLARE
     source record;
 BEGIN
     SELECT * INTO source FROM ff_internal.statement_source();
+    IF source.reader IS NULL THEN
+        entries := '{}';
+        RETURN;
+    END IF;
     EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s() i', source.info) INTO stats_reset, evictions;
     EXECUTE format($q$
         SELECT coalesce(array_agg(ROW(s.queryid, s.toplevel, s.userid, %1$s, s.min_exec_time, s.max_exec_time,

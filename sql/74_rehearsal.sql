@@ -110,7 +110,9 @@ AS $$
           FROM pg_index x
           JOIN pg_class o ON o.oid = x.indexrelid
           JOIN pg_am m ON m.oid = o.relam
-         CROSS JOIN LATERAL ff_internal.index_definition(relation, pg_get_indexdef(x.indexrelid)) d
+         -- without waiting for a lock
+         CROSS JOIN LATERAL ff_internal.index_definition(relation,
+               nullif((ff_internal.index_definitions(relation, ARRAY[x.indexrelid]))[1], '')) d
           -- what that refuses for a column's name alone
           LEFT JOIN LATERAL (
                 SELECT format('USING btree (%s)', string_agg(ff_internal.quoted_name(c.name), ', '

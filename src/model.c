@@ -302,12 +302,13 @@ likeliest_lives(const Fit *fit)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(t.data));
 }
 
-/* The way that costs less at a step; as it is, that is to keep. */
+/* The way to take to a step: with a rewrite only where that pays; as it is, that is to keep. */
 static FcWay
 way_of(const Model *m, int step)
 {
 	return step != m->forecast.current &&
-		m->decision.cost[FC_REWRITE][step].ratio < m->decision.cost[FC_SET][step].ratio ? FC_REWRITE : FC_SET;
+		m->decision.cost[FC_REWRITE][step].ratio <
+		m->decision.cost[FC_SET][step].ratio * (1 - m->e.min_gain) ? FC_REWRITE : FC_SET;
 }
 
 static const DcCost *

@@ -339,6 +339,8 @@ choose_best(const Evidence *e, const Forecast *f, Decision *d)
 	for (way = 0; way < FC_WAYS; way++)
 		for (i = 0; i < f->n; i++)
 			if (d->cost[way][i].ratio < best * exp(-P(TIE)) &&
+				/* a rewrite has to pay for itself, too */
+				(way == FC_SET || d->cost[way][i].ratio < d->cost[FC_SET][i].ratio * (1 - min_gain)) &&
 				(way == FC_SET || i == f->current || d->cost[way][i].ratio < rewritten))
 			{
 				best = d->cost[way][i].ratio;

@@ -164,8 +164,8 @@ SELECT cmp_ok((SELECT count(*) FROM ff_script()) - (SELECT count(*) FROM ff_scri
 SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ '[[:cntrl:]]'), 0::bigint, 'a line is a line');
 
 -- a part of it, and what is provisional
-SELECT is((SELECT count(*) FROM ff_script(top => 1) s WHERE s ~ '^(--provisional )?CALL pg_temp.ff_change'), 1::bigint, 'one change of several');
-SELECT is((SELECT count(*) FROM ff_script(top => 1) s WHERE s ~ '^-- brings: +1 change, .*; [0-9]+ more are left out$'), 1::bigint, 'and how many are left out');
+SELECT is((SELECT count(*) FROM ff_script(top => 1) s WHERE s ~ '^(--provisional )?CALL pg_temp.ff_change' AND s !~ '[{]public,part_(next|else),'), 1::bigint, 'one change of several, beside partitions made ahead');
+SELECT is((SELECT count(*) FROM ff_script(top => 1) s WHERE s ~ '^-- brings: +[0-9]+ changes?, .*; [0-9]+ more are left out$'), 1::bigint, 'and how many are left out');
 SELECT is(jsonb_array_length(ff_script_json(top => 100)->'changes'), jsonb_array_length(ff_script_json()->'changes'), 'top beyond all');
 SELECT throws_ok('SELECT ff_script(top => 0)', '22023', NULL, 'none at all is an error');
 CREATE TEMP TABLE made AS SELECT jsonb_set(jsonb_set(p, '{changes,0,provisional}', provisional::text::jsonb), '{total}',

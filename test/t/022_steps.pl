@@ -101,7 +101,7 @@ collect();
 prepare();
 is(collect(), '', 'a collection that has all there is to do');
 is(value(q(SELECT string_agg(DISTINCT step, ' ' ORDER BY step) FROM step_log WHERE step !~ 'collect_(begin|count)')),
-	'collect_end collect_fit collect_horizon collect_pages collect_settings collect_statements fits_due prune',
+	'collect_end collect_fit collect_horizon collect_pages collect_settings collect_statements collect_verdicts fits_due prune',
 	'every step has written something');
 is(value(q(SELECT string_agg(steps, ' ') FROM (SELECT string_agg(DISTINCT step, '+' ORDER BY step) AS steps FROM step_log GROUP BY xid HAVING count(DISTINCT step) > 1) x)), '',
 	'no transaction has two kinds of steps');

@@ -16,7 +16,7 @@ sub planned
 	my ($file) = @_;
 	return 0 if !-e "$top/$file";
 	my $text = slurp_file("$top/$file");
-	return $1 if $file =~ /\.pl$/ && $text =~ /^use Test::More tests => (\d+);/m;
+	return $1 if $file =~ /\.pl$/ && $text =~ /^(?:use Test::More tests => |done_testing\()(\d+)\b/m;
 	return $1 if $file =~ /\.sql$/ && $text =~ /^SELECT plan\((\d+)\);/m;
 	return scalar(() = $text =~ /^permutation/gm) if $file =~ /\.spec$/;
 	return scalar(() = $text =~ /^\s*(?:expect|at_least) "/gm) if $file =~ /soak$/;

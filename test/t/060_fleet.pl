@@ -225,4 +225,4 @@ refresh();
 is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'all is well again');
 $hub->stop;
 $there->stop;
-done_testing();
+done_testing(68);

@@ -116,4 +116,4 @@ refresh();
 is(value(q(SELECT string_agg(source || ' ' || role, ', ' ORDER BY source) FROM ff_fleet)), 'a standby, b primary, copy clone, shop duplicate', 'a copy that accepts writes is said');
 is(value(q(SELECT count(*) FROM ff_fleet_advice WHERE relation = 'public.orders')), '2', 'and is a database of its own');
 $_->stop for $copy, $back, $node{b}, $hub;
-done_testing();
+done_testing(15);
