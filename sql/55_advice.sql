@@ -152,20 +152,19 @@ BEGIN
 END
 $$;
 
--- Whether a table's fillfactor was changed so lately, or the other way, that a gain does not call for another change.
--- What was done as advised is taken back only where ff_verify() says that it hurt.
+-- Whether a table's fillfactor was changed so lately that a gain does not call for another change: a day ago or less,
+-- or where the gain is not clear. What was done as advised is taken back only where ff_verify() says that it hurt.
 CREATE FUNCTION ff_internal.changed_lately(e ff_internal.table_evidence, to_fillfactor integer, gain double precision)
 RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce((
-        SELECT e.since_change_s < 86400
+        SELECT e.since_change_s < 86400 OR gain < ff_internal.clearly_better()
                OR sign(c.new_fillfactor - c.old_fillfactor) <> sign(to_fillfactor - e.fillfactor)
-                  AND (gain < ff_internal.clearly_better()
-                       OR EXISTS (SELECT 1 FROM ff_internal.prediction p
-                                   WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at AND p.verdict IS DISTINCT FROM 'hurt'
-                                     AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor)))
+                  AND EXISTS (SELECT 1 FROM ff_internal.prediction p
+                               WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at AND p.verdict IS DISTINCT FROM 'hurt'
+                                 AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor))
           FROM ff_internal.change c
          WHERE c.rel_id = e.rel_id AND c.kind = 'fillfactor'
            AND c.seen_at > now() - ff_internal.lookback()

@@ -274,7 +274,7 @@ LANGUAGE sql STABLE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.job_name(d.datname),
-           coalesce(format('%s-59/%s', d.place % e.every, e.every) || substring(schedule FROM ' .*$'), schedule),
+           coalesce(d.place % e.every || '-59/' || e.every || substring(schedule FROM ' .*$'), schedule),
            format('DO %L', format(
                'BEGIN FOR i IN 1 .. %s LOOP PERFORM pg_catalog.pg_sleep(1); COMMIT; END LOOP; '
                'IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) '

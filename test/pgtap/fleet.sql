@@ -1,7 +1,7 @@
 -- What a hub makes of what it is told: exports are data, whoever wrote them. Every case is an export that was imported,
 -- so nothing here depends on a clock or a connection.
 BEGIN;
-SELECT plan(66);
+SELECT plan(68);
 SET client_min_messages = error;
 CREATE SCHEMA "F f";
 CREATE EXTENSION fillfactor_advisor SCHEMA "F f";
@@ -121,5 +121,7 @@ SELECT is(pg_temp.said($$ SELECT * FROM ff_fleet_script('b') $$), '55000 source 
 -- errors of connecting name hosts and users: these are for the hub's owner
 SELECT ff_internal.fleet_failed(source_id, '08001', E'could not establish connection: connection to server at "10.1.2.3" (10.1.2.3), port 5432 failed: FATAL:  password authentication failed for user "spy"', '') FROM ff_internal.fleet_source WHERE source = 'x' \g /dev/null
 SELECT is((SELECT state || ': ' || error FROM ff_fleet WHERE source = 'x'), 'failing: 08001 could not establish connection: connection to server at "...", port 5432 failed: FATAL: password authentication failed for user "..."', 'an error does not tell host and user');
+-- jobs of all databases: each schedule that pg_cron takes, spread only where it leaves room
+SELECT is((SELECT array_agg(DISTINCT job_schedule) FROM ff_internal.database_jobs(s)), ARRAY[s], 'jobs of all databases: ' || s) FROM unnest('{* * * * *,30 seconds}'::text[]) s;
 SELECT * FROM finish();
 ROLLBACK;

@@ -15,7 +15,7 @@ $node->init;
 $node->append_conf('postgresql.conf', q(
 autovacuum = off
 max_connections = 12
-max_locks_per_transaction = 10
+max_locks_per_transaction = 20
 autovacuum_max_workers = 1
 max_worker_processes = 0
 max_wal_senders = 0
