@@ -68,6 +68,8 @@ SQL_PIECES = \
 	sql/70_script.sql \
 	sql/72_undo.sql \
 	sql/73_mixture.sql \
+	sql/74_rehearsal_table.sql \
+	sql/74_rehearsal_result.sql \
 	sql/74_rehearsal.sql \
 	sql/75_verify.sql \
 	sql/76_prediction.sql \

@@ -147,7 +147,7 @@ BEGIN
             ('ff_internal.collection', 'began_at', NULL, false), ('ff_internal.change', 'seen_at', NULL, false),
             ('ff_internal.prediction', 'made_at', NULL, false),
             ('ff_internal.horizon_history', 'last_seen_at', NULL, false),
-            ('ff_internal.rehearsal', 'stored_at', NULL, false)) v(history, time_column, levels, limited)
+            ('ff_internal.rehearsal', 'measured_at', NULL, false)) v(history, time_column, levels, limited)
     LOOP
         EXECUTE t.command USING t.levels, oldest, batch - handled;
         GET DIAGNOSTICS n = ROW_COUNT;

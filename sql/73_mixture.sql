@@ -1,9 +1,8 @@
--- Stage mixture: a table's workload as JSON, and the pgbench script made of it, for a rehearsal and for the project's
--- benches alike.
+-- Stage mixture: a table's workload as JSON, made of a life that the model found, and the pgbench script made of it,
+-- for a rehearsal and for the project's benches alike.
 --
 -- A mixture is a table and up to sixteen classes of transactions; doc/rehearsal.md has its members. Rows loaded have
--- the
--- numbers 1 to :rows, rows that a session inserts those from :own on, of which it has inserted :i.
+-- the numbers 1 to :rows, rows that a session inserts those from :own on, of which it has inserted :i.
 
 -- Rows of a call of class k: a number, or a variable where they are a part of the table.
 CREATE FUNCTION ff_internal.pgbench_rows(k integer, c jsonb) RETURNS text
@@ -116,9 +115,8 @@ AS $$
 $$;
 
 -- The pgbench script of a mixture: one transaction of one of its classes. Given -D rows, sessions, and for each class
--- k,
--- from 0 on, nk: its transactions in this phase, all sessions together; turnk: its transactions of one session so far;
--- n, own and i: 0. Each class comes as often as it should, and evenly: pgbench's choice by weight is by chance, and of
+-- k, from 0 on, nk: its transactions in this phase, all sessions together; turnk: its transactions of one session so
+-- far; n, own and i: 0. Each class comes as often as it should, and evenly: pgbench's choice by weight is by chance, and of
 -- eight passes over a table two halves of a run would get five and eleven.
 CREATE FUNCTION ff_internal.pgbench_script(m jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -159,11 +157,86 @@ AS $$
     )
     SELECT E'\\if :n = 0\n' || b.text
            || format(E'\\set own (:client_id + 1) * %s\n'
-                     'SELECT coalesce(max(%s) - :own, 0) AS i FROM %s WHERE %s > %s AND %s < %s\n\\gset\n'
+                     'SELECT greatest(0, max(%s) - :own) AS i FROM %s WHERE %s > %s AND %s < %s\n\\gset\n'
                      '\\set begun :i\n\\endif\n',
                      k.range, t->>'number', t->>'name', t->>'key', replace(t->>'to_key', '{n}', ':own'),
                      t->>'key', replace(t->>'to_key', '{n}', format('(:own + %s)', k.range)))
            || format(E'\\set g :n * :sessions + :client_id\n\\set n :n + 1\n\\set u (:g * %s) %% %s\n%s\\endif\n',
                      k.stride, k.modulus, c.text)
       FROM constant k CROSS JOIN begun b CROSS JOIN chosen c CROSS JOIN (SELECT m->'table') t(t)
+$$;
+
+-- ---------------------------------------------------------------------------
+-- A life as a mixture
+-- ---------------------------------------------------------------------------
+-- The classes of a life as those of a mixture, in the form of doc/rehearsal.md; t: of rehearsal_table().
+CREATE FUNCTION ff_internal.rehearsal_classes(life jsonb, t jsonb, sessions integer) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH class AS (
+        SELECT x.*, l.place, greatest(1, round(x.stride)) AS every, x.rows / (life->>'replayed_rows')::float8 AS part,
+               sum(x.rate) FILTER (WHERE x.command = 'insert') OVER () AS inserts
+          FROM jsonb_array_elements(life->'classes') WITH ORDINALITY l(class, place)
+         CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8, times float8,
+               distance float8, near float8, skew float8, scattered float8, stride float8, indexed float8,
+               resizes float8, burst float8)
+    ), shaped AS (
+        -- updates of which some change an indexed column are two classes
+        SELECT c.*, i.touch, c.rate * i.share / c.times AS calls_rate, greatest(1, round(c.rows)) AS n,
+               -- rows picked each by itself: statement by statement, where these are few
+               c.stride < 0.5 AND c.rows <= 20 AND c.pick NOT IN ('turn', 'sweep') AND c.command = 'update' AS single,
+               CASE WHEN c.command = 'delete' THEN 'newest'
+                    WHEN c.part * greatest(1, c.stride) >= 0.9 AND c.pick IN ('sweep', 'fixed') THEN 'all'
+                    -- a sweep that inserts keep ahead of comes to each new row in turn
+                    WHEN c.pick = 'turn' OR c.pick = 'sweep' AND c.rate <= 1.2 * c.inserts * c.times THEN 'follow'
+                    WHEN c.pick IN ('fixed', 'sweep') THEN 'turn' ELSE c.pick END AS how
+          FROM class c
+         CROSS JOIN LATERAL (VALUES ('touch', 1 - c.indexed), ('touch_indexed', c.indexed)) i(touch, share)
+         WHERE i.share > 0 AND (c.command <> 'delete' OR c.inserts > 0)
+    )
+    SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+               'command', s.command, 'pick', s.how, 'burst', s.burst,
+               'rate', s.calls_rate, 'weight', s.calls_rate / s.n,
+               'rows', CASE WHEN s.single THEN 1 ELSE s.n END, 'calls', CASE WHEN s.single THEN s.n END,
+               'aligned', CASE WHEN s.pick = 'fixed' THEN true END,
+               'distance', CASE WHEN s.command = 'delete' THEN '[":rows / :sessions", ":rows / :sessions"]'
+                                WHEN s.how = 'newest'
+                                THEN jsonb_build_array(d.near, greatest(d.near, ceil(s.distance / sessions) - 1))
+                                WHEN s.pick = 'turn' THEN jsonb_build_array(ceil(s.distance / sessions))
+                                WHEN s.how = 'follow' AND (life->>'start_rows')::float8 >= 1
+                                THEN '[":rows / :sessions"]'
+                                WHEN s.how = 'follow' THEN '[0]'::jsonb END,
+               -- rows that it goes on by: it comes to each row as often as it updates more than are inserted
+               'step', CASE WHEN s.how = 'follow'
+                            THEN greatest(1, round(s.n * s.every * greatest(1, s.inserts * s.times / s.rate))) END)
+               || CASE s.command WHEN 'update' THEN jsonb_build_object(
+               'times', greatest(1, round(s.times)),
+               'part', CASE WHEN s.part * greatest(1, s.stride) > 0.25 AND s.how <> 'all' THEN s.part END,
+               'every', CASE WHEN NOT s.single THEN
+                             CASE WHEN s.stride < 0.5 AND s.how IN ('any', 'skewed') THEN 0 ELSE s.every END END,
+               -- the least exponent that pgbench takes is 1.001
+               'skew', CASE WHEN s.how = 'skewed' THEN greatest(1.001, s.skew) END,
+               'scattered', CASE WHEN s.how = 'skewed' THEN s.scattered > 0 END,
+               'set', concat_ws(', ', CASE WHEN s.resizes > 0 THEN t->>'resize' END,
+                          CASE WHEN NOT coalesce(s.resizes > 0 AND t->>s.touch ^@ concat(t->>'pad', ' ='), false)
+                               THEN t->>s.touch END)) ELSE '{}' END) ORDER BY s.place, s.touch)
+      FROM shaped s CROSS JOIN LATERAL ceil(s.near / sessions) d(near)
+$$;
+
+-- A life as a mixture: what pgbench_script() takes, and what the counts of each phase are made of.
+CREATE FUNCTION ff_internal.rehearsal_mixture(life jsonb, t jsonb) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT jsonb_build_object('sessions', s.sessions,
+               'held_each', CASE WHEN h.held > 0 THEN least(4, round(1 / h.held)) ELSE 0 END,
+               'vacuum_share', life->'vacuum_share', 'vacuum_gap', life->'vacuum_gap',
+               'classes', ff_internal.rehearsal_classes(life, t, s.sessions),
+               'table', jsonb_build_object('name', 'ff_rehearsal.t', 'key', t->'key', 'to_key', 'ff_rehearsal.key({n})',
+                   'number', format('ff_rehearsal.number(%s)', t->>'key'), 'values', t->'values'))
+      FROM (SELECT (life->>'lag')::float8, (life->>'held_share')::float8) h(lag, held)
+      -- about as many as leave the oldest snapshot as old as it is; the even order of pgbench_script(), dealt out to 3,
+      -- 5 or 8 sessions, would give each the same class many times in a row
+     CROSS JOIN LATERAL (SELECT CASE WHEN h.lag < 0.25 THEN 1 WHEN h.lag < 1 THEN 2 ELSE 4 END) s(sessions)
 $$;

@@ -5,7 +5,6 @@ CREATE TABLE ff_internal.rehearsal (
     -- Results of rehearsals (ff_rehearsal()) that ff_rehearsal_result() stored, the last ten of a table.
     rel_id             bigint NOT NULL, -- key of the table's history
     measured_at        timestamptz NOT NULL CHECK (isfinite(measured_at)), -- when the scratch server had measured it
-    stored_at          timestamptz NOT NULL, -- when it was stored here
     from_fillfactor    smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
         -- of the table when the rehearsal was written, percent
     to_fillfactor      smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100), -- compared with it, percent

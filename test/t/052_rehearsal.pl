@@ -40,6 +40,8 @@ sub refused
 my $evil = qq("ev'il \$(touch $pwned); `touch $pwned` \\\\ :rows\\!");
 my $table = qq($evil."jo""bs\nFF_END\ntouch $pwned\n-- :own");
 my $of = "'" . ($table =~ s/'/''/gr) . "'";
+# which are not stored
+my $virtual = $source->pg_version >= 18 ? ', "not stored" int GENERATED ALWAYS AS (3) VIRTUAL' : '';
 value(qq(
 	CREATE EXTENSION pg_stat_statements;
 	CREATE EXTENSION fillfactor_advisor;
@@ -50,7 +52,7 @@ value(qq(
 	CREATE TABLE $table (
 		"i'd\nFF_END\n\$(touch $pwned)" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 		"c1" bigint NOT NULL, "\\! touch $pwned" $evil."of" NOT NULL DEFAULT 0, ":n" $evil."state" NOT NULL DEFAULT 'new',
-		"{n}" int GENERATED ALWAYS AS (7) STORED, "%s" timestamptz, "where" point, "pay load" text NOT NULL);
+		"{n}" int GENERATED ALWAYS AS (7) STORED, "%s" timestamptz, "where" point, "pay load" text NOT NULL$virtual);
 	CREATE INDEX "one\nFF_END\ntouch $pwned" ON $table ("c1");
 	CREATE INDEX two ON $table (lower("pay load")) WHERE "c1" > 3;
 	CREATE INDEX "mine\nFF_END" ON $table ($evil.mine("pay load"));
@@ -79,7 +81,7 @@ note $script =~ /^(# Predicted.*?)^# Not modelled/ms;
 like($script, qr/^# Left out, as a scratch server may not have what it needs: index "mine\?FF_END"$/m, 'an index of a user\'s function is left out');
 like($script, qr/^# Column "where" is bytea/m, 'and the head says which type is not made');
 is(scalar(() = $script =~ /^FF_END$/mg), scalar(() = $script =~ /<<'FF_END'/g), 'names end no document of the script');
-unlike($script, qr/ppppp/, 'no value of the table is in it');
+unlike($script, qr/ppppp|not stored/, 'no value of the table is in it, and no column that is not stored');
 
 # ------------------------------------------------------------------ the scratch server
 sub rehearse
@@ -119,6 +121,7 @@ $scratch->safe_psql('used', 'DROP TABLE somebodys');
 }
 is(refusal($scratch, 'postgres', '--object=existing'), 'there is no copy of the table in this database', 'not without a copy');
 is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs is 3 to 10', 'options are checked');
+is(refusal($scratch, 'postgres', '--load=101'), '--load is 1 to 100', 'percents, too');
 is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number: 1;x', 'numbers are numbers');
 like(refusal($scratch, 'postgres', '--seconds=1', '--rows=999999999'), qr/^too little disk: \d+ MB are needed, \d+ MB are free$/, 'not on a small disk');
 (my $newer = $script) =~ s/\d+(\s+THEN 'this server is older)/99$1/ or die 'no check of the version';
@@ -162,20 +165,39 @@ $result->{system_identifier} = '1';
 is(refused("SELECT * FROM ff_rehearsal_result('" . (encode_json($result) =~ s/'/''/gr) . "')"),
 	'55000 the rehearsal was written by another server', 'results of other servers are not taken');
 
-# ------------------------------------------------------------------ a copy of the table, and Ctrl-C
-$source->command_ok([ 'sh', '-c', "pg_dump -d '" . $source->connstr('postgres') . "' -n '*il*' | psql -Xq -d '" . $scratch->connstr('used') . "'" ], 'a copy of the table');
-$run = rehearse($scratch, 'used', '--seconds=1', '--object=existing');
+# ------------------------------------------------------------------ a copy of the table
+$source->command_ok([ 'sh', '-c', "pg_dump -d '" . $source->connstr('postgres') . "' -n '*il*' | psql -Xq -d '" . $scratch->connstr('used') . "'" ],
+	'a copy of the table');
+$run = rehearse($scratch, 'used', '--short', '--seconds=1', '--load=80', '--object=existing');
+ok(IPC::Run::finish($run->{process}), 'its rows are rehearsed') or diag ${ $run->{err} };
+note ${ $run->{err} }, ${ $run->{out} };
+like(${ $run->{err} }, qr/^15000 rows of 15000, /, 'all of them');
+$result = decode_json((${ $run->{out} } =~ /^(\{.*\})$/m)[0]);
+foreach my $r (@{ $result->{runs} })
+{
+	$r->{side} eq 'B' ? cmp_ok($r->{hot_pct}, '>', 90, 'room for the batch in the copy: HOT') : cmp_ok($r->{hot_pct}, '<', 60, 'full pages: mostly not');
+}
+is($scratch->safe_psql('used', "SELECT count(*) FROM $table") . $scratch->safe_psql('used', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'"),
+	'150000', 'the copy is as it was, and nothing is left behind');
+
+# ------------------------------------------------------------------ memory, and Ctrl-C
+# a table half as large as memory again, and here half of that memory
+my ($rows, $bytes) = $script =~ /"row_bytes": (\d+), .*?"table_rows": (\d+)/ ? ($2, $1) : die 'no size in it';
+(my $large = $script) =~ s/"ram_bytes": \d+, "ram_ratio": [\d.e-]+/sprintf '"ram_bytes": 2097152, "ram_ratio": %.3f', $rows * $bytes \/ 2097152/e or die 'no memory in it';
+append_to_file("$dir/large.sh", $large);
+rename "$dir/large.sh", "$dir/rehearsal.sh";
+$run = rehearse($scratch, 'postgres', '--seconds=1', '--memory=1');
 for (1 .. 1200)
 {
 	last if ${ $run->{err} } =~ /^pair 0, A1/m || !$run->{process}->pumpable;
 	$run->{process}->pump_nb;
 	sleep 0.1;
 }
-like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, lap \d, HOT \d\.\d %/m, 'its rows are rehearsed');
+like(${ $run->{err} }, qr/^@{[ $rows \/ 2 ]} rows of $rows, .* are (\d\.\d+) times memory there, \1 here/, 'rows by the memory here and there');
+like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, lap \d, HOT \d+\.\d %/m, 'are rehearsed');
 $run->{process}->signal('INT');
 ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends it');
-is($scratch->safe_psql('used', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join(' ', glob("$dir/ff_rehearsal.*")), '0', 'and it cleans up');
-is($scratch->safe_psql('used', "SELECT count(*) FROM $table"), 15000, 'the copy is as it was');
+is(left_behind(), '0', 'and it cleans up');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 $source->stop;
 $scratch->stop;

@@ -1,0 +1,142 @@
+-- Stage rehearsal result: what a rehearsal measured beside what was predicted, judged where it ran and stored where the
+-- advice comes from.
+
+-- One row a measure and one for the verdict, of a result as the script prints it: means over its pairs, with 95 %
+-- intervals; of ratios, the mean of the logarithms. Pair 0, the equal one, and the intervals tell the noise. The script
+-- carries this function along, so that both sides judge alike; it calls nothing of the extension's.
+CREATE FUNCTION ff_internal.rehearsal_judged(result jsonb)
+RETURNS TABLE (place integer, measure text, measured float8, low float8, high float8, predicted float8, verdict text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- Points of HOT share, and the logarithm of a factor of WAL, that count as equal: the aim of the predictions
+    -- (chosen). 97.5 % quantiles of Student's t, by degrees of freedom.
+    WITH constant AS (
+        SELECT 5.0::float8 AS points, ln(1.25::float8) AS factor,
+               '{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262}'::float8[] AS t
+    ), run AS (
+        SELECT (r->>'pair')::integer AS pair, r->>'side' AS side, r FROM jsonb_array_elements(result->'runs') r
+    ), mean AS (
+        SELECT m.*, f.is_ratio, avg(v.value) FILTER (WHERE a.pair > 0) AS mean,
+               max(abs(v.value)) FILTER (WHERE a.pair = 0) AS noise,
+               stddev_samp(v.value) FILTER (WHERE a.pair > 0) / sqrt(max(a.pair)) * k.t[max(a.pair) - 1] AS half
+          FROM (VALUES (1, 'HOT share at %1$s, %%', 'hot_pct', 'hot_a'),
+                       (2, 'HOT share at %2$s, %%', 'hot_pct', 'hot_b'),
+                       (3, 'WAL per update, %2$s against %1$s, %%', 'wal_bytes', 'wal_pct'),
+                       (4, 'WAL bytes per update at %1$s', 'wal_bytes', ''),
+                       (5, 'WAL bytes per update at %2$s', 'wal_bytes', ''),
+                       (6, 'rows on a page filled at %1$s', 'rows_per_page', 'rows_a'),
+                       (7, 'rows on a page filled at %2$s', 'rows_per_page', 'rows_b'),
+                       (8, 'size, %2$s against %1$s, %%', 'size_bytes', 'size_pct'),
+                       (9, 'on this machine: transactions/s, %2$s against %1$s, %%', 'tps', ''),
+                       (10, 'on this machine: latency at %1$s, ms', 'latency_ms', ''),
+                       (11, 'on this machine: latency at %2$s, ms', 'latency_ms', ''))
+               m(place, measure, what, predicted)
+         CROSS JOIN constant k
+          JOIN run a ON a.side IN ('A', 'A1')
+          JOIN run b ON b.pair = a.pair AND b.side IN ('B', 'A2')
+         CROSS JOIN LATERAL (SELECT m.measure ~ 'against', (a.r->>m.what)::float8, (b.r->>m.what)::float8)
+               f(is_ratio, a, b)
+         CROSS JOIN LATERAL (SELECT CASE WHEN f.is_ratio THEN ln(f.b / f.a) WHEN a.pair = 0 THEN f.b - f.a
+                                         WHEN m.measure ~ '1\$' THEN f.a ELSE f.b END) v(value)
+         GROUP BY m.place, m.measure, m.what, m.predicted, f.is_ratio, k.t
+    ), judged AS (
+        SELECT m.place, format(m.measure, result->>'from', result->>'to'), x.mean, x.low, x.high, p.predicted,
+               CASE WHEN m.place > 3 OR p.predicted IS NULL THEN NULL
+                    WHEN greatest(m.half, m.noise) > l.allowed THEN 'noise too large'
+                    WHEN m.mean BETWEEN l.low - l.allowed AND l.high + l.allowed THEN 'held'
+                    ELSE 'did not hold' END AS verdict
+          FROM mean m CROSS JOIN constant k
+         CROSS JOIN LATERAL (SELECT result->'predicted'->m.predicted) r(range)
+         CROSS JOIN LATERAL (SELECT (r.range->>0)::float8) p(predicted)
+         CROSS JOIN LATERAL (SELECT CASE WHEN m.is_ratio THEN k.factor ELSE k.points END,
+               CASE WHEN m.is_ratio THEN ln(p.predicted / 100) ELSE (r.range->>1)::float8 END,
+               CASE WHEN m.is_ratio THEN ln(p.predicted / 100) ELSE (r.range->>2)::float8 END) l(allowed, low, high)
+         CROSS JOIN LATERAL (SELECT CASE WHEN m.is_ratio THEN 100 * exp(m.mean) ELSE m.mean END,
+               CASE WHEN m.is_ratio THEN 100 * exp(m.mean - m.half) ELSE m.mean - m.half END,
+               CASE WHEN m.is_ratio THEN 100 * exp(m.mean + m.half) ELSE m.mean + m.half END) x(mean, low, high)
+    )
+    SELECT * FROM judged
+    UNION ALL
+    SELECT 12, 'verdict', NULL, NULL, NULL, NULL,
+           CASE WHEN bool_or(j.verdict = 'noise too large') THEN 'noise too large'
+                WHEN bool_and(j.verdict = 'held') THEN 'prediction held' ELSE 'did not hold' END
+      FROM judged j
+     ORDER BY 1
+$$;
+
+-- Whether a result is one, so that it can be judged: pairs of runs, all figures there and finite, ranges in order.
+-- Errors of a cast are the caller's to name.
+CREATE FUNCTION ff_internal.rehearsal_complete(result jsonb) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT (SELECT count(*) BETWEEN 8 AND 22 AND count(*) = 2 * (max(r.pair) + 1)
+                   AND count(DISTINCT (r.pair, r.side)) = count(*)
+                   AND bool_and(r.pair > 0 AND r.side IN ('A', 'B') OR r.pair = 0 AND r.side IN ('A1', 'A2'))
+              FROM jsonb_to_recordset(result->'runs') r(pair integer, side text))
+       AND (SELECT count(j.measured) = 11 AND bool_and(j.low > -1e15 AND j.high < 1e15)
+                   AND bool_and(j.measured BETWEEN 0 AND 100) FILTER (WHERE j.place <= 2)
+              FROM ff_internal.rehearsal_judged(result) j WHERE j.place < 12)
+       AND (SELECT bool_and((p.hot->>1)::float8 BETWEEN 0 AND (p.hot->>0)::float8
+                            AND (p.hot->>0)::float8 <= (p.hot->>2)::float8 AND (p.hot->>2)::float8 <= 100)
+              FROM (VALUES (result->'predicted'->'hot_a'), (result->'predicted'->'hot_b')) p(hot))
+       AND (result->>'from')::integer BETWEEN 10 AND 100 AND (result->>'to')::integer BETWEEN 10 AND 100
+       AND (result->>'measured_at')::timestamptz BETWEEN now() - ff_internal.lookback() AND now() + interval '1 day'
+$$;
+
+CREATE FUNCTION @extschema@.ff_rehearsal_result(result jsonb)
+RETURNS TABLE (measure text, measured real, low real, high real, predicted real, verdict text)
+LANGUAGE plpgsql VOLATILE ROWS 12
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    most_bytes CONSTANT integer := 65536;       -- of a result; 22 runs take 4 kB
+    most_kept  CONSTANT integer := 10;          -- of a table
+    id         bigint;
+    complete   boolean;
+BEGIN
+    IF result IS NULL THEN
+        RAISE 'the result must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    BEGIN
+        complete := octet_length(result::text) <= most_bytes AND result->>'format' = '1'
+                    AND ff_internal.rehearsal_complete(result);
+    EXCEPTION WHEN data_exception THEN
+        complete := false;
+    END;
+    IF complete IS NOT TRUE THEN
+        RAISE 'not the result of a rehearsal' USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'Something is missing in it, of another type, too large or out of range.',
+            HINT = 'Pass the last line that the script of ff_rehearsal() printed, as it is.';
+    ELSIF result->>'system_identifier' <> (SELECT s.system_identifier::text FROM ff_internal.server() s) THEN
+        RAISE 'the rehearsal was written by another server' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    SELECT r.rel_id INTO id FROM ff_internal.relation r
+      JOIN pg_class c ON c.oid = r.relid JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE r.closed_at IS NULL AND (c.oid::bigint::text, n.nspname, c.relname)
+                                   = (result->>'relid', result->>'schema', result->>'table');
+    IF id IS NULL THEN
+        RAISE 'the table of the rehearsal is not in this database, or not collected' USING ERRCODE = 'undefined_table';
+    END IF;
+    INSERT INTO ff_internal.rehearsal
+    SELECT id, (result->>'measured_at')::timestamptz, (result->>'from')::smallint, (result->>'to')::smallint,
+           max(j.verdict) FILTER (WHERE j.place = 12), max(j.measured) FILTER (WHERE j.place = 2),
+           (p.hot->>0)::float8, (p.hot->>1)::float8, (p.hot->>2)::float8, result
+      FROM ff_internal.rehearsal_judged(result) j CROSS JOIN (SELECT result->'predicted'->'hot_b') p(hot) GROUP BY p.hot
+    ON CONFLICT (rel_id, measured_at) DO NOTHING;
+    DELETE FROM ff_internal.rehearsal o WHERE o.rel_id = id AND o.measured_at NOT IN (
+        SELECT k.measured_at FROM ff_internal.rehearsal k WHERE k.rel_id = id
+         ORDER BY k.measured_at DESC LIMIT most_kept);
+    RETURN QUERY SELECT j.measure, j.measured::real, j.low::real, j.high::real, j.predicted::real, j.verdict
+                   FROM ff_internal.rehearsal_judged(result) j;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_rehearsal_result(jsonb) IS
+E'Stores the result of a rehearsal, the last line that the script of ff_rehearsal() printed, and shows what it says: '
+'one row a measure, the verdict last. ff_advise() mentions the newest of a table, and its confidence counts it. The '
+'last ten of a table are kept; one stored twice is stored once.\n'
+'result: the line. measure: what. measured, low, high: mean over the pairs with its 95 % interval. predicted: by the '
+'advice. verdict: held, did not hold, noise too large, NULL where nothing is judged; of the last row: prediction '
+'held, did not hold, noise too large.\n'
+'Errors: 22004 NULL, 22023 not a result, 55000 of another server, 42P01 the table is not here.';
