@@ -144,8 +144,8 @@ CREATE FUNCTION ff_rehearsal.key(n bigint) RETURNS %1$s LANGUAGE sql IMMUTABLE A
 CREATE FUNCTION ff_rehearsal.number(k %1$s) RETURNS bigint LANGUAGE sql IMMUTABLE AS $ff$ SELECT %3$s $ff$;
 CREATE FUNCTION ff_rehearsal.next(n bigint, now integer) RETURNS integer LANGUAGE sql VOLATILE AS $ff$
     SELECT CASE WHEN %7$s THEN ff_rehearsal.length(floor(1e6 * random())::bigint, 1)
-                WHEN w.t >= w.f THEN least(w.t, $2 + ceil((w.t - w.f) / %8$s)::integer)
-                ELSE greatest(w.t, $2 - ceil((w.f - w.t) / %8$s)::integer) END
+                WHEN w.t >= w.f THEN least(w.t, $2 + ceil((w.t - w.f) / %8$s::float8)::integer)
+                ELSE greatest(w.t, $2 - ceil((w.f - w.t) / %8$s::float8)::integer) END
       FROM (SELECT ff_rehearsal.length($1, 0), ff_rehearsal.length($1, 1)) w(f, t) $ff$;
 \endif
 -- of a row as it is inserted (0), or once it was updated (1), its length less that of its other columns
@@ -157,7 +157,7 @@ CREATE FUNCTION ff_rehearsal.length(n bigint, grown integer) RETURNS integer LAN
 $f$, t->>'key_type', t->>'key_value', t->>'key_number', t->>'key_name', copy,
      CASE WHEN t->>'key_type' ~ '^(bigint|integer|numeric|timestamp)'
           THEN format('coalesce(max(%s), 0)', t->>'key_number') ELSE '0' END,
-     (life->>'redraw')::float8 > 0, greatest(1, (life->>'grow_updates')::numeric),
+     CASE WHEN (life->>'redraw')::float8 > 0 THEN 'true' ELSE 'false' END, greatest(1, (life->>'grow_updates')::numeric),
      translate((life->'insert_len')::text, '[]', '{}'), translate((life->'update_len')::text, '[]', '{}'));
 
 CREATE FUNCTION ff_internal.rehearsal_load(copy text, t jsonb) RETURNS text

@@ -38,7 +38,9 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT jsonb_agg(jsonb_build_object('oid', s.relid::bigint, 'seq_scans', coalesce(s.seq_scan, 0),
-               'index_scans', coalesce(s.idx_scan, 0), 'blocks', io.heap_blks_read + io.heap_blks_hit))
+               'index_scans', coalesce(s.idx_scan, 0), 'blocks', io.heap_blks_read + io.heap_blks_hit,
+               -- of this table alone, from PostgreSQL 19 on
+               'since', to_jsonb(s)->'stats_reset'))
       FROM pg_stat_user_tables s
       JOIN pg_statio_user_tables io USING (relid)
      WHERE s.seq_scan > 0 OR s.idx_scan > 0
@@ -77,10 +79,10 @@ AS $$
     SELECT ff_internal.export()
 $$;
 COMMENT ON FUNCTION @extschema@.ff_export() IS
-'What a hub is told of this database, see ff_fleet_add(), as one document with a format number: identity of server and '
-'database, versions, and the advice as of the last collection, one element a table. On a standby also how often each '
-'table was read there. Written to a file, ff_import() on the hub reads it. It holds names of tables, columns and '
-'indexes, and no values of theirs.';
+'What a hub is told of this database, see ff_fleet_add(), as one document with a format number: identity of server '
+'and database, versions, and the advice as of the last collection, one element a table. On a standby also how often '
+'each table was read there. Written to a file, ff_import() on the hub reads it. It holds names of tables, columns '
+'and indexes, and no values of theirs.';
 
 -- The script of ff_script() in one text, for a hub.
 CREATE FUNCTION ff_internal.export_script(rewrite boolean, top integer) RETURNS text

@@ -11,33 +11,37 @@
 -- ---------------------------------------------------------------------------
 -- connect_s: the most that a foreign server may set as its connect_timeout. answer: from asking to the whole answer;
 -- the server there is told to give up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer;
--- 200 bytes a table were measured (test/bench/fleet). sources: asked at a time by one refresh. retry: how long a
--- refresh goes on calling up sources that failed before; the others of these have their turn in the next.
+-- 200 bytes a table were measured (test/bench/fleet). sources: asked at a time by one refresh. refresh: no source is
+-- called up later than that after its beginning, and of those that failed before none later than retry after the others
+-- had their turn; who is left is first in the next.
 CREATE FUNCTION ff_internal.fleet_limits(
     OUT connect_s integer, OUT answer interval, OUT lock_ms integer, OUT bytes integer,
-    OUT sources integer, OUT retry interval)
+    OUT sources integer, OUT refresh interval, OUT retry interval)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (10, '20 s'::interval, 2000, 67108864, 32, '15 s'::interval);
+RETURN (10, '20 s'::interval, 2000, 67108864, 32, '2 min'::interval, '15 s'::interval);
 
 -- ---------------------------------------------------------------------------
 -- One connection
 -- ---------------------------------------------------------------------------
--- The schema of dblink, quoted; error 55000 where it is not there.
-CREATE FUNCTION ff_internal.dblink() RETURNS text
-LANGUAGE plpgsql STABLE
+-- What a function of dblink returns, given texts; error 55000 where dblink is not there.
+CREATE FUNCTION ff_internal.dblink(function text, arguments text[] DEFAULT '{}') RETURNS text
+LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    schema text;
+    called text;
+    result text;
 BEGIN
-    SELECT quote_ident(n.nspname) INTO schema
+    SELECT format('%I.%I', n.nspname, 'dblink_' || function) INTO called
       FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'dblink';
-    IF schema IS NULL THEN
+    IF called IS NULL THEN
         RAISE 'extension dblink is not in this database'
             USING ERRCODE = 'object_not_in_prerequisite_state',
                   HINT = 'A hub asks its sources by contrib''s dblink: run CREATE EXTENSION dblink here.';
     END IF;
-    RETURN schema;
+    EXECUTE format('SELECT %s(%s)::text', called, (SELECT string_agg(quote_literal(a), ', ' ORDER BY place)
+                                                    FROM unnest(arguments) WITH ORDINALITY u(a, place))) INTO result;
+    RETURN result;
 END
 $$;
 
@@ -57,8 +61,8 @@ BEGIN
     IF NOT FOUND THEN
         RAISE 'server % does not exist', quote_ident(server)
             USING ERRCODE = 'undefined_object',
-                  HINT = format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', '
-                                'connect_timeout ''3''); and a user mapping with user and password.', server);
+                  HINT = format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', '
+                      'dbname ''...'', connect_timeout ''3''); and a user mapping with user and password.', server);
     END IF;
     SELECT max(o.option_value) FILTER (WHERE o.option_name = 'connect_timeout'),
            max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name IN ('host', 'hostaddr'))
@@ -86,12 +90,11 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    dblink CONSTANT text := ff_internal.dblink();
     most   CONSTANT interval := ff_internal.check_fleet_server(server) + interval '1 s';
     began  CONSTANT timestamptz := clock_timestamp();
 BEGIN
     PERFORM ff_internal.deadline(most);
-    EXECUTE format('SELECT %s.dblink_connect($1::text, $2::text)', dblink) USING connection, server;
+    PERFORM ff_internal.dblink('connect', ARRAY[connection, server]);
     PERFORM ff_internal.deadline('0');
 EXCEPTION
     WHEN query_canceled THEN
@@ -118,11 +121,11 @@ DECLARE
 BEGIN
     SELECT * INTO bounds FROM ff_internal.fleet_limits();
     PERFORM ff_internal.fleet_connect(connection, server);
-    EXECUTE format('SELECT %s.dblink_send_query($1::text, $2::text)', ff_internal.dblink())
-      USING connection, format('SET transaction_read_only = on; SET client_min_messages = error; '
-                               'SET search_path = ''''; SET lock_timeout = %s; SET statement_timeout = %s; '
-                               'SELECT pg_catalog.left(coalesce((%s)::pg_catalog.text, ''null''), %s) LIMIT 1',
-                               bounds.lock_ms, round(900 * extract(epoch FROM patience)), query, bounds.bytes + 1);
+    PERFORM ff_internal.dblink('send_query', ARRAY[connection,
+        format('SET transaction_read_only = on; SET client_min_messages = error; SET search_path = ''''; '
+               'SET lock_timeout = %s; SET statement_timeout = %s; '
+               'SELECT pg_catalog.left(coalesce((%s)::pg_catalog.text, ''null''), %s) LIMIT 1',
+               bounds.lock_ms, round(900 * extract(epoch FROM patience)), query, bounds.bytes + 1)]);
 END
 $$;
 
@@ -133,29 +136,25 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    dblink CONSTANT text := ff_internal.dblink();
     most   CONSTANT integer := (ff_internal.fleet_limits()).bytes;
-    busy   boolean;
-    row    record;
-    calm   boolean;
+    result CONSTANT text := (
+        SELECT format('SELECT max(r.answer) FROM %s.dblink_get_result($1::text, true) r(answer text)',
+                      e.extnamespace::regnamespace) FROM pg_extension e WHERE e.extname = 'dblink');
+    answer text;
 BEGIN
-    LOOP
-        EXECUTE format('SELECT %s.dblink_is_busy($1::text) <> 0', dblink) INTO busy USING connection;
-        EXIT WHEN busy;
-        EXECUTE format('SELECT count(*) AS n, max(r.answer) AS answer '
-                       'FROM %s.dblink_get_result($1::text, true) r(answer text)', dblink) INTO row USING connection;
-        IF row.n = 0 OR row.answer = '' THEN
+    WHILE ff_internal.dblink('is_busy', ARRAY[connection]) = '0' LOOP
+        EXECUTE result INTO answer USING connection;
+        IF coalesce(answer, '') = '' THEN
             RAISE 'the connection ended without an answer' USING ERRCODE = 'connection_failure';
-        ELSIF octet_length(row.answer) > most THEN
+        ELSIF octet_length(answer) > most THEN
             RAISE 'its answer is larger than %', pg_size_pretty(most::bigint) USING ERRCODE = 'program_limit_exceeded';
-        ELSIF row.answer <> 'SET' THEN
-            RETURN row.answer;
+        ELSIF answer <> 'SET' THEN
+            RETURN answer;
         END IF;
     END LOOP;
     RETURN NULL;
 EXCEPTION WHEN query_canceled OR assert_failure THEN
-    EXECUTE format('SELECT %s.dblink_error_message($1::text) = ''OK''', dblink) INTO calm USING connection;
-    IF calm THEN
+    IF ff_internal.dblink('error_message', ARRAY[connection]) = 'OK' THEN
         RAISE;
     END IF;
     RAISE '%', SQLERRM USING ERRCODE = 'external_routine_exception';
@@ -168,13 +167,9 @@ CREATE FUNCTION ff_internal.fleet_hang_up(connection text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    dblink CONSTANT text := ff_internal.dblink();
-    opened boolean;
 BEGIN
-    EXECUTE format('SELECT coalesce($1 = ANY (%s.dblink_get_connections()), false)', dblink) INTO opened USING connection;
-    IF opened THEN
-        EXECUTE format('SELECT %s.dblink_disconnect($1::text)', dblink) USING connection;
+    IF connection = ANY (ff_internal.dblink('get_connections')::text[]) THEN
+        PERFORM ff_internal.dblink('disconnect', ARRAY[connection]);
     END IF;
 END
 $$;
@@ -193,25 +188,23 @@ AS $$
      WHERE r.source_id = id
        AND NOT EXISTS (SELECT FROM jsonb_to_recordset(reads) n(oid bigint) WHERE n.oid = r.relid);
 
-    -- one that was not told of before had not been read
     INSERT INTO ff_internal.fleet_reads AS r
-    SELECT id, n.oid, n.seq_scans, n.index_scans, n.blocks, coalesce(seconds, 0), coalesce(n.seq_scans / seconds, 0),
-           coalesce(n.index_scans / seconds, 0), coalesce(n.blocks / seconds, 0)
-      FROM jsonb_to_recordset(reads) n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint)
+    SELECT id, n.oid, c.counters, n.since, coalesce(seconds, 0),
+           -- one that was not told of before had not been read
+           ARRAY(SELECT coalesce(u / seconds, 0) FROM unnest(c.counters) u)
+      FROM jsonb_to_recordset(reads)
+               n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint, since timestamptz)
+     CROSS JOIN LATERAL (SELECT ARRAY[n.seq_scans, n.index_scans, n.blocks]) c(counters)
     ON CONFLICT (source_id, relid) DO UPDATE
-       SET (seq_scans, index_scans, blocks, observed_s, seq_per_s, index_per_s, blocks_per_s) = (
-           SELECT EXCLUDED.seq_scans, EXCLUDED.index_scans, EXCLUDED.blocks, w.observed_s,
-                  r.seq_per_s + w.share * ((EXCLUDED.seq_scans - r.seq_scans) / w.s - r.seq_per_s),
-                  r.index_per_s + w.share * ((EXCLUDED.index_scans - r.index_scans) / w.s - r.index_per_s),
-                  r.blocks_per_s + w.share * ((EXCLUDED.blocks - r.blocks) / w.s - r.blocks_per_s)
-             FROM (SELECT d.s, least(86400, r.observed_s + d.s) AS observed_s,
-                          d.s / greatest(d.s, least(86400, r.observed_s + d.s)) AS share
-                     FROM (SELECT seconds) d(s)
-                    WHERE d.s IS NOT NULL AND EXCLUDED.seq_scans >= r.seq_scans AND EXCLUDED.index_scans >= r.index_scans
-                      AND EXCLUDED.blocks >= r.blocks
-                    UNION ALL
-                   SELECT 1, r.observed_s, 0
-                    LIMIT 1) w)
+       SET (counters, since, observed_s, per_s) = (
+           SELECT EXCLUDED.counters, EXCLUDED.since,
+                  coalesce(max(least(86400, r.observed_s + d.seconds)), r.observed_s),
+                  coalesce(array_agg(u.rate + ((u.now - u.was) / d.seconds - u.rate) * d.seconds
+                                              / greatest(d.seconds, least(86400, r.observed_s + d.seconds))), r.per_s)
+             FROM unnest(EXCLUDED.counters, r.counters, r.per_s) u(now, was, rate)
+             JOIN (SELECT seconds) d ON d.seconds > 0 AND EXCLUDED.since IS NOT DISTINCT FROM r.since
+              -- never negative
+              AND NOT EXISTS (SELECT FROM unnest(EXCLUDED.counters, r.counters) v(now, was) WHERE v.now < v.was))
 $$;
 
 -- The advice of a source, replaced; what did not change is not written. What was weighed stays with the advice that it
@@ -224,31 +217,16 @@ AS $$
      WHERE a.source_id = id
        AND NOT EXISTS (SELECT FROM jsonb_to_recordset(advice) n(oid bigint) WHERE n.oid = a.relid);
 
-    INSERT INTO ff_internal.fleet_advice AS a
-           (source_id, relid, relation, fillfactor, advised, action, cause, confidence, provisional, why, reason, gain_pct,
-            wal_bytes_per_day_saved, disk_bytes_change, size_bytes, updates_per_s, hot_pct, input)
-    SELECT id, n.oid, regexp_replace(n.relation, bad, '?', 'g'), n.fillfactor, n.advised, n.action, n.cause,
-           n.confidence, n.provisional, regexp_replace(n.why, bad, '?', 'g'), regexp_replace(n.reason, bad, '?', 'g'),
-           n.gain_pct, n.wal_bytes_per_day_saved, n.disk_bytes_change, n.size_bytes, n.updates_per_s, n.hot_pct, n.input
-      FROM ff_internal.unprintable() bad, jsonb_to_recordset(advice) n(
-           oid bigint, relation text, fillfactor smallint, advised smallint, action text, cause text, confidence real,
-           provisional boolean, why text, reason text, gain_pct real, wal_bytes_per_day_saved bigint,
-           disk_bytes_change bigint, size_bytes bigint, updates_per_s real, hot_pct real, input jsonb)
+    INSERT INTO ff_internal.fleet_advice AS a (source_id, relid, said)
+    SELECT id, (n->>'oid')::bigint, jsonb_populate_record(NULL::ff_internal.fleet_said,
+               n || jsonb_build_object('relation', ff_internal.plain(n->>'relation'),
+                                       'why', ff_internal.plain(n->>'why')))
+      FROM jsonb_array_elements(advice) n
     ON CONFLICT (source_id, relid) DO UPDATE
-       SET (relation, fillfactor, advised, action, cause, confidence, provisional, why, reason, gain_pct,
-            wal_bytes_per_day_saved, disk_bytes_change, size_bytes, updates_per_s, hot_pct, input, weighed)
-         = (EXCLUDED.relation, EXCLUDED.fillfactor, EXCLUDED.advised, EXCLUDED.action, EXCLUDED.cause,
-            EXCLUDED.confidence, EXCLUDED.provisional, EXCLUDED.why, EXCLUDED.reason, EXCLUDED.gain_pct,
-            EXCLUDED.wal_bytes_per_day_saved, EXCLUDED.disk_bytes_change, EXCLUDED.size_bytes, EXCLUDED.updates_per_s,
-            EXCLUDED.hot_pct, EXCLUDED.input,
-            CASE WHEN (a.fillfactor, a.advised) = (EXCLUDED.fillfactor, EXCLUDED.advised) THEN a.weighed END)
-     WHERE (a.relation, a.fillfactor, a.advised, a.action, a.cause, a.confidence, a.provisional, a.why, a.reason,
-            a.gain_pct, a.wal_bytes_per_day_saved, a.disk_bytes_change, a.size_bytes, a.updates_per_s, a.hot_pct, a.input)
-           IS DISTINCT FROM
-           (EXCLUDED.relation, EXCLUDED.fillfactor, EXCLUDED.advised, EXCLUDED.action, EXCLUDED.cause,
-            EXCLUDED.confidence, EXCLUDED.provisional, EXCLUDED.why, EXCLUDED.reason, EXCLUDED.gain_pct,
-            EXCLUDED.wal_bytes_per_day_saved, EXCLUDED.disk_bytes_change, EXCLUDED.size_bytes, EXCLUDED.updates_per_s,
-            EXCLUDED.hot_pct, EXCLUDED.input)
+       SET said = EXCLUDED.said,
+           weighed = CASE WHEN ((a.said).fillfactor, (a.said).advised)
+                               = ((EXCLUDED.said).fillfactor, (EXCLUDED.said).advised) THEN a.weighed END
+     WHERE a.said IS DISTINCT FROM EXCLUDED.said
 $$;
 
 -- Error where a document is no export of a format that is known here.
@@ -290,7 +268,7 @@ BEGIN
     -- only these keys are taken
     SELECT * INTO new FROM jsonb_populate_record(old, (
         SELECT jsonb_object_agg(k.key, export->k.key)
-          FROM unnest('{format, version, model_version, server_version, cluster_name, system_identifier, timeline,
+          FROM unnest('{version, model_version, server_version, cluster_name, system_identifier, timeline,
                         in_recovery, started_at, counters_since, database_oid, database, exported_at,
                         collected_at}'::text[]) k(key)));
     same := (old.system_identifier, old.database_oid) = (new.system_identifier, new.database_oid);
@@ -305,10 +283,10 @@ BEGIN
               AND old.counters_since IS NOT DISTINCT FROM new.counters_since
              THEN extract(epoch FROM new.exported_at - old.exported_at)::double precision END);
     UPDATE ff_internal.fleet_source s
-       SET (asked_at, succeeded_at, failures, error, bytes, seconds, format, version, model_version, server_version,
+       SET (asked_at, succeeded_at, failures, error, bytes, seconds, version, model_version, server_version,
             cluster_name, system_identifier, timeline, in_recovery, started_at, counters_since, database_oid, database,
             exported_at, collected_at, replaced_at)
-         = (NULL, clock_timestamp(), 0, NULL, size, extract(epoch FROM clock_timestamp() - old.asked_at), new.format,
+         = (NULL, clock_timestamp(), 0, NULL, size, extract(epoch FROM clock_timestamp() - old.asked_at),
             ff_internal.plain(new.version), new.model_version, new.server_version, ff_internal.plain(new.cluster_name),
             new.system_identifier, new.timeline, new.in_recovery, new.started_at, new.counters_since, new.database_oid,
             ff_internal.plain(new.database), new.exported_at, new.collected_at, new.replaced_at)
@@ -325,7 +303,7 @@ AS $$
     UPDATE ff_internal.fleet_source s
        SET (asked_at, failures, error)
          = (NULL, s.failures + 1, left(ff_internal.plain(concat_ws(' ', state, CASE WHEN state ^@ '08'
-                THEN regexp_replace(regexp_replace(message, '"[^"]*"( \([^)]*\))?', '"..."', 'g'), '[[:space:]]+', ' ', 'g')
+                THEN regexp_replace(regexp_replace(message, '"[^"]*"( \([^)]*\))?', '"..."', 'g'), '\s+', ' ', 'g')
                 ELSE message END, nullif(hint, ''))), 600))
      WHERE s.source_id = id
 $$;
@@ -340,7 +318,8 @@ AS $$
 BEGIN
     IF source IS NULL OR length(source) NOT BETWEEN 1 AND 63 OR source ~ ff_internal.unprintable() THEN
         RAISE 'invalid name of a source: %', coalesce(quote_literal(source), 'NULL')
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'A name has 1 to 63 characters, all of which can be printed.';
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'A name has 1 to 63 characters, all of which can be printed.';
     END IF;
     PERFORM ff_internal.check_fleet_server(server);
     INSERT INTO ff_internal.fleet_source AS s (source, server, added_at) VALUES (source, server, now())
@@ -349,9 +328,9 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_add(text, name) IS
 'Adds a source to this hub, or gives it another server: a database, of any server, that has the extension. source: a '
-'name of your choice. server: a foreign server of dblink_fdw or postgres_fdw that leads to it, with a connect_timeout of '
-'2 to 10 seconds and a user mapping for the role that refreshes. Nothing is connected to yet; see ff_fleet_refresh(). '
-'Errors: 42704 no such server, 22023 no such timeout, or no name.';
+'name of your choice. server: a foreign server of dblink_fdw or postgres_fdw that leads to it, with a '
+'connect_timeout of 2 to 10 seconds and a user mapping for the role that refreshes. Nothing is connected to yet; see '
+'ff_fleet_refresh(). Errors: 42704 no such server, 22023 no such timeout, or no name.';
 
 CREATE FUNCTION @extschema@.ff_fleet_remove(source text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
@@ -366,8 +345,8 @@ BEGIN
     RETURN id IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_fleet_remove(text) IS 'Removes a source and what it said; returns whether there was '
-                                                         'one. Its foreign server stays.';
+COMMENT ON FUNCTION @extschema@.ff_fleet_remove(text) IS
+'Removes a source and what it said; returns whether there was one. Its foreign server stays.';
 
 CREATE FUNCTION @extschema@.ff_import(export jsonb, source text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE
@@ -395,5 +374,6 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_import(jsonb, text) IS
 'Takes in what ff_export() gave elsewhere, for sources that the hub cannot connect to; a later export of the same '
 'source replaces it. source: its name on this hub; by default its database and system identifier. Returns that name. '
-'Errors: 22023 this is no export, 0A000 of a format that is not known here (the hint says which side to upgrade), 55000 '
-'older than what is there, or a source that is asked by a server; those of the types, where it has been tampered with.';
+'Errors: 22023 this is no export, 0A000 of a format that is not known here (the hint says which side to upgrade), '
+'55000 older than what is there, or a source that is asked by a server; those of the types, where it has been '
+'tampered with.';

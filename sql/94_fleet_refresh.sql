@@ -10,67 +10,53 @@
 -- ---------------------------------------------------------------------------
 -- How often the standbys of a primary's timeline read its tables, all of them together.
 CREATE VIEW ff_internal.fleet_standby_reads AS
-SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.seq_per_s) AS seq_per_s, sum(r.index_per_s) AS index_per_s,
-       sum(r.blocks_per_s) AS blocks_per_s
+SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.per_s[1]) AS seq_per_s, sum(r.per_s[2]) AS index_per_s,
+       sum(r.per_s[3]) AS blocks_per_s
   FROM ff_internal.fleet_member m
   JOIN ff_internal.fleet_source l ON l.source_id = m.lead_id AND l.timeline = m.timeline AND NOT l.in_recovery
-  JOIN ff_internal.fleet_reads r ON r.source_id = m.source_id AND r.blocks_per_s > 0
+  JOIN ff_internal.fleet_reads r ON r.source_id = m.source_id AND r.per_s[3] > 0
  WHERE m.role = 'standby'
  GROUP BY l.source_id, r.relid;
 COMMENT ON VIEW ff_internal.fleet_standby_reads IS 'Reads of a primary''s tables on its standbys, a second.';
 
--- The step that the model takes with these reads added to those of the primary, and without; NULL where it cannot say.
--- Memory and speed of reading are taken to be the primary's.
-CREATE FUNCTION ff_internal.step_with_reads(
-    input jsonb, seq_per_s double precision, index_per_s double precision, blocks_per_s double precision,
-    OUT without_reads integer, OUT with_reads integer)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    given CONSTANT ff_internal.model_input := jsonb_populate_record(NULL::ff_internal.model_input, input);
-    more  ff_internal.model_input := given;
-BEGIN
-    more.seq_scans := given.seq_scans + seq_per_s * given.observed_s;
-    more.index_scans := given.index_scans + index_per_s * given.observed_s;
-    more.blocks_fetched := given.blocks_fetched + blocks_per_s * given.observed_s;
-    SELECT (m.choice).advised_step INTO without_reads FROM ff_internal.model(given, false) m;
-    SELECT (m.choice).advised_step INTO with_reads FROM ff_internal.model(more, false) m;
-END
-$$;
-
 -- Weighs the reads of standbys for one table that they were not weighed for, or an hour ago, or when they were fewer or
--- more; false where there is none. A source whose model is another is not weighed.
+-- more; false where there is none: whether the model takes another step with these reads added to those of the primary,
+-- whose memory and speed of reading are taken for theirs. A source whose model is another is not weighed.
 CREATE FUNCTION ff_internal.fleet_weigh(part integer, parts integer) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    a    record;
-    step record;
+    a     record;
+    given ff_internal.model_input;
+    steps integer[];
 BEGIN
-    SELECT w.*, k.mark, s.seq_per_s, s.index_per_s, s.blocks_per_s INTO a
+    SELECT w.*, (w.said).*, k.mark, s.seq_per_s, s.index_per_s, s.blocks_per_s INTO a
       FROM ff_internal.fleet_standby_reads s
       JOIN ff_internal.fleet_advice w USING (source_id, relid)
       JOIN ff_internal.fleet_source o USING (source_id)
-     CROSS JOIN LATERAL (SELECT md5(concat_ws(' ', w.fillfactor, w.advised, to_char(s.blocks_per_s, '9EEEE'),
-                                              to_char(s.index_per_s, '9EEEE'), date_trunc('hour', now()))) AS mark) k
-     WHERE w.input IS NOT NULL AND w.weighed_mark IS DISTINCT FROM k.mark
+     CROSS JOIN LATERAL (SELECT md5(concat_ws(' ', (w.said).fillfactor, (w.said).advised,
+               to_char(s.blocks_per_s, '9EEEE'), to_char(s.index_per_s, '9EEEE'), date_trunc('hour', now()))) AS mark) k
+     WHERE (w.said).input IS NOT NULL AND w.weighed_mark IS DISTINCT FROM k.mark
        AND o.model_version = ff_internal.model_version() AND w.source_id % parts = part - 1
      ORDER BY s.blocks_per_s DESC LIMIT 1;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     BEGIN
-        SELECT * INTO step FROM ff_internal.step_with_reads(a.input, a.seq_per_s, a.index_per_s, a.blocks_per_s);
+        given := jsonb_populate_record(given, a.input);
+        steps[1] := ((ff_internal.model(given, false)).choice).advised_step;
+        given.seq_scans := given.seq_scans + a.seq_per_s * given.observed_s;
+        given.index_scans := given.index_scans + a.index_per_s * given.observed_s;
+        given.blocks_fetched := given.blocks_fetched + a.blocks_per_s * given.observed_s;
+        steps[2] := ((ff_internal.model(given, false)).choice).advised_step;
     EXCEPTION WHEN data_exception THEN
         RAISE WARNING 'what % was advised by cannot be read', a.relation USING DETAIL = SQLERRM;
-        step := row(NULL::integer, NULL::integer);
+        steps := NULL;
     END;
     UPDATE ff_internal.fleet_advice w
        SET (weighed, weighed_mark)
-         = (CASE WHEN step.with_reads = step.without_reads THEN coalesce(a.advised, a.fillfactor) ELSE step.with_reads END,
-            a.mark)
+         = (CASE WHEN steps[1] = steps[2] THEN coalesce(a.advised, a.fillfactor) ELSE steps[2] END, a.mark)
      WHERE (w.source_id, w.relid) = (a.source_id, a.relid);
     RETURN true;
 END
@@ -185,6 +171,7 @@ BEGIN
     FOR id IN
         SELECT o.source_id FROM ff_internal.fleet_source o
          WHERE o.server IS NOT NULL AND o.source_id % parts = part - 1 AND (o.tried_at IS NULL OR o.tried_at < began)
+           AND clock_timestamp() < began + bounds.refresh
            AND (SELECT count(*) FROM ff_internal.fleet_mine()) < bounds.sources
            AND (o.failures = 0 OR clock_timestamp() < retry_since + bounds.retry)
          ORDER BY o.failures > 0, o.tried_at NULLS FIRST, o.source_id
@@ -218,10 +205,11 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM ff_internal.dblink();
+    PERFORM ff_internal.dblink('get_connections');
     IF (part BETWEEN 1 AND parts) IS NOT TRUE THEN
         RAISE 'there is no part % of %', coalesce(part::text, 'NULL'), coalesce(parts::text, 'NULL')
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'CALL ff_fleet_refresh(2, 4) is the second of four parts.';
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'CALL ff_fleet_refresh(2, 4) is the second of four parts.';
     END IF;
     PERFORM ff_internal.fleet_leave(m) FROM ff_internal.fleet_mine() m;
 END
@@ -275,9 +263,10 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.ff_fleet_refresh(integer, integer) IS
-'Asks all sources of this hub, many at a time, and stores what they say, each in a transaction of its own. A source that '
-'fails, hangs or sends nonsense keeps what it said before, with the error and its age; it is given 20 seconds, its host '
-'the connect_timeout of its server. Sources that failed last time are asked last, for at most 15 seconds altogether, in '
-'turn. part, parts: only that share of the sources, for several sessions side by side; a source that another session '
-'is asking is passed over. A notice tells what was reached. Errors: 55000 dblink is not in this database, 22023 no such '
-'part, 2D000 in a transaction block.';
+'Asks all sources of this hub, many at a time, and stores what they say, each in a transaction of its own. A source '
+'that fails, hangs or sends nonsense keeps what it said before, with the error and its age; it is given 20 seconds, '
+'its host the connect_timeout of its server. Sources that failed last time are asked last, for at most 15 seconds '
+'altogether, in turn. After two minutes no source is called up any more; who is left is first the next time. part, '
+'parts: only that share of the sources, for several sessions side by side; a source that another session is asking '
+'is passed over. A notice tells what was reached. Errors: 55000 dblink is not in this database, 22023 no such part, '
+'2D000 in a transaction block.';

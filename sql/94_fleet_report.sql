@@ -1,100 +1,97 @@
 -- Stage fleet: what the hub knows, as views, scripts and a page.
 
-CREATE VIEW @extschema@.ff_fleet AS
+CALL ff_internal.define($$
+CREATE VIEW @extschema@.ff_fleet (
+    -- The sources of this hub, one row each, and how they are. It waits for none of them.
+    source,         -- name on this hub
+    server,         -- foreign server that leads to it; NULL: imported
+    database,       -- name of the database there
+    role,
+        -- primary, standby, duplicate (the same server under another name), former primary, clone (the same identity
+        -- twice, both accept writes); NULL: it never answered
+    state,          -- ok, failing (the last try failed), stale (not asked for an hour), imported, new
+    age,            -- since what it says was true
+    last_success,   -- last answer
+    last_try,       -- when it was last asked
+    error,          -- why the last try failed
+    server_version, -- server_version_num there
+    version,        -- version of the extension there
+    timeline,       -- WAL timeline, which moves with a promotion
+    cluster_name,   -- setting cluster_name there
+    collected_at,   -- last collection there
+    bytes,          -- size of the last answer
+    seconds,        -- time that it took
+    tables,         -- tables that it told of
+    changes,        -- of these, tables for which it advises a change
+    note            -- what is odd about it
+) AS
 SELECT m.source, m.server, m.database, m.role,
        CASE WHEN m.succeeded_at IS NULL AND m.failures = 0 THEN 'new' WHEN m.failures > 0 THEN 'failing'
-            WHEN m.server IS NULL THEN 'imported' WHEN d.age > interval '1 hour' THEN 'stale' ELSE 'ok' END AS state,
-       date_trunc('second', d.age) AS age, m.succeeded_at AS last_success, m.tried_at AS last_try, m.error,
-       m.server_version, m.version, m.timeline, m.cluster_name, m.collected_at, m.bytes, m.seconds,
-       n.tables, n.changes,
+            WHEN m.server IS NULL THEN 'imported' WHEN m.age > interval '1 hour' THEN 'stale' ELSE 'ok' END,
+       date_trunc('second', m.age), m.succeeded_at, m.tried_at, m.error, m.server_version, m.version, m.timeline,
+       m.cluster_name, m.collected_at, m.bytes, m.seconds, n.tables, n.changes,
        nullif(concat_ws('; ',
            CASE m.role WHEN 'duplicate' THEN 'the same server as ' || CASE WHEN m.in_recovery THEN 'another source'
                                                                   ELSE 'source ' || m.lead END
                 WHEN 'clone' THEN format('it has the identity of source %s, and both accept writes: a copy, or two '
                                          'primaries', m.lead)
                 WHEN 'former primary' THEN format('source %s is the primary now', m.lead)
-                WHEN 'standby' THEN CASE WHEN NOT m.lead_in_recovery THEN format('its reads are counted for source %s', m.lead)
-                     END END,
+                WHEN 'standby' THEN CASE WHEN NOT m.lead_in_recovery
+                                         THEN format('its reads are counted for source %s', m.lead) END END,
            CASE WHEN m.replaced_at > m.added_at AND m.replaced_at > now() - interval '7 days'
                 THEN format('another database than before since %s', date_trunc('second', m.replaced_at)) END,
            CASE WHEN m.succeeded_at IS NOT NULL AND m.collected_at IS NULL THEN 'nothing was collected there yet'
                 WHEN m.exported_at > m.collected_at + interval '1 day'
                 THEN format('its last collection was %s before',
-                            justify_hours(date_trunc('second', m.exported_at - m.collected_at)))
-           END), '') AS note
+                            justify_hours(date_trunc('second', m.exported_at - m.collected_at))) END), '')
   FROM ff_internal.fleet_member m
- CROSS JOIN LATERAL (SELECT CASE WHEN m.server IS NULL THEN greatest(now() - m.exported_at, interval '0')
-                            ELSE now() - m.succeeded_at END AS age) d
- CROSS JOIN LATERAL (SELECT count(*) AS tables, count(a.advised) AS changes
+ CROSS JOIN LATERAL (SELECT count(*) AS tables, count((a.said).advised) AS changes
                        FROM ff_internal.fleet_advice a WHERE a.source_id = m.source_id) n
  ORDER BY m.source;
+$$);
 
-CREATE VIEW @extschema@.ff_fleet_advice AS
-SELECT a.source, a.database, a.relation, a.now, a.new,
-       CASE WHEN a.new < a.now THEN 'lower' WHEN a.new > a.now THEN 'raise' WHEN a.turned THEN 'keep'
-            ELSE a.action END AS action,
-       CASE WHEN NOT a.turned THEN round(a.gain_pct)::integer || ' %' END AS gain, a.confidence, a.why,
-       CASE WHEN NOT a.turned THEN a.wal_bytes_per_day_saved END AS wal_bytes_per_day_saved,
-       CASE WHEN NOT a.turned THEN a.disk_bytes_change END AS disk_bytes_change, date_trunc('second', a.age) AS age,
+CALL ff_internal.define($$
+CREATE VIEW @extschema@.ff_fleet_advice (
+    -- ff_advice of all sources: changes first, those that save most WAL at the top. Each database once, however many
+    -- sources know it; the reads of its standbys are weighed.
+    source,                  -- source that says it
+    database,                -- its database
+    relation,                -- the table
+    now,                     -- effective fillfactor, percent
+    new,                     -- advised fillfactor, percent; NULL where nothing should change
+    action,                  -- lower, raise, keep, wait
+    gain,                    -- cost that the change saves
+    confidence,              -- 0 to 1
+    why,                     -- the cause
+    wal_bytes_per_day_saved, -- WAL that the change saves, bytes a day
+    disk_bytes_change,       -- of table and indexes, bytes
+    age,                     -- since its source said so
+    note
+        -- stale (its source does not answer), provisional (watched for less than a day), and what standbys read
+) AS
+SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
+       CASE WHEN n.new < a.fillfactor THEN 'lower' WHEN n.new > a.fillfactor THEN 'raise' WHEN a.turned THEN 'keep'
+            ELSE a.action END,
+       CASE WHEN NOT a.turned THEN round(a.gain_pct)::integer || ' %' END, a.confidence, a.why, n.wal,
+       CASE WHEN NOT a.turned THEN a.disk_bytes_change END, date_trunc('second', a.age),
        nullif(concat_ws('; ',
            CASE WHEN a.failures > 0 OR a.age > interval '1 hour' THEN 'stale' END,
-           CASE WHEN a.provisional AND a.new IS NOT NULL THEN 'provisional' END,
+           CASE WHEN a.provisional AND n.new IS NOT NULL THEN 'provisional' END,
            CASE WHEN a.turned
                 THEN format('%s without the reads of %s', coalesce(a.action || ' to ' || a.advised, a.action),
                             format(CASE a.standbys WHEN 1 THEN 'a standby' ELSE '%s standbys' END, a.standbys)) END,
-           CASE WHEN a.blocks_per_s > 0 THEN format('read on standbys: %s pages/s', round(a.blocks_per_s::numeric, 1)) END),
-           '') AS note
-  FROM (SELECT m.source, m.database, m.failures, w.*, w.fillfactor AS now, s.standbys, s.blocks_per_s, t.turned,
-               CASE WHEN t.turned THEN nullif(w.weighed, w.fillfactor) ELSE w.advised END AS new,
-               CASE WHEN m.server IS NULL THEN greatest(now() - m.exported_at, interval '0')
-                    ELSE now() - m.succeeded_at END AS age
+           'read on standbys: ' || round(nullif(a.blocks_per_s, 0)::numeric, 1) || ' pages/s'), '')
+  FROM (SELECT m.source, m.database, m.failures, m.age, w.weighed, (w.said).*, s.standbys, s.blocks_per_s,
+               coalesce(s.standbys > 0 AND w.weighed <> coalesce((w.said).advised, (w.said).fillfactor), false)
+               AS turned
           FROM ff_internal.fleet_member m
           JOIN ff_internal.fleet_advice w ON w.source_id = m.source_id
           LEFT JOIN ff_internal.fleet_standby_reads s ON s.source_id = w.source_id AND s.relid = w.relid
-         CROSS JOIN LATERAL (SELECT coalesce(s.standbys > 0 AND w.weighed <> coalesce(w.advised, w.fillfactor), false)
-                                    AS turned) t
          WHERE m.source_id = m.lead_id OR m.role = 'clone') a
- ORDER BY a.new IS NULL, a.wal_bytes_per_day_saved DESC NULLS LAST, a.updates_per_s DESC NULLS LAST, a.source, a.relation;
-COMMENT ON VIEW @extschema@.ff_fleet IS 'The sources of this hub, one row each, and how they are. It waits for none of them.';
-COMMENT ON COLUMN @extschema@.ff_fleet.source IS 'name on this hub';
-COMMENT ON COLUMN @extschema@.ff_fleet.server IS 'foreign server that leads to it; NULL: imported';
-COMMENT ON COLUMN @extschema@.ff_fleet.database IS 'name of the database there';
-COMMENT ON COLUMN @extschema@.ff_fleet.role IS
-'primary, standby, duplicate (the same server under another name), former primary, clone (the same identity twice, both '
-'accept writes); NULL: it never answered';
-COMMENT ON COLUMN @extschema@.ff_fleet.state IS
-'ok, failing (the last try failed), stale (not asked for an hour), imported, new';
-COMMENT ON COLUMN @extschema@.ff_fleet.age IS 'since what it says was true';
-COMMENT ON COLUMN @extschema@.ff_fleet.last_success IS 'last answer';
-COMMENT ON COLUMN @extschema@.ff_fleet.last_try IS 'when it was last asked';
-COMMENT ON COLUMN @extschema@.ff_fleet.error IS 'why the last try failed';
-COMMENT ON COLUMN @extschema@.ff_fleet.server_version IS 'server_version_num there';
-COMMENT ON COLUMN @extschema@.ff_fleet.version IS 'version of the extension there';
-COMMENT ON COLUMN @extschema@.ff_fleet.timeline IS 'WAL timeline, which moves with a promotion';
-COMMENT ON COLUMN @extschema@.ff_fleet.cluster_name IS 'setting cluster_name there';
-COMMENT ON COLUMN @extschema@.ff_fleet.collected_at IS 'last collection there';
-COMMENT ON COLUMN @extschema@.ff_fleet.bytes IS 'size of the last answer';
-COMMENT ON COLUMN @extschema@.ff_fleet.seconds IS 'time that it took';
-COMMENT ON COLUMN @extschema@.ff_fleet.tables IS 'tables that it told of';
-COMMENT ON COLUMN @extschema@.ff_fleet.changes IS 'of these, tables for which it advises a change';
-COMMENT ON COLUMN @extschema@.ff_fleet.note IS 'what is odd about it';
-COMMENT ON VIEW @extschema@.ff_fleet_advice IS
-'ff_advice of all sources: changes first, those that save most WAL at the top. Each database once, however many sources '
-'know it; the reads of its standbys are weighed.';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.source IS 'source that says it';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.database IS 'its database';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.relation IS 'the table';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.now IS 'effective fillfactor, percent';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.new IS 'advised fillfactor, percent; NULL where nothing should change';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.action IS 'lower, raise, keep, wait';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.gain IS 'cost that the change saves';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.confidence IS '0 to 1';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.why IS 'the cause';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.wal_bytes_per_day_saved IS 'WAL that the change saves, bytes a day';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.disk_bytes_change IS 'of table and indexes, bytes';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.age IS 'since its source said so';
-COMMENT ON COLUMN @extschema@.ff_fleet_advice.note IS
-'stale (its source does not answer), provisional (watched for less than a day), and what standbys read';
+ CROSS JOIN LATERAL (SELECT CASE WHEN a.turned THEN nullif(a.weighed, a.fillfactor) ELSE a.advised END AS new,
+                            CASE WHEN NOT a.turned THEN a.wal_bytes_per_day_saved END AS wal) n
+ ORDER BY n.new IS NULL, n.wal DESC NULLS LAST, a.updates_per_s DESC NULLS LAST, a.source, a.relation;
+$$);
 
 CREATE FUNCTION @extschema@.ff_fleet_script(source text, rewrite boolean DEFAULT false, top integer DEFAULT NULL)
 RETURNS SETOF text
@@ -110,15 +107,15 @@ DECLARE
 BEGIN
     SELECT * INTO s FROM ff_internal.fleet_source o WHERE o.source = ff_fleet_script.source;
     IF s.server IS NULL THEN
-        RAISE '%', CASE WHEN s.source_id IS NULL THEN 'source ' || coalesce(quote_ident(source), 'NULL') || ' does not exist'
-                        ELSE 'source ' || quote_ident(source) || ' was imported' END
+        RAISE 'source % %', coalesce(quote_ident(source), 'NULL'),
+            CASE WHEN s.source_id IS NULL THEN 'does not exist' ELSE 'was imported' END
             USING ERRCODE = CASE WHEN s.source_id IS NULL THEN 'undefined_object'
                                  ELSE 'object_not_in_prerequisite_state' END,
                   HINT = 'See ff_fleet for the sources; where the hub cannot connect, run ff_script() there.';
     END IF;
     PERFORM ff_internal.fleet_hang_up(connection);
-    PERFORM ff_internal.fleet_send(connection, s.server, format('SELECT ff_internal.export_script(%L, %L)', rewrite, top),
-                                   patience);
+    PERFORM ff_internal.fleet_send(connection, s.server,
+                                   format('SELECT ff_internal.export_script(%L, %L)', rewrite, top), patience);
     LOOP
         answer := ff_internal.fleet_answer(connection);
         EXIT WHEN answer IS NOT NULL OR clock_timestamp() > began + patience;
@@ -132,14 +129,15 @@ BEGIN
     RETURN NEXT format('-- Sent by source %s. It is that server''s word: read it before you run it there.',
                        ff_internal.plain(source));
     RETURN QUERY
-        SELECT CASE WHEN l.line ^@ '\encoding ' THEN '\encoding ' || pg_client_encoding() ELSE ff_internal.plain(l.line) END
+        SELECT CASE WHEN l.line ^@ '\encoding ' THEN '\encoding ' || pg_client_encoding()
+                    ELSE ff_internal.plain(l.line) END
           FROM string_to_table(answer, E'\n') l(line);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_script(text, boolean, integer) IS
-'The script of a source, as ff_script() gives it there, with its guard: it refuses to run on any other server. It is asked '
-'for now, so the source has to answer, within two minutes. rewrite, top: as of ff_script(). Errors: 42704 no such source, '
-'55000 it was imported, 08001 it cannot be reached, and its own.';
+'The script of a source, as ff_script() gives it there, with its guard: it refuses to run on any other server. It is '
+'asked for now, so the source has to answer, within two minutes. rewrite, top: as of ff_script(). Errors: 42704 no '
+'such source, 55000 it was imported, 08001 it cannot be reached, and its own.';
 
 -- ---------------------------------------------------------------------------
 -- The page
@@ -159,25 +157,26 @@ RETURN (
     SELECT concat(ff_internal.report_head('Fillfactor report of a fleet'),
         format(E'<h1>%s sources on %s clusters, %s of them well; %s changes are advised%s.</h1>\n',
                h.n, h.servers, h.fine, t.n,
-               ': about ' || ff_internal.less_or_more(t.wal) || ' WAL a day, ' || ff_internal.less_or_more(-t.disk) || ' disk'),
+               ': about ' || ff_internal.less_or_more(t.wal) || ' WAL a day, '
+                   || ff_internal.less_or_more(-t.disk) || ' disk'),
         format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n</header>\n<main>\n',
                ff_internal.minute(now()), ff_internal.html(current_database()::text)),
         E'<section>\n<h2>What to do first</h2>\n', coalesce((
-            SELECT ff_internal.html_table('The changes that save most WAL. SELECT * FROM ff_fleet_script(''source'') gives '
-                       'the statements of a source, with guards and undo.', json_agg(r))
-              FROM (SELECT c.relation AS "table", c.source, c.database, c.now AS "now|0", c.new AS "new|0", c.gain AS cost,
-                           c.confidence AS "confidence|2", -c.wal_bytes_per_day_saved AS "WAL a day|+B",
+            SELECT ff_internal.html_table('The changes that save most WAL. SELECT * FROM ff_fleet_script(''source'') '
+                       'gives the statements of a source, with guards and undo.', json_agg(r))
+              FROM (SELECT c.relation AS "table", c.source, c.database, c.now AS "now|0", c.new AS "new|0",
+                           c.gain AS cost, c.confidence AS "confidence|2", -c.wal_bytes_per_day_saved AS "WAL a day|+B",
                            c.disk_bytes_change AS "disk|+B", c.why, c.note, c.age::text AS age
                       FROM change c WHERE c.place <= top ORDER BY c.place) r), E'<p>Nothing is to be changed.</p>\n'),
         E'</section>\n<section>\n<h2>Sources</h2>\n', coalesce((
             SELECT ff_internal.html_table('Those that need attention first.', json_agg(r))
               FROM (SELECT f.source, f.state, f.role, f.database, f.age::text AS age, f.tables AS "tables|0",
-                           f.changes AS "changes|0", f.server_version AS "PostgreSQL|0", f.version, f.timeline AS "timeline|0",
-                           concat_ws('; ', f.error, f.note) AS note
+                           f.changes AS "changes|0", f.server_version AS "PostgreSQL|0", f.version,
+                           f.timeline AS "timeline|0", concat_ws('; ', f.error, f.note) AS note
                       FROM @extschema@.ff_fleet f ORDER BY f.state IN ('ok', 'imported'), f.note IS NULL, f.source) r),
             E'<p>There is none: see ff_fleet_add().</p>\n'),
         E'</section>\n</main>\n<script>', ff_internal.report_script(), E'</script>\n</body>\n</html>\n')
       FROM health h, total t);
 COMMENT ON FUNCTION @extschema@.ff_fleet_report(integer) IS
-'One HTML page of the fleet: the changes that save most over all sources (as many as top says), each with its source, and '
-'the health of the sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html';
+'One HTML page of the fleet: the changes that save most over all sources (as many as top says), each with its '
+'source, and the health of the sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html';

@@ -22,7 +22,7 @@ DECLARE
         deadline, check_fleet_server, check_export, fleet_limits, fleet_connect, fleet_send, fleet_answer,
         fleet_hang_up, store_reads,
         store_advice, store_export, fleet_failed, fleet_connection, fleet_mine, fleet_leave, fleet_ask, fleet_take,
-        fleet_step, fleet_begin, fleet_end, fleet_weigh, step_with_reads, fits_due, collect_fit,
+        fleet_step, fleet_begin, fleet_end, fleet_weigh, fits_due, collect_fit,
         collect_verdicts, ff_rehearsal_result}';
     for_both   CONSTANT text[] := '{setting, index_definitions, other_options, collect_due, parse_statement,
         resolve, server, statement_source, horizon_holders, tracked_settings}';

@@ -15,7 +15,6 @@ CREATE TABLE ff_internal.fleet_source (
     error             text CHECK (length(error) <= 600), -- why the last try failed, with its SQLSTATE; NULL: it did not
     bytes             integer,       -- size of its last answer, bytes
     seconds           real,          -- from asking to storing that answer
-    format            integer,       -- format number of that answer
     version           text CHECK (length(version) <= 30), -- version of the extension there
     model_version     integer,       -- version of the model there
     server_version    integer CHECK (server_version BETWEEN 100000 AND 999999), -- server_version_num there
@@ -38,48 +37,51 @@ $$);
 CREATE INDEX fleet_source_identity ON ff_internal.fleet_source (system_identifier, database_oid);
 
 CALL ff_internal.define($$
-CREATE TABLE ff_internal.fleet_advice (
-    -- What each source last advised, one row a table; as in ff_advise().
-    source_id               integer NOT NULL, -- its source
-    relid                   bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table there
-    relation                text NOT NULL CHECK (length(relation) <= 2000), -- its schema and name, quoted
-    fillfactor              smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective fillfactor, percent
-    advised                 smallint CHECK (advised BETWEEN 10 AND 100), -- advised fillfactor, percent; NULL: no change
-    action                  text NOT NULL CHECK (action IN ('lower', 'raise', 'keep', 'wait')), -- as ff_advise() has it
-    cause                   text CHECK (length(cause) <= 40), -- the same
-    confidence              real CHECK (confidence BETWEEN 0 AND 1), -- 0 to 1
+CREATE TYPE ff_internal.fleet_said AS (
+    -- What a source says of a table; as in ff_advise().
+    relation                text,    -- its schema and name, quoted
+    fillfactor              smallint, -- effective fillfactor, percent
+    advised                 smallint, -- advised fillfactor, percent; NULL: no change
+    action                  text,    -- as ff_advise() has it
+    confidence              real,    -- 0 to 1
     provisional             boolean, -- less than a day was watched
-    why                     text CHECK (length(why) <= 300), -- the cause in a phrase
-    reason                  text CHECK (length(reason) <= 5000), -- the reason in sentences, of changes
-    gain_pct                real CHECK (gain_pct BETWEEN -1e9 AND 100), -- cost that the change saves, percent
+    why                     text,    -- the cause in a phrase
+    gain_pct                real,    -- cost that the change saves, percent
     wal_bytes_per_day_saved bigint,  -- WAL that it saves, bytes a day
     disk_bytes_change       bigint,  -- of table and indexes, bytes
-    size_bytes              bigint CHECK (size_bytes >= 0), -- main fork, bytes
-    updates_per_s           real CHECK (updates_per_s BETWEEN 0 AND 1e12), -- rows updated per second
-    hot_pct                 real CHECK (hot_pct BETWEEN 0 AND 100), -- HOT share of the recent updates, percent
-    input                   jsonb CHECK (octet_length(input::text) <= 100000),
-        -- what the model was given there, where a change is advised
+    updates_per_s           real,    -- rows updated per second
+    input                   jsonb    -- what the model was given there, where a change is advised
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.fleet_advice (
+    -- What each source last advised, one row a table.
+    source_id               integer NOT NULL, -- its source
+    relid                   bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table there
+    said                    ff_internal.fleet_said NOT NULL, -- what it said
     weighed                 smallint CHECK (weighed BETWEEN 10 AND 100),
         -- fillfactor that the model takes once the reads of standbys are added; NULL: no standby reads it
     weighed_mark            text,    -- hash of what that was made of
     PRIMARY KEY (source_id, relid),
-    CHECK ((action IN ('lower', 'raise')) = (advised IS NOT NULL))
+    CHECK (((said).relation, (said).fillfactor, (said).action) IS NOT NULL AND length((said).relation) <= 2000
+           AND (said).fillfactor BETWEEN 10 AND 100 AND (said).advised BETWEEN 10 AND 100
+           AND (said).action IN ('lower', 'raise', 'keep', 'wait')
+           AND ((said).action IN ('lower', 'raise')) = ((said).advised IS NOT NULL)),
+    CHECK ((said).confidence BETWEEN 0 AND 1 AND length((said).why) <= 300 AND (said).gain_pct BETWEEN -1e9 AND 100
+           AND (said).updates_per_s BETWEEN 0 AND 1e12 AND octet_length((said).input::text) <= 100000)
 ) WITH (fillfactor = 80);
 $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.fleet_reads (
-    -- How often each table is read on a standby: its counters, and their rates by the differences between answers.
+    -- How often each table is read on a standby; three figures: sequential scans, index scans, heap pages asked for.
     source_id     integer NOT NULL,  -- the standby
     relid         bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table, the same on its primary
-    seq_scans     bigint NOT NULL CHECK (seq_scans >= 0), -- sequential scans so far
-    index_scans   bigint NOT NULL CHECK (index_scans >= 0), -- index scans so far
-    blocks        bigint NOT NULL CHECK (blocks >= 0), -- heap pages asked for so far
+    counters      bigint[] NOT NULL CHECK (cardinality(counters) = 3 AND 0 <= ALL (counters)), -- so far
+    since         timestamptz,       -- their last reset; NULL: that of the database, before PostgreSQL 19
     observed_s    double precision NOT NULL, -- seconds that the rates cover, at most a day
-    seq_per_s     double precision NOT NULL,
-        -- sequential scans a second: the mean of that time, beyond a day a running mean
-    index_per_s   double precision NOT NULL, -- index scans a second
-    blocks_per_s  double precision NOT NULL, -- heap pages a second
+    per_s         double precision[] NOT NULL, -- a second: the mean of that time, beyond a day a running mean
     PRIMARY KEY (source_id, relid)
 ) WITH (fillfactor = 50);
 $$);
@@ -90,6 +92,8 @@ $$);
 -- this identity that accepts writes, too); NULL: never answered.
 CREATE VIEW ff_internal.fleet_member AS
 SELECT s.*, l.source AS lead, l.source_id AS lead_id, l.in_recovery AS lead_in_recovery,
+       CASE WHEN s.server IS NULL THEN greatest(now() - s.exported_at, interval '0')
+            ELSE now() - s.succeeded_at END AS age,
        CASE WHEN s.system_identifier IS NULL THEN NULL
             WHEN s.source_id = l.source_id AND NOT s.in_recovery THEN 'primary'
             WHEN s.source_id <> l.source_id AND EXISTS (

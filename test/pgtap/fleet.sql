@@ -1,7 +1,7 @@
 -- What a hub makes of what it is told: exports are data, whoever wrote them. Every case is an export that was imported,
 -- so nothing here depends on a clock or a connection.
 BEGIN;
-SELECT plan(68);
+SELECT plan(72);
 SET client_min_messages = error;
 CREATE SCHEMA "F f";
 CREATE EXTENSION fillfactor_advisor SCHEMA "F f";
@@ -61,7 +61,7 @@ SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export('{"format": 2}'), 'x')
 SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export('{"format": 0}'), 'x') $$), '0A000 the export has format 0, and this hub reads formats from 1 on; Upgrade the extension on the source.', 'or from the past');
 SELECT is(left(pg_temp.said(format('SELECT ff_import(pg_temp.first(%L), ''x'')', e)), 5), state, format('refused: %s', left(e::text, 60)))
   FROM (VALUES ('{"fillfactor": 9}'::jsonb, '23514'), ('{"advised": 101}', '23514'), ('{"action": "drop"}', '23514'), ('{"confidence": "NaN"}', '23514'), ('{"gain_pct": 1e400}', '22003'),
-               ('{"size_bytes": -1}', '23514'), ('{"oid": "x"}', '22P02'), ('{"oid": 99999999999}', '23514'), ('{"relation": null}', '23502'), ('{"advised": null}', '23514'),
+               ('{"updates_per_s": -1}', '23514'), ('{"oid": "x"}', '22P02'), ('{"oid": 99999999999}', '23514'), ('{"relation": null}', '23514'), ('{"advised": null}', '23514'),
                (jsonb_build_object('why', repeat('x', 301)), '23514'), (jsonb_build_object('relation', repeat('x', 100000)), '23514'),
                (jsonb_build_object('input', jsonb_build_object('x', repeat('x', 110000))), '23514')) c(e, state);
 SELECT is(left(pg_temp.said(format('SELECT ff_import(pg_temp.export(%L), ''x'')', e)), 5), state, format('refused: %s', e))
@@ -92,6 +92,10 @@ SELECT is((SELECT (seq_per_s, index_per_s, blocks_per_s)::text FROM ff_internal.
 SELECT is((SELECT note FROM ff_fleet_advice WHERE source = 'a' AND new = 50), 'read on standbys: 10.0 pages/s', 'and is said');
 SELECT ff_import(pg_temp.export('{"in_recovery": true, "exported_at": "2999-01-01 12:03:20+00", "started_at": "2999-01-01 12:02+00", "reads": [{"oid": 20001, "seq_scans": 5, "index_scans": 0, "blocks": 50}]}'), 'b') \g /dev/null
 SELECT is((SELECT (seq_per_s, index_per_s, blocks_per_s)::text FROM ff_internal.fleet_standby_reads), '(0.1,0.5,10)', 'a restart gives none, and what was known stays');
+SELECT ff_import(pg_temp.export('{"in_recovery": true, "exported_at": "2999-01-01 12:04:20+00", "started_at": "2999-01-01 12:02+00", "reads": [{"oid": 20001, "seq_scans": 1005, "index_scans": 1000, "blocks": 100000, "since": "2999-01-01 12:04+00"}]}'), 'b') \g /dev/null
+SELECT is((SELECT (seq_per_s, index_per_s, blocks_per_s)::text FROM ff_internal.fleet_standby_reads), '(0.1,0.5,10)', 'nor does a reset of one table''s counters');
+SELECT ff_import(pg_temp.export('{"in_recovery": true, "exported_at": "2999-01-01 12:05:20+00", "started_at": "2999-01-01 12:02+00", "reads": [{"oid": 20001, "seq_scans": 1605, "index_scans": 1000, "blocks": 100000, "since": "2999-01-01 12:04+00"}]}'), 'b') \g /dev/null
+SELECT is((SELECT round(seq_per_s::numeric, 2) FROM ff_internal.fleet_standby_reads), round((0.1 * 100 + 600) / 160, 2), 'what follows counts by its time');
 -- promoted, while a is not heard of
 SELECT ff_import(pg_temp.export('{"timeline": 2, "exported_at": "2999-01-01 12:06+00", "started_at": "2999-01-01 12:02+00"}'), 'b') \g /dev/null
 SELECT is(pg_temp.roles(), 'a former primary of b, b primary, other primary', 'after a promotion the standby is the primary');
@@ -118,6 +122,9 @@ SELECT is((SELECT state FROM ff_fleet WHERE source = 'x'), 'new', 'and waits to 
 SELECT is(pg_temp.said($$ SELECT ff_internal.fleet_begin(1, 1) $$), '55000 extension dblink is not in this database; A hub asks its sources by contrib''s dblink: run CREATE EXTENSION dblink here.', 'for which dblink is needed');
 SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export(), 'x') $$), '55000 source x is asked by a server; Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).', 'what is asked is not imported');
 SELECT is(pg_temp.said($$ SELECT * FROM ff_fleet_script('b') $$), '55000 source b was imported; See ff_fleet for the sources; where the hub cannot connect, run ff_script() there.', 'there is no script of what was imported');
+-- a refresh that has gone on for too long calls nobody up
+SELECT is(ff_internal.fleet_step(1, 1, clock_timestamp() - interval '121 s', clock_timestamp()), false, 'after two minutes no source is asked');
+SELECT throws_ok($$ SELECT ff_internal.fleet_step(1, 1, clock_timestamp() - interval '110 s', clock_timestamp()) $$, '55000', NULL, 'before, one is');
 -- errors of connecting name hosts and users: these are for the hub's owner
 SELECT ff_internal.fleet_failed(source_id, '08001', E'could not establish connection: connection to server at "10.1.2.3" (10.1.2.3), port 5432 failed: FATAL:  password authentication failed for user "spy"', '') FROM ff_internal.fleet_source WHERE source = 'x' \g /dev/null
 SELECT is((SELECT state || ': ' || error FROM ff_fleet WHERE source = 'x'), 'failing: 08001 could not establish connection: connection to server at "...", port 5432 failed: FATAL: password authentication failed for user "..."', 'an error does not tell host and user');

@@ -2,7 +2,7 @@
 \set ON_ERROR_STOP 1
 CREATE EXTENSION fillfactor_advisor;
 SET client_min_messages = warning;
-SELECT plan(41);
+SELECT plan(42);
 
 -- ------------------------------------------------------------------ a mixture in, a pgbench script out
 CREATE FUNCTION script(class jsonb, others jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
@@ -61,6 +61,12 @@ SELECT is(class('{"pick": "sweep", "rows": 10}')->0->>'pick', 'turn', 'one in pa
 SELECT is(class('{"rows": 400}')->0->>'part', '0.4', 'rows for a part of the table are scaled');
 SELECT is(class('{"command": "delete", "pick": "oldest"}'), NULL, 'without inserts, nothing is deleted');
 
+CREATE FUNCTION functions(redraw float8) RETURNS text LANGUAGE sql AS $$
+    SELECT regexp_replace(ff_internal.rehearsal_functions('public.t', t, jsonb_build_object('redraw', redraw, 'grow_updates', 3, 'insert_len', array_fill(100, '{16}'), 'update_len', array_fill(200, '{16}'))),
+        E'.*\\\\else(.*)\\\\endif', 'CREATE SCHEMA ff_rehearsal; \1') FROM made $$;
+SET check_function_bodies = off;
+DO $$ BEGIN EXECUTE replace(functions(0), 'SELECT 100000', 'SELECT 40'); END $$;
+SELECT is((SELECT array_agg(ff_rehearsal.next(1, n)) FROM unnest('{56,100,152,200}'::int[]) n), '{89,133,153,153}', 'rows grow by thirds, until they have their length');
 -- ------------------------------------------------------------------ results
 CREATE FUNCTION result(more jsonb DEFAULT '{}', hot_b float8 DEFAULT 99, wal_b float8 DEFAULT 50, spread float8 DEFAULT 0.5) RETURNS jsonb LANGUAGE sql AS $$
     SELECT jsonb_build_object('format', 1, 'system_identifier', (SELECT system_identifier::text FROM pg_control_system()), 'relid', 't'::regclass::oid::bigint,

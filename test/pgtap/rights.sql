@@ -142,7 +142,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
 		close_tables,collect_statements,collect_statements_failed,current_epoch,index_changes,index_keys,io_counters,table_differences,write_differences,fits_due,prune,prune_closed,roll_up,delete_oldest,take,read_statements,current_statement_epoch,close_statements,close_evicted,
 		choose_statements,add_statement,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,is_schedule,job_command,
 		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,own_jobs,ff_fleet_add,ff_fleet_remove,ff_import,ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,check_fleet_server,check_export,fleet_limits,
-		fleet_connect,fleet_send,fleet_answer,fleet_hang_up,store_reads,store_advice,store_export,fleet_failed,fleet_connection,fleet_mine,fleet_leave,fleet_ask,fleet_take,fleet_step,fleet_begin,fleet_end,fleet_weigh,step_with_reads,ff_rehearsal_result}'::name[]),
+		fleet_connect,fleet_send,fleet_answer,fleet_hang_up,store_reads,store_advice,store_export,fleet_failed,fleet_connection,fleet_mine,fleet_leave,fleet_ask,fleet_take,fleet_step,fleet_begin,fleet_end,fleet_weigh,ff_rehearsal_result}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- what steps of a collection share with readers
