@@ -15,6 +15,12 @@ CREATE FUNCTION ff_internal.shell_quoted(word text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '''' || replace(word, '''', E'''\\''''') || '''';
 
+-- The time of a rewrite in words.
+CREATE FUNCTION ff_internal.rewrite_time(seconds double precision, io_known boolean) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN seconds < 1 THEN 'about a second'
+            ELSE CASE WHEN io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(seconds) END;
+
 -- What a rewrite to about new_bytes (main fork) needs in any way; io_known: reading and writing are in its seconds.
 CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,

@@ -7,56 +7,45 @@
 CREATE FUNCTION ff_internal.script_guard() RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT format($set$SET search_path = pg_catalog, pg_temp; SET lock_timeout = '2s'; SET statement_timeout = 0;
-SET client_min_messages = notice; SET ff_script.done = 0; SET ff_script.unchanged = 0; SET ff_script.refused = 0;
-SET ff_script.database = %s; SET ff_script.system = '%s'; SET ff_script.undo = off;
-SET ff_script.unprintable = %s;$set$,
-               ff_internal.quoted_text(current_database()::text), s.system_identifier,
-               quote_literal(ff_internal.unprintable())) || $text$
+    SELECT format($text$SET search_path = pg_catalog, pg_temp; SET lock_timeout = '2s'; SET statement_timeout = 0;
+SET client_min_messages = notice; SET ff_script.told = '';
 DO $ff$ BEGIN
-    IF pg_is_in_recovery() THEN RAISE 'this server is a standby: run the script on its primary'; END IF;
-    IF statement_timestamp() <> transaction_timestamp() THEN
+    IF current_database() <> %s OR (SELECT system_identifier FROM pg_control_system()) <> %s THEN
+        RAISE 'refused: made for another database or server';
+    ELSIF pg_is_in_recovery() THEN RAISE 'this server is a standby: run the script on its primary';
+    ELSIF statement_timestamp() <> transaction_timestamp() THEN
         RAISE 'a transaction is open: run the script with psql -X -f, without --single-transaction'; END IF; END $ff$;
-CREATE OR REPLACE FUNCTION pg_temp.ff_look(who text[], expected text[], OUT refusal text, OUT file oid)
-LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $ff$
-    SELECT 'refused: ' || CASE WHEN current_database() <> current_setting('ff_script.database')
-               OR s.system_identifier::text <> current_setting('ff_script.system')
-           THEN 'made for another database or server'
-           WHEN c.oid IS NULL THEN CASE WHEN EXISTS (SELECT FROM pg_class o WHERE o.oid::text = who[3])
-                                        THEN 'it has another name now' ELSE 'it is gone' END
-           WHEN c.reloptions IS DISTINCT FROM expected THEN 'its options are not those of the advice' END, c.relfilenode
-      FROM pg_control_system() s LEFT JOIN (pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-           LEFT JOIN pg_index i ON i.indexrelid = c.oid) ON n.nspname = who[1] AND c.relname = who[2]
-                AND concat_ws(' ', coalesce(i.indrelid, c.oid), i.indkey) = who[3] $ff$;
+CREATE OR REPLACE FUNCTION pg_temp.ff_look(who text[], before text[], after text[]) RETURNS text
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $ff$ SELECT coalesce((
+    SELECT CASE WHEN c.reloptions IS NOT DISTINCT FROM after THEN 'unchanged: already in force'
+                WHEN c.reloptions IS DISTINCT FROM before THEN 'refused: its options are not those of the advice'
+                ELSE '' END
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_index i ON i.indexrelid = c.oid
+     WHERE (n.nspname, c.relname, concat_ws(' ', coalesce(i.indrelid, c.oid), i.indkey)) = (who[1], who[2], who[3])),
+    (SELECT 'refused: it has another name now' FROM pg_class o WHERE o.oid::text = who[3]), 'refused: it is gone') $ff$;
 CREATE OR REPLACE PROCEDURE pg_temp.ff_tell(who text[], verdict text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$
-DECLARE tally CONSTANT text := 'ff_script.' || split_part(verdict, ':', 1); BEGIN
-    PERFORM set_config(tally, (current_setting(tally)::integer + 1)::text, false);
-    verdict := format('%I.%I: %s', who[1], who[2], verdict);
-    verdict := regexp_replace(verdict, current_setting('ff_script.unprintable'), '?', 'g');
-    IF tally = 'ff_script.refused' THEN RAISE WARNING '%', verdict; ELSE RAISE NOTICE '%', verdict; END IF;
-END $ff$;
-CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after text[], change text, undo text,
-    take_back boolean DEFAULT current_setting('ff_script.undo')::boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$
-DECLARE verdict text; BEGIN
+DECLARE said text := regexp_replace(format('%%I.%%I: %%s', who[1], who[2], verdict), %s, '?', 'g'); BEGIN
+    PERFORM set_config('ff_script.told', current_setting('ff_script.told') || left(verdict, 1), false);
+    IF verdict ^@ 'refused' THEN RAISE WARNING '%%', said; ELSE RAISE NOTICE '%%', said; END IF; END $ff$;
+CREATE OR REPLACE PROCEDURE pg_temp.ff_change(
+    who text[], before text[], after text[], change text, undo text, take_back boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$ DECLARE verdict text; BEGIN
     IF take_back THEN CALL pg_temp.ff_change(who, after, before, undo, change, false); RETURN; END IF;
-    FOR try IN 1 .. 5 LOOP
-        verdict := CASE WHEN (pg_temp.ff_look(who, after)).refusal IS NULL THEN 'unchanged: already in force'
-                        ELSE (pg_temp.ff_look(who, before)).refusal END;
-        EXIT WHEN verdict IS NOT NULL;
-        BEGIN
-            EXECUTE change; -- then nothing may have come in before the lock was held
-            IF (pg_temp.ff_look(who, after)).refusal IS NOT NULL THEN
-                RAISE 'its name or options changed meanwhile' USING ERRCODE = '55000'; END IF;
-            verdict := 'done: ' || change;
-        EXCEPTION WHEN lock_not_available THEN PERFORM pg_sleep(1);
-                  WHEN OTHERS THEN verdict := format('refused: %s (SQLSTATE %s)', SQLERRM, SQLSTATE);
-        END;
-        EXIT WHEN verdict IS NOT NULL;
+    FOR try IN 1 .. 5 LOOP BEGIN
+        verdict := pg_temp.ff_look(who, before, after);
+        EXIT WHEN verdict <> '';
+        EXECUTE change; -- then nothing may have come in before the lock was held
+        IF NOT pg_temp.ff_look(who, before, after) ^@ 'unchanged' THEN
+            RAISE 'its name or options changed meanwhile' USING ERRCODE = '55000'; END IF;
+        verdict := 'done: ' || change; EXIT;
+    EXCEPTION WHEN lock_not_available THEN
+                  verdict := 'refused: locked by other sessions, run this again later'; PERFORM pg_sleep(1);
+              WHEN OTHERS THEN verdict := format('refused: %%s (SQLSTATE %%s)', SQLERRM, SQLSTATE); EXIT; END;
     END LOOP;
-    CALL pg_temp.ff_tell(who, coalesce(verdict, 'refused: locked by other sessions, run this again later'));
-END $ff$;$text$
+    CALL pg_temp.ff_tell(who, verdict); END $ff$;$text$,
+               ff_internal.quoted_text(current_database()::text), s.system_identifier,
+               quote_literal(ff_internal.unprintable()))
       FROM ff_internal.server() s);
 
 -- The guard of rewrites: it gives the statement, to be run by itself, and one to say what came of it; or it refuses.
@@ -65,11 +54,11 @@ LANGUAGE sql IMMUTABLE
 RETURN $text$CREATE OR REPLACE FUNCTION pg_temp.ff_rewrite(who text[], expected text[], old_file oid, statement text,
     was_run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$
 DECLARE
-    seen CONSTANT record := pg_temp.ff_look(who, expected);
-    verdict CONSTANT text := CASE WHEN seen.refusal IS NOT NULL THEN seen.refusal
-                                  WHEN seen.file <> old_file AND was_run THEN 'done: ' || statement
-                                  WHEN seen.file <> old_file THEN 'unchanged: rewritten already'
-                                  WHEN was_run THEN 'refused: not rewritten, see the messages above' END;
+    options CONSTANT text := pg_temp.ff_look(who, NULL, expected);
+    verdict CONSTANT text := CASE WHEN NOT options ^@ 'unchanged' THEN options
+        WHEN pg_relation_filenode(format('%I.%I', who[1], who[2])::regclass) = old_file
+        THEN CASE WHEN was_run THEN 'refused: not rewritten, see the messages above' END
+        WHEN was_run THEN 'done: ' || statement ELSE 'unchanged: rewritten already' END;
 BEGIN
     IF verdict IS NOT NULL THEN CALL pg_temp.ff_tell(who, verdict); RETURN; END IF;
     RETURN NEXT statement;
@@ -153,8 +142,8 @@ BEGIN ATOMIC
     ), advised AS (
         SELECT 1 AS kind, a.gain, a.relation::oid AS oid, a.action,
                to_jsonb(a) - '{evidence,decision,phrase,gain,passed_over,ddl}'::text[] AS facts, r.rewrite, CASE
-               WHEN a.action = 'lower' THEN 'updates fall on old pages, which keep their density until then'
-               ELSE format('gives back %s at once; without it, new rows fill up the old pages by and by',
+               WHEN a.action = 'lower' THEN 'updates fall on old pages, which stay full until they are rewritten'
+               ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                            pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason
           FROM asked s
          CROSS JOIN LATERAL ff_internal.advice(s.relation, CASE WHEN s.relation IS NULL
@@ -183,7 +172,7 @@ RETURN (
                'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
                'relation', ff_internal.qualified_name(c.oid), 'who', i.who, 'relfilenode', c.relfilenode::text,
                'owner', r.rolname, 'options_before', c.reloptions, 'options_after', a.options, 'statement', s.change,
-               'undo', s.undo, 'guarded_statement', g.call || ');', 'guarded_undo', g.call || ', true);',
+               'undo', s.undo, 'guarded_statement', g.call || ', false);', 'guarded_undo', g.call || ', true);',
                'rewrite', facts->'rewrite' || jsonb_build_object('methods', coalesce(w.methods, '[]'), 'method',
                               jsonb_path_query_first(w.methods, '$[*] ? (@.possible == true).method')))
       FROM pg_class c
@@ -248,19 +237,20 @@ AS $$
              WHERE ff_internal.effective_fillfactor(c.reloptions) <> a.fillfactor)
 $$;
 
--- What all changes bring that are not provisional, and what their rewrites write (bytes) and take (seconds).
+-- What the changes bring, and what their rewrites write (bytes) and take (seconds): of those that are not provisional,
+-- or of all where all are.
 CREATE FUNCTION ff_internal.plan_total(changes jsonb[]) RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
-    SELECT jsonb_build_object('changes', cardinality(changes), 'provisional', cardinality(changes) - count(*),
+    SELECT jsonb_build_object('changes', cardinality(changes), 'provisional', min(p.n),
                'wal_bytes_per_day_saved', sum((c->>'wal_bytes_per_day_saved')::numeric),
                'disk_bytes_change', sum((c->>'disk_bytes_change')::numeric), 'rewrites', count(m),
                'rewrite_wal_bytes', coalesce(sum((m->>'wal_bytes')::bigint), 0),
                'rewrite_seconds', sum((m->>'seconds')::double precision),
                'io_known', bool_and((m->>'io_known')::boolean))
-      FROM unnest(changes) c
-      LEFT JOIN LATERAL jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method'
-     WHERE (c->>'provisional')::boolean IS NOT TRUE);
+      FROM (SELECT count(*) AS n FROM unnest(changes) c WHERE (c->>'provisional')::boolean) p
+      LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
+      LEFT JOIN LATERAL jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
 
 -- All that ff_script() and ff_script_json() say: changes of tables, then indexes, small to large.
 CREATE FUNCTION ff_internal.plan(target regclass, top integer) RETURNS jsonb
@@ -348,50 +338,57 @@ AS $$
      CROSS JOIN LATERAL ff_internal.psql_command(ff_internal.plain(p->>'database')) psql
      CROSS JOIN LATERAL unnest(ARRAY[
            format('%s: changes for %s, to be read before they are run', p->>'generator', p->>'asked_for'),
-           CASE WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.' END,
-           'brings:    ' || nullif(concat_ws(', ',
-               nullif(t.changes, 0) || ' change' || left('s', t.changes - 1)
-                   || coalesce(' (' || nullif(t.provisional, 0) || ' of them provisional)', ''),
-               'about ' || ff_internal.less_or_more(t.wal_bytes_per_day_saved) || ' WAL a day',
-               ff_internal.less_or_more(-t.disk_bytes_change) || ' disk',
-               CASE WHEN t.io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(t.rewrite_seconds)
-                   || ' of rewriting'), '')
-               || coalesce('; ' || nullif(p->>'left_out', '0') || ' more are left out', ''),
+           CASE WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
+                ELSE format('brings:    %s change%s%s: %s', t.changes, left('s', t.changes - 1),
+                         CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
+                              ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
+                         concat_ws(', ',
+                                   'about ' || ff_internal.less_or_more(t.wal_bytes_per_day_saved) || ' WAL a day',
+                                   ff_internal.less_or_more(-t.disk_bytes_change) || ' disk',
+                                   ff_internal.rewrite_time(t.rewrite_seconds, t.io_known) || ' of rewriting'))
+                     || coalesce('; ' || nullif(p->>'left_out', '0') || ' more are left out', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            'run as:    a superuser, or a member of the owners: ' || (p->>'run_as'),
            CASE WHEN t.changes > 0
                 THEN 'how:       ' || psql || ' -f FILE; with -v undo=on it takes everything back' END,
            CASE WHEN t.provisional > 0 THEN 'all:       sed ''s/^--provisional //'' FILE | ' || psql
-               || ', also what was watched for less than a day' END,
-           CASE WHEN t.rewrites > 0 AND NOT rewrite THEN 'rewrites:  ff_script(rewrite => true) has them in it' END]
+               || ' also runs what was watched for less than a day' END,
+           CASE WHEN t.rewrites > 0 AND NOT rewrite THEN 'rewrites:  ff_script(rewrite => true) includes them' END]
            || ARRAY(SELECT 'caution:   ' || jsonb_array_elements_text(p->'cautions') WHERE t.changes > 0)) l(line)
      WHERE l.line IS NOT NULL
 $$;
 
--- The lines of one change.
+-- What a rewrite needs: disk, WAL and time.
+CREATE FUNCTION ff_internal.rewrite_needs(m jsonb) RETURNS text
+LANGUAGE sql STABLE
+RETURN format('%s, %s of %s free disk, about %s of WAL',
+              ff_internal.rewrite_time((m->>'seconds')::double precision, (m->>'io_known')::boolean),
+              pg_size_pretty((m->>'disk_bytes')::bigint),
+              pg_size_pretty((m->>'free_bytes')::bigint), pg_size_pretty((m->>'wal_bytes')::bigint));
+
+-- The lines of one change: what and what it brings, why, the rewrite, the call.
 CREATE FUNCTION ff_internal.script_change(c jsonb, n bigint, changes bigint) RETURNS SETOF text
-LANGUAGE sql STABLE ROWS 6
+LANGUAGE sql STABLE ROWS 4
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT l.line
-      FROM unnest(ARRAY['',
-           format('-- %s of %s: %s, %s (%s)', n, changes, c->>'relation',
-                  CASE c->>'action' WHEN 'rebuild' THEN 'rebuild at fillfactor ' || (c->>'fillfactor')
-                       ELSE format('fillfactor %s -> %s', c->>'fillfactor', c->>'recommended_fillfactor') END,
-                  concat_ws(', ', c->>'cause', 'confidence ' || (c->>'confidence'),
-                            CASE WHEN (c->>'provisional')::boolean THEN 'provisional' END)),
-           '--   why:     ' || ff_internal.plain(c->>'reason'),
-           '--   brings:  ' || nullif(concat_ws('; ',
+      FROM unnest(ARRAY[
+           format('-- %s of %s: %s, %s', n, changes, c->>'relation', concat_ws('; ',
+               CASE c->>'action' WHEN 'rebuild' THEN 'rebuild at fillfactor ' || (c->>'fillfactor')
+                    ELSE format('fillfactor %s -> %s', c->>'fillfactor', c->>'recommended_fillfactor') END,
                ff_internal.less_or_more(nullif((c->>'wal_bytes_per_day_saved')::numeric, 0)) || ' WAL a day',
-               (c->>'predicted_wal_pct') || ' % of today''s WAL per update',
                'HOT ' || (c->>'hot_pct') || ' % -> ' || (c->>'predicted_hot_pct') || ' %',
                'rows a page ' || (c->>'rows_per_page') || ' -> ' || (c->>'predicted_rows_per_page'),
                'size ' || pg_size_pretty((c->>'size_bytes')::bigint) || ' -> '
-                   || pg_size_pretty((c->>'predicted_size_bytes')::bigint)), ''),
-           '--   rewrite: ' || (c->'rewrite'->>'reason') || '; '
-               || coalesce('by ' || (c->'rewrite'->>'method'), 'no way is open'),
+                   || pg_size_pretty((c->>'predicted_size_bytes')::bigint))),
+           format('--   why: %s (%s)', ff_internal.plain(c->>'reason'),
+                  concat_ws(', ', c->>'cause', 'confidence ' || (c->>'confidence'))),
+           '--   rewrite: ' || (c->'rewrite'->>'reason') || '; ' || coalesce((
+               SELECT format('%s by %s', ff_internal.rewrite_needs(m), m->>'method')
+                 FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'),
+               'but it is not possible here, see ff_script_json()'),
            CASE WHEN (c->>'provisional')::boolean THEN '--provisional ' ELSE '' END
-               || (c->>'guarded_statement')]) l(line)
+               || left(c->>'guarded_statement', -length('false);')) || ':''undo'');']) l(line)
      WHERE l.line IS NOT NULL
 $$;
 
@@ -402,21 +399,18 @@ SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
     WITH way AS MATERIALIZED (
-        SELECT w.place, m.*, m.method = c->'rewrite'->>'method' AS chosen,
+        SELECT w.place, w.way, m.*, m.method = c->'rewrite'->>'method' AS chosen,
                format('pg_temp.ff_rewrite(%s, %s, %s, %s', ff_internal.quoted_text(ff_internal.text_array(c->'who')),
                       ff_internal.quoted_text(ff_internal.text_array(c->'options_after')), c->>'relfilenode',
                       ff_internal.quoted_text(m.statement)) AS call
           FROM jsonb_array_elements(c->'rewrite'->'methods') WITH ORDINALITY w(way, place)
          CROSS JOIN jsonb_to_record(w.way) m(
-               method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
-               free_bytes bigint, wal_bytes bigint, seconds double precision, io_known boolean)
+               method text, possible boolean, why text, statement text, runs_in text, lock text)
     )
     SELECT unnest(ARRAY['', format('-- %s: %s', c->>'relation', c->'rewrite'->>'reason')]) UNION ALL
-    (SELECT format('--   %s %s: %s; %s%s%s', CASE WHEN w.chosen THEN '*' WHEN w.possible THEN '+' ELSE '-' END,
-                   w.method, w.why, CASE WHEN w.chosen THEN format('disk %s of %s free, WAL about %s, %s %s; ',
-                        pg_size_pretty(w.disk_bytes), pg_size_pretty(w.free_bytes), pg_size_pretty(w.wal_bytes),
-                        CASE WHEN w.io_known THEN 'about' ELSE 'at least' END, ff_internal.span(w.seconds)) END,
-                   w.lock, CASE WHEN w.possible AND NOT w.chosen THEN ': ' || w.statement END)
+    (SELECT format('--   %s %s: %s; %s', CASE WHEN w.chosen THEN '*' WHEN w.possible THEN '+' ELSE '-' END,
+                   w.method, w.why, concat_ws('; ', CASE WHEN w.chosen THEN ff_internal.rewrite_needs(w.way) END,
+                                              w.lock, CASE WHEN w.possible AND NOT w.chosen THEN w.statement END))
        FROM way w ORDER BY w.place) UNION ALL
     SELECT CASE WHEN (c->>'provisional')::boolean THEN '--provisional ' ELSE '' END || l
       FROM way w
@@ -447,8 +441,7 @@ BEGIN
 -- EXCLUSIVE: readers and writers go on) is not free in 5 tries of 2 s; the rest goes on. What is in force stays.
 \set ON_ERROR_STOP on \set AUTOCOMMIT on \set QUIET on \if :{?undo} \else \set undo off \endif
 \encoding $text$ || concat_ws(E'\n', plan->>'client_encoding', plan->>'guard',
-                              CASE WHEN rewrites <> '{}' THEN ff_internal.rewrite_guard() END,
-                              'SET ff_script.undo = :''undo'';', '', '-- Changes'), E'\n');
+                              CASE WHEN rewrites <> '{}' THEN ff_internal.rewrite_guard() END, ''), E'\n');
     RETURN QUERY SELECT l FROM unnest(changes) WITH ORDINALITY c(c, n),
                                ff_internal.script_change(c.c, c.n, cardinality(changes)) l;
     RETURN QUERY SELECT l FROM jsonb_array_elements(plan->'templates') t, unnest(ARRAY['',
@@ -463,10 +456,9 @@ BEGIN
         RETURN NEXT '\endif \set ON_ERROR_STOP on';
     END IF;
     RETURN QUERY SELECT string_to_table($text$
-DO $ff$ DECLARE refused CONSTANT text := current_setting('ff_script.refused'); BEGIN
-    RAISE NOTICE '% done, % unchanged, % refused', current_setting('ff_script.done'),
-        current_setting('ff_script.unchanged'), refused;
-    IF refused <> '0' THEN RAISE '% refused, for the reasons in the warnings above', refused USING HINT =
+DO $ff$ DECLARE told text := current_setting('ff_script.told'); refused integer := regexp_count(told, 'r'); BEGIN
+    RAISE NOTICE '% done, % unchanged, % refused', regexp_count(told, 'd'), regexp_count(told, 'u'), refused;
+    IF refused > 0 THEN RAISE '% refused, for the reasons in the warnings above', refused USING HINT =
         'The others are in force. What was locked can be run again; else generate the script anew.'; END IF; END $ff$;
 RESET search_path; RESET lock_timeout; RESET statement_timeout; RESET client_min_messages;$text$, E'\n');
 END

@@ -439,8 +439,7 @@ RETURN (
                ELSE format('%s change%s: %s.', c.n, left('s', sign(c.n - 1)::integer), concat_ws(', ',
                    'about ' || ff_internal.less_or_more(c.wal) || ' WAL a day',
                    ff_internal.less_or_more(-c.disk) || ' disk',
-                   CASE WHEN c.io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(c.seconds)
-                       || ' of rewriting')) END,
+                   ff_internal.rewrite_time(c.seconds, c.io_known) || ' of rewriting')) END,
                ' Based on ' || ff_internal.span(c.watched) || left(': provisional', c.provisional::integer * 13) || '.',
                CASE WHEN c.provisional THEN
                    E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '
@@ -474,7 +473,7 @@ RETURN (
            '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
            || string_agg(format(E'-- %s to %s: cost -%s %%, confidence %s%s%s\n%s%s\n', t.fillfactor, t.advised,
                   t.gain_pct, t.confidence, CASE WHEN t.needs_rewrite THEN ', rewrite it afterwards' END,
-                  ': about ' || ff_internal.span(t.rewrite_s), CASE WHEN t.provisional THEN '--provisional ' END,
+                  ': ' || ff_internal.rewrite_time(t.rewrite_s, t.io_known), CASE WHEN t.provisional THEN '--provisional ' END,
                   ff_internal.html(t.ddl)), '' ORDER BY t.place)
            || E'RESET lock_timeout;</pre></div>\n'
       FROM unnest(tables) t WHERE t.kind = 'change');
@@ -493,7 +492,7 @@ RETURN (
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
                    -c.wal_bytes_per_day_saved AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
-                   coalesce(ff_internal.span(c.rewrite_s), CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
+                   coalesce(ff_internal.rewrite_time(c.rewrite_s, c.io_known), CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
                    c.small AS "curve|html", o.reason AS why,
                    concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
                           'data-k="', t.kind, '"') AS "@|html"

@@ -133,9 +133,9 @@ SELECT is(pg_relation_size('still_r') / 8192 - a.predicted_size_bytes / 8192 BET
 SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'still_r'::regclass), NULL, 'undone, although the rebuild gave it another OID');
 -- a rebuild without a change of options: with the rewrites, and never by default
 SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^(SELECT|CALL pg_temp.ff_change)|ff_rewrite|SET .fillfactor|Nothing is to be changed'), 0::bigint, 'no option is set, nothing is rebuilt, and nothing is hidden');
-SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^-- 1 of 1: public.thinned_pkey, rebuild at fillfactor 90 [(]sparse[)]$'), 1::bigint, 'a rebuild is a comment');
+SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^-- 1 of 1: public.thinned_pkey, rebuild at fillfactor 90(;|$)'), 1::bigint, 'a rebuild is a comment');
 SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^--   why: +its leaf pages are only .* rows were deleted'), 1::bigint, 'the reason is there');
-SELECT is((SELECT count(*) FROM ff_script('thinned', true) s WHERE s ~ '^--   . REINDEX CONCURRENTLY: .*; disk .* free, WAL about'), 1::bigint, 'and the disk it needs');
+SELECT is((SELECT count(*) FROM ff_script('thinned', true) s WHERE s ~ '^--   . REINDEX CONCURRENTLY: .*; .* free disk, about .* of WAL'), 1::bigint, 'and the disk it needs');
 SELECT is((SELECT count(*) FROM ff_script('thinned', true) s WHERE s ~ '^SELECT pg_temp.ff_rewrite.*REINDEX INDEX CONCURRENTLY public.thinned_pkey;'), 1::bigint, 'live where it is asked for');
 SELECT is(c - 'rewrite' @> '{"action": "rebuild", "cause": "sparse", "fillfactor": 90, "recommended_fillfactor": 90, "statement": null, "undo": null, "guarded_statement": null, "guarded_undo": null, "options_before": null, "options_after": null}'
           AND (c->'rewrite'->>'wanted')::boolean AND c->'rewrite'->>'method' = 'REINDEX CONCURRENTLY', true, 'in JSON')
