@@ -5,6 +5,7 @@ EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_ad
 MODULE_big = fillfactor_advisor
 OBJS = \
 	src/module.o \
+	src/refuse.o \
 	src/sample/page_heap.o \
 	src/sample/page_btree.o \
 	src/sample/visibility.o \

@@ -6,6 +6,23 @@ CREATE FUNCTION ff_internal.setting(name text) RETURNS text
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
 
+-- '1 table', '5 tables'.
+CREATE FUNCTION ff_internal.counted(n bigint, noun text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN n || ' ' || noun || CASE n WHEN 1 THEN '' ELSE 's' END;
+
+-- Ends with an error, whose context names no inner function.
+CREATE FUNCTION ff_internal.refuse(sqlstate text, message text, detail text DEFAULT NULL, hint text DEFAULT NULL)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_refuse';
+
+-- Error 42501, with the statement that mends it, where the caller is no reader or collector, as ff_grant() makes them.
+-- Public functions, which everybody may call, begin with it.
+CREATE FUNCTION ff_internal.check_role(what text) RETURNS void
+LANGUAGE c STRICT STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_check_role';
+
 -- How far back advice and ff_verify() look.
 CREATE FUNCTION ff_internal.lookback() RETURNS interval
 LANGUAGE sql STABLE PARALLEL SAFE

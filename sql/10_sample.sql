@@ -22,6 +22,7 @@ CREATE FUNCTION @extschema@.ff_sample(
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('collector');
     SELECT $1, s.blocks, s.blocks_read, s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err,
            s.free_pct, s.free_pct_err, s.live_rows, s.live_rows_err, s.inserted_width, s.updated_width
       FROM ff_internal.sample($1) s

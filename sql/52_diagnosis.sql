@@ -103,12 +103,12 @@ AS $$
 BEGIN
     IF relation IS NOT NULL THEN
         IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
-            RAISE 'relation with OID % does not exist', relation::oid USING ERRCODE = 'undefined_table';
+            PERFORM ff_internal.refuse('42P01', format('relation with OID %s does not exist', relation::oid));
         ELSIF NOT EXISTS (SELECT 1 FROM ff_internal.candidate c WHERE c.relid = relation) THEN
-            RAISE '"%" is not a table that can be advised', (SELECT c.relname FROM pg_class c WHERE c.oid = relation)
-                USING ERRCODE = 'wrong_object_type',
-                      DETAIL = 'Advice is for tables and materialized views outside the system schemas.',
-                      HINT = 'For a B-tree index see ff_advise_indexes().';
+            PERFORM ff_internal.refuse('42809', format('"%s" is not a table that can be advised', c.relname),
+                        'Advice is for tables and materialized views outside the system schemas.',
+                        'For a B-tree index see ff_advise_indexes().')
+               FROM pg_class c WHERE c.oid = relation;
         END IF;
     END IF;
     RETURN relation;

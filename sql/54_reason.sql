@@ -99,7 +99,7 @@ DECLARE
     d ff_internal.diagnosis := v.diagnosis;
     e ff_internal.table_evidence := d.evidence;
     w ff_internal.window_counters := e.counters;
-    few text := format('%s updates in %s', w.updated, ff_internal.span(e.window_s))
+    few text := format('%s in %s', ff_internal.counted(w.updated, 'update'), ff_internal.span(e.window_s))
                 || CASE WHEN w.inserted > 0 THEN format(' against %s inserted rows', w.inserted) ELSE '' END;
 BEGIN
     IF v.because = 'siblings' THEN
@@ -366,7 +366,7 @@ BEGIN
         WHEN (e.sample).sampled_at IS NULL THEN 'not sampled yet'
         WHEN (e.counters).intervals IS NULL THEN 'nothing was written yet'
         WHEN d.cause = 'no_data' THEN 'too little is known'
-        WHEN d.cause = 'few_updates' AND v.action = 'wait' THEN format('%s updates so far', (e.counters).updated)
+        WHEN d.cause = 'few_updates' AND v.action = 'wait' THEN ff_internal.counted((e.counters).updated, 'update') || ' so far'
         WHEN d.cause = 'few_updates' AND v.action = 'raise' THEN 'its reserve is not used'
         WHEN d.cause = 'few_updates' THEN 'hardly updated'
         WHEN v.action = 'wait' THEN 'more must be seen first'

@@ -463,6 +463,7 @@ RETURNS TABLE (
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('reader');
     SELECT a.relation, a.fillfactor, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.updates_per_s,
         a.hot_pct,
            a.recoverable_pct, a.predicted_hot_pct, a.rows_per_page, a.predicted_rows_per_page, a.size_bytes,
@@ -492,26 +493,41 @@ AS $$
     SELECT CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)))
 $$;
 
+-- The rows of ff_advice; the last one, with the total, is of no table.
+CREATE FUNCTION ff_internal.overview()
+RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, gain text, confidence real,
+               why text)
+LANGUAGE plpgsql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    RETURN QUERY
+    WITH advice AS MATERIALIZED (
+        SELECT a.*, row_number() OVER () AS place, a.action IN ('lower', 'raise') AS changes
+          FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
+    )
+    (SELECT a.relation, NULL, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,
+            round(a.gain_pct)::integer || ' %', a.confidence, a.phrase
+       FROM advice a ORDER BY a.place)
+    UNION ALL
+    SELECT NULL, ff_internal.counted(count(*), 'change') || ':', NULL, NULL, NULL, NULL, NULL,
+           format('%s WAL a day, %s disk', ff_internal.signed_size(-sum(a.wal_bytes_per_day_saved)),
+                  ff_internal.signed_size(sum(a.disk_bytes_change)))
+      FROM advice a WHERE a.changes HAVING count(*) > 0;
+END
+$$;
+
+-- A long name is shortened in its middle, so that a line has less than 100 characters.
 CREATE VIEW @extschema@.ff_advice AS
-WITH advice AS MATERIALIZED (
-    SELECT a.*, row_number() OVER () AS place, a.action IN ('lower', 'raise') AS changes
-      FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
-)
-SELECT o.relation, o.now, o.new, o.action, o.gain, o.confidence, o.why
-  FROM (SELECT a.relation::text AS relation, a.fillfactor AS now, CASE WHEN a.changes
-        THEN a.recommended_fillfactor END AS new,
-               a.action, round(a.gain_pct)::integer || ' %' AS gain, a.confidence, a.phrase AS why, a.place
-          FROM advice a
-        UNION ALL
-        SELECT CASE count(*) WHEN 1 THEN '1 change:' ELSE count(*) || ' changes:' END, NULL, NULL, NULL, NULL, NULL,
-               format('WAL %s a day, disk %s', ff_internal.signed_size(-sum(a.wal_bytes_per_day_saved)),
-                      ff_internal.signed_size(sum(a.disk_bytes_change))), 9223372036854775807
-          FROM advice a WHERE a.changes HAVING count(*) > 0) o
- ORDER BY o.place;
-COMMENT ON VIEW @extschema@.ff_advice IS 'Advice at a glance: table, fillfactor now and advised, action, cost saved, '
-                                         'confidence, why; changes first, and what they bring together on the last '
-                                         'line. ff_advise() says more.';
-COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table';
+SELECT CASE WHEN length(n.name) > 24 THEN left(n.name, 8) || '..' || right(n.name, 14) ELSE n.name END AS relation,
+       o.now, o.new, o.action, o.gain, o.confidence, o.why
+  FROM ff_internal.overview() o
+ CROSS JOIN LATERAL (SELECT coalesce(o.relation::text, o.total)) n(name);
+COMMENT ON VIEW @extschema@.ff_advice IS
+'Advice at a glance, under 100 characters wide. Changes come first; the last line says what they bring together. '
+'ff_advise() says more.';
+COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 24 characters is shortened';
 COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
 COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL where nothing should change';
 COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';

@@ -26,20 +26,19 @@ DECLARE
     e ff_internal.table_evidence;
     p ff_internal.page_sample;
 BEGIN
+    PERFORM ff_internal.check_role('reader');
     IF relation IS NULL OR all_steps IS NULL THEN
-        RAISE '% must not be null', CASE WHEN relation IS NULL THEN 'relation' ELSE 'all_steps' END
-            USING ERRCODE = 'null_value_not_allowed';
+        PERFORM ff_internal.refuse('22004', CASE WHEN relation IS NULL THEN 'relation' ELSE 'all_steps' END
+                                            || ' must not be null');
     END IF;
     SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), 1, true);
     e := (v.diagnosis).evidence;
     p := e.sample;
     IF e.not_examined IS NOT NULL THEN
-        RAISE '"%" is not examined', e.relname
-            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = e.not_examined || '.';
+        PERFORM ff_internal.refuse('55000', format('"%s" is not examined', e.relname), e.not_examined || '.');
     ELSIF p.sampled_at IS NULL OR coalesce(p.inserted_width, p.updated_width) IS NULL THEN
-        RAISE 'no rows of "%" have been sampled yet', e.relname
-            USING ERRCODE = 'object_not_in_prerequisite_state',
-                  HINT = 'Run CALL ff_collect() while the table holds rows.';
+        PERFORM ff_internal.refuse('55000', format('no rows of "%s" have been sampled yet', e.relname), NULL,
+                                   'Run CALL ff_collect() while the table holds rows.');
     END IF;
     RETURN QUERY
         SELECT s.fillfactor, s.rows_per_page,

@@ -5,11 +5,10 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    PERFORM ff_internal.check_role('collector');
     IF pattern IS NULL OR strpos(pattern, '.') <= 1 THEN
-        RAISE 'invalid pattern: %', coalesce(quote_literal(pattern), 'NULL')
-            USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'A pattern is SCHEMA.TABLE, where * stands for any characters and ? for one: SELECT '
-                         'ff_exclude(''cron.*'').';
+        PERFORM ff_internal.refuse('22023', 'invalid pattern: ' || quote_nullable(pattern), NULL,
+            'A pattern is SCHEMA.TABLE, where * stands for any characters and ? for one: SELECT ff_exclude(''cron.*'').');
     END IF;
     INSERT INTO ff_internal.excluded (pattern, since) VALUES (pattern, now()) ON CONFLICT DO NOTHING;
     RETURN (SELECT count(*) FROM ff_internal.candidate c JOIN ff_internal.excluded x ON x.pattern = ff_exclude.pattern
@@ -25,6 +24,7 @@ CREATE FUNCTION @extschema@.ff_include(pattern text) RETURNS boolean
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('collector');
     WITH gone AS (
         DELETE FROM ff_internal.excluded x WHERE x.pattern = $1 RETURNING 1
     )

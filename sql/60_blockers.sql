@@ -81,7 +81,7 @@ AS $$
     ), touching AS MATERIALIZED (
         SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::double precision AS weight,
                count(*) FILTER (WHERE NOT x.summarizing) OVER (PARTITION BY u.statement_id) AS in_the_way,
-               format('%s calls, %s rows: %s', max(u.calls), coalesce(max(u.rows)::text, 'unknown'),
+               format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'), coalesce(max(u.rows)::text, 'unknown'),
                       left(regexp_replace(max(u.text), '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
           FROM indexed x JOIN updating u ON x.name = ANY (u.columns)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id
@@ -229,6 +229,7 @@ RETURNS TABLE (
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (
         SELECT b.*, w.*, b.needed IS NULL AND NOT b.summarizing AND (NOT b.valid OR b.scans = 0 AND b.watched) AS free
           FROM ff_internal.blockers(ff_internal.checked_table($1)) b
@@ -293,6 +294,7 @@ RETURNS TABLE (
 LANGUAGE sql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('reader');
     WITH holders AS MATERIALIZED (
         SELECT * FROM ff_internal.horizon_holders()
     ), held AS (

@@ -163,8 +163,8 @@ BEGIN
         PERFORM ff_internal.checked_table(target);
     ELSIF NOT EXISTS (SELECT FROM pg_index x JOIN ff_internal.candidate c ON c.relid = x.indrelid
                        WHERE x.indexrelid = target) THEN
-        RAISE 'index "%" is not on a table that can be advised', (SELECT c.relname FROM pg_class c WHERE c.oid = target)
-            USING ERRCODE = 'wrong_object_type';
+        PERFORM ff_internal.refuse('42809', format('index "%s" is not on a table that can be advised', c.relname))
+           FROM pg_class c WHERE c.oid = target;
     END IF;
     FOR i IN SELECT * FROM ff_internal.index_facts(target) LOOP
         pages := NULL;
@@ -209,6 +209,7 @@ RETURNS TABLE (
 LANGUAGE sql VOLATILE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('reader');
     SELECT l.index, l.relation, l.fillfactor, j.recommended_fillfactor, j.action, j.cause, j.size_bytes,
            j.predicted_size_bytes, j.leaf_density, j.leaf_density_err, j.at_fillfactor_pct, j.half_full_pct,
            j.deduplicated_pct, j.reason, nullif(concat_ws(' ',

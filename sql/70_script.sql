@@ -266,7 +266,7 @@ DECLARE
     total   jsonb;
 BEGIN
     IF top <= 0 THEN
-        RAISE 'top must be greater than 0' USING ERRCODE = 'invalid_parameter_value';
+        PERFORM ff_internal.refuse('22023', 'top must be greater than 0');
     ELSIF kind IS DISTINCT FROM 'i' THEN
         PERFORM ff_internal.checked_table(target);
     END IF;
@@ -286,7 +286,7 @@ BEGIN
                               nullif(current_setting('cluster_name'), ''), 'port ' || current_setting('port')),
                               current_setting('server_version')) FROM ff_internal.server() s),
         'asked_for', coalesce(ff_internal.qualified_name(target), 'all tables'),
-        'evidence', (SELECT format('%s collections%s; generated %s by %s', count(*),
+        'evidence', (SELECT format('%s%s; generated %s by %s', ff_internal.counted(count(*), 'collection'),
                                    ', ' || to_char(min(o.began_at) AT TIME ZONE 'UTC', utc) || ' to '
                                         || to_char(max(o.began_at) AT TIME ZONE 'UTC', utc),
                                    to_char(now() AT TIME ZONE 'UTC', utc), current_user)
@@ -304,6 +304,7 @@ CREATE FUNCTION @extschema@.ff_script_json(
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('reader');
     SELECT ff_internal.plan(relation, top) || jsonb_build_object('rewrites_live', coalesce(rewrite, false))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, boolean, integer) IS
@@ -339,14 +340,14 @@ AS $$
      CROSS JOIN LATERAL unnest(ARRAY[
            format('%s: changes for %s, to be read before they are run', p->>'generator', p->>'asked_for'),
            CASE WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
-                ELSE format('brings:    %s change%s%s: %s', t.changes, left('s', t.changes - 1),
+                ELSE format('brings:    %s%s: %s', ff_internal.counted(t.changes, 'change'),
                          CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
                               ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
                          concat_ws(', ',
                                    'about ' || ff_internal.less_or_more(t.wal_bytes_per_day_saved) || ' WAL a day',
                                    ff_internal.less_or_more(-t.disk_bytes_change) || ' disk',
                                    ff_internal.rewrite_time(t.rewrite_seconds, t.io_known) || ' of rewriting'))
-                     || coalesce('; ' || nullif(p->>'left_out', '0') || ' more are left out', '') END,
+                     || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            'run as:    a superuser, or a member of the owners: ' || (p->>'run_as'),
            CASE WHEN t.changes > 0
@@ -469,6 +470,7 @@ CREATE FUNCTION @extschema@.ff_script(
 LANGUAGE sql VOLATILE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('reader');
     SELECT ff_internal.script(ff_internal.plan(relation, top), coalesce(rewrite, false))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer) IS

@@ -489,6 +489,7 @@ DECLARE
     now  integer;
     life jsonb;
 BEGIN
+    PERFORM ff_internal.check_role('reader');
     IF relation IS NULL THEN
         RAISE 'relation must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF fillfactor NOT BETWEEN 10 AND 100 THEN

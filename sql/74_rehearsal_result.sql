@@ -96,6 +96,7 @@ DECLARE
     id         bigint;
     complete   boolean;
 BEGIN
+    PERFORM ff_internal.check_role('collector');
     IF result IS NULL THEN
         RAISE 'the result must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;

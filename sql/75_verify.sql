@@ -406,11 +406,11 @@ BEGIN
         verdict := by_size;
         reason := format('hardly any %s on either side, so only the size is judged', u.measure);
     ELSIF n.after < least_intervals OR u.after < least_updates THEN
-        reason := format('%s intervals with %s %s can be used since the change; %s with %s are needed',
-                         n.after, u.after, u.measure, least_intervals, least_updates);
+        reason := format('%s with %s %s can be used since the change; %s with %s are needed',
+                         ff_internal.counted(n.after::bigint, 'interval'), u.after, u.measure, least_intervals, least_updates);
     ELSIF n.before < least_intervals OR u.before < least_updates THEN
-        reason := format('%s intervals with %s %s from before the change can be compared; %s with %s are needed',
-                         n.before, u.before, u.measure, least_intervals, least_updates);
+        reason := format('%s with %s %s from before the change can be compared; %s with %s are needed',
+                         ff_internal.counted(n.before::bigint, 'interval'), u.before, u.measure, least_intervals, least_updates);
     ELSIF j.better <> '' AND j.worse <> '' THEN
         verdict := CASE WHEN j.cost < -cost_matters THEN 'helped' WHEN j.cost > cost_matters THEN 'hurt'
                         ELSE 'no difference' END;
@@ -508,6 +508,7 @@ RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure t
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('reader');
     WITH v AS MATERIALIZED (
         SELECT * FROM ff_internal.verified(ff_internal.checked_table($1))
     )

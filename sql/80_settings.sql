@@ -39,8 +39,8 @@ AS $$
         SELECT 0.1 AS dead_share, 10000 AS enough_rows
     )
     SELECT c.relid::regclass, c.reloptions, n.*,
-           format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s; %s vacuums in %s',
-                  round(p.removable), round(p.total), round(100 * p.removable / p.total), round(l.starts_at), i.vacuums,
+           format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s; %s in %s',
+                  round(p.removable), round(p.total), round(100 * p.removable / p.total), round(l.starts_at), ff_internal.counted(i.vacuums::bigint, 'vacuum'),
                   coalesce(ff_internal.span(i.s), 'the time since it was first seen')),
            CASE WHEN NOT o.enabled THEN NULL
                 WHEN p.removable >= l.starts_at
@@ -139,8 +139,8 @@ AS $$
          'a checkpoint. Rarer checkpoints (checkpoint_timeout, max_wal_size) save them', 'Write Ahead Log'),
         (40, 'idle_in_transaction_session_timeout', '10min', 'trial',
          CASE WHEN i.n = 0 THEN 'no session was seen idle in transaction for a minute'
-              ELSE format('%s sessions idle in transaction held a snapshot for a minute, the longest (role %s) for %s',
-                          i.n, coalesce(quote_ident(i.role), 'unknown'), ff_internal.span(i.seconds)) END,
+              ELSE format('%s idle in transaction held a snapshot for a minute, the longest (role %s) for %s',
+                          ff_internal.counted(i.n, 'session'), coalesce(quote_ident(i.role), 'unknown'), ff_internal.span(i.seconds)) END,
          CASE WHEN i.n = 0 THEN 'nothing to cure'
               WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND k.low_timeout_ms
               THEN 'set already' END,
@@ -150,7 +150,7 @@ AS $$
          CASE WHEN s.own ->> 'autovacuum' = 'on' THEN 'as it should be' END,
          'without it dead index entries and old versions stay, and transaction ids run out', 'Routine Vacuuming'),
         (62, 'autovacuum_vacuum_scale_factor', NULL, NULL,
-         (SELECT format('%s tables have many dead rows that could be removed', count(*))
+         (SELECT format('tables with many dead rows that could be removed: %s', count(*))
             FROM ff_internal.table_proposals()),
          'single tables that need it are better served one by one', NULL, 'Routine Vacuuming'),
         (70, 'vacuum_defer_cleanup_age', '0', 'change', NULL,
@@ -164,10 +164,14 @@ $$;
 CREATE FUNCTION @extschema@.ff_settings()
 RETURNS TABLE (setting text, relation regclass, current_value text, proposed_value text, action text, evidence text,
                reason text, source text, ddl text, undo text)
-LANGUAGE sql VOLATILE ROWS 20
+LANGUAGE plpgsql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    RETURN QUERY
     WITH tried AS MATERIALIZED (
         -- the last change of a setting, and what came of it
         SELECT (c.change).setting, (c.change).old_value, j.verdict = 'hurt' AS hurt,
@@ -203,7 +207,8 @@ AS $$
            o.evidence, o.reason || '.', 'PostgreSQL documentation, ' || o.chapter,
            CASE WHEN o.proposed IS NOT NULL THEN o.ddl END, CASE WHEN o.proposed IS NOT NULL THEN o.undo END
       FROM one o
-     ORDER BY o.proposed IS NULL, o.place, o.relation::oid, o.name
+     ORDER BY o.proposed IS NULL, o.place, o.relation::oid, o.name;
+END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_settings() IS
 'Settings that belong to the same problem as fillfactor, one row each, also where nothing should change.

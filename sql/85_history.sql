@@ -61,6 +61,7 @@ RETURNS TABLE (began_at timestamptz, updates bigint, hot_pct numeric, newpage_pc
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('reader');
     WITH own AS (
         SELECT r.rel_id FROM ff_internal.relation r
          WHERE r.relid = ff_internal.checked_table($1) AND r.closed_at IS NULL

@@ -436,7 +436,7 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT format(E'<h1>%s%s</h1>\n%s<div class="tiles">\n%s</div>\n',
                CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
-               ELSE format('%s change%s: %s.', c.n, left('s', sign(c.n - 1)::integer), concat_ws(', ',
+               ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'), concat_ws(', ',
                    'about ' || ff_internal.less_or_more(c.wal) || ' WAL a day',
                    ff_internal.less_or_more(-c.disk) || ' disk',
                    ff_internal.rewrite_time(c.seconds, c.io_known) || ' of rewriting')) END,
@@ -583,8 +583,8 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT concat(ff_internal.html_table('See ff_settings() for the statements.',
                       json_agg(r) FILTER (WHERE r.action <> 'leave')),
-                  format(E'<p>%s settings can stay as they are: see ff_settings().</p>\n',
-                         count(*) FILTER (WHERE r.action = 'leave')))
+                  format(E'<p>%s can stay as they are: see ff_settings().</p>\n',
+                         ff_internal.counted(count(*) FILTER (WHERE r.action = 'leave'), 'setting')))
       FROM (SELECT s.setting, coalesce(s.relation::text, 'the server') AS "of", s.current_value AS now,
                    s.proposed_value AS proposed, s.action, s.evidence, s.reason AS why
               FROM @extschema@.ff_settings() s) r);
@@ -601,9 +601,9 @@ RETURN (
                    FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id) ORDER BY p.seen_at DESC) r))
       FROM (SELECT CASE WHEN c IS NULL THEN 'Nothing was collected yet: run CALL ff_collect() or ff_schedule().'
                         WHEN c.ended_at IS NULL THEN 'The last collection did not finish, or is still running.'
-                        ELSE format('The last collection read the counters of %s tables, sampled %s, skipped %s that '
+                        ELSE format('The last collection read the counters of %s, sampled %s, skipped %s that '
                                     'were locked or gone, failed on %s and left %s for the next one.',
-                                    c.relations, c.sampled, c.skipped, c.failed, c.deferred) END
+                                    ff_internal.counted(c.relations, 'table'), c.sampled, c.skipped, c.failed, c.deferred) END
               FROM (SELECT max(o.collection_id) AS id FROM ff_internal.collection o) m
               LEFT JOIN ff_internal.collection c ON c.collection_id = m.id
             UNION ALL
@@ -638,7 +638,7 @@ DECLARE
     body   text;
 BEGIN
     IF detailed IS NULL OR detailed < 0 THEN
-        RAISE 'number of tables to show in detail must be zero or more' USING ERRCODE = 'invalid_parameter_value';
+        PERFORM ff_internal.refuse('22023', 'the number of tables to show in detail must be zero or more');
     END IF;
     SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), '') INTO body
       FROM (VALUES
@@ -681,7 +681,10 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_report(detailed integer DEFAULT 20) RETURNS text
 LANGUAGE sql STABLE
-RETURN ff_internal.report(detailed);
+BEGIN ATOMIC
+    SELECT ff_internal.check_role('reader');
+    SELECT ff_internal.report(detailed);
+END;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
 'Everything on one HTML page that needs nothing else: the answer in a sentence, statements to copy, tables ranked by
 worth with their predicted curves, whether earlier changes helped, settings, what is not known.

@@ -316,6 +316,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    PERFORM ff_internal.check_role('collector');
     IF source IS NULL OR length(source) NOT BETWEEN 1 AND 63 OR source ~ ff_internal.unprintable() THEN
         RAISE 'invalid name of a source: %', coalesce(quote_literal(source), 'NULL')
             USING ERRCODE = 'invalid_parameter_value',
@@ -339,6 +340,7 @@ AS $$
 DECLARE
     id integer;
 BEGIN
+    PERFORM ff_internal.check_role('collector');
     DELETE FROM ff_internal.fleet_source s WHERE s.source = ff_fleet_remove.source RETURNING s.source_id INTO id;
     DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = id;
     DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
@@ -353,10 +355,12 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    name CONSTANT text := coalesce(source, left(ff_internal.plain(concat_ws(' ', export->>'database',
-                                                                            export->>'system_identifier')), 63));
+    name text;
     old  ff_internal.fleet_source;
 BEGIN
+    PERFORM ff_internal.check_role('collector');
+    name := coalesce(source, left(ff_internal.plain(concat_ws(' ', export->>'database',
+                                                              export->>'system_identifier')), 63));
     PERFORM ff_internal.check_export(export);
     SELECT * INTO old FROM ff_internal.fleet_source s WHERE s.source = name FOR UPDATE;
     IF old.server IS NOT NULL OR old.exported_at > (export->>'exported_at')::timestamptz THEN

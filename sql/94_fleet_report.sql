@@ -105,6 +105,7 @@ DECLARE
     s          ff_internal.fleet_source;
     answer     text;
 BEGIN
+    PERFORM ff_internal.check_role('collector');
     SELECT * INTO s FROM ff_internal.fleet_source o WHERE o.source = ff_fleet_script.source;
     IF s.server IS NULL THEN
         RAISE 'source % %', coalesce(quote_ident(source), 'NULL'),
@@ -142,7 +143,7 @@ COMMENT ON FUNCTION @extschema@.ff_fleet_script(text, boolean, integer) IS
 -- ---------------------------------------------------------------------------
 -- The page
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text
+CREATE FUNCTION ff_internal.fleet_report(top integer) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
     WITH change AS MATERIALIZED (
@@ -177,6 +178,13 @@ RETURN (
             E'<p>There is none: see ff_fleet_add().</p>\n'),
         E'</section>\n</main>\n<script>', ff_internal.report_script(), E'</script>\n</body>\n</html>\n')
       FROM health h, total t);
+
+CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT ff_internal.check_role('reader');
+    SELECT ff_internal.fleet_report(top);
+END;
 COMMENT ON FUNCTION @extschema@.ff_fleet_report(integer) IS
 'One HTML page of the fleet: the changes that save most over all sources (as many as top says), each with its '
 'source, and the health of the sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html';

@@ -9,95 +9,27 @@ AS $$
            ELSE left(encode(sha256(convert_to(database::text, 'UTF8')), 'hex'), 32) END
 $$;
 
--- Where pg_cron is, and its functions and job table, quoted. Only members of the extension pg_cron are named: a schema
--- that merely is called cron is never touched. state: here, elsewhere (the server runs it from another database),
--- not_created (it would run from this one), absent, unknown (the settings are hidden from this role).
-CREATE FUNCTION ff_internal.cron(
-    OUT state text,
-    OUT cron_database text,
-    OUT schedule_function text,
-    OUT schedule_in_function text,
-    OUT unschedule_function text,
-    OUT job_table text
-)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    extension oid;
-BEGIN
-    SELECT s.setting INTO cron_database FROM pg_settings s WHERE s.name = 'cron.database_name';
-    SELECT e.oid INTO extension FROM pg_extension e WHERE e.extname = 'pg_cron';
-
-    IF extension IS NULL THEN
-        state := CASE WHEN cron_database = current_database() THEN 'not_created'
-                      WHEN cron_database IS NOT NULL THEN 'elsewhere'
-                      WHEN pg_has_role(current_user, 'pg_read_all_settings', 'USAGE') THEN 'absent'
-                      ELSE 'unknown' END;
-        RETURN;
-    ELSIF cron_database <> current_database() THEN
-        state := 'elsewhere';
-        RETURN;
-    END IF;
-
-    state := 'here';
-    SELECT max(format('%I.%I', n.nspname, p.proname)) FILTER (WHERE p.proname = 'schedule'
-               AND p.proargtypes::text = '25 25 25'),
-           max(format('%I.%I', n.nspname, p.proname)) FILTER (WHERE p.proname = 'schedule_in_database'
-               AND p.proargtypes::text = '25 25 25 25 25 16'),
-           max(format('%I.%I', n.nspname, p.proname)) FILTER (WHERE p.proname = 'unschedule'
-               AND p.proargtypes::text = '20')
-      INTO schedule_function, schedule_in_function, unschedule_function
-      FROM pg_depend d
-      JOIN pg_proc p ON p.oid = d.objid
-      JOIN pg_namespace n ON n.oid = p.pronamespace
-     WHERE d.classid = 'pg_proc'::regclass
-       AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension AND d.deptype = 'e';
-    SELECT format('%I.%I', n.nspname, c.relname) INTO job_table
-      FROM pg_depend d
-      JOIN pg_class c ON c.oid = d.objid
-      JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE d.classid = 'pg_class'::regclass AND d.objsubid = 0
-       AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension AND d.deptype = 'e'
-       AND c.relname = 'job' AND c.relkind = 'r';
-    IF schedule_function IS NULL OR schedule_in_function IS NULL OR unschedule_function IS NULL
-       OR job_table IS NULL THEN
-        RAISE EXCEPTION 'pg_cron is too old'
-            USING ERRCODE = 'feature_not_supported',
-                  DETAIL = 'It has no schedule(), schedule_in_database(), unschedule() or job table of its own.',
-                  HINT = 'Run ALTER EXTENSION pg_cron UPDATE; version 1.4 or later is needed.';
-    END IF;
-END
-$$;
+-- Where pg_cron is: here; elsewhere (cron_database: the server runs it from another database); not_created (it would run
+-- from this one); absent. A schema that merely is called cron is never touched.
+CREATE FUNCTION ff_internal.cron(OUT state text, OUT cron_database text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE WHEN s.setting <> current_database() THEN 'elsewhere'
+                WHEN EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'pg_cron') THEN 'here'
+                WHEN s.setting IS NULL THEN 'absent' ELSE 'not_created' END, s.setting
+      FROM (SELECT) one LEFT JOIN pg_settings s ON s.name = 'cron.database_name';
+END;
 
 -- Whether a text is a schedule that every cron understands: five fields, or a word such as @hourly.
 CREATE FUNCTION ff_internal.is_schedule(schedule text) RETURNS boolean
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    -- Five fields; each a list of *, a number or name, or a range of them,
-    -- with an optional step.  Names of months and days stand for numbers.
-    WITH field AS (
-        SELECT f.place, f.value, b.lo, b.hi, b.names
-          FROM regexp_split_to_table(schedule, '[[:blank:]]+') WITH ORDINALITY f(value, place)
-          LEFT JOIN (VALUES (1, 0, 59, '[0-9]'), (2, 0, 23, '[0-9]'), (3, 1, 31, '[0-9]'),
-                            (4, 1, 12, 'jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec'),
-                            (5, 0, 7, 'sun|mon|tue|wed|thu|fri|sat')) b(place, lo, hi, names) ON b.place = f.place
-    ), item AS (
-        SELECT field.lo, field.hi, m IS NOT NULL AS known, CASE WHEN m[1] ~ '^[0-9]' THEN m[1]::integer END AS first,
-               CASE WHEN m[2] ~ '^[0-9]' THEN m[2]::integer END AS last, m[3]::integer AS step
-          FROM field
-         CROSS JOIN LATERAL regexp_split_to_table(field.value, ',') i(value)
-          LEFT JOIN LATERAL regexp_match(i.value, replace(
-                    '^(?:[*]|([0-9]{1,2}|NAMES)(?:-([0-9]{1,2}|NAMES))?)(?:/([0-9]{1,2}))?$', 'NAMES', field.names),
-                    'i') m ON true
-    )
-    SELECT schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually|reboot)$'
-        OR (SELECT count(*) = 5 FROM field)
-           AND (SELECT bool_and(known AND coalesce(first BETWEEN lo AND hi, true)
-                                AND coalesce(last BETWEEN lo AND hi, true)
-                                AND coalesce(first <= last, true) AND coalesce(step > 0, true)) FROM item)
-$$;
+RETURN schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually|reboot)$' OR schedule ~* (
+    -- each a list of *, a number or name, or a range of them, with an optional step
+    SELECT '^' || string_agg(replace('ITEM(,ITEM)*', 'ITEM', replace('([*]|N(-N)?)(/[1-9][0-9]?)?', 'N', '(' || f.n || ')')),
+                             '[[:blank:]]+' ORDER BY f.place) || '$'
+      FROM unnest(ARRAY['[0-5]?[0-9]', '[01]?[0-9]|2[0-3]', '0?[1-9]|[12][0-9]|3[01]',
+                        '0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec',
+                        '[0-7]|sun|mon|tue|wed|thu|fri|sat']) WITH ORDINALITY f(n, place));
 
 -- Error 42501, with a hint, where the calling role may not write what a collection writes.
 CREATE FUNCTION ff_internal.check_collector() RETURNS void
@@ -116,11 +48,10 @@ BEGIN
                 AND has_table_privilege(c.oid, 'DELETE'))
      ORDER BY 1 LIMIT 1;
     IF missing IS NOT NULL THEN
-        RAISE EXCEPTION 'role % may not write the history', quote_ident(current_user)
-            USING ERRCODE = 'insufficient_privilege',
-                  DETAIL = format('A collection inserts into, updates and deletes from the tables of the extension, '
-                                  'among them %s.', missing),
-                  HINT = format('Ask a superuser to run SELECT ff_grant(%L, ''collector'').', current_user);
+        PERFORM ff_internal.refuse('42501', format('role %I may not write the history', current_user),
+            format('A collection inserts into, updates and deletes from the tables of the extension, among them %s.',
+                   missing),
+            format('Ask a superuser to run SELECT ff_grant(%L, ''collector'').', current_user));
     END IF;
 END
 $$;
@@ -160,46 +91,34 @@ DECLARE
     crontab text;
 BEGIN
     IF schedule IS NULL THEN
-        RAISE EXCEPTION 'schedule must not be null'
-            USING ERRCODE = 'null_value_not_allowed',
-                  HINT = 'To stop collecting, use ff_unschedule().';
+        PERFORM ff_internal.refuse('22004', 'schedule must not be null', NULL,
+                                   'To stop collecting, use ff_unschedule().');
     ELSIF state = 'here' THEN
         -- a wrong one is refused by pg_cron, in its own words
         RETURN;
-    END IF;
-
-    -- Nobody else looks at it; pg_cron may know seconds, and $ for the last
-    -- day of the month, too.
-    IF NOT ff_internal.is_schedule(CASE state WHEN 'elsewhere'
-           THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *')
-           ELSE schedule END) THEN
-        RAISE EXCEPTION 'invalid schedule: %', quote_literal(schedule)
-            USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'A schedule has five fields: minute, hour, day of the month, month, day of the week; for '
-                         'example ''*/5 * * * *'', every five minutes.';
+    -- nobody else looks at it; pg_cron may know seconds, and $ for the last day of the month, too
+    ELSIF NOT ff_internal.is_schedule(CASE state WHEN 'elsewhere'
+              THEN regexp_replace(replace(schedule, '$', '*'), '^[1-5]?[0-9] seconds?$', '* * * * *')
+              ELSE schedule END) THEN
+        PERFORM ff_internal.refuse('22023', 'invalid schedule: ' || quote_literal(schedule), NULL,
+            'A schedule has five fields: minute, hour, day of the month, month, day of the week; for example '
+            '''*/5 * * * *'', every five minutes.');
     ELSIF state = 'elsewhere' THEN
         RETURN;
     ELSIF state = 'not_created' THEN
-        RAISE EXCEPTION 'pg_cron is loaded but not created in this database'
-            USING ERRCODE = 'undefined_object',
-                  HINT = 'Run CREATE EXTENSION pg_cron, then ff_schedule() again.';
+        PERFORM ff_internal.refuse('42704', 'pg_cron is loaded but not created in this database', NULL,
+                                   'Run CREATE EXTENSION pg_cron, then ff_schedule() again.');
     END IF;
 
     -- In a crontab % is a line end and a line end cannot be written.
-    IF command || current_database() ~ '[[:cntrl:]]' THEN
-        crontab := 'call psql on this database';
-    ELSE
-        crontab := format('%s  PGDATABASE=''%s'' psql -X -q -c ''%s''', schedule,
-                          replace(replace(current_database(), '''', '''\'''''), '%', '\%'),
-                          replace(replace(command, '''', '''\'''''), '%', '\%'));
-    END IF;
-    RAISE EXCEPTION '%', CASE state
-            WHEN 'unknown' THEN 'pg_cron is not in this database, and the server''s settings are hidden from this role'
-            ELSE 'pg_cron is not loaded by this server' END
-        USING ERRCODE = 'object_not_in_prerequisite_state',
-              HINT = format('Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the '
-                            'database that cron.database_name names. Without pg_cron a line in the crontab (or a '
-                            'systemd timer with its command) does the same: %s', crontab);
+    crontab := CASE WHEN command || current_database() ~ '[[:cntrl:]]' THEN 'call psql on this database'
+                    ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
+                                        ff_internal.shell_quoted(current_database()),
+                                        ff_internal.shell_quoted(command)), '%', '\%') END;
+    PERFORM ff_internal.refuse('55000', 'pg_cron is not loaded by this server', NULL, format(
+        'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '
+        'cron.database_name names. Without pg_cron, a line in the crontab (or a systemd timer with its command) does '
+        'the same: %s', crontab));
 END
 $$;
 
@@ -210,31 +129,29 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    cron   record;
+    here   CONSTANT record := ff_internal.cron();
     job    bigint;
     others bigint;
 BEGIN
     PERFORM ff_internal.check_cron(schedule, action);
-    SELECT * INTO cron FROM ff_internal.cron();
-    IF cron.state = 'elsewhere' THEN
-        RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', cron.cron_database
+    IF here.state = 'elsewhere' THEN
+        RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
             USING HINT = 'Run the returned statement there.';
         RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
                       job_name, schedule, ff_internal.job_command(job_name, action), current_database());
     END IF;
     -- its job would fail each time
     PERFORM ff_internal.check_collector();
-    EXECUTE format('SELECT %s($1, $2, $3)', cron.schedule_function)
-       INTO job USING job_name, schedule, ff_internal.job_command(job_name, action);
-    EXECUTE format('SELECT count(*) FROM %s WHERE jobid <> $1 AND jobname = $2 AND database = $3', cron.job_table)
-       INTO others USING job, job_name, current_database();
+    job := cron.schedule(job_name, schedule, ff_internal.job_command(job_name, action));
+    SELECT count(*) INTO others
+      FROM cron.job j WHERE j.jobid <> job AND j.jobname = job_name AND j.database = current_database();
     IF others > 0 THEN
         RAISE WARNING 'another role has scheduled the same collection'
             USING DETAIL = 'The second of two collectors leaves without harm.',
                   HINT = 'ff_unschedule(), run by a superuser, removes all of them.';
     END IF;
-    RETURN format('job %s: a DO block with %s in database %I, schedule %s, as user %I. '
-                  'Run ff_unschedule() before DROP EXTENSION.', job, action, current_database(), schedule, current_user);
+    RETURN format('job %s runs %s in database %I as user %I, schedule %s. Run ff_unschedule() before DROP EXTENSION.',
+                  job, action, current_database(), current_user, schedule);
 END
 $$;
 
@@ -245,20 +162,19 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    cron    record;
-    removed bigint;
+    here    CONSTANT record := ff_internal.cron();
+    removed bigint := 0;
 BEGIN
-    SELECT * INTO cron FROM ff_internal.cron();
-    IF cron.state = 'here' THEN
-        EXECUTE format('SELECT count(%s(j.jobid)) FROM (SELECT jobid FROM %s WHERE %s) j',
-                       cron.unschedule_function, cron.job_table, condition) INTO removed;
-        RETURN format('%s job(s) removed', removed);
-    ELSIF cron.state = 'elsewhere' THEN
-        RAISE WARNING 'nothing is removed yet: pg_cron runs from database "%"', cron.cron_database
+    IF here.state = 'elsewhere' THEN
+        RAISE WARNING 'nothing is removed yet: pg_cron runs from database "%"', here.cron_database
             USING HINT = 'Run the returned statement there.';
         RETURN format('SELECT cron.unschedule(jobid) FROM cron.job WHERE %s;', condition);
+    ELSIF here.state = 'here' THEN
+        EXECUTE 'SELECT count(cron.unschedule(j.jobid)) FROM (SELECT jobid FROM cron.job WHERE ' || condition || ') j'
+           INTO removed;
     END IF;
-    RETURN '0 job(s) removed: pg_cron is not in this database';
+    RETURN ff_internal.counted(removed, 'job') || ' removed'
+           || CASE here.state WHEN 'here' THEN '' ELSE ': pg_cron is not in this database' END;
 END
 $$;
 
@@ -293,20 +209,17 @@ CREATE FUNCTION ff_internal.schedule_databases(schedule text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    cron record;
 BEGIN
-    SELECT * INTO cron FROM ff_internal.cron();
-    EXECUTE format('SELECT count(%s(o.jobid)) FROM (SELECT * FROM %s j WHERE j.username = current_user '
-                   '   AND j.jobname = ff_internal.job_name(j.database::name) '
-                   '   AND j.database NOT IN (SELECT n.database FROM ff_internal.database_jobs($1) n)) o',
-                   cron.unschedule_function, cron.job_table) USING schedule;
-    EXECUTE format('SELECT count(%s(n.job_name, n.job_schedule, n.command, n.database::text, NULL::text, true)) '
-                   '  FROM (SELECT * FROM ff_internal.database_jobs($1) d '
-                   '         WHERE NOT EXISTS (SELECT FROM %s j WHERE j.username = current_user AND j.active '
-                   '                              AND (j.jobname, j.schedule, j.command, j.database) '
-                   '                                  = (d.job_name, d.job_schedule, d.command, d.database))) n',
-                   cron.schedule_in_function, cron.job_table) USING schedule;
+    PERFORM cron.unschedule(o.jobid)
+       FROM (SELECT j.jobid FROM cron.job j
+              WHERE j.username = current_user AND j.jobname = ff_internal.job_name(j.database::name)
+                AND j.database NOT IN (SELECT n.database FROM ff_internal.database_jobs($1) n)) o;
+    PERFORM cron.schedule_in_database(n.job_name, n.job_schedule, n.command, n.database::text, NULL::text, true)
+       FROM (SELECT * FROM ff_internal.database_jobs($1) d
+              WHERE NOT EXISTS (SELECT FROM cron.job j
+                                 WHERE j.username = current_user AND j.active
+                                   AND (j.jobname, j.schedule, j.command, j.database)
+                                       = (d.job_name, d.job_schedule, d.command, d.database))) n;
     RETURN (SELECT count(*) FROM ff_internal.database_jobs(schedule));
 END
 $$;
@@ -328,19 +241,19 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    cron record;
+    collect CONSTANT text := 'CALL ff_internal.collect()';
 BEGIN
+    PERFORM ff_internal.check_role('collector');
     IF NOT all_databases THEN
-        RETURN ff_internal.schedule_job(ff_internal.job_name(current_database()), schedule, 'CALL ff_internal.collect()');
+        RETURN ff_internal.schedule_job(ff_internal.job_name(current_database()), schedule, collect);
     END IF;
-    PERFORM ff_internal.check_cron(schedule, 'CALL ff_internal.collect()');
-    SELECT * INTO cron FROM ff_internal.cron();
-    IF cron.state = 'here' THEN
-        RETURN format('%s databases; ', ff_internal.schedule_databases(schedule))
+    PERFORM ff_internal.check_cron(schedule, collect);
+    IF (ff_internal.cron()).state = 'here' THEN
+        RETURN (ff_internal.counted(ff_internal.schedule_databases(schedule), 'database') || '; ')
                || ff_internal.schedule_job('fillfactor_advisor, all databases', schedule,
                       format('PERFORM ff_internal.schedule_databases(%L)', schedule));
     END IF;
-    RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', cron.cron_database
+    RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', (ff_internal.cron()).cron_database
         USING DETAIL = 'From here the jobs of databases that are made later cannot be kept.',
               HINT = 'Run the returned statements there, and again for new databases; or create the extension there and '
                      'call ff_schedule(all_databases => true) in it.';
@@ -350,22 +263,26 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text, boolean) IS
-'schedules a pg_cron job of the calling role (cron syntax; a newer pg_cron also takes ''30 seconds''): a DO block '
-'that does CALL ff_collect(), or, left after DROP EXTENSION, fails and says how to remove it; called again it changes '
-'the schedule. all_databases: a job for each database of the server that can be connected to, which collects where the '
-'extension is; they begin at different times, and one job more takes in new databases and forgets dropped ones. Where '
-'pg_cron runs from another database: a warning, and the statements to run there. Errors: 22023 no schedule that cron '
-'understands, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line for a crontab)';
+'Schedules CALL ff_collect() as a pg_cron job of the calling role; called again, it changes the schedule. The schedule is '
+'in cron syntax; pg_cron 1.5 also takes ''30 seconds''. A job that is left after DROP EXTENSION fails and says how to '
+'remove it.
+all_databases: a job for each database of the server that can be connected to, which collects if the extension is there. '
+'They begin at different times. One more job takes in new databases and removes the jobs of dropped ones.
+Where pg_cron runs from another database: a warning, and the statements to run there.
+Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line '
+'for a crontab).';
 
 CREATE FUNCTION @extschema@.ff_unschedule(all_databases boolean DEFAULT false) RETURNS text
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('collector');
     SELECT ff_internal.unschedule_jobs(ff_internal.own_jobs(all_databases))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_unschedule(boolean) IS
-'removes the pg_cron jobs of ff_schedule() for this database, or for all, that the calling role may see, and no other '
-'job; may be called again. Where pg_cron runs from another database: a warning, and the statement to run there';
+'Removes the pg_cron jobs that ff_schedule() made for this database, and no others; ff_unschedule(true) removes those of '
+'ff_schedule(all_databases => true). Only jobs that the calling role may see are removed. Where pg_cron runs from another '
+'database: a warning, and the statement to run there.';
 
 -- ---------------------------------------------------------------------------
 -- Fleet
@@ -378,8 +295,9 @@ AS $$
 DECLARE
     id CONSTANT oid := (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
 BEGIN
+    PERFORM ff_internal.check_role('collector');
     IF (parts BETWEEN 1 AND 100) IS NOT TRUE THEN
-        RAISE 'parts must be between 1 and 100' USING ERRCODE = 'invalid_parameter_value';
+        PERFORM ff_internal.refuse('22023', 'parts must be between 1 and 100');
     END IF;
     -- those of other numbers of parts go first
     IF schedule IS NULL OR (ff_internal.cron()).state = 'here' THEN

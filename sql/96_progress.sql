@@ -7,6 +7,7 @@ RETURNS TABLE (pid integer, phase text, began_at timestamptz, running_s double p
 LANGUAGE sql VOLATILE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT ff_internal.check_role('reader');
     SELECT l.pid, p.phase, a.query_start, extract(epoch FROM clock_timestamp() - a.query_start)::double precision,
            -- the one user table that it holds a lock on
            (SELECT t.relation::regclass FROM pg_locks t

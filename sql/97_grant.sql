@@ -8,20 +8,17 @@ DECLARE
     extension record;
     command   text;
 BEGIN
-    IF role IS NULL OR what IS NULL OR what NOT IN ('reader', 'collector') THEN
-        RAISE EXCEPTION 'invalid grant: %', coalesce(quote_literal(what), 'NULL')
-            USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'SELECT ff_grant(''role'', ''reader'') or ff_grant(''role'', ''collector'').';
-    END IF;
     SELECT e.oid, e.extowner, e.extconfig, n.nspname INTO extension
       FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'fillfactor_advisor';
-    IF NOT EXISTS (SELECT 1 FROM pg_roles r WHERE r.rolname = role) THEN
-        RAISE EXCEPTION 'role % does not exist', quote_ident(role)
-            USING ERRCODE = 'undefined_object', HINT = format('Run CREATE ROLE %I LOGIN first.', role);
-    ELSIF NOT pg_has_role(extension.extowner, 'USAGE') THEN
-        RAISE EXCEPTION 'role % may not grant rights on the extension', quote_ident(current_user)
-            USING ERRCODE = 'insufficient_privilege',
-                  HINT = format('Ask a superuser to run SELECT ff_grant(%L, %L).', role, what);
+    IF NOT pg_has_role(extension.extowner, 'USAGE') THEN
+        PERFORM ff_internal.refuse('42501', format('role %I may not grant rights on the extension', current_user), NULL,
+                                   format('Ask a superuser to run SELECT ff_grant(%L, %L).', role, what));
+    ELSIF role IS NULL OR what IS NULL OR what NOT IN ('reader', 'collector') THEN
+        PERFORM ff_internal.refuse('22023', 'invalid grant: ' || quote_nullable(what), NULL,
+            'Call ff_grant(''role'', ''reader'') or ff_grant(''role'', ''collector'').');
+    ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role) THEN
+        PERFORM ff_internal.refuse('42704', format('role %I does not exist', role), NULL,
+                                   format('Run CREATE ROLE %I LOGIN first.', role));
     END IF;
     FOR command IN
         SELECT format('GRANT USAGE ON SCHEMA %I TO %I', extension.nspname, role)

@@ -1,34 +1,32 @@
 -- Rights, and what pg_dump keeps, for all objects above.
 --
--- Nothing is granted to PUBLIC. Members of pg_read_all_stats (so of pg_monitor)
--- read the history and call what reads; members of pg_stat_scan_tables sample
--- and collect. Functions run with the caller's rights. A function that is not
--- in the list is one that reads.
+-- PUBLIC may call the public functions only to be told who may: each begins with check_role(). Members of
+-- pg_read_all_stats (so of pg_monitor) read the history and call what reads; members of pg_stat_scan_tables sample and
+-- collect. Functions run with the caller's rights. A function that is in no list is one that reads.
 
 DROP PROCEDURE ff_internal.define(text);
 
 DO $$
 DECLARE
-    collecting CONSTANT text[] := '{ff_sample, sample, pool_samples, ff_sample_index, index_pages, ff_collect,
-        ff_schedule, ff_unschedule, ff_exclude, ff_include, collect, collect_begin, collect_counters,
+    collecting CONSTANT text[] := '{sample, pool_samples, index_pages, collect, collect_begin, collect_counters,
         collect_counted, collect_pages, collect_problem, collect_end, collect_statements,
         collect_statements_failed, collect_horizon, collect_settings, current_epoch, index_keys, index_changes,
         table_differences, close_tables, write_differences, io_counters, read_statements,
         current_statement_epoch, close_statements, close_evicted, choose_statements, add_statement,
         admit_statements, sum_statements, write_statements, rows_kept, delete_oldest, take, roll_up,
         prune_closed, prune, cron, is_schedule, check_collector, job_command, job_name, check_cron,
-        schedule_job, unschedule_jobs, database_jobs, schedule_databases, own_jobs, ff_fleet_add,
-        ff_fleet_remove, ff_import, ff_fleet_refresh, fleet_refresh, ff_fleet_script, ff_fleet_schedule, dblink,
+        schedule_job, unschedule_jobs, database_jobs, schedule_databases, own_jobs,
+        fleet_refresh, dblink,
         deadline, check_fleet_server, check_export, fleet_limits, fleet_connect, fleet_send, fleet_answer,
         fleet_hang_up, store_reads,
         store_advice, store_export, fleet_failed, fleet_connection, fleet_mine, fleet_leave, fleet_ask, fleet_take,
-        fleet_step, fleet_begin, fleet_end, fleet_weigh, fits_due, collect_fit,
-        collect_verdicts, ff_rehearsal_result}';
-    for_both   CONSTANT text[] := '{setting, index_definitions, other_options, collect_due, parse_statement,
+        fleet_step, fleet_begin, fleet_end, fleet_weigh, fits_due, collect_fit, collect_verdicts}';
+    for_both   CONSTANT text[] := '{counted, index_definitions, other_options, collect_due, parse_statement,
         resolve, server, statement_source, horizon_holders, tracked_settings}';
+    for_all    CONSTANT text[] := '{refuse, check_role, overview, setting, lookback}';
     object     record;
 BEGIN
-    GRANT USAGE ON SCHEMA ff_internal TO pg_read_all_stats, pg_stat_scan_tables;
+    GRANT USAGE ON SCHEMA ff_internal TO PUBLIC;
     FOR object IN
         SELECT d.objid, c.relkind, p.proname,
                p.oid::regprocedure AS routine, c.oid::regclass AS relation
@@ -42,11 +40,14 @@ BEGIN
         IF object.proname IS NOT NULL THEN
             EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', object.routine);
             EXECUTE format('GRANT EXECUTE ON ROUTINE %s TO %s', object.routine,
-                CASE WHEN object.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
+                CASE WHEN object.proname ^@ 'ff_' OR object.proname = ANY (for_all) THEN 'PUBLIC'
+                     WHEN object.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
                      WHEN object.proname = ANY (collecting) THEN 'pg_stat_scan_tables' ELSE 'pg_read_all_stats' END);
         ELSIF object.relkind IN ('r', 'v') THEN
             EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.relation);
-            EXECUTE format('GRANT SELECT ON %s TO pg_read_all_stats', object.relation);
+            -- of ff_advice the function behind it checks the caller
+            EXECUTE format('GRANT SELECT ON %s TO %s', object.relation,
+                CASE object.relation WHEN '@extschema@.ff_advice'::regclass THEN 'PUBLIC' ELSE 'pg_read_all_stats' END);
         END IF;
         IF object.relkind = 'r' THEN
             PERFORM pg_extension_config_dump(object.objid, '');

@@ -39,6 +39,7 @@
 
 #include "collect/lock.h"
 #include "compat.h"
+#include "refuse.h"
 #include "settings.h"
 
 PG_FUNCTION_INFO_V1(ff_collect);
@@ -435,6 +436,7 @@ call_collect(FunctionCallInfo fcinfo)
 	Collector	c = {0};
 	volatile bool alone = false;
 
+	ff_require("collector");
 	/* recovery is the reason to name where both hold */
 	PreventCommandDuringRecovery("ff_collect()");
 	PreventCommandIfReadOnly("ff_collect()");

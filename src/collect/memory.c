@@ -24,6 +24,7 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
+#include "refuse.h"
 #include "settings.h"
 
 /*
@@ -369,8 +370,10 @@ ff_memory(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Source		source[SOURCES];
-	Which		used = read_memory(source);
+	Which		used;
 
+	ff_require("reader");
+	used = read_memory(source);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < SOURCES; i++)
 	{

@@ -12,6 +12,7 @@
 #include "catalog/pg_class.h"
 
 #include "compat.h"
+#include "refuse.h"
 #include "sample/page_btree.h"
 #include "sample/sample.h"
 
@@ -127,6 +128,7 @@ ff_sample_index(PG_FUNCTION_ARGS)
 	PGAlignedBlock page;
 	FfBtreePage metapage;
 
+	ff_require("collector");
 	sample->rel = open_btree(fcinfo);
 	own->fillfactor = BTGetFillFactor(sample->rel);
 	ff_read_page(sample->rel, BTREE_METAPAGE, page.data);

@@ -161,7 +161,7 @@ UPDATE ff_internal.epoch SET began_at = began_at - interval '8 days';
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '8 days';
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff_internal.collection);
 SELECT is((SELECT ddl FROM told WHERE rel = 'jackpot'), 'DROP INDEX CONCURRENTLY public."Jack %I; ""pot""";', 'never scanned and not needed: it can go');
-SELECT matches((SELECT statements[1] FROM told WHERE rel = 'jackpot'), '^1 calls, 2000 rows: UPDATE jackpot SET a = a \+ \$1, h = \$2$', 'the statement, with calls and rows');
+SELECT matches((SELECT statements[1] FROM told WHERE rel = 'jackpot'), '^1 call, 2000 rows: UPDATE jackpot SET a = a \+ \$1, h = \$2$', 'the statement, with calls and rows');
 SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t), 'what can simply be dropped comes first');
 SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a'), '|keep it: unique index; the way out is not to change a', 'a unique index is never to be dropped');
 SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx = 'used_open'), 'predicate t ', 'a used index is not to be dropped; only its predicate is touched');

@@ -17,7 +17,7 @@ CREATE TABLE secret (id int, v int);
 INSERT INTO secret SELECT g, 0 FROM generate_series(1, 1000) g;
 ALTER TABLE secret OWNER TO regress_ff_owner;
 REVOKE ALL ON secret FROM PUBLIC;
-SELECT plan(57);
+SELECT plan(59);
 
 -- ff_grant() gives a reader and a collector all that they need
 SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_reader', 'reader') WITH ORDINALITY x(g, n)),
@@ -134,7 +134,8 @@ CREATE VIEW own_function AS
 SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
  WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e';
 CREATE TABLE stated AS
-SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
+SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
+       '{overview,check_role,refuse,setting,lookback}'::name[] AS helps
   FROM own_function f
   LEFT JOIN (
 	-- what reads pages, and the steps of a collection
@@ -146,15 +147,18 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- what steps of a collection share with readers
-	SELECT unnest('{setting,collect_due,horizon_holders,index_definitions,other_options,parse_statement,resolve,server,statement_source,tracked_settings}'::name[]),
-	       '{pg_read_all_stats,pg_stat_scan_tables}') s(name, may) ON s.name = f.proname;
+	SELECT unnest('{counted,collect_due,horizon_holders,index_definitions,other_options,parse_statement,resolve,server,statement_source,tracked_settings}'::name[]),
+	       '{pg_read_all_stats,pg_stat_scan_tables}'
+	UNION ALL
+	SELECT 'ff_grant', '{}') s(name, may) ON s.name = f.proname;
 SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f JOIN stated s USING (oid)
 	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
-	WHERE s.may <> g.may $$, 'each function is granted as stated, all others to readers');
+	WHERE CASE WHEN f.proname ^@ 'ff_' OR f.proname = ANY (s.helps) THEN '{PUBLIC}' ELSE s.may END <> g.may $$,
+	'each function is granted as stated, all others to readers, and the public ones, which check their caller, to everybody');
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
 	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_internal\.' $$, 'what readers may call writes nothing');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{counters,disk,disk_wal,effective_fillfactor,index_definition,index_definitions,index_entry_price,ff_memory,model,model_version,parse_statement,ram_bytes,server,setting,sizes,split_updates,step_edge,summarizing,t_quantile,window_add,window_sum}'::text[],
+	'{check_role,counters,disk,disk_wal,effective_fillfactor,index_definition,index_definitions,index_entry_price,ff_memory,model,model_version,parse_statement,ram_bytes,refuse,server,setting,sizes,split_updates,step_edge,summarizing,t_quantile,window_add,window_sum}'::text[],
 	'nor do those in C, which are these');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
@@ -199,11 +203,18 @@ CREATE TABLE rights AS
 SELECT c.command, s.proname, r.role, s.may && r.groups AS may, tried('regress_ff_' || r.role, c.command) AS outcome
   FROM public.calls c JOIN stated s ON s.oid = c.function CROSS JOIN roles r;
 SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function called as each of six roles');
-SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' $$, 'who may not call a function is refused');
+SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' AND NOT proname = ANY (SELECT unnest(helps) FROM stated EXCEPT SELECT 'overview') $$, 'who may not call a function is refused');
+-- each public function, and the view, tells a role without rights how it gets them
+GRANT SELECT ON public.calls TO regress_ff_plain;
+SET ROLE regress_ff_plain;
+SELECT is_empty($$ SELECT c.command, h.hint FROM public.calls c JOIN pg_catalog.pg_proc p ON p.oid = c.function CROSS JOIN LATERAL public.hint_of(c.command) h(hint)
+	WHERE p.proname ^@ 'ff_' AND h.hint !~ '^Ask a superuser to run SELECT ff_grant[(]''[^'']+'', ''(reader|collector|10)''[)]\.$' IS NOT FALSE $$, 'a role without rights is told how to get them');
+SELECT is(public.hint_of('SELECT * FROM advisor.ff_advice'), 'Ask a superuser to run SELECT ff_grant(''regress_ff_plain'', ''reader'').', 'by the view, too');
+RESET ROLE;
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
 -- PostgreSQL 18 sees that sum_statements() of nothing needs no table
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_sample,sample,pool_samples,ff_sample_index,index_pages,setting,index_definitions,index_changes,index_keys,io_counters,rows_kept,delete_oldest,read_statements,other_options,horizon_holders,parse_statement,resolve,server,statement_source,tracked_settings,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_sample,sample,pool_samples,ff_sample_index,index_pages,counted,index_definitions,index_changes,index_keys,io_counters,rows_kept,delete_oldest,read_statements,other_options,horizon_holders,parse_statement,resolve,server,statement_source,tracked_settings,
 	cron,is_schedule,job_command,ff_schedule,ff_unschedule,job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,own_jobs,
 	ff_fleet_refresh,ff_fleet_schedule,fleet_refresh,store_export,fleet_begin,fleet_hang_up,fleet_connection,fleet_answer,fleet_connect,fleet_send,fleet_mine,fleet_limits,fleet_leave,dblink,deadline,check_fleet_server}'::text[], 'who may only sample does that, and nothing that needs the history');
 

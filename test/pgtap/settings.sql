@@ -47,7 +47,7 @@ SELECT is((SELECT (setting, action, current_value, proposed_value)::text FROM of
 SELECT matches((SELECT evidence FROM of_table), '^2900 of 23000 rows are dead and needed by nobody \(13 %\); autovacuum starts at 4050; 0 vacuums in ', 'its evidence');
 SELECT is((SELECT ddl FROM of_table), 'ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''0.05'');', 'its statement');
 SELECT is((SELECT undo FROM of_table), 'ALTER TABLE public.big RESET (autovacuum_vacuum_scale_factor);', 'its way back');
-SELECT matches((SELECT evidence FROM row_of('autovacuum_vacuum_scale_factor')), '^1 tables have many dead rows', 'the system''s row counts such tables');
+SELECT matches((SELECT evidence FROM row_of('autovacuum_vacuum_scale_factor')), '^tables with many dead rows that could be removed: 1$', 'the system''s row counts such tables');
 SELECT is((SELECT action FROM row_of('autovacuum_vacuum_scale_factor')), 'leave', 'and is left alone');
 SELECT sampled(20000, 9000, 100);
 SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'a vacuum that is due and does not come: not the scale factor');
@@ -68,7 +68,7 @@ INSERT INTO ff_internal.horizon_history (kind, holder, role_name, since, last_se
 SELECT 'idle in transaction', 'pid 1', 'someone; else', now() - interval '2 hours', now() - interval '1 hour', 1000;
 SELECT is((SELECT (action, proposed, ddl)::text FROM row_of('idle_in_transaction_session_timeout')),
     '(trial,10min,"ALTER SYSTEM SET idle_in_transaction_session_timeout = ''10min''; SELECT pg_reload_conf();")', 'held snapshots: a timeout, as a trial');
-SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')), '^1 sessions .*\(role "someone; else"\) for 60 min', 'with who and how long');
+SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')), '^1 session .*\(role "someone; else"\) for 60 min', 'with who and how long');
 SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')), 'ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf();', 'back to the default');
 
 -- Larger than memory and shared_buffers: as if they were a megabyte.

@@ -133,7 +133,7 @@ SELECT matches((SELECT note FROM told('noise')), 'the intervals scatter too much
 
 -- too early
 SELECT story('early', '{1000,1000,1000,1000}', '{100,100,100,100}', '{1000}', '{1000}') > 0 AS ok \gset
-SELECT matches((SELECT verdict || ': ' || note FROM told('early')), '^too early: 1 intervals with 1000 updates can be used since the change; 3 with 500 are needed', 'too early: too few intervals');
+SELECT matches((SELECT verdict || ': ' || note FROM told('early')), '^too early: 1 interval with 1000 updates can be used since the change; 3 with 500 are needed', 'too early: too few intervals');
 SELECT story('few', '{100,100,100,100,100}', '{0,0,0,0,0}', '{100,100,100,100,100}', '{100,100,100,100,100}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('few')), 'too early', 'too early: too few updates');
 
