@@ -7,13 +7,12 @@ SELECT extname, extrelocatable, n.nspname
  WHERE extname = 'fillfactor_advisor';
 -- the user's schema is the user's choice, but not for a second time
 ALTER EXTENSION fillfactor_advisor SET SCHEMA public;
--- every function has a description and is nobody's by default; what is bound when it
+-- every function has a description; what is bound when it
 -- is called, and not when it is created, has a fixed search_path
 SELECT p.proname
   FROM pg_proc p
  WHERE pronamespace = 'advisor'::regnamespace
-   AND (obj_description(p.oid, 'pg_proc') IS NULL
-    OR has_function_privilege('public', p.oid, 'execute'))
+   AND obj_description(p.oid, 'pg_proc') IS NULL
  ORDER BY 1;
 SELECT p.proname
   FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
