@@ -191,16 +191,17 @@ BEGIN ATOMIC
                       ff_internal.svg_path('size', c.x0, c.x1, c.size), ff_internal.svg_path('wal', c.x0, c.x1, c.wal),
                       ff_internal.svg_path('hot', c.x0, c.x1, c.hot), ff_internal.svg_mark('now', m.now, 'now', 12),
                       ff_internal.svg_mark('advised', m.advised, 'advised', 194)),
-               '<span><i class="hot"></i>HOT, with its range</span> <span><i class="size"></i>size</span> '
-               '<span><i class="wal"></i>WAL per update</span>',
+               '<span><i class="size"></i>size</span>' || CASE WHEN c.hot[1] IS NULL THEN ''
+                    ELSE ' <span><i class="hot"></i>HOT, with its range</span> '
+                         '<span><i class="wal"></i>WAL per update</span>' END,
                c.words)
       FROM (SELECT array_agg(s.x0) AS x0, array_agg((s.fillfactor - 10) / 90.0) AS x1,
                    array_agg(s.hot_pct / 100) AS hot, array_agg(coalesce(s.hot_pct_low, s.hot_pct) / 100) AS low,
                    array_agg(coalesce(s.hot_pct_high, s.hot_pct) / 100) AS high,
                    array_agg(0.5 * s.size_bytes / p.size_bytes) AS size,
                    array_agg(0.5 * s.wal_bytes_per_update / p.wal_bytes_per_update) AS wal,
-                   string_agg(format('%s %s: %s.', CASE s.fillfactor WHEN present THEN 'Now' ELSE 'Advised' END,
-                       s.fillfactor, coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT')
+                   string_agg(format('%s: %s.', CASE s.fillfactor WHEN present THEN 'Now'
+                                                     ELSE 'Advised ' || s.fillfactor END, coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT')
                            || format(' (%s to %s)', s.hot_pct_low::numeric(9, 1), s.hot_pct_high::numeric(9, 1)),
                            pg_size_pretty(s.size_bytes) || ', no updates foreseen')), ' '
                        ORDER BY s.fillfactor <> present) FILTER (WHERE s.fillfactor IN (present, advised)) AS words
@@ -540,9 +541,10 @@ BEGIN
                 || ' bytes',
             'left as it is: ' || pg_size_pretty(n.size_bytes),
             ff_internal.number(n.settled_hot_pct, 1, ' % HOT once settled'),
-            'changed: cost -' || t.gain_pct || ' %, WAL ' || ff_internal.signed_size(-t.wal_bytes_per_day_saved)
-                || ' a day, CPU ' || -t.cpu_seconds_per_day_saved || ' s a day, disk '
-                || ff_internal.signed_size(t.disk_bytes_change)))),
+            'changed: cost -' || t.gain_pct || ' %',
+            'WAL ' || ff_internal.signed_size(-nullif(t.wal_bytes_per_day_saved, 0)) || ' a day',
+            'CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
+            'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id, n.hot_pct_low, n.hot_pct_high),
         ff_internal.fill_chart(s.fill_histogram, s.sampled_at), E'</div>\n',
         coalesce(blockers, E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n')

@@ -55,6 +55,19 @@ foreach my $text ($readme, slurp_file("$top/doc/questions.md") =~ s/'(?:public\.
 }
 cmp_ok($n, '>=', 10, 'there are examples');
 cmp_ok($outputs, '>=', 6, 'and what they give');
+
+# All that is shown is of one run of the demo: README, the other page and the picture say the same.
+my $questions = slurp_file("$top/doc/questions.md");
+my ($overview, $again) = map { (/^```sql\nSELECT \* FROM ff_advice;\n```\n```text\n(.*?)^```/ms)[0] // '' } $readme, $questions;
+like($overview, qr/^ shop\.jobs +\| 100 +\| +\d+ \| lower /m, 'the advice of the demo is shown');
+is($again, $overview, 'the same on both pages');
+is(length((sort { length $b <=> length $a } split /\n/, $overview)[0]) < 100, 1, 'in less than 100 columns');
+my ($new) = $overview =~ /^ shop\.jobs +\| 100 +\| +(\d+) \|/m;
+like($readme, qr/At $new a page is filled with/, 'the reason shown is of that advice');
+like($questions, qr/^ +$new \|.* advised/m, 'and so is the curve');
+my ($wal, $disk) = map { my ($sign, $size) = @$_; "$size " . ($sign eq '-' ? 'less' : 'more') } map { [ /([-+])(.*)/ ] } $overview =~ /\| (\S+ \w+) WAL a day, (\S+ \w+) disk$/m;
+my ($said) = slurp_file("$top/doc/report.png") =~ /tEXtDescription\0([^<]*?)\.(?: |Based)/;
+is($said, "1 change: about $wal WAL a day, $disk disk", 'and the picture');
 unlike($readme, qr/<!--/, 'with nothing left to fill in');
 
 # Functions and settings that it names are there.
