@@ -512,7 +512,7 @@ BEGIN
        FROM advice a ORDER BY a.place)
     UNION ALL
     SELECT NULL, ff_internal.counted(count(*), 'change') || ':', NULL, NULL, NULL, NULL, NULL,
-           format('%s WAL a day, %s disk', ff_internal.signed_size(-sum(a.wal_bytes_per_day_saved)),
+           format('%s WAL/day, %s disk', ff_internal.signed_size(-sum(a.wal_bytes_per_day_saved)),
                   ff_internal.signed_size(sum(a.disk_bytes_change)))
       FROM advice a WHERE a.changes HAVING count(*) > 0;
 END
@@ -520,14 +520,14 @@ $$;
 
 -- A long name is shortened in its middle, so that a line has less than 100 characters.
 CREATE VIEW @extschema@.ff_advice AS
-SELECT CASE WHEN length(n.name) > 24 THEN left(n.name, 8) || '..' || right(n.name, 14) ELSE n.name END AS relation,
+SELECT CASE WHEN length(n.name) > 22 THEN left(n.name, 8) || '..' || right(n.name, 12) ELSE n.name END AS relation,
        o.now, o.new, o.action, o.gain, o.confidence, o.why
   FROM ff_internal.overview() o
  CROSS JOIN LATERAL (SELECT coalesce(o.relation::text, o.total)) n(name);
 COMMENT ON VIEW @extschema@.ff_advice IS
 'Advice at a glance, under 100 characters wide. Changes come first; the last line says what they bring together. '
 'ff_advise() says more.';
-COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 24 characters is shortened';
+COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 22 characters is shortened';
 COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
 COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL where nothing should change';
 COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';

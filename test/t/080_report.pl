@@ -153,10 +153,24 @@ is(scalar(() = $many =~ /<article /g), 20, 'many tables: twenty in detail');
 is(scalar(() = $many =~ /<tr id="t\d+" data-k="\w+"><th scope="row">public\.<wbr>t\d+<\/th><td class="n">\d+<\/td><td>(?:keep|wait|raise|lower)</g), 980, 'many tables: all others in short');
 has($many, qr/<th scope="col" class="n">WAL per update<.*<td class="n">[-+]\d+ %<\/td>/s, 'many tables: the difference in WAL per update');
 cmp_ok(length $many, '<', 2_000_000, 'many tables: less than two megabytes');
+# the overview in psql fits a terminal, also with long names, and can be watched
+my $overview = sub {
+	my $out = '';
+	IPC::Run::run([ 'psql', '-X', '-d', $node->connstr('many'), '-c', $_[0] ], '>', \$out);
+	return $out;
+};
+$node->safe_psql('many', q(CREATE SCHEMA "a schema with quite a long name"; ALTER TABLE t1 RENAME TO "and a table whose name is not shorter at all"; ALTER TABLE "and a table whose name is not shorter at all" SET SCHEMA "a schema with quite a long name"));
+my @shown = split /\n/, $overview->('SELECT * FROM ff_advice');
+is(join("\n", grep { length >= 100 } @shown), '', 'many tables: the overview is under 100 columns wide');
+is(scalar(@shown), 1005, 'many tables: with a line for each, and the total');
+like(join("\n", @shown), qr/^ "a schem\.\.[a-z ]+at all" \|/m, 'many tables: a long name is shortened in its middle') or diag $shown[2];
+ok(!(grep { length > 60 } split /\n/, $node->safe_psql('many', 'SELECT why FROM ff_advice')), 'many tables: why is short');
+my $actions = join ' ', map { (split /\|/)[3] =~ s/ //gr } @shown[2 .. $#shown - 3];
+unlike($actions, qr/(?:keep|wait).*(?:lower|raise)/, 'many tables: changes come first');
 # a picture's size does not grow with the steps: 91 is the most there can be
 my $small = $node->safe_psql('many', q(SELECT (ff_internal.curve_pictures(array_agg(s), 100, 42)).small FROM (SELECT jsonb_populate_record(NULL::ff_internal.step,
 	jsonb_build_object('fillfactor', f, 'hot_pct', 100 - f, 'hot_pct_low', 90 - f, 'hot_pct_high', 110 - f, 'size_bytes', 1000000 / f)) FROM generate_series(10, 100) f) p(s)));
-like($small, qr/^<svg .*<desc>Now 100: 0\.0 % HOT \(-10\.0 to 10\.0\)\. Advised 42: 58\.0 % HOT \(48\.0 to 68\.0\)\.<\/desc>.*d="M0 20H0V22H4V24H7.*<path class="advised" d="M114 0V200".*<\/svg>$/s, 'small curve: what it shows');
+like($small, qr/^<svg .*<desc>Now: 0\.0 % HOT \(-10\.0 to 10\.0\)\. Advised 42: 58\.0 % HOT \(48\.0 to 68\.0\)\.<\/desc>.*d="M0 20H0V22H4V24H7.*<path class="advised" d="M114 0V200".*<\/svg>$/s, 'small curve: what it shows');
 cmp_ok(length $small, '<', 2000, 'small curve: small');
 
 # --- other encodings
