@@ -82,7 +82,7 @@ AS $$
             || CASE WHEN s.safe_wal_size < wal_bytes
                     THEN format('it is lost once %s more are written, and all rewrites together write about %s',
                                 pg_size_pretty(s.safe_wal_size), pg_size_pretty(wal_bytes))
-                    ELSE 'what a rewrite writes is kept until it has been read' END
+                    ELSE 'the WAL of a rewrite is kept until it was read' END
        FROM pg_replication_slots s, wal w ORDER BY s.slot_name)
     UNION ALL
     (SELECT format('standby or subscriber %s (%s, %s) is %s behind: a rewrite sends it as much as it writes, and '

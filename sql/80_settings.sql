@@ -44,7 +44,7 @@ AS $$
                   coalesce(ff_internal.span(i.s), 'the time since it was first seen')),
            CASE WHEN NOT o.enabled THEN NULL
                 WHEN p.removable >= l.starts_at
-                THEN 'a vacuum is due already and does not come round: the scale factor is not the reason; see '
+                THEN 'a vacuum is due already but did not run: the scale factor is not the reason; see '
                      'autovacuum_max_workers, autovacuum_naptime and autovacuum_vacuum_cost_limit'
                 WHEN o.scale_factor <= 0.01 THEN 'low already' END,
            CASE WHEN o.enabled
@@ -134,28 +134,28 @@ AS $$
                 to_char(w.stats_reset, 'YYYY-MM-DD HH24:MI'), f.images_pct),
          CASE WHEN s.own ->> 'wal_compression' <> 'off' THEN 'on already'
               WHEN w.wal_bytes < k.enough_wal THEN 'too little WAL yet to judge'
-              WHEN f.images_pct < k.images_pct THEN 'full-page images are not what the WAL consists of' END,
+              WHEN f.images_pct < k.images_pct THEN 'less than half of the WAL is full-page images' END,
          'full-page images may be most of the WAL, and they compress, for CPU time at the first change of a page after '
          'a checkpoint. Rarer checkpoints (checkpoint_timeout, max_wal_size) save them', 'Write Ahead Log'),
         (40, 'idle_in_transaction_session_timeout', '10min', 'trial',
          CASE WHEN i.n = 0 THEN 'no session was seen idle in transaction for a minute'
               ELSE format('%s idle in transaction held a snapshot for a minute, the longest (role %s) for %s',
                           ff_internal.counted(i.n, 'session'), coalesce(quote_ident(i.role), 'unknown'), ff_internal.span(i.seconds)) END,
-         CASE WHEN i.n = 0 THEN 'nothing to cure'
+         CASE WHEN i.n = 0 THEN 'no such session was seen'
               WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND k.low_timeout_ms
               THEN 'set already' END,
-         'nothing that such a session could still see can be pruned; see ff_horizon(). The server ends the session '
-         'when the time is over, so commit sooner where that is possible', 'Client Connection Defaults'),
+         'what such a session could still see cannot be pruned; see ff_horizon(). The server then ends such sessions, '
+         'so applications should commit sooner', 'Client Connection Defaults'),
         (50, 'autovacuum', 'on', 'change', NULL,
          CASE WHEN s.own ->> 'autovacuum' = 'on' THEN 'as it should be' END,
-         'without it dead index entries and old versions stay, and transaction ids run out', 'Routine Vacuuming'),
+         'without it, dead index entries and old versions stay, and transaction IDs run out', 'Routine Vacuuming'),
         (62, 'autovacuum_vacuum_scale_factor', NULL, NULL,
          (SELECT format('tables with many dead rows that could be removed: %s', count(*))
             FROM ff_internal.table_proposals()),
-         'single tables that need it are better served one by one', NULL, 'Routine Vacuuming'),
+         'tables that need another value get it one by one', NULL, 'Routine Vacuuming'),
         (70, 'vacuum_defer_cleanup_age', '0', 'change', NULL,
          CASE WHEN s.own ->> 'vacuum_defer_cleanup_age' = '0' THEN 'it holds nothing back' END,
-         'every old row version is kept for so many transactions longer, also by pruning', 'Replication'),
+         'it keeps every old row version for that many more transactions, also from pruning', 'Replication'),
         (80, 'full_page_writes', NULL, NULL, NULL, 'without it a torn page is lost', NULL, 'Write Ahead Log')
         ) p(place, name, wanted, action, evidence, obstacle, why, chapter)
      WHERE s.own ? p.name
