@@ -353,7 +353,7 @@ AS $$
            CASE WHEN t.changes > 0
                 THEN 'how:       ' || psql || ' -f FILE; with -v undo=on it takes everything back' END,
            CASE WHEN t.provisional > 0 THEN 'all:       sed ''s/^--provisional //'' FILE | ' || psql
-               || ' also runs what was watched for less than a day' END,
+               || '   (also what is provisional: watched for less than a day)' END,
            CASE WHEN t.rewrites > 0 AND NOT rewrite THEN 'rewrites:  ff_script(rewrite => true) includes them' END]
            || ARRAY(SELECT 'caution:   ' || jsonb_array_elements_text(p->'cautions') WHERE t.changes > 0)) l(line)
      WHERE l.line IS NOT NULL

@@ -40,7 +40,8 @@ AS $$
     )
     SELECT c.relid::regclass, c.reloptions, n.*,
            format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s; %s in %s',
-                  round(p.removable), round(p.total), round(100 * p.removable / p.total), round(l.starts_at), ff_internal.counted(i.vacuums::bigint, 'vacuum'),
+                  round(p.removable), round(p.total), round(100 * p.removable / p.total), round(l.starts_at),
+                  ff_internal.counted(i.vacuums::bigint, 'vacuum'),
                   coalesce(ff_internal.span(i.s), 'the time since it was first seen')),
            CASE WHEN NOT o.enabled THEN NULL
                 WHEN p.removable >= l.starts_at
@@ -140,7 +141,8 @@ AS $$
         (40, 'idle_in_transaction_session_timeout', '10min', 'trial',
          CASE WHEN i.n = 0 THEN 'no session was seen idle in transaction for a minute'
               ELSE format('%s idle in transaction held a snapshot for a minute, the longest (role %s) for %s',
-                          ff_internal.counted(i.n, 'session'), coalesce(quote_ident(i.role), 'unknown'), ff_internal.span(i.seconds)) END,
+                          ff_internal.counted(i.n, 'session'), coalesce(quote_ident(i.role), 'unknown'),
+                          ff_internal.span(i.seconds)) END,
          CASE WHEN i.n = 0 THEN 'no such session was seen'
               WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND k.low_timeout_ms
               THEN 'set already' END,

@@ -201,7 +201,8 @@ BEGIN ATOMIC
                    array_agg(0.5 * s.size_bytes / p.size_bytes) AS size,
                    array_agg(0.5 * s.wal_bytes_per_update / p.wal_bytes_per_update) AS wal,
                    string_agg(format('%s: %s.', CASE s.fillfactor WHEN present THEN 'Now'
-                                                     ELSE 'Advised ' || s.fillfactor END, coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT')
+                                                     ELSE 'Advised ' || s.fillfactor END,
+                       coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT')
                            || format(' (%s to %s)', s.hot_pct_low::numeric(9, 1), s.hot_pct_high::numeric(9, 1)),
                            pg_size_pretty(s.size_bytes) || ', no updates foreseen')), ' '
                        ORDER BY s.fillfactor <> present) FILTER (WHERE s.fillfactor IN (present, advised)) AS words
@@ -474,7 +475,8 @@ RETURN (
            '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
            || string_agg(format(E'-- %s to %s: cost -%s %%, confidence %s%s%s\n%s%s\n', t.fillfactor, t.advised,
                   t.gain_pct, t.confidence, CASE WHEN t.needs_rewrite THEN ', rewrite it afterwards' END,
-                  ': ' || ff_internal.rewrite_time(t.rewrite_s, t.io_known), CASE WHEN t.provisional THEN '--provisional ' END,
+                  ': ' || ff_internal.rewrite_time(t.rewrite_s, t.io_known),
+                  CASE WHEN t.provisional THEN '--provisional ' END,
                   ff_internal.html(t.ddl)), '' ORDER BY t.place)
            || E'RESET lock_timeout;</pre></div>\n'
       FROM unnest(tables) t WHERE t.kind = 'change');
@@ -493,7 +495,8 @@ RETURN (
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
                    -c.wal_bytes_per_day_saved AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
-                   coalesce(ff_internal.rewrite_time(c.rewrite_s, c.io_known), CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
+                   coalesce(ff_internal.rewrite_time(c.rewrite_s, c.io_known),
+                            CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
                    c.small AS "curve|html", o.reason AS why,
                    concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
                           'data-k="', t.kind, '"') AS "@|html"
@@ -605,7 +608,8 @@ RETURN (
                         WHEN c.ended_at IS NULL THEN 'The last collection did not finish, or is still running.'
                         ELSE format('The last collection read the counters of %s, sampled %s, skipped %s that '
                                     'were locked or gone, failed on %s and left %s for the next one.',
-                                    ff_internal.counted(c.relations, 'table'), c.sampled, c.skipped, c.failed, c.deferred) END
+                                    ff_internal.counted(c.relations, 'table'), c.sampled, c.skipped, c.failed,
+                                    c.deferred) END
               FROM (SELECT max(o.collection_id) AS id FROM ff_internal.collection o) m
               LEFT JOIN ff_internal.collection c ON c.collection_id = m.id
             UNION ALL
@@ -646,7 +650,7 @@ BEGIN
       FROM (VALUES
         ('sql', 'The SQL', ff_internal.report_sql(tables)),
         ('first', 'What to do first', ff_internal.report_list(tables, 'change', 0, NULL, 'The most worthwhile first, '
-            'with what a change brings once all pages are filled so. Cost: time, WAL and size, weighted by the '
+            'with what a change brings once all pages have the new density. Cost: time, WAL and size, weighted by the '
             'settings. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.')),
         ('cure', 'Where fillfactor is not the cure', ff_internal.report_list(tables, 'cure', 0, greatest(detailed, 20),
             'The most updates that are not HOT first; at most ' || greatest(detailed, 20) || '.')),

@@ -9,8 +9,8 @@ AS $$
            ELSE left(encode(sha256(convert_to(database::text, 'UTF8')), 'hex'), 32) END
 $$;
 
--- Where pg_cron is: here; elsewhere (cron_database: the server runs it from another database); not_created (it would run
--- from this one); absent. A schema that merely is called cron is never touched.
+-- Where pg_cron is: here; elsewhere (it runs from cron_database); not_created (it would run from this one); absent. A
+-- schema that merely is called cron is never touched.
 CREATE FUNCTION ff_internal.cron(OUT state text, OUT cron_database text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -25,8 +25,9 @@ CREATE FUNCTION ff_internal.is_schedule(schedule text) RETURNS boolean
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually|reboot)$' OR schedule ~* (
     -- each a list of *, a number or name, or a range of them, with an optional step
-    SELECT '^' || string_agg(replace('ITEM(,ITEM)*', 'ITEM', replace('([*]|N(-N)?)(/[1-9][0-9]?)?', 'N', '(' || f.n || ')')),
-                             '[[:blank:]]+' ORDER BY f.place) || '$'
+    SELECT '^' || string_agg(
+               replace('ITEM(,ITEM)*', 'ITEM', replace('([*]|N(-N)?)(/[1-9][0-9]?)?', 'N', '(' || f.n || ')')),
+               '[[:blank:]]+' ORDER BY f.place) || '$'
       FROM unnest(ARRAY['[0-5]?[0-9]', '[01]?[0-9]|2[0-3]', '0?[1-9]|[12][0-9]|3[01]',
                         '0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec',
                         '[0-7]|sun|mon|tue|wed|thu|fri|sat']) WITH ORDINALITY f(n, place));
@@ -232,7 +233,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN all_databases
            THEN 'jobname = ''fillfactor_advisor, all databases'' OR jobname LIKE ''fillfactor\_advisor %'''
-           ELSE format('jobname = %L AND database = %L', ff_internal.job_name(current_database()), current_database()) END
+           ELSE format('jobname = %L AND database = %L', ff_internal.job_name(current_database()), current_database())
+           END
 $$;
 
 CREATE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *', all_databases boolean DEFAULT false)
@@ -255,22 +257,22 @@ BEGIN
     END IF;
     RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', (ff_internal.cron()).cron_database
         USING DETAIL = 'From here the jobs of databases that are made later cannot be kept.',
-              HINT = 'Run the returned statements there, and again for new databases; or create the extension there and '
-                     'call ff_schedule(all_databases => true) in it.';
+              HINT = 'Run the returned statements there, and again for new databases; or create the extension there '
+                     'and call ff_schedule(all_databases => true) in it.';
     RETURN (SELECT string_agg(format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
                                      j.job_name, j.job_schedule, j.command, j.database), E'\n')
               FROM ff_internal.database_jobs(schedule) j);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text, boolean) IS
-'Schedules CALL ff_collect() as a pg_cron job of the calling role; called again, it changes the schedule. The schedule is '
-'in cron syntax; pg_cron 1.5 also takes ''30 seconds''. A job that is left after DROP EXTENSION fails and says how to '
-'remove it.
-all_databases: a job for each database of the server that can be connected to, which collects if the extension is there. '
-'They begin at different times. One more job takes in new databases and removes the jobs of dropped ones.
-Where pg_cron runs from another database: a warning, and the statements to run there.
-Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 there is no pg_cron (the hint has the line '
-'for a crontab).';
+'Schedules CALL ff_collect() as a pg_cron job of the calling role; called again, it changes the schedule.
+schedule: in cron syntax; pg_cron 1.5 also takes ''30 seconds''.
+all_databases: a job for each database of the server, which collects if the extension is there, at different times. '
+'One more job takes in new databases and removes the jobs of dropped ones.
+A job that is left after DROP EXTENSION fails and says how to remove it. Where pg_cron runs from another database: a '
+'warning, and the statements to run there.
+Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 there is no pg_cron; the hint has the '
+'line for a crontab.';
 
 CREATE FUNCTION @extschema@.ff_unschedule(all_databases boolean DEFAULT false) RETURNS text
 LANGUAGE sql VOLATILE
@@ -280,9 +282,9 @@ AS $$
     SELECT ff_internal.unschedule_jobs(ff_internal.own_jobs(all_databases))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_unschedule(boolean) IS
-'Removes the pg_cron jobs that ff_schedule() made for this database, and no others; ff_unschedule(true) removes those of '
-'ff_schedule(all_databases => true). Only jobs that the calling role may see are removed. Where pg_cron runs from another '
-'database: a warning, and the statement to run there.';
+'Removes the pg_cron jobs that ff_schedule() made for this database; ff_unschedule(true) removes those of '
+'ff_schedule(all_databases => true). Only jobs that the calling role may see are removed. Where pg_cron runs from '
+'another database: a warning, and the statement to run there.';
 
 -- ---------------------------------------------------------------------------
 -- Fleet
@@ -311,5 +313,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_schedule(text, integer) IS
-'Schedules ff_fleet_refresh() as pg_cron jobs of the calling role, one for each of so many parts, and says of each what '
-'it is; NULL as the schedule removes them. Otherwise as ff_schedule().';
+'Schedules ff_fleet_refresh() as pg_cron jobs of the calling role, one for each part, and says what each is. NULL as '
+'the schedule removes them. Otherwise as ff_schedule().';
