@@ -196,7 +196,7 @@ q() { psql -XAtq -v ON_ERROR_STOP=1 "$@"; }
 for option; do
     value=${option#*=}
     case $option in
-    --short) short=true seconds=12 load=100 ;;
+    --short) short=true seconds=8 load=100 ;;
     --object=existing) existing=true ;;
     --seconds=*|--load=*|--pairs=*|--memory=*|--rows=*)
         case $value in ''|0*|*[!0-9]*|??????????*) die "not a whole number: $value" ;; esac
@@ -388,7 +388,7 @@ AS $$
     'PGHOST, PGPORT and PGUSER say where. It makes a schema ff_rehearsal, and drops it at the end, also after an error',
     'or Ctrl-C. Before the first run it says how much disk it needs, and ends where there is less.',
     '',
-    '--short            a first look, five to ten minutes: laps of 12 s at full load, memory is not regarded',
+    '--short            a first look, three to eight minutes: laps of 8 s at full load, memory is not regarded',
     '--seconds=120      of a lap; there are 8 runs of 2 to 5 laps',
     '--load=75          percent of what this machine can, with pauses between the transactions; 100: none',
     '--pairs=3          of runs, after one of equal runs that tells the noise: A A, A B, B A, A B',

@@ -12,13 +12,12 @@
 -- connect_s: the most that a foreign server may set as its connect_timeout. answer: from asking to the whole answer;
 -- the server there is told to give up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer;
 -- 200 bytes a table were measured (test/bench/fleet). sources: asked at a time by one refresh. refresh: no source is
--- called up later than that after its beginning, and of those that failed before none later than retry after the others
--- had their turn; who is left is first in the next.
+-- called up later than that after its beginning; who is left is first in the next.
 CREATE FUNCTION ff_internal.fleet_limits(
     OUT connect_s integer, OUT answer interval, OUT lock_ms integer, OUT bytes integer,
-    OUT sources integer, OUT refresh interval, OUT retry interval)
+    OUT sources integer, OUT refresh interval)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (10, '20 s'::interval, 2000, 67108864, 32, '2 min'::interval, '15 s'::interval);
+RETURN (10, '20 s'::interval, 2000, 67108864, 32, '2 min'::interval);
 
 -- ---------------------------------------------------------------------------
 -- One connection

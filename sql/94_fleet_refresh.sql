@@ -152,11 +152,9 @@ BEGIN
 END
 $$;
 
--- One step of a refresh, a transaction of its own: at most one source more is asked and one answer taken. retry_since:
--- NULL while the sources that answered last time have their turn; then the others have, for a while, the one tried
--- longest ago first. False once nothing is left.
-CREATE FUNCTION ff_internal.fleet_step(part integer, parts integer, began timestamptz, retry_since timestamptz)
-RETURNS boolean
+-- One step of a refresh, a transaction of its own: at most one source more is asked and one answer taken; those that
+-- failed last time come last, the one tried longest ago first. False once nothing is left, or no time.
+CREATE FUNCTION ff_internal.fleet_step(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -173,7 +171,6 @@ BEGIN
          WHERE o.server IS NOT NULL AND o.source_id % parts = part - 1 AND (o.tried_at IS NULL OR o.tried_at < began)
            AND clock_timestamp() < began + bounds.refresh
            AND (SELECT count(*) FROM ff_internal.fleet_mine()) < bounds.sources
-           AND (o.failures = 0 OR clock_timestamp() < retry_since + bounds.retry)
          ORDER BY o.failures > 0, o.tried_at NULLS FIRST, o.source_id
     LOOP
         asked := ff_internal.fleet_ask(id, began);
@@ -238,14 +235,9 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     began CONSTANT pg_catalog.timestamptz DEFAULT pg_catalog.clock_timestamp();
-    later pg_catalog.timestamptz;
 BEGIN
     PERFORM ff_internal.fleet_begin(part, parts);
-    WHILE ff_internal.fleet_step(part, parts, began, NULL) LOOP
-        COMMIT;
-    END LOOP;
-    SELECT pg_catalog.clock_timestamp() INTO later;
-    WHILE ff_internal.fleet_step(part, parts, began, later) LOOP
+    WHILE ff_internal.fleet_step(part, parts, began) LOOP
         COMMIT;
     END LOOP;
     WHILE ff_internal.fleet_weigh(part, parts) LOOP
@@ -266,8 +258,7 @@ $$;
 COMMENT ON PROCEDURE @extschema@.ff_fleet_refresh(integer, integer) IS
 'Asks all sources of this hub, many at a time, and stores what they say, each in a transaction of its own. A source '
 'that fails, hangs or sends nonsense keeps what it said before, with the error and its age; it is given 20 seconds, '
-'its host the connect_timeout of its server. Sources that failed last time are asked last, for at most 15 seconds '
-'altogether, in turn. After two minutes no source is called up any more; who is left is first the next time. part, '
-'parts: only that share of the sources, for several sessions side by side; a source that another session is asking '
-'is passed over. A notice tells what was reached. Errors: 55000 dblink is not in this database, 22023 no such part, '
-'2D000 in a transaction block.';
+'its host the connect_timeout of its server. Sources that failed last time are asked last. After two minutes no source '
+'is called up any more; who is left is first the next time. part, parts: only that share of the sources, for several '
+'sessions side by side; a source that another session is asking is passed over. A notice tells what was reached. '
+'Errors: 55000 dblink is not in this database, 22023 no such part, 2D000 in a transaction block.';

@@ -123,8 +123,8 @@ SELECT is(pg_temp.said($$ SELECT ff_internal.fleet_begin(1, 1) $$), '55000 exten
 SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export(), 'x') $$), '55000 source x is asked by a server; Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).', 'what is asked is not imported');
 SELECT is(pg_temp.said($$ SELECT * FROM ff_fleet_script('b') $$), '55000 source b was imported; See ff_fleet for the sources; where the hub cannot connect, run ff_script() there.', 'there is no script of what was imported');
 -- a refresh that has gone on for too long calls nobody up
-SELECT is(ff_internal.fleet_step(1, 1, clock_timestamp() - interval '121 s', clock_timestamp()), false, 'after two minutes no source is asked');
-SELECT throws_ok($$ SELECT ff_internal.fleet_step(1, 1, clock_timestamp() - interval '110 s', clock_timestamp()) $$, '55000', NULL, 'before, one is');
+SELECT is(ff_internal.fleet_step(1, 1, clock_timestamp() - interval '121 s'), false, 'after two minutes no source is asked');
+SELECT throws_ok($$ SELECT ff_internal.fleet_step(1, 1, clock_timestamp() - interval '110 s') $$, '55000', NULL, 'before, one is');
 -- errors of connecting name hosts and users: these are for the hub's owner
 SELECT ff_internal.fleet_failed(source_id, '08001', E'could not establish connection: connection to server at "10.1.2.3" (10.1.2.3), port 5432 failed: FATAL:  password authentication failed for user "spy"', '') FROM ff_internal.fleet_source WHERE source = 'x' \g /dev/null
 SELECT is((SELECT state || ': ' || error FROM ff_fleet WHERE source = 'x'), 'failing: 08001 could not establish connection: connection to server at "...", port 5432 failed: FATAL: password authentication failed for user "..."', 'an error does not tell host and user');
