@@ -201,7 +201,7 @@ put_text(Row *row, const char *v)
 	row->values[row->n++] = v == NULL ? (Datum) 0 : CStringGetTextDatum(v);
 }
 
-/* What SQL gets of the lives: the likeliest, and each length of so many (chosen). */
+/* What SQL gets of the lives: the first, and each length of so many (chosen). */
 #define LIVES_TOLD		3
 #define LENGTHS_TOLD	16
 
@@ -277,26 +277,18 @@ append_life(StringInfo t, const FitPlan *plan, const FitParticle *p)
 	appendStringInfoString(t, "]}");
 }
 
-/* The likeliest lives first, as jsonb. */
+/* The lives with the most weight, as jsonb. */
 static Datum
-likeliest_lives(const Fit *fit)
+first_lives(const Fit *fit)
 {
-	bool		told[FIT_PARTICLES] = {0};
 	StringInfoData t;
 
 	initStringInfo(&t);
 	appendStringInfoChar(&t, '[');
-	for (int n = 0; n < LIVES_TOLD && n < fit->n; n++)
+	for (int i = 0; i < LIVES_TOLD && i < fit->n; i++)
 	{
-		int			best = -1;
-
-		for (int i = 0; i < fit->n; i++)
-			if (!told[i] && (best < 0 ||
-							 fit->particle[i].log_likelihood > fit->particle[best].log_likelihood))
-				best = i;
-		told[best] = true;
-		appendStringInfoString(&t, n > 0 ? ", " : "");
-		append_life(&t, &fit->plan, &fit->particle[best]);
+		appendStringInfoString(&t, i > 0 ? ", " : "");
+		append_life(&t, &fit->plan, &fit->particle[i]);
 	}
 	appendStringInfoChar(&t, ']');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(t.data));
@@ -360,7 +352,7 @@ choice_row(const Model *m, Oid type)
 	put(&r, 1 / d->calls);
 	put_int(&r, m->fit.runs + f->runs);
 	r.nulls[r.n] = !fitted;
-	r.values[r.n++] = fitted ? likeliest_lives(&m->fit) : (Datum) 0;
+	r.values[r.n++] = fitted ? first_lives(&m->fit) : (Datum) 0;
 	return finish_row(&r);
 }
 

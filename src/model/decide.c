@@ -246,8 +246,12 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 	r->more_wal = bound(bytes / rows - (c.wal_bytes - beside), -0.5 * P(WAL_UPDATE), 1e9);
 }
 
-double
-ff_decide_bound(const Evidence *e)
+/*
+ * Could any fillfactor save min_gain, were no update non-HOT that has room to be,
+ * no page pruned and no page half empty?  Says what would be left of the cost.
+ */
+static double
+least_cost(const Evidence *e)
 {
 	Rates		r = read_rates(e);
 	FitSplit	s = ff_fit_split(e);
@@ -459,7 +463,7 @@ ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decis
 	memset(fit, 0, sizeof(*fit));
 	memset(d, 0, sizeof(*d));
 	d->calls = read_rates(e).statements;
-	d->bound = ff_decide_bound(e);
+	d->bound = least_cost(e);
 	settled = 1 - d->bound < or_else(e->min_gain, 0.02);
 	if (curve || !(few || settled))
 		ff_fit(w, e, fit);

@@ -45,12 +45,6 @@ typedef struct Decision
 	double		settle_updates; /* until then, where most do */
 } Decision;
 
-/*
- * Could any fillfactor save min_gain, were no update non-HOT that has room to be,
- * no page pruned and no page half empty?  Says what would be left of the cost.
- */
-extern double ff_decide_bound(const Evidence *e);
-
 /* What one index entry costs. */
 extern void ff_decide_index_entry(double *wal_bytes, double *cpu_us);
 

@@ -619,7 +619,7 @@ move_particles(FitWork *w, const Evidence *e, Fit *fit, Random *r, double power,
 	}
 }
 
-/* Equal particles become one; the likeliest first. */
+/* Equal particles become one. */
 static void
 merge_particles(Fit *fit)
 {
@@ -643,6 +643,25 @@ merge_particles(Fit *fit)
 		x[n++].weight = 1.0 / FIT_PARTICLES;
 	}
 	fit->n = n;
+}
+
+/* The most weight first, of these the likeliest. */
+static void
+sort_particles(Fit *fit, FitParticle *spare)
+{
+	FitParticle *x = fit->particle;
+	int			i,
+				k;
+
+	for (i = 1; i < fit->n; i++)
+	{
+		*spare = x[i];
+		for (k = i; k > 0 && (spare->weight > x[k - 1].weight ||
+							  (spare->weight == x[k - 1].weight &&
+							   spare->log_likelihood > x[k - 1].log_likelihood)); k--)
+			x[k] = x[k - 1];
+		x[k] = *spare;
+	}
 }
 
 void
@@ -679,6 +698,7 @@ ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 		power = next;
 	}
 	merge_particles(fit);
+	sort_particles(fit, &w->trial);
 	fit->tempered = power;
 	for (i = 0; i < fit->n; i++)
 		best = fmax(best, fit->particle[i].log_likelihood);

@@ -29,7 +29,7 @@ typedef struct FitParticle
 typedef struct Fit
 {
 	int			n;				/* particles; 0: nothing to explain */
-	FitParticle particle[FIT_PARTICLES];
+	FitParticle particle[FIT_PARTICLES];	/* the most weight first */
 	FitPlan		plan;
 	double		misfit;			/* squared standard deviations per observation, best */
 	double		tempered;		/* power of the likelihood that was used, 0..1 */

@@ -211,31 +211,6 @@ replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 	}
 }
 
-/* The lives with the most weight. */
-static void
-choose_lives(const Fit *fit, Forecast *f)
-{
-	int			used[FIT_PARTICLES] = {0};
-	double		sum = 0;
-	int			i;
-
-	for (f->nlives = 0; f->nlives < FC_LIVES && f->nlives < fit->n; f->nlives++)
-	{
-		int			best = -1;
-
-		for (i = 0; i < fit->n; i++)
-			if (!used[i] && (best < 0 || fit->particle[i].weight > fit->particle[best].weight ||
-							 (fit->particle[i].weight == fit->particle[best].weight &&
-							  fit->particle[i].log_likelihood > fit->particle[best].log_likelihood)))
-				best = i;
-		used[best] = 1;
-		f->particle[f->nlives] = best;
-		sum += f->weight[f->nlives] = fit->particle[best].weight;
-	}
-	for (i = 0; i < f->nlives; i++)
-		f->weight[i] /= sum;
-}
-
 /* A quantile of the HOT share of a step over the lives. */
 static double
 hot_quantile(const Forecast *f, FcWay way, int step, double share)
@@ -292,6 +267,7 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 {
 	const FitPlan *p = &fit->plan;
 	int			len = p->step_len;
+	double		weight = 0;
 	int			at,
 				i;
 
@@ -310,10 +286,13 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 	f->updates = p->window.updated / ff_evidence_seconds(e) *
 		bound(or_else(e->horizon_s, 30 * 86400.0), 1, 1e12);
 	f->window = p->window.updated;
-	choose_lives(fit, f);
+	f->nlives = fit->n < FC_LIVES ? fit->n : FC_LIVES;
+	for (i = 0; i < f->nlives; i++)
+		weight += fit->particle[i].weight;
 	for (i = 0; i < f->nlives; i++)
 	{
-		ff_fit_today(&w->today, p, &fit->particle[f->particle[i]]);
+		f->weight[i] = fit->particle[i].weight / weight;
+		ff_fit_today(&w->today, p, &fit->particle[i]);
 		f->ticks = 0;
 		f->pages_now[i] = w->today.npages / bound((double) w->today.nlive, 1, 1e15);
 		replay_steps(w, fit, f, i, FC_SET);

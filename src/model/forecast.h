@@ -56,8 +56,7 @@ typedef struct Forecast
 	int			n;				/* steps, from 100 downwards */
 	int			current;		/* the one that the table is at */
 	FcStep		step[FC_STEPS];
-	int			nlives;
-	int			particle[FC_LIVES]; /* of the fit */
+	int			nlives;			/* the first particles of the fit */
 	double		weight[FC_LIVES];	/* sums to 1 */
 	FcOutcome	outcome[FC_WAYS][FC_LIVES][FC_STEPS];
 	double		pages_now[FC_LIVES];	/* today, per row */

@@ -254,7 +254,6 @@ extend(Twin *t)
 	memset(p, 0, sizeof(*p));
 	p->gap = TW_BLCKSZ - TW_PAGE_HEADER;
 	p->dead_head = p->dead_tail = -1;
-	t->count.new_pages++;
 	return t->npages++;
 }
 

@@ -96,7 +96,6 @@ typedef struct TwinCount
 	double		blocked;		/* not HOT in its page: an indexed column changed */
 	double		inserts;
 	double		deletes;
-	double		new_pages;		/* pages the table was extended by */
 	double		prunes;			/* pages pruned on access */
 	double		touched;		/* pages changed by a transaction, summed */
 	double		statements;

@@ -1,8 +1,10 @@
 /*
  * mixture_cli.c
  *	  The twin of a mixture from the command line: words of key=value give the
- *	  life, the word "class" begins a class, "ff=100,90" the fillfactors;
- *	  one line of results each.  Lengths are given as "insert_bytes=72:7,648:3"
+ *	  life, the word "class" begins a class; "was" is the fillfactor of the table
+ *	  as loaded, at which "before" ticks go by.  Of "ff=0,100,90" one line of results
+ *	  each: rewritten at this fillfactor (0: as it is), "settle" ticks go by, and
+ *	  "measure" ticks count.  Lengths are given as "insert_bytes=72:7,648:3"
  *	  (bytes:share), "update_bytes" likewise.
  */
 #include <stddef.h>
@@ -115,15 +117,18 @@ set_word(TwinLife *l, const char *key, const char *value)
 }
 
 static void
-replay(const TwinLife *l, int ff, double warmup, double measure, uint64_t seed)
+replay(const TwinLife *l, int was, double before, int ff, double settle, double measure, uint64_t seed)
 {
 	static Twin t;
 	TwinView	v;
 	clock_t		begun = clock();
 	double		ms;
 
-	ff_twin_start(&t, l, ff, seed);
-	ff_twin_run(&t, warmup);
+	ff_twin_start(&t, l, was, seed);
+	ff_twin_run(&t, before);
+	if (ff > 0)
+		ff_twin_rewrite(&t, ff);
+	ff_twin_run(&t, settle);
 	ff_twin_count_from_here(&t);
 	ff_twin_run(&t, measure);
 	ms = 1000.0 * (double) (clock() - begun) / CLOCKS_PER_SEC;
@@ -141,8 +146,10 @@ int
 main(int argc, char **argv)
 {
 	TwinLife	l = {.grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1, .start_rows = 5000};
-	const char *ff = "100,90,80,70,60,50";
-	double		warmup = 5000,
+	const char *ff = "0,100,90,80,70,60,50";
+	int			was = 100;
+	double		before = 5000,
+				settle = 5000,
 				measure = 5000;
 	uint64_t	seed = 1;
 
@@ -163,8 +170,12 @@ main(int argc, char **argv)
 		*value++ = '\0';
 		if (strcmp(argv[i], "ff") == 0)
 			ff = value;
-		else if (strcmp(argv[i], "warmup") == 0)
-			warmup = strtod(value, NULL);
+		else if (strcmp(argv[i], "was") == 0)
+			was = atoi(value);
+		else if (strcmp(argv[i], "before") == 0)
+			before = strtod(value, NULL);
+		else if (strcmp(argv[i], "settle") == 0)
+			settle = strtod(value, NULL);
 		else if (strcmp(argv[i], "measure") == 0)
 			measure = strtod(value, NULL);
 		else if (strcmp(argv[i], "seed") == 0)
@@ -173,6 +184,6 @@ main(int argc, char **argv)
 			set_word(&l, argv[i], value);
 	}
 	for (const char *p = ff; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-		replay(&l, atoi(p), warmup, measure, seed);
+		replay(&l, was, before, atoi(p), settle, measure, seed);
 	return 0;
 }

@@ -3,8 +3,8 @@
 
 usage: mixture_reality.py CLI FOLDER [NAME ...]
 
-CLI is mixture_cli.c, compiled; FOLDER holds NAME.truth.json, as test/bench/regret/regret.py
-writes them: a mixture and what was measured at each fillfactor.
+CLI is mixture_cli.c, compiled; FOLDER holds NAME-FILLFACTOR.truth.json, as test/bench/regret/regret.py
+writes them: a mixture, and what was measured once the table was left as it is or rewritten at each fillfactor.
 """
 import glob
 import json
@@ -62,7 +62,8 @@ def class_words(c, m, per_tick, part, phase_ticks):
     return words
 
 
-def life(m, halves):
+def life(m, asked, before=2, after=2):
+    """Words for CLI, and the part of the table that is replayed; before, after: quarters of a run."""
     classes = [c for c in m['classes'] if c['command'] != 'select']
     updates = sum(c['weight'] * c['rows'] * c['calls'] for c in classes if c['command'] in ('update', 'upsert'))
     most = max([0] + [c['growth_limit'] - m['table']['widths'][0][0] for c in classes if c['growth']])
@@ -70,7 +71,8 @@ def life(m, halves):
     part = min(1.0, MOST_ROWS / m['table']['rows'], MOST_PAGES * 8192 / (m['table']['rows'] * bytes_each))
     ticks = updates * part
     rollback = max(c['rollback'] for c in classes)
-    words = [f'start_rows={m["table"]["rows"] * part:.0f}', f'warmup={ticks * (halves - 1):.0f}', f'measure={ticks:.0f}',
+    words = [f'start_rows={m["table"]["rows"] * part:.0f}', f'was={asked}', f'before={ticks * before:.0f}',
+             f'settle={ticks * (after - 1):.0f}', f'measure={ticks:.0f}',
              f'insert_bytes={lengths(m)}', f"vacuum_share={0.2 + 50 / m['table']['rows']:.4f}",
              f"vacuum_gap={updates / 4 / m['table']['rows']:.4f}", f'rollback={rollback}', f"lag={(m['sessions'] - 1) / 2}"]
     growth = [c for c in classes if c['growth']]
@@ -88,17 +90,19 @@ def life(m, halves):
 
 def main():
     cli, folder, *names = sys.argv[1:]
-    names = names or sorted(os.path.basename(p)[:-11] for p in glob.glob(folder + '/*.truth.json'))
     errors = []
-    for name in names:
-        t = json.load(open(f'{folder}/{name}.truth.json'))
-        if 'mixture' not in t or not t['mixture']:
+    for path in sorted(glob.glob(folder + '/*.truth.json')):
+        t = json.load(open(path))
+        name = t['name']
+        if not t['mixture'] or names and name not in names:
             continue
         measured = {}
         for r in t['runs']:
-            measured.setdefault(r['fillfactor'], []).append((r['hot_pct'], r['heap_pages']))
-        ffs = sorted(measured, reverse=True)
-        words, part = life(t['mixture'], len(t['runs'][0]['halves']))
+            if r['way'] != 'set':
+                at = r['fillfactor'] if r['way'] == 'rewrite' else 0
+                measured.setdefault(at, []).append((r['hot_pct'], r['heap_pages']))
+        ffs = sorted(measured, key=lambda f: -f)
+        words, part = life(t['mixture'], t['asked'])
         out = subprocess.run([cli, 'ff=' + ','.join(map(str, ffs))] + words,
                              capture_output=True, text=True, check=True).stdout.splitlines()
         line, off = '', []

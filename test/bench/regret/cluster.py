@@ -33,15 +33,16 @@ shared_preload_libraries = '{preload}'
 
 class Cluster:
     """A throwaway cluster in control groups of its own, where there are any: a copy of an empty one.
-    ram: MB it may use from limit() on.  settings: more lines of postgresql.conf."""
+    ram: MB it may use from limit() on.  settings: more lines of postgresql.conf.
+    begin: what another was kept as."""
 
-    def __init__(self, ram=None, preload='', settings=''):
+    def __init__(self, ram=None, preload='', settings='', begin='template'):
         self.dir = os.path.join(WORK, 'cluster')
-        template = os.path.join(WORK, 'template')
-        if not os.path.exists(template):
-            run(AS_POSTGRES + [BIN + '/initdb', '-A', 'trust', '-D', template])
+        begin = os.path.join(WORK, begin)
+        if not os.path.exists(begin):
+            run(AS_POSTGRES + [BIN + '/initdb', '-A', 'trust', '-D', begin])
         shutil.rmtree(self.dir, ignore_errors=True)
-        subprocess.run(['cp', '-a', template, self.dir], check=True)
+        subprocess.run(['cp', '-a', begin, self.dir], check=True)
         with open(self.dir + '/postgresql.conf', 'a') as f:
             f.write(CONF.format(port=PORT, work=WORK, preload=preload, settings=settings,
                                 shared='32MB' if ram else '256MB'))
@@ -103,6 +104,12 @@ class Cluster:
                     break
                 except OSError:
                     time.sleep(0.1)
+
+    def keep_as(self, name):
+        """After stop('fast'): for others to begin with."""
+        path = os.path.join(WORK, name)
+        shutil.rmtree(path, ignore_errors=True)
+        os.rename(self.dir, path)
 
 
 def run(cmd, input=None, env=None):

@@ -3,7 +3,7 @@
 
 usage: constants.py TWIN_CLI [NAME ...]    (cc -O2 -Isrc -o TWIN_CLI test/twin/mixture_cli.c src/model/twin.c -lm)
 
-Takes the mixtures that regret.py has run and counts what half a run did, from the mixture, the counters and, for
+Takes the mixtures that regret.py has run and counts what a quarter of a run did, from the mixture, the counters and, for
 moves and prunes, which no counter of PostgreSQL 15 tells, the twin.  Then least squares of CPU time and of WAL
 on the counts, each run by its own size, prices not negative; the error of a price is the jackknife's, one mixture
 left out at a time.  Mixtures with growth or TOAST are left out, as their rows have no one length.
@@ -31,7 +31,7 @@ WORDS = {'statement': 'a statement that writes, and its transaction', 'row': 'a 
 
 
 def counts(m, r, moved, prunes):
-    """What half a run did."""
+    """What the last quarter of a run did."""
     def total(what, *commands):
         return sum(what(c) for c in m['classes'] if c['command'] in commands)
 
@@ -54,9 +54,10 @@ def counts(m, r, moved, prunes):
         'elsewhere': length * (r['updates'] * moved + inserts)}
 
 
-def replayed(cli, m, steps):
-    """By fillfactor: shares of updates that move, and pages pruned an update."""
-    out = subprocess.run([cli, 'ff=' + ','.join(map(str, steps)), *life(m)[0]],
+def replayed(cli, t):
+    """By fillfactor, 0 where the table was left as it is: shares of updates that move, and pages pruned an update."""
+    steps = sorted({r['fillfactor'] * (r['way'] == 'rewrite') for r in t['runs']})
+    out = subprocess.run([cli, 'ff=' + ','.join(map(str, steps)), *life(t['mixture'], t['asked'])[0]],
                          capture_output=True, text=True, check=True).stdout
     lines = [dict(x.split('=') for x in line.split() if '=' in x) for line in out.splitlines()]
     return {step: (float(f['moved']) / 100, float(f['prunes'])) for step, f in zip(steps, lines)}
@@ -101,8 +102,9 @@ def main():
             continue
         if m['table']['toast'] or any(c['growth'] for c in m['classes']):
             continue
-        twin = replayed(sys.argv[1], m, sorted({r['fillfactor'] for r in t['runs']}, reverse=True))
-        runs[t['name']] = [(counts(m, r, *twin[r['fillfactor']]), r) for r in t['runs']]
+        twin = replayed(sys.argv[1], t)
+        runs[t['name']] = [(counts(m, r, *twin[r['fillfactor'] * (r['way'] == 'rewrite')]), r)
+                           for r in t['runs'] if r['way'] != 'set']
     table('CPU, microseconds', runs, CPU, lambda r: r['cpu_us'] * r['transactions'])
     table('WAL, bytes', runs, WAL, lambda r: r['wal'] * r['transactions'])
 

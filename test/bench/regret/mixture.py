@@ -21,7 +21,7 @@ import sys
 
 CLASS = dict(
     command='update',    # update, insert, delete, upsert, select
-    weight=1,            # transactions in one half of a run, all sessions together
+    weight=1,            # transactions in one quarter of a run, all sessions together
     rows=1,              # rows a call
     calls=1,             # calls a transaction
     pick='any',          # any, skewed, newest, turn (each row once, then again), all
@@ -34,7 +34,7 @@ CLASS = dict(
     rollback=0.0,        # share of the transactions rolled back
     burst=1.0,           # share of the time in which the class is at work
 )
-PHASES = 4               # of one half of a run
+PHASES = 4               # of one quarter of a run
 FEW = 100                # transactions of a class in a phase that are at least one
 SCRIPTS = {}             # made already, by their mixtures
 
@@ -143,8 +143,8 @@ NAMED = {
 
 # CPU microseconds on the machine of the bench, roughly: what a run may take is all that hangs on them.
 CALL_US, ROW_US, ENTRY_US = 45, 8, 3
-HALF_US = 1.6e6          # CPU time aimed at for half a run
-LEAST = 4                # transactions of the rarest class in half a run
+QUARTER_US = 1.6e6          # CPU time aimed at for a quarter of a run
+LEAST = 4                # transactions of the rarest class in a quarter
 MOST_BYTES = 12e6        # of the table as loaded
 MOST_WIDTH = 3000        # bytes that padding grows to
 HEADER = 48              # bytes of a row beside its padding
@@ -237,17 +237,17 @@ def update(r, m, life):
 
 
 def sized(m, shares):
-    """Weights such that each class writes its share of the rows, half a run takes HALF_US of CPU time, and
+    """Weights such that each class writes its share of the rows, a quarter of a run takes QUARTER_US of CPU time, and
     most rows are met in it; fewer rows where one pass over them takes too long."""
     classes, entries = m['classes'], ENTRY_US * (1 + len(m['table']['indexes']))
     while True:
         us = [c['calls'] * (CALL_US + c['rows'] * (ROW_US + entries + m['table']['toast'] / 100 * c['toast']))
               for c in classes]
         per_row = sum(s * u / (c['rows'] * c['calls']) for s, u, c in zip(shares, us, classes)) / sum(shares)
-        written = HALF_US / per_row
+        written = QUARTER_US / per_row
         counts = [max(LEAST, round(written * s / sum(shares) / (c['rows'] * c['calls'])))
                   for s, c in zip(shares, classes)]
-        if sum(n * u for n, u in zip(counts, us)) <= 1.5 * HALF_US and m['table']['rows'] <= written:
+        if sum(n * u for n, u in zip(counts, us)) <= 1.5 * QUARTER_US and m['table']['rows'] <= written:
             break
         shrink(m, 0.8)
     for c, n in zip(classes, counts):

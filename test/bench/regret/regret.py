@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Regret: what the advice costs against the best fillfactor, found by trying all.
+"""Regret: what the advice costs against the best that could be done, found by trying all.
 
-usage: regret.py truth   NAME ...     run every step on fresh clusters
-       regret.py observe NAME ...     run with the extension collecting; keep its evidence and its advice
-       regret.py advised NAME ...     after both: run the fillfactor that was advised, too
+usage: regret.py truth   NAME ...     half a run as it is; from there on, leave it or rewrite it at each step
+       regret.py observe NAME ...     the same half with the extension collecting; keep its evidence and its advice
+       regret.py advised NAME ...     after both: go on as was advised, too
        regret.py report  [NAME ...]   the table, of what was run
        regret.py slopes  [NAME ...]   how CPU times of runs depend on the HOT share and the size: SLOPES and NOISE
        regret.py short                all three, small: a test
@@ -12,8 +12,8 @@ NAME: a seed or a range of seeds (1001-1012), which draw workloads (mixture.py);
 by name; a set of them: named or handmade.  A mixture is observed at the fillfactor it has,
 a workload of workloads.py at 100 and at 70.
 
-Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME.truth.json and NAME-FILLFACTOR.observe.json;
-what is there is not run again.  Delete a file to run it anew.  REPEATS (default 1) truth runs of every step.
+Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME-FILLFACTOR.truth.json and .observe.json;
+what is there is not run again.  Delete a file to run it anew.  REPEATS (default 1) truth runs.
 With MODEL_CLI, a compiled test/twin/model_cli.c, the report is of what it makes of the evidence kept.
 
 Needs PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
@@ -27,11 +27,11 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mixture  # noqa: E402
 from cluster import BIN, PORT, WORK, Cluster, keep, kept, prepare, run  # noqa: E402
-from report import report, slopes  # noqa: E402
+from report import done_by, report, slopes  # noqa: E402
 from workloads import SHORT, WORKLOADS, workload  # noqa: E402
 
-STEPS = (100, 95, 90, 80, 70, 60, 50, 40, 30)
-HALVES = 4               # of a run: the extension sees two, the last is what counts
+STEPS = (100, 90, 80, 70, 60, 50, 40, 30)
+BEFORE, AFTER = 2, 2     # quarters of a run before and after what is done to the table; the last one counts
 REPEATS = int(os.environ.get('REPEATS', '1'))
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -60,8 +60,8 @@ def vacuum(c):
         c.sql("VACUUM ANALYZE t")
 
 
-def half(c, w, number, seed, at_end=lambda: None):
-    """One half of a run, in phases, each followed by at_end and by vacuum where it is due: CPU and wall time
+def quarter(c, w, number, seed, at_end=lambda: None):
+    """One quarter of a run, in phases, each followed by at_end and by vacuum where it is due: CPU and wall time
     and WAL of a transaction, HOT share, updates, inserts."""
     stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins"
             " FROM pg_stat_user_tables WHERE relname = 't'")
@@ -95,30 +95,59 @@ def load(c, w, fillfactor):
     c.limit()
 
 
-def truth(name, steps=STEPS, repeats=REPEATS, halves=HALVES):
-    """Runs a workload at each step; the last half is what counts, as the table has settled by then."""
+# What can be done to a table: the way, and the fillfactor.
+WAYS = {'keep': None,
+        'set': "ALTER TABLE t SET (fillfactor = {})",
+        'rewrite': "ALTER TABLE t SET (fillfactor = {}); VACUUM FULL t; VACUUM ANALYZE t; CHECKPOINT"}
+
+
+def before(w, fillfactor, seed):
+    """The first quarters, at the fillfactor that the table has: where everything else begins."""
+    c = Cluster(w.ram, settings=SETTINGS)
+    try:
+        load(c, w, fillfactor)
+        return [quarter(c, w, n, seed) for n in range(BEFORE)]
+    finally:
+        c.stop('fast')
+        c.keep_as('before')
+
+
+def after(w, way, fillfactor, seed):
+    """The last quarters, once that was done."""
+    c = Cluster(w.ram, settings=SETTINGS, begin='before')
+    try:
+        for statement in (WAYS[way] or '').format(fillfactor).split('; '):
+            c.sql(statement)
+        c.limit()
+        run_of = [quarter(c, w, BEFORE + n, seed) for n in range(AFTER)]
+        pages, heap = c.sql("SELECT (pg_table_size('t') + pg_indexes_size('t')) / 8192,"
+                            " pg_relation_size('t') / 8192").split('|')
+    finally:
+        c.stop()
+    return dict(run_of[-1], way=way, fillfactor=fillfactor, pages=int(pages), heap_pages=int(heap), quarters=run_of)
+
+
+def truth(name, steps=STEPS, done=None):
+    """Runs a workload up to where it is asked, then with everything that could be done, or with what is given."""
     w = workload(name)
-    t = kept(f'{name}.truth.json') or dict(name=name, mixture=w.mixture, runs=[])
-    for repeat, step in ((r, s) for r in range(repeats) for s in (getattr(w, 'steps', steps) if steps is STEPS else steps)):
-        if any(r['fillfactor'] == step and r['repeat'] == repeat for r in t['runs']):
-            continue
-        c = Cluster(w.ram, settings=SETTINGS)
-        try:
-            load(c, w, step)
-            run_of = [half(c, w, n, 1000 * repeat + 1) for n in range(halves)]
-            pages, heap = c.sql("SELECT (pg_table_size('t') + pg_indexes_size('t')) / 8192,"
-                                " pg_relation_size('t') / 8192").split('|')
-        finally:
-            c.stop()
-        m = dict(run_of[-1], fillfactor=step, repeat=repeat, pages=int(pages), heap_pages=int(heap), halves=run_of)
-        t['runs'].append(m)
-        keep(f'{name}.truth.json', t)
-        print(f"{name} {step}: {m['wall_us'] * m['transactions'] / 1e6:.1f} s, cpu {m['cpu_us']:.1f} us,"
-              f" wal {m['wal']:.0f}, pages {pages}, HOT {'-' if m['hot_pct'] is None else round(m['hot_pct'], 1)} %", flush=True)
+    for asked in w.asked:
+        path = f'{name}-{asked}.truth.json'
+        t = kept(path) or dict(name=name, mixture=w.mixture, asked=asked, runs=[])
+        ways = done or [('keep', asked)] + [('rewrite', s) for s in (getattr(w, 'steps', steps) if steps is STEPS else steps)]
+        for repeat in range(REPEATS):
+            left = [o for o in ways if not any((r['way'], r['fillfactor'], r['repeat']) == (*o, repeat) for r in t['runs'])]
+            begun = left and before(w, asked, 1000 * repeat + 1)
+            for way, step in left:
+                r = dict(after(w, way, step, 1000 * repeat + 1), repeat=repeat, before=begun)
+                t['runs'].append(r)
+                keep(path, t)
+                print(f"{name} {way} {step}: {r['wall_us'] * r['transactions'] / 1e6:.1f} s, cpu {r['cpu_us']:.1f} us,"
+                      f" wal {r['wal']:.0f}, pages {r['pages']}, HOT"
+                      f" {'-' if r['hot_pct'] is None else round(r['hot_pct'], 1)} %", flush=True)
 
 
 def observe(name):
-    """Runs a workload at the fillfactor it has, with a collection after each phase, as a scheduler would."""
+    """Runs a workload up to where it is asked, with a collection after each phase, as a scheduler would."""
     w = workload(name)
     with open(os.path.join(HERE, 'evidence.sql')) as f:
         evidence = f.read()
@@ -130,23 +159,23 @@ def observe(name):
             c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
             load(c, w, fillfactor)
             c.sql('CALL ff_collect()')
-            halves = [half(c, w, n, 5001, lambda: c.sql('CALL ff_collect()')) for n in (0, 1)]
+            quarters = [quarter(c, w, n, 5001, lambda: c.sql('CALL ff_collect()')) for n in range(BEFORE)]
             seen = json.loads(c.sql(evidence))
         finally:
             c.stop()
         keep(f'{name}-{fillfactor}.observe.json',
-             dict(name=name, fillfactor=fillfactor, mixture=w.mixture, halves=halves, **seen))
+             dict(name=name, fillfactor=fillfactor, mixture=w.mixture, quarters=quarters, **seen))
         a = seen['advice']
         print(f"{name} at {fillfactor}: {a['action']} {a['recommended_fillfactor']}, {a['cause']},"
               f" confidence {a['confidence']}", flush=True)
 
 
 def advised(name):
-    """Runs a workload at what was advised, so that its cost is measured and not read off a line between two others."""
+    """Goes on as was advised, so that its cost is measured and not read off a line between two others."""
     for fillfactor in workload(name).asked:
         o = kept(f'{name}-{fillfactor}.observe.json')
-        if o and o['advice']['recommended_fillfactor']:
-            truth(name, steps=(o['advice']['recommended_fillfactor'],))
+        if o:
+            truth(name, done=[done_by(o['advice'], fillfactor)])
 
 
 def all_of(names, what, **more):
@@ -190,7 +219,7 @@ def main():
     elif what == 'slopes':
         slopes(names)
     elif what == 'short':
-        failed = all_of(SHORT['names'], truth, steps=SHORT['steps'], halves=2) + all_of(SHORT['names'], observe)
+        failed = all_of(SHORT['names'], truth, steps=SHORT['steps']) + all_of(SHORT['names'], observe)
         report(SHORT['names'])
     else:
         sys.exit(__doc__)

@@ -73,8 +73,8 @@ def smooth(runs, key):
     w = fit(points)
     at = {}
     for r, (f, _) in zip(runs, points):
-        at.setdefault(r['fillfactor'], []).append(sum(x * y for x, y in zip(w, f)))
-    return {step: math.exp(statistics.mean(logs)) for step, logs in at.items()}
+        at.setdefault((r['way'], r['fillfactor']), []).append(sum(x * y for x, y in zip(w, f)))
+    return {o: math.exp(statistics.mean(logs)) for o, logs in at.items()}
 
 
 def not_hot(r):
@@ -82,21 +82,33 @@ def not_hot(r):
 
 
 def costs(t, limited):
-    """Cost of each step that was run."""
-    runs = t['runs']
-    steps = sorted({r['fillfactor'] for r in runs})
-    time_at = smooth(runs, 'wall_us' if limited else 'cpu_us')
-    at = {s: (time_at[s], *(statistics.median(r[k] for r in runs if r['fillfactor'] == s) for k in ('wal', 'pages')))
-          for s in steps}
-    return {s: math.prod(max(v, 1e-3) ** p for v, p in zip(at[s], WEIGHTS)) for s in steps}
+    """Cost of everything that was done: {(way, fillfactor): cost}."""
+    of = {}
+    for r in t['runs']:
+        of.setdefault((r['way'], r['fillfactor']), []).append(r)
+    time_at = smooth(t['runs'], 'wall_us' if limited else 'cpu_us')
+    at = {o: (time_at[o], *(statistics.median(r[k] for r in runs) for k in ('wal', 'pages'))) for o, runs in of.items()}
+    return {o: math.prod(max(v, 1e-3) ** p for v, p in zip(at[o], WEIGHTS)) for o in at}
 
 
-def regret(cost, fillfactor):
-    """Percent above the cheapest step; between two steps on a line of logarithms."""
-    above = min((f for f in cost if f >= fillfactor), default=max(cost))
-    below = max((f for f in cost if f <= fillfactor), default=min(cost))
+def regret(cost, way, fillfactor):
+    """Percent above the cheapest; between two steps that were rewritten at on a line of logarithms.  Where the
+    fillfactor was to be set only and that was not run, as if the table were rewritten."""
+    if (way, fillfactor) in cost:
+        return 100 * (cost[way, fillfactor] / min(cost.values()) - 1)
+    steps = {f: c for (w, f), c in cost.items() if w == 'rewrite'}
+    above = min((f for f in steps if f >= fillfactor), default=max(steps))
+    below = max((f for f in steps if f <= fillfactor), default=min(steps))
     part = 0 if above == below else (above - fillfactor) / (above - below)
-    return 100 * (cost[above] * (cost[below] / cost[above]) ** part / min(cost.values()) - 1)
+    return 100 * (steps[above] * (steps[below] / steps[above]) ** part / min(cost.values()) - 1)
+
+
+def done_by(advice, asked):
+    """What an advice says to do: way and fillfactor."""
+    fillfactor = advice['recommended_fillfactor']
+    if fillfactor in (None, asked):
+        return 'keep', asked
+    return 'rewrite' if advice['needs_rewrite'] else 'set', fillfactor
 
 
 def replayed(cli, o):
@@ -112,7 +124,7 @@ def replayed(cli, o):
     return dict(o, ms=float(words[0][words[0].index('ms') + 1]),
                 curve=[dict(fillfactor=s['fillfactor'], hot_pct=s['hot'], hot_pct_low=s['low'], hot_pct_high=s['high'],
                             settled_hot_pct=s['settled']) for s in steps if fitted],
-                advice=dict(recommended_fillfactor=int(choice[3]) if choice[1] in ('set', 'rewrite') else o['fillfactor'],
+                advice=dict(needs_rewrite=choice[1] == 'rewrite', recommended_fillfactor=int(choice[3]) if choice[1] in ('set', 'rewrite') else o['fillfactor'],
                             confidence=float(choice[choice.index('confidence') + 1])))
 
 
@@ -149,40 +161,51 @@ def slopes(names):
     print(f'noise of a run: {(residuals / freedom) ** 0.5:.2f}')
 
 
+def measured_hot(t):
+    """What a promise is judged by.  It is for a time such as the one observed: the later half of it after a
+    rewrite, all of it where the table is left as it is."""
+    of = {}
+    for r in t['runs']:
+        if r['way'] != 'set' and (r['way'] == 'keep' or r['fillfactor'] != t['asked']):
+            quarters = r['quarters'] if r['way'] == 'keep' else r['quarters'][-1:]
+            updates = sum(q['updates'] for q in quarters)
+            if updates > 0:
+                of.setdefault(r['fillfactor'], []).append(sum(q['updates'] * q['hot_pct'] for q in quarters) / updates)
+    return {s: statistics.median(values) for s, values in of.items()}
+
+
 def judged(o, t):
     """What is reported of one observation: regrets, HOT errors, whether inside the range."""
-    w = workload(o['name'])
-    cost, at = costs(t, w.ram), o['fillfactor']
-    # promised for a time such as the one observed: two halves, the first of which is the table's begin
-    of_step = {s: [r['halves'][1]['hot_pct'] for r in t['runs'] if r['fillfactor'] == s] for s in cost}
-    hot = {s: statistics.median(values) for s, values in of_step.items() if None not in values}
-    advised = o['advice']['recommended_fillfactor'] or at
-    last = o['halves'][1]
+    cost, at = costs(t, workload(o['name']).ram), o['fillfactor']
+    hot = measured_hot(t)
+    last = o['quarters'][-1]
     seen = last['hot_pct']
-    said = {'advice': advised, '100': 100, '90': 90, 'rule': two_lines(o['mixture']),
-            'root': at if seen is None else root_formula(seen) or at,
+    said = {'100': 100, '90': 90, 'rule': two_lines(o['mixture']), 'root': seen is not None and root_formula(seen) or at,
             'gather': at if seen is None else gather_formula(seen, last['inserts'], last['updates']), 'keep': at}
-    regrets = {k: None if f is None else regret(cost, f) for k, f in said.items()}
+    done = {'advice': done_by(o['advice'], at),
+            **{k: f and ('keep' if f == at else 'rewrite', f) for k, f in said.items()}}
+    regrets = {k: d and regret(cost, *d) for k, d in done.items()}
     rows = {s: promised(o['curve'] or [], s) for s in hot}
     errors = {s: rows[s]['hot_pct'] - hot[s] for s in hot if rows[s]}
     inside = [rows[s]['hot_pct_low'] - INSIDE <= hot[s] <= rows[s]['hot_pct_high'] + INSIDE for s in errors]
-    return dict(name=o['name'], at=at, best=min(cost, key=cost.get), said=advised, errors=errors, inside=inside,
-                confidence=o['advice']['confidence'], regrets=regrets)
+    way, best = min(cost, key=cost.get)
+    return dict(name=o['name'], at=at, best=best, best_way=way, said=done['advice'][1], way=done['advice'][0],
+                errors=errors, inside=inside, confidence=o['advice']['confidence'], regrets=regrets)
 
 
 def report(names):
     results = []
     for path in sorted(glob.glob(os.path.join(DATA, '*.observe.json'))):
         o = kept(os.path.basename(path))
-        t = kept(f"{o['name']}.truth.json")
+        t = kept(f"{o['name']}-{o['fillfactor']}.truth.json")
         if t and (not names or o['name'] in names):
             results.append(judged(replayed(os.environ['MODEL_CLI'], o) if 'MODEL_CLI' in os.environ else o, t))
     rules = tuple(WORDS)
-    print(f"{'workload':15s} {'at':>3s} {'best':>4s} {'said':>4s} {'sure':>4s} | {'regret':<6s}" +
+    print(f"{'workload':15s} {'at':>3s} {'best':>5s} {'said':>5s} {'sure':>4s} | {'regret':<6s}" +
           ''.join(f" {r:>6s}" for r in rules[1:]) + " | HOT off: mean worst (at) inside")
     for r in results:
         worst = max(r['errors'], key=lambda s: abs(r['errors'][s]), default=None)
-        print(f"{r['name']:15s} {r['at']:3d} {r['best']:4d} {r['said']:4d} {r['confidence'] or 0:4.2f} |" +
+        print(f"{r['name']:15s} {r['at']:3d} {r['best']:4d}{r['best_way'][0]} {r['said']:4d}{r['way'][0]} {r['confidence'] or 0:4.2f} |" +
               ''.join("      -" if r['regrets'][k] is None else f" {r['regrets'][k]:6.1f}" for k in rules) + " |" +
               ('' if worst is None else
                f"{statistics.mean(map(abs, r['errors'].values())):14.1f} {r['errors'][worst]:5.1f} ({worst:3d})"

@@ -1,10 +1,10 @@
 """Workloads made by hand, each a regression test of its own.
 
 Each is a table, loaded at one fillfactor, and a pgbench script that two sessions run for a fixed number of
-transactions.  The variable :i counts a session's transactions through both halves of a run, so that ids
+transactions.  The variable :i counts a session's transactions through a run, so that ids
 made of it never collide.
 
-keys: setup (SQL; {ff} is replaced), script (pgbench), tx (transactions of one session in one half), held
+keys: setup (SQL; {ff} is replaced), script (pgbench), tx (transactions of one session in one quarter of a run), held
 (another session holds a snapshot through each phase), ram (MB the cluster may use; time is then by the
 clock), steps (fillfactors worth running)
 """
