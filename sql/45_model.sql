@@ -222,19 +222,17 @@ AS $$
      WHERE f.began_at = (e.since_change).began_at
 $$;
 
--- Share of the time of a table's intervals in which an old snapshot was held (ff_horizon()), and the transactions begun
--- while one was.
-CREATE FUNCTION ff_internal.held_input(e ff_internal.table_evidence, OUT share double precision, OUT xids double precision)
+-- Share of the samples since the last change that had dead versions which some snapshot might still see, more than one
+-- to a hundred live rows, and how many to a live row these had on average.
+CREATE FUNCTION ff_internal.recent_input(e ff_internal.table_evidence, OUT share double precision, OUT dead double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT least(1, coalesce(sum(o.seconds), 0) / nullif((e.since_change).seconds, 0)), sum(o.seconds * h.xids) / nullif(sum(o.seconds), 0)
-      FROM ff_internal.horizon_history h
-      JOIN ff_internal.counter_interval i ON i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at
-                                         AND h.since < i.ended_at AND h.last_seen_at > i.began_at
-     CROSS JOIN LATERAL (SELECT extract(epoch FROM least(i.ended_at, h.last_seen_at)
-                                                   - greatest(i.began_at, h.since))::double precision AS seconds) o
-     WHERE h.last_seen_at > (e.since_change).began_at
+    SELECT (count(*) FILTER (WHERE o.dead > 0.01))::double precision / nullif(count(*), 0), avg(o.dead) FILTER (WHERE o.dead > 0.01)
+      FROM ff_internal.page_sample p
+     CROSS JOIN LATERAL (SELECT coalesce(p.recently_dead_rows, 0) / greatest(1, p.live_rows) AS dead) o
+     WHERE p.rel_id = e.rel_id AND p.sampled_at > (SELECT min(i.ended_at) FROM ff_internal.counter_interval i
+                                                    WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at)
 $$;
 
 -- The fillfactor before a table's was last changed, and the rows updated since; NULL where it was rewritten since.
@@ -263,11 +261,12 @@ AS $$
            t.command, t.calls, t.rows, t.sets_indexed, t.wal_records, t.wal_bytes, t.busy_share,
            indexed, s.blocks, s.live_rows,
            s.rows_per_page, s.rows_per_page_max, s.updated_pct, e.seen_hot, e.seen_same_page, e.seen_newpage,
+           h.share, h.dead,
            s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.insert_group, s.update_distances,
            s.update_ages, s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err,
            s.update_group_rows, s.insert_group_rows, s.update_distance, e.fillfactor, f.filled_at, f.updated_since,
            e.indexes, e.index_bytes, e.ram_bytes,
-           v.scale, v.threshold, v.nap_s, h.share, h.xids, ff_internal.sessions_at_work(e),
+           v.scale, v.threshold, v.nap_s, ff_internal.sessions_at_work(e),
            coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
            extract(epoch FROM current_setting('checkpoint_timeout')::interval), ff_internal.page_read_us()
       FROM unnest(ARRAY[e.since_change]) w
@@ -275,7 +274,7 @@ AS $$
       LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
      CROSS JOIN LATERAL ff_internal.interval_input(e) n
      CROSS JOIN LATERAL ff_internal.statement_input(e) t
-     CROSS JOIN LATERAL ff_internal.held_input(e) h
+     CROSS JOIN LATERAL ff_internal.recent_input(e) h
       LEFT JOIN LATERAL ff_internal.filled_input(e) f ON true
      CROSS JOIN LATERAL (
            SELECT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),

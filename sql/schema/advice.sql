@@ -28,6 +28,8 @@ CREATE TYPE ff_internal.model_input AS (
     seen_hot                double precision,
     seen_same_page          double precision,
     seen_moved              double precision,
+    recent_share            double precision,
+    recent_dead             double precision,
     inserted_length         double precision[],
     updated_length          double precision[],
     group_old_page          double precision[],
@@ -51,8 +53,6 @@ CREATE TYPE ff_internal.model_input AS (
     vacuum_scale            double precision,
     vacuum_threshold        double precision,
     vacuum_nap_s            double precision,
-    held_share              double precision,
-    held_xids               double precision,
     sessions                double precision,
     index_scans             double precision,
     seq_scans               double precision,
@@ -87,6 +87,8 @@ COMMENT ON COLUMN ff_internal.model_input.updated_pct IS 'live rows updated sinc
 COMMENT ON COLUMN ff_internal.model_input.seen_hot IS 'old versions in the pages whose successor is heap-only; only ratios of the three count';
 COMMENT ON COLUMN ff_internal.model_input.seen_same_page IS 'the same: in the same page, not heap-only';
 COMMENT ON COLUMN ff_internal.model_input.seen_moved IS 'the same: in another page';
+COMMENT ON COLUMN ff_internal.model_input.recent_share IS 'share of the samples with dead versions that some snapshot might still see, see recent_input()';
+COMMENT ON COLUMN ff_internal.model_input.recent_dead IS 'in these, such versions per live row, mean';
 COMMENT ON COLUMN ff_internal.model_input.inserted_length IS 'this to update_age: histograms of page_sample';
 COMMENT ON COLUMN ff_internal.model_input.updated_length IS 'see there';
 COMMENT ON COLUMN ff_internal.model_input.group_old_page IS 'see there';
@@ -110,8 +112,6 @@ COMMENT ON COLUMN ff_internal.model_input.ram_bytes IS 'memory that may hold tab
 COMMENT ON COLUMN ff_internal.model_input.vacuum_scale IS 'its autovacuum scale factor';
 COMMENT ON COLUMN ff_internal.model_input.vacuum_threshold IS 'its autovacuum threshold, rows';
 COMMENT ON COLUMN ff_internal.model_input.vacuum_nap_s IS 'least seconds between two autovacuums; -1: there is none';
-COMMENT ON COLUMN ff_internal.model_input.held_share IS 'share of the intervals'' time in which an old snapshot was held';
-COMMENT ON COLUMN ff_internal.model_input.held_xids IS 'transactions begun while one was held, mean';
 COMMENT ON COLUMN ff_internal.model_input.sessions IS 'sessions of the database at work at a time, mean';
 COMMENT ON COLUMN ff_internal.model_input.index_scans IS 'index scans begun';
 COMMENT ON COLUMN ff_internal.model_input.seq_scans IS 'sequential scans begun';
@@ -189,7 +189,7 @@ COMMENT ON COLUMN ff_internal.choice.settle_updates IS 'rows updated until then'
 COMMENT ON COLUMN ff_internal.choice.filled_at IS 'fillfactor at which its pages were filled, where higher than the table''s';
 COMMENT ON COLUMN ff_internal.choice.update_call_rows IS 'rows updated by one call of a statement';
 COMMENT ON COLUMN ff_internal.choice.runs IS 'replays it took';
-COMMENT ON COLUMN ff_internal.choice.lives IS 'the likeliest lives of the table that explain what was seen, at most three, the likeliest first; members as TwinLife has them (src/model/twin.h)';
+COMMENT ON COLUMN ff_internal.choice.lives IS 'lives of the table that explain what was seen, at most three, the most weight first; members as TwinLife has them (src/model/twin.h)';
 
 CREATE TABLE ff_internal.fit (
     rel_id          bigint PRIMARY KEY,

@@ -89,6 +89,10 @@ typedef struct Evidence
 	double		seen_same_page; /* same page, not heap-only */
 	double		seen_moved;		/* another page */
 
+	double		recent_share;	/* of the samples of the window, those with dead versions that
+								 * some snapshot might still see; NAN */
+	double		recent_dead;	/* in these, such versions per live row: mean; NAN */
+
 	/* histograms of that sample */
 	EvLength	inserted_length[EV_LENGTHS];	/* live rows never updated */
 	EvLength	updated_length[EV_LENGTHS]; /* live rows updated since insert */
@@ -124,9 +128,6 @@ typedef struct Evidence
 	double		vacuum_scale;	/* autovacuum's scale factor */
 	double		vacuum_threshold;	/* rows */
 	double		vacuum_nap_s;	/* least seconds between two vacuums; negative: off */
-	double		held_share;		/* share of the window's time in which a snapshot
-								 * older than a minute held the visibility horizon */
-	double		held_xids;		/* its age then in transactions, mean */
 	double		sessions;		/* of the database at work at a time, mean */
 
 	/* what the cost depends on besides; counts of the window */

@@ -42,7 +42,7 @@ static const Prior prior[] = {
 	[PR_GROW] = {"updates until a row has grown", 0.3, 2, 8, "chosen"},
 	[PR_VACUUM] = {"gap between vacuums, by the mean one seen", 0, 0.6, 1.7, "chosen"},
 	[PR_INDEXED] = {"share of updates that change an index", 0.7, 0.05, 1, "chosen"},
-	[PR_HELD] = {"of an old snapshot seen, the part that held this table's versions", 0.5, 1, 1, "chosen"},
+	[PR_HELD] = {"time that a snapshot is held, by what pages showed in the midst of it", 0, 1, 2, "chosen"},
 };
 
 /* How likely each pick is, where rows are inserted and where not (chosen). */
@@ -82,13 +82,13 @@ static const struct
 	[SEEN_NEW_PAGES] = {"share of updated rows on pages of one transaction", 0.1, "chosen"},
 	[SEEN_DISTANCE] = {"transactions from insert to update, bins", 0.5, "chosen"},
 	[SEEN_AGE] = {"transactions since the update, bins", 0.5, "chosen"},
-	[SEEN_PRUNES] = {"pages pruned by an update, index splits beside", 0.15, "chosen"},
+	[SEEN_PRUNES] = {"pages pruned by an update; for each index entry the same again: splits", 0.15, "chosen"},
 };
 
 /* Seconds after which a snapshot is recorded as one that is held (ff_horizon()). */
 #define UNSEEN			60.0
-/* Share of the rows from which a transaction is for all of them: tables grow (chosen). */
-#define WHOLE			0.6
+/* Share of the rows from which a transaction is for all of them (chosen). */
+#define WHOLE			0.5
 /* Times as likely as else: several statements in a transaction, where they need not be (chosen). */
 #define LONE			0.3
 /* Degrees of freedom of each deviation (Student's t): no single one rules (chosen). */
@@ -105,7 +105,7 @@ enum
 };
 enum
 {
-	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_REDRAW, G_VACUUM, G_RULE, G_RESIZER, G_HELD, G_END
+	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_REDRAW, G_VACUUM, G_RULE, G_RESIZER, G_HELD, G_QUEUED, G_END
 };
 
 typedef struct Random
@@ -159,7 +159,7 @@ drawn_pick(double u, int growing)
 static void
 place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 {
-	double		part = n / p->live;
+	double		part = n / p->mean_live;
 	double		v = (u[D_STRIDE] - P_NEIGHBOURS) / P_EVERY;
 	double		every = 0;
 
@@ -175,13 +175,13 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 			every = drawn(PR_EVERY, v, 1);
 		c->stride = floor(every + 0.5);
 	}
-	if (c->stride > 0 && n * c->stride >= WHOLE * p->live)
+	if (c->stride > 0 && n * c->stride >= WHOLE * p->mean_live)
 	{
 		c->rows = floor(p->rows / c->stride);
 		if (c->pick != TW_FIXED)
 			c->pick = TW_SWEEP;
 	}
-	else if (n * (c->stride > 1 ? c->stride : 1) >= 0.2 * p->live)
+	else if (n * (c->stride > 1 ? c->stride : 1) >= SHARE * p->mean_live)
 		c->rows = n * p->scale;
 	else
 		c->rows = bound(n, 1, c->stride > 0 ? p->rows / (4 * c->stride) : p->rows / 4);
@@ -237,12 +237,13 @@ make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	}
 	c->pick = s->command == EV_DELETE && u[D_PICK] < 0.7 ? TW_OLDEST : TW_ANY;
 	c->rows = or_else(s->rows, drawn(PR_ROWS, u[D_ROWS], 1));
-	c->rows = bound(c->rows >= 0.2 * p->live ? c->rows * p->scale : c->rows, 1, p->rows / 2 + 1);
+	c->rows = bound(c->rows >= SHARE * p->mean_live ? c->rows * p->scale : c->rows, 1, p->rows / 2 + 1);
 }
 
 /*
- * Lags are in transactions of the whole table: where a part of it is replayed,
- * pages come back sooner by as much.  Rows inserted lately do so as ever.
+ * Lags are in transactions of the whole table.  Where a part of it is replayed, pages
+ * come back sooner by as much, but those statements that are for a share of the table
+ * no more often; rows inserted lately do so as ever.
  */
 static void
 make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
@@ -251,23 +252,31 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	double		v = u[G_LAG] < alone ? 0 :
 		prior[PR_LAG].none + (1 - prior[PR_LAG].none) * (u[G_LAG] - alone) / (1 - alone);
 	double		fresh = 0;
-	double		ours = 0;
+	double		ours = 0,		/* transactions a tick, of the replay and of the table */
+				real = 0;
 	double		near;
 	int			i;
 
 	for (i = 0; i < l->nclasses; i++)
-		ours += l->class[i].rate / l->class[i].rows;
-	for (i = 0; i < l->nclasses; i++)
-		if (l->class[i].pick == TW_NEWEST || l->class[i].pick == TW_IN_TURN)
-			fresh += l->class[i].rate;
-	near = fresh > 0.5 ? 1 : p->scale;
-	/* squared: the most by far are as old as the sessions beside it are many */
-	l->lag = v > 0 ? near * drawn(PR_LAG, v * v > prior[PR_LAG].none ? v * v : v, 0) : 0;
-	l->lag = bound(l->lag, 0, near * ours * p->peak * UNSEEN);
-	if (e->held_share > 0 && e->held_xids > 0 && drawn(PR_HELD, u[G_HELD], 0) > 0)
 	{
-		l->held = e->held_xids * near * bound(ours / or_else(p->xids_per_tick, ours), 0, 1);
-		l->held_share = bound(e->held_share, 0, 1);
+		const TwinClass *c = &l->class[i];
+		int			share = c->rows * bound(c->stride, 1, TW_ROWS) >= SHARE * p->rows;
+
+		ours += c->rate / c->rows;
+		real += c->rate / (share ? c->rows / p->scale : c->rows);
+		if (c->pick == TW_NEWEST || c->pick == TW_IN_TURN)
+			fresh += c->rate;
+	}
+	near = fresh > 0.5 ? 1 : p->scale * ours / real;
+	/* squared: the most by far are as old as the sessions beside it are many */
+	l->lag = v > 0 ? drawn(PR_LAG, v * v > prior[PR_LAG].none ? v * v : v, 0) : 0;
+	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
+	l->queued = u[G_QUEUED] < 0.5;
+	/* while a snapshot is held, each update leaves a version that stays */
+	if (e->recent_share > 0 && e->recent_dead > 0)
+	{
+		l->held = e->recent_dead * p->rows * ours * drawn(PR_HELD, u[G_HELD], 1);
+		l->held_share = bound(e->recent_share, 0, 1);
 	}
 }
 
@@ -499,7 +508,8 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 		result += share_density(sum.moved / sum.updates - p->split.moved, p->split.moved,
 								seen_sd[SEEN_MOVED].sd, 0, &chance, sum.updates, p->window.updated);
 	if (!isnan(p->prunes) && sum.updates > 0)
-		result += log_density((sum.prunes / sum.updates - p->prunes) / seen_sd[SEEN_PRUNES].sd);
+		result += log_density((sum.prunes / sum.updates - p->prunes) /
+							  (seen_sd[SEEN_PRUNES].sd * (1 + (1 - p->split.hot) * or_else(e->indexes, 0))));
 	ff_twin_look(t, &view);
 	result += log_likelihood_of_pages(p, e, t, &view);
 	/* a life in which little happens explains nothing */

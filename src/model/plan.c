@@ -29,6 +29,8 @@
 #define TELLING			0.05
 /* Share of the time below which a statement counts as being at work at times (chosen). */
 #define BUSY			0.8
+/* Share of updates by statements for few rows, below which nothing is updated soon after its insert (chosen). */
+#define PASSES			0.05
 /* Bursts of the window, where there are any (chosen). */
 #define BURSTS			2.0
 
@@ -433,7 +435,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
 	/* what is taken from the newest rows must be among those replayed */
 	for (i = 0; i < p->nslots; i++)
-		if (p->slot[i].rows > largest && p->slot[i].rows < 0.2 * p->live)
+		if (p->slot[i].rows > largest && p->slot[i].rows < SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	if (p->insert_distance < LATELY * p->live && NEAR * p->insert_distance > 2 * largest)
 		largest = NEAR / 2 * p->insert_distance;
@@ -470,6 +472,7 @@ int
 ff_plan(const Evidence *e, FitPlan *p)
 {
 	double		p50 = e->update_distance_p50;
+	double		some = 0;
 	int			i;
 
 	memset(p, 0, sizeof(*p));
@@ -482,6 +485,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->window.hot = bound(p->window.hot, 0, p->window.updated);
 	p->window.inserted = bound(p->window.inserted, 0, 1e3 * p->window.updated);
 	p->window.deleted = bound(p->window.deleted, 0, p->window.inserted + p->live);
+	p->mean_live = bound(p->live - (p->window.inserted - p->window.deleted) / 2, 0.5 * p->live, 1e15);
 	p->together = rows_together(e, p->split.moved, p->page_rows);
 	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
@@ -503,7 +507,11 @@ ff_plan(const Evidence *e, FitPlan *p)
 		}
 		p50 = sum > 0 ? exp2(at / sum) : NAN;
 	}
-	if (p->window.inserted > 0 && !isnan(p->xids_per_tick) && p50 >= 1)
+	for (i = 0; i < p->nslots; i++)
+		if (p->slot[i].command == EV_UPDATE && !(p->slot[i].rows >= SHARE * p->mean_live))
+			some += p->slot[i].rate;
+	/* passes over the whole table come at no distance */
+	if (some > PASSES && p->window.inserted > 0 && !isnan(p->xids_per_tick) && p50 >= 1)
 		p->insert_distance = bound(1.5 * p50 / p->xids_per_tick * p->window.inserted / p->window.updated,
 								   1, p->live);
 	/* rows that came together are as far from each other as they are many */

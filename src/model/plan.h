@@ -13,6 +13,10 @@
 #include "evidence.h"
 #include "twin.h"
 
+/* Share of a table's rows from which on a transaction is for a share of them, and scaled
+ * with the replay (chosen). */
+#define SHARE			0.2
+
 #define FIT_SEGMENTS	3		/* of the window, whose HOT shares are compared */
 
 /* Shares of all updates, 0..1. */
@@ -54,6 +58,7 @@ typedef struct FitPlan
 	int			step_len;		/* bytes: decides the steps */
 	int			resizes;		/* updated rows have other lengths */
 	double		live;			/* rows of the table */
+	double		mean_live;		/* over the window */
 	double		rows;			/* of these, replayed */
 	double		scale;			/* the second by the first */
 	double		page_rows;		/* rows that inserts put on a page */

@@ -68,7 +68,9 @@ def life(m, asked, before=2, after=2):
     updates = sum(c['weight'] * c['rows'] * c['calls'] for c in classes if c['command'] in ('update', 'upsert'))
     most = max([0] + [c['growth_limit'] - m['table']['widths'][0][0] for c in classes if c['growth']])
     bytes_each = sum(int(b) * float(s) for b, s in (x.split(':') for x in lengths(m, most).split(',')))
-    part = min(1.0, MOST_ROWS / m['table']['rows'], MOST_PAGES * 8192 / (m['table']['rows'] * bytes_each))
+    grown = m['table']['rows'] + (before + after) * sum(
+        c['weight'] * c['rows'] * c['calls'] * {'insert': 1, 'delete': -1}.get(c['command'], 0) for c in classes)
+    part = min(1.0, MOST_ROWS / grown, MOST_PAGES * 8192 / (grown * bytes_each))
     ticks = updates * part
     rollback = max(c['rollback'] for c in classes)
     words = [f'start_rows={m["table"]["rows"] * part:.0f}', f'was={asked}', f'before={ticks * before:.0f}',

@@ -198,7 +198,7 @@ def report(names):
     for path in sorted(glob.glob(os.path.join(DATA, '*.observe.json'))):
         o = kept(os.path.basename(path))
         t = kept(f"{o['name']}-{o['fillfactor']}.truth.json")
-        if t and (not names or o['name'] in names):
+        if t and any(r['way'] == 'rewrite' for r in t['runs']) and (not names or o['name'] in names):
             results.append(judged(replayed(os.environ['MODEL_CLI'], o) if 'MODEL_CLI' in os.environ else o, t))
     rules = tuple(WORDS)
     print(f"{'workload':15s} {'at':>3s} {'best':>5s} {'said':>5s} {'sure':>4s} | {'regret':<6s}" +
