@@ -42,7 +42,7 @@ static const Prior prior[] = {
 	[PR_GROW] = {"updates until a row has grown", 0.3, 2, 8, "chosen"},
 	[PR_VACUUM] = {"gap between vacuums, by the mean one seen", 0, 0.6, 1.7, "chosen"},
 	[PR_INDEXED] = {"share of updates that change an index", 0.7, 0.05, 1, "chosen"},
-	[PR_HELD] = {"time that a snapshot is held, by what pages showed in the midst of it", 0, 1, 2, "chosen"},
+	[PR_HELD] = {"time that a snapshot is held, by what pages showed in the midst of it", 0, 1.3, 2.5, "chosen"},
 };
 
 /* How likely each pick is, where rows are inserted and where not (chosen). */
@@ -177,7 +177,8 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 	}
 	if (c->stride > 0 && n * c->stride >= WHOLE * p->mean_live)
 	{
-		c->rows = floor(p->rows / c->stride);
+		c->rows = floor(p->mean_live * p->scale / c->stride);
+		c->whole = 1;
 		if (c->pick != TW_FIXED)
 			c->pick = TW_SWEEP;
 	}
@@ -275,7 +276,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	/* while a snapshot is held, each update leaves a version that stays */
 	if (e->recent_share > 0 && e->recent_dead > 0)
 	{
-		l->held = e->recent_dead * p->rows * ours * drawn(PR_HELD, u[G_HELD], 1);
+		l->held = e->recent_dead * p->mean_live * p->scale * ours * drawn(PR_HELD, u[G_HELD], 1);
 		l->held_share = bound(e->recent_share, 0, 1);
 	}
 }

@@ -33,6 +33,9 @@
 /* Share of the table from which a statement scans it, rather than an index. */
 #define SCANNED		0.9
 
+/* A pass over all rows takes so many times as many as in the time seen, at most: a replay is finite. */
+#define WHOLE_MOST	4.0
+
 /* A multiplier that spreads ranks over the table (Knuth). */
 #define SCATTER		UINT64_C(2654435761)
 
@@ -752,6 +755,9 @@ transaction(Twin *t, int class)
 	int64_t		times = whole(t, c->times);
 	int64_t		i;
 
+	if (c->whole)
+		n = (int64_t) bound(ceil((double) (t->next_row - t->first_row) / bound(c->stride, 1, TW_ROWS)), 1,
+							WHOLE_MOST * c->rows);
 	next_xid(t);
 	t->count.statements += c->calls * (double) times;
 	if (c->command == EV_INSERT)

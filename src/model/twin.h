@@ -61,6 +61,8 @@ typedef struct TwinClass
 	int			scattered;		/* the favourites lie all over the table */
 	double		stride;			/* from one of its rows to the next: 1 neighbours, 0 each
 								 * picked by itself */
+	int			whole;			/* all rows that there are, or every "stride"-th of them; "rows"
+								 * is how many that were on average */
 	double		indexed;		/* 0..1, updates that change an indexed column */
 	int			resizes;		/* its updates change the length of rows */
 	double		burst;			/* 0..1, share of each period in which it is at work */

@@ -110,6 +110,8 @@ set_word(TwinLife *l, const char *key, const char *value)
 		c->scattered = atoi(value);
 	else if (l->nclasses > 0 && strcmp(key, "resizes") == 0)
 		c->resizes = atoi(value);
+	else if (l->nclasses > 0 && strcmp(key, "whole") == 0)
+		c->whole = atoi(value);
 	else if (!(l->nclasses > 0 && set_double(class_field, c, key, value)) &&
 			 !set_double(life_field, l, key, value))
 	{
