@@ -105,7 +105,7 @@ enum
 };
 enum
 {
-	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_REDRAW, G_VACUUM, G_RULE, G_RESIZER, G_HELD, G_QUEUED, G_END
+	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_REDRAW, G_VACUUM, G_RULE, G_RESIZER, G_HELD, G_END
 };
 
 typedef struct Random
@@ -272,7 +272,6 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	/* squared: the most by far are as old as the sessions beside it are many */
 	l->lag = v > 0 ? drawn(PR_LAG, v * v > prior[PR_LAG].none ? v * v : v, 0) : 0;
 	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
-	l->queued = u[G_QUEUED] < 0.5;
 	/* while a snapshot is held, each update leaves a version that stays */
 	if (e->recent_share > 0 && e->recent_dead > 0)
 	{

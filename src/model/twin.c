@@ -132,9 +132,7 @@ static inline void
 next_xid(Twin *t)
 {
 	t->xid++;
-	if (t->life.queued)
-		t->oldest = t->xid - (uint32_t) bound(ceil(t->life.lag), 0, t->xid - 1);
-	else if (t->advance >= 1.0 || random_unit(t) < t->advance)
+	if (t->advance >= 1.0 || random_unit(t) < t->advance)
 		t->oldest = t->xid;
 	t->aborts = t->life.rollback > 0.0 && random_unit(t) < t->life.rollback;
 }

@@ -80,7 +80,6 @@ typedef struct TwinLife
 	int			redraw;			/* each such update draws a length by chance */
 	/* when dead versions go */
 	double		lag;			/* mean age of the oldest snapshot, transactions */
-	int			queued;			/* it is always that old: sessions wait for each other */
 	double		held;			/* transactions that one snapshot is held, 0 none */
 	double		held_share;		/* 0..1, share of the time that one is */
 	double		vacuum_share;	/* dead / live rows at which vacuum runs */

@@ -100,8 +100,6 @@ set_word(TwinLife *l, const char *key, const char *value)
 		set_lengths(l->update_len, value);
 	else if (strcmp(key, "redraw") == 0)
 		l->redraw = atoi(value);
-	else if (strcmp(key, "queued") == 0)
-		l->queued = atoi(value);
 	else if (l->nclasses > 0 && strcmp(key, "pick") == 0)
 		c->pick = (TwinPick) word(picks, value);
 	else if (l->nclasses > 0 && strcmp(key, "command") == 0)
