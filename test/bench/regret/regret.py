@@ -167,6 +167,7 @@ def observe(name):
             load(c, w, fillfactor)
             c.sql('CALL ff_collect()')
             quarters = [quarter(c, w, n, 5001, lambda: c.sql('CALL ff_collect()')) for n in range(BEFORE)]
+            c.sql('CALL ff_collect()')
             seen = json.loads(c.sql(evidence))
         finally:
             c.stop()
