@@ -286,7 +286,8 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 	double		second = drawn(PR_SHARE, u[G_SHARE], 0);
 	double		seen = p->window.updated / p->live;
 	int			shared = 0;
-	int			resizer = 0;
+	int			resizer = 0,
+				updating = 0;
 	int			i;
 
 	memset(l, 0, sizeof(*l));
@@ -302,9 +303,12 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 	memcpy(l->insert_len, p->insert_len, sizeof(l->insert_len));
 	memcpy(l->update_len, p->update_len, sizeof(l->update_len));
 	/* all classes of updates change the length, or one of them */
+	for (i = 0; i < l->nclasses; i++)
+		updating += l->class[i].command == EV_UPDATE;
 	for (i = 0; i < l->nclasses && p->resizes; i++)
 		if (l->class[i].command == EV_UPDATE)
-			l->class[i].resizes = u[G_RESIZER] < 0.5 || resizer++ == (int) (8 * u[G_RESIZER] - 4);
+			l->class[i].resizes = u[G_RESIZER] < 0.5 ||
+				resizer++ == (int) ((2 * u[G_RESIZER] - 1) * updating);
 	l->grow_updates = drawn(PR_GROW, u[G_GROW], 1);
 	l->redraw = u[G_REDRAW] > 0.85;
 	make_snapshots(p, e, u, l);
