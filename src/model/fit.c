@@ -57,8 +57,8 @@ static const struct
 };
 
 /* Neighbours, every k-th row, or each by itself (chosen). */
-#define P_NEIGHBOURS	0.6
-#define P_EVERY			0.25
+#define P_NEIGHBOURS	0.5
+#define P_EVERY			0.35
 
 /* Standard deviations of what is compared, beside the noise of counting. */
 typedef enum SeenId
@@ -167,9 +167,9 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 	if (part < WHOLE && n >= 1.5 && u[D_STRIDE] >= P_NEIGHBOURS)
 	{
 		/* every k-th: of the whole table, or as many as its pages show, or any */
-		if (v < 0.3 && part > 1.0 / 25)
+		if (v < 0.4 && part > 1.0 / 25)
 			every = floor(1 / part + 0.5);
-		else if (v < 0.5 && p->together >= 1)
+		else if (v < 0.6 && p->together >= 1)
 			every = bound(floor(p->page_rows / p->together + 0.5), 2, p->page_rows);
 		else if (v < 1)
 			every = drawn(PR_EVERY, v, 1);
