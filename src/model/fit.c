@@ -87,6 +87,8 @@ static const struct
 
 /* Seconds after which a snapshot is recorded as one that is held (ff_horizon()). */
 #define UNSEEN			60.0
+/* Versions that some snapshot might still see, per live row, up to which none count as seen (chosen). */
+#define UNSEEN_DEAD		0.02
 /* Share of the rows from which a transaction is for all of them (chosen). */
 #define WHOLE			0.5
 /* Times as likely as else: several statements in a transaction, where they need not be (chosen). */
@@ -255,7 +257,8 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	double		fresh = 0;
 	double		ours = 0,		/* transactions a tick, of the replay and of the table */
 				real = 0;
-	double		near;
+	double		near,
+				rows;
 	int			i;
 
 	for (i = 0; i < l->nclasses; i++)
@@ -272,10 +275,13 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	/* squared: the most by far are as old as the sessions beside it are many */
 	l->lag = v > 0 ? drawn(PR_LAG, v * v > prior[PR_LAG].none ? v * v : v, 0) : 0;
 	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
-	/* while a snapshot is held, each update leaves a version that stays */
+	/* while a snapshot is held, each update leaves a version that stays: transactions for as many as there are rows */
+	rows = p->mean_live * p->scale * ours;
+	if (!isnan(e->recent_share))
+		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);
 	if (e->recent_share > 0 && e->recent_dead > 0)
 	{
-		l->held = e->recent_dead * p->mean_live * p->scale * ours * drawn(PR_HELD, u[G_HELD], 1);
+		l->held = e->recent_dead * rows * drawn(PR_HELD, u[G_HELD], 1);
 		l->held_share = bound(e->recent_share, 0, 1);
 	}
 }

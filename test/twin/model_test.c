@@ -213,6 +213,7 @@ observe(const TwinLife *l, int fillfactor, double laps, int histograms)
 	e.vacuum_scale = 0.2;
 	e.vacuum_nap_s = 60;
 	e.sessions = 0.5;
+	e.recent_share = 0;
 	e.horizon_s = 30 * 86400;
 	if (histograms)
 	{
@@ -298,6 +299,7 @@ test_decisions(void)
 	   "all rows of each insert updated by one statement: half of the page");
 	l = life_of(136, 6000);
 	e = observe(&l, 50, 3, 1);
+	add_statement(&e, &l.class[0]);
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action >= DC_SET && forecast.step[decision.advised].fillfactor >= 90,
 	   "room that nobody needs: raise");
