@@ -512,8 +512,8 @@ BEGIN
        FROM advice a ORDER BY a.place)
     UNION ALL
     SELECT NULL, ff_internal.counted(count(*), 'change') || ':', NULL, NULL, NULL, NULL, NULL,
-           format('%s WAL/day, %s disk', ff_internal.signed_size(-sum(a.wal_bytes_per_day_saved)),
-                  ff_internal.signed_size(sum(a.disk_bytes_change)))
+           concat_ws(', ', ff_internal.signed_size(-nullif(sum(a.wal_bytes_per_day_saved), 0)) || ' WAL/day',
+                     ff_internal.signed_size(sum(a.disk_bytes_change)) || ' disk')
       FROM advice a WHERE a.changes HAVING count(*) > 0;
 END
 $$;

@@ -344,7 +344,8 @@ AS $$
                          CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
                               ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
                          concat_ws(', ',
-                                   'about ' || ff_internal.less_or_more(t.wal_bytes_per_day_saved) || ' WAL a day',
+                                   'about ' || ff_internal.less_or_more(nullif(t.wal_bytes_per_day_saved, 0))
+                                       || ' WAL a day',
                                    ff_internal.less_or_more(-t.disk_bytes_change) || ' disk',
                                    ff_internal.rewrite_time(t.rewrite_seconds, t.io_known) || ' of rewriting'))
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,

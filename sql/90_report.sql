@@ -439,7 +439,7 @@ RETURN (
     SELECT format(E'<h1>%s%s</h1>\n%s<div class="tiles">\n%s</div>\n',
                CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
                ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'), concat_ws(', ',
-                   'about ' || ff_internal.less_or_more(c.wal) || ' WAL a day',
+                   'about ' || ff_internal.less_or_more(nullif(c.wal, 0)) || ' WAL a day',
                    ff_internal.less_or_more(-c.disk) || ' disk',
                    ff_internal.rewrite_time(c.seconds, c.io_known) || ' of rewriting')) END,
                ' Based on ' || ff_internal.span(c.watched) || left(': provisional', c.provisional::integer * 13) || '.',
@@ -493,7 +493,7 @@ RETURN (
                    t.cause, o.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
                    c.predicted_hot_pct AS "HOT then|1 %", t.size_bytes AS "size|B",
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
-                   -c.wal_bytes_per_day_saved AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %",
+                   -nullif(c.wal_bytes_per_day_saved, 0) AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
                    coalesce(ff_internal.rewrite_time(c.rewrite_s, c.io_known),
                             CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,

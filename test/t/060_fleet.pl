@@ -86,7 +86,7 @@ value(q(ALTER USER MAPPING FOR CURRENT_USER SERVER two OPTIONS (SET user 'just_r
 is((refresh())[0], '2 of 2 sources answered, 0 failed, 0 were not asked', 'a reader is enough');
 $there->safe_psql('two', 'REVOKE pg_read_all_stats FROM just_reads');
 is((refresh())[0], '1 of 2 sources answered, 1 failed, 0 were not asked', 'less is not');
-is(value(q(SELECT state || ': ' || error || ' ' || tables FROM ff_fleet WHERE source = 'two')), 'failing: 42501 permission denied for schema ff_internal 1', 'its row says so, and keeps what it said before');
+is(value(q(SELECT state || ': ' || error || ' ' || tables FROM ff_fleet WHERE source = 'two')), 'failing: 42501 permission denied for function export 1', 'its row says so, and keeps what it said before');
 is(value(q(SELECT source || ' ' || note FROM ff_fleet_advice WHERE note IS NOT NULL)), 'two stale', 'marked as stale');
 $there->safe_psql('two', q(SELECT ff_grant('just_reads', 'reader')));
 
@@ -214,7 +214,7 @@ value(q(CREATE ROLE hub_reader LOGIN; SELECT ff_grant('hub_reader', 'reader'); C
 is($hub->safe_psql('postgres', q(SELECT count(*) FROM ff_fleet WHERE state = 'ok'), extra_params => [ '-U', 'hub_reader' ]), '8', 'a reader of the hub sees the sources');
 is($hub->safe_psql('postgres', q(SELECT count(*) FROM pg_user_mappings WHERE umoptions IS NOT NULL), extra_params => [ '-U', 'hub_reader' ]), '0', 'and no options of their mappings');
 ($status, $out, $err) = $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_reader' ]);
-like($err, qr/ERROR:  permission denied for procedure ff_fleet_refresh/, 'it asks nothing');
+like($err, qr/ERROR:  role hub_reader lacks the rights of a collector/, 'it asks nothing');
 ($status, $out, $err) = $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_collector' ]);
 like($err, qr/NOTICE:  0 of 8 sources answered, 8 failed/, 'a collector may, where it may use the servers');
 is(value(q(SELECT DISTINCT left(error, 28) FROM ff_internal.fleet_source)), '42704 user mapping not found', 'for which it needs a mapping of its own');
