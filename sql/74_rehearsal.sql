@@ -299,8 +299,9 @@ local=$(q -c "SELECT inet_server_addr() IS NULL OR inet_server_addr() = inet_cli
 if [ "$memory" = 0 ] && [ "$local" = t ] && [ -r /proc/meminfo ]; then
     while read -r name kb _; do [ "$name" != MemTotal: ] || memory=$((kb / 1024)); done </proc/meminfo
 fi
+plan=$(q -c "SELECT ff_rehearsal.choose($seconds, $load, $chosen, $memory, $short)")
 IFS=' ' read -r rows disk rate plan <<END
-$(q -c "SELECT ff_rehearsal.choose($seconds, $load, $chosen, $memory, $short)")
+$plan
 END
 [ "$load" = 100 ] || pace="-R $rate"
 free=

@@ -216,16 +216,21 @@ AS $$
      WHERE a.source_id = id
        AND NOT EXISTS (SELECT FROM jsonb_to_recordset(advice) n(oid bigint) WHERE n.oid = a.relid);
 
-    INSERT INTO ff_internal.fleet_advice AS a (source_id, relid, said)
-    SELECT id, (n->>'oid')::bigint, jsonb_populate_record(NULL::ff_internal.fleet_said,
-               n || jsonb_build_object('relation', ff_internal.plain(n->>'relation'),
-                                       'why', ff_internal.plain(n->>'why')))
+    INSERT INTO ff_internal.fleet_advice AS a
+    SELECT r.*
       FROM jsonb_array_elements(advice) n
+     CROSS JOIN LATERAL jsonb_populate_record(NULL::ff_internal.fleet_advice,
+               n - '{weighed,weighed_mark}'::text[] || jsonb_build_object('source_id', id, 'relid', n->'oid',
+               'relation', ff_internal.plain(n->>'relation'), 'why', ff_internal.plain(n->>'why'))) r
     ON CONFLICT (source_id, relid) DO UPDATE
-       SET said = EXCLUDED.said,
-           weighed = CASE WHEN ((a.said).fillfactor, (a.said).advised)
-                               = ((EXCLUDED.said).fillfactor, (EXCLUDED.said).advised) THEN a.weighed END
-     WHERE a.said IS DISTINCT FROM EXCLUDED.said
+       SET (relation, fillfactor, advised, action, confidence, provisional, why, gain_pct, wal_bytes_per_day_saved,
+            disk_bytes_change, updates_per_s, input, weighed)
+         = (EXCLUDED.relation, EXCLUDED.fillfactor, EXCLUDED.advised, EXCLUDED.action, EXCLUDED.confidence,
+            EXCLUDED.provisional, EXCLUDED.why, EXCLUDED.gain_pct, EXCLUDED.wal_bytes_per_day_saved,
+            EXCLUDED.disk_bytes_change, EXCLUDED.updates_per_s, EXCLUDED.input,
+            CASE WHEN (a.fillfactor, a.advised) = (EXCLUDED.fillfactor, EXCLUDED.advised) THEN a.weighed END)
+     -- those that were weighed differ always; they are few
+     WHERE a IS DISTINCT FROM EXCLUDED
 $$;
 
 -- Error where a document is no export of a format that is known here.

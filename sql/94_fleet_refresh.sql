@@ -31,13 +31,13 @@ DECLARE
     given ff_internal.model_input;
     steps integer[];
 BEGIN
-    SELECT w.*, (w.said).*, k.mark, s.seq_per_s, s.index_per_s, s.blocks_per_s INTO a
+    SELECT w.*, k.mark, s.seq_per_s, s.index_per_s, s.blocks_per_s INTO a
       FROM ff_internal.fleet_standby_reads s
       JOIN ff_internal.fleet_advice w USING (source_id, relid)
       JOIN ff_internal.fleet_source o USING (source_id)
-     CROSS JOIN LATERAL (SELECT md5(concat_ws(' ', (w.said).fillfactor, (w.said).advised,
+     CROSS JOIN LATERAL (SELECT md5(concat_ws(' ', w.fillfactor, w.advised,
                to_char(s.blocks_per_s, '9EEEE'), to_char(s.index_per_s, '9EEEE'), date_trunc('hour', now()))) AS mark) k
-     WHERE (w.said).input IS NOT NULL AND w.weighed_mark IS DISTINCT FROM k.mark
+     WHERE w.input IS NOT NULL AND w.weighed_mark IS DISTINCT FROM k.mark
        AND o.model_version = ff_internal.model_version() AND w.source_id % parts = part - 1
      ORDER BY s.blocks_per_s DESC LIMIT 1;
     IF NOT FOUND THEN

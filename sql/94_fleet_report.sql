@@ -45,7 +45,7 @@ SELECT m.source, m.server, m.database, m.role,
                 THEN format('its last collection was %s before',
                             justify_hours(date_trunc('second', m.exported_at - m.collected_at))) END), '')
   FROM ff_internal.fleet_member m
- CROSS JOIN LATERAL (SELECT count(*) AS tables, count((a.said).advised) AS changes
+ CROSS JOIN LATERAL (SELECT count(*) AS tables, count(a.advised) AS changes
                        FROM ff_internal.fleet_advice a WHERE a.source_id = m.source_id) n
  ORDER BY m.source;
 $$);
@@ -81,9 +81,8 @@ SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
                 THEN format('%s without the reads of %s', coalesce(a.action || ' to ' || a.advised, a.action),
                             format(CASE a.standbys WHEN 1 THEN 'a standby' ELSE '%s standbys' END, a.standbys)) END,
            'read on standbys: ' || round(nullif(a.blocks_per_s, 0)::numeric, 1) || ' pages/s'), '')
-  FROM (SELECT m.source, m.database, m.failures, m.age, w.weighed, (w.said).*, s.standbys, s.blocks_per_s,
-               coalesce(s.standbys > 0 AND w.weighed <> coalesce((w.said).advised, (w.said).fillfactor), false)
-               AS turned
+  FROM (SELECT m.source, m.database, m.failures, m.age, w.*, s.standbys, s.blocks_per_s,
+               coalesce(s.standbys > 0 AND w.weighed <> coalesce(w.advised, w.fillfactor), false) AS turned
           FROM ff_internal.fleet_member m
           JOIN ff_internal.fleet_advice w ON w.source_id = m.source_id
           LEFT JOIN ff_internal.fleet_standby_reads s ON s.source_id = w.source_id AND s.relid = w.relid

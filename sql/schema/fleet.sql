@@ -37,39 +37,28 @@ $$);
 CREATE INDEX fleet_source_identity ON ff_internal.fleet_source (system_identifier, database_oid);
 
 CALL ff_internal.define($$
-CREATE TYPE ff_internal.fleet_said AS (
-    -- What a source says of a table; as in ff_advise().
-    relation                text,    -- its schema and name, quoted
-    fillfactor              smallint, -- effective fillfactor, percent
-    advised                 smallint, -- advised fillfactor, percent; NULL: no change
-    action                  text,    -- as ff_advise() has it
-    confidence              real,    -- 0 to 1
-    provisional             boolean, -- less than a day was watched
-    why                     text,    -- the cause in a phrase
-    gain_pct                real,    -- cost that the change saves, percent
-    wal_bytes_per_day_saved bigint,  -- WAL that it saves, bytes a day
-    disk_bytes_change       bigint,  -- of table and indexes, bytes
-    updates_per_s           real,    -- rows updated per second
-    input                   jsonb    -- what the model was given there, where a change is advised
-);
-$$);
-
-CALL ff_internal.define($$
 CREATE TABLE ff_internal.fleet_advice (
-    -- What each source last advised, one row a table.
+    -- What each source last advised, one row a table; as in ff_advise().
     source_id               integer NOT NULL, -- its source
     relid                   bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table there
-    said                    ff_internal.fleet_said NOT NULL, -- what it said
+    relation                text NOT NULL CHECK (length(relation) <= 2000), -- its schema and name, quoted
+    fillfactor              smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective fillfactor, percent
+    advised                 smallint CHECK (advised BETWEEN 10 AND 100), -- advised fillfactor, percent; NULL: no change
+    action                  text NOT NULL CHECK (action IN ('lower', 'raise', 'keep', 'wait')), -- as ff_advise() has it
+    confidence              real CHECK (confidence BETWEEN 0 AND 1), -- 0 to 1
+    provisional             boolean, -- less than a day was watched
+    why                     text CHECK (length(why) <= 300), -- the cause in a phrase
+    gain_pct                real CHECK (gain_pct BETWEEN -1e9 AND 100), -- cost that the change saves, percent
+    wal_bytes_per_day_saved bigint,  -- WAL that it saves, bytes a day
+    disk_bytes_change       bigint,  -- of table and indexes, bytes
+    updates_per_s           real CHECK (updates_per_s BETWEEN 0 AND 1e12), -- rows updated per second
+    input                   jsonb CHECK (octet_length(input::text) <= 100000),
+        -- what the model was given there, where a change is advised
     weighed                 smallint CHECK (weighed BETWEEN 10 AND 100),
         -- fillfactor that the model takes once the reads of standbys are added; NULL: no standby reads it
     weighed_mark            text,    -- hash of what that was made of
     PRIMARY KEY (source_id, relid),
-    CHECK (((said).relation, (said).fillfactor, (said).action) IS NOT NULL AND length((said).relation) <= 2000
-           AND (said).fillfactor BETWEEN 10 AND 100 AND (said).advised BETWEEN 10 AND 100
-           AND (said).action IN ('lower', 'raise', 'keep', 'wait')
-           AND ((said).action IN ('lower', 'raise')) = ((said).advised IS NOT NULL)),
-    CHECK ((said).confidence BETWEEN 0 AND 1 AND length((said).why) <= 300 AND (said).gain_pct BETWEEN -1e9 AND 100
-           AND (said).updates_per_s BETWEEN 0 AND 1e12 AND octet_length((said).input::text) <= 100000)
+    CHECK ((action IN ('lower', 'raise')) = (advised IS NOT NULL))
 ) WITH (fillfactor = 80);
 $$);
 
