@@ -34,9 +34,8 @@ BEGIN
     SELECT format('%I.%I', n.nspname, 'dblink_' || function) INTO called
       FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'dblink';
     IF called IS NULL THEN
-        RAISE 'extension dblink is not in this database'
-            USING ERRCODE = 'object_not_in_prerequisite_state',
-                  HINT = 'A hub asks its sources by contrib''s dblink: run CREATE EXTENSION dblink here.';
+        PERFORM ff_internal.refuse('55000', 'extension dblink is not in this database', NULL,
+                                   'A hub asks its sources by contrib''s dblink: run CREATE EXTENSION dblink here.');
     END IF;
     EXECUTE format('SELECT %s(%s)::text', called, (SELECT string_agg(quote_literal(a), ', ' ORDER BY place)
                                                     FROM unnest(arguments) WITH ORDINALITY u(a, place))) INTO result;
@@ -58,20 +57,19 @@ DECLARE
 BEGIN
     SELECT s.srvoptions INTO options FROM pg_foreign_server s WHERE s.srvname = server;
     IF NOT FOUND THEN
-        RAISE 'server % does not exist', quote_ident(server)
-            USING ERRCODE = 'undefined_object',
-                  HINT = format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', '
-                      'dbname ''...'', connect_timeout ''3''); and a user mapping with user and password.', server);
+        PERFORM ff_internal.refuse('42704', format('server %s does not exist', quote_ident(server)), NULL,
+            format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', '
+                   'connect_timeout ''3''); and a user mapping with user and password.', server));
     END IF;
     SELECT max(o.option_value) FILTER (WHERE o.option_name = 'connect_timeout'),
            max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name IN ('host', 'hostaddr'))
       INTO timeout, hosts FROM pg_options_to_table(options) o;
     IF timeout !~ '^[0-9]{1,5}$' OR coalesce(timeout::integer NOT BETWEEN 2 AND most, true) THEN
-        RAISE 'server % has no connect_timeout of 2 to % seconds', quote_ident(server), most
-            USING ERRCODE = 'invalid_parameter_value',
-                  DETAIL = 'A host that is down would hold up all the others.',
-                  HINT = format('ALTER SERVER %I OPTIONS (%s connect_timeout ''3'');', server,
-                                CASE WHEN timeout IS NULL THEN 'ADD' ELSE 'SET' END);
+        PERFORM ff_internal.refuse('22023',
+            format('server %I has no connect_timeout of 2 to %s seconds', server, most),
+            'A host that is down would hold up all the others.',
+            format('ALTER SERVER %I OPTIONS (%s connect_timeout ''3'');', server,
+                   CASE WHEN timeout IS NULL THEN 'ADD' ELSE 'SET' END));
     END IF;
     RETURN make_interval(secs => timeout::integer * coalesce(hosts, 1));
 END
@@ -245,14 +243,13 @@ BEGIN
     IF jsonb_typeof(format) IS DISTINCT FROM 'number' OR format::text !~ '^[0-9]{1,9}$'
        OR jsonb_typeof(export->'advice') IS DISTINCT FROM 'array'
        OR coalesce(jsonb_typeof(export->'reads'), 'array') <> 'array' THEN
-        RAISE 'this is not an export of the extension'
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'SELECT ff_export() gives one.';
-    ELSIF format::integer > known THEN
-        RAISE 'the export has format %, and this hub reads formats up to %', format, known
-            USING ERRCODE = 'feature_not_supported', HINT = 'Upgrade the extension on the hub.';
-    ELSIF format::integer < 1 THEN
-        RAISE 'the export has format %, and this hub reads formats from 1 on', format
-            USING ERRCODE = 'feature_not_supported', HINT = 'Upgrade the extension on the source.';
+        PERFORM ff_internal.refuse('22023', 'this is not an export of the extension', NULL,
+                                   'SELECT ff_export() gives one.');
+    ELSIF format::integer NOT BETWEEN 1 AND known THEN
+        PERFORM ff_internal.refuse('0A000',
+            format('the export has format %s, and this hub reads formats ', format)
+                || CASE WHEN format::integer < 1 THEN 'from 1 on' ELSE 'up to ' || known END, NULL,
+            'Upgrade the extension on the ' || CASE WHEN format::integer < 1 THEN 'source.' ELSE 'hub.' END);
     END IF;
 END
 $$;

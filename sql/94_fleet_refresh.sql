@@ -204,9 +204,9 @@ AS $$
 BEGIN
     PERFORM ff_internal.dblink('get_connections');
     IF (part BETWEEN 1 AND parts) IS NOT TRUE THEN
-        RAISE 'there is no part % of %', coalesce(part::text, 'NULL'), coalesce(parts::text, 'NULL')
-            USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'CALL ff_fleet_refresh(2, 4) is the second of four parts.';
+        PERFORM ff_internal.refuse('22023',
+            format('there is no part %s of %s', coalesce(part::text, 'NULL'), coalesce(parts::text, 'NULL')), NULL,
+            'CALL ff_fleet_refresh(2, 4) is the second of four parts.');
     END IF;
     PERFORM ff_internal.fleet_leave(m) FROM ff_internal.fleet_mine() m;
 END
