@@ -308,18 +308,27 @@ AS $$
     SELECT ff_internal.plan(relation, top) || jsonb_build_object('rewrites_live', coalesce(rewrite, false))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, boolean, integer) IS
-'What ff_script() says, for tools. guard: statements that a session runs first. changes: in the order in which to run '
-'them, each with the columns of ff_advise() or ff_advise_indexes(); statement and undo as they are, guarded_statement '
-'and guarded_undo (calls of the guard, which refuse with a warning where the relation is no longer what the advice '
-'was for; all four null for an index that is only to be rebuilt, action rebuild), options_before and options_after '
-'exactly as stored, rewrite (wanted, reason, method chosen, methods with disk, WAL and time; io_known: the time '
-'includes reading and writing). total: what the changes bring together that are not provisional. templates: for new '
-'partitions. cautions: sentences. rewrites_live repeats the argument. Errors as of ff_script().';
+'What ff_script() says, for tools.
+guard: statements that a session runs first. changes: in the order in which to run them, each with the columns of '
+'ff_advise() or ff_advise_indexes(), and with: statement and undo as they are; guarded_statement and guarded_undo, '
+'calls of the guard; options_before and options_after exactly as stored; rewrite (wanted, reason, method chosen, '
+'methods with disk, WAL and time; io_known: the time includes reading and writing). The four statements are null for '
+'an index that is only to be rebuilt (action rebuild).
+total: what the changes bring together that are not provisional, or all if all are. templates: for new partitions. '
+'cautions: sentences. rewrites_live repeats the argument. Errors as of ff_script().';
 
 -- Bytes saved: '12 MB less', or more.
 CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
+
+-- What changes bring together, in words.
+CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s double precision, io_known boolean)
+RETURNS text
+LANGUAGE sql STABLE
+RETURN concat_ws(', ', 'about ' || ff_internal.less_or_more(nullif(wal_saved, 0)) || ' WAL a day',
+                 ff_internal.less_or_more(-disk) || ' disk',
+                 ff_internal.rewrite_time(rewrite_s, io_known) || ' of rewriting');
 
 -- How a shell calls psql; what has an equals sign, or looks like an address, is taken for a connection string.
 CREATE FUNCTION ff_internal.psql_command(database text) RETURNS text
@@ -343,11 +352,8 @@ AS $$
                 ELSE format('brings:    %s%s: %s', ff_internal.counted(t.changes, 'change'),
                          CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
                               ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
-                         concat_ws(', ',
-                                   'about ' || ff_internal.less_or_more(nullif(t.wal_bytes_per_day_saved, 0))
-                                       || ' WAL a day',
-                                   ff_internal.less_or_more(-t.disk_bytes_change) || ' disk',
-                                   ff_internal.rewrite_time(t.rewrite_seconds, t.io_known) || ' of rewriting'))
+                         ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change, t.rewrite_seconds,
+                                            t.io_known))
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            'run as:    a superuser, or a member of the owners: ' || (p->>'run_as'),
@@ -475,12 +481,12 @@ AS $$
     SELECT ff_internal.script(ff_internal.plan(relation, top), coalesce(rewrite, false))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer) IS
-'The advice for one table, the partitions of one, or all, as lines of a psql script: write them to a file with psql '
-'-XAt, read it, and run it with psql -X -f. Run with -v undo=on before -f, it takes everything back.
-relation: the table; NULL all. rewrite: true also runs the rewrites that bring a change to old pages; false only says '
-'where one pays. top: only as many changes, of which most is gained; NULL all.
-It begins with a guard, defined once; then each change is a comment of what, why and what it brings, and one call. A '
-'call refuses with a warning where database, relation, name or options are not those that the advice was for, gives '
-'up after 5 tries of 2 s for its lock, and changes nothing where it is in force already. Changes that were watched '
-'for less than a day are provisional, and comments.
+'The advice for one table, the partitions of one, or all, as lines of a psql script. Write them to a file with psql '
+'-XAt, read it, and run it with psql -X -f FILE; with -v undo=on it takes everything back.
+relation: the table; NULL: all. rewrite: true also runs the rewrites that bring a change to old pages; false only says '
+'where one pays. top: only as many changes, those that gain most; NULL: all.
+It begins with a guard, which refuses another database or server, a standby and an open transaction. Each change is a '
+'comment of what, why and what it brings, and one call. A call changes nothing that is in force already, refuses with '
+'a warning if name or options are not those of the advice, and gives up after 5 tries of 2 s for its lock. Changes '
+'that were watched for less than a day are provisional, and comments.
 Errors: 42P01 unknown OID, 42809 not a table or index that can be advised, 22023 top below 1.';

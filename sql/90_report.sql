@@ -438,10 +438,8 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT format(E'<h1>%s%s</h1>\n%s<div class="tiles">\n%s</div>\n',
                CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
-               ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'), concat_ws(', ',
-                   'about ' || ff_internal.less_or_more(nullif(c.wal, 0)) || ' WAL a day',
-                   ff_internal.less_or_more(-c.disk) || ' disk',
-                   ff_internal.rewrite_time(c.seconds, c.io_known) || ' of rewriting')) END,
+               ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'),
+                           ff_internal.brings(c.wal, c.disk, c.seconds, c.io_known)) END,
                ' Based on ' || ff_internal.span(c.watched) || left(': provisional', c.provisional::integer * 13) || '.',
                CASE WHEN c.provisional THEN
                    E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '

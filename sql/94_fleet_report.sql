@@ -157,8 +157,7 @@ RETURN (
     SELECT concat(ff_internal.report_head('Fillfactor report of a fleet'),
         format(E'<h1>%s sources on %s clusters, %s of them well; %s changes are advised%s.</h1>\n',
                h.n, h.servers, h.fine, t.n,
-               ': about ' || ff_internal.less_or_more(t.wal) || ' WAL a day, '
-                   || ff_internal.less_or_more(-t.disk) || ' disk'),
+               ': ' || nullif(ff_internal.brings(t.wal, t.disk, NULL, NULL), '')),
         format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n</header>\n<main>\n',
                ff_internal.minute(now()), ff_internal.html(current_database()::text)),
         E'<section>\n<h2>What to do first</h2>\n', coalesce((
