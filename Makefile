@@ -59,12 +59,12 @@ SQL_PIECES = \
 	sql/45_model.sql \
 	sql/50_prediction.sql \
 	sql/52_diagnosis.sql \
+	sql/53_rewrite.sql \
 	sql/54_reason.sql \
 	sql/55_advice.sql \
 	sql/58_curve.sql \
 	sql/59_exclude.sql \
 	sql/60_blockers.sql \
-	sql/62_rewrite.sql \
 	sql/65_indexes.sql \
 	sql/70_script.sql \
 	sql/72_undo.sql \

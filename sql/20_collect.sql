@@ -76,21 +76,39 @@ $$;
 -- ---------------------------------------------------------------------------
 -- What tells one definition from another
 -- ---------------------------------------------------------------------------
--- What tells each of these indexes from others but for names and storage options: a hash that holds within this
--- database. NULL for an index that is gone.
+-- What tells each of these indexes from others but for names and storage options: a hash that is the same in a database
+-- restored from a dump. It knows a column by its place among those that are there, all else by name; casts are left
+-- out, as a dump may write them in another way. NULL for an index that is gone.
 CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- "location" is where an expression stood in the text that was parsed
-    SELECT array_agg(CASE WHEN i.indexrelid IS NOT NULL THEN hashtextextended(
-               concat_ws('|', c.relam, i.indisunique, i.indnullsnotdistinct, i.indimmediate, i.indnkeyatts, i.indkey,
-                         i.indclass, i.indcollation, i.indoption, x.conexclop,
-                         regexp_replace(concat(i.indexprs, '|', i.indpred), ':location -?[0-9]+', '', 'g')), 0) END
-                     ORDER BY n.place)
+    SELECT array_agg(k.key ORDER BY n.place)
       FROM unnest(indexes) WITH ORDINALITY n(id, place)
-      LEFT JOIN (pg_index i JOIN pg_class c ON c.oid = i.indexrelid) ON i.indexrelid = n.id
-      LEFT JOIN pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = n.id AND x.contype = 'x'
+      LEFT JOIN LATERAL (
+           SELECT hashtextextended(concat_ws('|', m.amname, i.indisunique, i.indnullsnotdistinct, i.indimmediate,
+                      i.indnkeyatts, ARRAY(SELECT array_position(a.present, c) FROM unnest(i.indkey::int2[]) c),
+                      ARRAY(SELECT (SELECT o.opcname FROM pg_opclass o WHERE o.oid = c)
+                              FROM unnest(i.indclass::oid[]) c),
+                      i.indcollation::oid[]::regcollation[], i.indoption,
+                      (SELECT x.conexclop::regoperator[] FROM pg_constraint x
+                        WHERE x.conrelid = i.indrelid AND x.conindid = n.id AND x.contype = 'x'),
+                      ARRAY(SELECT coalesce(CASE e[1] WHEN ':varattno' THEN array_position(a.present, e[2]::int2)::text
+                                                      WHEN ':funcid' THEN e[2]::oid::regprocedure::text
+                                                      WHEN ':opno' THEN e[2]::oid::regoperator::text
+                                                      WHEN ':inputcollid' THEN e[2]::oid::regcollation::text
+                                                      ELSE e[2] END, e[3], e[4])
+                              FROM regexp_matches(concat(i.indexprs, '|', i.indpred),
+                                       '(:varattno|:funcid|:opno|:inputcollid|:boolop|:[a-z]+testtype|:op) (-?[[:alnum:]]+)'
+                                       -- constants of built-in types: others may be OIDs
+                                       '|:consttype [0-9]{1,4} [^{}]*:constvalue ([^{}]*)'
+                                       '|([|]|[{](?!RELABEL|ARRAY|CASETEST)[A-Z]+)', 'g') e)), 0) AS key
+             FROM pg_index i
+             JOIN pg_class r ON r.oid = n.id
+             JOIN pg_am m ON m.oid = r.relam
+            CROSS JOIN LATERAL (SELECT array_agg(a.attnum ORDER BY a.attnum) AS present FROM pg_attribute a
+                                 WHERE a.attrelid = i.indrelid AND a.attnum > 0 AND NOT a.attisdropped) a
+            WHERE i.indexrelid = n.id) k ON true
 $$;
 
 -- Statements of the indexes that went and came since a baseline, but for those replaced by an equal one; NULL: none.
@@ -99,22 +117,15 @@ CREATE FUNCTION ff_internal.index_changes(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH one AS (
-        SELECT o.*, 1 AS side FROM unnest(was.index_oids, was.index_definitions, was.index_keys) o(id, definition, key)
-         WHERE o.id <> ALL (coalesce(oids, '{}'))
-        UNION ALL
-        SELECT n.*, 2 FROM unnest(oids, definitions, keys) n(id, definition, key)
-         WHERE n.id <> ALL (coalesce(was.index_oids, '{}'))
-    ), numbered AS (
-        SELECT o.id, o.definition, o.side, k.key, row_number() OVER (PARTITION BY o.side, k.key ORDER BY o.id) AS n
-          FROM one o
-         CROSS JOIN LATERAL (SELECT
-               -- a history restored here has definitions only
-               CASE WHEN was.index_keys IS NOT NULL THEN o.key::text
-                    ELSE (o.definition LIKE 'CREATE UNIQUE %')::text
-                         || coalesce(substring(o.definition FROM ' USING .*'), o.definition) END AS key) k
+    WITH numbered AS (
+        SELECT o.*, row_number() OVER (PARTITION BY o.side, o.key ORDER BY o.id) AS n
+          FROM (SELECT w.*, 1 FROM unnest(was.index_oids, was.index_definitions, was.index_keys) w(id)
+                 WHERE w.id <> ALL (coalesce(oids, '{}'))
+                UNION ALL
+                SELECT w.*, 2 FROM unnest(oids, definitions, keys) w(id)
+                 WHERE w.id <> ALL (coalesce(was.index_oids, '{}'))) o(id, definition, key, side)
     )
-    SELECT array_agg(a.definition ORDER BY a.id) FILTER (WHERE a.side = 1),
+    SELECT array_agg(a.definition ORDER BY a.id, a.definition) FILTER (WHERE a.side = 1),
            array_agg(a.definition ORDER BY a.id) FILTER (WHERE a.side = 2)
       FROM numbered a
      WHERE NOT EXISTS (SELECT 1 FROM numbered b WHERE b.side <> a.side AND b.key = a.key AND b.n = a.n)
@@ -144,7 +155,7 @@ CREATE TYPE ff_internal.table_difference AS (
     now               ff_internal.table_state, -- NULL: it is gone
     changed           boolean,       -- its rows were
     redefined         boolean,       -- its file, name, options or indexes differ
-    reread            boolean,       -- redefined, or its indexes are not in the baseline yet
+    reread            boolean,       -- redefined, or locked when its indexes were to be read
     lost              boolean,       -- its counters began anew
     index_definitions text[],        -- now, where reread
     index_keys        bigint[]       -- now, where reread
@@ -173,8 +184,7 @@ BEGIN
                    CASE WHEN d.reread THEN ff_internal.index_keys((d.now).index_oids) END
                )::ff_internal.table_difference)
           FROM (SELECT w.was, n.now, f.*, bool_or(f.fell) OVER () AS some_fell,
-                       f.redefined OR '' = ANY (w.index_definitions)
-                           OR w.index_oids IS NOT NULL AND w.index_keys IS NULL AS reread,
+                       f.redefined OR '' = ANY (w.index_definitions) AS reread,
                        -- a vacuum or analyze before the last collection would have been forgotten by a reset since
                        one_reset AND coalesce(least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
@@ -286,7 +296,9 @@ BEGIN
     SELECT * INTO here FROM ff_internal.server();
     UPDATE ff_internal.relation r
        SET system_identifier = here.system_identifier, database_oid = here.database_oid, relid = c.relid,
-           created_xid = c.created_xid, relfilenode = c.relfilenode, index_keys = NULL
+           created_xid = c.created_xid, relfilenode = c.relfilenode,
+           -- its indexes have others; one may be that of another index before
+           index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids))
       FROM ff_internal.candidate c
      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
@@ -361,7 +373,8 @@ END
 $$;
 
 -- What reading and writing one block took, microseconds, over the lookback while track_io_timing was on; NULL where too
--- few blocks were timed. Writes before PostgreSQL 16 are those of the statements followed.
+-- few blocks were timed. Writes before PostgreSQL 16 are those of the statements followed. Asked once a collection,
+-- which keeps it.
 CREATE FUNCTION ff_internal.io_times(OUT read_us double precision, OUT write_us double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -383,6 +396,15 @@ AS $$
     SELECT max(t.us) FILTER (WHERE t.what = 'read'), max(t.us) FILTER (WHERE t.what = 'write')
       FROM (SELECT m.what, 1000 * sum(m.ms) / sum(m.blocks) AS us
               FROM moved m WHERE m.blocks > 0 AND m.ms > 0 GROUP BY m.what HAVING sum(m.blocks) >= 1000) t
+$$;
+
+-- The same as the last collection found it.
+CREATE FUNCTION ff_internal.io_speed(OUT read_us double precision, OUT write_us double precision)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT c.read_us, c.write_us FROM ff_internal.collection c WHERE c.ended_at IS NOT NULL
+     ORDER BY c.began_at DESC LIMIT 1
 $$;
 
 -- Writes down that the counters of all tables have been read: from then on intervals begin. Returns the collection_id.
@@ -493,7 +515,8 @@ RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     UPDATE ff_internal.collection c
-       SET ended_at = clock_timestamp(), sampled = $2, skipped = $3, failed = $4, deferred = $5
+       SET ended_at = clock_timestamp(), sampled = $2, skipped = $3, failed = $4, deferred = $5,
+           (read_us, write_us) = (SELECT t.read_us, t.write_us FROM ff_internal.io_times() t)
      WHERE c.collection_id = $1;
 END;
 

@@ -22,7 +22,7 @@ CREATE AGGREGATE ff_internal.window_of(
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
 CREATE VIEW ff_internal.windows AS
-SELECT i.rel_id, max(x.changed_at) AS changed_at,
+SELECT i.rel_id,
        ff_internal.window_of(
            x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
            i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted,
@@ -33,8 +33,7 @@ SELECT i.rel_id, max(x.changed_at) AS changed_at,
  WHERE i.ended_at >= (SELECT date_trunc('hour', now() - ff_internal.lookback(), 'UTC'))
  GROUP BY i.rel_id;
 COMMENT ON VIEW ff_internal.windows IS
-'What the intervals of each table in the last fillfactor_advisor.lookback add up to (in_window), and when fillfactor '
-'or indexes last changed (changed_at).';
+'What the intervals of each table in the last fillfactor_advisor.lookback add up to (in_window).';
 
 -- The same of one table (its rel_id) through the index, or of all in one pass over the history.
 CREATE FUNCTION ff_internal.windows(id bigint DEFAULT NULL) RETURNS SETOF ff_internal.windows
@@ -66,7 +65,7 @@ AS $$
     -- No statistics, missing or old, make it loop over all tables for each table: LATERAL with LIMIT or an aggregate is
     -- a look into an index, a full join is never a nested loop.
     WITH examined AS MATERIALIZED (
-        SELECT c.*, r.rel_id, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
+        SELECT c.*, r.rel_id, r.opened_at, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
                ff_internal.effective_fillfactor(c.reloptions) AS fillfactor
           FROM ff_internal.candidate c
          CROSS JOIN ff_internal.server() o
@@ -77,7 +76,7 @@ AS $$
                    AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
          WHERE $1 IS NULL OR c.relid = $1
     ), counted AS MATERIALIZED (
-        SELECT w.rel_id, w.changed_at, t.*
+        SELECT w.rel_id, t.*
           FROM ff_internal.windows(CASE WHEN $1 IS NOT NULL
                                         THEN (SELECT coalesce(max(e.rel_id), 0) FROM examined e) END) w
          CROSS JOIN LATERAL (SELECT (w.in_window).*) t
@@ -87,8 +86,8 @@ AS $$
           FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.relkind, e.not_examined, e.fillfactor, e.reloptions,
-           l.at, extract(epoch FROM l.at - (n.counters).began_at)::double precision,
-           extract(epoch FROM l.at - greatest((n.counters).began_at, n.changed_at))::double precision,
+           l.at, extract(epoch FROM l.at - l.since)::double precision,
+           extract(epoch FROM l.at - greatest(l.since, h.changed_at))::double precision,
            n.counters,
            -- a change that no collection has seen yet: nothing is known of what it did
            CASE WHEN e.fillfactor = e.known_fillfactor THEN n.since_change END,
@@ -101,13 +100,15 @@ AS $$
       FULL JOIN counted n ON n.rel_id = e.rel_id
      CROSS JOIN collections c
      -- a collection that was cut short left intervals, but is none
-     CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at) AS at) l
+     CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at) AS at, coalesce((n.counters).began_at,
+                                CASE WHEN e.rel_id IS NOT NULL
+                                     THEN greatest(e.opened_at, now() - ff_internal.lookback()) END) AS since) l
       LEFT JOIN LATERAL ff_internal.sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
      CROSS JOIN LATERAL (SELECT count(*) AS indexes FROM pg_index o WHERE o.indrelid = e.relid AND o.indisvalid) x
       LEFT JOIN LATERAL (SELECT s AS sample FROM ff_internal.page_sample s
                           WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
-      LEFT JOIN LATERAL (SELECT h.samples_from FROM ff_internal.last_change h
+      LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h
                           WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
       LEFT JOIN LATERAL (SELECT (p.sample).superseded_hot, (p.sample).superseded_same_page,
                                 (p.sample).superseded_newpage

@@ -10,12 +10,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN width > 0 THEN greatest(1,
                floor((8168 - floor(8192 * (100 - fillfactor) / 100.0)) / (ceil(width / 8) * 8 + 4))::integer) END;
 
--- The highest fillfactor with which a page takes as many rows of a length (bytes, header included) as with the one
--- given: between two such steps nothing changes. Errors: 22023 fillfactor or length out of range.
-CREATE FUNCTION ff_internal.step_edge(fillfactor integer, width integer) RETURNS integer
-AS 'MODULE_PATHNAME', 'ff_step_edge'
-LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
-
 -- What each fillfactor would do to a table, and which one to take (src/model/decide.h); curve: replay all steps also
 -- where the choice does not need it. NULL where no row length is known. Errors: 42703 the evidence lacks a column, 42804
 -- one is of another type.
@@ -139,30 +133,6 @@ AS $$
       FROM top t
 $$;
 
--- Mean time of a page read from outside shared buffers, microseconds, at least 50: from pg_stat_io where there is one
--- (PostgreSQL 16), else of this database; NULL without track_io_timing, or with fewer than 1,000 reads since the
--- statistics were reset.
-CREATE FUNCTION ff_internal.page_read_us() RETURNS double precision
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    r record;
-BEGIN
-    IF current_setting('track_io_timing') = 'off' THEN
-        RETURN NULL;
-    -- without the scans, which read ahead in rings of buffers of their own
-    ELSIF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
-        EXECUTE $io$SELECT sum(i.reads) AS reads, sum(i.read_time) AS ms FROM pg_catalog.pg_stat_io i
-                     WHERE i.object = 'relation' AND i.context = 'normal'$io$ INTO r;
-    ELSE
-        SELECT d.blks_read AS reads, d.blk_read_time AS ms INTO r
-          FROM pg_stat_database d WHERE d.datname = current_database();
-    END IF;
-    RETURN CASE WHEN r.reads > 1000 AND r.ms > 0 THEN greatest(50, 1000 * r.ms / r.reads) END;
-END
-$$;
-
 -- Sessions of the database at work at a time while the updates were made, on average, the collections themselves left out;
 -- NULL where nobody knows. The newest intervals are enough.
 CREATE FUNCTION ff_internal.sessions_at_work(e ff_internal.table_evidence) RETURNS double precision
@@ -262,13 +232,15 @@ AS $$
            indexed, s.blocks, s.live_rows,
            s.rows_per_page, s.rows_per_page_max, s.updated_pct, e.seen_hot, e.seen_same_page, e.seen_newpage,
            h.share, h.dead,
-           s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.insert_group, s.update_distances,
+           s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.update_distances,
            s.update_ages, s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err,
            s.update_group_rows, s.insert_group_rows, s.update_distance, e.fillfactor, f.filled_at, f.updated_since,
            e.indexes, e.index_bytes, e.ram_bytes,
            v.scale, v.threshold, v.nap_s, ff_internal.sessions_at_work(e),
            coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
-           extract(epoch FROM current_setting('checkpoint_timeout')::interval), ff_internal.page_read_us()
+           extract(epoch FROM current_setting('checkpoint_timeout')::interval),
+           -- scans read ahead, and the system's cache answers too: no random read of a disk takes less than 50 (chosen)
+           (SELECT CASE WHEN t.read_us > 0 THEN greatest(50, t.read_us) END FROM ff_internal.io_speed() t)
       FROM unnest(ARRAY[e.since_change]) w
      CROSS JOIN unnest(ARRAY[e.sample]) s
       LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id

@@ -48,12 +48,12 @@ SET jit = off
 AS $$
     SELECT e, d.cause,
            -- where it could say something: an old snapshot has to end first, full pages need no advice
-           d.cause NOT IN ('not_examined', 'no_data', 'too_wide', 'old_snapshot')
+           d.cause NOT IN ('not_examined', 'no_data', 'too_wide', 'old_snapshot') AND NOT i.idle
            AND (d.cause <> 'few_updates' OR e.fillfactor < 100), r.hot_updated / nullif(r.updated, 0)::double precision,
            s.newpage_share, s.blocked_share, CASE WHEN d.cause = 'too_wide' THEN 0 ELSE s.recoverable_share END,
            y.indexed, s.kept_share, s.kept_with_room,
            r.updated * (1 - s.newpage_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1,
-           d.held_back, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
+           d.held_back, i.idle, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
       FROM ff_internal.evidence(relation) e
       -- composites, taken apart once and not field by field
      CROSS JOIN LATERAL unnest(ARRAY[e.recent]) r
@@ -73,11 +73,18 @@ AS $$
      CROSS JOIN LATERAL (
             SELECT greatest(coalesce(p.updated_width, 0), coalesce(p.inserted_width, 0))::double precision AS width,
                    coalesce(p.inserted_width, p.updated_width, 0)::double precision AS inserted_width) w
+     CROSS JOIN LATERAL (SELECT coalesce(e.window_s >= 86400 AND CASE
+            WHEN (e.counters).updated >= enough.updates AND coalesce((e.since_change).updated, 0) < enough.updates
+            THEN NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval o
+                              WHERE o.rel_id = e.rel_id AND o.ended_at > e.snapshot_at - interval '1 day'
+                                AND o.inserted + o.updated + o.deleted > 0)
+            ELSE (e.counters).intervals IS NULL END, false) AS idle) i
      CROSS JOIN LATERAL (SELECT b.held_back, CASE
             WHEN e.not_examined IS NOT NULL THEN 'not_examined'
-            WHEN p.sampled_at IS NULL OR (e.counters).intervals IS NULL OR p.blocks = 0 OR w.width = 0 THEN 'no_data'
+            WHEN p.sampled_at IS NULL OR p.blocks = 0 OR w.width = 0 THEN 'no_data'
             -- too little happened to say anything of updates
-            WHEN (e.counters).updated < enough.updates THEN 'few_updates'
+            WHEN i.idle OR (e.counters).updated < enough.updates THEN 'few_updates'
+            WHEN (e.counters).intervals IS NULL THEN 'no_data'
             WHEN ff_internal.rows_per_page(100, w.width) < 2 THEN 'too_wide'
             -- fillfactor or indexes were changed, and what that did is not seen yet
             WHEN coalesce((e.since_change).updated, 0) < enough.updates THEN 'no_data'

@@ -39,8 +39,8 @@ BEGIN
         RETURN 'not collected yet: run CALL ff_collect() or ff_schedule()';
     ELSIF (e.sample).sampled_at IS NULL THEN
         RETURN 'its pages were not sampled yet: the budget of the last collection was spent on others';
-    ELSIF (e.counters).intervals IS NULL THEN
-        RETURN 'nothing was written to it since the first collection: one more collection after some work is needed';
+    ELSIF (e.counters).intervals IS NULL AND NOT d.idle THEN
+        RETURN 'nothing was written to it since the first look: one more collection after some work is needed';
     ELSIF (e.sample).blocks = 0 OR d.row_width = 0 THEN
         RETURN 'the table is empty';
     ELSIF d.cause = 'no_data' AND coalesce((e.since_change).updated,
@@ -102,7 +102,10 @@ DECLARE
     few text := format('%s in %s', ff_internal.counted(w.updated, 'update'), ff_internal.span(e.window_s))
                 || CASE WHEN w.inserted > 0 THEN format(' against %s inserted rows', w.inserted) ELSE '' END;
 BEGIN
-    IF v.because = 'siblings' THEN
+    IF v.because = 'idle' THEN
+        RETURN format('nothing was written to it for %s: while that is so, it needs nothing', CASE
+                      WHEN w.intervals IS NULL THEN ff_internal.span(e.window_s) ELSE 'a day or longer' END);
+    ELSIF v.because = 'siblings' THEN
         RETURN few || ', but the other partitions are updated, and this one will be as they are';
     ELSIF v.action = 'raise' THEN
         RETURN few;
@@ -126,6 +129,47 @@ AS $$
                    THEN format(': about %s at this rate',
                                ff_internal.span((needed - coalesce(seen, 0)) * e.window_s / (e.counters).updated))
                    ELSE '' END
+$$;
+
+-- When the next collection is due, in words: by the job of pg_cron, where this role sees one that runs every so many
+-- minutes or seconds, else by the pace of the last ones, if that is kept; NULL: nothing tells.
+CREATE FUNCTION ff_internal.next_collection() RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    jobs  CONSTANT text := (
+        SELECT format('%I.%I', n.nspname, c.relname)
+          FROM pg_extension x
+          JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = x.oid AND d.deptype = 'e'
+          JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relname = 'job'
+          JOIN pg_namespace n ON n.oid = c.relnamespace AND has_schema_privilege(n.oid, 'USAGE')
+         WHERE x.extname = 'pg_cron' AND has_table_privilege(c.oid, 'SELECT'));
+    last  timestamptz;
+    pace  interval;
+    every interval;
+BEGIN
+    SELECT max(c.began_at), percentile_cont(0.5) WITHIN GROUP (ORDER BY c.gap)
+           -- two that may be alike
+           FILTER (WHERE c.gap IS NOT NULL)
+      INTO last, pace
+      FROM (SELECT o.began_at, o.began_at - lag(o.began_at) OVER (ORDER BY o.began_at) AS gap
+              FROM (SELECT began_at FROM ff_internal.collection ORDER BY began_at DESC LIMIT 10) o) c
+    HAVING count(c.gap) >= 2;
+    IF jobs IS NOT NULL THEN
+        EXECUTE format($q$
+            SELECT min(make_interval(mins => coalesce(m[1], '1')::integer * (m[2] IS NULL)::integer,
+                                     secs => coalesce(m[2], '0')::integer))
+              FROM %s j, regexp_match(j.schedule, '^(?:(?:[*]|[0-9]+-59)(?:/([0-9]+))?(?: [*]){4}|([0-9]+) seconds?)$') m
+             WHERE j.active AND j.database = current_database() AND j.command LIKE '%%ff_internal.collect()%%' $q$, jobs)
+           INTO every;
+    END IF;
+    RETURN 'next collection at ' || to_char(CASE
+           WHEN last + coalesce(every, pace) >= now() THEN last + coalesce(every, pace)
+           WHEN every IS NOT NULL THEN date_bin(every, now(), '2001-01-01 UTC') + every
+           -- one missed is late, not gone
+           WHEN last + 2 * pace >= now() THEN now() END, 'YYYY-MM-DD HH24:MI');
+END
 $$;
 
 -- What the evidence shows, one branch a cause.
@@ -180,7 +224,8 @@ DECLARE
     size CONSTANT bigint := now.size_bytes + now.index_bytes;
     seen CONSTANT bigint := 8192 * (e.sample).blocks + e.index_bytes;
 BEGIN
-    RETURN format('. If nothing is done, %s HOT once settled', ff_internal.percent(now.settled_hot_pct))
+    RETURN '. If nothing is done' || coalesce(format(', %s HOT once settled',
+                                                    ff_internal.percent(now.settled_hot_pct)), '')
            || coalesce(format(', %s of WAL a day', pg_size_pretty(
                   (now.wal_bytes_per_update * 86400 * (e.counters).updated / nullif(e.window_s, 0))::bigint)), '')
            || CASE WHEN size > 1.1 * seen
@@ -239,9 +284,18 @@ BEGIN
     ELSIF v.because = 'taken' THEN
         RETURN better || format('its fillfactor was changed lately: a full day has to be seen first, %s are over',
                                 ff_internal.span(e.since_change_s));
+    ELSIF v.because = 'short' THEN
+        RETURN better || format('a full day has to be seen first, as busy as those before: %s are over%s',
+                                ff_internal.span(e.since_change_s),
+                                CASE WHEN e.since_change_s < e.window_s
+                                     THEN ' since its fillfactor or its indexes changed' ELSE '' END);
     ELSIF (e.since_change).updated < enough THEN
         RETURN better || 'more has to be seen first: ' || ff_internal.until_when(e, (e.since_change).updated, enough);
-    ELSIF ((v.fit).choice).confidence < ff_internal.setting('min_confidence')::double precision THEN
+    ELSIF v.confidence >= ff_internal.setting('min_confidence')::double precision THEN
+        RETURN better || format('as the table would have %s instead of %s, a confidence of %s is needed',
+                                pg_size_pretty(next.size_bytes), pg_size_pretty((v.now_step).size_bytes),
+                                trim_scale(round(v.needed_confidence::numeric, 2)));
+    ELSIF ((v.fit).choice).confidence < v.needed_confidence THEN
         RETURN better || 'no replay comes near enough to what was seen';
     END IF;
     RETURN better || 'a longer time has to be seen first';
@@ -264,7 +318,8 @@ BEGIN
                        round((v.readers_pages / (e.counters).updated)::numeric));
     END IF;
     IF v.cause = 'settling' THEN
-        RETURN '. It settles by itself: each page sheds a row once, whose room serves all later updates. '
+        RETURN ff_internal.reason_unchanged(v)
+               || '. It settles by itself: each page sheds a row once, whose room serves all later updates. '
                || CASE WHEN c.settle_updates < 1 THEN 'It has nearly settled'
                        ELSE format('After %s more updates%s nearly all that can be will be HOT',
                                    to_char(c.settle_updates, 'FM999,999,999,999,999'),
@@ -289,6 +344,9 @@ BEGIN
     IF c.filled_at > e.fillfactor AND c.rewrite_gain >= min_gain THEN
         says := says || format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) gives them the room, '
                                'which should bring %s HOT', c.filled_at, ff_internal.percent(c.rewrite_hot_pct));
+    END IF;
+    IF v.cause = 'row_growth' OR (v.now_step).size_bytes > 1.1 * 8192 * (e.sample).blocks THEN
+        says := says || ff_internal.reason_unchanged(v);
     END IF;
     RETURN says;
 END
@@ -364,6 +422,7 @@ BEGIN
         WHEN e.problem IS NOT NULL AND (e.sample).sampled_at IS NULL THEN 'could not be sampled'
         WHEN e.rel_id IS NULL THEN 'not collected yet'
         WHEN (e.sample).sampled_at IS NULL THEN 'not sampled yet'
+        WHEN d.idle THEN 'not written to'
         WHEN (e.counters).intervals IS NULL THEN 'nothing was written yet'
         WHEN d.cause = 'no_data' THEN 'too little is known'
         WHEN d.cause = 'few_updates' AND v.action = 'wait' THEN ff_internal.counted((e.counters).updated, 'update') || ' so far'

@@ -64,17 +64,17 @@ CREATE FUNCTION ff_internal.clearly_better() RETURNS double precision
 LANGUAGE sql STABLE
 RETURN (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 5;
 
--- The step that is best for the partitions of one parent together, for those of the same fillfactor: the mean of their
--- curves, each weighted by its rate of updates. One row a partition, those without updates as well: leaves, the
--- fillfactors of the best step and of all of them now, and the cost now against the cost there. Only where two or more
--- of them were fitted.
+-- The step that is best for the partitions of one parent together: the mean of their curves, each weighted by its rate
+-- of updates. Curves, not evidence: what is seen of a partition are its own pages at its own age, and a table of the
+-- pages of all would be none that exists. One row for each partition that has a sibling with updates, and need not have
+-- any itself: the best step's fillfactor, and the cost at the partition's own step against the cost there.
 CREATE FUNCTION ff_internal.sibling_choices(relation regclass)
-RETURNS TABLE (relid oid, from_fillfactor integer, best integer, gain double precision)
+RETURNS TABLE (relid oid, best integer, gain double precision)
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH leaf AS MATERIALIZED (
-        SELECT i.inhparent AS parent, f.from_fillfactor, f.updates_per_s AS weight, f.steps, (f.choice).best_gain,
+        SELECT i.inhparent AS parent, i.inhrelid AS leaf, f.updates_per_s AS weight, f.steps,
                CASE WHEN f.action IN ('lower', 'raise') THEN f.to_fillfactor END AS advised
           FROM pg_inherits i
           JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition AND c.relkind = 'r'
@@ -83,27 +83,32 @@ AS $$
          WHERE ($1 IS NULL OR i.inhparent = (SELECT o.inhparent FROM pg_inherits o WHERE o.inhrelid = $1))
            AND (f.choice).current_step IS NOT NULL AND f.updates_per_s > 0
     ), families AS (
-        SELECT l.parent, l.from_fillfactor, count(*) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised
-          FROM leaf l GROUP BY l.parent, l.from_fillfactor HAVING count(*) > 1
-    ), costs AS (
+        SELECT l.parent, array_agg(l.leaf) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised
+          FROM leaf l GROUP BY l.parent
+    ), costs AS MATERIALIZED (
         -- steps that all of them have: partitions with rows of other lengths are no siblings
-        SELECT l.parent, l.from_fillfactor, s.fillfactor, s.fillfactor = g.advised AS advised,
-               sum(l.weight * ln(s.cost / l.best_gain)) / sum(l.weight) AS log_cost
+        SELECT l.parent, s.fillfactor, s.fillfactor = g.advised AS advised,
+               sum(l.weight * ln(s.cost)) / sum(l.weight) AS log_cost
           FROM leaf l
-          JOIN families g ON (g.parent, g.from_fillfactor) = (l.parent, l.from_fillfactor)
+          JOIN families g ON g.parent = l.parent
          CROSS JOIN LATERAL unnest(l.steps) s
-         GROUP BY l.parent, l.from_fillfactor, s.fillfactor, g.leaves, g.advised
-        HAVING count(*) = g.leaves
+         GROUP BY l.parent, s.fillfactor, g.leaves, g.advised
+        HAVING count(*) = cardinality(g.leaves)
     ), best AS (
         -- what most of them were told stands until another is clearly better
-        SELECT DISTINCT ON (c.parent, c.from_fillfactor) c.*
-          FROM (SELECT *, min(log_cost) OVER (PARTITION BY parent, from_fillfactor) AS least FROM costs) c
-         ORDER BY c.parent, c.from_fillfactor,
-                  coalesce(c.advised AND c.log_cost < c.least + ln(ff_internal.clearly_better()), false) DESC,
+        SELECT DISTINCT ON (c.parent) c.*
+          FROM (SELECT *, min(log_cost) OVER (PARTITION BY parent) AS least FROM costs) c
+         ORDER BY c.parent, coalesce(c.advised AND c.log_cost < c.least + ln(ff_internal.clearly_better()), false) DESC,
                   c.log_cost, c.fillfactor DESC
     )
-    SELECT i.inhrelid, b.from_fillfactor, b.fillfactor, exp(-b.log_cost)
-      FROM best b JOIN pg_inherits i ON i.inhparent = b.parent
+    SELECT i.inhrelid, b.fillfactor, exp(own.log_cost - b.log_cost)
+      FROM best b
+      JOIN families g ON g.parent = b.parent
+      JOIN pg_inherits i ON i.inhparent = b.parent AND g.leaves <> ARRAY[i.inhrelid]
+      JOIN pg_class c ON c.oid = i.inhrelid
+     CROSS JOIN LATERAL (SELECT o.log_cost FROM costs o
+                          WHERE o.parent = b.parent AND o.fillfactor >= ff_internal.effective_fillfactor(c.reloptions)
+                          ORDER BY o.fillfactor LIMIT 1) own
      WHERE $1 IS NULL OR i.inhrelid = $1
 $$;
 
@@ -186,12 +191,13 @@ DECLARE
 BEGIN
     IF d.cause = 'not_examined' THEN
         RETURN 1;
-    ELSIF w.intervals IS NULL OR (e.sample).sampled_at IS NULL OR d.cause = 'no_data' THEN
+    ELSIF (e.sample).sampled_at IS NULL OR d.cause = 'no_data' THEN
         RETURN 0;
     END IF;
-    trust := least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted
-                   ELSE coalesce((e.since_change).updated, 0) END
-                      / (4.0 * ff_internal.setting('min_updates')::bigint))
+    trust := CASE WHEN d.idle THEN 1
+                  ELSE least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted
+                                     ELSE coalesce((e.since_change).updated, 0) END
+                                / (4.0 * ff_internal.setting('min_updates')::bigint)) END
              * (0.5 + 0.5 * least(1, sqrt(e.window_s / 86400)));
     IF e.counts_lost THEN
         trust := trust * 0.5;
@@ -217,10 +223,11 @@ DECLARE
     w ff_internal.window_counters := e.counters;
     unsure CONSTANT boolean := e.open_writers > 0 OR e.counts_lost;
 BEGIN
-    v.because := CASE WHEN e.fillfactor = 100 THEN NULL
+    v.because := CASE WHEN (v.diagnosis).idle THEN 'idle'
+                      WHEN e.fillfactor = 100 THEN NULL
                       WHEN siblings THEN 'siblings'
                       WHEN e.window_s < 86400 THEN 'short' END;
-    v.action := CASE WHEN v.because = 'siblings' THEN 'keep'
+    v.action := CASE WHEN v.because IN ('idle', 'siblings') THEN 'keep'
                      WHEN v.because = 'short' OR unsure THEN 'wait'
                      WHEN ((v.fit).choice).action IN ('set', 'rewrite')
                           THEN CASE WHEN v.confidence < v.needed_confidence THEN 'wait' ELSE 'raise' END
@@ -239,16 +246,25 @@ DECLARE
     e     ff_internal.table_evidence := (v.diagnosis).evidence;
     c     ff_internal.choice := (v.fit).choice;
     w     ff_internal.window_counters := e.counters;
+    s     ff_internal.window_counters := e.since_change;
+    change CONSTANT text := CASE sign((v.then_step).fillfactor - (v.now_step).fillfactor)
+                                 WHEN -1 THEN 'lower' WHEN 1 THEN 'raise' END;
     calls bigint;
 BEGIN
-    IF v.gain > 1 AND (v.then_step).fillfactor <> (v.now_step).fillfactor THEN
-        IF ff_internal.changed_lately(e, (v.then_step).fillfactor, v.gain) THEN
-            v.because := 'taken';
-            v.action := CASE WHEN e.since_change_s < 86400 THEN 'wait' ELSE 'keep' END;
-        ELSE
-            v.action := CASE WHEN v.confidence < v.needed_confidence THEN 'wait'
-                             WHEN (v.then_step).fillfactor < (v.now_step).fillfactor THEN 'lower' ELSE 'raise' END;
-        END IF;
+    IF v.gain > 1 AND change IS NOT NULL THEN
+        -- Room is given back only after a day, in which the table was at least half as busy as before its last change.
+        -- Another set of indexes, too, is watched for a day, but for what was advised before.
+        v.because := CASE WHEN ff_internal.changed_lately(e, (v.then_step).fillfactor, v.gain) THEN 'taken'
+                          WHEN change = 'raise'
+                               AND (e.since_change_s < 86400
+                                    OR s.updated * e.window_s < 0.5 * w.updated * e.since_change_s)
+                            OR e.since_change_s < least(86400, e.window_s)
+                               AND ((v.fit).action, (v.fit).to_fillfactor) IS DISTINCT FROM
+                                   (change, (v.then_step).fillfactor) THEN 'short'
+                          ELSE v.because END;
+        v.action := CASE WHEN v.because = 'taken' AND e.since_change_s >= 86400 THEN 'keep'
+                         WHEN v.because IN ('taken', 'short') OR v.confidence < v.needed_confidence THEN 'wait'
+                         ELSE change END;
         RETURN v;
     END IF;
     v.action := CASE c.action WHEN 'wait' THEN 'wait' ELSE 'keep' END;
@@ -293,11 +309,14 @@ BEGIN
         v.then_step := to_take.step;
         v.gain := to_take.gain;
         v.because := to_take.because;
+        -- what makes a table more than twice as large has to be surer: 0.6 at four times (chosen)
+        v.needed_confidence := 1 - (1 - v.needed_confidence)
+            * least(1, 2.0 * (v.now_step).size_bytes / nullif((v.then_step).size_bytes, 0));
     END IF;
     IF d.cause IN ('no_data', 'not_examined') OR v.passed_over THEN
         v.action := CASE WHEN d.cause = 'not_examined' THEN 'keep' ELSE 'wait' END;
     ELSIF d.cause = 'few_updates' THEN
-        v := ff_internal.decide_few(v, siblings_best IS NOT NULL);
+        v := ff_internal.decide_few(v, siblings_best < 100 IS TRUE);
     ELSIF NOT d.wants_model THEN
         v.action := 'keep';
     ELSE
@@ -342,7 +361,7 @@ AS $$
             -- OFFSET keeps the filter in front of the model
             SELECT n FROM (SELECT p.d WHERE p.asked AND NOT p.exact AND p.place <= $2 OFFSET 0) w
              CROSS JOIN LATERAL ff_internal.new_fit(w.d, p.f, p.mark, p.shape, $3) n) n ON true
-      LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = p.relation AND s.from_fillfactor = p.fillfactor
+      LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = p.relation
      CROSS JOIN LATERAL ff_internal.decide(p.d, CASE WHEN NOT p.asked THEN NULL WHEN p.exact THEN p.f
                                                      WHEN p.place <= $2 THEN n.n
                                                      WHEN (p.f).shape = p.shape THEN p.f END, s.best, s.gain) v
@@ -383,11 +402,15 @@ RETURNS TABLE (
     disk_bytes_change          bigint,
     cpu_seconds_per_day_saved  real,
     needs_rewrite              boolean,
+    rewrite_disk_bytes         bigint,
+    rewrite_wal_bytes          bigint,
+    rewrite_seconds            double precision,
     observed                   interval,
     provisional                boolean,
     reason                     text,
     ddl                        text,
     phrase                     text,
+    rewrite_io_known           boolean,
     gain                       double precision,
     passed_over                boolean,
     evidence                   ff_internal.table_evidence,
@@ -410,20 +433,29 @@ AS $$
            CASE WHEN x.changes THEN n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes END,
            CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * r.per_day, 0) / 1e6)::numeric,
                                           1) END::real,
-           x.changes AND coalesce(n.needs_rewrite, true),
+           x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds,
            make_interval(secs => e.window_s),
            v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
-           ff_internal.reason(v),
+           concat(rtrim(ff_internal.reason(v), CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
+                  ' Rewriting it takes ' || CASE WHEN m.io_known THEN 'about ' ELSE 'at least ' END
+                      || ff_internal.span(m.seconds) || format(', %s of disk and %s of WAL.',
+                         pg_size_pretty(m.disk_bytes), pg_size_pretty(m.wal_bytes))),
            CASE WHEN x.changes THEN ff_internal.alter_options(e.relation,
                                                               ARRAY['fillfactor=' || v.recommended_fillfactor]) END,
-           ff_internal.phrase(v), CASE WHEN x.changes THEN v.gain END, v.passed_over, e, v
+           ff_internal.phrase(v), m.io_known, CASE WHEN x.changes THEN v.gain END, v.passed_over, e, v
       FROM ff_internal.decisions(relation, models) v
      CROSS JOIN LATERAL unnest(ARRAY[v.diagnosis]) d
      CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
      CROSS JOIN LATERAL unnest(ARRAY[e.counters]) w
      CROSS JOIN LATERAL unnest(ARRAY[v.then_step]) n
      CROSS JOIN LATERAL unnest(ARRAY[(v.fit).choice]) c
-     CROSS JOIN LATERAL (SELECT v.action IN ('lower', 'raise') AS changes) x
+     CROSS JOIN LATERAL (SELECT c.changes, c.changes AND coalesce(n.needs_rewrite, true) AS needs_rewrite,
+                                CASE WHEN v.action = 'wait' THEN (SELECT ff_internal.next_collection()) END AS next
+                           FROM (SELECT v.action IN ('lower', 'raise')) c(changes)) x
+      -- the least disturbing way; OFFSET keeps the filter in front of the function
+      LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
+                                         ff_internal.rewrites(e.relation, n.size_bytes) m
+                          WHERE m.possible LIMIT 1) m ON true
      CROSS JOIN LATERAL (
             SELECT w.updated / nullif(e.window_s, 0) AS updates_per_s,
                 w.updated / nullif(e.window_s, 0) * 86400 AS per_day,
@@ -455,6 +487,9 @@ RETURNS TABLE (
     disk_bytes_change          bigint,
     cpu_seconds_per_day_saved  real,
     needs_rewrite              boolean,
+    rewrite_disk_bytes         bigint,
+    rewrite_wal_bytes          bigint,
+    rewrite_seconds            double precision,
     observed                   interval,
     provisional                boolean,
     reason                     text,
@@ -468,7 +503,8 @@ AS $$
         a.hot_pct,
            a.recoverable_pct, a.predicted_hot_pct, a.rows_per_page, a.predicted_rows_per_page, a.size_bytes,
            a.predicted_size_bytes, a.ram_ratio, a.predicted_wal_pct, a.gain_pct, a.wal_bytes_per_day_saved,
-           a.disk_bytes_change, a.cpu_seconds_per_day_saved, a.needs_rewrite, a.observed, a.provisional, a.reason, a.ddl
+           a.disk_bytes_change, a.cpu_seconds_per_day_saved, a.needs_rewrite, a.rewrite_disk_bytes,
+           a.rewrite_wal_bytes, a.rewrite_seconds, a.observed, a.provisional, a.reason, a.ddl
       FROM ff_internal.advice(ff_internal.checked_table($1), CASE WHEN $1 IS NULL THEN ff_internal.models_allowed()
                               ELSE 1 END) a
 $$;
@@ -481,7 +517,7 @@ updates_per_s: rows updated per second over the window. hot_pct: HOT share of th
 rows_per_page, predicted_rows_per_page: rows with which an insert fills a page, now and then.
 size_bytes, predicted_size_bytes: main fork of the table, bytes, now and once its pages have the new density.
 ram_ratio: (table + indexes) / memory, see ff_memory(). predicted_wal_pct: WAL per update against today, percent.
-gain_pct: cost that the change saves (time, WAL and size, weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: of table and indexes, bytes, once the pages have the new density. needs_rewrite: most updates fall on old pages, which a rewrite has to give the room. These are NULL where nothing should change, but needs_rewrite.
+gain_pct: cost that the change saves (time, WAL and size, weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: of table and indexes, bytes, once the pages have the new density. needs_rewrite: most updates fall on old pages, which a rewrite has to give the room. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: what the least disturbing way to do it takes here; without its reading and writing where no collection timed these (track_io_timing), which the reason says. These are NULL where nothing should change, but needs_rewrite.
 observed: time that the window covers. provisional: less than a day of it. reason: why, in a sentence or a few. ddl: the statement, NULL where nothing should change; see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';
 
@@ -535,6 +571,32 @@ COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost that the change saves (tim
                                                 'settings)';
 COMMENT ON COLUMN @extschema@.ff_advice.confidence IS '0 to 1';
 COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
+
+CREATE FUNCTION @extschema@.ff_summary() RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ff_internal.check_role('reader');
+    SELECT CASE t.changes WHEN 0 THEN format('No change is advised: %s tables examined, %s of them wait.', t.examined, t.wait)
+           ELSE concat_ws(', ',
+                format('%s: %s WAL a day %s (%s %%)', ff_internal.counted(t.changes, 'change'), pg_size_pretty(abs(t.wal)), CASE WHEN t.wal < 0 THEN 'more' ELSE 'less' END,
+                       coalesce(to_char(-100 * t.wal / nullif(t.wal_now, 0), 'FMSG990'), '0')),
+                pg_size_pretty(abs(t.disk)) || CASE WHEN t.disk < 0 THEN ' less disk' ELSE ' more disk' END,
+                CASE WHEN t.io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(t.seconds)
+                    || ' of rewriting', nullif(t.provisional, 0) || ' provisional') || '.' END
+      FROM (SELECT count(*) FILTER (WHERE c.changes) AS changes, count(*) FILTER (WHERE a.action = 'wait') AS wait,
+                   count(*) FILTER (WHERE c.changes AND a.provisional) AS provisional,
+                   count(*) FILTER (WHERE a.cause <> 'not_examined') AS examined, sum(a.wal_bytes_per_day_saved) AS wal,
+                   sum((((a.decision).fit).choice).wal_bytes_now * 86400 * w.updated / (a.evidence).window_s)
+                       FILTER (WHERE c.changes) AS wal_now,
+                   sum(a.disk_bytes_change) AS disk, sum(a.rewrite_seconds) AS seconds,
+                   bool_and(a.rewrite_io_known) AS io_known
+              FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
+             CROSS JOIN LATERAL (SELECT a.action IN ('lower', 'raise')) c(changes)
+             CROSS JOIN LATERAL (SELECT ((a.evidence).counters).updated) w) t
+$$;
+COMMENT ON FUNCTION @extschema@.ff_summary() IS
+'What all advised changes bring together, in a sentence: WAL a day (against all that the updates of these tables write), disk, how long the rewrites take (at least, where reading and writing were not timed), how many are provisional.';
 
 -- ---------------------------------------------------------------------------
 -- Fits at collection

@@ -211,7 +211,7 @@ RETURNS TABLE (
     index            regclass,
     columns          text[],
     usage            text,
-    updates_per_s    real,
+    blocked_per_s    real,
     won_hot_per_s    real,
     won_wal_per_s    bigint,
     won_cpu_ms_per_s real,
@@ -262,7 +262,7 @@ COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 'table without any, a row that says why. The rule holds for PostgreSQL 15 to 19.
 relation, index. columns: those of it that are set by the statements seen (without statements: all of it). usage: '
 'what they are in it (key, include, expression, predicate, whole row).
-updates_per_s: updates it keeps from being HOT, over the window. won_hot_per_s: of these, those that would be HOT '
+blocked_per_s: updates a second that it keeps from being HOT, over the window. won_hot_per_s: of these, those that would be HOT '
 'without this one index, or if the columns were not set, not counting those that left their page as well. '
 'won_wal_per_s (bytes), won_cpu_ms_per_s: the least that saves, from the number of index entries not written.
 scans: of the index, as this server counts them. scans_since: since when no scan can have been missed: the latest of '

@@ -20,8 +20,7 @@ AS $$
          ORDER BY random() LIMIT 20
     ), came AS (
         SELECT d.rel_id, d.made_at, max(j.verdict) FILTER (WHERE j.place = 0) AS verdict,
-               max(j.after) FILTER (WHERE j.measure = 'HOT share') AS hot_pct,
-               max(100 * j.after / nullif(j.before, 0)) FILTER (WHERE j.measure = 'WAL per update') AS wal_pct
+               max(j.after) FILTER (WHERE j.measure = 'HOT share') AS hot_pct
           FROM due d
          -- OFFSET: only this table's changes are looked for
          CROSS JOIN LATERAL (SELECT c AS change FROM ff_internal.changes c
@@ -30,8 +29,7 @@ AS $$
          GROUP BY d.rel_id, d.made_at
     ), written AS (
         UPDATE ff_internal.prediction p
-           SET judged_at = clock_timestamp(), verdict = c.verdict, achieved_hot_pct = c.hot_pct,
-               achieved_wal_pct = c.wal_pct
+           SET judged_at = clock_timestamp(), verdict = c.verdict, achieved_hot_pct = c.hot_pct
           FROM came c
          WHERE (p.rel_id, p.made_at) = (c.rel_id, c.made_at) AND c.verdict <> 'too early'
     )

@@ -513,10 +513,10 @@ BEGIN ATOMIC
     SELECT r.relation, ff_internal.html_table(
                'Indexes on columns that updates set, which keep them from being HOT.',
                json_agg(r.line ORDER BY r.place))
-      FROM (SELECT b.relation, row_number() OVER (ORDER BY b.updates_per_s DESC NULLS LAST, c.relname) AS place,
+      FROM (SELECT b.relation, row_number() OVER (ORDER BY b.blocked_per_s DESC NULLS LAST, c.relname) AS place,
                    json_build_object(
                        'index', c.relname, 'columns', array_to_string(b.columns, ', '),
-                       'updates/s|1', b.updates_per_s, 'scans|0', b.scans, 'size|B', b.index_bytes, 'statements', (
+                       'blocked/s|1', b.blocked_per_s, 'scans|0', b.scans, 'size|B', b.index_bytes, 'statements', (
                            SELECT string_agg(left(q, 300) || CASE WHEN length(q) > 300 THEN ' ...' ELSE '' END, '; ')
                              FROM unnest(b.statements[:3]) q),
                        'what could be done', concat_ws('. ', b.reason, b.suggestion, b.ddl)) AS line

@@ -38,7 +38,6 @@ PG_FUNCTION_INFO_V1(ff_split_updates);
 PG_FUNCTION_INFO_V1(ff_model);
 PG_FUNCTION_INFO_V1(ff_model_version);
 PG_FUNCTION_INFO_V1(ff_index_entry_price);
-PG_FUNCTION_INFO_V1(ff_step_edge);
 
 int			ff_payback_time;
 double		ff_time_weight;
@@ -489,30 +488,4 @@ ff_split_updates(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(numbers_row(fcinfo, (double[]) {
 		s.moved, s.blocked, s.eligible, s.recoverable, s.kept, s.kept_with_room
 	}, 6));
-}
-
-/*
- * ff_step_edge(fillfactor int, width int)
- *
- * The highest fillfactor with as many rows of a length (bytes, with header) on
- * a page.  Errors: 22023 for a fillfactor outside 10 to 100 or a width outside
- * 1 to 8160.
- */
-Datum
-ff_step_edge(PG_FUNCTION_ARGS)
-{
-	int32		fillfactor = PG_GETARG_INT32(0);
-	int32		width = PG_GETARG_INT32(1);
-
-	if (fillfactor < TW_MIN_FF || fillfactor > TW_MAX_FF)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("fillfactor %d is out of range", fillfactor),
-				 errdetail("It must be between %d and %d.", TW_MIN_FF, TW_MAX_FF)));
-	if (width < 1 || width > TW_MAX_LEN)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("row length %d is out of range", width),
-				 errdetail("It must be between 1 and %d bytes.", TW_MAX_LEN)));
-	PG_RETURN_INT32(ff_twin_step_edge(fillfactor, width));
 }

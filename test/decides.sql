@@ -58,4 +58,23 @@ SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.wo
                (3, 'parent', 'What has no pages of its own, or pages that are not heap, is not examined.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  ORDER BY v.place;
+SELECT $md$## Confidence
+
+`confidence` is a product of shares, each between 0 and 1:
+
+- **Enough seen**: updates since the fillfactor or the indexes last changed, divided by four times
+  `fillfactor_advisor.min_updates`. Where hardly anything was updated, the inserted rows count instead.
+- **Long enough**: 0.5 + 0.5 x the square root of the part of a day that was watched.
+- **Counters**: 0.5 if `track_counts` was off for some of the time.
+- **Indexed columns**: 0.5 if nobody knows whether the updates change one.
+- **The model**, where it was asked: e^(-misfit / 12) x (0.5 + 0.5 x agreement). The misfit says how far its replays are from what
+  was seen; the agreement is the weight of those replays by which the change pays. Then come the last three predictions for the table
+  that were followed or rehearsed, each worth 1 if it came true and less if it missed: with a mean of 0.8 nothing changes, with 1 the
+  model's confidence moves half of the way to 1, and below 0.8 it falls in proportion.
+
+A change needs `fillfactor_advisor.min_confidence` (0.2), and more if it makes the table more than twice as large: 0.6 at four times.
+Advice to give room back also needs a full day since the last change, at least half as busy as the days before. Partitions of one
+table are judged by the mean of their curves, each weighted by its rate of updates; their evidence is not added up, because
+pages of different ages, taken together, would describe a table that does not exist.
+$md$;
 ROLLBACK;

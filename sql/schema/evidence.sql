@@ -44,7 +44,8 @@ CREATE TYPE ff_internal.table_evidence AS (
     fillfactor     integer,          -- effective fillfactor now, percent
     reloptions     text[],           -- its storage options now, as stored
     snapshot_at    timestamptz,      -- when its counters were last read
-    window_s       double precision, -- seconds from the begin of the window to snapshot_at
+    window_s       double precision, -- seconds from the begin of the window to snapshot_at; where nothing was written
+        -- in it, from the first look, if that is later; NULL: never collected
     since_change_s double precision, -- seconds of these since fillfactor or indexes last changed
     counters       ff_internal.window_counters, -- of the window, fillfactor_advisor.lookback; NULL where nothing was
         -- written in it

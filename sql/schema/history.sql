@@ -44,8 +44,11 @@ CREATE TABLE ff_internal.collection (
     read_ms         double precision CHECK (read_ms >= 0), -- milliseconds that took, while track_io_timing was on
     blocks_written  bigint CHECK (blocks_written >= 0), -- blocks of relations written so far by all of the server; NULL
         -- before PostgreSQL 16
-    write_ms        double precision CHECK (write_ms >= 0) -- milliseconds that took, while track_io_timing was on; NULL
+    write_ms        double precision CHECK (write_ms >= 0), -- milliseconds that took, while track_io_timing was on; NULL
         -- before PostgreSQL 16
+    read_us         double precision, -- microseconds in which a block was read over the lookback up to this one, between
+        -- collections with track_io_timing on; NULL: fewer than 1,000 blocks were timed
+    write_us        double precision -- the same of writing; before PostgreSQL 16 by the statements followed
 );
 $$);
 CREATE INDEX collection_began_at ON ff_internal.collection (began_at);
@@ -85,8 +88,7 @@ CREATE TABLE ff_internal.relation (
     analyzes          bigint NOT NULL, -- analyzes, manual and automatic
     index_definitions text[],        -- the statements that make them, in the same order, as of the last change of
         -- anything but counters
-    index_keys        bigint[],      -- what tells each from others, see index_keys(); NULL: not read yet in this
-        -- database
+    index_keys        bigint[],      -- what tells each from others, see index_keys()
     opened_at         timestamptz NOT NULL, -- first look at it
     closed_at         timestamptz,   -- when the table was found to be gone; NULL while it exists
     epoch_id          integer NOT NULL, -- epoch of the baseline
@@ -235,8 +237,6 @@ CREATE TABLE ff_internal.prediction (
     verdict              text CHECK (verdict IN ('helped', 'no difference', 'hurt')), -- verdict of ff_verify() at
         -- judged_at
     achieved_hot_pct     double precision, -- HOT share after the change, percent
-    achieved_wal_pct     double precision, -- WAL per update after the change, percent of that before; NULL without
-        -- statement history
     PRIMARY KEY (rel_id, made_at),
     CHECK (from_fillfactor <> to_fillfactor)
 );

@@ -44,7 +44,6 @@ const EvField ev_field[] = {
 	BINS(updated_length, 2 * EV_LENGTHS),
 	BINS(group_old_page, EV_GROUP_BINS),
 	BINS(group_new_page, EV_GROUP_BINS),
-	BINS(insert_group, EV_GROUP_BINS),
 	BINS(update_distance, EV_LOG2_BINS),
 	BINS(update_age, EV_LOG2_BINS),
 	ONE(inserted_width),

@@ -103,7 +103,6 @@ typedef struct Evidence
 	 */
 	double		group_old_page[EV_GROUP_BINS];
 	double		group_new_page[EV_GROUP_BINS];
-	double		insert_group[EV_GROUP_BINS];	/* live rows never updated, the same */
 	double		update_distance[EV_LOG2_BINS];	/* updated rows: transactions from the
 												 * inserts of their page to their xmin */
 	double		update_age[EV_LOG2_BINS];	/* updated rows: transactions since xmin */

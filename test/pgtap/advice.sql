@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(70);
+SELECT plan(89);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -42,7 +42,52 @@ INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_
 SELECT rel_id, 'fillfactor', now() - interval '50 hours', now() - interval '30 hours', epoch_id, 100, 70 FROM ff_internal.relation WHERE relname = 'was_updated';
 SELECT unnest(ARRAY[is(action, 'wait', 'nor where it was updated before its fillfactor changed'),
 	matches(reason, '^0 updates since its fillfactor or its indexes changed, of 5000 in .*: too few to see what that did', 'which it says')]) FROM ff_advise('was_updated');
+-- room is given back only after a day, and where the table is as busy as it was before its last change
+CREATE FUNCTION changed(name text, ago interval, kind text, old int) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+    SELECT rel_id, kind, now() - ago, now() - ago, epoch_id, old, fillfactor FROM ff_internal.relation WHERE relname = name $$;
+SELECT story('roomy', 0, 1000, 1000, 0, '{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}', 40);
+SELECT is(action, 'raise', 'room that nobody needs is given back after a day') FROM ff_advise('roomy');
+SELECT story('roomy_new', 0, 1000, 1000, 0, '{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}', 40, idle => '9 hours');
+SELECT unnest(ARRAY[is(action, 'wait', 'but not before'), matches(reason, 'a full day has to be seen first, as busy as those before: 10 hours are over[.]', 'which it says')]) FROM ff_advise('roomy_new');
+SELECT changed('roomy', '50 minutes', 'indexes', 40);
+SELECT unnest(ARRAY[is(action, 'wait', 'nor within a day of another set of indexes'), matches(reason, '(49|50) min are over since its fillfactor or its indexes changed', 'which it says')]) FROM ff_advise('roomy');
+UPDATE ff_internal.change SET before_at = now() - interval '26 hours', seen_at = now() - interval '25 hours' WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'roomy');
+INSERT INTO ff_internal.counter_interval
+SELECT (jsonb_populate_record(i, jsonb_build_object('began_at', now() - interval '60 hours', 'ended_at', now() - interval '50 hours', 'updated', 9000000))).*
+  FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'roomy' LIMIT 1;
+SELECT is(action, 'wait', 'nor where most of the work seen before it has not come back since') FROM ff_advise('roomy');
+
+-- a partition that is written to no more, altered later
+SELECT story('closed', 1000, 1000, 400, 600);
+UPDATE ff_internal.counter_interval SET began_at = began_at - interval '2 days', ended_at = ended_at - interval '2 days' WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'closed');
+UPDATE ff_internal.relation SET opened_at = now() - interval '5 days' WHERE relname = 'closed';
+SELECT changed('closed', '1 hour', 'fillfactor', 90);
+SELECT unnest(ARRAY[is(action || ' ' || cause, 'keep few_updates', 'a table that is written to no more needs nothing'),
+	matches(reason, '^Nothing was written to it for a day or longer: while that is so, it needs nothing', 'which it says')]) FROM ff_advise('closed');
+DELETE FROM ff_internal.counter_interval WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'closed');
+SELECT unnest(ARRAY[is(action || ' ' || confidence, 'keep 1', 'nor one that was not written to in the whole window'),
+	matches(reason, '^Nothing was written to it for 5 days', 'of so many days')]) FROM ff_advise('closed');
+UPDATE ff_internal.relation SET opened_at = now() - interval '3 hours' WHERE relname = 'closed';
+SELECT matches(action || ' ' || reason, '^wait nothing was written to it since the first look:', 'the first day it waits') FROM ff_advise('closed');
 SELECT is((SELECT max(length(why)) <= 34 AND bool_or(relation ~ '^[0-9]+ changes:$' AND why ~ '^-.* WAL/day, .* disk$') FROM ff_advice), true, 'the overview has short words, and a total');
+SELECT story('whole', 0, 20000, 0, 20000, '{"update_group_rows": 56, "updated_pct": 98, "group_old_page": [0,0,0,0,0,0,1000], "update_distances": [0,0,0,0,0,0,0,0,0,900]}');
+SELECT story('sheds', 0, 1000, 900, 100, '{"live_rows": 600000, "blocks": 10000}');
+SELECT matches(ff_summary(), '^[2-9] changes: [0-9]+ [kMGT]?B WAL a day less \(-[0-9]+ %\), .* (more|less) disk, at least [0-9]+ s of rewriting', 'and a sentence says the same');
+SELECT is((SELECT bool_and(rewrite_seconds >= 0 AND rewrite_disk_bytes > 0 AND rewrite_wal_bytes > 0) FROM ff_advise() WHERE needs_rewrite), true, 'a rewrite has a price');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'which nothing else has');
+SELECT matches(reason, 'Rewriting it takes at least [0-9]+ s, .* of disk and .* of WAL[.]', 'the reason has it, too') FROM ff_advise('whole');
+SELECT matches(reason, '^10 % .* If nothing is done, .* HOT once settled, .* of WAL a day, and .* in 30 days[.] It settles by itself', 'what comes if nothing is done is said of a table that settles') FROM ff_advise('sheds');
+
+-- a table that waits says when the next collection comes: nobody knows, by their pace, or not any more
+SELECT unalike(reason, '%next collection%', 'one or two collections have no pace') FROM ff_advise('few');
+INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts)
+SELECT 1, now() - n * interval '1 hour', 0, 0, true, 0, 0 FROM generate_series(1, 9) n;
+SELECT matches(reason, '; next collection at ' || to_char(now() + interval '1 hour', 'YYYY-MM-DD HH24:MI') || '[.]$', 'more have') FROM ff_advise('few');
+UPDATE ff_internal.collection SET began_at = began_at - interval '3 hours';
+SELECT is(ff_internal.next_collection(), NULL, 'unless it was not kept');
+UPDATE ff_internal.collection SET began_at = began_at + interval '3 hours';
+DELETE FROM ff_internal.collection WHERE began_at BETWEEN now() - interval '10 hours' AND now() - interval '1 minute';
 SELECT matches(reason, 'indexed_j', 'the index that is in the way is named') FROM ff_advise('indexed');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE ddl IS NOT NULL AND action NOT IN ('lower', 'raise')), 0::bigint, 'no statement where nothing should change');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason IS NULL OR cause IS NULL OR action IS NULL OR confidence NOT BETWEEN 0 AND 1), 0::bigint, 'every row has an action, a cause, a reason and a confidence');
@@ -105,6 +150,6 @@ SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor, 'far beyo
 SELECT cmp_ok(b.gain, '>', a.gain, 'and it saves more there than within memory') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
 SELECT matches(reason, 'Table and indexes are 1.0 times memory \(\d+ would be best within it\): each page more is read', 'and how') FROM by_memory WHERE ratio = 1;
 SELECT unalike(reason, '%times memory%', 'memory is not named where it does not matter') FROM by_memory WHERE ratio = 0.1;
-SELECT is(ff_internal.page_read_us(), NULL, 'without track_io_timing nobody knows what a page read takes');
+SELECT is(read_us, NULL, 'without track_io_timing nobody knows what a page read takes') FROM ff_internal.io_speed();
 SELECT * FROM finish();
 ROLLBACK;

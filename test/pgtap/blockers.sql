@@ -77,7 +77,7 @@ UPDATE alone SET a = a + 1;
 UPDATE several SET b = b + 1;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
-CREATE VIEW told AS SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, usage AS role, updates_per_s > 0 AS rate, won_hot_per_s > 0 AS won,
+CREATE VIEW told AS SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, usage AS role, blocked_per_s > 0 AS rate, won_hot_per_s > 0 AS won,
        won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes FROM ff.ff_blockers();
 SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'), 'alone_a {a} t t t', 'the only index is the one');
 SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'], 'of several, each may be, but hardly the primary key');

@@ -1,7 +1,7 @@
 -- Partitions of one table are judged together: the same advice for like ones, and none
 -- against the others for one that is new.
 BEGIN;
-SELECT plan(5);
+SELECT plan(9);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 \ir ../stories.sql
@@ -29,5 +29,18 @@ ALTER TABLE daily ATTACH PARTITION daily_3 FOR VALUES FROM (2) TO (3);
 SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname IN ('daily_1', 'daily_2');
 SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('daily_3')), 'keep 50', 'a partition: the others need it');
 SELECT matches((SELECT reason FROM ff_advise('daily_3')), 'partitions', 'which is said');
+-- one sibling is enough, at whatever fillfactor it is itself
+ALTER TABLE daily DETACH PARTITION daily_2;
+SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('daily_3')), 'keep 50', 'one sibling that needs it is enough');
+ALTER TABLE daily DETACH PARTITION daily_1;
+SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('daily_3')), 'raise 100', 'none is not');
+CREATE TABLE next (i int, j int) PARTITION BY RANGE (i);
+ALTER TABLE grown DETACH PARTITION grown_1;
+ALTER TABLE next ATTACH PARTITION grown_1 FOR VALUES FROM (0) TO (1);
+SELECT recommended_fillfactor AS advised FROM ff_advise('grown_1') \gset
+SELECT story('next_2', 100, 0, 0, 0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "inserted_width": 64, "rows_per_page": 40, "rows_per_page_max": 40}', :advised);
+SELECT cmp_ok(:advised, '<', 100, 'a partition at 100 is to be lowered');
+ALTER TABLE next ATTACH PARTITION next_2 FOR VALUES FROM (1) TO (2);
+SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('next_2')), 'keep ' || :advised, 'the one made as that advice says keeps what it was made with');
 SELECT * FROM finish();
 ROLLBACK;

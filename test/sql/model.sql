@@ -7,17 +7,6 @@ SELECT width, array_agg(ff_internal.rows_per_page(f, width) ORDER BY f DESC) AS 
   FROM unnest(ARRAY[24, 64, 121, 128, 500, 2440, 4000, 8160]) width, unnest(ARRAY[100, 95, 90, 70, 50, 10]) f
  GROUP BY width ORDER BY width;
 
--- A step's edge is the highest fillfactor of the step.
-SELECT count(*) AS edges, bool_and(ff_internal.rows_per_page(e, width) = ff_internal.rows_per_page(f, width)) AS same_rows,
-       bool_and(e >= f) AS not_lower, bool_and(e = 100 OR ff_internal.rows_per_page(e + 1, width) > ff_internal.rows_per_page(e, width)) AS highest
-  FROM generate_series(32, 8160, 56) width, generate_series(10, 100) f, ff_internal.step_edge(f, width) e;
-SELECT ff_internal.step_edge(95, 2440), ff_internal.step_edge(89, 2440), ff_internal.step_edge(70, 2440), ff_internal.step_edge(59, 2440);
-SELECT ff_internal.step_edge(9, 100);
-SELECT ff_internal.step_edge(101, 100);
-SELECT ff_internal.step_edge(90, 0);
-SELECT ff_internal.step_edge(90, 8161);
-SELECT ff_internal.step_edge(NULL, 100);
-
 -- The model: one row of evidence, one row a step.  Replays are deterministic.
 CREATE FUNCTION model_of(facts jsonb, curve boolean DEFAULT true, OUT c ff_internal.choice, OUT steps ff_internal.step[]) LANGUAGE sql
 RETURN ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, facts), curve);

@@ -55,7 +55,7 @@ AS $$
            END
       FROM size z
      CROSS JOIN constant k
-     CROSS JOIN ff_internal.io_times() t
+     CROSS JOIN ff_internal.io_speed() t
      CROSS JOIN LATERAL ff_internal.disk(z.reltablespace) d
      CROSS JOIN LATERAL (SELECT z.table_bytes + z.index_bytes,
                                 CASE WHEN z.logged THEN z.table_bytes + z.index_bytes ELSE 0 END) n(bytes, wal_bytes)
@@ -159,11 +159,10 @@ BEGIN
                                   ('VACUUM FULL', 'VACUUM (FULL, ANALYZE) ' || t.target || ';')) v(method, statement)
          WHERE NOT t.is_index AND v.statement IS NOT NULL
     )
-    -- Copying beside readers and writers takes longer: 1.5 (pg_repack against VACUUM FULL of the same table of 500 MB:
-    -- 1.3 to 2.3 times)
+    -- Copying beside readers and writers takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
     SELECT w.method, w.hindrance IS NULL AND c.too_big IS NULL, coalesce(w.hindrance, c.too_big, w.praise), w.statement,
            w.runs_in, w.lock, c.disk_bytes, c.free_bytes, c.wal_bytes,
-           c.seconds * CASE WHEN w.copies THEN 1.5 ELSE 1 END, c.io_known
+           c.seconds * CASE WHEN w.copies THEN 1.2 ELSE 1 END, c.io_known
       FROM way w CROSS JOIN ff_internal.rewrite_cost(relation, new_bytes) c
      ORDER BY w.place, w.method;
 END
