@@ -6,6 +6,19 @@ CREATE FUNCTION ff_internal.setting(name text) RETURNS text
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
 
+-- A number of seconds in words, rounded to the unit that fits.
+CREATE FUNCTION ff_internal.span(seconds double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
+            WHEN seconds < 7200 THEN round((seconds / 60)::numeric) || ' min'
+            WHEN seconds < 172800 THEN round((seconds / 3600)::numeric) || ' hours'
+            ELSE round((seconds / 86400)::numeric) || ' days' END;
+
+-- A percentage with one digit, or none where that is 0.
+CREATE FUNCTION ff_internal.percent(value double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN trim_scale(round(value::numeric, 1)) || ' %';
+
 -- '1 table', '5 tables'.
 CREATE FUNCTION ff_internal.counted(n bigint, noun text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

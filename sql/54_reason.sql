@@ -1,24 +1,5 @@
 -- Stage reason: a decision in words.  Nothing is decided here.
 
--- A number of seconds in words, rounded to the unit that fits.
-CREATE FUNCTION ff_internal.span(seconds double precision) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
-                WHEN seconds < 7200 THEN round((seconds / 60)::numeric) || ' min'
-                WHEN seconds < 172800 THEN round((seconds / 3600)::numeric) || ' hours'
-                ELSE round((seconds / 86400)::numeric) || ' days' END
-$$;
-
--- A percentage with one digit, or none where that is 0.
-CREATE FUNCTION ff_internal.percent(value double precision) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT trim_scale(round(value::numeric, 1)) || ' %'
-$$;
-
 -- Why nothing can be said of a table yet; NULL where something can.
 CREATE FUNCTION ff_internal.reason_no_data(v ff_internal.decision) RETURNS text
 LANGUAGE plpgsql STABLE

@@ -577,9 +577,11 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT CASE t.changes WHEN 0 THEN format('No change is advised: %s tables examined, %s of them wait.', t.examined, t.wait)
+    SELECT CASE t.changes
+           WHEN 0 THEN format('No change is advised: %s tables examined, %s of them wait.', t.examined, t.wait)
            ELSE concat_ws(', ',
-                format('%s: %s WAL a day %s (%s %%)', ff_internal.counted(t.changes, 'change'), pg_size_pretty(abs(t.wal)), CASE WHEN t.wal < 0 THEN 'more' ELSE 'less' END,
+                format('%s: %s WAL a day %s (%s %%)', ff_internal.counted(t.changes, 'change'),
+                       pg_size_pretty(abs(t.wal)), CASE WHEN t.wal < 0 THEN 'more' ELSE 'less' END,
                        coalesce(to_char(-100 * t.wal / nullif(t.wal_now, 0), 'FMSG990'), '0')),
                 pg_size_pretty(abs(t.disk)) || CASE WHEN t.disk < 0 THEN ' less disk' ELSE ' more disk' END,
                 CASE WHEN t.io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(t.seconds)
