@@ -99,7 +99,7 @@ AS $$
                                                       WHEN ':inputcollid' THEN e[2]::oid::regcollation::text
                                                       ELSE e[2] END, e[3], e[4])
                               FROM regexp_matches(concat(i.indexprs, '|', i.indpred),
-                                       '(:varattno|:funcid|:opno|:inputcollid|:boolop|:[a-z]+testtype|:op) (-?[[:alnum:]]+)'
+                                       '(:varattno|:funcid|:opno|:inputcollid|:boolop|:[a-z]+testtype|:op) ([[:alnum:]-]+)'
                                        -- constants of built-in types: others may be OIDs
                                        '|:consttype [0-9]{1,4} [^{}]*:constvalue ([^{}]*)'
                                        '|([|]|[{](?!RELABEL|ARRAY|CASETEST)[A-Z]+)', 'g') e)), 0) AS key

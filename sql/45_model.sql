@@ -97,7 +97,8 @@ AS $$
          CROSS JOIN LATERAL (
                SELECT min(o.began_at) AS began_at, sum(o.calls)::double precision AS calls,
                       sum(o.rows)::double precision AS rows,
-                      sum(o.wal_records)::double precision AS wal_records, sum(o.wal_bytes)::double precision AS wal_bytes,
+                      sum(o.wal_records)::double precision AS wal_records,
+                      sum(o.wal_bytes)::double precision AS wal_bytes,
                       sum(o.wal_fpi) AS images,
                       -- rows, squared, by the sum over equal spans of their squares
                       sum(o.rows)::double precision ^ 2 / nullif(sum(o.rows ^ 2
@@ -110,16 +111,18 @@ AS $$
           FROM ff_internal.counter_interval i
          WHERE i.rel_id = e.rel_id AND i.ended_at > (SELECT min(s.began_at) FROM seen s)
     ), upserts AS (
-        SELECT least(1, greatest(0, (e.since_change).updated / l.times - coalesce(sum(s.rows) FILTER (WHERE s.how <> 'on_conflict'), 0))
+        SELECT least(1, greatest(0, (e.since_change).updated / l.times
+                                    - coalesce(sum(s.rows) FILTER (WHERE s.how <> 'on_conflict'), 0))
                         / nullif(sum(s.rows) FILTER (WHERE s.how = 'on_conflict'), 0)) AS updated
           FROM seen s, later l WHERE s.command = 'UPDATE' GROUP BY l.times
     ), top AS (
-        SELECT CASE WHEN s.how IN ('merge', 'cte') THEN 3 WHEN s.command = 'UPDATE' THEN 1 WHEN s.command = 'DELETE' THEN 2
-                    ELSE 0 END AS command,
+        SELECT CASE WHEN s.how IN ('merge', 'cte') THEN 3
+                    ELSE CASE s.command WHEN 'UPDATE' THEN 1 WHEN 'DELETE' THEN 2 ELSE 0 END END AS command,
                s.calls * l.times AS calls, s.rows * p.part * l.times AS rows,
                s.wal_records * p.part * l.times AS wal_records, s.wal_bytes * p.part * l.times AS wal_bytes,
                s.busy / max(s.busy) OVER () AS busy,
-               (ff_internal.changed_columns(e.relation, s.columns) && ff_internal.indexed_columns(e.relation))::integer AS indexed
+               (ff_internal.changed_columns(e.relation, s.columns)
+                && ff_internal.indexed_columns(e.relation))::integer AS indexed
           FROM seen s
          CROSS JOIN later l
           LEFT JOIN upserts u ON true
@@ -133,8 +136,8 @@ AS $$
       FROM top t
 $$;
 
--- Sessions of the database at work at a time while the updates were made, on average, the collections themselves left out;
--- NULL where nobody knows. The newest intervals are enough.
+-- Sessions of the database at work at a time while the updates were made, on average, without the collections; NULL where
+-- nobody knows. The newest intervals are enough.
 CREATE FUNCTION ff_internal.sessions_at_work(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -169,7 +172,8 @@ AS $$
         SELECT n.place, sum(extract(epoch FROM n.ended_at - n.began_at))::double precision AS seconds,
                sum(n.inserted)::double precision AS inserted, sum(n.updated)::double precision AS updated,
                sum(n.hot_updated)::double precision AS hot,
-               CASE WHEN count(n.newpage_updated) = count(*) THEN sum(n.newpage_updated)::double precision END AS newpage,
+               CASE WHEN count(n.newpage_updated) = count(*)
+                    THEN sum(n.newpage_updated)::double precision END AS newpage,
                sum(n.deleted)::double precision AS deleted, sum(n.vacuums)::double precision AS vacuums
           FROM numbered n GROUP BY n.place
     )
@@ -194,11 +198,13 @@ $$;
 
 -- Share of the samples since the last change that had dead versions which some snapshot might still see, more than one
 -- to a hundred live rows, and how many to a live row these had on average.
-CREATE FUNCTION ff_internal.recent_input(e ff_internal.table_evidence, OUT share double precision, OUT dead double precision)
+CREATE FUNCTION ff_internal.recent_input(
+    e ff_internal.table_evidence, OUT share double precision, OUT dead double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT (count(*) FILTER (WHERE o.dead > 0.01))::double precision / nullif(count(*), 0), avg(o.dead) FILTER (WHERE o.dead > 0.01)
+    SELECT (count(*) FILTER (WHERE o.dead > 0.01))::double precision / nullif(count(*), 0),
+           avg(o.dead) FILTER (WHERE o.dead > 0.01)
       FROM ff_internal.page_sample p
      CROSS JOIN LATERAL (SELECT coalesce(p.recently_dead_rows, 0) / greatest(1, p.live_rows) AS dead) o
      WHERE p.rel_id = e.rel_id AND p.sampled_at > (SELECT min(i.ended_at) FROM ff_internal.counter_interval i
@@ -206,14 +212,16 @@ AS $$
 $$;
 
 -- The fillfactor before a table's was last changed, and the rows updated since; NULL where it was rewritten since.
-CREATE FUNCTION ff_internal.filled_input(e ff_internal.table_evidence, OUT filled_at double precision, OUT updated_since double precision)
+CREATE FUNCTION ff_internal.filled_input(
+    e ff_internal.table_evidence, OUT filled_at double precision, OUT updated_since double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT c.old_fillfactor, i.updated
       FROM (SELECT o.* FROM ff_internal.change o WHERE o.rel_id = e.rel_id AND o.kind = 'fillfactor'
              ORDER BY o.seen_at DESC LIMIT 1) c
-     CROSS JOIN LATERAL (SELECT coalesce(sum(n.updated), 0)::double precision AS updated, bool_or(n.rewritten) AS rewritten
+     CROSS JOIN LATERAL (SELECT coalesce(sum(n.updated), 0)::double precision AS updated,
+                                bool_or(n.rewritten) AS rewritten
                            FROM ff_internal.counter_interval n
                           WHERE n.rel_id = e.rel_id AND n.ended_at > c.before_at) i
      WHERE i.rewritten IS NOT TRUE
@@ -254,7 +262,8 @@ AS $$
                   coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_vacuum_threshold'),
                            current_setting('autovacuum_vacuum_threshold'))::double precision AS threshold,
                   CASE WHEN current_setting('autovacuum') = 'off'
-                            OR NOT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_enabled'), 'on')::boolean
+                            OR NOT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_enabled'),
+                                            'on')::boolean
                        THEN -1 ELSE extract(epoch FROM current_setting('autovacuum_naptime')::interval) END AS nap_s
              FROM pg_options_to_table(e.reloptions) o) v
 $$;

@@ -141,8 +141,10 @@ BEGIN
         EXECUTE format($q$
             SELECT min(make_interval(mins => coalesce(m[1], '1')::integer * (m[2] IS NULL)::integer,
                                      secs => coalesce(m[2], '0')::integer))
-              FROM %s j, regexp_match(j.schedule, '^(?:(?:[*]|[0-9]+-59)(?:/([0-9]+))?(?: [*]){4}|([0-9]+) seconds?)$') m
-             WHERE j.active AND j.database = current_database() AND j.command LIKE '%%ff_internal.collect()%%' $q$, jobs)
+              FROM %s j,
+                   regexp_match(j.schedule, '^(?:(?:[*]|[0-9]+-59)(?:/([0-9]+))?(?: [*]){4}|([0-9]+) seconds?)$') m
+             WHERE j.active AND j.database = current_database()
+               AND j.command LIKE '%%ff_internal.collect()%%' $q$, jobs)
            INTO every;
     END IF;
     RETURN 'next collection at ' || to_char(CASE
@@ -323,7 +325,8 @@ BEGIN
                     ELSE format(': one might save %s, but not by every explanation of what was seen',
                                 ff_internal.percent(100 * (1 - 1 / c.best_gain))) END;
     IF c.filled_at > e.fillfactor AND c.rewrite_gain >= min_gain THEN
-        says := says || format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) gives them the room, '
+        says := says || format('. Its fullest pages are still as full as at %s: a rewrite (VACUUM FULL, or pg_repack) '
+                               'gives them the room, '
                                'which should bring %s HOT', c.filled_at, ff_internal.percent(c.rewrite_hot_pct));
     END IF;
     IF v.cause = 'row_growth' OR (v.now_step).size_bytes > 1.1 * 8192 * (e.sample).blocks THEN
@@ -406,7 +409,8 @@ BEGIN
         WHEN d.idle THEN 'not written to'
         WHEN (e.counters).intervals IS NULL THEN 'nothing was written yet'
         WHEN d.cause = 'no_data' THEN 'too little is known'
-        WHEN d.cause = 'few_updates' AND v.action = 'wait' THEN ff_internal.counted((e.counters).updated, 'update') || ' so far'
+        WHEN d.cause = 'few_updates' AND v.action = 'wait'
+        THEN ff_internal.counted((e.counters).updated, 'update') || ' so far'
         WHEN d.cause = 'few_updates' AND v.action = 'raise' THEN 'its reserve is not used'
         WHEN d.cause = 'few_updates' THEN 'hardly updated'
         WHEN v.action = 'wait' THEN 'more must be seen first'

@@ -43,7 +43,8 @@ BEGIN
     f.mark := mark;
     f.shape := shape;
     SELECT m.choice, m.steps INTO f.choice, f.steps
-      FROM ff_internal.model(ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e))), curve) m;
+      FROM ff_internal.model(
+               ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e))), curve) m;
     f.updates_per_s := (e.counters).updated / nullif(e.window_s, 0);
     RETURN f;
 END

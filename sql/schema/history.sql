@@ -180,10 +180,8 @@ CREATE TABLE ff_internal.page_sample (
     inserted_lengths     real[],     -- aligned lengths of rows never updated: pairs of bytes and rows, ascending, 16 at
         -- most, beyond which neighbours are merged to their mean; pooled
     updated_lengths      real[],     -- the same of rows updated since insert; pooled
-    insert_group         real[],     -- rows never updated by the number of them on their page that one transaction
-        -- inserted: 1, 2, 3-4, 5-8, ..., 129-256, more; pooled
     group_old_page       real[],     -- rows updated by the number of rows of their page that one transaction updated,
-        -- on pages that held them before, same bins; pooled
+        -- on pages that held them before: 1, 2, 3-4, 5-8, ..., 129-256, more; pooled
     group_new_page       real[],     -- rows on pages that one update filled with rows of other pages, by their number
         -- there, same bins; pooled
     update_distances     real[],     -- updated rows by the transactions of update_distance; bin i: from 2^i to below

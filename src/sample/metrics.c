@@ -98,7 +98,6 @@ static const FfColumn columns[] = {
 	{"fill_histogram", FF_FILL},
 	{"inserted_lengths", FF_OWN, FF_INSERTED_LENGTHS, .kind = LENGTH_PAIRS, .pooling = SUM},
 	{"updated_lengths", FF_OWN, FF_UPDATED_LENGTHS, .kind = LENGTH_PAIRS, .pooling = SUM},
-	{"insert_group", FF_OWN, FF_INSERT_GROUPS, .kind = GROUP_SHARES, .pooling = SUM},
 	{"group_old_page", FF_OWN, FF_OLD_PAGE_GROUPS, .kind = GROUP_SHARES, .pooling = SUM},
 	{"group_new_page", FF_OWN, FF_NEW_PAGE_GROUPS, .kind = GROUP_SHARES, .pooling = SUM},
 	{"update_distances", FF_OWN, FF_UPDATE_DISTANCES, .kind = LOG2_SHARES, .pooling = SUM},

@@ -17,7 +17,7 @@ SELECT live_pct = (100 * 140 * 105 / 16384.0)::real AS live, live_pct_err, dead_
        free_pct = (100 * 2 * (8168 - 70 * 116) / 16384.0)::real AS free, free_pct_err
   FROM ff_internal.sample('inserted');
 SELECT inserted_width, inserted_width_err, updated_width, updated_width_err, updated_pct,
-       insert_group_rows, update_group_rows, update_distance, insert_group, inserted_lengths, updated_lengths
+       insert_group_rows, update_group_rows, update_distance, inserted_lengths, updated_lengths
   FROM ff_internal.sample('inserted');
 
 -- At fillfactor 50: floor((8168 - 4096) / 116) = 35 rows.  The bytes left
