@@ -317,7 +317,8 @@ BEGIN
     IF d.cause IN ('no_data', 'not_examined') OR v.passed_over THEN
         v.action := CASE WHEN d.cause = 'not_examined' THEN 'keep' ELSE 'wait' END;
     ELSIF d.cause = 'few_updates' THEN
-        v := ff_internal.decide_few(v, siblings_best < 100 IS TRUE);
+        v := ff_internal.decide_few(v, (siblings_best < 100
+                 OR siblings_gain < 1 + ff_internal.setting('min_gain')::double precision / 100) IS TRUE);
     ELSIF NOT d.wants_model THEN
         v.action := 'keep';
     ELSE

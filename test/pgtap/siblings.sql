@@ -18,10 +18,11 @@ SELECT is((SELECT count(DISTINCT (action, recommended_fillfactor)) FROM ff_advis
 ALTER TABLE grown ATTACH PARTITION grown_3 FOR VALUES FROM (2) TO (3);
 SELECT is((SELECT count(DISTINCT (action, recommended_fillfactor)) FROM ff_advise() WHERE relation::text ~ '^grown_'), 1::bigint, 'three: the same advice');
 
--- two at 50, where updates are HOT, and the newest, into which rows were only inserted
+-- two at 50, where all rows of a page are updated together and are HOT, and the newest, into which rows were only inserted
 CREATE TABLE daily (i int, j int) PARTITION BY RANGE (i);
-SELECT story('daily_1', 1000, 1000, 1000, 0, '{"rows_per_page": 30, "rows_per_page_max": 30}', 50), story('daily_2', 1000, 1000, 1000, 0, '{"rows_per_page": 30, "rows_per_page_max": 30}', 50),
-       story('daily_3', 100, 0, 0, 0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "rows_per_page": 30, "rows_per_page_max": 30}', 50);
+SELECT story(name, 1000, 20000, 20000, 0, '{"rows_per_page": 30, "rows_per_page_max": 30, "update_group_rows": 28, "updated_pct": 98,
+       "group_old_page": [0,0,0,0,0,1000], "update_distances": [0,0,0,0,0,0,0,0,0,900]}', 50) FROM unnest('{daily_1,daily_2}'::text[]) name;
+SELECT story('daily_3', 100, 0, 0, 0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "rows_per_page": 30, "rows_per_page_max": 30}', 50);
 SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('daily_3')), 'raise 100', 'a table of its own: its room is not used');
 ALTER TABLE daily ATTACH PARTITION daily_1 FOR VALUES FROM (0) TO (1);
 ALTER TABLE daily ATTACH PARTITION daily_2 FOR VALUES FROM (1) TO (2);
