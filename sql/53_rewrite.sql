@@ -167,3 +167,18 @@ BEGIN
      ORDER BY w.place, w.method;
 END
 $$;
+
+-- Bytes saved: '12 MB less', or more.
+CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
+
+-- What changes bring together, in words; wal_pct: WAL saved in percent.
+CREATE FUNCTION ff_internal.brings(
+    wal_saved numeric, disk numeric, rewrite_s double precision, io_known boolean,
+    wal_pct double precision DEFAULT NULL) RETURNS text
+LANGUAGE sql STABLE
+RETURN concat_ws(', ', 'about ' || ff_internal.less_or_more(nullif(wal_saved, 0)) || ' WAL a day'
+                     || coalesce(to_char(-wal_pct, '" ("FMSG990" %)"'), ''),
+                 ff_internal.less_or_more(-disk) || ' disk',
+                 ff_internal.rewrite_time(rewrite_s, io_known) || ' of rewriting');

@@ -439,8 +439,8 @@ AS $$
            make_interval(secs => e.window_s),
            v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
            concat(rtrim(ff_internal.reason(v), CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
-                  ' Rewriting it takes ' || CASE WHEN m.io_known THEN 'about ' ELSE 'at least ' END
-                      || ff_internal.span(m.seconds) || format(', %s of disk and %s of WAL.',
+                  ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds, m.io_known)
+                      || format(', %s of disk and %s of WAL.',
                          pg_size_pretty(m.disk_bytes), pg_size_pretty(m.wal_bytes))),
            CASE WHEN x.changes THEN ff_internal.alter_options(e.relation,
                                                               ARRAY['fillfactor=' || v.recommended_fillfactor]) END,
@@ -581,13 +581,9 @@ AS $$
     SELECT ff_internal.check_role('reader');
     SELECT CASE t.changes
            WHEN 0 THEN format('No change is advised: %s tables examined, %s of them wait.', t.examined, t.wait)
-           ELSE concat_ws(', ',
-                format('%s: %s WAL a day %s (%s %%)', ff_internal.counted(t.changes, 'change'),
-                       pg_size_pretty(abs(t.wal)), CASE WHEN t.wal < 0 THEN 'more' ELSE 'less' END,
-                       coalesce(to_char(-100 * t.wal / nullif(t.wal_now, 0), 'FMSG990'), '0')),
-                pg_size_pretty(abs(t.disk)) || CASE WHEN t.disk < 0 THEN ' less disk' ELSE ' more disk' END,
-                CASE WHEN t.io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(t.seconds)
-                    || ' of rewriting', nullif(t.provisional, 0) || ' provisional') || '.' END
+           ELSE format('%s: %s%s.', ff_internal.counted(t.changes, 'change'),
+                       ff_internal.brings(t.wal, t.disk, t.seconds, t.io_known, 100 * t.wal / nullif(t.wal_now, 0)),
+                       coalesce('; ' || nullif(t.provisional, 0) || ' provisional', '')) END
       FROM (SELECT count(*) FILTER (WHERE c.changes) AS changes, count(*) FILTER (WHERE a.action = 'wait') AS wait,
                    count(*) FILTER (WHERE c.changes AND a.provisional) AS provisional,
                    count(*) FILTER (WHERE a.cause <> 'not_examined') AS examined, sum(a.wal_bytes_per_day_saved) AS wal,

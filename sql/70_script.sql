@@ -317,19 +317,6 @@ guard: statements that a session runs first. changes: in the order in which to r
 total: what the changes bring together that are not provisional, or all if all are. templates: for new partitions. '
 'cautions: sentences. rewrites_live repeats the argument. Errors as of ff_script().';
 
--- Bytes saved: '12 MB less', or more.
-CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
-
--- What changes bring together, in words.
-CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s double precision, io_known boolean)
-RETURNS text
-LANGUAGE sql STABLE
-RETURN concat_ws(', ', 'about ' || ff_internal.less_or_more(nullif(wal_saved, 0)) || ' WAL a day',
-                 ff_internal.less_or_more(-disk) || ' disk',
-                 ff_internal.rewrite_time(rewrite_s, io_known) || ' of rewriting');
-
 -- How a shell calls psql; what has an equals sign, or looks like an address, is taken for a connection string.
 CREATE FUNCTION ff_internal.psql_command(database text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
