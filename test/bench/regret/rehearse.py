@@ -70,8 +70,8 @@ def first_run(c, text):
 def rehearse(path):
     with open(path) as f:
         o = json.load(f)
-    t = kept(o['name'] + '.truth.json')
-    original = [r['hot_pct'] for r in t['runs'] if r['fillfactor'] == o['fillfactor']]
+    t = kept(f"{o['name']}-{o['fillfactor']}.truth.json")
+    original = [r['hot_pct'] for r in t['runs'] if r['way'] == 'keep']
     if 'table' not in (o['mixture'] or {}) or not original or original[0] is None:
         return None
     c = Cluster(settings=SETTINGS)
