@@ -13,7 +13,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(63);
+SELECT plan(65);
 
 -- what an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
@@ -220,4 +220,13 @@ SELECT is((SELECT count(*) FROM ff_internal.horizon_history WHERE holder = 'gid 
 \else
 SELECT skip('max_prepared_transactions is 0', 3);
 \endif
+
+-- what an index may be there for although no scan is counted
+CREATE TABLE ordered (i int NOT NULL, j int);
+CREATE INDEX ordered_j ON ordered (j);
+ALTER TABLE ordered CLUSTER ON ordered_j;
+SELECT is(ff_internal.index_needed('ordered_j'::regclass), 'the order of CLUSTER', 'the index that a table is clustered on is needed');
+CREATE UNIQUE INDEX ordered_i ON ordered (i);
+ALTER TABLE ordered REPLICA IDENTITY USING INDEX ordered_i;
+SELECT matches(ff_internal.index_needed('ordered_i'::regclass), 'unique index|replica identity', 'as is a unique one');
 SELECT * FROM finish();
