@@ -13,7 +13,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(65);
+SELECT plan(67);
 
 -- what an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
@@ -229,4 +229,15 @@ SELECT is(ff_internal.index_needed('ordered_j'::regclass), 'the order of CLUSTER
 CREATE UNIQUE INDEX ordered_i ON ordered (i);
 ALTER TABLE ordered REPLICA IDENTITY USING INDEX ordered_i;
 SELECT matches(ff_internal.index_needed('ordered_i'::regclass), 'unique index|replica identity', 'as is a unique one');
+
+-- very many indexes on expressions, never analyzed: one short row each
+CREATE TABLE many (a int) WITH (fillfactor = 30, autovacuum_enabled = off);
+DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('CREATE INDEX ON many ((a + %s))', i); END LOOP; END $$;
+INSERT INTO many SELECT g FROM generate_series(1, 500) g;
+CALL ff.ff_collect();
+UPDATE many SET a = a + 1;
+SELECT pg_stat_force_next_flush();
+CALL ff.ff_collect();
+SELECT is(count(*), 300::bigint, 'each of 300 indexes has a row') FROM ff.ff_blockers('many');
+SELECT cmp_ok(sum(octet_length(b::text)), '<', 300 * 600::bigint, 'of less than 600 bytes') FROM ff.ff_blockers('many') b;
 SELECT * FROM finish();

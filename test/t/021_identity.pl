@@ -8,7 +8,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension new_folder);
-use Test::More tests => 65;
+use Test::More tests => 68;
 
 # what tells servers apart is at stake
 $ENV{FFA_INITDB} = 'anew';
@@ -114,6 +114,15 @@ is(value(q(SELECT 'doomed'::regclass::oid)), $oid, 'another table gets the OID a
 collect();
 isnt(history('doomed'), $doomed, 'and not its history');
 is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'which is closed');
+
+# beyond 2^32 transactions an index made just now is not taken for one that was seen before
+$node->stop;
+$node->command_ok([ 'pg_resetwal', '-e', '1', '-D', $node->data_dir ], 'transaction ids begin anew');
+$node->start;
+value('CREATE INDEX doomed_young ON doomed (v)');
+is(value(q(SELECT ff_internal.scans_counted_since('doomed_young'::regclass))), '', 'no collection has seen a young index');
+collect();
+is(value(q(SELECT ff_internal.scans_counted_since('doomed_young'::regclass) = (SELECT max(began_at) FROM ff_internal.collection))), 't', 'but the next one has');
 
 # a new database: what must have come along, and what must not be mixed up
 value(q(ALTER DATABASE shop SET fillfactor_advisor.lookback = '9d'));
