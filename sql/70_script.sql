@@ -346,8 +346,8 @@ AS $$
            'run as:    a superuser, or a member of the owners: ' || (p->>'run_as'),
            CASE WHEN t.changes > 0
                 THEN 'how:       ' || psql || ' -f FILE; with -v undo=on it takes everything back' END,
-           CASE WHEN t.provisional > 0 THEN 'all:       sed ''s/^--provisional //'' FILE | ' || psql
-               || '   (also what is provisional: watched for less than a day)' END,
+           CASE WHEN t.provisional > 0 THEN 'all:       ' || psql
+               || ' -v provisional=on -f FILE   (also what is provisional: watched for less than a day)' END,
            CASE WHEN t.rewrites > 0 AND NOT rewrite THEN 'rewrites:  ff_script(rewrite => true) includes them' END]
            || ARRAY(SELECT 'caution:   ' || jsonb_array_elements_text(p->'cautions') WHERE t.changes > 0)) l(line)
      WHERE l.line IS NOT NULL
@@ -382,8 +382,8 @@ AS $$
                SELECT format('%s by %s', ff_internal.rewrite_needs(m), m->>'method')
                  FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'),
                'but it is not possible here, see ff_script_json()'),
-           CASE WHEN (c->>'provisional')::boolean THEN '--provisional ' ELSE '' END
-               || left(c->>'guarded_statement', -length('false);')) || ':''undo'');']) l(line)
+           format(CASE WHEN (c->>'provisional')::boolean THEN '\if :provisional \\ %s \endif' ELSE '%s' END,
+                  left(c->>'guarded_statement', -length('false);')) || ':''undo'');')]) l(line)
      WHERE l.line IS NOT NULL
 $$;
 
@@ -407,12 +407,15 @@ AS $$
                    w.method, w.why, concat_ws('; ', CASE WHEN w.chosen THEN ff_internal.rewrite_needs(w.way) END,
                                               w.lock, CASE WHEN w.possible AND NOT w.chosen THEN w.statement END))
        FROM way w ORDER BY w.place) UNION ALL
-    SELECT CASE WHEN (c->>'provisional')::boolean THEN '--provisional ' ELSE '' END || l
+    SELECT l
       FROM way w
-     CROSS JOIN LATERAL unnest(CASE w.runs_in WHEN 'psql' THEN ARRAY['SELECT ' || w.call || ') \gexec']
+     CROSS JOIN LATERAL unnest(
+               CASE WHEN (c->>'provisional')::boolean THEN ARRAY['\if :provisional'] END
+               || CASE w.runs_in WHEN 'psql' THEN ARRAY['SELECT ' || w.call || ') \gexec']
             ELSE ARRAY['\set ff_go off', 'SELECT count(*) > 0 AS ff_go FROM ' || w.call || ') \gset', '\if :ff_go',
                        '\! ' || w.statement || ' </dev/null',
-                       'SELECT count(*) > 0 AS ff_go FROM ' || w.call || ', true) \gset', '\endif'] END) l
+                       'SELECT count(*) > 0 AS ff_go FROM ' || w.call || ', true) \gset', '\endif'] END
+               || CASE WHEN (c->>'provisional')::boolean THEN ARRAY['\endif'] END) l
      WHERE w.chosen
 $$;
 
@@ -434,7 +437,8 @@ BEGIN
     RETURN QUERY SELECT string_to_table($text$
 -- Guard: a change is refused with a warning where something is no longer as it was, or where its lock (SHARE UPDATE
 -- EXCLUSIVE: readers and writers go on) is not free in 5 tries of 2 s; the rest goes on. What is in force stays.
-\set ON_ERROR_STOP on \set AUTOCOMMIT on \set QUIET on \if :{?undo} \else \set undo off \endif
+\set ON_ERROR_STOP on \set AUTOCOMMIT on \set QUIET on \if :{?undo} \else \set undo off \endif$text$
+        || $text$ \if :{?provisional} \else \set provisional :undo \endif
 \encoding $text$ || concat_ws(E'\n', plan->>'client_encoding', plan->>'guard',
                               CASE WHEN rewrites <> '{}' THEN ff_internal.rewrite_guard() END, ''), E'\n');
     RETURN QUERY SELECT l FROM unnest(changes) WITH ORDINALITY c(c, n),
@@ -449,6 +453,10 @@ BEGIN
 \if :undo \else$text$, E'\n');
         RETURN QUERY SELECT ff_internal.script_rewrite(c) FROM unnest(rewrites) c;
         RETURN NEXT '\endif \set ON_ERROR_STOP on';
+    END IF;
+    IF (plan->'total'->>'provisional')::integer > 0 THEN
+        RETURN NEXT format('\if :provisional \else \echo ''%s not run: see "all" at the top of the script'' \endif',
+                           ff_internal.counted((plan->'total'->>'provisional')::bigint, 'provisional change'));
     END IF;
     RETURN QUERY SELECT string_to_table($text$
 DO $ff$ DECLARE told text := current_setting('ff_script.told'); refused integer := regexp_count(told, 'r'); BEGIN
@@ -475,5 +483,5 @@ relation: the table; NULL: all. rewrite: true also runs the rewrites that bring 
 It begins with a guard, which refuses another database or server, a standby and an open transaction. Each change is a '
 'comment of what, why and what it brings, and one call. A call changes nothing that is in force already, refuses with '
 'a warning if name or options are not those of the advice, and gives up after 5 tries of 2 s for its lock. Changes '
-'that were watched for less than a day are provisional, and comments.
+'that were watched for less than a day are provisional: they run with -v provisional=on only.
 Errors: 42P01 unknown OID, 42809 not a table or index that can be advised, 22023 top below 1.';

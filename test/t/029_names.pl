@@ -24,7 +24,7 @@ my %hostile = (
 	return    => qq{a\r\\! touch \$M\r--},
 	query     => qq{"; \\! touch \$M\n; COPY (SELECT 1) TO PROGRAM 'touch \$M'; --},
 	literal   => qq{'; COPY (SELECT 1) TO PROGRAM 'touch \$M'; --},
-	undo      => qq{a\n--provisional \\! touch \$M\n\\! touch \$M},
+	undo      => qq{a\n\\if :provisional \\! touch \$M\n\\! touch \$M},
 	shell     => q{$(touch $M)`touch $M`;touch $M;'touch $M'},
 	psql      => q{:x :'x' :"x" :{?x} \\gexec \\; \\q},
 	dollar    => q{%I %1$s %% $ff$ $$ $body$ $guarded$ %n},
@@ -116,7 +116,7 @@ sql('CREATE TABLE public.before AS SELECT c.oid, c.relkind, c.reloptions, c.relf
 # ---------------------------------------------------------------------------
 # The script, with its rewrites
 # ---------------------------------------------------------------------------
-my $text = sql('SELECT * FROM ff_script(NULL, true)') =~ s/^--provisional //gmr;
+my $text = sql('SELECT * FROM ff_script(NULL, true)') =~ s/^\\if :provisional \\\\ (.*) \\endif$/$1/gmr =~ s/provisional :undo/provisional on/r;
 my @calls = ('ff_advise()', 'ff_advise_indexes()');
 my %ddl = map { $_ => sql("SELECT ddl FROM $_ WHERE ddl ~ '^ALTER'") } @calls;
 is(sql(q{SELECT count(*) FROM (SELECT ff_script(NULL, true) UNION ALL SELECT ddl FROM ff_advise() UNION ALL SELECT ddl FROM ff_advise_indexes() UNION ALL SELECT ff_internal.alter_options(rel, '{fillfactor=50}') FROM public.made) x(s) WHERE s ~ '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]'}), 0, 'a line is a line, and shows all that it holds');

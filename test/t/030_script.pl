@@ -45,7 +45,7 @@ sub watched
 }
 
 # The script with what is provisional, too.
-sub script { return sql("SELECT * FROM ff_script($_[0])") =~ s/^--provisional //gmr; }
+sub script { return sql("SELECT * FROM ff_script($_[0])") =~ s/^\\if :provisional \\\\ (.*) \\endif$/$1/gmr =~ s/provisional :undo/provisional on/r; }
 
 sql(q{
 	CREATE EXTENSION fillfactor_advisor;
@@ -92,7 +92,7 @@ my %hostile = (
 	newline   => "x\n\\! touch $marker",
 	cr        => "x\r\\! touch $marker",
 	statement => q{'; DROP TABLE jobs; --},
-	prefix    => "x\n--provisional \\! touch $marker",
+	prefix    => "x\n\\if :provisional \\! touch $marker",
 	format    => q{%I %1$s %% $ff$ $$ :jobs :'x' */ /*},
 	backslash => q{\\! \\q \\\\ \\"},
 	utf8      => "\xc3\xa4" x 31 . 'x',            # 63 bytes

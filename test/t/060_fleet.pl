@@ -199,7 +199,7 @@ like(value(q(SELECT concat_ws(' ', source, relation, now, new, action, note) FRO
 my $script = value(q(SELECT * FROM ff_fleet_script('one')));
 like($script, qr/^-- Sent by source one\. .*\n-- fillfactor_advisor 1\.0\.0: changes for all tables/, 'the script of a source');
 my $file = PostgreSQL::Test::Utils::tempdir . '/script.sql';
-append_to_file($file, $script =~ s/^--provisional //mgr);
+append_to_file($file, $script =~ s/^\\if :provisional \\\\ (.*) \\endif$/$1/gmr =~ s/provisional :undo/provisional on/r);
 my ($ran, $said) = run_command([ 'psql', '-X', '-d', $hub->connstr('postgres'), '-f', $file ]);
 like($said, qr/refused: made for another database or server/, 'refuses on the hub');
 run_command([ 'psql', '-X', '-d', $there->connstr('one'), '-f', $file ]);
