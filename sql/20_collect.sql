@@ -302,6 +302,16 @@ BEGIN
       FROM ff_internal.candidate c
      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
+    IF FOUND THEN
+        -- so do the statements; a partitioned table, which has no history, is found by its name alone
+        UPDATE ff_internal.statement_target t SET relid = r.relid
+          FROM ff_internal.relation r WHERE r.rel_id = t.rel_id AND r.closed_at IS NULL;
+        UPDATE ff_internal.statement_target t
+           SET (relid, reason) = (SELECT CASE count(*) WHEN 1 THEN min(c.oid) END,
+                                         CASE count(*) WHEN 1 THEN NULL ELSE 'not found by its name after a restore' END
+                                    FROM pg_class c WHERE c.relkind = 'p' AND c.relname = t.relation_name)
+         WHERE t.rel_id IS NULL AND t.relid IS NOT NULL;
+    END IF;
     PERFORM ff_internal.close_tables(array_agg(r.rel_id), snapshot_at)
        FROM ff_internal.relation r
       WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)

@@ -213,6 +213,19 @@ BEGIN
 END
 $$;
 
+-- Whether a partition has siblings whose rows were updated, more than one in a hundred inserted (chosen).
+CREATE FUNCTION ff_internal.siblings_updated(relation regclass) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce(sum(n.updated) > 0.01 * sum(n.inserted), false)
+      FROM pg_inherits o
+      JOIN pg_inherits i ON i.inhparent = o.inhparent AND i.inhrelid <> o.inhrelid
+      JOIN ff_internal.relation r ON r.relid = i.inhrelid AND r.closed_at IS NULL
+      JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
+     WHERE o.inhrelid = $1
+$$;
+
 -- Keep, wait or raise for a table with hardly any updates in the whole window, whatever its fillfactor was then. The
 -- model gives a reserve back after a full day; not where the other partitions need it.
 CREATE FUNCTION ff_internal.decide_few(v ff_internal.decision, siblings boolean) RETURNS ff_internal.decision
@@ -317,8 +330,9 @@ BEGIN
     IF d.cause IN ('no_data', 'not_examined') OR v.passed_over THEN
         v.action := CASE WHEN d.cause = 'not_examined' THEN 'keep' ELSE 'wait' END;
     ELSIF d.cause = 'few_updates' THEN
-        v := ff_internal.decide_few(v, (siblings_best < 100
-                 OR siblings_gain < 1 + ff_internal.setting('min_gain')::double precision / 100) IS TRUE);
+        v := ff_internal.decide_few(v, CASE WHEN siblings_best IS NULL THEN ff_internal.siblings_updated(e.relation)
+                 ELSE siblings_best < 100
+                      OR siblings_gain < 1 + ff_internal.setting('min_gain')::double precision / 100 END);
     ELSIF NOT d.wants_model THEN
         v.action := 'keep';
     ELSE

@@ -1,7 +1,7 @@
 -- Partitions of one table are judged together: the same advice for like ones, and none
 -- against the others for one that is new.
 BEGIN;
-SELECT plan(9);
+SELECT plan(10);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 \ir ../stories.sql
@@ -30,6 +30,11 @@ ALTER TABLE daily ATTACH PARTITION daily_3 FOR VALUES FROM (2) TO (3);
 SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname IN ('daily_1', 'daily_2');
 SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('daily_3')), 'keep 50', 'a partition: the others need it');
 SELECT matches((SELECT reason FROM ff_advise('daily_3')), 'partitions', 'which is said');
+-- also once they rest, and no curve of theirs is there any more
+SAVEPOINT rest;
+DELETE FROM ff_internal.fit f USING ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.relname IN ('daily_1', 'daily_2');
+SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('daily_3')), 'keep 50', 'a partition of those that rest: its turn comes');
+ROLLBACK TO rest;
 -- one sibling is enough, at whatever fillfactor it is itself
 ALTER TABLE daily DETACH PARTITION daily_2;
 SELECT is((SELECT action || ' ' || recommended_fillfactor FROM ff_advise('daily_3')), 'keep 50', 'one sibling that needs it is enough');

@@ -134,6 +134,9 @@ for my $day (1 .. 14)
 	}
 	my $changes = sql(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes'});
 	one_day($day);
+	is(sql(q{SELECT count(*) > 3, count(*) FILTER (WHERE c.relname IS DISTINCT FROM t.relation_name)
+		FROM ff_internal.statement_target t JOIN ff_internal.statement s USING (statement_id) LEFT JOIN pg_class c ON c.oid = t.relid
+		WHERE s.closed_at IS NULL AND t.relid IS NOT NULL}), 't|0', 'statements are of the tables restored') if $day == 10;
 	is(sql(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes'}), $changes, 'in the restored database all indexes are those of before') if $day == 10;
 	my $now = advised();
 	if ($day <= 4) { $before{$_} = $now->{$_} foreach keys %$now; }
