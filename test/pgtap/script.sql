@@ -180,10 +180,10 @@ SELECT matches((SELECT s FROM made, ff_internal.script(plan, true) s WHERE NOT p
 SELECT is((SELECT string_agg(s, E'\n' ORDER BY n) FROM made, ff_internal.script(plan, true) WITH ORDINALITY x(s, n) WHERE provisional AND s !~ '^(-- (all:|brings|1 of)|.if :provisional .(.*CALL pg_temp|else))'),
           (SELECT string_agg(s, E'\n' ORDER BY n) FROM made, ff_internal.script(plan, true) WITH ORDINALITY x(s, n) WHERE NOT provisional AND s !~ '^(-- brings|CALL pg_temp.ff_change|-- 1 of)'), 'nothing else differs');
 -- PostgreSQL 19 knows no other than on
-SELECT set_config('standard_conforming_strings', 'off', false), set_config('escape_string_warning', 'on', false)
+SELECT count(set_config('standard_conforming_strings', 'off', false)), count(set_config('escape_string_warning', 'on', false))
  WHERE current_setting('server_version_num')::integer < 190000 \gset
 SELECT is((SELECT count(*) FROM ff_script('log', true) s WHERE right(s, 6) = chr(92) || 'gexec'), 1::bigint, 'made with standard_conforming_strings off');
-SELECT set_config('standard_conforming_strings', 'on', false), set_config('escape_string_warning', 'on', false)
+SELECT count(set_config('standard_conforming_strings', 'on', false)), count(set_config('escape_string_warning', 'on', false))
  WHERE current_setting('server_version_num')::integer < 190000 \gset
 
 -- rewrites: the log wastes half of its pages
