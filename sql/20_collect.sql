@@ -303,7 +303,7 @@ BEGIN
      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
     IF FOUND THEN
-        -- so do the statements; a partitioned table, which has no history, is found by its name alone
+        -- statements know tables by OID, too; a partitioned table has no history, so its name alone finds it
         UPDATE ff_internal.statement_target t SET relid = r.relid
           FROM ff_internal.relation r WHERE r.rel_id = t.rel_id AND r.closed_at IS NULL;
         UPDATE ff_internal.statement_target t

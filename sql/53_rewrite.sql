@@ -21,6 +21,13 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN seconds < 1 THEN 'about a second'
             ELSE CASE WHEN io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(seconds) END;
 
+-- What a rewrite takes, as a sentence.
+CREATE FUNCTION ff_internal.rewrite_sentence(
+    seconds double precision, io_known boolean, disk_bytes bigint, wal_bytes bigint) RETURNS text
+LANGUAGE sql STABLE
+RETURN ' Rewriting it takes ' || ff_internal.rewrite_time(seconds, io_known) || ', ' || pg_size_pretty(disk_bytes) || ' of disk and '
+       || pg_size_pretty(wal_bytes) || ' of WAL.';
+
 -- What a rewrite to about new_bytes (main fork) needs in any way; io_known: reading and writing are in its seconds.
 CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,

@@ -119,33 +119,24 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    jobs  CONSTANT text := (
-        SELECT format('%I.%I', n.nspname, c.relname)
-          FROM pg_extension x
-          JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = x.oid AND d.deptype = 'e'
-          JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relname = 'job'
-          JOIN pg_namespace n ON n.oid = c.relnamespace AND has_schema_privilege(n.oid, 'USAGE')
-         WHERE x.extname = 'pg_cron' AND has_table_privilege(c.oid, 'SELECT'));
+    seen  CONSTANT boolean := CASE WHEN EXISTS (SELECT FROM pg_extension x WHERE x.extname = 'pg_cron') THEN
+                              CASE WHEN has_schema_privilege('cron', 'USAGE')
+                                   THEN has_table_privilege('cron.job', 'SELECT') END END;
     last  timestamptz;
     pace  interval;
     every interval;
 BEGIN
-    SELECT max(c.began_at), percentile_cont(0.5) WITHIN GROUP (ORDER BY c.gap)
-           -- two that may be alike
-           FILTER (WHERE c.gap IS NOT NULL)
-      INTO last, pace
+    -- from two gaps on there may be a pace
+    SELECT max(c.began_at), percentile_cont(0.5) WITHIN GROUP (ORDER BY c.gap) INTO last, pace
       FROM (SELECT o.began_at, o.began_at - lag(o.began_at) OVER (ORDER BY o.began_at) AS gap
               FROM (SELECT began_at FROM ff_internal.collection ORDER BY began_at DESC LIMIT 10) o) c
     HAVING count(c.gap) >= 2;
-    IF jobs IS NOT NULL THEN
-        EXECUTE format($q$
-            SELECT min(make_interval(mins => coalesce(m[1], '1')::integer * (m[2] IS NULL)::integer,
-                                     secs => coalesce(m[2], '0')::integer))
-              FROM %s j,
-                   regexp_match(j.schedule, '^(?:(?:[*]|[0-9]+-59)(?:/([0-9]+))?(?: [*]){4}|([0-9]+) seconds?)$') m
-             WHERE j.active AND j.database = current_database()
-               AND j.command LIKE '%%ff_internal.collect()%%' $q$, jobs)
-           INTO every;
+    IF seen THEN
+        SELECT min(make_interval(mins => coalesce(m[1], '1')::integer * (m[2] IS NULL)::integer,
+                                 secs => coalesce(m[2], '0')::integer)) INTO every
+          FROM cron.job j,
+               regexp_match(j.schedule, '^(?:(?:[*]|[0-9]+-59)(?:/([0-9]+))?(?: [*]){4}|([0-9]+) seconds?)$') m
+         WHERE j.active AND j.database = current_database() AND j.command LIKE '%ff_internal.collect()%';
     END IF;
     RETURN 'next collection at ' || to_char(CASE
            WHEN last + coalesce(every, pace) >= now() THEN last + coalesce(every, pace)

@@ -228,7 +228,8 @@ $$;
 
 -- Keep, wait or raise for a table with hardly any updates in the whole window, whatever its fillfactor was then. The
 -- model gives a reserve back after a full day; not where the other partitions need it.
-CREATE FUNCTION ff_internal.decide_few(v ff_internal.decision, siblings boolean) RETURNS ff_internal.decision
+CREATE FUNCTION ff_internal.decide_few(
+    v ff_internal.decision, siblings_best integer, siblings_gain double precision) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -239,7 +240,10 @@ DECLARE
 BEGIN
     v.because := CASE WHEN (v.diagnosis).idle THEN 'idle'
                       WHEN e.fillfactor = 100 THEN NULL
-                      WHEN siblings THEN 'siblings'
+                      -- their curves say so, or, where these rest, their history
+                      WHEN CASE WHEN siblings_best IS NULL THEN ff_internal.siblings_updated(e.relation)
+                                ELSE siblings_best < 100 OR siblings_gain
+                                     < 1 + ff_internal.setting('min_gain')::double precision / 100 END THEN 'siblings'
                       WHEN e.window_s < 86400 THEN 'short' END;
     v.action := CASE WHEN v.because IN ('idle', 'siblings') THEN 'keep'
                      WHEN v.because = 'short' OR unsure THEN 'wait'
@@ -330,9 +334,7 @@ BEGIN
     IF d.cause IN ('no_data', 'not_examined') OR v.passed_over THEN
         v.action := CASE WHEN d.cause = 'not_examined' THEN 'keep' ELSE 'wait' END;
     ELSIF d.cause = 'few_updates' THEN
-        v := ff_internal.decide_few(v, CASE WHEN siblings_best IS NULL THEN ff_internal.siblings_updated(e.relation)
-                 ELSE siblings_best < 100
-                      OR siblings_gain < 1 + ff_internal.setting('min_gain')::double precision / 100 END);
+        v := ff_internal.decide_few(v, siblings_best, siblings_gain);
     ELSIF NOT d.wants_model THEN
         v.action := 'keep';
     ELSE
@@ -437,7 +439,7 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     SELECT e.relation, e.fillfactor, v.recommended_fillfactor, v.action, v.cause, round(v.confidence::numeric, 2)::real,
-           r.updates_per_s::numeric(20, 2)::real, round((100 * d.hot_share)::numeric, 1)::real,
+           u.per_s::numeric(20, 2)::real, round((100 * d.hot_share)::numeric, 1)::real,
            round((100 * d.recoverable_share)::numeric, 1)::real,
            round(CASE WHEN x.changes THEN n.hot_pct ELSE 100 * d.hot_share END::numeric, 1)::real,
            r.fits, CASE WHEN x.changes THEN n.rows_per_page ELSE r.fits END,
@@ -445,17 +447,15 @@ AS $$
            CASE WHEN x.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
                 WHEN w.updated > 0 THEN 100 END::real,
            CASE WHEN x.changes THEN round((100 * (1 - 1 / v.gain))::numeric, 1) END::real,
-           CASE WHEN x.changes THEN coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * r.per_day, 0) END::bigint,
+           CASE WHEN x.changes
+                THEN coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * (u.per_s * 86400), 0) END::bigint,
            CASE WHEN x.changes THEN n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes END,
-           CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * r.per_day, 0) / 1e6)::numeric,
-                                          1) END::real,
-           x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds,
-           make_interval(secs => e.window_s),
+           CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * (u.per_s * 86400), 0)
+                                           / 1e6)::numeric, 1) END::real,
+           x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => e.window_s),
            v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
            concat(rtrim(ff_internal.reason(v), CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
-                  ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds, m.io_known)
-                      || format(', %s of disk and %s of WAL.',
-                         pg_size_pretty(m.disk_bytes), pg_size_pretty(m.wal_bytes))),
+                  ff_internal.rewrite_sentence(m.seconds, m.io_known, m.disk_bytes, m.wal_bytes)),
            CASE WHEN x.changes THEN ff_internal.alter_options(e.relation,
                                                               ARRAY['fillfactor=' || v.recommended_fillfactor]) END,
            ff_internal.phrase(v), m.io_known, CASE WHEN x.changes THEN v.gain END, v.passed_over, e, v
@@ -472,10 +472,9 @@ AS $$
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
-     CROSS JOIN LATERAL (
-            SELECT w.updated / nullif(e.window_s, 0) AS updates_per_s,
-                w.updated / nullif(e.window_s, 0) * 86400 AS per_day,
-                   coalesce((v.now_step).rows_per_page, ff_internal.rows_per_page(e.fillfactor, d.row_width)) AS fits) r
+     CROSS JOIN LATERAL unnest(ARRAY[w.updated / nullif(e.window_s, 0)]) u(per_s)
+     CROSS JOIN LATERAL unnest(ARRAY[coalesce((v.now_step).rows_per_page,
+                                              ff_internal.rows_per_page(e.fillfactor, d.row_width))]) r(fits)
      ORDER BY x.changes DESC, CASE WHEN x.changes THEN v.gain END DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname,
          e.relname
 $$;
@@ -594,7 +593,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT CASE t.changes
-           WHEN 0 THEN format('No change is advised: %s tables examined, %s of them wait.', t.examined, t.wait)
+           WHEN 0 THEN format('No change is advised: %s examined, %s of them waiting.',
+                              ff_internal.counted(t.examined, 'table'), t.wait)
            ELSE format('%s: %s%s.', ff_internal.counted(t.changes, 'change'),
                        ff_internal.brings(t.wal, t.disk, t.seconds, t.io_known, 100 * t.wal / nullif(t.wal_now, 0)),
                        coalesce('; ' || nullif(t.provisional, 0) || ' provisional', '')) END

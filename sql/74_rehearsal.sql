@@ -230,20 +230,11 @@ version=${version##*) }
 q -c 'SELECT 1' >/dev/null || die "no connection: set PGHOST, PGPORT, PGUSER, PGDATABASE"
 $sh$;
 
-CREATE FUNCTION ff_internal.rehearsal_runs() RETURNS text
+-- Its functions for a run: a phase, a fill, a run of laps.
+CREATE FUNCTION ff_internal.rehearsal_run() RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-RETURN $sh$refused=$(check)
-[ -z "$refused" ] || die "$refused"
-dir=${TMPDIR:-/tmp}/ff_rehearsal.$$
-( umask 077; mkdir "$dir" ) || { dir=; die "no folder can be made in ${TMPDIR:-/tmp}"; }
-q -c 'CREATE SCHEMA ff_rehearsal' || die "the schema ff_rehearsal cannot be made: is another rehearsal at work here?"
-schema=true
-setup
-workload >"$dir/script.sql"
-[ "$(q -c "SELECT current_setting('is_superuser')")" = off ] || PGOPTIONS="$PGOPTIONS -c deadlock_timeout=10ms"
-
-# One of the four phases of a lap: its transactions are counted, so that every run does the same.
+RETURN $sh$# One of the four phases of a lap: its transactions are counted, so that every run does the same.
 phase()     # NUMBER
 {
     counts=$(q -c "SELECT ff_rehearsal.phase_begin($1)")
@@ -285,6 +276,22 @@ run()       # FILLFACTOR PAIR SIDE
     measured=$(q -c "SELECT ff_rehearsal.run_end($2, '$3')")
     say "pair $2, $3: fillfactor $1, lap $laps, $measured"
 }
+
+$sh$;
+
+-- Its course: what is refused, what this machine can do, the runs.
+CREATE FUNCTION ff_internal.rehearsal_course() RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+RETURN $sh$refused=$(check)
+[ -z "$refused" ] || die "$refused"
+dir=${TMPDIR:-/tmp}/ff_rehearsal.$$
+( umask 077; mkdir "$dir" ) || { dir=; die "no folder can be made in ${TMPDIR:-/tmp}"; }
+q -c 'CREATE SCHEMA ff_rehearsal' || die "the schema ff_rehearsal cannot be made: is another rehearsal at work here?"
+schema=true
+setup
+workload >"$dir/script.sql"
+[ "$(q -c "SELECT current_setting('is_superuser')")" = off ] || PGOPTIONS="$PGOPTIONS -c deadlock_timeout=10ms"
 
 # What this machine can do, and how many rows it takes so that a lap meets each.
 chosen=$rows rows=10000
@@ -477,7 +484,7 @@ AS $$
                       m->>'held_each'),
                ff_internal.rehearsal_begins(),
                ff_internal.rehearsal_documents(ff_internal.qualified_name(relation), made, predicted, m, t, life),
-               rtrim(ff_internal.rehearsal_runs(), E'\n')), E'\n')
+               ff_internal.rehearsal_run(), rtrim(ff_internal.rehearsal_course(), E'\n')), E'\n')
       FROM ff_internal.rehearsal_table(relation) t CROSS JOIN LATERAL ff_internal.rehearsal_mixture(life, t) m
 $$;
 

@@ -297,9 +297,8 @@ first_lives(const Fit *fit)
 static FcWay
 way_of(const Model *m, int step)
 {
-	return step != m->forecast.current &&
-		m->decision.cost[FC_REWRITE][step].ratio <
-		m->decision.cost[FC_SET][step].ratio * (1 - m->e.min_gain) ? FC_REWRITE : FC_SET;
+	return step != m->forecast.current && ff_decide_rewrite_pays(&m->e, &m->decision, step) ?
+		FC_REWRITE : FC_SET;
 }
 
 static const DcCost *

@@ -326,6 +326,13 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, D
 	}
 }
 
+int
+ff_decide_rewrite_pays(const Evidence *e, const Decision *d, int step)
+{
+	return d->cost[FC_REWRITE][step].ratio <
+		d->cost[FC_SET][step].ratio * (1 - or_else(e->min_gain, 0.02));
+}
+
 /* The cheapest, ties to what changes least: keep, then set, then the higher fillfactor. */
 static void
 choose_best(const Evidence *e, const Forecast *f, Decision *d)
@@ -343,9 +350,8 @@ choose_best(const Evidence *e, const Forecast *f, Decision *d)
 	for (way = 0; way < FC_WAYS; way++)
 		for (i = 0; i < f->n; i++)
 			if (d->cost[way][i].ratio < best * exp(-P(TIE)) &&
-				/* a rewrite has to pay for itself, too */
-				(way == FC_SET || d->cost[way][i].ratio < d->cost[FC_SET][i].ratio * (1 - min_gain)) &&
-				(way == FC_SET || i == f->current || d->cost[way][i].ratio < rewritten))
+				(way == FC_SET || (ff_decide_rewrite_pays(e, d, i) &&
+								   (i == f->current || d->cost[way][i].ratio < rewritten))))
 			{
 				best = d->cost[way][i].ratio;
 				d->best_way = (FcWay) way;

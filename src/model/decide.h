@@ -45,6 +45,9 @@ typedef struct Decision
 	double		settle_updates; /* until then, where most do */
 } Decision;
 
+/* Does a rewrite at a step save min_gain against setting it only? */
+extern int	ff_decide_rewrite_pays(const Evidence *e, const Decision *d, int step);
+
 /* What one index entry costs. */
 extern void ff_decide_index_entry(double *wal_bytes, double *cpu_us);
 

@@ -87,7 +87,8 @@ static const struct
 
 /* Seconds after which a snapshot is recorded as one that is held (ff_horizon()). */
 #define UNSEEN			60.0
-/* Versions that some snapshot might still see, per live row, up to which none count as seen (chosen). */
+/* Versions that some snapshot might still see, per live row, up to which none count as
+ * seen (chosen). */
 #define UNSEEN_DEAD		0.02
 /* Share of the rows from which a transaction is for all of them (chosen). */
 #define WHOLE			0.5
@@ -184,7 +185,7 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 		if (c->pick != TW_FIXED)
 			c->pick = TW_SWEEP;
 	}
-	else if (n * (c->stride > 1 ? c->stride : 1) >= SHARE * p->mean_live)
+	else if (n * (c->stride > 1 ? c->stride : 1) >= FIT_SHARE * p->mean_live)
 		c->rows = n * p->scale;
 	else
 		c->rows = bound(n, 1, c->stride > 0 ? p->rows / (4 * c->stride) : p->rows / 4);
@@ -240,7 +241,7 @@ make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	}
 	c->pick = s->command == EV_DELETE && u[D_PICK] < 0.7 ? TW_OLDEST : TW_ANY;
 	c->rows = or_else(s->rows, drawn(PR_ROWS, u[D_ROWS], 1));
-	c->rows = bound(c->rows >= SHARE * p->mean_live ? c->rows * p->scale : c->rows, 1, p->rows / 2 + 1);
+	c->rows = bound(c->rows >= FIT_SHARE * p->mean_live ? c->rows * p->scale : c->rows, 1, p->rows / 2 + 1);
 }
 
 /*
@@ -264,7 +265,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	for (i = 0; i < l->nclasses; i++)
 	{
 		const TwinClass *c = &l->class[i];
-		int			share = c->rows * bound(c->stride, 1, TW_ROWS) >= SHARE * p->rows;
+		int			share = c->rows * bound(c->stride, 1, TW_ROWS) >= FIT_SHARE * p->rows;
 
 		ours += c->rate / c->rows;
 		real += c->rate / (share ? c->rows / p->scale : c->rows);

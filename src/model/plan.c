@@ -29,7 +29,8 @@
 #define TELLING			0.05
 /* Share of the time below which a statement counts as being at work at times (chosen). */
 #define BUSY			0.8
-/* Share of updates by statements for few rows, below which nothing is updated soon after its insert (chosen). */
+/* Share of updates by statements for few rows, below which nothing is updated soon after
+ * its insert (chosen). */
 #define PASSES			0.05
 /* Bursts of the window, where there are any (chosen). */
 #define BURSTS			2.0
@@ -435,7 +436,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
 	/* what is taken from the newest rows must be among those replayed */
 	for (i = 0; i < p->nslots; i++)
-		if (p->slot[i].rows > largest && p->slot[i].rows < SHARE * p->mean_live)
+		if (p->slot[i].rows > largest && p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	if (p->insert_distance < LATELY * p->live && NEAR * p->insert_distance > 2 * largest)
 		largest = NEAR / 2 * p->insert_distance;
@@ -508,7 +509,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 		p50 = sum > 0 ? exp2(at / sum) : NAN;
 	}
 	for (i = 0; i < p->nslots; i++)
-		if (p->slot[i].command == EV_UPDATE && !(p->slot[i].rows >= SHARE * p->mean_live))
+		if (p->slot[i].command == EV_UPDATE && !(p->slot[i].rows >= FIT_SHARE * p->mean_live))
 			some += p->slot[i].rate;
 	/* passes over the whole table come at no distance */
 	if (some > PASSES && p->window.inserted > 0 && !isnan(p->xids_per_tick) && p50 >= 1)

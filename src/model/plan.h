@@ -15,7 +15,7 @@
 
 /* Share of a table's rows from which on a transaction is for a share of them, and scaled
  * with the replay (chosen). */
-#define SHARE			0.2
+#define FIT_SHARE		0.2
 
 #define FIT_SEGMENTS	3		/* of the window, whose HOT shares are compared */
 

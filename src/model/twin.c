@@ -33,7 +33,8 @@
 /* Share of the table from which a statement scans it, rather than an index. */
 #define SCANNED		0.9
 
-/* A pass over all rows takes so many times as many as in the time seen, at most: a replay is finite. */
+/* A pass over all rows takes so many times as many as in the time seen, at most: a replay
+ * is finite. */
 #define WHOLE_MOST	4.0
 
 /* A multiplier that spreads ranks over the table (Knuth). */
