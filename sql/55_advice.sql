@@ -447,11 +447,10 @@ AS $$
            CASE WHEN x.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
                 WHEN w.updated > 0 THEN 100 END::real,
            CASE WHEN x.changes THEN round((100 * (1 - 1 / v.gain))::numeric, 1) END::real,
-           CASE WHEN x.changes
-                THEN coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * (u.per_s * 86400), 0) END::bigint,
+           CASE WHEN x.changes THEN coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0) END::bigint,
            CASE WHEN x.changes THEN n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes END,
-           CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * (u.per_s * 86400), 0)
-                                           / 1e6)::numeric, 1) END::real,
+           CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric,
+                                          1) END::real,
            x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => e.window_s),
            v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
            concat(rtrim(ff_internal.reason(v), CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
@@ -472,7 +471,7 @@ AS $$
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
-     CROSS JOIN LATERAL unnest(ARRAY[w.updated / nullif(e.window_s, 0)]) u(per_s)
+     CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM (SELECT w.updated / nullif(e.window_s, 0)) s(n)) u(per_s, per_day)
      CROSS JOIN LATERAL unnest(ARRAY[coalesce((v.now_step).rows_per_page,
                                               ff_internal.rows_per_page(e.fillfactor, d.row_width))]) r(fits)
      ORDER BY x.changes DESC, CASE WHEN x.changes THEN v.gain END DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname,
