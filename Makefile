@@ -58,6 +58,7 @@ SQL_PIECES = \
 	sql/38_indexed.sql \
 	sql/45_model.sql \
 	sql/50_prediction.sql \
+	sql/51_shards.sql \
 	sql/52_diagnosis.sql \
 	sql/53_rewrite.sql \
 	sql/54_reason.sql \

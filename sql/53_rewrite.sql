@@ -50,7 +50,12 @@ AS $$
                CASE c.relkind WHEN 'i' THEN new_bytes ELSE coalesce(z.index_bytes, 0) END AS index_bytes
           FROM pg_class c
           LEFT JOIN pg_index i ON i.indexrelid = c.oid
-         CROSS JOIN LATERAL ff_internal.sizes(coalesce(i.indrelid, c.oid)) z
+         CROSS JOIN LATERAL (
+               SELECT sum(o.heap_bytes)::bigint, sum(o.index_bytes)::bigint, sum(o.toast_bytes)::bigint
+                 FROM (SELECT coalesce(i.indrelid, c.oid)
+                       UNION ALL
+                       SELECT d.shard FROM ff_internal.shards() d WHERE d.parent = c.oid) t(id)
+                CROSS JOIN LATERAL ff_internal.sizes(t.id) o) z(heap_bytes, index_bytes, toast_bytes)
          WHERE c.oid = relation
     )
     SELECT n.bytes, d.free_bytes, n.wal_bytes,
@@ -84,7 +89,9 @@ AS $$
       FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
      CROSS JOIN LATERAL (SELECT CASE WHEN c.relkind <> 'r' THEN 'only for tables'
-                                     WHEN c.relpersistence = 'u' THEN 'not for unlogged tables' END) k(hindrance)
+                                     WHEN c.relpersistence = 'u' THEN 'not for unlogged tables'
+                                     WHEN c.oid IN (SELECT d.parent FROM ff_internal.shards() d)
+                                     THEN 'not for distributed tables' END) k(hindrance)
      CROSS JOIN LATERAL (
            SELECT (SELECT r.relname FROM pg_class r WHERE r.oid = max(x.indexrelid) FILTER (WHERE x.indisclustered)),
                   coalesce(bool_or(x.indimmediate AND CASE c.relreplident WHEN 'd' THEN x.indisprimary

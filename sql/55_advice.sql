@@ -65,7 +65,7 @@ CREATE FUNCTION ff_internal.clearly_better() RETURNS double precision
 LANGUAGE sql STABLE
 RETURN (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 5;
 
--- The step that is best for the partitions of one parent together: the mean of their curves, each weighted by its rate
+-- The step that is best for the partitions or shards of one parent together: the mean of their curves, each weighted by its rate
 -- of updates. Curves, not evidence: what is seen of a partition are its own pages at its own age, and a table of the
 -- pages of all would be none that exists. One row for each partition that has a sibling with updates, and need not have
 -- any itself: the best step's fillfactor, and the cost at the partition's own step against the cost there.
@@ -75,13 +75,12 @@ LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH leaf AS MATERIALIZED (
-        SELECT i.inhparent AS parent, i.inhrelid AS leaf, f.updates_per_s AS weight, f.steps,
+        SELECT i.parent, i.leaf, f.updates_per_s AS weight, f.steps,
                CASE WHEN f.action IN ('lower', 'raise') THEN f.to_fillfactor END AS advised
-          FROM pg_inherits i
-          JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition AND c.relkind = 'r'
-          JOIN ff_internal.relation r ON r.relid = i.inhrelid AND r.closed_at IS NULL
+          FROM ff_internal.sibling i
+          JOIN ff_internal.relation r ON r.relid = i.leaf AND r.closed_at IS NULL
           JOIN ff_internal.fit f ON f.rel_id = r.rel_id
-         WHERE ($1 IS NULL OR i.inhparent = (SELECT o.inhparent FROM pg_inherits o WHERE o.inhrelid = $1))
+         WHERE ($1 IS NULL OR i.parent = (SELECT o.parent FROM ff_internal.sibling o WHERE o.leaf = $1))
            AND (f.choice).current_step IS NOT NULL AND f.updates_per_s > 0
     ), families AS (
         SELECT l.parent, array_agg(l.leaf) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised
@@ -102,15 +101,15 @@ AS $$
          ORDER BY c.parent, coalesce(c.advised AND c.log_cost < c.least + ln(ff_internal.clearly_better()), false) DESC,
                   c.log_cost, c.fillfactor DESC
     )
-    SELECT i.inhrelid, b.fillfactor, exp(own.log_cost - b.log_cost)
+    SELECT i.leaf, b.fillfactor, exp(own.log_cost - b.log_cost)
       FROM best b
       JOIN families g ON g.parent = b.parent
-      JOIN pg_inherits i ON i.inhparent = b.parent AND g.leaves <> ARRAY[i.inhrelid]
-      JOIN pg_class c ON c.oid = i.inhrelid
+      JOIN ff_internal.sibling i ON i.parent = b.parent AND g.leaves <> ARRAY[i.leaf]
+      JOIN pg_class c ON c.oid = i.leaf
      CROSS JOIN LATERAL (SELECT o.log_cost FROM costs o
                           WHERE o.parent = b.parent AND o.fillfactor >= ff_internal.effective_fillfactor(c.reloptions)
                           ORDER BY o.fillfactor LIMIT 1) own
-     WHERE $1 IS NULL OR i.inhrelid = $1
+     WHERE $1 IS NULL OR i.leaf = $1
 $$;
 
 -- ---------------------------------------------------------------------------
@@ -219,11 +218,11 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce(sum(n.updated) > 0.01 * sum(n.inserted), false)
-      FROM pg_inherits o
-      JOIN pg_inherits i ON i.inhparent = o.inhparent AND i.inhrelid <> o.inhrelid
-      JOIN ff_internal.relation r ON r.relid = i.inhrelid AND r.closed_at IS NULL
+      FROM ff_internal.sibling o
+      JOIN ff_internal.sibling i ON i.parent = o.parent AND i.leaf <> o.leaf
+      JOIN ff_internal.relation r ON r.relid = i.leaf AND r.closed_at IS NULL
       JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
-     WHERE o.inhrelid = $1
+     WHERE o.leaf = $1
 $$;
 
 -- Keep, wait or raise for a table with hardly any updates in the whole window, whatever its fillfactor was then. The
@@ -385,6 +384,40 @@ AS $$
                                                      WHEN (p.f).shape = p.shape THEN p.f END, s.best, s.gain) v
 $$;
 
+-- The same, if pooled with one decision for a distributed table in the place of its shards, whichever of them relation
+-- is.
+CREATE FUNCTION ff_internal.pooled_decisions(relation regclass, models integer, pooled boolean)
+RETURNS SETOF ff_internal.decision
+LANGUAGE plpgsql STABLE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    tables CONSTANT oid[] := (SELECT array_agg(s.parent) FROM ff_internal.shards() s
+                               WHERE pooled AND ($1 IS NULL OR $1 IN (s.parent, s.shard)));
+BEGIN
+    IF tables IS NULL THEN
+        RETURN QUERY SELECT * FROM ff_internal.decisions($1, $2);
+        RETURN;
+    END IF;
+    PERFORM ff_internal.show_shards();
+    RETURN QUERY
+    WITH known AS MATERIALIZED (
+        SELECT v, e.relation, s.parent, (e.counters).updated
+          FROM ff_internal.decisions(NULL, $2 * cardinality(tables)) v
+         CROSS JOIN LATERAL unnest(ARRAY[v.diagnosis]) d
+         CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+          LEFT JOIN ff_internal.shards() s ON coalesce(s.shard, s.parent) = e.relation
+    )
+    SELECT (p.v).*
+      FROM (SELECT k.v FROM known k
+             WHERE k.parent IS NULL AND NOT EXISTS (SELECT FROM known o WHERE o.parent = k.relation)
+               AND ($1 IS NULL OR k.relation = $1)
+            UNION ALL
+            SELECT ff_internal.distributed(k.parent, array_agg(k.v ORDER BY k.updated DESC NULLS LAST))
+              FROM known k WHERE k.parent = ANY (tables) GROUP BY k.parent) p;
+END
+$$;
+
 -- Tables for which one call of a reading function asks the model, where collections did not.
 CREATE FUNCTION ff_internal.models_allowed() RETURNS integer
 LANGUAGE sql STABLE
@@ -397,7 +430,8 @@ $$;
 -- Advice
 -- ---------------------------------------------------------------------------
 -- A decision in figures and words, one row each: the columns of ff_advise(), those of ff_advice, and the decision.
-CREATE FUNCTION ff_internal.advice(relation regclass, models integer)
+-- pooled: shards are not told of, but the table that they are of.
+CREATE FUNCTION ff_internal.advice(relation regclass, models integer, pooled boolean DEFAULT true)
 RETURNS TABLE (
     relation                   regclass,
     fillfactor                 integer,
@@ -454,11 +488,11 @@ AS $$
            x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => e.window_s),
            v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
            concat(rtrim(ff_internal.reason(v), CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
-                  ff_internal.rewrite_sentence(m.seconds, m.io_known, m.disk_bytes, m.wal_bytes)),
+                  ff_internal.rewrite_sentence(m.seconds, m.io_known, m.disk_bytes, m.wal_bytes), ' ' || v.shards),
            CASE WHEN x.changes THEN ff_internal.alter_options(e.relation,
                                                               ARRAY['fillfactor=' || v.recommended_fillfactor]) END,
            ff_internal.phrase(v), m.io_known, CASE WHEN x.changes THEN v.gain END, v.passed_over, e, v
-      FROM ff_internal.decisions(relation, models) v
+      FROM ff_internal.pooled_decisions(relation, models, pooled) v
      CROSS JOIN LATERAL unnest(ARRAY[v.diagnosis]) d
      CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
      CROSS JOIN LATERAL unnest(ARRAY[e.counters]) w
@@ -667,7 +701,7 @@ DECLARE
     last ff_internal.prediction;
 BEGIN
     SELECT x.* INTO a
-      FROM ff_internal.relation r CROSS JOIN LATERAL ff_internal.advice(r.relid, 1) x
+      FROM ff_internal.relation r CROSS JOIN LATERAL ff_internal.advice(r.relid, 1, false) x
      WHERE r.rel_id = id AND r.closed_at IS NULL;
     IF a.relation IS NULL THEN
         RETURN 0;

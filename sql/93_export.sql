@@ -24,8 +24,9 @@ AS $$
                'why', a.phrase, 'reason', CASE WHEN c.changes THEN a.reason END, 'gain_pct', a.gain_pct,
                'wal_bytes_per_day_saved', a.wal_bytes_per_day_saved, 'disk_bytes_change', a.disk_bytes_change,
                'size_bytes', a.size_bytes, 'updates_per_s', a.updates_per_s, 'hot_pct', a.hot_pct,
-               'input', CASE WHEN c.changes THEN to_jsonb(ff_internal.model_input(a.evidence,
-                            coalesce((d.diagnosis).indexed_share, ff_internal.indexed_share(a.evidence)))) END)))
+               'input', CASE WHEN c.changes AND (a.decision).shards IS NULL
+                             THEN to_jsonb(ff_internal.model_input(a.evidence, coalesce(
+                                      (d.diagnosis).indexed_share, ff_internal.indexed_share(a.evidence)))) END)))
       FROM ff_internal.advice(NULL, 0) a
      CROSS JOIN LATERAL unnest(ARRAY[a.decision]) d
      CROSS JOIN LATERAL (SELECT a.action IN ('lower', 'raise') AS changes) c

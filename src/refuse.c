@@ -14,6 +14,7 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
+#include "fleet.h"
 #include "refuse.h"
 
 PG_FUNCTION_INFO_V1(ff_refuse);
@@ -66,10 +67,11 @@ ff_require(const char *what)
 					 quote_literal_cstr(role), what)));
 }
 
-/* ff_check_role(what text): the same for functions in SQL */
+/* ff_check_role(what text): the same for functions in SQL, which then see shards, too */
 Datum
 ff_check_role(PG_FUNCTION_ARGS)
 {
 	ff_require(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	ff_show_shards();
 	PG_RETURN_VOID();
 }

@@ -176,8 +176,9 @@ CREATE TYPE ff_internal.decision AS (
     needed_confidence      double precision, -- confidence that the change would need
     passed_over            boolean, -- the model would have been asked, but was not
     readers_pages          double precision, -- pages that readers fetched while the recent updates were made
-    because                text -- what decided besides the table's own curve: siblings, standing (advice that stands),
+    because                text, -- what decided besides the table's own curve: siblings, standing (advice that stands),
         -- taken (a change made lately), short (no full day, as busy as others, was watched), idle (nothing is
         -- written to it); NULL: nothing
+    shards                 text -- of a distributed table: how its shards differ, in words
 );
 $$);

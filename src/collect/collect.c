@@ -39,6 +39,7 @@
 
 #include "collect/lock.h"
 #include "compat.h"
+#include "fleet.h"
 #include "refuse.h"
 #include "settings.h"
 
@@ -104,6 +105,14 @@ run_step(Collector *c, const char *call, int nargs, Oid *types, Datum *values)
 	return result;
 }
 
+/* A transaction of a collection begins: the extension stays, and shards are seen. */
+static void
+begin_step(Oid extension)
+{
+	ff_keep_extension(extension);
+	ff_show_shards();
+}
+
 /*
  * End this transaction, so that nothing of it is held while the next runs, and
  * begin that.
@@ -117,7 +126,7 @@ end_step(Collector *c)
 	MemoryContextSwitchTo(c->step_cxt);
 	CHECK_FOR_INTERRUPTS();
 	if (!c->atomic)
-		ff_keep_extension(c->extension);
+		begin_step(c->extension);
 }
 
 /*
@@ -426,7 +435,7 @@ keep_extension_of(Oid procedure)
 				 errhint("If it was taken out of the extension, run "
 						 "ALTER EXTENSION fillfactor_advisor ADD PROCEDURE %s.",
 						 format_procedure(procedure))));
-	ff_keep_extension(extension);
+	begin_step(extension);
 	return extension;
 }
 
