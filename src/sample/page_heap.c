@@ -43,6 +43,19 @@ typedef struct FfVersion
 	bool		heap_only;
 } FfVersion;
 
+/*
+ * Bits of t_infomask2 that the versions supported give a meaning to.  Where
+ * another one is set, what became of an update is not known, and not counted.
+ */
+#define FF_KNOWN_BITS \
+	(HEAP_NATTS_MASK | HEAP_KEYS_UPDATED | HEAP_HOT_UPDATED | HEAP_ONLY_TUPLE)
+
+static bool
+bits_are_known(const HeapTupleHeaderData *tuple)
+{
+	return (tuple->t_infomask2 & ~FF_KNOWN_BITS) == 0;
+}
+
 /* Lengths inside the tuple header agree with the line pointer's length. */
 static bool
 tuple_is_sound(const HeapTupleHeaderData *tuple, unsigned length)
@@ -126,7 +139,7 @@ maybe_visible(const FfXacts *xacts, TransactionId deleter)
 		(int32) (deleter - xacts->horizon) >= 0;
 }
 
-/* Where did the new version of a superseded one go?  False: there is none. */
+/* Where did the new version of a superseded one go?  False: there is none, or it is not known. */
 static bool
 count_superseded(const HeapTupleHeaderData *tuple, BlockNumber block,
 				 OffsetNumber offset, double *metric)
@@ -136,7 +149,7 @@ count_superseded(const HeapTupleHeaderData *tuple, BlockNumber block,
 	OffsetNumber successor = ItemPointerGetOffsetNumberNoCheck(ctid);
 
 	/* deleted, or moved to another partition: no successor here */
-	if (successor == 0 || successor > MaxHeapTuplesPerPage ||
+	if (!bits_are_known(tuple) || successor == 0 || successor > MaxHeapTuplesPerPage ||
 		(successor_block == block && successor == offset))
 		return false;
 	if (tuple->t_infomask2 & HEAP_HOT_UPDATED)
@@ -279,7 +292,7 @@ count_live(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length)
 	metric[FF_HEAP_LIVE_BYTES] += length;
 	metric[updated ? FF_HEAP_UPDATED_ROWS : FF_HEAP_INSERTED_ROWS]++;
 	metric[updated ? FF_HEAP_UPDATED_BYTES : FF_HEAP_INSERTED_BYTES] += length;
-	if (updated)
+	if (updated && bits_are_known(tuple))
 		metric[heap_only ? FF_HEAP_UPDATED_HOT : FF_HEAP_UPDATED_NONHOT]++;
 	result->length[result->nrows] = MAXALIGN(length);
 	result->updated[result->nrows++] = updated;
