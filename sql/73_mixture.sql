@@ -10,6 +10,15 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 RETURN CASE WHEN c->'part' IS NULL THEN coalesce(c->>'rows', '1') ELSE ':part' || k END;
 
+-- The oldest row that is left, as a session counts: those that it inserted itself from 1 on, below those loaded.
+CREATE FUNCTION ff_internal.pgbench_oldest(m jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+RETURN CASE WHEN (m->>'dealt')::boolean THEN '1 - :rows / :sessions' ELSE '1 - :rows' END
+       || coalesce((SELECT format(' + :turn%s * %s', d.ordinality - 1, d.value->>'rows')
+                      FROM jsonb_array_elements(m->'classes') WITH ORDINALITY d
+                     WHERE d.value->>'pick' = 'oldest' LIMIT 1), '');
+
 -- pgbench lines that set :a, the number of the first row of a call, and :b, that of the last, for class k of a mixture.
 CREATE FUNCTION ff_internal.pgbench_pick(m jsonb, k integer, c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -24,14 +33,19 @@ AS $$
                EXISTS (SELECT FROM jsonb_array_elements(m->'classes') d WHERE d->>'command' = 'insert') AS inserts,
                (SELECT d->'distance'->>0 FROM jsonb_array_elements(m->'classes') d
                  WHERE d->>'command' = 'delete' AND d->>'pick' = 'newest' LIMIT 1) AS kept,
-               -- below the first row that the session inserted itself are those loaded
-               E'\n\\set a case when :x > 0 then :own + :x else greatest(1, :rows + :x) end' AS own
-          FROM (SELECT ff_internal.pgbench_rows(k, c)) r(rows)
+               ff_internal.pgbench_oldest(m) AS oldest,
+               format(E'\n\\set a case when :x > 0 then :own + :x else greatest(1, :rows + %s) end',
+                      CASE WHEN (m->>'dealt')::boolean THEN ':x * :sessions - :client_id' ELSE ':x' END) AS own
+          FROM ff_internal.pgbench_rows(k, c) r(rows)
     )
     SELECT CASE
         WHEN s.pick = 'all' AND s.aligned THEN '\set a 0'
         WHEN s.pick = 'all' THEN
             format(E'\\set turn%1$s :turn%1$s + 1\n\\set a (:turn%1$s + :client_id) %% %2$s', k, s.every)
+        WHEN s.pick = 'oldest' THEN
+            format(E'\\set x %3$s\n\\set a (:turn%1$s * :sessions + :client_id) * %2$s + 1\n'
+                   '\\set a case when :x > 0 then :own + :x else :a end\n\\set turn%1$s :turn%1$s + 1',
+                   k, s.span, s.oldest)
         WHEN s.pick = 'newest' THEN format('\set x :i - random(%s, %s) - (%s - 1)', s.near, s.far, s.span) || s.own
         WHEN s.pick = 'follow' THEN
             format(E'\\set x :i - greatest(0, %3$s - %4$s)\n'
@@ -39,6 +53,9 @@ AS $$
                    '\\set due :turn%1$s + %2$s <= :x\n'
                    '\\set turn%1$s case when :due then greatest(:turn%1$s + %2$s, :x - 4 * %4$s) else :turn%1$s end\n'
                    '\\set x :turn%1$s - (%4$s - 1)', k, c->>'step', s.near, s.span) || s.own
+        WHEN s.pick = 'turn' AND s.inserts THEN
+            format(E'\\set turn%1$s :turn%1$s + 1\n'
+                   '\\set x %3$s + :turn%1$s * %2$s %% greatest(1, :left - %2$s + 1)', k, s.span, s.oldest) || s.own
         WHEN s.pick = 'turn' THEN
             format(E'\\set turn%1$s :turn%1$s + 1\n'
                    '\\set a 1 + (:turn%1$s * %2$s + :client_id * (:rows / :sessions)) %% %3$s', k, s.span, l.last)
@@ -47,15 +64,17 @@ AS $$
             format('\set a random_zipfian(1, %s, %s)', l.last, coalesce(c->>'skew', '1.05'))
             || CASE WHEN coalesce((c->>'scattered')::boolean, s.span = '1')
                     THEN format(E'\n\\set a 1 + permute(:a - 1, %s)', l.last) ELSE '' END
+            || CASE WHEN s.inserts THEN format(E'\n\\set x %s - 1 + :a', s.oldest) || s.own ELSE '' END
         -- one number in eleven is of a new row, once
         WHEN c->>'command' = 'upsert' THEN '\set a random(1, :rows + :rows / 10)'
         WHEN s.kept IS NOT NULL THEN format('\set x :i - random(0, %s)', s.kept) || s.own
-        WHEN s.inserts THEN '\set x random(1 - :rows, :i)' || s.own
+        WHEN s.inserts THEN format('\set x random(%s, :i)', s.oldest) || s.own
         ELSE format('\set a random(1, %s)', l.last) END
         || CASE WHEN s.pick = 'all' OR s.span = '1' THEN E'\n' ELSE format(E'\n\\set b :a + %s - 1\n', s.span) END
       FROM class s
-     CROSS JOIN LATERAL (SELECT CASE s.span WHEN '1' THEN ':rows' ELSE format('greatest(1, :rows - %s + 1)',
-         s.span) END) l(last)
+     CROSS JOIN LATERAL (SELECT CASE WHEN s.inserts THEN ':left' ELSE ':rows' END) r(rows)
+     CROSS JOIN LATERAL (SELECT CASE s.span WHEN '1' THEN r.rows
+                                     ELSE format('greatest(1, %s - %s + 1)', r.rows, s.span) END) l(last)
 $$;
 
 -- Which rows a call of class k takes, as a WHERE clause; t: the mixture's table.
@@ -116,8 +135,8 @@ $$;
 
 -- The pgbench script of a mixture: one transaction of one of its classes. Given -D rows, sessions, and for each class
 -- k, from 0 on, nk: its transactions in this phase, all sessions together; turnk: its transactions of one session so
--- far; n, own and i: 0. Each class comes as often as it should, and evenly: pgbench's choice by weight is by chance, and of
--- eight passes over a table two halves of a run would get five and eleven.
+-- far; n, own and i: 0. Each class comes as often as it should, and evenly: pgbench's choice by weight is random, and
+-- of eight passes over a table two halves of a run would get five and eleven.
 CREATE FUNCTION ff_internal.pgbench_script(m jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -158,9 +177,10 @@ AS $$
     SELECT E'\\if :n = 0\n' || b.text
            || format(E'\\set own (:client_id + 1) * %s\n'
                      'SELECT greatest(0, max(%s) - :own) AS i FROM %s WHERE %s > %s AND %s < %s\n\\gset\n'
-                     '\\set begun :i\n\\endif\n',
+                     '\\set begun :i\n\\set left :i + 1 - (%s)\n\\endif\n',
                      k.range, t->>'number', t->>'name', t->>'key', replace(t->>'to_key', '{n}', ':own'),
-                     t->>'key', replace(t->>'to_key', '{n}', format('(:own + %s)', k.range)))
+                     t->>'key', replace(t->>'to_key', '{n}', format('(:own + %s)', k.range)),
+                     ff_internal.pgbench_oldest(m))
            || format(E'\\set g :n * :sessions + :client_id\n\\set n :n + 1\n\\set u (:g * %s) %% %s\n%s\\endif\n',
                      k.stride, k.modulus, c.text)
       FROM constant k CROSS JOIN begun b CROSS JOIN chosen c CROSS JOIN (SELECT m->'table') t(t)
@@ -180,14 +200,13 @@ AS $$
           FROM jsonb_array_elements(life->'classes') WITH ORDINALITY l(class, place)
          CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8, times float8,
                distance float8, near float8, skew float8, scattered float8, stride float8, indexed float8,
-               resizes float8, burst float8)
+               resizes float8, burst float8, whole float8)
     ), shaped AS (
         -- updates of which some change an indexed column are two classes
         SELECT c.*, i.touch, c.rate * i.share / c.times AS calls_rate, greatest(1, round(c.rows)) AS n,
                -- rows picked each by itself: statement by statement, where these are few
                c.stride < 0.5 AND c.rows <= 20 AND c.pick NOT IN ('turn', 'sweep') AND c.command = 'update' AS single,
-               CASE WHEN c.command = 'delete' THEN 'newest'
-                    WHEN c.part * greatest(1, c.stride) >= 0.9 AND c.pick IN ('sweep', 'fixed') THEN 'all'
+               CASE WHEN c.command = 'delete' THEN 'oldest' WHEN c.whole > 0 THEN 'all'
                     -- a sweep that inserts keep ahead of comes to each new row in turn
                     WHEN c.pick = 'turn' OR c.pick = 'sweep' AND c.rate <= 1.2 * c.inserts * c.times THEN 'follow'
                     WHEN c.pick IN ('fixed', 'sweep') THEN 'turn' ELSE c.pick END AS how
@@ -200,8 +219,7 @@ AS $$
                'rate', s.calls_rate, 'weight', s.calls_rate / s.n,
                'rows', CASE WHEN s.single THEN 1 ELSE s.n END, 'calls', CASE WHEN s.single THEN s.n END,
                'aligned', CASE WHEN s.pick = 'fixed' THEN true END,
-               'distance', CASE WHEN s.command = 'delete' THEN '[":rows / :sessions", ":rows / :sessions"]'
-                                WHEN s.how = 'newest'
+               'distance', CASE WHEN s.how = 'newest'
                                 THEN jsonb_build_array(d.near, greatest(d.near, ceil(s.distance / sessions) - 1))
                                 WHEN s.pick = 'turn' THEN jsonb_build_array(ceil(s.distance / sessions))
                                 WHEN s.how = 'follow' AND (life->>'start_rows')::float8 >= 1
@@ -212,7 +230,7 @@ AS $$
                             THEN greatest(1, round(s.n * s.every * greatest(1, s.inserts * s.times / s.rate))) END)
                || CASE s.command WHEN 'update' THEN jsonb_build_object(
                'times', greatest(1, round(s.times)),
-               'part', CASE WHEN s.part * greatest(1, s.stride) > 0.25 AND s.how <> 'all' THEN s.part END,
+               'part', CASE WHEN s.how = 'all' OR s.part * greatest(1, s.stride) > 0.25 THEN s.part END,
                'every', CASE WHEN NOT s.single THEN
                              CASE WHEN s.stride < 0.5 AND s.how IN ('any', 'skewed') THEN 0 ELSE s.every END END,
                -- the least exponent that pgbench takes is 1.001
@@ -229,13 +247,16 @@ CREATE FUNCTION ff_internal.rehearsal_mixture(life jsonb, t jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT jsonb_build_object('sessions', s.sessions,
-               'held_each', CASE WHEN h.held > 0 THEN least(4, round(1 / h.held)) ELSE 0 END,
+    SELECT jsonb_build_object('sessions', s.sessions, 'dealt', true, 'held_share', h.share,
+               'held_cycle', h.held / nullif(h.share, 0) / h.rows / h.work,
                'vacuum_share', life->'vacuum_share', 'vacuum_gap', life->'vacuum_gap',
                'classes', ff_internal.rehearsal_classes(life, t, s.sessions),
                'table', jsonb_build_object('name', 'ff_rehearsal.t', 'key', t->'key', 'to_key', 'ff_rehearsal.key({n})',
                    'number', format('ff_rehearsal.number(%s)', t->>'key'), 'values', t->'values'))
-      FROM (SELECT (life->>'lag')::float8, (life->>'held_share')::float8) h(lag, held)
+      FROM (SELECT l.*, (SELECT sum(c.rate / c.rows / c.times)
+                           FROM jsonb_to_recordset(life->'classes') c(rate float8, rows float8, times float8))
+              FROM jsonb_to_record(life) l(lag float8, held float8, held_share float8, replayed_rows float8))
+           h(lag, held, share, rows, work)
       -- about as many as leave the oldest snapshot as old as it is; the even order of pgbench_script(), dealt out to 3,
       -- 5 or 8 sessions, would give each the same class many times in a row
      CROSS JOIN LATERAL (SELECT CASE WHEN h.lag < 0.25 THEN 1 WHEN h.lag < 1 THEN 2 ELSE 4 END) s(sessions)

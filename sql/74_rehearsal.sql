@@ -26,13 +26,11 @@ CREATE FUNCTION ff_rehearsal.counter(OUT lsn pg_lsn, OUT updates bigint, OUT hot
     END $f$;
 -- transactions of a session and of each class in a phase: what pgbench is given
 CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sql AS $f$
-    UPDATE ff_rehearsal.setup SET began = clock_timestamp();
     WITH class AS (
         SELECT x.place - 1 AS k, c->>'pick' AS pick, greatest(1, (c->>'calls')::float8) AS calls, o.sessions,
                least(4, greatest(1, round(1 / (c->>'burst')::float8)))::integer AS q,
                o.ticks * (c->>'rate')::float8 / greatest(1, (c->>'calls')::float8)
-                   / CASE WHEN c->>'pick' = 'all' THEN o.rows / (c->>'every')::float8
-                          WHEN c ? 'part' THEN greatest(1, o.rows * (c->>'part')::float8)
+                   / CASE WHEN c ? 'part' THEN greatest(1, o.rows * (c->>'part')::float8)
                           ELSE (c->>'rows')::float8 END AS a_lap
           FROM ff_rehearsal.setup o
          CROSS JOIN LATERAL jsonb_array_elements(o.mixture->'classes') WITH ORDINALITY x(c, place)
@@ -43,9 +41,23 @@ CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sq
                CASE WHEN pick = 'follow' THEN -1
                     ELSE floor(a_lap * q / 4 * ((phase + q - 1) / q) + 0.5) * calls / sessions END AS before
           FROM class
+    ), cycle AS (
+        -- whole ones, in transactions
+        UPDATE ff_rehearsal.setup o SET began = clock_timestamp(), xid = ff_rehearsal.xid(), cycle = greatest(1, t.n
+               / greatest(1, round(o.ticks / 4 / nullif((o.mixture->>'held_cycle')::float8 * o.rows, 0))))
+          FROM (SELECT sum(n) FROM n) t(n)
     )
     SELECT ceil(sum(n) / min(sessions))::bigint || ' ' || string_agg(format('-D n%s=%s -D turn%1$s=%3$s', k, n::bigint,
         before::bigint), ' ' ORDER BY k) FROM n $f$;
+-- the oldest transaction at work; and whoever calls the next one holds a snapshot for a part of a cycle, if it is time
+CREATE FUNCTION ff_rehearsal.xid() RETURNS bigint LANGUAGE sql VOLATILE
+    AS $f$ SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint $f$;
+CREATE FUNCTION ff_rehearsal.hold() RETURNS void LANGUAGE plpgsql AS $f$
+DECLARE until float8; BEGIN
+    SELECT xid + (floor((ff_rehearsal.xid() - xid) / cycle) + (mixture->>'held_share')::float8) * cycle INTO until
+      FROM ff_rehearsal.setup;
+    WHILE ff_rehearsal.xid() < until LOOP PERFORM pg_sleep(0.0005); END LOOP;
+    END $f$;
 -- whether vacuum is due: as autovacuum would, by its rules, in the time of the table that is rehearsed
 CREATE FUNCTION ff_rehearsal.phase_end(each bigint) RETURNS boolean LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.lap l SET transactions = l.transactions + each * o.sessions,
@@ -56,21 +68,24 @@ CREATE FUNCTION ff_rehearsal.phase_end(each bigint) RETURNS boolean LANGUAGE sql
         AND o.unvacuumed + o.ticks / 4 >= c.live * (o.mixture->>'vacuum_gap')::float8
         THEN 0 ELSE o.unvacuumed + o.ticks / 4 END
       FROM ff_rehearsal.counter() c RETURNING unvacuumed = 0 $f$;
--- ends a lap and begins the next; whether its HOT share is that of the lap before, within a point
-CREATE FUNCTION ff_rehearsal.lap() RETURNS boolean LANGUAGE sql AS $f$
+-- ends a lap and begins the next; whether its HOT share is that of the lap before, within a point, or one lap more
+-- would end after six times the seconds of one
+CREATE FUNCTION ff_rehearsal.lap(seconds float8) RETURNS boolean LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.lap l SET wal_bytes = (c.lsn - l.lsn) / nullif(c.updates - l.updates, 0),
            hot_pct = 100.0 * (c.hot - l.hot) / nullif(c.updates - l.updates, 0)
       FROM ff_rehearsal.counter() c WHERE l.id = (SELECT max(id) FROM ff_rehearsal.lap);
     INSERT INTO ff_rehearsal.lap (lsn, updates, hot) SELECT lsn, updates, hot FROM ff_rehearsal.counter();
-    SELECT coalesce(max(hot_pct) - min(hot_pct) <= 1 AND count(hot_pct) = 2, false)
-      FROM (SELECT hot_pct FROM ff_rehearsal.lap ORDER BY id DESC OFFSET 1 LIMIT 2) l $f$;
+    SELECT count(*) > 2 AND (abs(a.hot[2] - a.hot[3]) <= 1 OR sum(l.seconds) + max(l.seconds) > 6 * $1)
+      FROM ff_rehearsal.lap l, (SELECT array_agg(hot_pct ORDER BY id DESC) FROM ff_rehearsal.lap) a(hot)
+     GROUP BY a.hot $f$;
 CREATE FUNCTION ff_rehearsal.run_end(pair integer, side text) RETURNS text LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.setup o SET runs = runs || jsonb_build_object('pair', pair, 'side', side, 'hot_pct', l.hot_pct,
         'wal_bytes', l.wal_bytes, 'rows_per_page', o.loaded, 'size_bytes', pg_relation_size('ff_rehearsal.t'),
         'tps', l.transactions / l.seconds, 'latency_ms', 1000 * l.seconds / l.transactions * o.sessions)
       FROM (SELECT * FROM ff_rehearsal.lap ORDER BY id DESC OFFSET 1 LIMIT 1) l
-    RETURNING format('HOT %s %%, WAL %s bytes an update, %s transactions/s', round(l.hot_pct::numeric, 1),
-                     round(l.wal_bytes), round((l.transactions / l.seconds)::numeric, 1)) $f$;
+    RETURNING format('HOT by lap %s %%, WAL %s bytes an update, %s transactions/s', (
+        SELECT string_agg(round(hot_pct::numeric, 1)::text, ' ' ORDER BY id) FROM ff_rehearsal.lap),
+        round(l.wal_bytes), round((l.transactions / l.seconds)::numeric, 1)) $f$;
 CREATE FUNCTION ff_rehearsal.result() RETURNS jsonb LANGUAGE sql AS $f$
     SELECT o.made || jsonb_build_object('predicted', o.predicted, 'measured_at', now(), 'rows', o.rows,
            'server_version', current_setting('server_version_num')::integer, 'runs', o.runs)
@@ -85,7 +100,7 @@ RETURN $sql$
 -- an index that cannot be made of what rows hold here is left out, and said
 CREATE FUNCTION ff_rehearsal.index(statement text) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE statement;
     EXCEPTION WHEN OTHERS THEN RAISE WARNING 'left out: % (%)', statement, SQLERRM; END $f$;
--- Rows: as many as a lap meets twice, and passes over the table at least four times where some class does; without
+-- Rows: as many as a lap meets twice, passes over the table four times and a held snapshot is of a phase; without
 -- --short and where memory matters, those of the table by the memory here and there. Disk: the table thrice, what is
 -- inserted in five laps, and WAL. Transactions a second, and all of it in words.
 CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, memory_mb float8, short boolean)
@@ -93,24 +108,25 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
     UPDATE ff_rehearsal.setup o
        SET ticks = $1 * $2 / 100 * (c.updates - l.updates) / greatest(0.001, l.seconds),
            pace = $2 / 100 * l.transactions / greatest(0.001, l.seconds),
-           speed = $2 / 100 * (c.updates - l.updates) / greatest(0.001, l.seconds) / (o.made->>'updates_per_s')::float8,
            memory = CASE WHEN $4 > 0 THEN $4 * 1048576 ELSE pg_size_bytes(current_setting('effective_cache_size')) END
       FROM ff_rehearsal.counter() c, ff_rehearsal.lap l;
     UPDATE ff_rehearsal.setup o SET rows = CASE WHEN $3 > 0 THEN $3
-        WHEN NOT $5 AND f.ram_ratio > 0.5
+        WHEN NOT $5 AND f.table_rows * f.row_bytes > f.ram_bytes / 2
         THEN least(f.table_rows, greatest(1000, f.table_rows * o.memory / f.ram_bytes))
         ELSE least(f.table_rows, greatest(1000, least(o.ticks / 2, (
-            SELECT min(o.ticks * (c->>'rate')::float8 / 4
-                       * CASE WHEN c->>'pick' = 'all' THEN (c->>'every')::float8 ELSE 1 / (c->>'part')::float8 END)
-              FROM jsonb_array_elements(o.mixture->'classes') c WHERE c->>'pick' = 'all' OR c ? 'part')))) END
-      FROM ff_rehearsal.setup s, jsonb_to_record(s.made) f(table_rows float8, ram_ratio float8, ram_bytes float8);
+            SELECT min(o.ticks / 4 * (c->>'rate')::float8 / (c->>'part')::float8)
+              FROM jsonb_array_elements(o.mixture->'classes') c WHERE c ? 'part'),
+            o.ticks / 4 / nullif((o.mixture->>'held_cycle')::float8, 0)))) END
+      FROM ff_rehearsal.setup s, jsonb_to_record(s.made) f(table_rows float8, row_bytes float8, ram_bytes float8);
+    UPDATE ff_rehearsal.setup o SET ticks = greatest(o.ticks, 4 * (o.mixture->>'held_cycle')::float8 * o.rows);
     SELECT concat_ws(' ', o.rows, d.mb, round(o.pace::numeric, 3), format(
         '%s rows of %s, %s updates a lap, %s times as many a second as there; '
         'table and indexes are %s times memory there, %s here',
-        o.rows, f.table_rows, round(o.ticks), round(o.speed::numeric, 1), round(f.ram_ratio::numeric, 3),
+        o.rows, round(f.table_rows), round(o.ticks), round((o.ticks / $1 / f.updates_per_s)::numeric, 1),
+        round((f.table_rows * f.row_bytes / f.ram_bytes)::numeric, 3),
         round((o.rows * f.row_bytes / o.memory)::numeric, 3)))
-      FROM ff_rehearsal.setup o
-     CROSS JOIN LATERAL jsonb_to_record(o.made) f(table_rows float8, ram_ratio float8, row_bytes float8)
+      FROM ff_rehearsal.setup o CROSS JOIN LATERAL jsonb_to_record(o.made)
+           f(table_rows float8, row_bytes float8, ram_bytes float8, updates_per_s float8)
      CROSS JOIN LATERAL (SELECT ceil((3 * f.row_bytes * (o.rows + 5 * o.ticks * (
                SELECT coalesce(sum((c->>'rate')::float8) FILTER (WHERE c->>'command' = 'insert'), 0)
                  FROM jsonb_array_elements(o.mixture->'classes') c))
@@ -157,7 +173,7 @@ CREATE FUNCTION ff_rehearsal.length(n bigint, grown integer) RETURNS integer LAN
 $f$, t->>'key_type', t->>'key_value', t->>'key_number', t->>'key_name', copy,
      CASE WHEN t->>'key_type' ~ '^(bigint|integer|numeric|timestamp)'
           THEN format('coalesce(max(%s), 0)', t->>'key_number') ELSE '0' END,
-     CASE WHEN (life->>'redraw')::float8 > 0 THEN 'true' ELSE 'false' END, greatest(1, (life->>'grow_updates')::numeric),
+     ((life->>'redraw')::float8 > 0)::text, greatest(1, (life->>'grow_updates')::numeric),
      translate((life->'insert_len')::text, '[]', '{}'), translate((life->'update_len')::text, '[]', '{}'));
 
 CREATE FUNCTION ff_internal.rehearsal_load(copy text, t jsonb) RETURNS text
@@ -178,13 +194,13 @@ UPDATE ff_rehearsal.setup SET loaded = :rows / greatest(1, pg_relation_size('ff_
 %s%s
 VACUUM ANALYZE ff_rehearsal.t;
 TRUNCATE ff_rehearsal.lap;
-SELECT ff_rehearsal.lap() \g /dev/null$l$,
+SELECT ff_rehearsal.lap(0) \g /dev/null$l$,
     t->>'columns', t->>'copied', copy, replace(t->>'values', '{n}', 'g'),
     (SELECT string_agg(format(E'SELECT ff_rehearsal.index(%s) \\g /dev/null\n', ff_internal.quoted_text(i)), '')
        FROM jsonb_array_elements_text(t->'indexes') i), t->>'renames');
 
--- The shell program up to its documents of SQL, and from there on: what a run is, and the course of all. It needs a
--- POSIX sh, psql and pgbench.
+-- The shell program before its documents of SQL: functions, among them what a run is; and after them: its course. It
+-- needs a POSIX sh, psql and pgbench.
 CREATE FUNCTION ff_internal.rehearsal_begins() RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -193,20 +209,6 @@ seconds=120 load=75 pairs=3 memory=0 rows=0 existing=false short=false pace= sch
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 1; }
 q() { psql -XAtq -v ON_ERROR_STOP=1 "$@"; }
-for option; do
-    value=${option#*=}
-    case $option in
-    --short) short=true seconds=8 load=100 ;;
-    --object=existing) existing=true ;;
-    --seconds=*|--load=*|--pairs=*|--memory=*|--rows=*)
-        case $value in ''|0*|*[!0-9]*|??????????*) die "not a whole number: $value" ;; esac
-        export "${option#--}" ;;
-    *) die "no such option: $option; see the head of this file" ;;
-    esac
-done
-[ "$pairs" -ge 3 ] && [ "$pairs" -le 10 ] || die "--pairs is 3 to 10"
-[ "$load" -le 100 ] || die "--load is 1 to 100"
-export PGOPTIONS="-c search_path=pg_catalog,pg_temp -c client_min_messages=warning -c statement_timeout=0"
 
 # The end, an error or Ctrl-C: nothing is left behind.
 finish()
@@ -220,40 +222,26 @@ finish()
     exit "$status"
 }
 end() { [ -z "$1" ] || { kill "$1" 2>/dev/null || :; wait "$1" 2>/dev/null || :; }; }
-trap finish EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP PIPE
-command -v psql >/dev/null && command -v pgbench >/dev/null || die "psql and pgbench have to be in the PATH"
-version=$(pgbench --version)
-version=${version##*) }
-[ "${version%%[!0-9]*}" -ge 15 ] || die "pgbench is older than 15"
-q -c 'SELECT 1' >/dev/null || die "no connection: set PGHOST, PGPORT, PGUSER, PGDATABASE"
-$sh$;
 
--- Its functions for a run: a phase, a fill, a run of laps.
-CREATE FUNCTION ff_internal.rehearsal_run() RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-RETURN $sh$# One of the four phases of a lap: its transactions are counted, so that every run does the same.
+# One of the four phases of a lap: its transactions are counted, so that every run does the same.
 phase()     # NUMBER
 {
     counts=$(q -c "SELECT ff_rehearsal.phase_begin($1)")
     each=${counts%% *}
-    if [ "$held_each" -gt 0 ] && [ $(($1 % held_each)) = 0 ]; then
-        q -c 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM ff_rehearsal.t; SELECT pg_sleep(86400)' \
-            >/dev/null 2>&1 &
-        holder=$!
-    fi
     if [ "$each" -gt 0 ]; then
+        if $held; then
+            printf 'SELECT ff_rehearsal.hold();\n\\sleep 1 ms\n' | pgbench -n -T 86400 -f - >/dev/null 2>&1 &
+            holder=$!
+        fi
         pgbench -n -M prepared -c "$sessions" -j 1 -t "$each" $pace --max-tries=100 --random-seed=$((1000 + $1)) \
             -D rows="$rows" -D sessions="$sessions" -D n=0 -D own=0 -D i=0 ${counts#* } -f "$dir/script.sql" \
             >"$dir/out" 2>&1 &
         child=$!
         wait "$child" || { child=; cat "$dir/out" >&2; die "pgbench failed"; }
         child=
+        end "$holder"
+        holder=
     fi
-    end "$holder"
-    holder=
     [ "$(q -c "SELECT ff_rehearsal.phase_end($each)")" = f ] || q -c 'VACUUM ANALYZE ff_rehearsal.t'
 }
 
@@ -263,27 +251,51 @@ fill()      # FILLFACTOR
     q -c CHECKPOINT 2>/dev/null || :
 }
 
-# Load the table, go on until it has settled, and measure the last lap.
+# Load the table, go on until it has settled or there is no time left, and measure the last lap.
 run()       # FILLFACTOR PAIR SIDE
 {
     fill "$1"
     laps=0 settled=f
     while [ "$settled" = f ] && [ "$laps" -lt 5 ]; do
+        # so that in each lap pages are written whole as often: by default a checkpoint comes after 300 s
+        [ "$seconds" -lt 60 ] || q -c CHECKPOINT 2>/dev/null || :
         for p in 0 1 2 3; do phase $((4 * laps + p)); done
         laps=$((laps + 1))
-        settled=$(q -c 'SELECT ff_rehearsal.lap()')
+        settled=$(q -c "SELECT ff_rehearsal.lap($seconds)")
     done
     measured=$(q -c "SELECT ff_rehearsal.run_end($2, '$3')")
-    say "pair $2, $3: fillfactor $1, lap $laps, $measured"
+    say "pair $2, $3: fillfactor $1, $measured"
 }
-
 $sh$;
 
--- Its course: what is refused, what this machine can do, the runs.
 CREATE FUNCTION ff_internal.rehearsal_course() RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-RETURN $sh$refused=$(check)
+RETURN $sh$for option; do
+    value=${option#*=}
+    case $option in
+    --short) short=true seconds=8 load=100 ;;
+    --object=existing) existing=true ;;
+    --seconds=*|--load=*|--pairs=*|--memory=*|--rows=*)
+        case $value in ''|0*|*[!0-9]*|??????????*) die "not a whole number: $value" ;; esac
+        export "${option#--}" ;;
+    *) die "no such option: $option; see the head of this file" ;;
+    esac
+done
+[ "$pairs" -ge 3 ] && [ "$pairs" -le 10 ] || die "--pairs is 3 to 10"
+[ "$load" -le 100 ] || die "--load is 1 to 100"
+# what is ended here ends there, too
+export PGOPTIONS="-c search_path=pg_catalog,pg_temp -c client_min_messages=warning -c statement_timeout=0 \
+-c client_connection_check_interval=100"
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP PIPE
+command -v psql >/dev/null && command -v pgbench >/dev/null || die "psql and pgbench have to be in the PATH"
+version=$(pgbench --version)
+version=${version##*) }
+[ "${version%%[!0-9]*}" -ge 15 ] || die "pgbench is older than 15"
+q -c 'SELECT 1' >/dev/null || die "no connection: set PGHOST, PGPORT, PGUSER, PGDATABASE"
+refused=$(check)
 [ -z "$refused" ] || die "$refused"
 dir=${TMPDIR:-/tmp}/ff_rehearsal.$$
 ( umask 077; mkdir "$dir" ) || { dir=; die "no folder can be made in ${TMPDIR:-/tmp}"; }
@@ -340,7 +352,6 @@ AS $$
     SELECT jsonb_build_object('format', 1, 'system_identifier', s.system_identifier::text,
                'relid', e.relation::oid::bigint, 'schema', e.nspname, 'table', e.relname, 'from', e.fillfactor,
                'to', to_fillfactor, 'made_at', now(), 'table_rows', r.rows, 'ram_bytes', e.ram_bytes,
-               'ram_ratio', coalesce(e.ram_ratio, 0),
                'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
                'updates_per_s', greatest(1e-6, (e.counters).updated / greatest(1, (e.counters).seconds))),
            jsonb_build_object(
@@ -389,25 +400,38 @@ AS $$
     format('Rehearsal: fillfactor %s instead of %s for %I.%I of database %I', made->>'to', made->>'from',
            made->>'schema', made->>'table', current_database()),
     '',
-    'On a scratch server it makes a table like that one, of made-up rows as long as those (this file has no value of',
-    'the table), runs the workload that the advisor found with pgbench, at both fillfactors, and prints what it',
-    'measured beside what was predicted. It needs sh, psql, pgbench 15 or later, and an empty database:',
-    '    createdb scratch && PGDATABASE=scratch sh FILE --short',
-    'PGHOST, PGPORT and PGUSER say where. It makes a schema ff_rehearsal, and drops it at the end, also after an error',
-    'or Ctrl-C. Before the first run it says how much disk it needs, and ends where there is less.',
+    'This script makes a table like that one on a scratch server, of made-up rows of the same lengths (no value of the',
+    'table is in it). There pgbench does the work that the advisor inferred, at both fillfactors by turns. At last it',
+    'prints what it measured beside what was predicted.',
     '',
-    '--short            a first look, three to eight minutes: laps of 8 s at full load, memory is not regarded',
-    '--seconds=120      of a lap; there are 8 runs of 2 to 5 laps',
-    '--load=75          percent of what this machine can, with pauses between the transactions; 100: none',
-    '--pairs=3          of runs, after one of equal runs that tells the noise: A A, A B, B A, A B',
-    '--memory=MB        to which the table is scaled where memory matters; else that of the machine',
+    format('1. On another server, PostgreSQL %s or later, with nothing else to do: createdb scratch',
+           current_setting('server_version_num')::integer / 10000),
+    '   PGHOST, PGPORT and PGUSER say where; sh, psql, and pgbench 15 or later have to be here.',
+    '2. PGDATABASE=scratch sh FILE --short     three to ten minutes; without --short 35 to 90 minutes',
+    '   It says how much disk it needs, and ends where there is less. It makes a schema ff_rehearsal, and drops it at',
+    '   the end, also after an error or Ctrl-C.',
+    '3. The last row is the verdict:',
+    '   prediction held   the advice holds for this work',
+    '   did not hold      the rows above say where: do not rely on the advice',
+    '   noise too large   equal runs differ too much to tell: repeat it while the machine is quiet, with longer laps',
+    '                     and more runs (--short --seconds=20 --pairs=6, 20 to 30 minutes)',
+    '4. SELECT * FROM ff_rehearsal_result(''...'') with its last line, where the table is: the advice will count it.',
+    format('   The change is ALTER TABLE %s SET (fillfactor = %s), and a rewrite;',
+           ff_internal.qualified_name((made->>'relid')::oid), made->>'to'),
+    format('   its undo is SET (fillfactor = %s).', made->>'from'),
+    '',
+    '--short            laps of 8 s at full load, with as few rows as these can update: memory does not matter',
+    '--seconds=120      of a lap; a run has two to five, until its HOT share settles, and the last one counts',
+    '--load=75          percent of what this machine can do; 100: without pauses between transactions',
+    '--pairs=3          pairs of runs, 3 to 10, after one of equal runs that tells the noise',
+    '--memory=MB        to which the table is scaled where its size matters; else that of the machine',
     '--rows=N           of the table, instead',
-    '--object=existing  take rows and keys from a copy of the table in that database (restored, or a clone)',
+    '--object=existing  takes rows and keys from a copy of the table in that database (restored, or a clone)',
     '',
     format('Predicted, once settled: HOT share %s %% at %s, %s %% at %s',
            coalesce(round((predicted->'hot_a'->>0)::numeric, 1)::text, '?'), made->>'from',
            coalesce(round((predicted->'hot_b'->>0)::numeric, 1)::text, '?'), made->>'to'),
-    format('The workload, in %s %s:', m->>'sessions', CASE m->>'sessions' WHEN '1' THEN 'session' ELSE 'sessions' END)]
+    format('The workload, in %s session(s):', m->>'sessions')]
     || ARRAY(SELECT '    ' || ff_internal.rehearsal_words(c) FROM jsonb_array_elements(m->'classes') c)
     || ARRAY['Not modelled: triggers, foreign keys, defaults, other tables and the locks between them, queries that',
     'only read, values stored out of line. Statements are prepared (extended protocol), whatever the application',
@@ -415,11 +439,7 @@ AS $$
     || ARRAY(SELECT format('Left out, as a scratch server may not have what it needs: index %I', i)
                FROM jsonb_array_elements_text(t->'left_out') i)
     || ARRAY(SELECT format('Column %s is bytea of the same width here', c)
-               FROM jsonb_array_elements_text(t->'replaced') c)
-    || ARRAY['',
-    'Its last line is the result: SELECT * FROM ff_rehearsal_result(''...'') stores it on the source.',
-    format('The change is ALTER TABLE %s SET (fillfactor = %s), and a rewrite; its undo is SET (fillfactor = %s).',
-           ff_internal.qualified_name((made->>'relid')::oid), made->>'to', made->>'from')])
+               FROM jsonb_array_elements_text(t->'replaced') c))
            WITH ORDINALITY l(line, place)
 $$;
 
@@ -454,7 +474,7 @@ AS $$
             ff_internal.quoted_text(made->>'schema'), ff_internal.quoted_text(made->>'table'))),
         ('setup', 'q -v existing=$existing', format(E'CREATE TABLE ff_rehearsal.setup (mixture jsonb, predicted jsonb,'
             ' made jsonb, sessions integer,\n    runs jsonb DEFAULT \'[]\', rows bigint, ticks float8, pace float8,'
-            ' speed float8, memory float8, loaded float8,\n    unvacuumed float8, began timestamptz);\n'
+            ' memory float8, loaded float8,\n    unvacuumed float8, began timestamptz, xid bigint, cycle float8);\n'
             'INSERT INTO ff_rehearsal.setup VALUES (%s, %s, %s, %s);',
             ff_internal.quoted_text(m::text), ff_internal.quoted_text(predicted::text),
             ff_internal.quoted_text(made::text), m->>'sessions')
@@ -480,11 +500,11 @@ LANGUAGE sql STABLE ROWS 500
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT string_to_table(concat(E'#!/bin/sh\n', ff_internal.rehearsal_head(made, predicted, m, t),
-               format(E'from=%s to=%s sessions=%s held_each=%s\n', made->>'from', made->>'to', m->>'sessions',
-                      m->>'held_each'),
+               format(E'from=%s to=%s sessions=%s held=%s\n', made->>'from', made->>'to', m->>'sessions',
+                      ((m->>'held_cycle')::float8 > 0)::text),
                ff_internal.rehearsal_begins(),
                ff_internal.rehearsal_documents(ff_internal.qualified_name(relation), made, predicted, m, t, life),
-               ff_internal.rehearsal_run(), rtrim(ff_internal.rehearsal_course(), E'\n')), E'\n')
+               rtrim(ff_internal.rehearsal_course(), E'\n')), E'\n')
       FROM ff_internal.rehearsal_table(relation) t CROSS JOIN LATERAL ff_internal.rehearsal_mixture(life, t) m
 $$;
 
@@ -499,10 +519,13 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('reader');
     IF relation IS NULL THEN
-        RAISE 'relation must not be null' USING ERRCODE = 'null_value_not_allowed';
+        PERFORM ff_internal.refuse('22004', 'relation must not be null');
+    ELSIF EXISTS (SELECT FROM pg_class c WHERE c.oid = relation AND c.relkind = 'p') THEN
+        PERFORM ff_internal.refuse('42809', format('"%s" is partitioned', c.relname), NULL,
+            'Rehearse one of its partitions.') FROM pg_class c WHERE c.oid = relation;
     ELSIF fillfactor NOT BETWEEN 10 AND 100 THEN
-        RAISE 'fillfactor % is out of range', fillfactor USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = 'It must be between 10 and 100.';
+        PERFORM ff_internal.refuse('22023', format('fillfactor %s is out of range', fillfactor),
+            'It must be between 10 and 100.');
     END IF;
     SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), 1, true);
     now := ((v.diagnosis).evidence).fillfactor;
@@ -510,16 +533,14 @@ BEGIN
     fillfactor := coalesce(fillfactor, CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
                                             WHEN now > 90 THEN 90 ELSE 100 END);
     IF NOT coalesce(life->'classes' @> '[{"command": "update"}]', false) THEN
-        RAISE 'nothing is known yet of how "%" is updated', (SELECT c.relname FROM pg_class c WHERE c.oid = relation)
-            USING ERRCODE = 'object_not_in_prerequisite_state',
-                  HINT = 'Run CALL ff_collect() before and after some of its updates.';
+        PERFORM ff_internal.refuse('55000', format('nothing is known yet of how "%s" is updated', c.relname), NULL,
+            'Run CALL ff_collect() before and after some of its updates.') FROM pg_class c WHERE c.oid = relation;
     ELSIF fillfactor = now THEN
-        RAISE 'the table has fillfactor % already', fillfactor
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'Give the one to compare it with.';
+        PERFORM ff_internal.refuse('22023', format('the table has fillfactor %s already', now), NULL,
+            'Give the one to compare it with.');
     ELSIF NOT ff_internal.rehearsal_table(relation) ? 'key' THEN
-        RAISE 'no index of the table finds rows by a key that can be made up'
-            USING ERRCODE = 'feature_not_supported',
-                  DETAIL = 'A rehearsal needs a B-tree whose first column is a number, a text, a UUID or a time stamp.';
+        PERFORM ff_internal.refuse('0A000', 'no index of the table finds rows by a key that can be made up',
+            'A rehearsal needs a B-tree whose first column is a number, a text, a UUID or a time stamp.');
     END IF;
     RETURN QUERY SELECT ff_internal.rehearsal(relation, life, f.made, f.predicted)
                    FROM ff_internal.rehearsal_facts(v, fillfactor) f;
@@ -527,9 +548,9 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal(regclass, integer) IS
 E'A shell script that shows on a scratch server what another fillfactor does to a table like this one: made-up rows, '
-'the workload that the advice assumes, both fillfactors by turns, what is measured beside what is predicted. Its '
-'head says how to run it; nothing is executed here.\n'
-'relation: the table. fillfactor: to compare with that of the table; NULL: the one advised, or else 90 (100 for a '
-'table at 90 or less).\n'
-'Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 22023 fillfactor out of range or that of the table, 55000 '
-'no updates are known, 0A000 no usable key.';
+'the work that the advice assumes, both fillfactors by turns, what is measured beside what is predicted. Its head says '
+'how to run it; nothing is executed here.\n'
+'relation: the table. fillfactor: to compare with its own; NULL: the one advised, or else 90 (100 for a table at 90 or '
+'less).\n'
+'Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, or partitioned, 22023 fillfactor out of range or that of '
+'the table, 55000 no updates are known, 0A000 no usable key.';

@@ -98,7 +98,7 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('collector');
     IF result IS NULL THEN
-        RAISE 'the result must not be null' USING ERRCODE = 'null_value_not_allowed';
+        PERFORM ff_internal.refuse('22004', 'the result must not be null');
     END IF;
     BEGIN
         complete := octet_length(result::text) <= most_bytes AND result->>'format' = '1'
@@ -107,18 +107,20 @@ BEGIN
         complete := false;
     END;
     IF complete IS NOT TRUE THEN
-        RAISE 'not the result of a rehearsal' USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = 'Something is missing in it, of another type, too large or out of range.',
-            HINT = 'Pass the last line that the script of ff_rehearsal() printed, as it is.';
-    ELSIF result->>'system_identifier' <> (SELECT s.system_identifier::text FROM ff_internal.server() s) THEN
-        RAISE 'the rehearsal was written by another server' USING ERRCODE = 'object_not_in_prerequisite_state';
+        PERFORM ff_internal.refuse('22023', 'this is not the result of a rehearsal',
+            'Something is missing in it, of another type, too large or out of range.',
+            'Pass the last line that the script of ff_rehearsal() printed, as it is.');
+    ELSIF result->>'system_identifier'
+          IS DISTINCT FROM (SELECT s.system_identifier::text FROM ff_internal.server() s) THEN
+        PERFORM ff_internal.refuse('55000', 'the script of this rehearsal was written by another server', NULL,
+            'Pass the result to the server whose ff_rehearsal() wrote the script.');
     END IF;
     SELECT r.rel_id INTO id FROM ff_internal.relation r
       JOIN pg_class c ON c.oid = r.relid JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE r.closed_at IS NULL AND (c.oid::bigint::text, n.nspname, c.relname)
                                    = (result->>'relid', result->>'schema', result->>'table');
     IF id IS NULL THEN
-        RAISE 'the table of the rehearsal is not in this database, or not collected' USING ERRCODE = 'undefined_table';
+        PERFORM ff_internal.refuse('42P01', 'the table of the rehearsal is not in this database, or not collected');
     END IF;
     INSERT INTO ff_internal.rehearsal
     SELECT id, (result->>'measured_at')::timestamptz, (result->>'from')::smallint, (result->>'to')::smallint,

@@ -242,6 +242,7 @@ append_class(StringInfo t, const TwinClass *c)
 	append_number(t, "indexed", c->indexed);
 	append_number(t, "resizes", c->resizes);
 	append_number(t, "burst", c->burst > 0 ? c->burst : 1);
+	append_number(t, "whole", c->whole);
 	appendStringInfoChar(t, '}');
 }
 

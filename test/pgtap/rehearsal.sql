@@ -2,7 +2,7 @@
 \set ON_ERROR_STOP 1
 CREATE EXTENSION fillfactor_advisor;
 SET client_min_messages = warning;
-SELECT plan(42);
+SELECT plan(50);
 
 -- ------------------------------------------------------------------ a mixture in, a pgbench script out
 CREATE FUNCTION script(class jsonb, others jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
@@ -27,6 +27,18 @@ SELECT matches(script('{"command": "insert", "rows": 5}'), 'INSERT INTO t SELECT
 SELECT matches(script('{"command": "update", "pick": "any", "part": 0.25, "set": "n = 1"}'), E'\\\\set part0 greatest\\(1, int\\(:rows \\* 0.25\\)\\)', 'a part of the table');
 SELECT matches(script('{"command": "update", "pick": "any", "set": "n = 1"}', '[{"command": "delete", "pick": "newest", "distance": [9, 9], "weight": 0.1}]'),
     E'\\\\if .*:rare1.*\n.*\n.*\nDELETE FROM t WHERE id = :a;\n\\\\elif ', 'the rarer class is asked first');
+CREATE FUNCTION dealt(class jsonb) RETURNS text LANGUAGE sql AS $$
+    SELECT ff_internal.pgbench_script(jsonb_build_object('dealt', true, 'classes', '[{"command": "insert", "weight": 1}, {"command": "delete", "pick": "oldest", "rows": 3, "weight": 0.1}]' || class,
+        'table', '{"name": "t", "key": "id", "number": "id", "to_key": "{n}", "values": "{n}, 0"}'::jsonb)) $$;
+SELECT matches(dealt('{"command": "update", "pick": "any", "set": "n = 1", "weight": 1}'),
+    E'\\\\set x random\\(1 - :rows / :sessions \\+ :turn1 \\* 3, :i\\)\n\\\\set a case when :x > 0 then :own \\+ :x else greatest\\(1, :rows \\+ :x \\* :sessions - :client_id\\) end',
+    'a row of the session''s that is not deleted yet');
+SELECT matches(dealt('{"command": "update", "pick": "turn", "rows": 2, "set": "n = 1", "weight": 1}'),
+    E'\\\\set x 1 - :rows / :sessions \\+ :turn1 \\* 3 \\+ :turn2 \\* 2 % greatest\\(1, :left - 2 \\+ 1\\)', 'each of these in turn');
+SELECT matches(dealt('{"command": "update", "pick": "skewed", "set": "n = 1", "weight": 1}'),
+    E'random_zipfian\\(1, :left, 1.05\\)', 'some of these more often');
+SELECT matches(dealt('[]'), E'\\\\set a \\(:turn1 \\* :sessions \\+ :client_id\\) \\* 3 \\+ 1\n\\\\set a case when :x > 0 then :own \\+ :x else :a end\n'
+    '\\\\set turn1 :turn1 \\+ 1\n\\\\set b :a \\+ 3 - 1\nDELETE FROM t WHERE id BETWEEN :a AND :b;', 'the oldest are deleted');
 
 -- ------------------------------------------------------------------ the table
 CREATE TYPE mood AS ENUM ('good', 'bad');
@@ -56,10 +68,13 @@ SELECT is(class('{"resizes": 1}')->0->>'set', 'ff6 = rpad(t.ff6, ff_rehearsal.ne
     'ff2 = coalesce(t.ff2 # 1, (1::bigint)::integer)', 'also of a row that grows');
 SELECT is(jsonb_array_length(class('{"indexed": 0.25}')), 2, 'updates of which some set an indexed column are two classes');
 SELECT is((class('{"indexed": 0.25}')->1->>'rate')::float8, 0.25::float8, 'each with its part');
-SELECT is(class('{"pick": "sweep", "rows": 500, "stride": 2}')->0->>'pick', 'all', 'a sweep over every second row is of the whole table');
+SELECT is(class('{"pick": "sweep", "rows": 500, "stride": 2, "whole": 1}')->0->>'pick', 'all', 'a sweep over every second row is of the whole table');
+SELECT is(class('{"pick": "sweep", "rows": 334, "stride": 2, "whole": 1}')->0->>'part', '0.334', 'and of the rows that there were on average, where it grows');
 SELECT is(class('{"pick": "sweep", "rows": 10}')->0->>'pick', 'turn', 'one in parts is not');
 SELECT is(class('{"rows": 400}')->0->>'part', '0.4', 'rows for a part of the table are scaled');
 SELECT is(class('{"command": "delete", "pick": "oldest"}'), NULL, 'without inserts, nothing is deleted');
+SELECT is((SELECT ff_internal.rehearsal_mixture('{"lag": 0, "held": 50, "held_share": 0.25, "replayed_rows": 1000, "classes": [{"command": "update", "rate": 1, "rows": 2, "times": 2}]}', t)
+    FROM made)->>'held_cycle', '0.8', 'a snapshot held for 50 transactions of 200, which are 800 updates of 1000 rows');
 
 CREATE FUNCTION functions(redraw float8) RETURNS text LANGUAGE sql AS $$
     SELECT regexp_replace(ff_internal.rehearsal_functions('public.t', t, jsonb_build_object('redraw', redraw, 'grow_updates', 3, 'insert_len', array_fill(100, '{16}'), 'update_len', array_fill(200, '{16}'))),
@@ -82,6 +97,8 @@ SELECT is(verdict(result(wal_b => 80)), 'did not hold', 'more WAL than predicted
 SELECT is(verdict(result(hot_b => 90, spread => 9)), 'noise too large', 'runs that differ too much');
 SELECT results_eq($$ SELECT measured, low, high FROM ff_internal.rehearsal_judged(result()) WHERE place = 2 $$,
     $$ VALUES (99::float8, 99 - 4.303 * 0.5 / sqrt(3), 99 + 4.303 * 0.5 / sqrt(3)) $$, 'means with 95 % intervals');
+CREATE TABLE parted (id int PRIMARY KEY) PARTITION BY RANGE (id);
+SELECT throws_ok($$ SELECT ff_rehearsal('parted') $$, '42809', '"parted" is partitioned', 'a partitioned table');
 SELECT throws_ok('SELECT * FROM ff_rehearsal_result(result())', '42P01', NULL, 'of a table that was never collected');
 CALL ff_collect();
 SELECT throws_ok('SELECT * FROM ff_rehearsal_result(NULL)', '22004', NULL, 'NULL');
@@ -93,6 +110,7 @@ SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(jsonb_set(result(), '{pred
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"measured_at": "infinity"}')) $$, '22023', NULL, 'never');
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result(jsonb_build_object('more', repeat('x', 70000)))) $$, '22023', NULL, 'too large');
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"system_identifier": "1"}')) $$, '55000', NULL, 'of another server');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result() - 'system_identifier') $$, '55000', NULL, 'of no server');
 SELECT is((SELECT verdict FROM ff_rehearsal_result(result()) WHERE measure = 'verdict'), 'prediction held', 'one that is taken');
 SELECT is((SELECT round(ff_internal.calibration(rel_id)::numeric, 2) FROM ff_internal.rehearsal), 1.00, 'and counts as a promise kept');
 SELECT * FROM finish();

@@ -163,7 +163,7 @@ is(value('SELECT count(*) FROM ff_internal.rehearsal'), 1, 'stored twice it is s
 like(value("SELECT reason FROM ff_advise($of)"), qr/Rehearsed at 50: HOT 9[5-9]\.\d|Rehearsed at 50: HOT 100/, 'the reason says so');
 $result->{system_identifier} = '1';
 is(refused("SELECT * FROM ff_rehearsal_result('" . (encode_json($result) =~ s/'/''/gr) . "')"),
-	'55000 the rehearsal was written by another server', 'results of other servers are not taken');
+	'55000 the script of this rehearsal was written by another server', 'results of other servers are not taken');
 
 # ------------------------------------------------------------------ a copy of the table
 $source->command_ok([ 'sh', '-c', "pg_dump -d '" . $source->connstr('postgres') . "' -n '*il*' | psql -Xq -d '" . $scratch->connstr('used') . "'" ],
@@ -181,9 +181,10 @@ is($scratch->safe_psql('used', "SELECT count(*) FROM $table") . $scratch->safe_p
 	'150000', 'the copy is as it was, and nothing is left behind');
 
 # ------------------------------------------------------------------ memory, and Ctrl-C
-# a table half as large as memory again, and here half of that memory
+# a table half as large as memory again, and here half of that memory; a snapshot is held half of the time
 my ($rows, $bytes) = $script =~ /"row_bytes": (\d+), .*?"table_rows": (\d+)/ ? ($2, $1) : die 'no size in it';
-(my $large = $script) =~ s/"ram_bytes": \d+, "ram_ratio": [\d.e-]+/sprintf '"ram_bytes": 2097152, "ram_ratio": %.3f', $rows * $bytes \/ 2097152/e or die 'no memory in it';
+(my $large = $script) =~ s/"ram_bytes": \d+/"ram_bytes": 2097152/ && $large =~ s/held=false/held=true/ && $large =~ s/"held_share": 0,/"held_cycle": 0.2, "held_share": 0.5,/
+	or die 'no memory or snapshot in it';
 append_to_file("$dir/large.sh", $large);
 rename "$dir/large.sh", "$dir/rehearsal.sh";
 $run = rehearse($scratch, 'postgres', '--seconds=1', '--memory=1');
@@ -194,10 +195,20 @@ for (1 .. 1200)
 	sleep 0.1;
 }
 like(${ $run->{err} }, qr/^@{[ $rows \/ 2 ]} rows of $rows, .* are (\d\.\d+) times memory there, \1 here/, 'rows by the memory here and there');
-like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, lap \d, HOT \d+\.\d %/m, 'are rehearsed');
+like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, HOT by lap \d+\.\d \d+\.\d/m, 'are rehearsed');
+my $held = 0;
+for (1 .. 300)
+{
+	$held = $scratch->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE query ~ 'hold' AND age(backend_xmin) > 0 AND pid <> pg_backend_pid()");
+	last if $held;
+	$run->{process}->pump_nb;
+	sleep 0.05;
+}
+is($held, 1, 'while a snapshot is held at times');
 $run->{process}->signal('INT');
 ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends it');
 is(left_behind(), '0', 'and it cleans up');
+is($scratch->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'"), 0, 'also the snapshot that was held');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 $source->stop;
 $scratch->stop;

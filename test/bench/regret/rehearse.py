@@ -5,17 +5,18 @@ usage: rehearse.py NAME ...      after regret.py truth and observe of these, in 
 
 For each workload the model is asked anew with the evidence kept, the script of ff_rehearsal() is made of the
 likeliest life that it finds, and its first run is made at the fillfactor of the table, with laps of SECONDS
-(default 2).  The line: HOT share of the original's last half, of the rehearsed table, what the model takes
-it to be once settled, and the differences, points.
+(default 2).  The line: HOT share of the original's last quarter; of the rehearsed table when each row was updated
+as often, and once settled; what the model takes that to be; and the differences, points.
 """
 import glob
 import json
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mixture  # noqa: E402
@@ -31,7 +32,7 @@ def script(c, o):
     table = o['mixture']['table']
     c.sql(mixture.setup(o['mixture'], o['fillfactor']) + "\nANALYZE t; CREATE EXTENSION fillfactor_advisor;")
     made = dict(format=1, system_identifier='0', schema='public', table='t', to=100 if o['fillfactor'] < 100 else 90,
-                table_rows=o['input']['live_rows'], ram_bytes=1e10, ram_ratio=0, updates_per_s=1, row_bytes=mixture.row_bytes(table),
+                table_rows=o['input']['live_rows'], ram_bytes=1e10, updates_per_s=1, row_bytes=mixture.row_bytes(table),
                 **{'from': o['fillfactor']})
     c.sql("CREATE TABLE fit AS SELECT m.* FROM ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
           f" {mixture.quoted(json.dumps(o['input']))}), true) m")
@@ -43,7 +44,7 @@ def script(c, o):
 
 
 def first_run(c, text):
-    """HOT share of the script's first run."""
+    """Updates of each row in a lap of the script's first run, and the HOT share of each lap."""
     path = os.path.join(WORK, 'rehearsal.sh')
     with open(path, 'w') as f:
         f.write(text + '\n')
@@ -51,46 +52,59 @@ def first_run(c, text):
     env = dict({k: v for k, v in os.environ.items() if not k.startswith('PG')}, PATH=BIN + ':' + os.environ['PATH'],
                PGHOST=WORK, PGPORT=PORT, PGUSER='postgres', PGDATABASE='scratch')
     p = subprocess.Popen(['sh', path, '--short', '--seconds=' + SECONDS], env=env, stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE, text=True)
-    said, end = '', time.monotonic() + LIMIT_S
+                         stderr=subprocess.PIPE, text=True, start_new_session=True)
+    late = threading.Timer(LIMIT_S, os.killpg, (p.pid, signal.SIGTERM))
+    late.start()
+    said = ''
     try:
         for line in p.stderr:
             said += line
-            found = re.match(r'pair 0, A1: .* lap (\d), HOT ([\d.]+) %', line)
+            found = re.match(r'pair 0, A1: .* HOT by lap ([\d. ]+) %', line)
             if found:
-                return float(found[2]), int(found[1])
-            if time.monotonic() > end:
-                break
+                rows, updates = re.search(r'^(\d+) rows of .*?, (\d+) updates a lap', said, re.M).groups()
+                return int(updates) / int(rows), [float(hot) for hot in found[1].split()]
         raise RuntimeError(said)
     finally:
-        p.send_signal(signal.SIGINT)
+        late.cancel()
+        p.send_signal(signal.SIGTERM)
         p.communicate()
+
+
+def as_old(t, original, a_lap, laps):
+    """HOT share of the laps in which each row was updated as often as in the original's last quarter."""
+    updates = [q['updates'] / t['mixture']['table']['rows'] for q in original['before'] + original['quarters']]
+    begin, end = sum(updates[:-1]), sum(updates)
+    # what comes after the last lap is like it
+    spans = [(i * a_lap, (i + 1) * a_lap) for i in range(len(laps) - 1)] + [((len(laps) - 1) * a_lap, math.inf)]
+    return sum(hot * max(0, min(end, b) - max(begin, a)) for hot, (a, b) in zip(laps, spans)) / (end - begin)
 
 
 def rehearse(path):
     with open(path) as f:
         o = json.load(f)
     t = kept(f"{o['name']}-{o['fillfactor']}.truth.json")
-    original = [r['hot_pct'] for r in t['runs'] if r['way'] == 'keep']
-    if 'table' not in (o['mixture'] or {}) or not original or original[0] is None:
+    original = next((r for r in t['runs'] if r['way'] == 'keep'), None) if t else None
+    if 'table' not in (o['mixture'] or {}) or not original or original['hot_pct'] is None:
         return None
     c = Cluster(settings=SETTINGS)
     try:
         text, promised = script(c, o)
-        rehearsed, laps = first_run(c, text)
+        a_lap, laps = first_run(c, text)
     finally:
         c.stop()
-    print(f"| {o['name']} | {o['fillfactor']} | {original[0]:.1f} | {rehearsed:.1f} | {promised:.1f} | {laps} |"
-          f" {rehearsed - original[0]:+.1f} | {rehearsed - promised:+.1f} |", flush=True)
-    return abs(rehearsed - original[0]), abs(rehearsed - promised)
+    hot, then = original['hot_pct'], as_old(t, original, a_lap, laps)
+    print(f"| {o['name']} | {o['fillfactor']} | {hot:.1f} | {then:.1f} | {laps[-1]:.1f} | {promised:.1f} | {len(laps)} |"
+          f" {then - hot:+.1f} | {laps[-1] - hot:+.1f} | {laps[-1] - promised:+.1f} |", flush=True)
+    return abs(then - hot), abs(laps[-1] - hot), abs(laps[-1] - promised)
 
 
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     prepare()
-    print("| workload | at | original | rehearsed | model | laps | rehearsed - original | rehearsed - model |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+    print("| workload | at | original | rehearsed as old | settled | model | laps | as old - original | settled - original"
+          " | settled - model |")
+    print("| --- " + "| ---: " * 9 + "|", flush=True)
     off = []
     for name in expand(sys.argv[1:]):
         for path in sorted(glob.glob(os.path.join(DATA, name + '-*.observe.json'))):
@@ -101,8 +115,9 @@ def main():
     off = [o for o in off if o]
     if not off:
         sys.exit('nothing was rehearsed')
-    print(f"{len(off)} workloads: from the original's by {sum(o[0] for o in off) / len(off):.1f} points on average,"
-          f" {max(o[0] for o in off):.1f} at most; from the model's by {sum(o[1] for o in off) / len(off):.1f} on average")
+    mean = [sum(column) / len(off) for column in zip(*off)]
+    print(f"{len(off)} workloads, points off on average: as old {mean[0]:.1f} from the original's, settled {mean[1]:.1f}; settled"
+          f" {mean[2]:.1f} from the model's")
 
 
 if __name__ == '__main__':
