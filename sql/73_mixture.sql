@@ -230,7 +230,8 @@ AS $$
                             THEN greatest(1, round(s.n * s.every * greatest(1, s.inserts * s.times / s.rate))) END)
                || CASE s.command WHEN 'update' THEN jsonb_build_object(
                'times', greatest(1, round(s.times)),
-               'part', CASE WHEN s.how = 'all' OR s.part * greatest(1, s.stride) > 0.25 THEN s.part END,
+               'part', CASE WHEN s.how = 'all' THEN 1.0 / s.every
+                            WHEN s.part * greatest(1, s.stride) > 0.25 THEN s.part END,
                'every', CASE WHEN NOT s.single THEN
                              CASE WHEN s.stride < 0.5 AND s.how IN ('any', 'skewed') THEN 0 ELSE s.every END END,
                -- the least exponent that pgbench takes is 1.001
@@ -248,7 +249,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT jsonb_build_object('sessions', s.sessions, 'dealt', true, 'held_share', h.share,
-               'held_cycle', h.held / nullif(h.share, 0) / h.rows / h.work,
+               'held_cycle', coalesce(h.held / nullif(h.share, 0) / h.rows / h.work, 0),
                'vacuum_share', life->'vacuum_share', 'vacuum_gap', life->'vacuum_gap',
                'classes', ff_internal.rehearsal_classes(life, t, s.sessions),
                'table', jsonb_build_object('name', 'ff_rehearsal.t', 'key', t->'key', 'to_key', 'ff_rehearsal.key({n})',

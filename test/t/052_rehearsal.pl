@@ -183,8 +183,9 @@ is($scratch->safe_psql('used', "SELECT count(*) FROM $table") . $scratch->safe_p
 # ------------------------------------------------------------------ memory, and Ctrl-C
 # a table half as large as memory again, and here half of that memory; a snapshot is held half of the time
 my ($rows, $bytes) = $script =~ /"row_bytes": (\d+), .*?"table_rows": (\d+)/ ? ($2, $1) : die 'no size in it';
-(my $large = $script) =~ s/"ram_bytes": \d+/"ram_bytes": 2097152/ && $large =~ s/held=false/held=true/ && $large =~ s/"held_share": 0,/"held_cycle": 0.2, "held_share": 0.5,/
-	or die 'no memory or snapshot in it';
+my $large = $script;
+$large =~ s/"ram_bytes": \d+/"ram_bytes": 2097152/ && $large =~ s/held=false/held=true/
+	&& $large =~ s/"held_cycle": 0, "held_share": 0,/"held_cycle": 0.2, "held_share": 0.5,/ or die 'no memory or snapshot in it';
 append_to_file("$dir/large.sh", $large);
 rename "$dir/large.sh", "$dir/rehearsal.sh";
 $run = rehearse($scratch, 'postgres', '--seconds=1', '--memory=1');
