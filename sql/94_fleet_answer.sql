@@ -312,17 +312,27 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Sources
 -- ---------------------------------------------------------------------------
+-- Error 22023 where this cannot be the name of a source.
+CREATE FUNCTION ff_internal.check_source(source text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF source IS NULL OR length(source) NOT BETWEEN 1 AND 63 OR source ~ ff_internal.unprintable() THEN
+        PERFORM ff_internal.refuse('22023', 'invalid name of a source: ' || coalesce(quote_literal(source), 'NULL'),
+                                   NULL, 'A name has 1 to 63 characters, all of which can be printed.');
+    END IF;
+END
+$$;
+
 CREATE FUNCTION @extschema@.ff_fleet_add(source text, server name) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM ff_internal.check_role('collector');
-    IF source IS NULL OR length(source) NOT BETWEEN 1 AND 63 OR source ~ ff_internal.unprintable() THEN
-        RAISE 'invalid name of a source: %', coalesce(quote_literal(source), 'NULL')
-            USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'A name has 1 to 63 characters, all of which can be printed.';
-    END IF;
+    PERFORM ff_internal.check_collector();
+    PERFORM ff_internal.check_source(source);
     PERFORM ff_internal.check_fleet_server(server);
     INSERT INTO ff_internal.fleet_source AS s (source, server, added_at) VALUES (source, server, now())
     ON CONFLICT ON CONSTRAINT fleet_source_source_key DO UPDATE SET server = EXCLUDED.server;
@@ -342,6 +352,7 @@ DECLARE
     id integer;
 BEGIN
     PERFORM ff_internal.check_role('collector');
+    PERFORM ff_internal.check_collector();
     DELETE FROM ff_internal.fleet_source s WHERE s.source = ff_fleet_remove.source RETURNING s.source_id INTO id;
     DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = id;
     DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
@@ -358,22 +369,30 @@ AS $$
 DECLARE
     name text;
     old  ff_internal.fleet_source;
+    hint text;
 BEGIN
     PERFORM ff_internal.check_role('collector');
+    PERFORM ff_internal.check_collector();
+    PERFORM ff_internal.check_export(export);
     name := coalesce(source, left(ff_internal.plain(concat_ws(' ', export->>'database',
                                                               export->>'system_identifier')), 63));
-    PERFORM ff_internal.check_export(export);
+    PERFORM ff_internal.check_source(name);
     SELECT * INTO old FROM ff_internal.fleet_source s WHERE s.source = name FOR UPDATE;
     IF old.server IS NOT NULL OR old.exported_at > (export->>'exported_at')::timestamptz THEN
-        RAISE '%', CASE WHEN old.server IS NULL THEN 'a newer export of source ' || quote_ident(name) || ' was imported'
-                        ELSE 'source ' || quote_ident(name) || ' is asked by a server' END
-            USING ERRCODE = 'object_not_in_prerequisite_state',
-                  HINT = 'Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).';
+        PERFORM ff_internal.refuse('55000',
+            CASE WHEN old.server IS NULL THEN format('a newer export of source %I was imported', name)
+                 ELSE format('source %I is asked by a server', name) END, NULL,
+            'Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).');
     ELSIF old.source_id IS NULL THEN
         INSERT INTO ff_internal.fleet_source (source, added_at) VALUES (name, now()) RETURNING * INTO old;
     END IF;
     PERFORM ff_internal.store_export(old.source_id, export, octet_length(export::text));
     RETURN name;
+EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
+    -- with what was said of it, but not where in here
+    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+    PERFORM ff_internal.refuse(SQLSTATE, SQLERRM, NULL,
+                               coalesce(nullif(hint, ''), 'Only what ff_export() gave, unchanged, can be imported.'));
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_import(jsonb, text) IS

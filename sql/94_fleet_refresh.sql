@@ -202,6 +202,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    PERFORM ff_internal.check_collector();
     PERFORM ff_internal.dblink('get_connections');
     IF (part BETWEEN 1 AND parts) IS NOT TRUE THEN
         PERFORM ff_internal.refuse('22023',

@@ -103,28 +103,34 @@ DECLARE
     began      CONSTANT timestamptz := clock_timestamp();
     s          ff_internal.fleet_source;
     answer     text;
+    detail     text;
+    hint       text;
 BEGIN
     PERFORM ff_internal.check_role('collector');
     SELECT * INTO s FROM ff_internal.fleet_source o WHERE o.source = ff_fleet_script.source;
     IF s.server IS NULL THEN
-        RAISE 'source % %', coalesce(quote_ident(source), 'NULL'),
-            CASE WHEN s.source_id IS NULL THEN 'does not exist' ELSE 'was imported' END
-            USING ERRCODE = CASE WHEN s.source_id IS NULL THEN 'undefined_object'
-                                 ELSE 'object_not_in_prerequisite_state' END,
-                  HINT = 'See ff_fleet for the sources; where the hub cannot connect, run ff_script() there.';
+        PERFORM ff_internal.refuse(CASE WHEN s.source_id IS NULL THEN '42704' ELSE '55000' END,
+            format('source %s %s', coalesce(quote_ident(source), 'NULL'),
+                   CASE WHEN s.source_id IS NULL THEN 'does not exist' ELSE 'was imported' END), NULL,
+            'See ff_fleet for the sources; where the hub cannot connect, run ff_script() there.');
     END IF;
     PERFORM ff_internal.fleet_hang_up(connection);
-    PERFORM ff_internal.fleet_send(connection, s.server,
-                                   format('SELECT ff_internal.export_script(%L, %L)', rewrite, top), patience);
-    LOOP
-        answer := ff_internal.fleet_answer(connection);
-        EXIT WHEN answer IS NOT NULL OR clock_timestamp() > began + patience;
-        PERFORM pg_sleep(0.02);
-    END LOOP;
+    BEGIN
+        PERFORM ff_internal.fleet_send(connection, s.server,
+                                       format('SELECT ff_internal.export_script(%L, %L)', rewrite, top), patience);
+        LOOP
+            answer := ff_internal.fleet_answer(connection);
+            EXIT WHEN answer IS NOT NULL OR clock_timestamp() > began + patience;
+            PERFORM pg_sleep(0.02);
+        END LOOP;
+    EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+        PERFORM ff_internal.fleet_hang_up(connection);
+        PERFORM ff_internal.refuse(SQLSTATE, SQLERRM, nullif(detail, ''), nullif(hint, ''));
+    END;
     PERFORM ff_internal.fleet_hang_up(connection);
     IF answer IS NULL THEN
-        RAISE 'source % did not answer within %', quote_ident(source), patience
-            USING ERRCODE = 'external_routine_exception';
+        PERFORM ff_internal.refuse('38000', format('source %I did not answer within %s', source, patience));
     END IF;
     RETURN NEXT format('-- Sent by source %s. It is that server''s word: read it before you run it there.',
                        ff_internal.plain(source));
@@ -166,7 +172,7 @@ RETURN (
               FROM (SELECT c.relation AS "table", c.source, c.database, c.now AS "now|0", c.new AS "new|0",
                            c.gain AS cost, c.confidence AS "confidence|2", -c.wal_bytes_per_day_saved AS "WAL a day|+B",
                            c.disk_bytes_change AS "disk|+B", c.why, c.note, c.age::text AS age
-                      FROM change c WHERE c.place <= top ORDER BY c.place) r), E'<p>Nothing is to be changed.</p>\n'),
+                      FROM change c WHERE c.place <= coalesce(top, c.place) ORDER BY c.place) r), E'<p>Nothing is to be changed.</p>\n'),
         E'</section>\n<section>\n<h2>Sources</h2>\n', coalesce((
             SELECT ff_internal.html_table('Those that need attention first.', json_agg(r))
               FROM (SELECT f.source, f.state, f.role, f.database, f.age::text AS age, f.tables AS "tables|0",
@@ -178,11 +184,18 @@ RETURN (
       FROM health h, total t);
 
 CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text
-LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.fleet_report(top);
-END;
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    IF top < 1 THEN
+        PERFORM ff_internal.refuse('22023', 'top must be greater than 0');
+    END IF;
+    RETURN ff_internal.fleet_report(top);
+END
+$$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_report(integer) IS
 'One HTML page of the fleet: the changes that save most over all sources (as many as top says), each with its '
-'source, and the health of the sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html';
+'source, and the health of the sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html
+Error 22023: top below 1.';

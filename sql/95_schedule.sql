@@ -32,31 +32,6 @@ RETURN schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually|reboo
                         '0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec',
                         '[0-7]|sun|mon|tue|wed|thu|fri|sat']) WITH ORDINALITY f(n, place));
 
--- Error 42501, with a hint, where the calling role may not write what a collection writes.
-CREATE FUNCTION ff_internal.check_collector() RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    missing text;
-BEGIN
-    SELECT format('%I.%I', n.nspname, c.relname) INTO missing
-      FROM pg_extension e
-      JOIN pg_class c ON c.oid = ANY (e.extconfig) AND c.relkind = 'r'
-      JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE e.extname = 'fillfactor_advisor'
-       AND NOT (has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
-                AND has_table_privilege(c.oid, 'DELETE'))
-     ORDER BY 1 LIMIT 1;
-    IF missing IS NOT NULL THEN
-        PERFORM ff_internal.refuse('42501', format('role %I may not write the history', current_user),
-            format('A collection inserts into, updates and deletes from the tables of the extension, among them %s.',
-                   missing),
-            format('Ask a superuser to run SELECT ff_grant(%L, ''collector'').', current_user));
-    END IF;
-END
-$$;
-
 -- The command of a pg_cron job of this name: a DO block that does action (PL/pgSQL), or error 42704 with a hint how to
 -- remove the job once the extension is dropped.
 CREATE FUNCTION ff_internal.job_command(job_name text, action text DEFAULT 'CALL ff_internal.collect()') RETURNS text

@@ -17,7 +17,7 @@ DECLARE
         prune_closed, prune, cron, is_schedule, check_collector, job_command, job_name, check_cron,
         schedule_job, unschedule_jobs, database_jobs, schedule_databases, own_jobs,
         fleet_refresh, dblink,
-        deadline, check_fleet_server, check_export, fleet_limits, fleet_connect, fleet_send, fleet_answer,
+        deadline, check_fleet_server, check_source, check_export, fleet_limits, fleet_connect, fleet_send, fleet_answer,
         fleet_hang_up, store_reads,
         store_advice, store_export, fleet_failed, fleet_connection, fleet_mine, fleet_leave, fleet_ask, fleet_take,
         fleet_step, fleet_begin, fleet_end, fleet_weigh, fits_due, collect_fit, collect_verdicts}';

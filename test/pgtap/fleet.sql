@@ -1,7 +1,7 @@
 -- What a hub makes of what it is told: exports are data, whoever wrote them. Every case is an export that was imported,
 -- so nothing here depends on a clock or a connection.
 BEGIN;
-SELECT plan(72);
+SELECT plan(76);
 SET client_min_messages = error;
 CREATE SCHEMA "F f";
 CREATE EXTENSION fillfactor_advisor SCHEMA "F f";
@@ -20,13 +20,16 @@ CREATE FUNCTION pg_temp.first(differs jsonb) RETURNS jsonb LANGUAGE sql AS $$
 	SELECT pg_temp.export(jsonb_build_object('advice', jsonb_build_array(pg_temp.export()->'advice'->0 || differs)))
 $$;
 CREATE FUNCTION pg_temp.said(command text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE hint text;
+DECLARE
+	hint text;
+	place text;
 BEGIN
 	EXECUTE command;
 	RETURN 'nothing';
 EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
-	RETURN concat_ws('; ', sqlstate || ' ' || sqlerrm, nullif(hint, ''));
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT, place = PG_EXCEPTION_CONTEXT;
+	-- where in our functions it was is for nobody
+	RETURN concat_ws('; ', substring(place, 'function [^ ]*ff_.*'), sqlstate || ' ' || sqlerrm, nullif(hint, ''));
 END $$;
 
 -- ---------------------------------------------------------------------------
@@ -130,5 +133,13 @@ SELECT ff_internal.fleet_failed(source_id, '08001', E'could not establish connec
 SELECT is((SELECT state || ': ' || error FROM ff_fleet WHERE source = 'x'), 'failing: 08001 could not establish connection: connection to server at "...", port 5432 failed: FATAL: password authentication failed for user "..."', 'an error does not tell host and user');
 -- jobs of all databases: each schedule that pg_cron takes, spread only where it leaves room
 SELECT is((SELECT array_agg(DISTINCT job_schedule) FROM ff_internal.database_jobs(s)), ARRAY[s], 'jobs of all databases: ' || s) FROM unnest('{* * * * *,30 seconds}'::text[]) s;
+-- what callers get wrong
+SELECT is(pg_temp.said($$ SELECT ff_fleet_add(E'a\nb', 'slow') $$), E'22023 invalid name of a source: \'a\nb\'; A name has 1 to 63 characters, all of which can be printed.', 'a name that cannot be printed');
+SELECT is(pg_temp.said($$ SELECT ff_import('{"format": 1, "advice": []}') $$), '22023 invalid name of a source: ' || quote_literal('') || '; A name has 1 to 63 characters, all of which can be printed.', 'an export without a name');
+SELECT is(pg_temp.said($$ SELECT ff_fleet_report(0) $$), '22023 top must be greater than 0', 'a report of nothing');
+GRANT USAGE ON SCHEMA "F f" TO pg_stat_scan_tables;
+SET ROLE pg_stat_scan_tables;
+SELECT throws_ok($$ SELECT "F f".ff_fleet_remove('x') $$, '42501', 'role pg_stat_scan_tables may not write the history', 'a role that may not write what is known');
+RESET ROLE;
 SELECT * FROM finish();
 ROLLBACK;
