@@ -2,22 +2,8 @@
 -- for a rehearsal and for the project's benches alike.
 --
 -- A mixture is a table and up to sixteen classes of transactions; doc/rehearsal.md has its members. Rows loaded have
--- the numbers 1 to :rows, rows that a session inserts those from :own on, of which it has inserted :i.
-
--- Rows of a call of class k: a number, or a variable where they are a part of the table.
-CREATE FUNCTION ff_internal.pgbench_rows(k integer, c jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-RETURN CASE WHEN c->'part' IS NULL THEN coalesce(c->>'rows', '1') ELSE ':part' || k END;
-
--- The oldest row that is left, as a session counts: those that it inserted itself from 1 on, below those loaded.
-CREATE FUNCTION ff_internal.pgbench_oldest(m jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-RETURN CASE WHEN (m->>'dealt')::boolean THEN '1 - :rows / :sessions' ELSE '1 - :rows' END
-       || coalesce((SELECT format(' + :turn%s * %s', d.ordinality - 1, d.value->>'rows')
-                      FROM jsonb_array_elements(m->'classes') WITH ORDINALITY d
-                     WHERE d.value->>'pick' = 'oldest' LIMIT 1), '');
+-- the numbers 1 to :rows, rows that a session inserts those from :own on, of which it has inserted :i. Of a class whose
+-- rows are a part of the table, rows is a variable.
 
 -- pgbench lines that set :a, the number of the first row of a call, and :b, that of the last, for class k of a mixture.
 CREATE FUNCTION ff_internal.pgbench_pick(m jsonb, k integer, c jsonb) RETURNS text
@@ -27,16 +13,17 @@ SET standard_conforming_strings = on
 AS $$
     WITH class AS (
         SELECT c->>'pick' AS pick, coalesce(c->>'every', '1') AS every, c->'distance'->>0 AS near,
-            c->'distance'->>1 AS far,
+               c->'distance'->>1 AS far,
                coalesce((c->>'aligned')::boolean, false) AS aligned,
                CASE coalesce(c->>'every', '1') WHEN '1' THEN r.rows ELSE r.rows || ' * ' || (c->>'every') END AS span,
                EXISTS (SELECT FROM jsonb_array_elements(m->'classes') d WHERE d->>'command' = 'insert') AS inserts,
                (SELECT d->'distance'->>0 FROM jsonb_array_elements(m->'classes') d
                  WHERE d->>'command' = 'delete' AND d->>'pick' = 'newest' LIMIT 1) AS kept,
-               ff_internal.pgbench_oldest(m) AS oldest,
+               coalesce(m->>'oldest', '1 - :rows') AS oldest,
+               -- below the first row that the session inserted itself are those loaded: all of them, or its share
                format(E'\n\\set a case when :x > 0 then :own + :x else greatest(1, :rows + %s) end',
-                      CASE WHEN (m->>'dealt')::boolean THEN ':x * :sessions - :client_id' ELSE ':x' END) AS own
-          FROM ff_internal.pgbench_rows(k, c) r(rows)
+                      CASE WHEN m ? 'oldest' THEN ':x * :sessions - :client_id' ELSE ':x' END) AS own
+          FROM (SELECT coalesce(c->>'rows', '1')) r(rows)
     )
     SELECT CASE
         WHEN s.pick = 'all' AND s.aligned THEN '\set a 0'
@@ -77,8 +64,8 @@ AS $$
                                      ELSE format('greatest(1, %s - %s + 1)', r.rows, s.span) END) l(last)
 $$;
 
--- Which rows a call of class k takes, as a WHERE clause; t: the mixture's table.
-CREATE FUNCTION ff_internal.pgbench_where(t jsonb, k integer, c jsonb) RETURNS text
+-- Which rows a call of class c takes, as a WHERE clause; t: the mixture's table.
+CREATE FUNCTION ff_internal.pgbench_where(t jsonb, c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -93,7 +80,7 @@ AS $$
         ELSE format(' WHERE %s BETWEEN %s AND %s', t->>'key',
                     replace(t->>'to_key', '{n}', ':a'), replace(t->>'to_key', '{n}', ':b'))
              || CASE WHEN s.every > 1 THEN format(' AND (%s - :a) %% %s = 0', t->>'number', s.every) ELSE '' END END
-      FROM (SELECT coalesce((c->>'every')::bigint, 1), ff_internal.pgbench_rows(k, c)) s(every, rows)
+      FROM (SELECT coalesce((c->>'every')::bigint, 1), coalesce(c->>'rows', '1')) s(every, rows)
 $$;
 
 -- A transaction of class k: pgbench lines.
@@ -104,7 +91,7 @@ SET standard_conforming_strings = on
 AS $$
     WITH class AS (
         SELECT m->'table'->>'name' AS name, m->'table'->>'key' AS key, m->'table'->>'values' AS new,
-               ff_internal.pgbench_rows(k, c) AS rows, ff_internal.pgbench_where(m->'table', k, c) AS these,
+               coalesce(c->>'rows', '1') AS rows, ff_internal.pgbench_where(m->'table', c) AS these,
                coalesce((c->>'calls')::integer, 1) AS calls, coalesce((c->>'times')::integer, 1) AS times,
                coalesce(c->>'ends', 'COMMIT') AS ends
     ), call AS (
@@ -147,10 +134,11 @@ AS $$
     WITH constant AS (
         SELECT 100 AS few, 618037 AS stride, 1000003 AS modulus, 100000000 AS range
     ), class AS (
-        SELECT x.ordinality::integer - 1 AS k, x.value AS c,
+        SELECT k, x.value || CASE WHEN x.value ? 'part' THEN jsonb_build_object('rows', ':part' || k) ELSE '{}' END c,
                row_number() OVER (ORDER BY (x.value->>'weight')::float8, x.value->>'command' <> 'insert',
                    x.ordinality) AS place
           FROM jsonb_array_elements(m->'classes') WITH ORDINALITY x
+         CROSS JOIN LATERAL (SELECT x.ordinality::integer - 1) n(k)
     ), begun AS (
         -- rare: to be counted out; from, to: of the prime, for the others; the most frequent has what is left
         SELECT E'\\set total 0\n\\set most 0\n\\set to 0\n'
@@ -180,7 +168,7 @@ AS $$
                      '\\set begun :i\n\\set left :i + 1 - (%s)\n\\endif\n',
                      k.range, t->>'number', t->>'name', t->>'key', replace(t->>'to_key', '{n}', ':own'),
                      t->>'key', replace(t->>'to_key', '{n}', format('(:own + %s)', k.range)),
-                     ff_internal.pgbench_oldest(m))
+                     coalesce(m->>'oldest', '1 - :rows'))
            || format(E'\\set g :n * :sessions + :client_id\n\\set n :n + 1\n\\set u (:g * %s) %% %s\n%s\\endif\n',
                      k.stride, k.modulus, c.text)
       FROM constant k CROSS JOIN begun b CROSS JOIN chosen c CROSS JOIN (SELECT m->'table') t(t)
@@ -248,10 +236,13 @@ CREATE FUNCTION ff_internal.rehearsal_mixture(life jsonb, t jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT jsonb_build_object('sessions', s.sessions, 'dealt', true, 'held_share', h.share,
+    SELECT jsonb_build_object('sessions', s.sessions, 'classes', c.classes, 'held_share', h.share,
                'held_cycle', coalesce(h.held / nullif(h.share, 0) / h.rows / h.work, 0),
                'vacuum_share', life->'vacuum_share', 'vacuum_gap', life->'vacuum_gap',
-               'classes', ff_internal.rehearsal_classes(life, t, s.sessions),
+               'oldest', '1 - :rows / :sessions' || coalesce((
+                   SELECT format(' + :turn%s * %s', d.ordinality - 1, d.value->>'rows')
+                     FROM jsonb_array_elements(c.classes) WITH ORDINALITY d
+                    WHERE d.value->>'pick' = 'oldest' LIMIT 1), ''),
                'table', jsonb_build_object('name', 'ff_rehearsal.t', 'key', t->'key', 'to_key', 'ff_rehearsal.key({n})',
                    'number', format('ff_rehearsal.number(%s)', t->>'key'), 'values', t->'values'))
       FROM (SELECT l.*, (SELECT sum(c.rate / c.rows / c.times)
@@ -261,4 +252,5 @@ AS $$
       -- about as many as leave the oldest snapshot as old as it is; the even order of pgbench_script(), dealt out to 3,
       -- 5 or 8 sessions, would give each the same class many times in a row
      CROSS JOIN LATERAL (SELECT CASE WHEN h.lag < 0.25 THEN 1 WHEN h.lag < 1 THEN 2 ELSE 4 END) s(sessions)
+     CROSS JOIN ff_internal.rehearsal_classes(life, t, s.sessions) c(classes)
 $$;

@@ -120,13 +120,12 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
       FROM ff_rehearsal.setup s, jsonb_to_record(s.made) f(table_rows float8, row_bytes float8, ram_bytes float8);
     UPDATE ff_rehearsal.setup o SET ticks = greatest(o.ticks, 4 * (o.mixture->>'held_cycle')::float8 * o.rows);
     SELECT concat_ws(' ', o.rows, d.mb, round(o.pace::numeric, 3), format(
-        '%s rows of %s, %s updates a lap, %s times as many a second as there; '
-        'table and indexes are %s times memory there, %s here',
-        o.rows, round(f.table_rows), round(o.ticks), round((o.ticks / $1 / f.updates_per_s)::numeric, 1),
+        '%s rows of %s, %s updates a lap; table and indexes are %s times memory there, %s here',
+        o.rows, round(f.table_rows), round(o.ticks),
         round((f.table_rows * f.row_bytes / f.ram_bytes)::numeric, 3),
         round((o.rows * f.row_bytes / o.memory)::numeric, 3)))
       FROM ff_rehearsal.setup o CROSS JOIN LATERAL jsonb_to_record(o.made)
-           f(table_rows float8, row_bytes float8, ram_bytes float8, updates_per_s float8)
+           f(table_rows float8, row_bytes float8, ram_bytes float8)
      CROSS JOIN LATERAL (SELECT ceil((3 * f.row_bytes * (o.rows + 5 * o.ticks * (
                SELECT coalesce(sum((c->>'rate')::float8) FILTER (WHERE c->>'command' = 'insert'), 0)
                  FROM jsonb_array_elements(o.mixture->'classes') c))
@@ -352,8 +351,7 @@ AS $$
     SELECT jsonb_build_object('format', 1, 'system_identifier', s.system_identifier::text,
                'relid', e.relation::oid::bigint, 'schema', e.nspname, 'table', e.relname, 'from', e.fillfactor,
                'to', to_fillfactor, 'made_at', now(), 'table_rows', r.rows, 'ram_bytes', e.ram_bytes,
-               'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
-               'updates_per_s', greatest(1e-6, (e.counters).updated / greatest(1, (e.counters).seconds))),
+               'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows))),
            jsonb_build_object(
                'hot_a', jsonb_build_array(a.settled_hot_pct, least(a.settled_hot_pct, a.hot_pct_low),
                                           greatest(a.settled_hot_pct, a.hot_pct_high)),
@@ -401,7 +399,7 @@ AS $$
            made->>'schema', made->>'table', current_database()),
     '',
     'This script makes a table like that one on a scratch server, of made-up rows of the same lengths (no value of the',
-    'table is in it). There pgbench does the work that the advisor inferred, at both fillfactors by turns. At last it',
+    'table is in it). There pgbench does the work that the advisor inferred, at both fillfactors by turns. Then it',
     'prints what it measured beside what was predicted.',
     '',
     format('1. On another server, PostgreSQL %s or later, with nothing else to do: createdb scratch',

@@ -136,10 +136,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal_result(jsonb) IS
-E'Stores the result of a rehearsal, the last line that the script of ff_rehearsal() printed, and shows what it says: '
-'one row a measure, the verdict last. ff_advise() mentions the newest of a table, and its confidence counts it. The '
-'last ten of a table are kept; one stored twice is stored once.\n'
-'result: the line. measure: what. measured, low, high: mean over the pairs with its 95 % interval. predicted: by the '
-'advice. verdict: held, did not hold, noise too large, NULL where nothing is judged; of the last row: prediction '
-'held, did not hold, noise too large.\n'
+E'Stores the result of a rehearsal and shows what it says: one row a measure, the verdict last. ff_advise() mentions '
+'the newest of a table, and its confidence counts it. The last ten of a table are kept.\n'
+'result: the last line that the script of ff_rehearsal() printed. measured, low, high: mean over the pairs with its '
+'95 % interval. predicted: by the advice. verdict: held, did not hold, noise too large, NULL where nothing is judged; '
+'of the last row: prediction held, did not hold, noise too large.\n'
 'Errors: 22004 NULL, 22023 not a result, 55000 of another server, 42P01 the table is not here.';

@@ -2,7 +2,7 @@
 \set ON_ERROR_STOP 1
 CREATE EXTENSION fillfactor_advisor;
 SET client_min_messages = warning;
-SELECT plan(50);
+SELECT plan(51);
 
 -- ------------------------------------------------------------------ a mixture in, a pgbench script out
 CREATE FUNCTION script(class jsonb, others jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
@@ -28,7 +28,7 @@ SELECT matches(script('{"command": "update", "pick": "any", "part": 0.25, "set":
 SELECT matches(script('{"command": "update", "pick": "any", "set": "n = 1"}', '[{"command": "delete", "pick": "newest", "distance": [9, 9], "weight": 0.1}]'),
     E'\\\\if .*:rare1.*\n.*\n.*\nDELETE FROM t WHERE id = :a;\n\\\\elif ', 'the rarer class is asked first');
 CREATE FUNCTION dealt(class jsonb) RETURNS text LANGUAGE sql AS $$
-    SELECT ff_internal.pgbench_script(jsonb_build_object('dealt', true, 'classes', '[{"command": "insert", "weight": 1}, {"command": "delete", "pick": "oldest", "rows": 3, "weight": 0.1}]' || class,
+    SELECT ff_internal.pgbench_script(jsonb_build_object('oldest', '1 - :rows / :sessions + :turn1 * 3', 'classes', '[{"command": "insert", "weight": 1}, {"command": "delete", "pick": "oldest", "rows": 3, "weight": 0.1}]' || class,
         'table', '{"name": "t", "key": "id", "number": "id", "to_key": "{n}", "values": "{n}, 0"}'::jsonb)) $$;
 SELECT matches(dealt('{"command": "update", "pick": "any", "set": "n = 1", "weight": 1}'),
     E'\\\\set x random\\(1 - :rows / :sessions \\+ :turn1 \\* 3, :i\\)\n\\\\set a case when :x > 0 then :own \\+ :x else greatest\\(1, :rows \\+ :x \\* :sessions - :client_id\\) end',
@@ -73,6 +73,8 @@ SELECT is(class('{"pick": "sweep", "rows": 334, "stride": 2, "whole": 1}')->0->>
 SELECT is(class('{"pick": "sweep", "rows": 10}')->0->>'pick', 'turn', 'one in parts is not');
 SELECT is(class('{"rows": 400}')->0->>'part', '0.4', 'rows for a part of the table are scaled');
 SELECT is(class('{"command": "delete", "pick": "oldest"}'), NULL, 'without inserts, nothing is deleted');
+SELECT is((SELECT ff_internal.rehearsal_mixture('{"lag": 2, "replayed_rows": 1000, "classes": [{"command": "insert", "rate": 1, "rows": 1, "times": 1, "indexed": 0}, {"command": "delete", "rate": 1, "rows": 7, "times": 1, "indexed": 0}]}', t)
+    FROM made)->>'oldest', '1 - :rows / :sessions + :turn1 * 7', 'where deletes have come to');
 SELECT is((SELECT ff_internal.rehearsal_mixture('{"lag": 0, "held": 50, "held_share": 0.25, "replayed_rows": 1000, "classes": [{"command": "update", "rate": 1, "rows": 2, "times": 2}]}', t)
     FROM made)->>'held_cycle', '0.8', 'a snapshot held for 50 transactions of 200, which are 800 updates of 1000 rows');
 

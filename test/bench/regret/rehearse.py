@@ -32,7 +32,7 @@ def script(c, o):
     table = o['mixture']['table']
     c.sql(mixture.setup(o['mixture'], o['fillfactor']) + "\nANALYZE t; CREATE EXTENSION fillfactor_advisor;")
     made = dict(format=1, system_identifier='0', schema='public', table='t', to=100 if o['fillfactor'] < 100 else 90,
-                table_rows=o['input']['live_rows'], ram_bytes=1e10, updates_per_s=1, row_bytes=mixture.row_bytes(table),
+                table_rows=o['input']['live_rows'], ram_bytes=1e10, row_bytes=mixture.row_bytes(table),
                 **{'from': o['fillfactor']})
     c.sql("CREATE TABLE fit AS SELECT m.* FROM ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
           f" {mixture.quoted(json.dumps(o['input']))}), true) m")
