@@ -133,8 +133,9 @@ demo:
 check-twin:
 	@perl test/t/006_model.pl
 
+# the same bytes whoever makes it, wherever
 dist:
-	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD
+	TZ=UTC git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD
 
 reference:
 	@PG_CONFIG='$(PG_CONFIG)' test/reference

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use Cwd;
+use Digest::SHA;
 use File::Path qw(make_path);
 use File::Temp;
 use FindBin;
@@ -19,6 +20,8 @@ chomp(my $pg_config = qx(pg_config --bindir));
 $pg_config .= '/pg_config';
 
 sub have { my ($program) = @_; return scalar grep { -x "$_/$program" } split /:/, $ENV{PATH}; }
+
+sub sha { return Digest::SHA->new(256)->addfile($_[0], 'b')->hexdigest; }
 
 # Run a command in a folder; what it said is shown where it fails.
 sub runs
@@ -50,6 +53,17 @@ runs($top, [ 'make', '-s', "PG_CONFIG=$pg_config", 'dist' ], 'make dist');
 my $zip = "fillfactor_advisor-$version.zip";
 ok(-s "$top/$zip", "$zip is there") or BAIL_OUT('no archive');
 rename "$top/$zip", "$tmp/$zip" or system('mv', "$top/$zip", "$tmp/$zip");
+my $first = sha("$tmp/$zip");
+{
+	# as somebody else would, elsewhere and later
+	local @ENV{qw(TZ GIT_AUTHOR_DATE)} = ('Asia/Tokyo', '2001-01-01T00:00:00Z');
+	my $mask = umask 077;
+	utime 1, 1, "$top/README.md";
+	runs($top, [ 'make', '-s', "PG_CONFIG=$pg_config", 'dist' ], 'make dist again');
+	umask $mask;
+}
+is(sha("$top/$zip"), $first, 'the same bytes');
+unlink "$top/$zip";
 runs("$tmp", [ 'unzip', '-q', $zip ], 'it unpacks');
 chomp(my @files = qx(cd $tmp && unzip -Z1 $zip));
 delete @ENV{qw(GIT_DIR GIT_WORK_TREE)};
@@ -101,7 +115,13 @@ my $script = "$shared/extension/fillfactor_advisor--$version.sql";
 ok(-s "$tmp/installed$script" && slurp_file("$tmp/installed$script") eq slurp_file($script), 'its script is the one that is tested');
 chomp(my $libraries = qx($pg_config --pkglibdir));
 ok(-s "$tmp/installed$libraries/fillfactor_advisor.so", 'and a library');
+my @built = map { "$dist/$_" } 'fillfactor_advisor.so', "fillfactor_advisor--$version.sql";
+my @bytes = map { sha($_) } @built;
 runs($dist, [ @make, 'clean' ], 'cleaned');
+is(join(' ', grep { -e } @built), '', 'nothing built is left');
+runs($dist, [ @make, 'all' ], 'built once more');
+is(join(' ', map { sha($_) } @built), join(' ', @bytes), 'to the same bytes');
+runs($dist, [ @make, 'clean' ], 'cleaned again');
 
 # The Debian package, of what is in the archive.
 SKIP:
