@@ -8,43 +8,38 @@ CREATE FUNCTION ff_internal.script_guard() RETURNS text
 LANGUAGE sql STABLE
 RETURN (
     SELECT format($text$SET search_path = pg_catalog, pg_temp; SET lock_timeout = '2s'; SET statement_timeout = 0;
-SET client_min_messages = notice; SET ff_script.told = '';
-DO $ff$ BEGIN
-    IF current_database() <> %s OR (SELECT system_identifier FROM pg_control_system()) <> %s THEN
-        RAISE 'refused: made for another database or server';
+SET client_min_messages = notice; SET ff_script.told = ''; SET ff_script.made = %s;
+DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := (
+    SELECT format('database %%s of cluster %%s', current_database(), system_identifier) FROM pg_control_system()); BEGIN
+    IF here <> made THEN RAISE 'refused: made for another database or server: %%, not %%', made, here;
     ELSIF pg_is_in_recovery() THEN RAISE 'this server is a standby: run the script on its primary';
     ELSIF statement_timestamp() <> transaction_timestamp() THEN
         RAISE 'a transaction is open: run the script with psql -X -f, without --single-transaction'; END IF; END $ff$;
-CREATE OR REPLACE FUNCTION pg_temp.ff_look(who text[], before text[], after text[]) RETURNS text
-LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $ff$ SELECT coalesce((
-    SELECT CASE WHEN c.reloptions IS NOT DISTINCT FROM after THEN 'unchanged: already in force'
-                WHEN c.reloptions IS DISTINCT FROM before THEN 'refused: its options are not those of the advice'
-                ELSE '' END
+CREATE OR REPLACE FUNCTION pg_temp.ff_look(who text[], before text[], after text[]) RETURNS text LANGUAGE sql
+SET search_path = pg_catalog, pg_temp AS $ff$ SELECT coalesce((SELECT CASE
+        WHEN c.reloptions IS NOT DISTINCT FROM after THEN 'unchanged: already in force'
+        WHEN c.reloptions IS DISTINCT FROM before THEN format('refused: its options are %%s, the advice was for %%s',
+            coalesce(c.reloptions::text, 'none'), coalesce(before::text, 'none')) ELSE '' END
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_index i ON i.indexrelid = c.oid
      WHERE (n.nspname, c.relname, concat_ws(' ', coalesce(i.indrelid, c.oid), i.indkey)) = (who[1], who[2], who[3])),
-    (SELECT 'refused: it has another name now' FROM pg_class o WHERE o.oid::text = who[3]), 'refused: it is gone') $ff$;
-CREATE OR REPLACE PROCEDURE pg_temp.ff_tell(who text[], verdict text)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$
-DECLARE said text := regexp_replace(format('%%I.%%I: %%s', who[1], who[2], verdict), %s, '?', 'g'); BEGIN
+    (SELECT 'refused: renamed to ' || oid::regclass FROM pg_class WHERE oid::text = who[3]), 'refused: it is gone') $ff$;
+CREATE OR REPLACE PROCEDURE pg_temp.ff_tell(who text[], verdict text) LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $ff$ DECLARE said text := regexp_replace(
+    format('%%I.%%I: %%s', who[1], who[2], verdict), %s, '?', 'g'); BEGIN
     PERFORM set_config('ff_script.told', current_setting('ff_script.told') || left(verdict, 1), false);
     IF verdict ^@ 'refused' THEN RAISE WARNING '%%', said; ELSE RAISE NOTICE '%%', said; END IF; END $ff$;
-CREATE OR REPLACE PROCEDURE pg_temp.ff_change(
-    who text[], before text[], after text[], change text, undo text, take_back boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$ DECLARE verdict text; BEGIN
+CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after text[], change text, undo text,
+    take_back boolean) LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$ DECLARE verdict text; BEGIN
     IF take_back THEN CALL pg_temp.ff_change(who, after, before, undo, change, false); RETURN; END IF;
     FOR try IN 1 .. 5 LOOP BEGIN
-        verdict := pg_temp.ff_look(who, before, after);
-        EXIT WHEN verdict <> '';
+        verdict := pg_temp.ff_look(who, before, after); EXIT WHEN verdict <> '';
         EXECUTE change; -- then nothing may have come in before the lock was held
-        IF NOT pg_temp.ff_look(who, before, after) ^@ 'unchanged' THEN
-            RAISE 'its name or options changed meanwhile' USING ERRCODE = '55000'; END IF;
+        IF pg_temp.ff_look(who, before, after) !~ '^unchanged' THEN RAISE 'changed by somebody else meanwhile'; END IF;
         verdict := 'done: ' || change; EXIT;
-    EXCEPTION WHEN lock_not_available THEN
-                  verdict := 'refused: locked by other sessions, run this again later'; PERFORM pg_sleep(1);
-              WHEN OTHERS THEN verdict := format('refused: %%s (SQLSTATE %%s)', SQLERRM, SQLSTATE); EXIT; END;
-    END LOOP;
-    CALL pg_temp.ff_tell(who, verdict); END $ff$;$text$,
-               ff_internal.quoted_text(current_database()::text), s.system_identifier,
+    EXCEPTION WHEN lock_not_available THEN verdict := 'refused: locked, run this again later'; PERFORM pg_sleep(1);
+              WHEN OTHERS THEN verdict := format('refused: %%s (SQLSTATE %%s)', SQLERRM, SQLSTATE); EXIT;
+    END; END LOOP; CALL pg_temp.ff_tell(who, verdict); END $ff$;$text$,
+               ff_internal.quoted_text(format('database %s of cluster %s', current_database(), s.system_identifier)),
                quote_literal(ff_internal.unprintable()))
       FROM ff_internal.server() s);
 
@@ -54,7 +49,7 @@ LANGUAGE sql IMMUTABLE
 RETURN $text$CREATE OR REPLACE FUNCTION pg_temp.ff_rewrite(who text[], expected text[], old_file oid, statement text,
     was_run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$
 DECLARE
-    options CONSTANT text := pg_temp.ff_look(who, NULL, expected);
+    options CONSTANT text := pg_temp.ff_look(who, expected, expected);
     verdict CONSTANT text := CASE WHEN NOT options ^@ 'unchanged' THEN options
         WHEN pg_relation_filenode(format('%I.%I', who[1], who[2])::regclass) = old_file
         THEN CASE WHEN was_run THEN 'refused: not rewritten, see the messages above' END
@@ -343,11 +338,11 @@ AS $$
                                             t.io_known))
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
-           'run as:    a superuser, or a member of the owners: ' || (p->>'run_as'),
            CASE WHEN t.changes > 0
-                THEN 'how:       ' || psql || ' -f FILE; with -v undo=on it takes everything back' END,
-           CASE WHEN t.provisional > 0 THEN 'all:       ' || psql
-               || ' -v provisional=on -f FILE   (also what is provisional: watched for less than a day)' END,
+                THEN format('run it:    %s -f FILE, as a superuser or a member of %s; with -v undo=on it takes everything '
+                            'back', psql, p->>'run_as') END,
+           CASE WHEN t.provisional > 0
+                THEN 'also:      -v provisional=on runs what is provisional, too: watched for less than a day' END,
            CASE WHEN t.rewrites > 0 AND NOT rewrite THEN 'rewrites:  ff_script(rewrite => true) includes them' END]
            || ARRAY(SELECT 'caution:   ' || jsonb_array_elements_text(p->'cautions') WHERE t.changes > 0)) l(line)
      WHERE l.line IS NOT NULL
@@ -435,8 +430,7 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY SELECT string_to_table($text$
--- Guard: a change is refused with a warning where something is no longer as it was, or where its lock (SHARE UPDATE
--- EXCLUSIVE: readers and writers go on) is not free in 5 tries of 2 s; the rest goes on. What is in force stays.
+-- Guard: refuses what changed since, or stays locked for 5 tries of 2 s (SHARE UPDATE EXCLUSIVE: reads and writes go on)
 \set ON_ERROR_STOP on \set AUTOCOMMIT on \set QUIET on \if :{?undo} \else \set undo off \endif$text$
         || $text$ \if :{?provisional} \else \set provisional :undo \endif
 \encoding $text$ || concat_ws(E'\n', plan->>'client_encoding', plan->>'guard',
@@ -455,14 +449,12 @@ BEGIN
         RETURN NEXT '\endif \set ON_ERROR_STOP on';
     END IF;
     IF (plan->'total'->>'provisional')::integer > 0 THEN
-        RETURN NEXT format('\if :provisional \else \echo ''%s not run: see "all" at the top of the script'' \endif',
+        RETURN NEXT format('\if :provisional \else \echo ''%s not run: see "also" at the top of the script'' \endif',
                            ff_internal.counted((plan->'total'->>'provisional')::bigint, 'provisional change'));
     END IF;
-    RETURN QUERY SELECT string_to_table($text$
-DO $ff$ DECLARE told text := current_setting('ff_script.told'); refused integer := regexp_count(told, 'r'); BEGIN
+    RETURN QUERY SELECT string_to_table($text$DO $ff$ DECLARE told text := current_setting('ff_script.told'); refused integer := regexp_count(told, 'r'); BEGIN
     RAISE NOTICE '% done, % unchanged, % refused', regexp_count(told, 'd'), regexp_count(told, 'u'), refused;
-    IF refused > 0 THEN RAISE '% refused, for the reasons in the warnings above', refused USING HINT =
-        'The others are in force. What was locked can be run again; else generate the script anew.'; END IF; END $ff$;
+    IF refused > 0 THEN RAISE '% refused, see above; what was locked can be run again', refused; END IF; END $ff$;
 RESET search_path; RESET lock_timeout; RESET statement_timeout; RESET client_min_messages;$text$, E'\n');
 END
 $$;

@@ -23,9 +23,10 @@ CREATE VIEW @extschema@.ff_metrics (
     sample_age_s,            -- seconds since its pages were sampled
     change_age_s,            -- seconds since a collection saw a change of it
     advice_age_s             -- seconds since a collection asked for its advice; NULL: not yet
-) AS
+) WITH (security_barrier) AS
 SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
-       round((ff_internal.step_at(a.steps, a.to_fillfactor)).hot_pct::numeric, 1)::double precision / 100,
+       (SELECT round(p.hot_pct::numeric, 1)::double precision / 100
+          FROM unnest(a.steps) p WHERE p.fillfactor = a.to_fillfactor),
        a.confidence::double precision, h.updated / nullif(h.seconds, 0), h.hot / nullif(h.updated, 0),
        h.newpage / nullif(h.updated, 0), h.heap_bytes, h.index_bytes, s.live_pct / 100, s.dead_pct / 100,
        s.free_pct / 100, extract(epoch FROM now() - r.sampled_at)::double precision,
@@ -46,7 +47,7 @@ SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
   LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
   LEFT JOIN ff_internal.fit a
          ON a.rel_id = r.rel_id AND a.action IN ('lower', 'raise') AND a.from_fillfactor = r.fillfactor
- WHERE r.closed_at IS NULL
+ WHERE ff_internal.check_role('reader') IS NOT NULL AND r.closed_at IS NULL
 $$);
 
 CALL ff_internal.define($$
@@ -62,10 +63,11 @@ CREATE VIEW @extschema@.ff_metrics_collection (
     failed,                -- tables that raised another error
     deferred,              -- tables left for the next collection
     problems               -- tables that could not be sampled the last time
-) AS
+) WITH (security_barrier) AS
 SELECT (SELECT count(*) FROM ff_internal.collection), extract(epoch FROM now() - c.began_at)::double precision,
        extract(epoch FROM c.ended_at - c.began_at)::double precision, c.relations, c.changed, c.sampled, c.skipped,
        c.failed, c.deferred, (SELECT count(*) FROM ff_internal.problem)
   FROM (VALUES (1)) one(row)
   LEFT JOIN (SELECT * FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1) c ON true
+ WHERE ff_internal.check_role('reader') IS NOT NULL
 $$);

@@ -24,7 +24,7 @@ CREATE VIEW @extschema@.ff_fleet (
     tables,         -- tables that it told of
     changes,        -- of these, tables for which it advises a change
     note            -- what is odd about it
-) AS
+) WITH (security_barrier) AS
 SELECT m.source, m.server, m.database, m.role,
        CASE WHEN m.succeeded_at IS NULL AND m.failures = 0 THEN 'new' WHEN m.failures > 0 THEN 'failing'
             WHEN m.server IS NULL THEN 'imported' WHEN m.age > interval '1 hour' THEN 'stale' ELSE 'ok' END,
@@ -47,6 +47,7 @@ SELECT m.source, m.server, m.database, m.role,
   FROM ff_internal.fleet_member m
  CROSS JOIN LATERAL (SELECT count(*) AS tables, count(a.advised) AS changes
                        FROM ff_internal.fleet_advice a WHERE a.source_id = m.source_id) n
+ WHERE ff_internal.check_role('reader') IS NOT NULL
  ORDER BY m.source;
 $$);
 
@@ -68,7 +69,7 @@ CREATE VIEW @extschema@.ff_fleet_advice (
     age,                     -- since its source said so
     note
         -- stale (its source does not answer), provisional (watched for less than a day), and what standbys read
-) AS
+) WITH (security_barrier) AS
 SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
        CASE WHEN n.new < a.fillfactor THEN 'lower' WHEN n.new > a.fillfactor THEN 'raise' WHEN a.turned THEN 'keep'
             ELSE a.action END,
@@ -89,6 +90,7 @@ SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
          WHERE m.source_id = m.lead_id OR m.role = 'clone') a
  CROSS JOIN LATERAL (SELECT CASE WHEN a.turned THEN nullif(a.weighed, a.fillfactor) ELSE a.advised END AS new,
                             CASE WHEN NOT a.turned THEN a.wal_bytes_per_day_saved END AS wal) n
+ WHERE ff_internal.check_role('reader') IS NOT NULL
  ORDER BY n.new IS NULL, n.wal DESC NULLS LAST, a.updates_per_s DESC NULLS LAST, a.source, a.relation;
 $$);
 

@@ -1,6 +1,6 @@
 -- Rights, and what pg_dump keeps, for all objects above.
 --
--- PUBLIC may call the public functions only to be told who may: each begins with check_role(). Members of
+-- PUBLIC may ask the public functions and views only to be told who may: each calls check_role(). Members of
 -- pg_read_all_stats (so of pg_monitor) read the history and call what reads; members of pg_stat_scan_tables sample and
 -- collect. Functions run with the caller's rights. A function that is in no list is one that reads.
 
@@ -29,7 +29,7 @@ BEGIN
     GRANT USAGE ON SCHEMA ff_internal TO PUBLIC;
     FOR object IN
         SELECT d.objid, c.relkind, p.proname,
-               p.oid::regprocedure AS routine, c.oid::regclass AS relation
+               p.oid::regprocedure AS routine, c.oid::regclass AS relation, c.relname
           FROM pg_depend d
           LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
           LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
@@ -45,9 +45,9 @@ BEGIN
                      WHEN object.proname = ANY (collecting) THEN 'pg_stat_scan_tables' ELSE 'pg_read_all_stats' END);
         ELSIF object.relkind IN ('r', 'v') THEN
             EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.relation);
-            -- of ff_advice the function behind it checks the caller
+            -- a public view checks its caller, too
             EXECUTE format('GRANT SELECT ON %s TO %s', object.relation,
-                CASE object.relation WHEN '@extschema@.ff_advice'::regclass THEN 'PUBLIC' ELSE 'pg_read_all_stats' END);
+                CASE WHEN object.relname ^@ 'ff_' THEN 'PUBLIC' ELSE 'pg_read_all_stats' END);
         END IF;
         IF object.relkind = 'r' THEN
             PERFORM pg_extension_config_dump(object.objid, '');
