@@ -429,8 +429,7 @@ BEGIN
     IF changes = '{}' THEN
         RETURN;
     END IF;
-    RETURN QUERY SELECT string_to_table($text$
--- Guard: refuses what changed since, or stays locked for 5 tries of 2 s (SHARE UPDATE EXCLUSIVE: reads and writes go on)
+    RETURN QUERY SELECT string_to_table($text$-- Guard: refuses what changed since, or stays locked for 5 tries of 2 s (SHARE UPDATE EXCLUSIVE: reads and writes go on)
 \set ON_ERROR_STOP on \set AUTOCOMMIT on \set QUIET on \if :{?undo} \else \set undo off \endif$text$
         || $text$ \if :{?provisional} \else \set provisional :undo \endif
 \encoding $text$ || concat_ws(E'\n', plan->>'client_encoding', plan->>'guard',

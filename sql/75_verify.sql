@@ -406,11 +406,15 @@ BEGIN
         verdict := by_size;
         reason := format('hardly any %s on either side, so only the size is judged', u.measure);
     ELSIF n.after < least_intervals OR u.after < least_updates THEN
-        reason := format('%s with %s %s can be used since the change; %s with %s are needed',
-                         ff_internal.counted(n.after::bigint, 'interval'), u.after, u.measure, least_intervals, least_updates);
+        reason := format('%s with %s %s can be used since the change; %s with %s are needed%s',
+                         ff_internal.counted(n.after::bigint, 'interval'), u.after, u.measure, least_intervals,
+                         -- the first third of them settles
+                         least_updates, CASE WHEN n.after < least_intervals THEN
+                             format(': about %s more collections after work', 2 * least_intervals - 1 - n.after) END);
     ELSIF n.before < least_intervals OR u.before < least_updates THEN
-        reason := format('%s with %s %s from before the change can be compared; %s with %s are needed',
-                         ff_internal.counted(n.before::bigint, 'interval'), u.before, u.measure, least_intervals, least_updates);
+        reason := format('%s with %s %s from before the change can be compared; %s with %s are needed, '
+                         'and later collections add none', ff_internal.counted(n.before::bigint, 'interval'), u.before,
+                         u.measure, least_intervals, least_updates);
     ELSIF j.better <> '' AND j.worse <> '' THEN
         verdict := CASE WHEN j.cost < -cost_matters THEN 'helped' WHEN j.cost > cost_matters THEN 'hurt'
                         ELSE 'no difference' END;
@@ -462,6 +466,7 @@ AS $$
            j.verdict,
            CASE WHEN j.place = 0
                 THEN concat_ws('; ', j.note,
+                     CASE WHEN j.verdict = 'too early' AND j.note !~ 'later collections add none' THEN x.next END,
                      CASE WHEN f.new_fillfactor < f.old_fillfactor AND j.verdict <> 'helped' AND NOT EXISTS (
                                SELECT 1 FROM ff_internal.counter_interval i
                                 WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.rewritten)
@@ -479,6 +484,7 @@ AS $$
                                  ELSE ff_internal.undo_change(c.change_id) END END
       FROM ff_internal.changes c
      CROSS JOIN LATERAL ff_internal.judged(c) j
+     CROSS JOIN (SELECT ff_internal.next_collection() OFFSET 0) x(next)
       LEFT JOIN ff_internal.change f ON f.change_id = c.change_id AND f.kind = 'fillfactor'
       LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.prediction o
                           WHERE o.rel_id = f.rel_id AND o.made_at < f.seen_at
@@ -501,10 +507,10 @@ AS $$
                          THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
 $$;
 
-CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL)
-RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, unit text, before double precision,
-               after double precision, difference_low double precision, difference_high double precision,
-               predicted double precision, verdict text, note text, undo text)
+CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
+RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
+               before double precision, after double precision, predicted double precision,
+               difference_low double precision, difference_high double precision, unit text, note text, undo text)
 LANGUAGE sql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -512,12 +518,18 @@ AS $$
     WITH v AS MATERIALIZED (
         SELECT * FROM ff_internal.verified(ff_internal.checked_table($1))
     )
-    SELECT v.relation, date_trunc('second', v.changed_at), v.change, v.measure, v.unit, r.x[1], r.x[2], r.x[3], r.x[4],
-           r.x[5], v.verdict, v.note, v.undo
+    SELECT v.relation, date_trunc('second', v.changed_at), v.change, v.measure,
+           CASE WHEN o.anything THEN 'too early' ELSE v.verdict END, r.x[1], r.x[2], r.x[3],
+           CASE WHEN NOT o.anything THEN r.x[4] END, CASE WHEN NOT o.anything THEN r.x[5] END, v.unit, v.note, v.undo
       FROM v
+      -- an interval that leaves everything possible
+     CROSS JOIN LATERAL (SELECT coalesce(v.verdict = 'unclear' AND v.high - v.low
+                                         >= CASE v.unit WHEN '%' THEN 200 ELSE 2 * v.before END, false)) o(anything)
      CROSS JOIN LATERAL (
            SELECT ARRAY(SELECT round(u.x::numeric, CASE v.unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END)
-                          FROM unnest(ARRAY[v.before, v.after, v.low, v.high, v.predicted]) u(x))) r(x)
+                          FROM unnest(ARRAY[v.before, v.after, v.predicted, v.low, v.high]) u(x))) r(x)
+     WHERE $2 OR v.verdict <> '' OR v.measure IN ('overall', 'HOT share', 'statements', 'WAL per update',
+                                                    'statement time', 'bytes per row')
     UNION ALL
     SELECT $1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            coalesce(ff_internal.no_history($1), 'no change was seen since ' || to_char(coalesce(
@@ -525,16 +537,17 @@ AS $$
                (SELECT min(k.began_at) FROM ff_internal.collection k)), 'YYYY-MM-DD HH24:MI')), NULL
      WHERE NOT EXISTS (SELECT 1 FROM v)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_verify(regclass) IS
+COMMENT ON FUNCTION @extschema@.ff_verify(regclass, boolean) IS
 'What came of each change that collections noticed, the latest first, for one table or for all and the server''s '
-'settings: a row a measure, the first of them (overall) with the verdict. One row that says so where nothing changed.
+'settings: the verdict (measure overall), then a row for each measure that counts, or with all_measures for each that '
+'there is. One row that says so where nothing changed.
 relation: NULL for a server setting. change: of fillfactor, of other options, of indexes, a rewrite (a new file: '
 'VACUUM FULL, CLUSTER, pg_repack, TRUNCATE), or of a setting. changed_at: the collection that saw it first.
 before, after: intervals of before and after the change; which were left out, and why, is the note of measure '
-'intervals. difference_low, difference_high: 95 % interval of after less before, from the scatter between intervals. '
-'predicted: what advice promised. All in unit.
-verdict, of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, NULL where '
-'it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
+'intervals. difference_low, difference_high: 95 % interval of after less before, from the scatter between intervals; '
+'NULL where it leaves everything possible. predicted: what advice promised. All in unit.
+verdict, of overall: helped, no difference, hurt, too early (the note says what is missing); of a measure: better, '
+'worse, equal, unclear, too early, NULL where it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
 'storage_weight.
 note: why, and what was not told apart. undo: the statements that take back a change that hurt, to be run one by one '
 'outside a transaction; NULL where there are none.

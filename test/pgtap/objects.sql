@@ -30,8 +30,8 @@ SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oi
 	  AND NOT (p.proname ^@ 'ff_' OR p.proname IN ('overview', 'check_role', 'refuse', 'setting', 'lookback')) $$,
 	'no function may be called by everybody but those that check the caller, and what they do it with');
 SELECT is_empty($$ SELECT objid::regclass FROM member JOIN pg_class c ON c.oid = objid
-	WHERE classid = 'pg_class'::regclass AND EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee = 0) AND c.relname <> 'ff_advice' $$,
-	'nor a table be read, but the view whose function checks the caller');
+	WHERE classid = 'pg_class'::regclass AND EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee = 0)
+	  AND NOT (c.relkind = 'v' AND c.relname ^@ 'ff_') $$, 'nor a table be read, but the public views, which check the caller');
 SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oid = objid
 	WHERE classid = 'pg_proc'::regclass AND (p.prosecdef OR p.prokind <> 'a' AND p.prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND p.prosqlbody IS NULL
 	  AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (p.proconfig), false)

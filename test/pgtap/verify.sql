@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(110);
+SELECT plan(112);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -84,13 +84,13 @@ END $$;
 CREATE FUNCTION told(name text, what text DEFAULT 'overall')
 RETURNS TABLE (before float8, after float8, low float8, high float8, predicted float8, verdict text, note text, undo text, change text) LANGUAGE sql AS $$
 SELECT v.before, v.after, v.difference_low, v.difference_high, v.predicted, v.verdict, v.note, v.undo, v.change
-  FROM ff_verify(quote_ident(name)::regclass) v WHERE v.measure = what
+  FROM ff_verify(quote_ident(name)::regclass, true) v WHERE v.measure = what
 $$;
 
 -- helped: of six equal intervals the first two are left out as settling
 SELECT story('helped', '{1000,1000,1000,1000,1000,1000}', '{500,500,90,110,100,100}', '{1000,1000,1000,1000,1000,1000}', '{0,0,985,995,990,990}') AS helped \gset
 SELECT is((SELECT (verdict, change)::text FROM told('helped')), '(helped,"fillfactor 100 -> 50")', 'helped: verdict and change');
-SELECT is((SELECT string_agg(format('%s %s %s', v.measure, v.before, v.after), ', ') FROM ff_verify('helped') v WHERE v.before IS NOT NULL),
+SELECT is((SELECT string_agg(format('%s %s %s', v.measure, v.before, v.after), ', ') FROM ff_verify('helped', true) v WHERE v.before IS NOT NULL),
     'intervals 4 4, updates 4000 4000, updates per second 3.3 3.3, HOT share 10 99, newpage share 90 1, table size 8192000 16384000, index size 1000000 500000, buffer hits 90 99',
     'helped: all measures, in order');
 -- before: the scatter (1.67e-5) is less than single updates allow (2.25e-5);
@@ -105,7 +105,8 @@ SELECT is((SELECT note FROM told('helped')), 'HOT share +89.0 points', 'helped: 
 SELECT is((SELECT string_agg(v.measure || ' ' || v.verdict, ', ') FROM ff_verify('helped') v), 'overall helped, HOT share better', 'helped: what speaks for it');
 SELECT matches((SELECT note FROM told('helped', 'statements')), '^WAL, blocks and time are not known: ', 'helped: what is not known');
 SELECT matches((SELECT note FROM told('helped', 'HOT share')), '^not advised', 'helped: nothing was predicted');
-SELECT is((SELECT count(*) FROM ff_verify('helped') v WHERE v.measure ~ '^time of'), 0::bigint, 'helped: no statement');
+SELECT is((SELECT count(*) FROM ff_verify('helped', true) v WHERE v.measure ~ '^time of'), 0::bigint, 'helped: no statement');
+SELECT is((SELECT string_agg(v.measure, ', ') FROM ff_verify('helped') v), 'overall, HOT share, statements, bytes per row', 'helped: what counts, unless all is asked for');
 
 -- hurt: and the way back, to the very spelling
 SELECT story('hurt', '{1000,1000,1000,1000}', '{900,900,900,900}', '{1000,1000,1000,1000}', '{500,500,500,500}',
@@ -129,11 +130,12 @@ SELECT story('grown', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,8
 SELECT is((SELECT (verdict, undo)::text FROM told('grown')), '(hurt,"ALTER TABLE public.grown RESET (fillfactor);")', 'larger and not better: hurt');
 SELECT story('noise', '{1000,1000,1000,1000,1000,1000}', '{100,900,100,900,100,900}', '{1000,1000,1000,1000,1000,1000}', '{200,900,900,100,900,200}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('noise')), 'too early', 'too much scatter: too early');
+SELECT is((SELECT (verdict, low, high)::text FROM told('noise', 'HOT share')), '("too early",,)', 'too much scatter: an interval of everything is none');
 SELECT matches((SELECT note FROM told('noise')), 'the intervals scatter too much to tell yet', 'too much scatter: says so');
 
 -- too early
 SELECT story('early', '{1000,1000,1000,1000}', '{100,100,100,100}', '{1000}', '{1000}') > 0 AS ok \gset
-SELECT matches((SELECT verdict || ': ' || note FROM told('early')), '^too early: 1 interval with 1000 updates can be used since the change; 3 with 500 are needed', 'too early: too few intervals');
+SELECT matches((SELECT verdict || ': ' || note FROM told('early')), '^too early: 1 interval with 1000 updates can be used since the change; 3 with 500 are needed: about 4 more collections after work; ', 'too early: too few intervals');
 SELECT story('few', '{100,100,100,100,100}', '{0,0,0,0,0}', '{100,100,100,100,100}', '{100,100,100,100,100}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('few')), 'too early', 'too early: too few updates');
 
@@ -166,7 +168,7 @@ SELECT is((SELECT (o.verdict, h.after)::text FROM told('rewritten2') o, told('re
 SELECT ok((SELECT note !~ 'not rewritten' FROM told('rewritten') WHERE change ~ 'fillfactor'), 'rewritten: not said of old pages');
 
 -- A rewrite is a change of its own, unless it came with another.
-SELECT is((SELECT (verdict, note)::text FROM told('rewritten2') WHERE change = 'rewritten'), '("too early","2 intervals with 2000 updates from before the change can be compared; 3 with 500 are needed")',
+SELECT is((SELECT (verdict, note)::text FROM told('rewritten2') WHERE change = 'rewritten'), '("too early","2 intervals with 2000 updates from before the change can be compared; 3 with 500 are needed, and later collections add none")',
     'rewritten: its own window begins at the change before');
 SELECT story('moved', '{1000,1000,1000,1000,1000,1000}', '{500,500,500,500,500,500}', '{1000,1000,1000,1000,1000,1000,1000,1000,1000,1000,1000,1000,1000}',
     '{500,500,500,500,500,500,400,200,200,200,200,200,200}', rewritten2 => '{7}') AS moved \gset

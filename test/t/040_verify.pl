@@ -58,7 +58,7 @@ sub verified
 	my %row;
 	my $answer = value("SELECT concat_ws(chr(31), v.measure, v.change, coalesce(v.verdict, ''), coalesce(v.note, ''), coalesce(v.undo, ''), "
 		. "coalesce(v.before::text, ''), coalesce(v.after::text, ''), coalesce(v.difference_low::text, ''), coalesce(v.difference_high::text, ''), coalesce(v.predicted::text, '')) "
-		. "FROM ff_verify($of) v WHERE v.change ~ '$change'");
+		. "FROM ff_verify(@{[$of || q(NULL)]}, true) v WHERE v.change ~ '$change'");
 	foreach my $line (split /\n/, $answer)
 	{
 		my ($measure, @value) = split /\x1f/, $line, -1;
