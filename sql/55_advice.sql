@@ -598,7 +598,10 @@ BEGIN
     SELECT NULL, ff_internal.counted(count(*), 'change') || ':', NULL, NULL, NULL, NULL, NULL,
            concat_ws(', ', ff_internal.signed_size(-nullif(sum(a.wal_bytes_per_day_saved), 0)) || ' WAL/day',
                      ff_internal.signed_size(sum(a.disk_bytes_change)) || ' disk')
-      FROM advice a WHERE a.changes HAVING count(*) > 0;
+      FROM advice a WHERE a.changes HAVING count(*) > 0
+    UNION ALL
+    SELECT NULL, 'nothing collected:', NULL, NULL, NULL, NULL, NULL, 'run CALL ff_collect()'
+     WHERE NOT EXISTS (SELECT FROM ff_internal.collection);
 END
 $$;
 
@@ -609,7 +612,8 @@ SELECT CASE WHEN length(n.name) > 22 THEN left(n.name, 8) || '..' || right(n.nam
   FROM ff_internal.overview() o
  CROSS JOIN LATERAL (SELECT coalesce(o.relation::text, o.total)) n(name);
 COMMENT ON VIEW @extschema@.ff_advice IS
-'Advice at a glance, under 100 characters wide. Changes come first; the last line says what they bring together. '
+'Advice at a glance, under 100 characters wide. Changes come first; the last line says what they bring together, or '
+'that nothing was collected yet. '
 'ff_advise() says more.';
 COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 22 characters is shortened';
 COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
@@ -625,8 +629,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT CASE t.changes
-           WHEN 0 THEN format('No change is advised: %s examined, %s of them waiting.',
+    SELECT CASE WHEN NOT EXISTS (SELECT FROM ff_internal.collection) THEN 'Nothing was collected yet: run CALL ff_collect().'
+           WHEN t.changes = 0 THEN format('No change is advised: %s examined, %s of them waiting.',
                               ff_internal.counted(t.examined, 'table'), t.wait)
            ELSE format('%s: %s%s.', ff_internal.counted(t.changes, 'change'),
                        ff_internal.brings(t.wal, t.disk, t.seconds, t.io_known, 100 * t.wal / nullif(t.wal_now, 0)),

@@ -57,9 +57,13 @@ BEGIN
                       s.fillfactor = CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
                                           ELSE (v.now_step).fillfactor END AS advised,
                       s.cost = (SELECT min(o.cost) FROM unnest((v.fit).steps) o) AS best) w
-         CROSS JOIN LATERAL (SELECT concat_ws(', ', CASE WHEN w.current THEN 'current' END,
-                                              CASE WHEN w.advised THEN 'advised' END,
-                                              CASE WHEN w.best THEN 'best' END) AS marks) m
+         CROSS JOIN LATERAL (
+               SELECT concat_ws(', ', CASE WHEN w.current THEN 'current' END, CASE WHEN w.advised THEN 'advised' END,
+                                CASE WHEN w.best AND w.advised THEN 'best'
+                                     WHEN w.best AND g.saved_pct < ff_internal.setting('min_gain')::double precision
+                                     THEN 'best, but saves only ' || ff_internal.percent(g.saved_pct)
+                                     WHEN w.best THEN 'best, but see the reason of ff_advise()' END) AS marks
+                 FROM (SELECT 100 - 100 * s.cost / (v.now_step).cost) g(saved_pct)) m
          WHERE all_steps OR m.marks <> ''
             -- the steps that 100, 90, ... 30 lie on
             OR s.fillfactor IN (SELECT min(o.fillfactor) FROM unnest((v.fit).steps) o, generate_series(30, 100, 10) tenth
@@ -68,7 +72,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_curve(regclass, boolean) IS
 'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 downwards: the current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
-The row marked current is what comes if nothing is done.
+The row marked current is what comes if nothing is done. The row marked best costs least; where it is not the advised
+one, it saves less than fillfactor_advisor.min_gain, or the reason of ff_advise() says why it is not taken.
 fillfactor, rows_per_page: the step, and the rows that inserts put on a page. bar: a picture of the HOT share, and marks.
 hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the one observed, with its range, percent. settled_hot_pct: once the table has settled.
 newpage_pct: updates that move to another page, percent. size_bytes, index_bytes: of the table and its indexes after fillfactor_advisor.payback_time.

@@ -1,6 +1,20 @@
 -- Stage exclude: tables that are left out.
 
-CREATE FUNCTION @extschema@.ff_exclude(pattern text) RETURNS bigint
+-- The tables that a pattern of ff_exclude() fits now, in words; five by name.
+CREATE FUNCTION ff_internal.fitting(pattern text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE count(*) WHEN 0 THEN 'no table that is there now'
+           ELSE concat(ff_internal.counted(count(*), 'table'), ': ',
+                       string_agg(t.name, ', ' ORDER BY t.place) FILTER (WHERE t.place <= 5),
+                       CASE WHEN count(*) > 5 THEN ', ...' END) END
+      FROM (SELECT ff_internal.plain(f.name) AS name, row_number() OVER (ORDER BY f.name) AS place
+              FROM (SELECT c.nspname || '.' || c.relname AS name FROM ff_internal.candidate c) f
+              JOIN ff_internal.excluded x ON x.pattern = $1 AND f.name LIKE x.like_pattern) t
+$$;
+
+CREATE FUNCTION @extschema@.ff_exclude(pattern text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -11,24 +25,32 @@ BEGIN
             'A pattern is SCHEMA.TABLE, where * stands for any characters and ? for one: SELECT ff_exclude(''cron.*'').');
     END IF;
     INSERT INTO ff_internal.excluded (pattern, since) VALUES (pattern, now()) ON CONFLICT DO NOTHING;
-    RETURN (SELECT count(*) FROM ff_internal.candidate c JOIN ff_internal.excluded x ON x.pattern = ff_exclude.pattern
-             WHERE c.nspname || '.' || c.relname LIKE x.like_pattern);
+    RETURN format('%s leaves out %s', pattern, ff_internal.fitting(pattern));
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_exclude(text) IS
 'Leaves out the tables whose name fits a pattern, SCHEMA.TABLE without quotes, where * stands for any characters and ? '
-'for one; returns how many there are now. They are not collected and get no advice; what was collected stays. The '
-'patterns are dumped with the database: ff_internal.excluded lists them. Error 22023: not a pattern.';
+'for one; says which those are now. They are not collected and get no advice; what was collected stays. The patterns '
+'are dumped with the database: ff_internal.excluded lists them. Error 22023: not a pattern.';
 
-CREATE FUNCTION @extschema@.ff_include(pattern text) RETURNS boolean
-LANGUAGE sql VOLATILE
+CREATE FUNCTION @extschema@.ff_include(pattern text) RETURNS text
+LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT ff_internal.check_role('collector');
-    WITH gone AS (
-        DELETE FROM ff_internal.excluded x WHERE x.pattern = $1 RETURNING 1
-    )
-    SELECT count(*) > 0 FROM gone
+DECLARE
+    tables text;
+BEGIN
+    PERFORM ff_internal.check_role('collector');
+    tables := ff_internal.fitting(pattern);
+    DELETE FROM ff_internal.excluded x WHERE x.pattern = $1;
+    IF NOT FOUND THEN
+        PERFORM ff_internal.refuse('42704', 'not excluded: ' || quote_nullable(pattern),
+            'Excluded are: ' || coalesce((SELECT string_agg(ff_internal.plain(x.pattern), ', ' ORDER BY x.pattern)
+                                            FROM ff_internal.excluded x), 'none') || '.');
+    END IF;
+    RETURN format('%s no longer leaves out %s', pattern, tables);
+END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_include(text) IS 'Takes in again what ff_exclude() left out by this very pattern; '
-                                                    'returns whether there was one.';
+COMMENT ON FUNCTION @extschema@.ff_include(text) IS
+'Takes in again what ff_exclude() left out by this very pattern, and says which tables those are now. Error 42704: this '
+'pattern is not excluded; the detail lists those that are.';

@@ -522,9 +522,9 @@ AS $$
            CASE WHEN o.anything THEN 'too early' ELSE v.verdict END, r.x[1], r.x[2], r.x[3],
            CASE WHEN NOT o.anything THEN r.x[4] END, CASE WHEN NOT o.anything THEN r.x[5] END, v.unit, v.note, v.undo
       FROM v
-      -- an interval that leaves everything possible
+      -- an interval as wide as half of what is possible, or as the value before, says nothing (chosen)
      CROSS JOIN LATERAL (SELECT coalesce(v.verdict = 'unclear' AND v.high - v.low
-                                         >= CASE v.unit WHEN '%' THEN 200 ELSE 2 * v.before END, false)) o(anything)
+                                         >= CASE v.unit WHEN '%' THEN 100 ELSE v.before END, false)) o(anything)
      CROSS JOIN LATERAL (
            SELECT ARRAY(SELECT round(u.x::numeric, CASE v.unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END)
                           FROM unnest(ARRAY[v.before, v.after, v.predicted, v.low, v.high]) u(x))) r(x)
@@ -545,7 +545,7 @@ relation: NULL for a server setting. change: of fillfactor, of other options, of
 'VACUUM FULL, CLUSTER, pg_repack, TRUNCATE), or of a setting. changed_at: the collection that saw it first.
 before, after: intervals of before and after the change; which were left out, and why, is the note of measure '
 'intervals. difference_low, difference_high: 95 % interval of after less before, from the scatter between intervals; '
-'NULL where it leaves everything possible. predicted: what advice promised. All in unit.
+'NULL where it is too wide to say anything. predicted: what advice promised. All in unit.
 verdict, of overall: helped, no difference, hurt, too early (the note says what is missing); of a measure: better, '
 'worse, equal, unclear, too early, NULL where it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
 'storage_weight.

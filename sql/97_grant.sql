@@ -33,7 +33,7 @@ BEGIN
         HAVING count(*) > 0
     LOOP
         EXECUTE command;
-        RETURN NEXT command || ';';
+        RETURN NEXT 'done: ' || command || ';';
     END LOOP;
     IF NOT pg_has_role(role, 'pg_read_all_stats', 'USAGE') THEN
         RAISE WARNING 'role % does not inherit the rights of the roles that it is a member of', quote_ident(role)
@@ -42,7 +42,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_grant(name, text) IS
-'Gives a role what it needs and returns the statements that did it.
+'Gives a role what it needs; returns the statements that it ran.
 what: reader (may call what reads: advice, script, report, metrics) or collector (also CALL ff_collect() and '
 'ff_schedule(): it may write the history, which decides what is advised).
 To take it back, REVOKE what the statements granted. DROP EXTENSION leaves the membership in pg_read_all_stats (reader) '

@@ -21,9 +21,9 @@ SELECT plan(59);
 
 -- ff_grant() gives a reader and a collector all that they need
 SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_reader', 'reader') WITH ORDINALITY x(g, n)),
-	'{"GRANT USAGE ON SCHEMA advisor TO regress_ff_reader;","GRANT pg_read_all_stats TO regress_ff_reader;"}', 'ff_grant() says what it granted to a reader');
+	'{"done: GRANT USAGE ON SCHEMA advisor TO regress_ff_reader;","done: GRANT pg_read_all_stats TO regress_ff_reader;"}', 'ff_grant() says what it granted to a reader');
 SELECT matches((SELECT string_agg(g, ' ') FROM advisor.ff_grant('regress_ff_collector', 'collector') g),
-	'^GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; GRANT pg_monitor TO regress_ff_collector; GRANT INSERT, UPDATE, DELETE ON ff_internal.*ff_internal.* TO regress_ff_collector;$', 'and to a collector');
+	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; done: GRANT INSERT, UPDATE, DELETE ON ff_internal.*ff_internal.* TO regress_ff_collector;$', 'and to a collector');
 SELECT is((SELECT count(*) FROM advisor.ff_grant('regress_ff_collector', 'collector') g WHERE g ~ 'pg_monitor'), 0::bigint, 'a second time, without what is granted already');
 SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704', 'role regress_ff_none does not exist', 'to a role that there is');
 SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023', 'invalid grant: ''writer''', 'for one of two uses');
