@@ -16,22 +16,27 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     -- Columns written as such stand in indkey.  Those of expressions and of the predicate are known from the
     -- dependencies, so nothing is evaluated; an expression without any is of the whole row, for all that is known.
-    SELECT a.attnum, a.attname, u.role
-      FROM pg_index x
-      JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum > 0 AND NOT a.attisdropped
-     CROSS JOIN LATERAL (SELECT ARRAY(
-           SELECT d.refobjsubid::int2 FROM pg_depend d
-            WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid AND d.objsubid = 0
-              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid AND d.refobjsubid > 0)) d(named)
-     CROSS JOIN LATERAL (SELECT CASE
+    SELECT a.attnum, a.attname, CASE
            WHEN a.attnum = ANY (x.indkey)
                -- counted from 0
                THEN CASE WHEN array_position(x.indkey::int2[], a.attnum) < x.indnkeyatts THEN 'key' ELSE 'include' END
-           WHEN a.attnum = ANY (d.named)
-               THEN CASE WHEN x.indpred IS NULL THEN 'expression' WHEN x.indexprs IS NULL THEN 'predicate'
-                         ELSE 'expression or predicate' END
-           WHEN x.indexprs IS NOT NULL AND d.named = '{}' AND 0 = ALL (x.indkey) THEN 'whole row' END) u(role)
-     WHERE x.indexrelid = index AND u.role IS NOT NULL
+           WHEN w.whole_row THEN 'whole row'
+           WHEN x.indpred IS NULL THEN 'expression'
+           WHEN x.indexprs IS NULL THEN 'predicate'
+           ELSE 'expression or predicate' END
+      FROM pg_index x
+     -- OFFSET: looked up once, not for each column of the table
+     CROSS JOIN LATERAL (SELECT ARRAY(
+           SELECT d.refobjsubid::int2 FROM pg_depend d
+            WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid AND d.objsubid = 0
+              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid AND d.refobjsubid > 0) OFFSET 0) d(named)
+     CROSS JOIN LATERAL (SELECT x.indexprs IS NOT NULL AND d.named = '{}' AND 0 = ALL (x.indkey)) w(whole_row)
+     CROSS JOIN LATERAL (
+           SELECT unnest(x.indkey::int2[] || d.named)
+            UNION
+           SELECT o.attnum FROM pg_attribute o WHERE o.attrelid = x.indrelid AND w.whole_row) n(attnum)
+      JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = n.attnum AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE x.indexrelid = index
      ORDER BY a.attnum
 $$;
 

@@ -112,8 +112,9 @@ AS $$
 $$;
 
 -- The facts of ff_blockers(), of updates a second: all (rate), kept from being HOT by the index (kept_by), by it alone
--- (kept_alone), HOT without it (won); entries: index entries a second saved without it; watched: for 7 days.
-CREATE FUNCTION ff_internal.blockers(relation regclass)
+-- (kept_alone), HOT without it (won); entries: index entries a second saved without it; watched: for 7 days. Of each
+-- table at most so many, NULL: all.
+CREATE FUNCTION ff_internal.blockers(relation regclass, most bigint DEFAULT NULL)
 RETURNS TABLE (
     relid oid, indexrelid oid, summarizing boolean, seen boolean, others bigint, statements text[], columns text[],
     usage text, rate double precision, kept_by double precision, kept_alone double precision, won double precision,
@@ -138,7 +139,9 @@ AS $$
       FROM ff_internal.diagnosis(relation) d
      CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
      CROSS JOIN LATERAL (SELECT (e.counters).updated / nullif(e.window_s, 0) AS rate) r
-     CROSS JOIN LATERAL ff_internal.blocking_indexes(e.relation) x
+     CROSS JOIN LATERAL (SELECT o.* FROM ff_internal.blocking_indexes(e.relation) o
+                          ORDER BY o.summarizing, o.alone DESC NULLS LAST, o.share DESC NULLS LAST, o.indexrelid
+                          LIMIT most) x
       JOIN pg_index i ON i.indexrelid = x.indexrelid
      CROSS JOIN LATERAL (
            SELECT d.kept_share * r.rate * n.share, d.kept_share * r.rate * n.alone, d.kept_with_room * r.rate * n.alone
@@ -148,8 +151,8 @@ AS $$
      WHERE e.not_examined IS NULL AND d.kept_share >= 0.01
 $$;
 
--- Why an index is listed, and what could be done about it.
-CREATE FUNCTION ff_internal.blocker_words(blocker jsonb, OUT reason text, OUT suggestion text)
+-- Why an index is listed, and what could be done about it. free: nothing needs it.
+CREATE FUNCTION ff_internal.blocker_words(blocker jsonb, OUT reason text, OUT suggestion text, OUT free boolean)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -196,7 +199,8 @@ AS $$
            THEN 'the column is only carried along (INCLUDE): without it in the index, these updates can be HOT'
            WHEN b.usage = 'predicate'
            THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
-           ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END
+           ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END,
+           b.needed IS NULL AND NOT b.summarizing AND (NOT b.valid OR b.scans = 0 AND b.watched)
       FROM jsonb_to_record(blocker) b(
                summarizing boolean, seen boolean, has_statements boolean, room_known boolean, roomless boolean,
                has_trigger boolean, columns text[], rate numeric, kept_by numeric, kept_alone numeric, others bigint,
@@ -231,7 +235,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (
-        SELECT b.*, w.*, b.needed IS NULL AND NOT b.summarizing AND (NOT b.valid OR b.scans = 0 AND b.watched) AS free
+        SELECT b.*, w.*
           FROM ff_internal.blockers(ff_internal.checked_table($1)) b
          CROSS JOIN LATERAL ff_internal.blocker_words(to_jsonb(b)) w
     )

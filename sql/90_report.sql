@@ -506,22 +506,25 @@ RETURN (
                         ELSE t.kind = of_kind END
              ORDER BY t.place LIMIT most) r);
 
--- Indexes that keep each table's updates from being HOT, a statement by its first 300 characters.
-CREATE FUNCTION ff_internal.report_blockers() RETURNS TABLE (relation regclass, html text)
+-- Indexes that keep each table's updates from being HOT, twenty at most, a statement by its first 300 characters.
+CREATE FUNCTION ff_internal.report_blockers() RETURNS TABLE (relation oid, html text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT r.relation, ff_internal.html_table(
-               'Indexes on columns that updates set, which keep them from being HOT.',
+    SELECT r.relid, ff_internal.html_table(
+               'Indexes on columns that updates set, which keep them from being HOT; ff_blockers() has all.',
                json_agg(r.line ORDER BY r.place))
-      FROM (SELECT b.relation, row_number() OVER (ORDER BY b.blocked_per_s DESC NULLS LAST, c.relname) AS place,
+      FROM (SELECT b.relid, row_number() OVER (ORDER BY b.kept_by DESC NULLS LAST, c.relname) AS place,
                    json_build_object(
                        'index', c.relname, 'columns', array_to_string(b.columns, ', '),
-                       'blocked/s|1', b.blocked_per_s, 'scans|0', b.scans, 'size|B', b.index_bytes, 'statements', (
+                       'blocked/s|1', b.kept_by, 'scans|0', b.scans, 'size|B', z.heap_bytes, 'statements', (
                            SELECT string_agg(left(q, 300) || CASE WHEN length(q) > 300 THEN ' ...' ELSE '' END, '; ')
                              FROM unnest(b.statements[:3]) q),
-                       'what could be done', concat_ws('. ', b.reason, b.suggestion, b.ddl)) AS line
-              FROM @extschema@.ff_blockers() b JOIN pg_class c ON c.oid = b.index) r
-     GROUP BY r.relation;
+                       'what could be done', concat_ws('. ', w.reason, w.suggestion, CASE WHEN w.free
+                           THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(c.oid)) END)) AS line
+              FROM ff_internal.blockers(NULL, 20) b JOIN pg_class c ON c.oid = b.indexrelid
+             CROSS JOIN LATERAL ff_internal.blocker_words(to_jsonb(b)) w
+              LEFT JOIN LATERAL ff_internal.sizes(b.indexrelid) z ON true) r
+     GROUP BY r.relid;
 END;
 
 -- One table in detail: what is advised and known, its curve, history and pages, what blocks HOT.
@@ -661,7 +664,7 @@ BEGIN
             '<b>Confidence</b>: how much and how long was seen, and how well the model explains it, 0 to 1.</p>\n'),
         ('details', 'Tables in detail', (
             SELECT string_agg(ff_internal.report_table(t, b.html), '' ORDER BY t.place)
-              FROM unnest(tables) t LEFT JOIN ff_internal.report_blockers() b USING (relation)
+              FROM unnest(tables) t LEFT JOIN ff_internal.report_blockers() b ON b.relation = t.relation
              WHERE t.explains AND t.kind <> 'skipped' AND t.place <= detailed)),
         ('rest', 'All other tables', ff_internal.report_list(tables, NULL, detailed, NULL, 'The busiest first.')),
         ('settings', 'Settings', ff_internal.report_settings()),
