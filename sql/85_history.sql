@@ -62,6 +62,8 @@ LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
+    SELECT ff_internal.refuse('22023', 'invalid bucket: ' || $2, NULL, 'A bucket is longer than zero and has no months.')
+     WHERE $2 <= interval '0' OR date_trunc('month', $2) <> interval '0';
     WITH own AS (
         SELECT r.rel_id FROM ff_internal.relation r
          WHERE r.relid = ff_internal.checked_table($1) AND r.closed_at IS NULL
@@ -85,4 +87,4 @@ updates, inserts, deletes: rows. hot_pct, newpage_pct, blocked_pct: percent of t
 size_bytes: main fork at the end of the bucket. fillfactor: in force at its end. bar: the HOT share. event: changes '
 'of the fillfactor, of options, of indexes, rewrites. Days begin at midnight of the session''s time zone at the turn '
 'of 2001.
-Errors: 42P01 unknown OID, 42809 not a table, 0A000 a bucket of months, 22008 a bucket that is not positive.';
+Errors: 42P01 unknown OID, 42809 not a table, 22023 a bucket that is not positive or has months.';

@@ -42,8 +42,8 @@ SELECT is((SELECT event FROM ff_history('orders', '5 min') WHERE fillfactor = 50
 SELECT is((SELECT count(*) FROM ff_history('orders', '1 day')), 1::bigint, 'a day');
 SELECT is((SELECT began_at FROM ff_history('orders', '1 day')), clock('0:00'), 'from midnight');
 SELECT results_eq($$SELECT * FROM ff_history('orders')$$, $$SELECT * FROM ff_history('orders', '5 min')$$, 'without a bucket: one that fits a screen');
-SELECT throws_ok($$SELECT ff_history('orders', '1 month')$$, '0A000', NULL, 'no months');
-SELECT throws_ok($$SELECT ff_history('orders', '0')$$, '22008', NULL, 'no bucket of no length');
+SELECT throws_ok($$SELECT ff_history('orders', '1 month')$$, '22023', NULL, 'no months');
+SELECT throws_ok($$SELECT ff_history('orders', '0')$$, '22023', NULL, 'no bucket of no length');
 
 -- PostgreSQL 15 does not count updates to another page: the pages tell.
 UPDATE ff_internal.counter_interval SET newpage_updated = NULL;
