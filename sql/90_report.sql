@@ -342,7 +342,8 @@ i.moved, i.wal { border-top: 2px dashed var(--moved); } i.size { border-color: v
     padding: .6rem 0; border-bottom: 1px solid var(--line); }
   .js tr > * { border: 0; padding: 0; text-align: left; white-space: normal; min-width: 0; }
   .js tr > th, .js .w { grid-column: 1 / -1; } .js td:empty { display: none; }
-  .js td::before { content: attr(data-h); display: block; color: var(--muted); line-height: 1.2; } }
+  .js td::before { content: attr(data-h); display: block; color: var(--muted); line-height: 1.2; }
+  .js td svg { margin-top: .4rem; } }
 @media print { nav, .copy { display: none; } table { font-size: 7.5pt; } th, td { padding: .1rem .25rem; }
   tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
