@@ -399,6 +399,8 @@ BEGIN
         WHEN (e.sample).sampled_at IS NULL THEN 'not sampled yet'
         WHEN d.idle THEN 'not written to'
         WHEN (e.counters).intervals IS NULL THEN 'nothing was written yet'
+        WHEN d.cause = 'no_data' AND coalesce((e.since_change).updated, 0) < ff_internal.setting('min_updates')::bigint
+        THEN ff_internal.counted(coalesce((e.since_change).updated, 0)::bigint, 'update') || ' since it was altered'
         WHEN d.cause = 'no_data' THEN 'too little is known'
         WHEN d.cause = 'few_updates' AND v.action = 'wait'
         THEN ff_internal.counted((e.counters).updated, 'update') || ' so far'
