@@ -48,6 +48,7 @@ SQL_PIECES = \
 	sql/05_setting.sql \
 	sql/08_alter.sql \
 	sql/10_sample.sql \
+	sql/15_indexed.sql \
 	sql/20_collect.sql \
 	sql/22_statements.sql \
 	sql/24_horizon.sql \
@@ -55,7 +56,6 @@ SQL_PIECES = \
 	sql/28_prune.sql \
 	sql/30_memory.sql \
 	sql/35_evidence.sql \
-	sql/38_indexed.sql \
 	sql/45_model.sql \
 	sql/50_prediction.sql \
 	sql/51_shards.sql \

@@ -77,8 +77,9 @@ $$;
 -- What tells one definition from another
 -- ---------------------------------------------------------------------------
 -- What tells each of these indexes from others but for names and storage options: a hash that is the same in a database
--- restored from a dump. It knows a column by its place among those that are there, all else by name; casts are left
--- out, as a dump may write them in another way. NULL for an index that is gone.
+-- restored from a dump. It knows a column by its place among those that are there, a function of the users by the number
+-- of its arguments, as it may be renamed, all else by name; casts are left out, as a dump may write them in another way.
+-- NULL for an index that is gone.
 CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -94,8 +95,13 @@ AS $$
                       (SELECT x.conexclop::regoperator[] FROM pg_constraint x
                         WHERE x.conrelid = i.indrelid AND x.conindid = n.id AND x.contype = 'x'),
                       ARRAY(SELECT coalesce(CASE e[1] WHEN ':varattno' THEN array_position(a.present, e[2]::int2)::text
-                                                      WHEN ':funcid' THEN e[2]::oid::regprocedure::text
-                                                      WHEN ':opno' THEN e[2]::oid::regoperator::text
+                                                      WHEN ':funcid' THEN
+                                                          (SELECT CASE p.pronamespace WHEN 'pg_catalog'::regnamespace
+                                                                  THEN p.oid::regprocedure::text
+                                                                  ELSE p.pronargs::text END
+                                                             FROM pg_proc p WHERE p.oid = e[2]::oid)
+                                                      WHEN ':opno' THEN
+                                                          (SELECT o.oprname FROM pg_operator o WHERE o.oid = e[2]::oid)
                                                       WHEN ':inputcollid' THEN e[2]::oid::regcollation::text
                                                       ELSE e[2] END, e[3], e[4])
                               FROM regexp_matches(concat(i.indexprs, '|', i.indpred),
@@ -158,7 +164,8 @@ CREATE TYPE ff_internal.table_difference AS (
     reread            boolean,       -- redefined, or locked when its indexes were to be read
     lost              boolean,       -- its counters began anew
     index_definitions text[],        -- now, where reread
-    index_keys        bigint[]       -- now, where reread
+    index_keys        bigint[],      -- now, where reread
+    indexed_columns   smallint[]     -- now, where reread
 );
 $$);
 
@@ -181,7 +188,8 @@ BEGIN
                    -- not known
                    d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell,
                    CASE WHEN d.reread THEN ff_internal.index_definitions((d.now).relid, (d.now).index_oids) END,
-                   CASE WHEN d.reread THEN ff_internal.index_keys((d.now).index_oids) END
+                   CASE WHEN d.reread THEN ff_internal.index_keys((d.now).index_oids) END,
+                   CASE WHEN d.reread THEN ff_internal.blocking_columns((d.now).index_oids) END
                )::ff_internal.table_difference)
           FROM (SELECT w.was, n.now, f.*, bool_or(f.fell) OVER () AS some_fell,
                        f.redefined OR '' = ANY (w.index_definitions) AS reread,
@@ -231,9 +239,12 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor,
-           old_options, new_options, dropped_indexes, created_indexes)
+           old_options, new_options, dropped_indexes, created_indexes, indexed_columns)
     SELECT w.rel_id, k.kind, least(greatest(w.seen_at, previous), snapshot_at), snapshot_at, epoch,
-           w.fillfactor, n.fillfactor, w.reloptions, n.reloptions, x.dropped, x.created
+           w.fillfactor, n.fillfactor, w.reloptions, n.reloptions, x.dropped, x.created,
+           CASE WHEN w.indexed_columns IS NOT NULL
+                THEN ARRAY(SELECT coalesce(b, a) FROM unnest(w.indexed_columns) b
+                             FULL JOIN unnest(d.indexed_columns) a ON a = b WHERE a IS NULL OR b IS NULL) END
       FROM unnest(differences) d
      CROSS JOIN LATERAL (SELECT (d.was).*) w CROSS JOIN LATERAL (SELECT (d.now).*) n
      CROSS JOIN LATERAL ff_internal.index_changes(d.was, n.index_oids, d.index_definitions, d.index_keys) x
@@ -251,6 +262,7 @@ BEGIN
            epoch_id = epoch, seen_at = snapshot_at,
            index_definitions = CASE WHEN d.reread THEN d.index_definitions ELSE r.index_definitions END,
            index_keys = CASE WHEN d.reread THEN d.index_keys ELSE r.index_keys END,
+           indexed_columns = CASE WHEN d.reread THEN d.indexed_columns ELSE r.indexed_columns END,
            changes_since_sample = r.changes_since_sample + n.inserted + n.updated + n.deleted
                - CASE WHEN d.lost THEN 0 ELSE r.inserted + r.updated + r.deleted END
                -- in a new file every row has a new place
@@ -261,7 +273,8 @@ BEGIN
      WHERE r.rel_id = (d.was).rel_id AND n.relid = r.relid;
 
     INSERT INTO ff_internal.relation OVERRIDING USER VALUE
-    SELECT 0, s.system_identifier, s.database_oid, n.*, d.index_definitions, d.index_keys, snapshot_at, NULL, epoch,
+    SELECT 0, s.system_identifier, s.database_oid, n.*, d.index_definitions, d.index_keys,
+           d.indexed_columns, snapshot_at, NULL, epoch,
            snapshot_at, NULL, n.inserted + n.updated + n.deleted
       FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server() s
      WHERE (d.was).rel_id IS NULL;
@@ -298,7 +311,7 @@ BEGIN
        SET system_identifier = here.system_identifier, database_oid = here.database_oid, relid = c.relid,
            created_xid = c.created_xid, relfilenode = c.relfilenode,
            -- its indexes have others; one may be that of another index before
-           index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids))
+           index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids)), indexed_columns = NULL
       FROM ff_internal.candidate c
      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;

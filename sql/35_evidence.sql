@@ -21,34 +21,49 @@ CREATE AGGREGATE ff_internal.window_of(
     seq_scans bigint, index_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint)
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
-CREATE VIEW ff_internal.windows AS
-SELECT i.rel_id,
-       ff_internal.window_of(
-           x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
-           i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted,
-           i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums) AS in_window
-  FROM ff_internal.counter_interval i
-  LEFT JOIN ff_internal.last_change x ON x.rel_id = i.rel_id
- -- from a whole hour on, as hours are rolled up
- WHERE i.ended_at >= (SELECT date_trunc('hour', now() - ff_internal.lookback(), 'UTC'))
- GROUP BY i.rel_id;
-COMMENT ON VIEW ff_internal.windows IS
-'What the intervals of each table in the last fillfactor_advisor.lookback add up to (in_window).';
-
--- The same of one table (its rel_id) through the index, or of all in one pass over the history.
-CREATE FUNCTION ff_internal.windows(id bigint DEFAULT NULL) RETURNS SETOF ff_internal.windows
+-- What the intervals of a table (its rel_id) in the last fillfactor_advisor.lookback add up to, or those of each table
+-- in one pass over the history.
+CREATE FUNCTION ff_internal.windows(id bigint DEFAULT NULL, OUT rel_id bigint, OUT in_window ff_internal.table_window)
+RETURNS SETOF record
 LANGUAGE plpgsql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 -- chosen: 10,000 tables with a week of history need 40 MB, and take twice as long where they spill
 SET work_mem = '128MB'
 AS $$
+#variable_conflict use_column
+DECLARE
+    -- from a whole hour on, as hours are rolled up
+    since CONSTANT timestamptz := date_trunc('hour', now() - ff_internal.lookback(), 'UTC');
+    x     record;
 BEGIN
     IF id IS NULL THEN
-        RETURN QUERY SELECT w.* FROM ff_internal.windows w;
-    ELSE
-        RETURN QUERY SELECT w.* FROM ff_internal.windows w WHERE w.rel_id = id;
+        RETURN QUERY
+        -- once, not for each interval
+        WITH x AS MATERIALIZED (SELECT * FROM ff_internal.last_change)
+        SELECT i.rel_id,
+               ff_internal.window_of(
+                   x.rel_id IS NULL
+                       OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
+                   i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated,
+                   i.deleted, i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums)
+          FROM ff_internal.counter_interval i
+          LEFT JOIN x ON x.rel_id = i.rel_id
+         WHERE i.ended_at >= since
+         GROUP BY i.rel_id;
+        RETURN;
     END IF;
+    SELECT c.* INTO x FROM ff_internal.last_change c WHERE c.rel_id = id;
+    RETURN QUERY
+    SELECT id,
+           ff_internal.window_of(
+               i.ended_at >= coalesce(x.changed_at, '-infinity')
+                   AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
+               i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated,
+               i.deleted, i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums)
+      FROM ff_internal.counter_interval i
+     WHERE i.rel_id = id AND i.ended_at >= since
+    HAVING count(*) > 0;
 END
 $$;
 

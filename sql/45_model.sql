@@ -227,9 +227,11 @@ AS $$
      WHERE i.rewritten IS NOT TRUE
 $$;
 
--- Everything that the model is given of a table. indexed: what indexed_share() says of it. Columns in the order of the
--- type, which says what each is.
-CREATE FUNCTION ff_internal.model_input(e ff_internal.table_evidence, indexed double precision)
+-- Everything that the model is given of a table. indexed: what indexed_share() says of it; last: what was made of it
+-- before, which counts while its fillfactor and what its indexes keep from being HOT are the same. Columns in the order
+-- of the type, which says what each is.
+CREATE FUNCTION ff_internal.model_input(
+    e ff_internal.table_evidence, indexed double precision, last ff_internal.fit DEFAULT NULL)
 RETURNS ff_internal.model_input
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -243,6 +245,7 @@ AS $$
            s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.update_distances,
            s.update_ages, s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err,
            s.update_group_rows, s.insert_group_rows, s.update_distance, e.fillfactor, f.filled_at, f.updated_since,
+           o.standing, o.updated, o.costs,
            e.indexes, e.index_bytes, e.ram_bytes,
            v.scale, v.threshold, v.nap_s, ff_internal.sessions_at_work(e),
            coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
@@ -256,6 +259,12 @@ AS $$
      CROSS JOIN LATERAL ff_internal.statement_input(e) t
      CROSS JOIN LATERAL ff_internal.recent_input(e) h
       LEFT JOIN LATERAL ff_internal.filled_input(e) f ON true
+      LEFT JOIN LATERAL (
+            SELECT (last.choice).advised_step, last.updated,
+                   ARRAY(SELECT t.cost FROM generate_series(0, 100) p
+                           LEFT JOIN unnest(last.steps) t ON t.fillfactor = p ORDER BY p)
+             WHERE last.from_fillfactor = e.fillfactor AND last.made_at >= w.began_at
+               AND (last.choice).lives IS NOT NULL) o(standing, updated, costs) ON true
      CROSS JOIN LATERAL (
            SELECT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
                            current_setting('autovacuum_vacuum_scale_factor'))::double precision AS scale,

@@ -10,7 +10,7 @@ DECLARE
     e ff_internal.table_evidence := d.evidence;
 BEGIN
     IF e.problem IS NOT NULL AND (e.sample).sampled_at IS NULL THEN
-        RETURN 'its pages could not be sampled: ' || e.problem;
+        RETURN 'its pages could not be sampled, each collection tries again: ' || e.problem;
     ELSIF e.rel_id IS NULL AND EXISTS (SELECT 1 FROM ff_internal.relation r
                                         WHERE r.nspname = e.nspname AND r.relname = e.relname
                                             AND r.closed_at IS NULL) THEN
@@ -19,11 +19,12 @@ BEGIN
     ELSIF e.rel_id IS NULL THEN
         RETURN 'not collected yet: run CALL ff_collect() or ff_schedule()';
     ELSIF (e.sample).sampled_at IS NULL THEN
-        RETURN 'its pages were not sampled yet: the budget of the last collection was spent on others';
+        RETURN 'its pages were not sampled yet: the budget of the last collection was spent on others, the next ones '
+               'go on from there';
     ELSIF (e.counters).intervals IS NULL AND NOT d.idle THEN
         RETURN 'nothing was written to it since the first look: one more collection after some work is needed';
     ELSIF (e.sample).blocks = 0 OR d.row_width = 0 THEN
-        RETURN 'the table is empty';
+        RETURN 'the table is empty: it is judged once a collection finds rows in it';
     ELSIF d.cause = 'no_data' AND coalesce((e.since_change).updated,
                                            0) < ff_internal.setting('min_updates')::bigint THEN
         RETURN format('%s updates since its fillfactor or its indexes changed, of %s in %s: too few to see what that '
@@ -32,8 +33,8 @@ BEGIN
                || ff_internal.until_when(e, (e.since_change).updated, ff_internal.setting('min_updates')::bigint);
     ELSIF d.cause = 'no_data' THEN
         RETURN format('%s of its updates were not HOT, but neither the server nor the pages say whether they left '
-                      'their page: '
-                      'sample it while it is being updated', ff_internal.percent(100 * (1 - d.hot_share)));
+                      'their page: a sample taken while it is being updated is needed, or pg_stat_statements',
+                      ff_internal.percent(100 * (1 - d.hot_share)));
     END IF;
     RETURN NULL;
 END
@@ -93,23 +94,56 @@ BEGIN
     ELSIF v.action = 'keep' THEN
         RETURN few || ': too few to matter';
     END IF;
-    RETURN few || ': too few to judge from. '
-           || CASE WHEN v.because = 'short'
-                   THEN format('A full day of watching is needed, %s are over', ff_internal.span(e.window_s))
-                   ELSE ff_internal.until_when(e, w.updated, ff_internal.setting('min_updates')::bigint) END;
+    RETURN few || CASE
+        WHEN v.because = 'short'
+        THEN ': too few to judge from. A full day of watching is needed: '
+             || ff_internal.span_over(e.window_s, 86400)
+        WHEN w.updated < ff_internal.setting('min_updates')::bigint
+        THEN ': too few to judge from. '
+             || ff_internal.until_when(e, w.updated, ff_internal.setting('min_updates')::bigint)
+        ELSE '. ' || ff_internal.until_confident(v) END;
 END
 $$;
 
--- How long it takes at the window's rate until so many updates were seen.
+-- How much of a time is over, and how much is left: '5 hours are over, about 19 hours are left'.
+CREATE FUNCTION ff_internal.span_over(seconds double precision, needed double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ff_internal.span(seconds) || ' are over, about ' || ff_internal.span(greatest(0, needed - seconds)) || ' are left';
+
+-- How long it takes at the window's rate until so many updates were seen; where there were none, what it waits for.
 CREATE FUNCTION ff_internal.until_when(e ff_internal.table_evidence, seen bigint, needed bigint) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('%s updates needed, %s seen', needed, coalesce(seen, 0))
-           || CASE WHEN (e.counters).updated > 0 AND e.window_s > 0 AND needed > coalesce(seen, 0)
-                   THEN format(': about %s at this rate',
-                               ff_internal.span((needed - coalesce(seen, 0)) * e.window_s / (e.counters).updated))
-                   ELSE '' END
+           || CASE WHEN (e.counters).updated > 0 AND e.window_s > 0
+                   THEN format(': about %s at %s rate',
+                               ff_internal.span(greatest(0, needed - coalesce(seen, 0)) * e.window_s
+                                                / (e.counters).updated),
+                               CASE WHEN seen > 0 THEN 'this' ELSE 'its earlier' END)
+                   ELSE ': as long as it takes until somebody updates it' END
+$$;
+
+-- How long it takes until the confidence needed is there, if only time is missing, and what else is.
+CREATE FUNCTION ff_internal.until_confident(v ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e      ff_internal.table_evidence := (v.diagnosis).evidence;
+    cycles CONSTANT double precision := coalesce((e.counters).cycles, 3);
+    seen   CONSTANT double precision := least(1, e.window_s / 86400, cycles / 3);
+    -- as it would be after a day and three cycles
+    most   CONSTANT double precision := v.confidence / (0.5 + 0.5 * sqrt(seen));
+    needed CONSTANT double precision := (2 * v.needed_confidence / nullif(most, 0) - 1) ^ 2;
+BEGIN
+    IF most > v.needed_confidence AND seen < 1 THEN
+        RETURN format('a longer time has to be seen first: about %s more', ff_internal.span(greatest(
+                      needed * 86400 - e.window_s, e.window_s * (3 * needed / cycles - 1), 1)));
+    END IF;
+    RETURN format('a confidence of %s is needed, and time alone brings %s: each collection that sees updates tries anew',
+                  trim_scale(round(v.needed_confidence::numeric, 2)), trim_scale(round(most::numeric, 2)));
+END
 $$;
 
 -- When the next collection is due, in words: by the job of pg_cron, where this role sees one that runs every so many
@@ -256,23 +290,30 @@ BEGIN
         OR (v.diagnosis).cause = 'few_updates' THEN
         RETURN '';
     ELSIF v.because = 'taken' THEN
-        RETURN better || format('its fillfactor was changed lately: a full day has to be seen first, %s are over',
-                                ff_internal.span(e.since_change_s));
-    ELSIF v.because = 'short' THEN
-        RETURN better || format('a full day has to be seen first, as busy as those before: %s are over%s',
-                                ff_internal.span(e.since_change_s),
+        RETURN better || 'its fillfactor was changed lately: a full day has to be seen first, '
+               || ff_internal.span_over(e.since_change_s, 86400);
+    ELSIF v.because = 'settling' THEN
+        RETURN better || 'it may become HOT by itself: a full day has to be seen first, '
+               || ff_internal.span_over(e.window_s, 86400);
+    ELSIF v.because = 'short' AND e.since_change_s < 86400 THEN
+        RETURN better || format('a full day has to be seen first, as busy as those before: %s%s',
+                                ff_internal.span_over(e.since_change_s, 86400),
                                 CASE WHEN e.since_change_s < e.window_s
-                                     THEN ' since its fillfactor or its indexes changed' ELSE '' END);
+                                     THEN ', since its fillfactor or its indexes changed' ELSE '' END);
+    ELSIF v.because = 'short' THEN
+        RETURN better || format('since its fillfactor or its indexes changed it was updated less than half as often as '
+                                'before: that has to come back, or to last for %s more',
+                                ff_internal.span(ff_internal.setting('lookback')::double precision
+                                                 - e.since_change_s));
     ELSIF (e.since_change).updated < enough THEN
         RETURN better || 'more has to be seen first: ' || ff_internal.until_when(e, (e.since_change).updated, enough);
-    ELSIF v.confidence >= ff_internal.setting('min_confidence')::double precision THEN
-        RETURN better || format('as the table would have %s instead of %s, a confidence of %s is needed',
-                                pg_size_pretty(next.size_bytes), pg_size_pretty((v.now_step).size_bytes),
-                                trim_scale(round(v.needed_confidence::numeric, 2)));
     ELSIF ((v.fit).choice).confidence < v.needed_confidence THEN
-        RETURN better || 'no replay comes near enough to what was seen';
+        RETURN better || 'no replay comes near enough to what was seen: each collection that sees updates tries anew';
+    ELSIF v.confidence >= ff_internal.setting('min_confidence')::double precision THEN
+        better := better || format('the table would have %s instead of %s, and ',
+                                   pg_size_pretty(next.size_bytes), pg_size_pretty((v.now_step).size_bytes));
     END IF;
-    RETURN better || 'a longer time has to be seen first';
+    RETURN better || ff_internal.until_confident(v);
 END
 $$;
 

@@ -21,13 +21,12 @@ AS $$
                           'page_read_cost}'::text[]) n(name)) v
      CROSS JOIN LATERAL (
             SELECT concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.oid, c.relfilenode, e.fillfactor,
-                             (SELECT string_agg(i.indexrelid::text, ',' ORDER BY i.indexrelid)
-                                FROM pg_index i WHERE i.indrelid = c.oid AND i.indislive)) AS shape
+                             e.indexes, ff_internal.indexed_columns(c.oid)) AS shape
               FROM pg_class c CROSS JOIN ff_internal.server() o WHERE c.oid = e.relation) s
 $$;
 
 -- A table's fit made anew, not stored, with the HOT shares of its curve if these are wanted in any case; what was
--- advised last stays with it.
+-- advised last stays with it, and what the model made of the table last is where it begins.
 CREATE FUNCTION ff_internal.new_fit(
     d ff_internal.diagnosis, last ff_internal.fit, mark text, shape text, curve boolean)
 RETURNS ff_internal.fit
@@ -44,8 +43,9 @@ BEGIN
     f.shape := shape;
     SELECT m.choice, m.steps INTO f.choice, f.steps
       FROM ff_internal.model(
-               ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e))), curve) m;
+               ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e)), last), curve) m;
     f.updates_per_s := (e.counters).updated / nullif(e.window_s, 0);
+    f.updated := (e.since_change).updated;
     RETURN f;
 END
 $$;
@@ -115,10 +115,10 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Deciding
 -- ---------------------------------------------------------------------------
--- The step to take by all curves that count: the table's own, where the one advised before stands until another is
--- clearly better, then its siblings' (best and gain, NULL where there are none), unless its own differs clearly.
+-- The step to take by all curves that count: the table's own, then its siblings' (best and gain, NULL where there are
+-- none), unless its own differs clearly.
 CREATE FUNCTION ff_internal.step_to_take(
-    f ff_internal.fit, fillfactor integer, siblings_best integer, siblings_gain double precision,
+    f ff_internal.fit, siblings_best integer, siblings_gain double precision,
     OUT step ff_internal.step, OUT gain double precision, OUT because text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -132,14 +132,6 @@ DECLARE
 BEGIN
     step := ff_internal.step_at(f.steps, c.advised_step);
     gain := CASE WHEN c.advised_step = c.current_step THEN 1 ELSE c.gain END;
-    IF f.action IN ('lower', 'raise') AND f.from_fillfactor = fillfactor AND f.to_fillfactor <> step.fillfactor THEN
-        other := ff_internal.step_at(f.steps, f.to_fillfactor);
-        IF gain > 1 AND other.cost < step.cost * clearly OR gain <= 1 AND c.best_gain / other.cost > sqrt(better) THEN
-            step := other;
-            gain := c.best_gain / other.cost;
-            because := 'standing';
-        END IF;
-    END IF;
     IF siblings_best IS NOT NULL AND siblings_gain < better THEN
         IF gain > 1 AND gain < clearly THEN
             step := keep;
@@ -177,9 +169,10 @@ AS $$
 $$;
 
 -- How far advice can be trusted, 0 to 1, a product of: the updates seen (or, where there are hardly any, the rows
--- inserted) against four times min_updates; the time watched, from 0.5 at the first moment to 1 after a day, as its
--- square root; 0.5 where counters were off for a time, and 0.5 where nobody knows whether an indexed column changes;
--- and, where the model was asked of updates, its own confidence in the light of what became of its earlier advice.
+-- inserted) against four times min_updates; the time watched, from 0.5 at the first moment to 1 after a day in which
+-- three cycles were seen, as the square root of the part of these that was; 0.5 where counters were off for a time, and
+-- 0.5 where nobody knows whether an indexed column changes; and, where the model was asked of updates, its own confidence
+-- in the light of what became of its earlier advice.
 CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS double precision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -198,7 +191,7 @@ BEGIN
                   ELSE least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted
                                      ELSE coalesce((e.since_change).updated, 0) END
                                 / (4.0 * ff_internal.setting('min_updates')::bigint)) END
-             * (0.5 + 0.5 * least(1, sqrt(e.window_s / 86400)));
+             * (0.5 + 0.5 * sqrt(least(1, e.window_s / 86400, w.cycles / 3)));
     IF e.counts_lost THEN
         trust := trust * 0.5;
     END IF;
@@ -270,7 +263,8 @@ DECLARE
 BEGIN
     IF v.gain > 1 AND change IS NOT NULL THEN
         -- Room is given back only after a day, in which the table was at least half as busy as before its last change.
-        -- Another set of indexes, too, is watched for a day, but for what was advised before.
+        -- Another set of indexes, too, is watched for a day, but for what was advised before; and a table that may
+        -- become HOT by itself.
         v.because := CASE WHEN ff_internal.changed_lately(e, (v.then_step).fillfactor, v.gain) THEN 'taken'
                           WHEN change = 'raise'
                                AND (e.since_change_s < 86400
@@ -278,9 +272,12 @@ BEGIN
                             OR e.since_change_s < least(86400, e.window_s)
                                AND ((v.fit).action, (v.fit).to_fillfactor) IS DISTINCT FROM
                                    (change, (v.then_step).fillfactor) THEN 'short'
+                          WHEN change = 'lower' AND (v.fit).action IS DISTINCT FROM change AND c.settling > 0.1
+                               AND e.window_s < 86400 THEN 'settling'
                           ELSE v.because END;
         v.action := CASE WHEN v.because = 'taken' AND e.since_change_s >= 86400 THEN 'keep'
-                         WHEN v.because IN ('taken', 'short') OR v.confidence < v.needed_confidence THEN 'wait'
+                         WHEN v.because IN ('taken', 'short', 'settling') OR v.confidence < v.needed_confidence
+                              THEN 'wait'
                          ELSE change END;
         RETURN v;
     END IF;
@@ -322,13 +319,18 @@ BEGIN
     v.passed_over := d.wants_model AND c.current_step IS NULL;
     IF c.current_step IS NOT NULL THEN
         v.now_step := ff_internal.step_at(f.steps, c.current_step);
-        SELECT * INTO to_take FROM ff_internal.step_to_take(f, e.fillfactor, siblings_best, siblings_gain);
+        SELECT * INTO to_take FROM ff_internal.step_to_take(f, siblings_best, siblings_gain);
         v.then_step := to_take.step;
         v.gain := to_take.gain;
         v.because := to_take.because;
         -- what makes a table more than twice as large has to be surer: 0.6 at four times (chosen)
         v.needed_confidence := 1 - (1 - v.needed_confidence)
             * least(1, 2.0 * (v.now_step).size_bytes / nullif((v.then_step).size_bytes, 0));
+        -- what was advised before may be half as sure
+        IF (f.action, f.from_fillfactor, f.to_fillfactor)
+           IN (('lower', e.fillfactor, (v.then_step).fillfactor), ('raise', e.fillfactor, (v.then_step).fillfactor)) THEN
+            v.needed_confidence := v.needed_confidence / 2;
+        END IF;
     END IF;
     IF d.cause IN ('no_data', 'not_examined') OR v.passed_over THEN
         v.action := CASE WHEN d.cause = 'not_examined' THEN 'keep' ELSE 'wait' END;
@@ -714,11 +716,13 @@ BEGIN
     SELECT * INTO m FROM ff_internal.fit_marks(a.evidence);
     INSERT INTO ff_internal.fit
     VALUES (id, clock_timestamp(), m.mark, m.shape, f.choice, f.steps, a.action, a.fillfactor, a.recommended_fillfactor,
-            a.confidence, a.updates_per_s)
+            a.confidence, a.updates_per_s, f.updated)
     ON CONFLICT (rel_id) DO UPDATE
-       SET (made_at, mark, shape, choice, steps, action, from_fillfactor, to_fillfactor, confidence, updates_per_s)
+       SET (made_at, mark, shape, choice, steps, action, from_fillfactor, to_fillfactor, confidence, updates_per_s,
+            updated)
          = (EXCLUDED.made_at, EXCLUDED.mark, EXCLUDED.shape, EXCLUDED.choice, EXCLUDED.steps, EXCLUDED.action,
-            EXCLUDED.from_fillfactor, EXCLUDED.to_fillfactor, EXCLUDED.confidence, EXCLUDED.updates_per_s);
+            EXCLUDED.from_fillfactor, EXCLUDED.to_fillfactor, EXCLUDED.confidence, EXCLUDED.updates_per_s,
+            EXCLUDED.updated);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
     IF a.action IN ('lower', 'raise')
        AND (last.rel_id IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (a.fillfactor,

@@ -65,7 +65,10 @@ SELECT $md$## Confidence
 
 - **Enough seen**: updates since the fillfactor or the indexes last changed, divided by four times
   `fillfactor_advisor.min_updates`. Where hardly anything was updated, the inserted rows count instead.
-- **Long enough**: 0.5 + 0.5 x the square root of the part of a day that was watched.
+- **Long enough**: 0.5 + 0.5 x the square root of the part of a day that was watched, or of three cycles, whichever is less.
+  Cycles are counted in hours, and in days before the last two: the sum of their updates, squared, by the sum of the squares. A
+  pass over the table by night is one cycle each night, so that it takes three; steady work has one an hour, and a day of it is
+  enough.
 - **Counters**: 0.5 if `track_counts` was off for some of the time.
 - **Indexed columns**: 0.5 if nobody knows whether the updates change one.
 - **The model**, where it was asked: e^(-misfit / 12) x (0.5 + 0.5 x agreement). The misfit says how far its replays are from what
@@ -74,6 +77,16 @@ SELECT $md$## Confidence
   model's confidence moves half of the way to 1, and below 0.8 it falls in proportion.
 
 A change needs `fillfactor_advisor.min_confidence` (0.2), and more if it makes the table more than twice as large: 0.6 at four times.
+What was advised before may be half as sure. Advice to lower waits for a
+full day where the table may become HOT by itself.
+
+It does not turn with every collection. Each fit begins where the last one ended: the cost of a step is the mean of what was found
+then, with three times the weight where it was of as many updates, and now. A change that was chosen stays until another one saves
+five times `fillfactor_advisor.min_gain` against it, or none is better, each in eight of ten lives that explain what was seen, or
+until it saves less than half of `min_gain`. A fillfactor below 100, which somebody chose, is changed for what is better in eight of
+ten. Of steps that save the same within `min_gain`, the one that changes least is taken. An index that comes or goes begins nothing
+anew unless a statement sets a column that it blocks, or that nothing blocks any more.
+
 Advice to give room back also needs a full day since the last change, at least half as busy as the days before. Partitions of one
 table are judged by the mean of their curves, each weighted by its rate of updates; their evidence is not added up, because
 pages of different ages, taken together, would describe a table that does not exist.

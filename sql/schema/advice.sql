@@ -56,6 +56,9 @@ CREATE TYPE ff_internal.model_input AS (
     filled_at               double precision, -- fillfactor before the last change, where the table was not rewritten
         -- since
     updated_since           double precision, -- rows updated since that change
+    standing                double precision, -- fillfactor that the last choice was for, of the fit that this begins with
+    prior_updated           double precision, -- rows updated that that fit was made of; NULL: there is none
+    prior_cost              double precision[], -- its cost at each fillfactor, from 0 on; NULL between its steps
     indexes                 double precision, -- valid indexes
     index_bytes             double precision, -- size of the indexes now
     ram_bytes               double precision, -- memory that may hold table and indexes
@@ -136,6 +139,7 @@ CREATE TABLE ff_internal.fit (
         -- where no change was advised
     confidence      real NOT NULL CHECK (confidence BETWEEN 0 AND 1), -- confidence of the advice, 0 to 1
     updates_per_s   real, -- rows updated per second over the window; NULL: nothing was written
+    updated         bigint, -- rows updated since the last change, of which it was made; NULL: nothing was written
     CHECK ((action IN ('lower', 'raise')) = (from_fillfactor <> to_fillfactor))
 ) WITH (fillfactor = 50);
 $$);
@@ -176,9 +180,9 @@ CREATE TYPE ff_internal.decision AS (
     needed_confidence      double precision, -- confidence that the change would need
     passed_over            boolean, -- the model would have been asked, but was not
     readers_pages          double precision, -- pages that readers fetched while the recent updates were made
-    because                text, -- what decided besides the table's own curve: siblings, standing (advice that stands),
-        -- taken (a change made lately), short (no full day, as busy as others, was watched), idle (nothing is
-        -- written to it); NULL: nothing
+    because                text, -- what decided besides the table's own curve: siblings, taken (a change made lately),
+        -- short (no full day, as busy as others, was watched), settling (less than a day was watched, and it may become
+        -- HOT by itself), idle (nothing is written to it); NULL: nothing
     shards                 text -- of a distributed table: how its shards differ, in words
 );
 $$);

@@ -18,7 +18,9 @@ CREATE TYPE ff_internal.window_counters AS (
     blocks_fetched  bigint,          -- heap pages asked for
     blocks_hit      bigint,          -- heap pages found in shared buffers
     vacuums         bigint,          -- vacuums, manual and automatic
-    rewritten       boolean          -- the table got a new file
+    rewritten       boolean,         -- the table got a new file
+    cycles          double precision -- hours over which the updates were spread (days, before the last two days): their
+        -- sum, squared, by the sum of the squares of each hour's; NULL without updates
 );
 $$);
 
@@ -68,15 +70,3 @@ CREATE TYPE ff_internal.table_evidence AS (
         -- sampled
 );
 $$);
-
-CREATE VIEW ff_internal.last_change AS
-SELECT c.rel_id, c.changed_at, c.reindexed_at,
-       -- the sample that came with the change saw the versions from before it
-       CASE WHEN c.reindexed_at IS NOT NULL
-            THEN coalesce((SELECT min(o.began_at) FROM ff_internal.collection o WHERE o.began_at > c.reindexed_at),
-                          'infinity') END AS samples_from
-  FROM (SELECT h.rel_id, max(h.seen_at) AS changed_at, max(h.seen_at) FILTER (WHERE h.kind = 'indexes') AS reindexed_at
-          FROM ff_internal.change h WHERE h.kind IN ('fillfactor', 'indexes') GROUP BY h.rel_id) c;
-COMMENT ON VIEW ff_internal.last_change IS
-'When fillfactor or indexes of a table last changed (changed_at), when its indexes did (reindexed_at), and from when '
-'on samples speak of these (samples_from).';

@@ -89,6 +89,7 @@ CREATE TABLE ff_internal.relation (
     index_definitions text[],        -- the statements that make them, in the same order, as of the last change of
         -- anything but counters
     index_keys        bigint[],      -- what tells each from others, see index_keys()
+    indexed_columns   smallint[],    -- columns (attnum) of which these keep an UPDATE from being HOT; NULL: not known
     opened_at         timestamptz NOT NULL, -- first look at it
     closed_at         timestamptz,   -- when the table was found to be gone; NULL while it exists
     epoch_id          integer NOT NULL, -- epoch of the baseline
@@ -208,7 +209,9 @@ CREATE TABLE ff_internal.change (
     old_options     text[],          -- storage options before, exactly as stored
     new_options     text[],          -- storage options after, exactly as stored
     dropped_indexes text[],          -- statements that would make the dropped indexes again; NULL: none
-    created_indexes text[]           -- statements that made the new indexes; NULL: none
+    created_indexes text[],          -- statements that made the new indexes; NULL: none
+    indexed_columns smallint[]       -- columns (attnum) that no index kept from being HOT before, or none does any more;
+        -- NULL: not known
 );
 $$);
 CREATE INDEX change_rel_id_seen_at ON ff_internal.change (rel_id, seen_at);

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "fmgr.h"
@@ -62,8 +64,8 @@ enum
 	COUNT_ARG
 };
 
-/* Of the type counters: began_at, seconds, intervals, the counts, rewritten. */
-#define COUNTERS_COLUMNS	(COUNTS + 4)
+/* Of the type counters: began_at, seconds, intervals, the counts, rewritten, cycles. */
+#define COUNTERS_COLUMNS	(COUNTS + 5)
 
 /* One interval, hour or day; or the sum of some. */
 typedef struct Span
@@ -92,6 +94,9 @@ typedef struct Sums
 	Span		sum;
 	double		seconds;
 	int64		spans;
+	TimestampTz hour;			/* of the span added last, and updates of that hour */
+	double		updated_in_hour;
+	double		squares;		/* of the updates of each hour before it */
 } Sums;
 
 /* The last whole multiple of this length (microseconds), in UTC. */
@@ -175,9 +180,19 @@ ff_window_add(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(w);
 }
 
+/* The newest first. */
 static void
 add_span(Sums *to, const Span *s)
 {
+	TimestampTz hour = floor_to(s->ended_at, USECS_PER_HOUR);
+
+	if (to->spans == 0 || hour != to->hour)
+	{
+		to->squares += to->updated_in_hour * to->updated_in_hour;
+		to->updated_in_hour = 0;
+		to->hour = hour;
+	}
+	to->updated_in_hour += (double) s->count[UPDATED];
 	to->sum.began_at = to->spans > 0 ? Min(to->sum.began_at, s->began_at) : s->began_at;
 	to->sum.rewritten |= s->rewritten;
 	to->sum.newpage_unknown |= s->newpage_unknown;
@@ -195,6 +210,7 @@ counters_datum(const Sums *sums, Oid type)
 	Datum		values[COUNTERS_COLUMNS];
 	bool		nulls[COUNTERS_COLUMNS] = {0};
 	Datum		datum;
+	double		updated = (double) sums->sum.count[UPDATED];
 	int			n = 0;
 
 	if (desc->natts != COUNTERS_COLUMNS)
@@ -209,6 +225,9 @@ counters_datum(const Sums *sums, Oid type)
 		values[n++] = Int64GetDatum(sums->sum.count[i]);
 	}
 	values[n++] = BoolGetDatum(sums->sum.rewritten);
+	nulls[n] = updated == 0;
+	values[n++] = Float8GetDatum(updated * updated /
+								 fmax(1, sums->squares + sums->updated_in_hour * sums->updated_in_hour));
 	datum = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 	ReleaseTupleDesc(desc);
 	return datum;

@@ -17,7 +17,7 @@ typedef enum PriceId
 	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, WRITE_BY_READ, US_REWRITE_ROW,
 	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
 	IMAGE_FILL, INDEX_BLOAT, INDEX_BLOAT_MOST, CACHE_SHARE, BLOCKS_INDEX_SCAN, BLOCKS_CHANGE,
-	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, TIE, SETTLES, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
+	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, CLEAR, CLEAR_GAINS, PRIOR, TIE, SETTLES, SETTLES_PART, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
 } PriceId;
 
 #define BENCH	"test/bench/regret/constants.py on PostgreSQL 15"
@@ -62,8 +62,12 @@ static const struct
 	[UNTRIED_CAUTION] = {0.2, "the same for each halving below the next", CHOSEN},
 	[TRIED] = {30, "fillfactor below which no forecast was compared", CHOSEN},
 	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
+	[CLEAR] = {0.8, "and that must find it better than what was chosen before", CHOSEN},
+	[CLEAR_GAINS] = {5, "and better by so many times min_gain than another change advised before", CHOSEN},
+	[PRIOR] = {3, "weight of what was made of the table before, of as many updates", CHOSEN},
 	[TIE] = {0.003, "ln of cost within which options are equal", CHOSEN},
 	[SETTLES] = {0.05, "HOT share by which a table must still rise to be settling", CHOSEN},
+	[SETTLES_PART] = {0.5, "or part of what is missing of what can be HOT", CHOSEN},
 	[SETTLED] = {0.9, "and part of what can be HOT that it must reach", CHOSEN},
 	[MISFIT] = {12, "misfit by which confidence falls to a third", CHOSEN},
 	[FULL_DAY] = {86400, "seconds after which so few updates are few", CHOSEN},
@@ -316,6 +320,7 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, D
 				if (way == FC_REWRITE)
 					add_rewrite(e, f, r, &c);
 				ratio = exp(log_cost(e, &c) - log_keep + caution(f, i));
+				d->ratio[way][k][i] = ratio;
 				sum->time_us += f->weight[k] * c.time_us;
 				sum->wal_bytes += f->weight[k] * c.wal_bytes;
 				sum->heap_bytes += f->weight[k] * c.heap_bytes;
@@ -333,15 +338,74 @@ ff_decide_rewrite_pays(const Evidence *e, const Decision *d, int step)
 		d->cost[FC_SET][step].ratio * (1 - or_else(e->min_gain, 0.02));
 }
 
-/* The cheapest, ties to what changes least: keep, then set, then the higher fillfactor. */
+/*
+ * What was made of the table before is the prior: costs are the mean of those found then
+ * and now, in logs, weighed by the updates seen.  One fit errs more than its lives differ.
+ */
 static void
-choose_best(const Evidence *e, const Forecast *f, Decision *d)
+pool_costs(const Evidence *e, const Forecast *f, Decision *d)
+{
+	double		n = bound(ff_evidence_window(e).updated, 1, 1e15);
+	double		weight = P(PRIOR) * bound(e->prior_updated / n, 0, 1);
+	double		keep = e->prior_cost[f->step[f->current].fillfactor];
+	int			way,
+				i,
+				k;
+
+	/* of rows of another length the steps are others */
+	for (i = 0; i < f->n; i++)
+		if (!(e->prior_cost[f->step[i].fillfactor] > 0))
+			return;
+	for (i = 0; i < f->n; i++)
+	{
+		FcWay		cheaper = ff_decide_rewrite_pays(e, d, i) ? FC_REWRITE : FC_SET;
+		double		before = e->prior_cost[f->step[i].fillfactor] / keep;
+		double		factor = pow(before / d->cost[cheaper][i].ratio, weight / (1 + weight));
+
+		if (i == f->current)
+			continue;
+		for (way = 0; way < FC_WAYS; way++)
+		{
+			d->cost[way][i].ratio *= factor;
+			d->cost[way][i].agreement = 0;
+			for (k = 0; k < f->nlives; k++)
+			{
+				d->ratio[way][k][i] *= factor;
+				if (d->ratio[way][k][i] < 1)
+					d->cost[way][i].agreement += f->weight[k];
+			}
+		}
+	}
+}
+
+/*
+ * Is an option clearly better than another: by min_gain on the mean, and in nearly all
+ * lives?
+ */
+static int
+clearly_better(const Forecast *f, const Decision *d, FcWay way, int step, FcWay than_way, int than,
+			   double min_gain)
+{
+	double		weight = 0;
+	int			k;
+
+	for (k = 0; k < f->nlives; k++)
+		if (d->ratio[way][k][step] < d->ratio[than_way][k][than])
+			weight += f->weight[k];
+	return weight >= P(CLEAR) &&
+		d->cost[way][step].ratio < (1 - min_gain) * d->cost[than_way][than].ratio;
+}
+
+/*
+ * The cheapest; of those within min_gain of it, and that save as much, the one that
+ * changes least.
+ */
+static void
+choose_cheapest(const Evidence *e, const Forecast *f, double min_gain, Decision *d)
 {
 	double		best = 1;
-	double		min_gain = or_else(e->min_gain, 0.02);
 	/* what a rewrite gains without another fillfactor is no gain of that one */
 	double		rewritten = d->cost[FC_REWRITE][f->current].ratio * (1 - min_gain);
-	double		gain;
 	int			way,
 				i;
 
@@ -357,15 +421,65 @@ choose_best(const Evidence *e, const Forecast *f, Decision *d)
 				d->best_way = (FcWay) way;
 				d->best = i;
 			}
-	gain = 1 - best;
+	best = fmin(best * (1 + min_gain), 1 - min_gain);
+	way = d->best_way;
+	for (i = f->current; i != d->best; i += d->best > f->current ? 1 : -1)
+		if (i != f->current && d->cost[way][i].ratio < best &&
+			(way == FC_SET || ff_decide_rewrite_pays(e, d, i)))
+		{
+			d->best = i;
+			break;
+		}
+}
+
+/*
+ * What was chosen last stays until another option, or none, is clearly better, or until
+ * it saves not even half of min_gain.
+ */
+static int
+choose_standing(const Evidence *e, const Forecast *f, double min_gain, Decision *d)
+{
+	FcWay		way;
+	int			i;
+
+	for (i = f->n - 1; i >= 0; i--)
+		if (f->step[i].fillfactor >= e->standing)
+			break;
+	if (i < 0 || i == f->current)
+		return 0;
+	way = ff_decide_rewrite_pays(e, d, i) ? FC_REWRITE : FC_SET;
+	if (d->cost[way][i].ratio > 1 - min_gain / 2 ||
+		clearly_better(f, d, d->best_way, d->best, way, i,
+					   d->best == f->current ? 0 : P(CLEAR_GAINS) * min_gain))
+		return 0;
+	d->best = i;
+	d->best_way = way;
+	return 1;
+}
+
+/* One rule for all: what somebody chose before is changed for what is clearly better. */
+static void
+choose_best(const Evidence *e, const Forecast *f, Decision *d)
+{
+	double		min_gain = or_else(e->min_gain, 0.02);
+	int			enough;
+
+	choose_cheapest(e, f, min_gain, d);
+	if (choose_standing(e, f, min_gain, d))
+		enough = 1;
+	else if (e->fillfactor < TW_MAX_FF)
+		enough = clearly_better(f, d, d->best_way, d->best, FC_SET, f->current, min_gain);
+	else
+		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain &&
+			d->cost[d->best_way][d->best].agreement >= P(AGREEMENT);
 	d->agreement = d->best == f->current && d->best_way == FC_SET ? 1 :
 		d->cost[d->best_way][d->best].agreement;
 	d->action = DC_KEEP;
 	d->gain = 0;
 	d->advised = f->current;
-	if (gain >= min_gain && d->agreement >= P(AGREEMENT))
+	if (enough)
 	{
-		d->gain = gain;
+		d->gain = 1 - d->cost[d->best_way][d->best].ratio;
 		d->advised = d->best;
 		d->action = d->best_way == FC_REWRITE ? DC_REWRITE : DC_SET;
 	}
@@ -375,13 +489,14 @@ choose_best(const Evidence *e, const Forecast *f, Decision *d)
 static void
 describe(const Fit *fit, const Forecast *f, Decision *d)
 {
+	double		missing = 1 - or_else(fit->plan.split.blocked, 0) - fit->plan.split.hot;
 	int			k;
 
 	for (k = 0; k < f->nlives; k++)
 	{
 		const FcOutcome *o = &f->outcome[FC_SET][k][f->current];
 
-		if (o->settled_hot <= fit->plan.split.hot + P(SETTLES) ||
+		if (o->settled_hot <= fit->plan.split.hot + fmin(P(SETTLES), P(SETTLES_PART) * missing) ||
 			o->settled_hot < P(SETTLED) * (1 - or_else(fit->plan.split.blocked, 0)))
 			continue;
 		d->settling += f->weight[k];
@@ -456,6 +571,7 @@ weigh(const Evidence *e, const Fit *fit, const Forecast *f, Decision *d)
 	d->advised_in_ram = d->advised;
 	r.ram = ram;
 	cost_all(e, f, &r, fit->plan.split.hot, d);
+	pool_costs(e, f, d);
 	choose_best(e, f, d);
 	describe(fit, f, d);
 }

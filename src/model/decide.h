@@ -32,8 +32,9 @@ typedef struct Decision
 {
 	DcAction	action;
 	DcCost		cost[FC_WAYS][FC_STEPS];	/* [FC_SET][current]: keep */
+	double		ratio[FC_WAYS][FC_LIVES][FC_STEPS]; /* the same in each life */
 	FcWay		best_way;
-	int			best;			/* cheapest step of all */
+	int			best;			/* the step chosen, whether or not that is enough to advise it */
 	int			advised;		/* step; the current one where nothing is advised */
 	int			advised_in_ram; /* the same, were everything in memory */
 	double		bound;			/* cost at best by cost now: less cannot be reached */

@@ -16,6 +16,7 @@
 #define EV_INTERVALS	32		/* of the counters, the newest first */
 #define EV_STATEMENTS	8		/* the most rows first; the caller drops the rest */
 #define EV_LENGTHS		16		/* different row lengths; neighbours are merged */
+#define EV_STEPS		101		/* fillfactors, 0 to 100 */
 #define EV_GROUP_BINS	10		/* rows: 1, 2, 3-4, 5-8, ..., 129-256, 257 or more */
 #define EV_LOG2_BINS	32		/* bin i: [2^i, 2^(i+1)) transactions; 0 counts as 1 */
 
@@ -121,6 +122,10 @@ typedef struct Evidence
 	double		filled_at;		/* fillfactor before it was last set without a
 								 * rewrite; NAN: unknown, or none */
 	double		updated_since;	/* rows updated since it was set; NAN */
+	/* what was last made of the table, at this fillfactor; NAN, 0 where there is nothing */
+	double		standing;		/* fillfactor chosen */
+	double		prior_updated;	/* rows updated that this was made of */
+	double		prior_cost[EV_STEPS];	/* by fillfactor; only ratios count */
 	double		indexes;
 	double		index_bytes;
 	double		ram_bytes;		/* that may hold the table and its indexes */

@@ -10,7 +10,7 @@ CREATE TABLE t (id int PRIMARY KEY, k int, v text, m mood, EXCLUDE USING btree (
 CREATE INDEX t_v ON t (lower(v)) WHERE k > 3;
 CREATE INDEX t_k ON t (k, v DESC) INCLUDE (m);
 CREATE TABLE other (id int);
-SELECT plan(31);
+SELECT plan(37);
 
 CALL "Mixed Case".ff_collect();
 CREATE FUNCTION changes() RETURNS TABLE (dropped text[], created text[]) LANGUAGE sql AS
@@ -67,6 +67,28 @@ SELECT is(replaced('t_k', 'UNIQUE INDEX t_k ON t (w, kk, m)'), 1::bigint, 'uniqu
 SELECT is(replaced('t_k', 'UNIQUE INDEX t_k ON t (w, kk, m) NULLS NOT DISTINCT'), 1::bigint, 'nulls not distinct');
 SELECT is(replaced('t_k', 'INDEX t_k ON t USING brin (w, kk)'), 1::bigint, 'another access method');
 SELECT is(replaced('t_k', 'INDEX t_k ON t USING brin (w, kk) WITH (pages_per_range = 4)'), 0::bigint, 'another option of it is none');
+
+-- which columns an index keeps from being HOT, or does no more
+CREATE FUNCTION columns_of_last() RETURNS text LANGUAGE sql AS $$ SELECT c.indexed_columns::text FROM ff_internal.change c WHERE kind = 'indexes' ORDER BY change_id DESC LIMIT 1 $$;
+CREATE FUNCTION done(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE statement;
+	CALL "Mixed Case".ff_collect();
+	RETURN columns_of_last();
+END $$;
+SELECT is(done('CREATE INDEX t_m ON t (m) WHERE w IS NOT NULL'), CASE WHEN current_setting('server_version_num')::int >= 160000 THEN '{3,4}' ELSE '{4}' END, 'of a new index, those that were in none');
+SELECT is(done('CREATE INDEX t_m2 ON t (m)'), '{}', 'none, where all are in another');
+SELECT is(done('DROP INDEX t_m2'), '{}', 'nor when that goes');
+SELECT is(done('DROP INDEX t_m; CREATE INDEX t_id ON t (id)'), CASE WHEN current_setting('server_version_num')::int >= 160000 THEN '{3,4}' ELSE '{4}' END, 'those that are in none any more');
+-- a function that is renamed is the same
+CREATE FUNCTION half(int) RETURNS int LANGUAGE sql IMMUTABLE RETURN $1 / 2;
+SELECT is(done('CREATE INDEX t_half ON t (half(id))'), '{}', 'an expression');
+ALTER FUNCTION half(int) RENAME TO halved;
+REINDEX INDEX CONCURRENTLY t_half;
+SELECT count(*) AS changes FROM ff_internal.change WHERE kind = 'indexes' \gset
+CALL "Mixed Case".ff_collect();
+SELECT is((SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes'), :changes::bigint, 'renamed, and the index built anew: no change');
+DROP INDEX t_half;
 
 -- ---------------------------------------------------------------------------
 -- The same table

@@ -1,7 +1,7 @@
 -- The window of the history: what its intervals add up to, whatever pruning
 -- made of them, and which of them are recent.
 BEGIN;
-SELECT plan(15);
+SELECT plan(16);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -20,8 +20,11 @@ SELECT is(recent('{30,60}')::text, '(1,30,15,0,60)', 'a third exactly is enough'
 SELECT is(recent('{0,0}')::text, '(2,0,0,0,120)', 'without updates, everything is');
 SELECT is(recent('{20,70}', '{5,NULL}')::text, '(2,90,45,,120)', 'not counted once is not counted');
 SELECT is(recent('{10,20,3000}', fresh => 2)::text, '(1,10,5,0,60)', 'only of what is fresh');
-SELECT is((SELECT (ff_internal.window_of(false, now(), now(), false, 1, 2, 1, 0, 3, 4, 5, 6, 7, 8)).counters::text ~ ',0,1,1,2,1,0,3,4,5,6,7,8,f\)$'), true, 'the sum of one is that one');
-SELECT is((ff_internal.window_of(true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)).counters::text, '(,0,0,0,0,0,0,0,0,0,0,0,0,f)', 'nothing is nothing');
+SELECT is((SELECT (ff_internal.window_of(false, now(), now(), false, 1, 2, 1, 0, 3, 4, 5, 6, 7, 8)).counters::text ~ ',0,1,1,2,1,0,3,4,5,6,7,8,f,1\)$'), true, 'the sum of one is that one');
+-- of nine tenths of the updates in one hour and a tenth in another there is hardly more than one cycle
+SELECT is((SELECT round((w.counters).cycles::numeric, 2) FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, false, 0, n, n, 0, 0, 0, 0, 0, 0, 0)).*
+             FROM (VALUES (170, 400), (160, 500), (350, 100)) v(minutes, n), LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w), 1.22, 'cycles are hours, weighed by their updates');
+SELECT is((ff_internal.window_of(true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)).counters::text, '(,0,0,0,0,0,0,0,0,0,0,0,0,f,)', 'nothing is nothing');
 -- one interval a minute over three days: minutes, hours, days
 SELECT ok((w.counters).intervals BETWEEN 120 + 45 AND 60 * 3 + 24 * 3 + 2 AND (w.counters).seconds BETWEEN 3 * 86400 - 7200 AND 3 * 86400,
 	'old intervals count as hours, very old ones as days')

@@ -36,6 +36,20 @@ SELECT name, max(size_bytes) FILTER (WHERE fillfactor = 100) < 0.7 * min(size_by
 SELECT name, max((c).action) AS action, max((c).advised_step) BETWEEN 25 AND 55 AS half, max((c).advised_step) >= 90 AS full, bool_and(hot_pct < 3) AS never_hot
   FROM answered GROUP BY name ORDER BY name;
 SELECT bool_and(a = b) AS deterministic FROM seen s, model_of(s.facts) a, model_of(s.facts) b;
+-- what was chosen last stands until another step is clearly better
+CREATE TEMP TABLE batch AS
+SELECT s.facts, m.c, (SELECT min(t.fillfactor) FROM unnest(m.steps) t WHERE t.fillfactor > (m.c).advised_step) AS beside,
+       (SELECT t.fillfactor FROM unnest(m.steps) t ORDER BY t.cost DESC LIMIT 1) AS worst
+  FROM seen s, model_of(s.facts) m WHERE s.name = 'batch';
+SELECT v.what, (m.c).advised_step = v.standing AS stands
+  FROM batch b, LATERAL (VALUES ('beside', beside), ('worst', worst)) v(what, standing), model_of(b.facts || jsonb_build_object('standing', v.standing)) m
+ ORDER BY v.what;
+-- what was found before weighs up to three times as much, by its updates, if it is of the same steps
+SELECT updated, costs, round((ln((m.c).best_gain) / ln((b.c).best_gain))::numeric, 3) AS part_of_gain
+  FROM batch b, (VALUES (0, 101), (10000, 101), (20000, 101), (20000, 100)) v(updated, costs),
+       model_of(b.facts || jsonb_build_object('prior_updated', updated, 'prior_cost', array_fill(1, ARRAY[costs]))) m
+ ORDER BY 1, 2;
+DROP TABLE batch;
 -- less than min_gain is no reason
 BEGIN;
 SET LOCAL fillfactor_advisor.min_gain = 100;

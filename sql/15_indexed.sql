@@ -60,16 +60,27 @@ AS $$
              WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c
 $$;
 
--- The columns that indexes of a table depend on, but for indexes that let updates be HOT.
+-- Columns (attnum) of which an UPDATE that sets one cannot be HOT because of these indexes; in order, empty: none.
+CREATE FUNCTION ff_internal.blocking_columns(indexes oid[]) RETURNS smallint[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ARRAY(SELECT DISTINCT k.attnum
+                   FROM pg_class c CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
+                  WHERE c.oid = ANY (indexes) AND NOT coalesce(ff_internal.summarizing(c.relam), false)
+                  ORDER BY 1)
+$$;
+
+-- The names of those of all indexes of a table.
 CREATE FUNCTION ff_internal.indexed_columns(relation oid) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT coalesce(array_agg(DISTINCT k.column_name::text), '{}')
-      FROM pg_index i
-      JOIN pg_class c ON c.oid = i.indexrelid
-     CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
-     WHERE i.indrelid = relation AND i.indislive AND NOT coalesce(ff_internal.summarizing(c.relam), false)
+    SELECT coalesce(array_agg(a.attname::text ORDER BY a.attname::text), '{}')
+      FROM pg_attribute a
+     WHERE a.attrelid = relation
+       AND a.attnum = ANY (ff_internal.blocking_columns(ARRAY(
+               SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = relation AND i.indislive)))
 $$;
 
 -- The table itself and the partitioned tables above it, by whose names statements may know it.
@@ -143,3 +154,46 @@ AS $$
              WHERE CASE WHEN EXISTS (SELECT 1 FROM indexes o WHERE o.touched) THEN i.touched
                         ELSE NOT i.indisprimary OR i.only_primary END) x
 $$;
+
+-- ---------------------------------------------------------------------------
+-- When that changed
+-- ---------------------------------------------------------------------------
+-- Whether a change of a table's indexes changed which of its updates can be HOT: a column that a statement sets was in
+-- none before, or is in none now. True where nobody knows: of a tenth of the updates no statement, or not its columns.
+CREATE FUNCTION ff_internal.reblocks(c ff_internal.change) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH seen AS MATERIALIZED (
+        SELECT r.relid, t.columns, sum(h.rows) AS rows, min(h.began_at) AS began_at
+          FROM ff_internal.relation r
+          JOIN ff_internal.statement_target t ON t.relid = ANY (ff_internal.with_ancestors(r.relid))
+          JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
+         WHERE r.rel_id = c.rel_id AND t.command = 'UPDATE' AND h.rows > 0
+           AND h.ended_at > now() - ff_internal.lookback()
+         GROUP BY r.relid, t.columns
+    )
+    SELECT c.indexed_columns IS NULL
+        OR coalesce(bool_or(s.columns IS NULL OR ff_internal.changed_columns(s.relid, s.columns) && ARRAY(
+                        SELECT a.attname::text FROM pg_attribute a
+                         WHERE a.attrelid = s.relid AND a.attnum = ANY (c.indexed_columns)))
+                    OR sum(s.rows) < 0.9 * (SELECT sum(i.updated) FROM ff_internal.counter_interval i
+                                             WHERE i.rel_id = c.rel_id AND i.ended_at > min(s.began_at)), true)
+      FROM seen s
+$$;
+
+CREATE VIEW ff_internal.last_change AS
+SELECT c.rel_id, c.changed_at, c.reindexed_at,
+       -- the sample that came with the change saw the versions from before it
+       CASE WHEN c.reindexed_at IS NOT NULL
+            THEN coalesce((SELECT min(o.began_at) FROM ff_internal.collection o WHERE o.began_at > c.reindexed_at),
+                          'infinity') END AS samples_from
+  FROM (SELECT h.rel_id, max(h.seen_at) AS changed_at, max(h.seen_at) FILTER (WHERE h.kind = 'indexes') AS reindexed_at
+          FROM ff_internal.change h
+         WHERE CASE h.kind WHEN 'fillfactor' THEN true
+                           WHEN 'indexes' THEN h.indexed_columns IS DISTINCT FROM '{}' AND ff_internal.reblocks(h) END
+         GROUP BY h.rel_id) c;
+COMMENT ON VIEW ff_internal.last_change IS
+'When a table''s fillfactor, or which of its updates an index keeps from being HOT, last changed (changed_at), when the '
+'latter did (reindexed_at), and from when on samples speak of that (samples_from). An index on columns that no '
+'statement sets changes neither.';
