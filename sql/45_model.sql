@@ -228,8 +228,8 @@ AS $$
 $$;
 
 -- Everything that the model is given of a table. indexed: what indexed_share() says of it; last: what was made of it
--- before, which counts while its fillfactor and what its indexes keep from being HOT are the same. Columns in the order
--- of the type, which says what each is.
+-- before, which counts while its fillfactor is the same; its costs, while what its indexes keep from being HOT is, too.
+-- Columns in the order of the type, which says what each is.
 CREATE FUNCTION ff_internal.model_input(
     e ff_internal.table_evidence, indexed double precision, last ff_internal.fit DEFAULT NULL)
 RETURNS ff_internal.model_input
@@ -260,11 +260,11 @@ AS $$
      CROSS JOIN LATERAL ff_internal.recent_input(e) h
       LEFT JOIN LATERAL ff_internal.filled_input(e) f ON true
       LEFT JOIN LATERAL (
-            SELECT (last.choice).advised_step, last.updated,
-                   ARRAY(SELECT t.cost FROM generate_series(0, 100) p
-                           LEFT JOIN unnest(last.steps) t ON t.fillfactor = p ORDER BY p)
-             WHERE last.from_fillfactor = e.fillfactor AND last.made_at >= w.began_at
-               AND (last.choice).lives IS NOT NULL) o(standing, updated, costs) ON true
+            SELECT (last.choice).advised_step, CASE WHEN k.counts THEN last.updated END,
+                   CASE WHEN k.counts THEN ARRAY(SELECT t.cost FROM generate_series(0, 100) p
+                                                   LEFT JOIN unnest(last.steps) t ON t.fillfactor = p ORDER BY p) END
+              FROM (SELECT last.made_at >= w.began_at AND (last.choice).lives IS NOT NULL) k(counts)
+             WHERE last.from_fillfactor = e.fillfactor) o(standing, updated, costs) ON true
      CROSS JOIN LATERAL (
            SELECT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
                            current_setting('autovacuum_vacuum_scale_factor'))::double precision AS scale,

@@ -714,6 +714,11 @@ BEGIN
     END IF;
     f := (a.decision).fit;
     SELECT * INTO m FROM ff_internal.fit_marks(a.evidence);
+    IF (f.choice).current_step IS NULL THEN
+        -- the model was not asked: what it chose last is not forgotten
+        f.choice.advised_step := (SELECT (o.choice).advised_step FROM ff_internal.fit o
+                                   WHERE o.rel_id = id AND o.from_fillfactor = a.fillfactor);
+    END IF;
     INSERT INTO ff_internal.fit
     VALUES (id, clock_timestamp(), m.mark, m.shape, f.choice, f.steps, a.action, a.fillfactor, a.recommended_fillfactor,
             a.confidence, a.updates_per_s, f.updated)

@@ -17,7 +17,7 @@ typedef enum PriceId
 	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, WRITE_BY_READ, US_REWRITE_ROW,
 	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
 	IMAGE_FILL, INDEX_BLOAT, INDEX_BLOAT_MOST, CACHE_SHARE, BLOCKS_INDEX_SCAN, BLOCKS_CHANGE,
-	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, CLEAR, CLEAR_GAINS, PRIOR, TIE, SETTLES, SETTLES_PART, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
+	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, CLEAR, CLEAR_GAINS, LACKING, PRIOR, TIE, SETTLES, SETTLES_PART, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
 } PriceId;
 
 #define BENCH	"test/bench/regret/constants.py on PostgreSQL 15"
@@ -63,7 +63,8 @@ static const struct
 	[TRIED] = {30, "fillfactor below which no forecast was compared", CHOSEN},
 	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
 	[CLEAR] = {0.8, "and that must find it better than what was chosen before", CHOSEN},
-	[CLEAR_GAINS] = {5, "and better by so many times min_gain than another change advised before", CHOSEN},
+	[CLEAR_GAINS] = {5, "and better by so many times min_gain, where it was for room", CHOSEN},
+	[LACKING] = {0.02, "share of updates not HOT for want of room, from which on they lack it", CHOSEN},
 	[PRIOR] = {3, "weight of what was made of the table before, of as many updates", CHOSEN},
 	[TIE] = {0.003, "ln of cost within which options are equal", CHOSEN},
 	[SETTLES] = {0.05, "HOT share by which a table must still rise to be settling", CHOSEN},
@@ -396,10 +397,7 @@ clearly_better(const Forecast *f, const Decision *d, FcWay way, int step, FcWay 
 		d->cost[way][step].ratio < (1 - min_gain) * d->cost[than_way][than].ratio;
 }
 
-/*
- * The cheapest; of those within min_gain of it, and that save as much, the one that
- * changes least.
- */
+/* The cheapest, ties to what changes least: keep, then set, then the higher fillfactor. */
 static void
 choose_cheapest(const Evidence *e, const Forecast *f, double min_gain, Decision *d)
 {
@@ -421,15 +419,6 @@ choose_cheapest(const Evidence *e, const Forecast *f, double min_gain, Decision 
 				d->best_way = (FcWay) way;
 				d->best = i;
 			}
-	best = fmin(best * (1 + min_gain), 1 - min_gain);
-	way = d->best_way;
-	for (i = f->current; i != d->best; i += d->best > f->current ? 1 : -1)
-		if (i != f->current && d->cost[way][i].ratio < best &&
-			(way == FC_SET || ff_decide_rewrite_pays(e, d, i)))
-		{
-			d->best = i;
-			break;
-		}
 }
 
 /*
@@ -457,9 +446,12 @@ choose_standing(const Evidence *e, const Forecast *f, double min_gain, Decision 
 	return 1;
 }
 
-/* One rule for all: what somebody chose before is changed for what is clearly better. */
+/*
+ * One rule for all: what somebody chose before is changed for what is clearly better.
+ * Below 100 a table gets still more room only where updates are seen to lack it.
+ */
 static void
-choose_best(const Evidence *e, const Forecast *f, Decision *d)
+choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
 {
 	double		min_gain = or_else(e->min_gain, 0.02);
 	int			enough;
@@ -468,7 +460,10 @@ choose_best(const Evidence *e, const Forecast *f, Decision *d)
 	if (choose_standing(e, f, min_gain, d))
 		enough = 1;
 	else if (e->fillfactor < TW_MAX_FF)
-		enough = clearly_better(f, d, d->best_way, d->best, FC_SET, f->current, min_gain);
+		enough = d->best <= f->current ?
+			clearly_better(f, d, d->best_way, d->best, FC_SET, f->current, min_gain) :
+			!(seen->recoverable < P(LACKING)) &&
+			clearly_better(f, d, d->best_way, d->best, FC_SET, f->current, P(CLEAR_GAINS) * min_gain);
 	else
 		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain &&
 			d->cost[d->best_way][d->best].agreement >= P(AGREEMENT);
@@ -567,12 +562,12 @@ weigh(const Evidence *e, const Fit *fit, const Forecast *f, Decision *d)
 	calibrate_wal(e, &r, &now);
 	r.ram = INFINITY;
 	cost_all(e, f, &r, fit->plan.split.hot, d);
-	choose_best(e, f, d);
+	choose_best(e, &fit->plan.split, f, d);
 	d->advised_in_ram = d->advised;
 	r.ram = ram;
 	cost_all(e, f, &r, fit->plan.split.hot, d);
 	pool_costs(e, f, d);
-	choose_best(e, f, d);
+	choose_best(e, &fit->plan.split, f, d);
 	describe(fit, f, d);
 }
 
