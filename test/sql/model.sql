@@ -49,6 +49,10 @@ SELECT updated, costs, round((ln((m.c).best_gain) / ln((b.c).best_gain))::numeri
   FROM batch b, (VALUES (0, 101), (10000, 101), (20000, 101), (20000, 100)) v(updated, costs),
        model_of(b.facts || jsonb_build_object('prior_updated', updated, 'prior_cost', array_fill(1, ARRAY[costs]))) m
  ORDER BY 1, 2;
+-- where all updates are HOT below 100, no more room is asked for, whatever is replayed
+SELECT f AS fillfactor, (m.c).advised_step >= (m.c).current_step AS no_more_room
+  FROM batch b, unnest(ARRAY[80, 60, 50]) f, model_of(b.facts || jsonb_build_object('fillfactor', f, 'interval_hot', ARRAY[20000], 'blocks', 400 * 100 / f)) m
+ ORDER BY f;
 DROP TABLE batch;
 -- less than min_gain is no reason
 BEGIN;
