@@ -194,6 +194,6 @@ SELECT c.rel_id, c.changed_at, c.reindexed_at,
                            WHEN 'indexes' THEN h.indexed_columns IS DISTINCT FROM '{}' AND ff_internal.reblocks(h) END
          GROUP BY h.rel_id) c;
 COMMENT ON VIEW ff_internal.last_change IS
-'When a table''s fillfactor, or which of its updates an index keeps from being HOT, last changed (changed_at), when the '
-'latter did (reindexed_at), and from when on samples speak of that (samples_from). An index on columns that no '
+'When a table''s fillfactor, or which of its updates an index keeps from being HOT, last changed (changed_at), when '
+'the latter did (reindexed_at), and from when on samples speak of that (samples_from). An index on columns that no '
 'statement sets changes neither.';

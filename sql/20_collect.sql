@@ -77,9 +77,9 @@ $$;
 -- What tells one definition from another
 -- ---------------------------------------------------------------------------
 -- What tells each of these indexes from others but for names and storage options: a hash that is the same in a database
--- restored from a dump. It knows a column by its place among those that are there, a function of the users by the number
--- of its arguments, as it may be renamed, all else by name; casts are left out, as a dump may write them in another way.
--- NULL for an index that is gone.
+-- restored from a dump. It knows a column by its place among those that are there, a function of the users by the
+-- number of its arguments, as it may be renamed, all else by name; casts are left out, as a dump may write them in
+-- another way. NULL for an index that is gone.
 CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -107,8 +107,9 @@ $$;
 
 -- How much of a time is over, and how much is left: '5 hours are over, about 19 hours are left'.
 CREATE FUNCTION ff_internal.span_over(seconds double precision, needed double precision) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ff_internal.span(seconds) || ' are over, about ' || ff_internal.span(greatest(0, needed - seconds)) || ' are left';
+LANGUAGE sql STABLE
+RETURN format('%s are over, about %s are left', ff_internal.span(seconds),
+              ff_internal.span(greatest(0, needed - seconds)));
 
 -- How long it takes at the window's rate until so many updates were seen; where there were none, what it waits for.
 CREATE FUNCTION ff_internal.until_when(e ff_internal.table_evidence, seen bigint, needed bigint) RETURNS text
@@ -141,7 +142,8 @@ BEGIN
         RETURN format('a longer time has to be seen first: about %s more', ff_internal.span(greatest(
                       needed * 86400 - e.window_s, e.window_s * (3 * needed / cycles - 1), 1)));
     END IF;
-    RETURN format('a confidence of %s is needed, and time alone brings %s: each collection that sees updates tries anew',
+    RETURN format('a confidence of %s is needed, and time alone brings %s: each collection that sees updates tries '
+                  'anew',
                   trim_scale(round(v.needed_confidence::numeric, 2)), trim_scale(round(most::numeric, 2)));
 END
 $$;

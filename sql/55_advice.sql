@@ -170,9 +170,9 @@ $$;
 
 -- How far advice can be trusted, 0 to 1, a product of: the updates seen (or, where there are hardly any, the rows
 -- inserted) against four times min_updates; the time watched, from 0.5 at the first moment to 1 after a day in which
--- three cycles were seen, as the square root of the part of these that was; 0.5 where counters were off for a time, and
--- 0.5 where nobody knows whether an indexed column changes; and, where the model was asked of updates, its own confidence
--- in the light of what became of its earlier advice.
+-- three cycles were seen, as the square root of the part of these that was; 0.5 where counters were off for a time,
+-- and 0.5 where nobody knows whether an indexed column changes; and, where the model was asked of updates, its own
+-- confidence in the light of what became of its earlier advice.
 CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS double precision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -327,8 +327,8 @@ BEGIN
         v.needed_confidence := 1 - (1 - v.needed_confidence)
             * least(1, 2.0 * (v.now_step).size_bytes / nullif((v.then_step).size_bytes, 0));
         -- what was advised before may be half as sure
-        IF (f.action, f.from_fillfactor, f.to_fillfactor)
-           IN (('lower', e.fillfactor, (v.then_step).fillfactor), ('raise', e.fillfactor, (v.then_step).fillfactor)) THEN
+        IF f.action IN ('lower', 'raise')
+           AND (f.from_fillfactor, f.to_fillfactor) = (e.fillfactor, (v.then_step).fillfactor) THEN
             v.needed_confidence := v.needed_confidence / 2;
         END IF;
     END IF;
