@@ -5,7 +5,7 @@ usage: rehearse.py NAME ...      after regret.py truth and observe of these, in 
 
 For each workload the model is asked anew with the evidence kept, the script of ff_rehearsal() is made of the
 likeliest life that it finds, and its first run is made at the fillfactor of the table, with laps of SECONDS
-(default 2).  The line: HOT share of the original's last quarter; of the rehearsed table when each row was updated
+(default 4).  The line: HOT share of the original's last quarter; of the rehearsed table when each row was updated
 as often, and once settled; what the model takes that to be; and the differences, points.
 """
 import glob
@@ -23,7 +23,7 @@ import mixture  # noqa: E402
 from cluster import BIN, DATA, PORT, WORK, Cluster, kept, prepare  # noqa: E402
 from regret import SETTINGS, expand  # noqa: E402
 
-SECONDS = os.environ.get('SECONDS', '2')
+SECONDS = os.environ.get('SECONDS', '4')
 LIMIT_S = 300
 
 
