@@ -415,7 +415,7 @@ AS $$
     '   the end, also after an error or Ctrl-C.',
     '3. The last row is the verdict:',
     '   prediction held   the advice holds for this work',
-    '   did not hold      the rows above say where: do not rely on the advice',
+    '   did not hold      the rows above say where, and whether the change pays all the same',
     '   noise too large   equal runs differ too much to tell: repeat it while the machine is quiet, with longer laps',
     '                     and more runs (--short --seconds=20 --pairs=6, 20 to 30 minutes)',
     '4. SELECT * FROM ff_rehearsal_result(''...'') with its last line, where the table is: the advice will count it.',
