@@ -91,6 +91,7 @@ typedef struct Rates
 	double		more_wal;		/* bytes an update writes beyond WAL_UPDATE */
 	double		per_second;		/* rows updated, when one is */
 	double		len;			/* bytes of a row inserted */
+	double		updated_len;	/* and of one updated */
 	double		indexes;
 	double		index_bytes;
 	double		ram;
@@ -136,6 +137,7 @@ read_rates(const Evidence *e)
 		r.per_second += updated / n * updated / bound(e->interval[i].seconds, 1e-3, 1e12);
 	}
 	r.len = or_else(e->inserted_width, or_else(e->updated_width, 100));
+	r.updated_len = or_else(e->updated_width, r.len);
 	r.indexes = bound(e->indexes, 0, 1000);
 	r.index_bytes = bound(e->index_bytes, 0, 1e18);
 	r.ram = P(CACHE_SHARE) * (e->ram_bytes > 0 ? e->ram_bytes : 1e18);
@@ -268,7 +270,7 @@ least_cost(const Evidence *e)
 	DcCost		a,
 				b;
 
-	now.moved_bytes = now.moved * r.len;
+	now.moved_bytes = now.moved * r.updated_len;
 	cost_of(&r, &now, bytes, 0, &a);
 	cost_of(&r, &best, bound(full, TW_BLCKSZ, bytes), 0, &b);
 	return exp(log_cost(e, &b) - log_cost(e, &a));
@@ -558,7 +560,7 @@ weigh(const Evidence *e, const Fit *fit, const Forecast *f, Decision *d)
 		.touched = f->outcome[FC_SET][0][f->current].touched
 	};
 
-	now.moved_bytes = now.moved * r.len;
+	now.moved_bytes = now.moved * r.updated_len;
 	calibrate_wal(e, &r, &now);
 	r.ram = INFINITY;
 	cost_all(e, f, &r, fit->plan.split.hot, d);

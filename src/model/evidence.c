@@ -29,6 +29,7 @@ const EvField ev_field[] = {
 	STATEMENT(wal_records),
 	STATEMENT(wal_bytes),
 	STATEMENT(busy_share),
+	STATEMENT(time_cv),
 	ONE(indexed_share),
 	ONE(blocks),
 	ONE(live_rows),

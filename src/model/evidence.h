@@ -52,6 +52,7 @@ typedef struct EvStatement
 	double		busy_share;		/* share of the time in which it was at work (its rows,
 								 * squared, by the sum over equal spans of their squares)
 								 * against the statement with the largest; NAN */
+	double		time_cv;		/* standard deviation of a call's time by its mean; NAN */
 } EvStatement;
 
 /* A row length, MAXALIGNed t_len, and how many rows have it.  Lengths ascend; where

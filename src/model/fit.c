@@ -26,7 +26,7 @@ typedef struct Prior
 typedef enum PriorId
 {
 	PR_ROWS, PR_PAGES, PR_CALLS, PR_TIMES, PR_EVERY, PR_DISTANCE, PR_SKEW, PR_SHARE, PR_LAG,
-	PR_GROW, PR_VACUUM, PR_INDEXED, PR_HELD
+	PR_GROW, PR_VACUUM, PR_INDEXED, PR_HELD, PR_MANY
 } PriorId;
 
 static const Prior prior[] = {
@@ -42,6 +42,7 @@ static const Prior prior[] = {
 	[PR_GROW] = {"updates until a row has grown", 0.3, 2, 8, "chosen"},
 	[PR_VACUUM] = {"gap between vacuums, by the mean one seen", 0, 0.6, 1.7, "chosen"},
 	[PR_INDEXED] = {"share of updates that change an index", 0.7, 0.05, 1, "chosen"},
+	[PR_MANY] = {"share of the rows by calls for many, where calls differ", 0.3, 0.2, 0.95, "chosen"},
 	[PR_HELD] = {"time that a snapshot is held, by what pages showed in the midst of it", 0, 1.3, 2.5, "chosen"},
 };
 
@@ -287,6 +288,26 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	}
 }
 
+/*
+ * One text for few and for many rows.  Rows of a call, each row counting, and rows of a
+ * call, each call counting, give both sizes for any share of the rows by the larger calls.
+ */
+static void
+split_uneven(const FitPlan *p, const double *u, FitSlot *few)
+{
+	double		share = drawn(PR_MANY, u[D_ROWS], 0);
+	double		rows = few->rows;
+	FitSlot    *many = few + 1;
+
+	if (share > 0)
+	{
+		many->rows = bound((few->uneven - (1 - share) * rows) / share, rows, p->live);
+		few->rows = bound((1 - share) / (1 / rows - share / many->rows), 1, rows);
+	}
+	many->rate = few->rate * share;
+	few->rate *= 1 - share;
+}
+
 static void
 make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 {
@@ -295,12 +316,17 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 	int			shared = 0;
 	int			resizer = 0,
 				updating = 0;
+	FitSlot		slot[TW_CLASSES];
 	int			i;
 
 	memset(l, 0, sizeof(*l));
+	memcpy(slot, p->slot, sizeof(slot));
+	for (i = 0; i < p->nslots - 1; i++)
+		if (slot[i].uneven > 0)
+			split_uneven(p, u + D_CLASS * i, &slot[i]);
 	for (i = 0; i < p->nslots; i++)
 	{
-		FitSlot		s = p->slot[i];
+		FitSlot		s = slot[i];
 
 		if (s.shared)
 			s.rate *= shared++ == 0 ? 1 - second : second;

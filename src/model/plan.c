@@ -32,6 +32,9 @@
 /* Share of updates by statements for few rows, below which nothing is updated soon after
  * its insert (chosen). */
 #define PASSES			0.05
+/* Standard deviation of a call's time by its mean from which on a statement's calls may be
+ * for few and for many rows (chosen: equal calls have up to 2 beside other sessions). */
+#define UNEVEN			2.0
 /* Bursts of the window, where there are any (chosen). */
 #define BURSTS			2.0
 
@@ -296,6 +299,12 @@ plan_slots(const Evidence *e, FitPlan *p)
 		s->busy = v->busy_share < BUSY ? v->busy_share : 1;
 		/* twice would be more than any interval saw */
 		s->once = s->rows > 0.6 * most;
+		if (!(v->time_cv >= UNEVEN) || s->rows < 1.5 || p->nslots >= TW_CLASSES - 4)
+			continue;
+		/* time goes with the rows */
+		s->uneven = s->rows * (1 + v->time_cv * v->time_cv);
+		p->slot[p->nslots++] = *s;
+		s[1].uneven = s[1].rate = 0;
 	}
 	for (i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
 	{

@@ -42,6 +42,8 @@ typedef struct FitSlot
 	double		busy;			/* share of the time at work */
 	int			shared;			/* one of two that share what no statement explains */
 	int			once;			/* no transaction updates its rows twice */
+	double		uneven;			/* calls of one text for few and for many rows, the few here and
+								 * the many in the next slot: rows of a call, by rows; 0 even */
 } FitSlot;
 
 /* What is known of a table before anything is drawn. */

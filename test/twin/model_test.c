@@ -233,8 +233,23 @@ add_statement(Evidence *e, const TwinClass *c)
 
 	e->statement[e->nstatements++] = (EvStatement) {
 		.command = c->command,.calls = rows / c->rows,.rows = rows,.sets_indexed = c->indexed,
-			.wal_records = NAN,.wal_bytes = NAN,.busy_share = 1
+			.wal_records = NAN,.wal_bytes = NAN,.busy_share = 1,.time_cv = NAN
 	};
+}
+
+/* One text for the calls of two classes, whose time goes with their rows. */
+static void
+add_shared_statement(Evidence *e, const TwinClass *a, const TwinClass *b)
+{
+	double		calls = a->rate / a->rows + b->rate / b->rows;
+	double		mean = (a->rate + b->rate) / calls;
+	double		square = (a->rate * a->rows + b->rate * b->rows) / calls;
+	TwinClass	both = *a;
+
+	both.rate = a->rate + b->rate;
+	both.rows = mean;
+	add_statement(e, &both);
+	e->statement[e->nstatements - 1].time_cv = sqrt(square / (mean * mean) - 1);
 }
 
 /* Ask; true where the HOT share promised at a fillfactor is the twin's, within points. */
@@ -288,6 +303,13 @@ test_decisions(void)
 	add_statement(&e, &l.class[1]);
 	ok(promises(&l, &e, 70, 12, 5) && decision.action >= DC_SET && decision.gain > 0.1,
 	   "passes beside single updates: lower");
+	l = life_of(136, 6000);
+	l.class[0].rows = 3;
+	l.class[0].rate = 0.5;
+	add_class(&l, EV_UPDATE, 0.5, 600, TW_ANY);
+	e = observe(&l, 70, 8, 1);
+	add_shared_statement(&e, &l.class[0], &l.class[1]);
+	ok(promises(&l, &e, 80, 8, 5) && promises(&l, &e, 100, 8, 10), "one text for few rows and for many");
 	l = life_of(136, 1000);
 	l.class[0].pick = TW_IN_TURN;
 	l.class[0].rows = l.class[0].distance = 500;
