@@ -450,22 +450,26 @@ choose_standing(const Evidence *e, const Forecast *f, double min_gain, Decision 
 
 /*
  * One rule for all: what somebody chose before is changed for what is clearly better.
- * Below 100 a table gets still more room only where updates are seen to lack it.
+ * More room is for updates that are seen to lack it: not for those that an index keeps
+ * from being HOT, and below 100 not where all are.
  */
 static void
 choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
 {
 	double		min_gain = or_else(e->min_gain, 0.02);
-	int			enough;
+	int			below = e->fillfactor < TW_MAX_FF;
+	int			more,
+				enough;
 
 	choose_cheapest(e, f, min_gain, d);
+	more = d->best > f->current;
 	if (choose_standing(e, f, min_gain, d))
 		enough = 1;
-	else if (e->fillfactor < TW_MAX_FF)
-		enough = d->best <= f->current ?
-			clearly_better(f, d, d->best_way, d->best, FC_SET, f->current, min_gain) :
-			!(seen->recoverable < P(LACKING)) &&
-			clearly_better(f, d, d->best_way, d->best, FC_SET, f->current, P(CLEAR_GAINS) * min_gain);
+	else if (more && seen->recoverable < P(LACKING) && (below || seen->hot < 1 - P(LACKING)))
+		enough = 0;
+	else if (below)
+		enough = clearly_better(f, d, d->best_way, d->best, FC_SET, f->current,
+								(more ? P(CLEAR_GAINS) : 1) * min_gain);
 	else
 		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain &&
 			d->cost[d->best_way][d->best].agreement >= P(AGREEMENT);
