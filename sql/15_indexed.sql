@@ -29,7 +29,8 @@ AS $$
      CROSS JOIN LATERAL (SELECT ARRAY(
            SELECT d.refobjsubid::int2 FROM pg_depend d
             WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid AND d.objsubid = 0
-              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid AND d.refobjsubid > 0) OFFSET 0) d(named)
+              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid
+               AND d.refobjsubid > 0) OFFSET 0) d(named)
      CROSS JOIN LATERAL (SELECT x.indexprs IS NOT NULL AND d.named = '{}' AND 0 = ALL (x.indkey)) w(whole_row)
      CROSS JOIN LATERAL (
            SELECT unnest(x.indkey::int2[] || d.named)

@@ -11,8 +11,8 @@ RETURN CASE WHEN width > 0 THEN greatest(1,
                floor((8168 - floor(8192 * (100 - fillfactor) / 100.0)) / (ceil(width / 8) * 8 + 4))::integer) END;
 
 -- What each fillfactor would do to a table, and which one to take (src/model/decide.h); curve: replay all steps also
--- where the choice does not need it. NULL where no row length is known. Errors: 42703 the evidence lacks a column, 42804
--- one is of another type.
+-- where the choice does not need it. NULL where no row length is known. Errors: 42703 the evidence lacks a column,
+-- 42804 one is of another type.
 CREATE FUNCTION ff_internal.model(
     evidence ff_internal.model_input, curve boolean, OUT choice ff_internal.choice, OUT steps ff_internal.step[])
 AS 'MODULE_PATHNAME', 'ff_model'
@@ -140,8 +140,8 @@ AS $$
       FROM top t
 $$;
 
--- Sessions of the database at work at a time while the updates were made, on average, without the collections; NULL where
--- nobody knows. The newest intervals are enough.
+-- Sessions of the database at work at a time while the updates were made, on average, without the collections; NULL
+-- where nobody knows. The newest intervals are enough.
 CREATE FUNCTION ff_internal.sessions_at_work(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -211,8 +211,9 @@ AS $$
            avg(o.dead) FILTER (WHERE o.dead > 0.01)
       FROM ff_internal.page_sample p
      CROSS JOIN LATERAL (SELECT coalesce(p.recently_dead_rows, 0) / greatest(1, p.live_rows) AS dead) o
-     WHERE p.rel_id = e.rel_id AND p.sampled_at > (SELECT min(i.ended_at) FROM ff_internal.counter_interval i
-                                                    WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at)
+     WHERE p.rel_id = e.rel_id
+       AND p.sampled_at > (SELECT min(i.ended_at) FROM ff_internal.counter_interval i
+                            WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at)
 $$;
 
 -- The fillfactor before a table's was last changed, and the rows updated since; NULL where it was rewritten since.

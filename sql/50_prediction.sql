@@ -2,9 +2,9 @@
 -- are written and judged in 76_prediction.sql.
 
 -- How well earlier predictions for a table (its rel_id) came true, 0 to 1, over the last three that were taken up and
--- judged, or rehearsed on a scratch server without too much noise; NULL where none was. 1: the HOT share came within the
--- range promised (or 5 points) and the change helped, or all that was predicted of the rehearsal held; halved for every
--- 10 points beyond, halved where it made no difference or did not hold, 0.2 where it hurt.
+-- judged, or rehearsed on a scratch server without too much noise; NULL where none was. 1: the HOT share came within
+-- the range promised (or 5 points) and the change helped, or all that was predicted of the rehearsal held; halved for
+-- every 10 points beyond, halved where it made no difference or did not hold, 0.2 where it hurt.
 CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -45,7 +45,8 @@ AS $$
                 ELSE confidence + (1 - confidence) * (calibration - 0.8) / 0.4 END
 $$;
 
--- What came of the newest rehearsal of a table (its rel_id) at its present fillfactor, in words; NULL where there is none.
+-- What came of the newest rehearsal of a table (its rel_id) at its present fillfactor, in words; NULL where there is
+-- none.
 CREATE FUNCTION ff_internal.rehearsed(relation_id bigint, fillfactor integer) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

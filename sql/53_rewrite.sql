@@ -25,8 +25,8 @@ RETURN CASE WHEN seconds < 1 THEN 'about a second'
 CREATE FUNCTION ff_internal.rewrite_sentence(
     seconds double precision, io_known boolean, disk_bytes bigint, wal_bytes bigint) RETURNS text
 LANGUAGE sql STABLE
-RETURN ' Rewriting it takes ' || ff_internal.rewrite_time(seconds, io_known) || ', ' || pg_size_pretty(disk_bytes) || ' of disk and '
-       || pg_size_pretty(wal_bytes) || ' of WAL.';
+RETURN ' Rewriting it takes ' || ff_internal.rewrite_time(seconds, io_known) || ', ' || pg_size_pretty(disk_bytes)
+       || ' of disk and ' || pg_size_pretty(wal_bytes) || ' of WAL.';
 
 -- What a rewrite to about new_bytes (main fork) needs in any way; io_known: reading and writing are in its seconds.
 CREATE FUNCTION ff_internal.rewrite_cost(

@@ -65,10 +65,11 @@ CREATE FUNCTION ff_internal.clearly_better() RETURNS double precision
 LANGUAGE sql STABLE
 RETURN (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 5;
 
--- The step that is best for the partitions or shards of one parent together: the mean of their curves, each weighted by its rate
--- of updates. Curves, not evidence: what is seen of a partition are its own pages at its own age, and a table of the
--- pages of all would be none that exists. One row for each partition that has a sibling with updates, and need not have
--- any itself: the best step's fillfactor, and the cost at the partition's own step against the cost there.
+-- The step that is best for the partitions or shards of one parent together: the mean of their curves, each weighted
+-- by its rate of updates. Curves, not evidence: what is seen of a partition are its own pages at its own age, and a
+-- table of the pages of all would be none that exists. One row for each partition that has a sibling with updates, and
+-- need not have any itself: the best step's fillfactor, and the cost at the partition's own step against the cost
+-- there.
 CREATE FUNCTION ff_internal.sibling_choices(relation regclass)
 RETURNS TABLE (relid oid, best integer, gain double precision)
 LANGUAGE sql STABLE ROWS 100
@@ -559,16 +560,28 @@ AS $$
                               ELSE 1 END) a
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
-'Advice for one table or, without an argument, for all: one row each, also where nothing should change. ff_advice is the overview.
+'Advice for one table or, without an argument, for all: one row each, also where nothing should change. ff_advice is '
+'the overview.
 relation: the table. fillfactor, recommended_fillfactor: percent, now and advised (equal where nothing should change).
-action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, few_updates, read_mostly, too_wide (it does not); no_data (nobody can know yet); not_examined (partitioned, foreign, temporary, excluded, or not heap).
-confidence: 0 to 1, how well the model meets what is seen today, how much and how long was seen, and how earlier advice for the table came true.
-updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: share of updates that were not HOT only because their page was full. predicted_hot_pct: HOT share at the recommended fillfactor.
+action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates '
+'leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, few_updates, read_mostly, too_wide (it '
+'does not); no_data (nobody can know yet); not_examined (partitioned, foreign, temporary, excluded, or not heap).
+confidence: 0 to 1, how well the model meets what is seen today, how much and how long was seen, and how earlier '
+'advice for the table came true.
+updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: '
+'share of updates that were not HOT only because their page was full. predicted_hot_pct: HOT share at the recommended '
+'fillfactor.
 rows_per_page, predicted_rows_per_page: rows with which an insert fills a page, now and then.
 size_bytes, predicted_size_bytes: main fork of the table, bytes, now and once its pages have the new density.
 ram_ratio: (table + indexes) / memory, see ff_memory(). predicted_wal_pct: WAL per update against today, percent.
-gain_pct: cost that the change saves (time, WAL and size, weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: of table and indexes, bytes, once the pages have the new density. needs_rewrite: most updates fall on old pages, which a rewrite has to give the room. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: what the least disturbing way to do it takes here; without its reading and writing where no collection timed these (track_io_timing), which the reason says. These are NULL where nothing should change, but needs_rewrite.
-observed: time that the window covers. provisional: less than a day of it. reason: why, in a sentence or a few. ddl: the statement, NULL where nothing should change; see ff_script().
+gain_pct: cost that the change saves (time, WAL and size, weighted by the settings), percent. '
+'wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: of table and '
+'indexes, bytes, once the pages have the new density. needs_rewrite: most updates fall on old pages, which a rewrite '
+'has to give the room. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: what the least disturbing way to do it '
+'takes here; without its reading and writing where no collection timed these (track_io_timing), which the reason '
+'says. These are NULL where nothing should change, but needs_rewrite.
+observed: time that the window covers. provisional: less than a day of it. reason: why, in a sentence or a few. ddl: '
+'the statement, NULL where nothing should change; see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 -- A number of bytes with its sign.
@@ -631,7 +644,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT CASE WHEN NOT EXISTS (SELECT FROM ff_internal.collection) THEN 'Nothing was collected yet: run CALL ff_collect().'
+    SELECT CASE
+           WHEN NOT EXISTS (SELECT FROM ff_internal.collection) THEN 'Nothing was collected yet: run CALL ff_collect().'
            WHEN t.changes = 0 THEN format('No change is advised: %s examined, %s of them waiting.',
                               ff_internal.counted(t.examined, 'table'), t.wait)
            ELSE format('%s: %s%s.', ff_internal.counted(t.changes, 'change'),
@@ -649,7 +663,9 @@ AS $$
              CROSS JOIN LATERAL (SELECT ((a.evidence).counters).updated) w) t
 $$;
 COMMENT ON FUNCTION @extschema@.ff_summary() IS
-'What all advised changes bring together, in a sentence: WAL a day (against all that the updates of these tables write), disk, how long the rewrites take (at least, where reading and writing were not timed), how many are provisional.';
+'What all advised changes bring together, in a sentence: WAL a day (against all that the updates of these tables '
+'write), disk, how long the rewrites take (at least, where reading and writing were not timed), how many are '
+'provisional.';
 
 -- ---------------------------------------------------------------------------
 -- Fits at collection
@@ -685,8 +701,7 @@ AS $$
             OR EXISTS (SELECT 1 FROM ff_internal.change h WHERE h.rel_id = d.rel_id AND h.seen_at > f.made_at))
      ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain),
                                                 d.cold / greatest(d.updated, 1)::double precision, 0.001)
-              * CASE WHEN f.rel_id IS NULL THEN 24 ELSE least(24,
-                                                              extract(epoch FROM c.began_at - f.made_at) / 3600) END DESC,
+              * least(24, coalesce(extract(epoch FROM c.began_at - f.made_at) / 3600, 24)) DESC,
               r.rel_id
      LIMIT ff_internal.setting('fits')::integer
 $$;
@@ -738,11 +753,10 @@ BEGIN
     THEN
         n := (a.decision).then_step;
         INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct,
-                    predicted_hot_low, predicted_hot_high, predicted_wal_pct, size_bytes, predicted_size_bytes,
-                        confidence)
+                    predicted_hot_low, predicted_hot_high, wal_bytes_saved, size_bytes, predicted_size_bytes,
+                    confidence)
         VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, a.hot_pct, n.hot_pct, n.hot_pct_low,
-                n.hot_pct_high,
-                100 * n.wal_bytes_per_update / nullif((f.choice).wal_bytes_now, 0), a.size_bytes, n.size_bytes,
+                n.hot_pct_high, (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes,
                 (f.choice).confidence);
     END IF;
     RETURN 1;

@@ -66,18 +66,24 @@ BEGIN
                  FROM (SELECT 100 - 100 * s.cost / (v.now_step).cost) g(saved_pct)) m
          WHERE all_steps OR m.marks <> ''
             -- the steps that 100, 90, ... 30 lie on
-            OR s.fillfactor IN (SELECT min(o.fillfactor) FROM unnest((v.fit).steps) o, generate_series(30, 100, 10) tenth
+            OR s.fillfactor IN (SELECT min(o.fillfactor)
+                                  FROM unnest((v.fit).steps) o, generate_series(30, 100, 10) tenth
                                  WHERE o.fillfactor >= tenth GROUP BY tenth);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_curve(regclass, boolean) IS
-'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 downwards: the current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
+'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 downwards: '
+'the current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
 The row marked current is what comes if nothing is done. The row marked best costs least; where it is not the advised
 one, it saves less than fillfactor_advisor.min_gain, or the reason of ff_advise() says why it is not taken.
-fillfactor, rows_per_page: the step, and the rows that inserts put on a page. bar: a picture of the HOT share, and marks.
-hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the one observed, with its range, percent. settled_hot_pct: once the table has settled.
-newpage_pct: updates that move to another page, percent. size_bytes, index_bytes: of the table and its indexes after fillfactor_advisor.payback_time.
-wal_bytes_per_update: with what comes along with an update; mean over that time. wal_bytes_per_day: the same for the updates of a day.
+fillfactor, rows_per_page: the step, and the rows that inserts put on a page. bar: a picture of the HOT share, and '
+'marks.
+hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the one observed, with its range, percent. '
+'settled_hot_pct: once the table has settled.
+newpage_pct: updates that move to another page, percent. size_bytes, index_bytes: of the table and its indexes after '
+'fillfactor_advisor.payback_time.
+wal_bytes_per_update: with what comes along with an update; mean over that time. wal_bytes_per_day: the same for the '
+'updates of a day.
 cost: relative to the best step; time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight.
 is_current, is_advised: the step it is at, the one that ff_advise() advises.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';

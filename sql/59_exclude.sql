@@ -22,7 +22,8 @@ BEGIN
     PERFORM ff_internal.check_role('collector');
     IF pattern IS NULL OR strpos(pattern, '.') <= 1 THEN
         PERFORM ff_internal.refuse('22023', 'invalid pattern: ' || quote_nullable(pattern), NULL,
-            'A pattern is SCHEMA.TABLE, where * stands for any characters and ? for one: SELECT ff_exclude(''cron.*'').');
+            'A pattern is SCHEMA.TABLE, where * stands for any characters and ? for one: '
+            'SELECT ff_exclude(''cron.*'').');
     END IF;
     INSERT INTO ff_internal.excluded (pattern, since) VALUES (pattern, now()) ON CONFLICT DO NOTHING;
     RETURN format('%s leaves out %s', pattern, ff_internal.fitting(pattern));
@@ -52,5 +53,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_include(text) IS
-'Takes in again what ff_exclude() left out by this very pattern, and says which tables those are now. Error 42704: this '
+'Takes in again what ff_exclude() left out by this very pattern, and says which tables those are now. Error 42704: '
+'this '
 'pattern is not excluded; the detail lists those that are.';

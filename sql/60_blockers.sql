@@ -81,7 +81,8 @@ AS $$
     ), touching AS MATERIALIZED (
         SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::double precision AS weight,
                count(*) FILTER (WHERE NOT x.summarizing) OVER (PARTITION BY u.statement_id) AS in_the_way,
-               format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'), coalesce(max(u.rows)::text, 'unknown'),
+               format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'),
+                      coalesce(max(u.rows)::text, 'unknown'),
                       left(regexp_replace(max(u.text), '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
           FROM indexed x JOIN updating u ON x.name = ANY (u.columns)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id
@@ -266,7 +267,8 @@ COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 'table without any, a row that says why. The rule holds for PostgreSQL 15 to 19.
 relation, index. columns: those of it that are set by the statements seen (without statements: all of it). usage: '
 'what they are in it (key, include, expression, predicate, whole row).
-blocked_per_s: updates a second that it keeps from being HOT, over the window. won_hot_per_s: of these, those that would be HOT '
+blocked_per_s: updates a second that it keeps from being HOT, over the window. won_hot_per_s: of these, those that '
+'would be HOT '
 'without this one index, or if the columns were not set, not counting those that left their page as well. '
 'won_wal_per_s (bytes), won_cpu_ms_per_s: the least that saves, from the number of index entries not written.
 scans: of the index, as this server counts them. scans_since: since when no scan can have been missed: the latest of '

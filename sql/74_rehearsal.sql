@@ -206,7 +206,7 @@ SET search_path = pg_catalog, pg_temp
 RETURN $sh$set -eu
 seconds=120 load=75 pairs=3 memory=0 rows=0 existing=false short=false pace= schema=false child= holder= dir=
 most_a= most_b=
-say() { printf '%s\n' "$*" >&2; }
+say() { printf '%s\n' "$*" >&2 || :; }
 die() { say "error: $*"; exit 1; }
 q() { psql -XAtq -v ON_ERROR_STOP=1 "$@"; }
 

@@ -461,7 +461,8 @@ AS $$
     SELECT c.relation, c.seen_at, c.change, j.place, j.measure, j.unit, j.before, j.after, j.low, j.high,
            -- the table may have grown since the promise
            CASE j.measure WHEN 'HOT share' THEN p.predicted_hot_pct
-                          WHEN 'WAL per update' THEN j.before * p.predicted_wal_pct / 100
+                          -- of the updates alone; the promise is of all that comes along with them
+                          WHEN 'WAL per update' THEN greatest(0, j.before - p.wal_bytes_saved)
                           WHEN 'bytes per row' THEN j.before * p.predicted_size_bytes / nullif(p.size_bytes, 0) END,
            j.verdict,
            CASE WHEN j.place = 0
@@ -547,7 +548,8 @@ before, after: intervals of before and after the change; which were left out, an
 'intervals. difference_low, difference_high: 95 % interval of after less before, from the scatter between intervals; '
 'NULL where it is too wide to say anything. predicted: what advice promised. All in unit.
 verdict, of overall: helped, no difference, hurt, too early (the note says what is missing); of a measure: better, '
-'worse, equal, unclear, too early, NULL where it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
+'worse, equal, unclear, too early, NULL where it does not count. Gains and losses are weighed by the settings '
+'time_weight, wal_weight, size_weight and '
 'storage_weight.
 note: why, and what was not told apart. undo: the statements that take back a change that hurt, to be run one by one '
 'outside a transaction; NULL where there are none.

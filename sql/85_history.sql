@@ -62,7 +62,8 @@ LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.refuse('22023', 'invalid bucket: ' || $2, NULL, 'A bucket is longer than zero and has no months.')
+    SELECT ff_internal.refuse('22023', 'invalid bucket: ' || $2, NULL,
+                              'A bucket is longer than zero and has no months.')
      WHERE $2 <= interval '0' OR date_trunc('month', $2) <> interval '0';
     WITH own AS (
         SELECT r.rel_id FROM ff_internal.relation r

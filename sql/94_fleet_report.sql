@@ -174,7 +174,8 @@ RETURN (
               FROM (SELECT c.relation AS "table", c.source, c.database, c.now AS "now|0", c.new AS "new|0",
                            c.gain AS cost, c.confidence AS "confidence|2", -c.wal_bytes_per_day_saved AS "WAL a day|+B",
                            c.disk_bytes_change AS "disk|+B", c.why, c.note, c.age::text AS age
-                      FROM change c WHERE c.place <= coalesce(top, c.place) ORDER BY c.place) r), E'<p>Nothing is to be changed.</p>\n'),
+                      FROM change c WHERE c.place <= coalesce(top, c.place) ORDER BY c.place) r),
+                 E'<p>Nothing is to be changed.</p>\n'),
         E'</section>\n<section>\n<h2>Sources</h2>\n', coalesce((
             SELECT ff_internal.html_table('Those that need attention first.', json_agg(r))
               FROM (SELECT f.source, f.state, f.role, f.database, f.age::text AS age, f.tables AS "tables|0",

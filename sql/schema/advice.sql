@@ -57,7 +57,8 @@ CREATE TYPE ff_internal.model_input AS (
     filled_at               double precision, -- fillfactor before the last change, where the table was not rewritten
         -- since
     updated_since           double precision, -- rows updated since that change
-    standing                double precision, -- fillfactor that the last choice was for, of the fit that this begins with
+    standing                double precision, -- fillfactor that the last choice was for, of the fit that this begins
+        -- with
     prior_updated           double precision, -- rows updated that that fit was made of; NULL: there is none
     prior_cost              double precision[], -- its cost at each fillfactor, from 0 on; NULL between its steps
     indexes                 double precision, -- valid indexes

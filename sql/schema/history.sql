@@ -44,10 +44,10 @@ CREATE TABLE ff_internal.collection (
     read_ms         double precision CHECK (read_ms >= 0), -- milliseconds that took, while track_io_timing was on
     blocks_written  bigint CHECK (blocks_written >= 0), -- blocks of relations written so far by all of the server; NULL
         -- before PostgreSQL 16
-    write_ms        double precision CHECK (write_ms >= 0), -- milliseconds that took, while track_io_timing was on; NULL
-        -- before PostgreSQL 16
-    read_us         double precision, -- microseconds in which a block was read over the lookback up to this one, between
-        -- collections with track_io_timing on; NULL: fewer than 1,000 blocks were timed
+    write_ms        double precision CHECK (write_ms >= 0), -- milliseconds that took, while track_io_timing was on;
+        -- NULL before PostgreSQL 16
+    read_us         double precision, -- microseconds in which a block was read over the lookback up to this one,
+        -- between collections with track_io_timing on; NULL: fewer than 1,000 blocks were timed
     write_us        double precision -- the same of writing; before PostgreSQL 16 by the statements followed
 );
 $$);
@@ -210,8 +210,8 @@ CREATE TABLE ff_internal.change (
     new_options     text[],          -- storage options after, exactly as stored
     dropped_indexes text[],          -- statements that would make the dropped indexes again; NULL: none
     created_indexes text[],          -- statements that made the new indexes; NULL: none
-    indexed_columns smallint[]       -- columns (attnum) that no index kept from being HOT before, or none does any more;
-        -- NULL: not known
+    indexed_columns smallint[]       -- columns (attnum) that no index kept from being HOT before, or none does any
+        -- more; NULL: not known
 );
 $$);
 CREATE INDEX change_rel_id_seen_at ON ff_internal.change (rel_id, seen_at);
@@ -230,7 +230,7 @@ CREATE TABLE ff_internal.prediction (
         -- model did not say
     predicted_hot_low    double precision, -- lower end of its range, percent
     predicted_hot_high   double precision, -- upper end of its range, percent
-    predicted_wal_pct    double precision, -- WAL per update promised, percent of that before
+    wal_bytes_saved      double precision, -- WAL promised to be saved per row updated, bytes; negative: more
     size_bytes           bigint,     -- size of the main fork then, bytes
     predicted_size_bytes bigint,     -- size of the main fork promised, bytes
     confidence           double precision, -- confidence of the model then, 0 to 1

@@ -321,10 +321,10 @@ SELECT is(ff_internal.calibration(:helped), NULL, 'no promise, no calibration');
 SELECT is(ff_internal.calibrated(0.6, NULL), 0.6::float8, 'confidence as it was');
 SELECT is(round(ff_internal.calibrated(0.6, 1)::numeric, 6), 0.8, 'confidence halfway to certain where all came true');
 SELECT is(round(ff_internal.calibrated(0.6, 0.4)::numeric, 6), 0.3, 'confidence halved where it did not');
-INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low, predicted_hot_high, predicted_wal_pct)
-VALUES (:helped, now() - interval '6 hours', 100, 50, 10, 97, 95, 98, 70);
+INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low, predicted_hot_high, wal_bytes_saved)
+VALUES (:helped, now() - interval '6 hours', 100, 50, 10, 97, 95, 98, 300);
 SELECT matches((SELECT predicted || ', ' || note FROM told('helped', 'HOT share')), '^97, predicted between 95 and 98$', 'the promise is shown');
-SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update')), '(1000,700)', 'as a share of what was before');
+SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update')), '(1000,700)', 'by how much less than before');
 SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'a promise taken up is judged');
 SELECT is((SELECT (verdict, achieved_hot_pct, judged_at IS NOT NULL)::text FROM ff_internal.prediction WHERE rel_id = :helped), '(helped,99,t)', 'and what came of it kept');
 SELECT is(ff_internal.calibration(:helped), 1::float8, 'within 5 points: it came true');
