@@ -73,7 +73,7 @@ DELETE FROM empty;
 VACUUM empty;
 SELECT pg_stat_force_next_flush();
 CALL ff_collect();
-SELECT results_eq($$ SELECT cause, action, split_part(reason, ';', 1) FROM ff_advise('empty') $$, $$ VALUES ('no_data', 'wait', 'the table is empty') $$, 'an emptied one: the same');
+SELECT results_eq($$ SELECT cause, action, split_part(reason, ';', 1) FROM ff_advise('empty') $$, $$ VALUES ('no_data', 'wait', 'the table is empty: it is judged once a collection finds rows in it') $$, 'an emptied one: the same');
 SELECT isnt(sampled_at, NULL, 'never analysed: sampled') FROM ff_internal.relation WHERE relname = 'odd';
 CREATE INDEX odd_v ON odd (v);
 -- every call that reads: those that fail, with the error

@@ -81,7 +81,7 @@ wait_until(q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'awaited'::reg
 is(collect('statement_timeout = 20000'), '', 'neither an exclusive lock nor one that is awaited stops the collector');
 is(last_run('sampled, skipped, failed, deferred'), '10|2|0|0', 'the two tables are skipped, the others sampled');
 is(problem('held') . ' ' . problem('awaited'), '55P03 55P03', 'and the reason is written down');
-like(value(q(SELECT reason FROM ff_advise('held'))), qr/could not be sampled: 55P03 could not obtain lock/, 'advice says so');
+like(value(q(SELECT reason FROM ff_advise('held'))), qr/could not be sampled, each collection tries again: 55P03 could not obtain lock/, 'advice says so');
 is(value(q(SELECT count(*) FROM pg_locks WHERE relation = 'awaited'::regclass)), 2, 'nobody joined the queue');
 # one that is held later, with another index; its rows changed, too
 my $definitions = q(SELECT array_to_string(index_definitions, ';') FROM ff_internal.relation WHERE relname = );
