@@ -232,6 +232,15 @@ AS $$
      WHERE i.rewritten IS NOT TRUE
 $$;
 
+-- Whether a table has its fillfactor because that was advised here.
+CREATE FUNCTION ff_internal.followed(e ff_internal.table_evidence) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+RETURN EXISTS (SELECT FROM ff_internal.prediction p
+                 JOIN ff_internal.change c ON c.rel_id = p.rel_id AND c.kind = 'fillfactor' AND c.seen_at > p.made_at
+                      AND c.new_fillfactor = p.to_fillfactor
+                WHERE p.rel_id = e.rel_id AND p.to_fillfactor = e.fillfactor);
+
 -- Everything that the model is given of a table. indexed: what indexed_share() says of it; last: what was made of it
 -- before, which counts while its fillfactor is the same; its costs, while what its indexes keep from being HOT is, too.
 -- Columns in the order of the type, which says what each is.
@@ -250,7 +259,7 @@ AS $$
            s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.update_distances,
            s.update_ages, s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err,
            s.update_group_rows, s.insert_group_rows, s.update_distance, e.fillfactor, f.filled_at, f.updated_since,
-           o.standing, o.updated, o.costs,
+           o.standing, ff_internal.followed(e)::integer, o.updated, o.costs,
            e.indexes, e.index_bytes, e.ram_bytes,
            v.scale, v.threshold, v.nap_s, ff_internal.sessions_at_work(e),
            coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),

@@ -59,6 +59,7 @@ CREATE TYPE ff_internal.model_input AS (
     updated_since           double precision, -- rows updated since that change
     standing                double precision, -- fillfactor that the last choice was for, of the fit that this begins
         -- with
+    followed                double precision, -- 1: the present fillfactor was advised here before it was set
     prior_updated           double precision, -- rows updated that that fit was made of; NULL: there is none
     prior_cost              double precision[], -- its cost at each fillfactor, from 0 on; NULL between its steps
     indexes                 double precision, -- valid indexes

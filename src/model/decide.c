@@ -63,7 +63,7 @@ static const struct
 	[TRIED] = {30, "fillfactor below which no forecast was compared", CHOSEN},
 	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
 	[CLEAR] = {0.8, "and that must find it better than what was chosen before", CHOSEN},
-	[CLEAR_GAINS] = {5, "and better by so many times min_gain, where it was for room", CHOSEN},
+	[CLEAR_GAINS] = {5, "and better by so many times min_gain, where it was advised", CHOSEN},
 	[LACKING] = {0.02, "share of updates not HOT for want of room, from which on they lack it", CHOSEN},
 	[PRIOR] = {3, "weight of what was made of the table before, of as many updates", CHOSEN},
 	[TIE] = {0.003, "ln of cost within which options are equal", CHOSEN},
@@ -449,7 +449,8 @@ choose_standing(const Evidence *e, const Forecast *f, double min_gain, Decision 
 }
 
 /*
- * One rule for all: what somebody chose before is changed for what is clearly better.
+ * One rule for all: what somebody chose before is changed for what is clearly better, and
+ * what was advised here and followed for still more room only where much is to be saved.
  * More room is for updates that are seen to lack it: not for those that an index keeps
  * from being HOT, and below 100 not where all are.
  */
@@ -469,7 +470,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 		enough = 0;
 	else if (below)
 		enough = clearly_better(f, d, d->best_way, d->best, FC_SET, f->current,
-								(more ? P(CLEAR_GAINS) : 1) * min_gain);
+								(more && e->followed > 0 ? P(CLEAR_GAINS) : 1) * min_gain);
 	else
 		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain &&
 			d->cost[d->best_way][d->best].agreement >= P(AGREEMENT);

@@ -58,6 +58,7 @@ const EvField ev_field[] = {
 	ONE(filled_at),
 	ONE(updated_since),
 	ONE(standing),
+	ONE(followed),
 	ONE(prior_updated),
 	BINS(prior_cost, EV_STEPS),
 	ONE(indexes),

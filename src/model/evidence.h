@@ -125,6 +125,7 @@ typedef struct Evidence
 	double		updated_since;	/* rows updated since it was set; NAN */
 	/* what was last made of the table, at this fillfactor; NAN, 0 where there is nothing */
 	double		standing;		/* fillfactor chosen */
+	double		followed;		/* 1: the present one was advised here, then set */
 	double		prior_updated;	/* rows updated that this was made of */
 	double		prior_cost[EV_STEPS];	/* by fillfactor; only ratios count */
 	double		indexes;
