@@ -1,5 +1,11 @@
 -- Stage reason: a decision in words.  Nothing is decided here.
 
+-- Whether the history has a table of this name, of another server or database: it was restored.
+CREATE FUNCTION ff_internal.is_restored(e ff_internal.table_evidence) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN e.rel_id IS NULL AND EXISTS (SELECT FROM ff_internal.relation r
+                                     WHERE (r.nspname, r.relname) = (e.nspname, e.relname) AND r.closed_at IS NULL);
+
 -- Why nothing can be said of a table yet; NULL where something can.
 CREATE FUNCTION ff_internal.reason_no_data(v ff_internal.decision) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -11,9 +17,7 @@ DECLARE
 BEGIN
     IF e.problem IS NOT NULL AND (e.sample).sampled_at IS NULL THEN
         RETURN 'its pages could not be sampled, each collection tries again: ' || e.problem;
-    ELSIF e.rel_id IS NULL AND EXISTS (SELECT 1 FROM ff_internal.relation r
-                                        WHERE r.nspname = e.nspname AND r.relname = e.relname
-                                            AND r.closed_at IS NULL) THEN
+    ELSIF ff_internal.is_restored(e) THEN
         RETURN 'its history comes from another server or database: one collection is needed to take it up, run CALL '
                'ff_collect()';
     ELSIF e.rel_id IS NULL THEN
@@ -265,7 +269,7 @@ DECLARE
 BEGIN
     IF v.action = 'lower' THEN
         RETURN says || CASE WHEN next.hot_pct IS NULL THEN '' ELSE ': ' || hot END
-               || CASE WHEN next.needs_rewrite THEN '; old pages keep their density until the table is rewritten'
+               || CASE WHEN next.needs_rewrite THEN '; old pages keep their density until a rewrite, which would pay'
                        ELSE '; updates fall on new pages, so no rewrite is needed' END
                || coalesce(ff_internal.reason_unchanged(v), '');
     END IF;
@@ -438,7 +442,8 @@ BEGIN
     RETURN CASE
         WHEN d.cause = 'not_examined' THEN 'not examined'
         WHEN e.problem IS NOT NULL AND (e.sample).sampled_at IS NULL THEN 'could not be sampled'
-        WHEN e.rel_id IS NULL THEN 'not collected yet'
+        WHEN e.rel_id IS NULL
+        THEN CASE WHEN ff_internal.is_restored(e) THEN 'one collection is needed' ELSE 'not collected yet' END
         WHEN (e.sample).sampled_at IS NULL THEN 'not sampled yet'
         WHEN d.idle THEN 'not written to'
         WHEN (e.counters).intervals IS NULL THEN 'nothing was written yet'

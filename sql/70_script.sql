@@ -137,7 +137,7 @@ BEGIN ATOMIC
     ), advised AS (
         SELECT 1 AS kind, a.gain, a.relation::oid AS oid, a.action,
                to_jsonb(a) - '{evidence,decision,phrase,gain,passed_over,ddl}'::text[] AS facts, r.rewrite, CASE
-               WHEN a.action = 'lower' THEN 'updates fall on old pages, which stay full until they are rewritten'
+               WHEN a.action = 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
                ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                            pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason
           FROM asked s
@@ -430,7 +430,7 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY SELECT string_to_table($text$-- Guard: refuses what changed since, or stays locked for 5 tries of 2 s (SHARE UPDATE EXCLUSIVE: reads and writes go on)
-\set ON_ERROR_STOP on \set AUTOCOMMIT on \set QUIET on \if :{?undo} \else \set undo off \endif$text$
+\set ON_ERROR_STOP on \set SHOW_CONTEXT never \set AUTOCOMMIT on \set QUIET on \if :{?undo} \else \set undo off \endif$text$
         || $text$ \if :{?provisional} \else \set provisional :undo \endif
 \encoding $text$ || concat_ws(E'\n', plan->>'client_encoding', plan->>'guard',
                               CASE WHEN rewrites <> '{}' THEN ff_internal.rewrite_guard() END, ''), E'\n');

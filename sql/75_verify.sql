@@ -405,16 +405,16 @@ BEGIN
     IF greatest(u.before, u.after) < least_updates AND by_size IS NOT NULL THEN
         verdict := by_size;
         reason := format('hardly any %s on either side, so only the size is judged', u.measure);
+    ELSIF n.before < least_intervals OR u.before < least_updates THEN
+        reason := format('%s with %s %s from before the change can be compared; %s with %s are needed, '
+                         'and later collections add none', ff_internal.counted(n.before::bigint, 'interval'), u.before,
+                         u.measure, least_intervals, least_updates);
     ELSIF n.after < least_intervals OR u.after < least_updates THEN
         reason := format('%s with %s %s can be used since the change; %s with %s are needed%s',
                          ff_internal.counted(n.after::bigint, 'interval'), u.after, u.measure, least_intervals,
                          -- the first third of them settles
                          least_updates, CASE WHEN n.after < least_intervals THEN
                              format(': about %s more collections after work', 2 * least_intervals - 1 - n.after) END);
-    ELSIF n.before < least_intervals OR u.before < least_updates THEN
-        reason := format('%s with %s %s from before the change can be compared; %s with %s are needed, '
-                         'and later collections add none', ff_internal.counted(n.before::bigint, 'interval'), u.before,
-                         u.measure, least_intervals, least_updates);
     ELSIF j.better <> '' AND j.worse <> '' THEN
         verdict := CASE WHEN j.cost < -cost_matters THEN 'helped' WHEN j.cost > cost_matters THEN 'hurt'
                         ELSE 'no difference' END;

@@ -415,8 +415,7 @@ SELECT a.*, k.kind, k.explains, k.lost, ((a.decision).now_step).fillfactor AS pr
               OR EXISTS (SELECT 1 FROM ff_internal.change h
                           WHERE h.rel_id = (a.evidence).rel_id AND h.kind = 'fillfactor') AS explains,
               a.updates_per_s * (1 - a.hot_pct / 100) AS lost
-         FROM (SELECT a.cause IN ('page_full', 'batch_update', 'row_growth', 'indexed_column', 'old_snapshot',
-                                  'read_mostly', 'too_wide') AS other) c) k
+         FROM (SELECT a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide') AS other) c) k
  CROSS JOIN LATERAL ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
   LEFT JOIN LATERAL (
        -- OFFSET keeps the filter in front of the functions
@@ -442,7 +441,7 @@ RETURN (
                ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'),
                            ff_internal.brings(c.wal, c.disk, c.seconds, c.io_known)) END,
                ' Based on ' || ff_internal.span(c.watched) || left(': provisional', c.provisional::integer * 13) || '.',
-               CASE WHEN c.provisional THEN
+               CASE WHEN c.provisional AND c.n > 0 THEN
                    E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '
                    'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END, k.tiles)
       FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
@@ -694,7 +693,7 @@ BEGIN ATOMIC
     SELECT ff_internal.report(detailed);
 END;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
-'Everything on one HTML page that needs nothing else: the answer in a sentence, statements to copy, tables ranked by
-worth with their predicted curves, whether earlier changes helped, settings, what is not known.
-As many tables as detailed says, the most worthwhile first, also have their curve at large, history, page fill and
-blockers. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';
+'Everything on one HTML page that needs nothing else: the answer in a sentence, statements to copy, tables ranked by '
+'worth with their predicted curves, whether earlier changes helped, settings, what is not known.
+As many tables as detailed says, the most worthwhile first, also have their curve at large, history, page fill and '
+'blockers. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';

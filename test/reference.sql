@@ -4,22 +4,19 @@
 SET search_path = pg_catalog;
 SELECT $md$# Reference
 
-Made from the `COMMENT`s of the installed extension by `make reference`; a test compares. "For" names the roles whose members
-may call or read; nobody else may.
+Made from the `COMMENT`s of the installed extension by `make reference`; a test compares. Who may call is said in
+[operations](operations.md).
 
 ## Functions
 $md$;
 
-CREATE FUNCTION pg_temp.readers(acl aclitem[], owner oid) RETURNS text LANGUAGE sql AS $$
-	SELECT coalesce(string_agg(DISTINCT '`' || a.grantee::regrole || '`', ', '), 'superusers only') FROM aclexplode(acl) a WHERE a.grantee <> owner
-$$;
 CREATE FUNCTION pg_temp.cell(words text) RETURNS text LANGUAGE sql AS $$
 	SELECT replace(replace(coalesce(words, ''), '|', '\|'), E'\n', ' ')
 $$;
 
 -- in the order in which they are used; one that is not in the list comes last
 CREATE TEMP VIEW function AS
-SELECT p.proname, coalesce(u.place, 99) AS place, p.proretset, d.description, pg_temp.readers(p.proacl, p.proowner) AS readers,
+SELECT p.proname, coalesce(u.place, 99) AS place, p.proretset, d.description,
        CASE p.prokind WHEN 'p' THEN 'CALL ' ELSE '' END || p.proname || '('
            || regexp_replace(pg_get_function_arguments(p.oid), '^OUT .*|, OUT .*|::(regclass|text)\M', '', 'g') || ')' AS signature,
        coalesce((SELECT string_agg('`' || o.name || '` ' || format_type(o.type, NULL), ', ' ORDER BY o.n)
@@ -38,13 +35,13 @@ SELECT p.proname, coalesce(u.place, 99) AS place, p.proretset, d.description, pg
             WITH ORDINALITY u(name, place) ON u.name = p.proname
  WHERE e.extname = 'fillfactor_advisor';
 
-SELECT format(E'### %s\n\n%s%s\n\nFor: %s.\n', signature, replace(description, E'\n', E'\n\n'),
-              coalesce(E'\n\n' || CASE WHEN proretset THEN 'Rows of: ' ELSE 'Gives: ' END || result || '.', ''), readers)
+SELECT format(E'### %s\n\n%s%s\n', signature, replace(description, E'\n', E'\n\n'),
+              coalesce(E'\n\n' || CASE WHEN proretset THEN 'Rows of: ' ELSE 'Gives: ' END || result || '.', ''))
   FROM function ORDER BY place, proname COLLATE "C", signature COLLATE "C";
 
 SELECT E'\n## Views\n';
-SELECT format(E'### %s\n\n%s\n\nFor: %s.\n\n| column | type | meaning |\n| --- | --- | --- |\n%s\n', c.relname,
-              obj_description(c.oid, 'pg_class'), pg_temp.readers(c.relacl, c.relowner),
+SELECT format(E'### %s\n\n%s\n\n| column | type | meaning |\n| --- | --- | --- |\n%s\n', c.relname,
+              obj_description(c.oid, 'pg_class'),
               (SELECT string_agg(format('| `%s` | %s | %s |', a.attname, format_type(a.atttypid, a.atttypmod),
                                         pg_temp.cell(col_description(c.oid, a.attnum))), E'\n' ORDER BY a.attnum)
                  FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped))

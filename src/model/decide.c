@@ -569,6 +569,7 @@ weigh(const Evidence *e, const Fit *fit, const Forecast *f, Decision *d)
 	calibrate_wal(e, &r, &now);
 	r.ram = INFINITY;
 	cost_all(e, f, &r, fit->plan.split.hot, d);
+	pool_costs(e, f, d);
 	choose_best(e, &fit->plan.split, f, d);
 	d->advised_in_ram = d->advised;
 	r.ram = ram;
