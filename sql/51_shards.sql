@@ -21,7 +21,8 @@ BEGIN
             '          FROM pg_catalog.pg_dist_shard s '
             '          JOIN pg_class p ON p.oid = s.logicalrelid AND p.relkind = ''r'' '
             '          LEFT JOIN pg_class c ON c.relkind = ''r'' AND c.relnamespace = p.relnamespace '
-            '                AND c.relname ^@ left(p.relname, 30) AND c.relname LIKE ''%\_'' || s.shardid) d '
+            '                AND c.relname ^@ left(p.relname, 30) '
+            '                AND right(c.relname, length(s.shardid::text) + 1) = ''_'' || s.shardid) d '
             ' WHERE d.place <= greatest(d.here, 1)';
     END IF;
 END

@@ -21,8 +21,9 @@ COMMENT ON VIEW ff_internal.fleet_standby_reads IS 'Reads of a primary''s tables
 
 -- Weighs the reads of standbys for one table that they were not weighed for, or an hour ago, or when they were fewer or
 -- more; false where there is none: whether the model takes another step with these reads added to those of the primary,
--- whose memory and speed of reading are taken for theirs. A source whose model is another is not weighed.
-CREATE FUNCTION ff_internal.fleet_weigh(part integer, parts integer) RETURNS boolean
+-- whose memory and speed of reading are taken for theirs. A source whose model is another is not weighed. began: of the
+-- refresh, whose time it does not exceed; the next one goes on.
+CREATE FUNCTION ff_internal.fleet_weigh(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -37,9 +38,10 @@ BEGIN
       JOIN ff_internal.fleet_source o USING (source_id)
      CROSS JOIN LATERAL (SELECT md5(concat_ws(' ', w.fillfactor, w.advised,
                to_char(s.blocks_per_s, '9EEEE'), to_char(s.index_per_s, '9EEEE'), date_trunc('hour', now()))) AS mark) k
-     WHERE w.input IS NOT NULL AND w.weighed_mark IS DISTINCT FROM k.mark
+     WHERE clock_timestamp() < began + (ff_internal.fleet_limits()).refresh
+       AND w.input IS NOT NULL AND w.weighed_mark IS DISTINCT FROM k.mark
        AND o.model_version = ff_internal.model_version() AND w.source_id % parts = part - 1
-     ORDER BY s.blocks_per_s DESC LIMIT 1;
+     ORDER BY w.weighed_mark IS NOT NULL, s.blocks_per_s DESC LIMIT 1;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
@@ -241,7 +243,7 @@ BEGIN
     WHILE ff_internal.fleet_step(part, parts, began) LOOP
         COMMIT;
     END LOOP;
-    WHILE ff_internal.fleet_weigh(part, parts) LOOP
+    WHILE ff_internal.fleet_weigh(part, parts, began) LOOP
         COMMIT;
     END LOOP;
     PERFORM ff_internal.fleet_end(part, parts, began);

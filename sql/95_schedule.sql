@@ -207,7 +207,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN all_databases
-           THEN 'jobname = ''fillfactor_advisor, all databases'' OR jobname LIKE ''fillfactor\_advisor %'''
+           THEN 'jobname = ''fillfactor_advisor, all databases'' OR jobname ^@ ''fillfactor_advisor '''
            ELSE format('jobname = %L AND database = %L', ff_internal.job_name(current_database()), current_database())
            END
 $$;

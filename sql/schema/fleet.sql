@@ -30,6 +30,7 @@ CREATE TABLE ff_internal.fleet_source (
     exported_at       timestamptz,   -- time of the answer by its own clock
     collected_at      timestamptz,   -- last collection there, by the same clock
     replaced_at       timestamptz,   -- when it last turned out to be another database than before
+    CHECK (isfinite(started_at) AND isfinite(counters_since) AND isfinite(exported_at) AND isfinite(collected_at)),
     CHECK (succeeded_at IS NULL OR (exported_at, started_at, in_recovery, timeline, database_oid, database,
                                     system_identifier, server_version) IS NOT NULL)
 ) WITH (fillfactor = 50);

@@ -1,7 +1,7 @@
 -- What a hub makes of what it is told: exports are data, whoever wrote them. Every case is an export that was imported,
 -- so nothing here depends on a clock or a connection.
 BEGIN;
-SELECT plan(76);
+SELECT plan(78);
 SET client_min_messages = error;
 CREATE SCHEMA "F f";
 CREATE EXTENSION fillfactor_advisor SCHEMA "F f";
@@ -68,7 +68,7 @@ SELECT is(left(pg_temp.said(format('SELECT ff_import(pg_temp.first(%L), ''x'')',
                (jsonb_build_object('why', repeat('x', 301)), '23514'), (jsonb_build_object('relation', repeat('x', 100000)), '23514'),
                (jsonb_build_object('input', jsonb_build_object('x', repeat('x', 110000))), '23514')) c(e, state);
 SELECT is(left(pg_temp.said(format('SELECT ff_import(pg_temp.export(%L), ''x'')', e)), 5), state, format('refused: %s', e))
-  FROM (VALUES ('{"timeline": 0}'::jsonb, '23514'), ('{"system_identifier": null}', '23514'), ('{"exported_at": "never"}', '22007'), ('{"server_version": 7}', '23514')) c(e, state);
+  FROM (VALUES ('{"timeline": 0}'::jsonb, '23514'), ('{"system_identifier": null}', '23514'), ('{"exported_at": "never"}', '22007'), ('{"exported_at": "infinity"}', '23514'), ('{"collected_at": "-infinity"}', '23514'), ('{"server_version": 7}', '23514')) c(e, state);
 SELECT is((SELECT count(*) FROM ff_internal.fleet_source), 0::bigint, 'nothing of these stays');
 
 -- ---------------------------------------------------------------------------

@@ -134,7 +134,7 @@ SELECT is((SELECT (verdict, low, high)::text FROM told('noise', 'HOT share')), '
 SELECT matches((SELECT note FROM told('noise')), 'the intervals scatter too much to tell yet', 'too much scatter: says so');
 
 -- too early
-SELECT story('early', '{1000,1000,1000,1000}', '{100,100,100,100}', '{1000}', '{1000}') > 0 AS ok \gset
+SELECT story('early', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}', '{1000}', '{1000}') > 0 AS ok \gset
 SELECT matches((SELECT verdict || ': ' || note FROM told('early')), '^too early: 1 interval with 1000 updates can be used since the change; 3 with 500 are needed: about 4 more collections after work; ', 'too early: too few intervals');
 SELECT story('few', '{100,100,100,100,100}', '{0,0,0,0,0}', '{100,100,100,100,100}', '{100,100,100,100,100}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('few')), 'too early', 'too early: too few updates');

@@ -44,6 +44,8 @@ my ($status, $out, $err) = $node->psql('postgres', "$off CALL ff_collect(); CALL
 is($err, '', 'with standard_conforming_strings off a collection writes no warning');
 ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY sqlstate\n$off SELECT ff_internal.is_schedule('*/5 1,2 * jan-mar *'); SELECT ff_schedule('* * * * *')");
 like("$out $err", qr/^t .*ERROR:  55000$/s, 'and a schedule is understood');
+($status, $out, $err) = $node->psql('postgres', "$off SELECT count(*) FROM ff_advice; SELECT count(*) FROM ff_advise(); SELECT count(*) FROM ff_script(); SELECT count(*) FROM ff_script_json(); SELECT count(*) FROM ff_verify(); SELECT count(*) FROM ff_blockers(); SELECT count(*) FROM ff_advise_indexes(); SELECT count(*) FROM ff_settings(); SELECT count(*) FROM ff_horizon(); SELECT length(ff_report()) > 0; SELECT ff_summary() <> ''; SELECT ff_export() IS NULL; SELECT count(*) FROM ff_fleet; SELECT count(*) FROM ff_fleet_advice; SELECT ff_fleet_report() <> ''");
+is("$status $err", '0 ', 'nor does any other function');
 
 # one table a collection
 value('CREATE TABLE quiet AS SELECT i FROM generate_series(1, 50000) i; CREATE TABLE hot AS SELECT i, 0 AS j FROM generate_series(1, 10000) i; CREATE TABLE warm AS SELECT i, 0 AS j FROM generate_series(1, 1000) i; SELECT pg_stat_reset_single_table_counters($$quiet$$::regclass)');
