@@ -115,8 +115,8 @@ AS $$
                 || '%5$s updates that were not HOT put new entries into old pages, so their room is used'),
                (12, f.orderly AND f.grows AND f.fillfactor = 100, 'ascending', 'keep', f.ascending || 'It is at 100'),
                (13, f.orderly AND f.grows AND (f.window_s < 86400 OR f.written < f.enough), 'ascending', 'wait', format(
-                '%sAt 100 that room may be saved, but only %s rows were written in %s: %s in a day are asked for',
-                f.ascending, f.written, ff_internal.span(f.window_s), f.enough)),
+                '%sAt 100 that room may be saved. A day in which %s rows are written is needed first; so far %s in %s',
+                f.ascending, f.enough, f.written, ff_internal.span(f.window_s))),
                (14, f.orderly AND f.grows, 'ascending', 'raise', f.ascending
                 || 'Nobody comes back to that room: 100 saves it in new pages, a rebuild wins %7$s in the old ones'),
                (15, f.orderly AND f.half_full_pct <= 2, 'as_built', 'keep', 'its pages are as they were built, and too '
