@@ -577,7 +577,8 @@ ram_ratio: (table + indexes) / memory, see ff_memory(). predicted_wal_pct: WAL p
 gain_pct: cost that the change saves (time, WAL and size, weighted by the settings), percent. '
 'wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: of table and '
 'indexes, bytes, once the pages have the new density. needs_rewrite: a rewrite saves more of the '
-'cost within fillfactor_advisor.payback_time than it costs. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: what the least disturbing way to do it '
+'cost within fillfactor_advisor.payback_time than it costs. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: '
+'what the least disturbing way to do it '
 'takes here; without its reading and writing where no collection timed these (track_io_timing), which the reason '
 'says. These are NULL where nothing should change, but needs_rewrite.
 observed: time that the window covers. provisional: less than a day of it. reason: why, in a sentence or a few. ddl: '
