@@ -62,7 +62,10 @@ BEGIN
                                 CASE WHEN w.best AND w.advised THEN 'best'
                                      WHEN w.best AND g.saved_pct < ff_internal.setting('min_gain')::double precision
                                      THEN 'best, but saves only ' || ff_internal.percent(g.saved_pct)
-                                     WHEN w.best THEN 'best, but see the reason of ff_advise()' END) AS marks
+                                     WHEN w.best THEN 'best, but see the reason of ff_advise()' END,
+                                CASE WHEN v.action = 'wait' AND (v.diagnosis).cause <> 'few_updates' AND NOT w.best
+                                          AND NOT w.current AND s.fillfactor = (v.then_step).fillfactor
+                                     THEN 'may be better: see ff_advise()' END) AS marks
                  FROM (SELECT 100 - 100 * s.cost / (v.now_step).cost) g(saved_pct)) m
          WHERE all_steps OR m.marks <> ''
             -- the steps that 100, 90, ... 30 lie on
