@@ -322,7 +322,7 @@ BEGIN ATOMIC
                  THEN 'WAL, blocks and time are not known: ' || coalesce(
                       (SELECT k.reason FROM ff_internal.statement_snapshot k ORDER BY k.collection_id DESC LIMIT 1),
                       'no statement ' || CASE w.what WHEN 'updates' THEN 'that only updates this table ' ELSE '' END
-                      || 'was seen both before and after') END),
+                      || 'was seen in what is compared, both before and after') END),
            (20, 'table size', 'bytes', b.heap_bytes, a.heap_bytes, NULL, NULL),
            (21, 'index size', 'bytes', b.index_bytes, a.index_bytes, NULL, NULL),
            (22, 'bytes per row', 'bytes', b.row_bytes, a.row_bytes, NULL, NULL),
