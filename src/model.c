@@ -298,8 +298,7 @@ first_lives(const Fit *fit)
 static FcWay
 way_of(const Model *m, int step)
 {
-	return step != m->forecast.current && ff_decide_rewrite_pays(&m->e, &m->decision, step) ?
-		FC_REWRITE : FC_SET;
+	return step == m->forecast.current ? FC_SET : ff_decide_way(&m->e, &m->decision, step);
 }
 
 static const DcCost *

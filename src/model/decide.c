@@ -17,7 +17,8 @@ typedef enum PriceId
 	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, WRITE_BY_READ, US_REWRITE_ROW,
 	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
 	IMAGE_FILL, INDEX_BLOAT, INDEX_BLOAT_MOST, CACHE_SHARE, BLOCKS_INDEX_SCAN, BLOCKS_CHANGE,
-	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, CLEAR, CLEAR_GAINS, LACKING, PRIOR, TIE, SETTLES, SETTLES_PART, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
+	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, CLEAR, CLEAR_GAINS, LACKING, PRIOR, TIE,
+	SETTLES, SETTLES_PART, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
 } PriceId;
 
 #define BENCH	"test/bench/regret/constants.py on PostgreSQL 15"
@@ -64,7 +65,7 @@ static const struct
 	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
 	[CLEAR] = {0.8, "and that must find it better than what was chosen before", CHOSEN},
 	[CLEAR_GAINS] = {5, "and better by so many times min_gain, where it was advised", CHOSEN},
-	[LACKING] = {0.02, "share of updates not HOT for want of room, from which on they lack it", CHOSEN},
+	[LACKING] = {0.02, "share of updates not HOT for want of room, from which they lack it", CHOSEN},
 	[PRIOR] = {3, "weight of what was made of the table before, of as many updates", CHOSEN},
 	[TIE] = {0.003, "ln of cost within which options are equal", CHOSEN},
 	[SETTLES] = {0.05, "HOT share by which a table must still rise to be settling", CHOSEN},
@@ -329,16 +330,27 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, D
 				sum->heap_bytes += f->weight[k] * c.heap_bytes;
 				sum->index_bytes += f->weight[k] * c.index_bytes;
 				sum->ratio += f->weight[k] * ratio;
-				sum->agreement += ratio < 1 ? f->weight[k] : 0;
 			}
 	}
 }
 
-int
-ff_decide_rewrite_pays(const Evidence *e, const Decision *d, int step)
+FcWay
+ff_decide_way(const Evidence *e, const Decision *d, int step)
 {
 	return d->cost[FC_REWRITE][step].ratio <
-		d->cost[FC_SET][step].ratio * (1 - or_else(e->min_gain, 0.02));
+		d->cost[FC_SET][step].ratio * (1 - or_else(e->min_gain, 0.02)) ? FC_REWRITE : FC_SET;
+}
+
+double
+ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step, FcWay than_way, int than)
+{
+	double		weight = 0;
+	int			k;
+
+	for (k = 0; k < f->nlives; k++)
+		if (d->ratio[way][k][step] < d->ratio[than_way][k][than])
+			weight += f->weight[k];
+	return weight;
 }
 
 /*
@@ -361,42 +373,30 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 			return;
 	for (i = 0; i < f->n; i++)
 	{
-		FcWay		cheaper = ff_decide_rewrite_pays(e, d, i) ? FC_REWRITE : FC_SET;
+		double		now = d->cost[ff_decide_way(e, d, i)][i].ratio;
 		double		before = e->prior_cost[f->step[i].fillfactor] / keep;
-		double		factor = pow(before / d->cost[cheaper][i].ratio, weight / (1 + weight));
+		double		factor = pow(before / now, weight / (1 + weight));
 
 		if (i == f->current)
 			continue;
 		for (way = 0; way < FC_WAYS; way++)
 		{
 			d->cost[way][i].ratio *= factor;
-			d->cost[way][i].agreement = 0;
 			for (k = 0; k < f->nlives; k++)
-			{
 				d->ratio[way][k][i] *= factor;
-				if (d->ratio[way][k][i] < 1)
-					d->cost[way][i].agreement += f->weight[k];
-			}
 		}
 	}
 }
 
 /*
- * Is an option clearly better than another: by min_gain on the mean, and in nearly all
- * lives?
+ * Is the best option clearly better than another: by min_gain on the mean, and in nearly
+ * all lives?
  */
 static int
-clearly_better(const Forecast *f, const Decision *d, FcWay way, int step, FcWay than_way, int than,
-			   double min_gain)
+clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, double min_gain)
 {
-	double		weight = 0;
-	int			k;
-
-	for (k = 0; k < f->nlives; k++)
-		if (d->ratio[way][k][step] < d->ratio[than_way][k][than])
-			weight += f->weight[k];
-	return weight >= P(CLEAR) &&
-		d->cost[way][step].ratio < (1 - min_gain) * d->cost[than_way][than].ratio;
+	return ff_decide_cheaper(f, d, d->best_way, d->best, than_way, than) >= P(CLEAR) &&
+		d->cost[d->best_way][d->best].ratio < (1 - min_gain) * d->cost[than_way][than].ratio;
 }
 
 /* The cheapest, ties to what changes least: keep, then set, then the higher fillfactor. */
@@ -414,7 +414,7 @@ choose_cheapest(const Evidence *e, const Forecast *f, double min_gain, Decision 
 	for (way = 0; way < FC_WAYS; way++)
 		for (i = 0; i < f->n; i++)
 			if (d->cost[way][i].ratio < best * exp(-P(TIE)) &&
-				(way == FC_SET || (ff_decide_rewrite_pays(e, d, i) &&
+				(way == FC_SET || (ff_decide_way(e, d, i) == FC_REWRITE &&
 								   (i == f->current || d->cost[way][i].ratio < rewritten))))
 			{
 				best = d->cost[way][i].ratio;
@@ -438,10 +438,9 @@ choose_standing(const Evidence *e, const Forecast *f, double min_gain, Decision 
 			break;
 	if (i < 0 || i == f->current)
 		return 0;
-	way = ff_decide_rewrite_pays(e, d, i) ? FC_REWRITE : FC_SET;
+	way = ff_decide_way(e, d, i);
 	if (d->cost[way][i].ratio > 1 - min_gain / 2 ||
-		clearly_better(f, d, d->best_way, d->best, way, i,
-					   d->best == f->current ? 0 : P(CLEAR_GAINS) * min_gain))
+		clearly_better(f, d, way, i, d->best == f->current ? 0 : P(CLEAR_GAINS) * min_gain))
 		return 0;
 	d->best = i;
 	d->best_way = way;
@@ -460,22 +459,24 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 	double		min_gain = or_else(e->min_gain, 0.02);
 	int			below = e->fillfactor < TW_MAX_FF;
 	int			more,
-				enough;
+				enough,
+				standing;
+	double		cheaper;
 
 	choose_cheapest(e, f, min_gain, d);
 	more = d->best > f->current;
-	if (choose_standing(e, f, min_gain, d))
+	standing = choose_standing(e, f, min_gain, d);
+	cheaper = ff_decide_cheaper(f, d, d->best_way, d->best, FC_SET, f->current);
+	if (standing)
 		enough = 1;
 	else if (more && seen->recoverable < P(LACKING) && (below || seen->hot < 1 - P(LACKING)))
 		enough = 0;
 	else if (below)
-		enough = clearly_better(f, d, d->best_way, d->best, FC_SET, f->current,
+		enough = clearly_better(f, d, FC_SET, f->current,
 								(more && e->followed > 0 ? P(CLEAR_GAINS) : 1) * min_gain);
 	else
-		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain &&
-			d->cost[d->best_way][d->best].agreement >= P(AGREEMENT);
-	d->agreement = d->best == f->current && d->best_way == FC_SET ? 1 :
-		d->cost[d->best_way][d->best].agreement;
+		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain && cheaper >= P(AGREEMENT);
+	d->agreement = d->best == f->current && d->best_way == FC_SET ? 1 : cheaper;
 	d->action = DC_KEEP;
 	d->gain = 0;
 	d->advised = f->current;
@@ -485,6 +486,15 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 		d->advised = d->best;
 		d->action = d->best_way == FC_REWRITE ? DC_REWRITE : DC_SET;
 	}
+}
+
+/* All options with the memory that the rates say, and the choice. */
+static void
+choose(const Evidence *e, const FitSplit *seen, const Forecast *f, const Rates *r, Decision *d)
+{
+	cost_all(e, f, r, seen->hot, d);
+	pool_costs(e, f, d);
+	choose_best(e, seen, f, d);
 }
 
 /* How sure that is, and whether it settles by itself. */
@@ -528,7 +538,6 @@ cost_room(const Evidence *e, const Forecast *f, Decision *d)
 			c->index_bytes = indexes;
 			c->ratio = pow((c->heap_bytes + indexes + 1) / (heap + indexes + 1),
 						   or_else(e->size_weight, 0.2));
-			c->agreement = c->ratio < 1;
 		}
 }
 
@@ -568,14 +577,10 @@ weigh(const Evidence *e, const Fit *fit, const Forecast *f, Decision *d)
 	now.moved_bytes = now.moved * r.updated_len;
 	calibrate_wal(e, &r, &now);
 	r.ram = INFINITY;
-	cost_all(e, f, &r, fit->plan.split.hot, d);
-	pool_costs(e, f, d);
-	choose_best(e, &fit->plan.split, f, d);
+	choose(e, &fit->plan.split, f, &r, d);
 	d->advised_in_ram = d->advised;
 	r.ram = ram;
-	cost_all(e, f, &r, fit->plan.split.hot, d);
-	pool_costs(e, f, d);
-	choose_best(e, &fit->plan.split, f, d);
+	choose(e, &fit->plan.split, f, &r, d);
 	describe(fit, f, d);
 }
 

@@ -25,7 +25,6 @@ typedef struct DcCost
 	double		heap_bytes;		/* at the end of the horizon */
 	double		index_bytes;
 	double		ratio;			/* expected cost by that of keeping everything */
-	double		agreement;		/* weight of the lives in which it is less */
 } DcCost;
 
 typedef struct Decision
@@ -46,8 +45,12 @@ typedef struct Decision
 	double		settle_updates; /* until then, where most do */
 } Decision;
 
-/* Does a rewrite at a step save min_gain against setting it only? */
-extern int	ff_decide_rewrite_pays(const Evidence *e, const Decision *d, int step);
+/* The way to a step: a rewrite, where that saves min_gain against setting it only. */
+extern FcWay ff_decide_way(const Evidence *e, const Decision *d, int step);
+
+/* Weight of the lives in which one option is cheaper than another. */
+extern double ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
+								FcWay than_way, int than);
 
 /* What one index entry costs. */
 extern void ff_decide_index_entry(double *wal_bytes, double *cpu_us);

@@ -95,7 +95,8 @@ main(int argc, char **argv)
 		printf("step %d hot %.2f low %.2f high %.2f moved %.2f settled %.2f set %.4f rewrite %.4f agree %.2f "
 			   "us %.2f wal %.1f heap %.0f prunes %.2f%s\n", f.step[i].fillfactor, f.step[i].hot_pct,
 			   f.step[i].hot_low, f.step[i].hot_high, f.step[i].moved_pct, f.step[i].settled_hot_pct,
-			   d.cost[FC_SET][i].ratio, d.cost[FC_REWRITE][i].ratio, d.cost[FC_REWRITE][i].agreement,
+			   d.cost[FC_SET][i].ratio, d.cost[FC_REWRITE][i].ratio,
+			   ff_decide_cheaper(&f, &d, FC_REWRITE, i, FC_SET, f.current),
 			   d.cost[FC_REWRITE][i].time_us, d.cost[FC_REWRITE][i].wal_bytes,
 			   d.cost[FC_REWRITE][i].heap_bytes, f.outcome[FC_SET][0][i].prunes,
 			   i == f.current ? " current" : "");
