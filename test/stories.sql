@@ -52,6 +52,24 @@ SELECT epoch_id, began_at - interval '25 hours', ended_at - interval '25 hours',
 INSERT INTO ff_internal.horizon_history (kind, holder, since, last_seen_at, xids)
 VALUES ('idle in transaction', 'pid 1', now() - interval '3 days', now(), 100000);
 
+-- statements_of(NAME, SETS, UPDATED, TEXT): for an hour, twenty calls a minute of an UPDATE that sets one column, of so
+-- many rows a minute.
+CREATE FUNCTION statements_of(name text, sets text, updated bigint, text text) RETURNS void LANGUAGE sql AS $$
+WITH s AS (
+    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, opened_at)
+    VALUES (hashtext(name), true, 'write', text, length(text), now()) RETURNING statement_id
+), t AS (
+    INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, columns)
+    SELECT statement_id, 1, 'UPDATE', 'top', name, name::regclass, ARRAY[sets] FROM s
+)
+INSERT INTO ff_internal.statement_history
+SELECT (jsonb_populate_record(NULL::ff_internal.statement_history, jsonb_build_object(
+           'statement_id', s.statement_id, 'began_at', now() - make_interval(mins => n), 'ended_at', now() - make_interval(mins => n - 1),
+           'statement_epoch_id', 1, 'rollup', 0, 'calls', 20, 'rows', updated, 'total_ms', 10, 'stddev_ms', 0, 'blocks_hit', 5000, 'blocks_read', 0,
+           'blocks_dirtied', 0, 'blocks_written', 0, 'read_ms', 0, 'write_ms', 0, 'wal_records', 80000, 'wal_fpi', 0, 'wal_bytes', 8000000))).*
+  FROM s, generate_series(1, 60) n;
+$$;
+
 --              name       ins   upd   hot  newpage
 SELECT story('settled',     0,  1000,  995,    5);
 SELECT story('settled15',   0,  1000,  995, NULL);
@@ -62,20 +80,7 @@ SELECT story('full',     1000,  1000,  400,  600);
 SELECT story('full15',   1000,  1000,  400, NULL, '{"superseded_same_page": 0, "superseded_newpage": 600}');
 SELECT story('blind15',  1000,  1000,  400, NULL);
 SELECT story('batch',  20000, 20000,    0, 20000, '{"update_group_rows": 56, "updated_pct": 98, "group_old_page": [0,0,0,0,0,0,1000], "update_distances": [0,0,0,0,0,0,0,0,0,900], "live_rows": 1260000, "blocks": 21000}');
--- by twenty statements a minute
-WITH s AS (
-    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, opened_at)
-    VALUES (1, true, 'write', 'UPDATE batch SET k = 1 WHERE k = 0', 34, now()) RETURNING statement_id
-), t AS (
-    INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, columns)
-    SELECT statement_id, 1, 'UPDATE', 'top', 'batch', 'batch'::regclass, '{k}' FROM s
-)
-INSERT INTO ff_internal.statement_history
-SELECT (jsonb_populate_record(NULL::ff_internal.statement_history, jsonb_build_object(
-           'statement_id', s.statement_id, 'began_at', now() - make_interval(mins => n), 'ended_at', now() - make_interval(mins => n - 1),
-           'statement_epoch_id', 1, 'rollup', 0, 'calls', 20, 'rows', 20000, 'total_ms', 10, 'stddev_ms', 0, 'blocks_hit', 5000, 'blocks_read', 0,
-           'blocks_dirtied', 0, 'blocks_written', 0, 'read_ms', 0, 'write_ms', 0, 'wal_records', 80000, 'wal_fpi', 0, 'wal_bytes', 8000000))).*
-  FROM s, generate_series(1, 60) n;
+SELECT statements_of('batch', 'k', 20000, 'UPDATE batch SET k = 1 WHERE k = 0');
 SELECT story('growth',   1000,  2000, 1000, 1000, '{"inserted_width": 64, "updated_width": 224, "updated_pct": 85, "live_rows": 40000, "rows_per_page": 40}');
 SELECT story('snapshot', 1000,  1000,  400,  600, '{"dead_rows": 60000, "recently_dead_rows": 59000}');
 SELECT story('wide',     1000,  1000,    0, 1000, '{"inserted_width": 4400, "updated_width": 4400, "rows_per_page": 1, "rows_per_page_max": 1}');

@@ -61,19 +61,7 @@ SELECT is(action, 'wait', 'nor where most of the work seen before it has not com
 SELECT story('reindexed', 0, 1000, 1000, 0, '{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}', 40);
 ALTER TABLE reindexed ADD k int;
 SELECT changed('reindexed', '50 minutes', 'indexes', 40);
-WITH s AS (
-    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, opened_at)
-    VALUES (2, true, 'write', 'UPDATE reindexed SET k = 1', 26, now()) RETURNING statement_id
-), t AS (
-    INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, columns)
-    SELECT statement_id, 1, 'UPDATE', 'top', 'reindexed', 'reindexed'::regclass, '{k}' FROM s
-)
-INSERT INTO ff_internal.statement_history
-SELECT (jsonb_populate_record(NULL::ff_internal.statement_history, jsonb_build_object(
-           'statement_id', s.statement_id, 'began_at', now() - make_interval(mins => n), 'ended_at', now() - make_interval(mins => n - 1),
-           'statement_epoch_id', 1, 'rollup', 0, 'calls', 20, 'rows', 1000, 'total_ms', 10, 'stddev_ms', 0, 'blocks_hit', 5000, 'blocks_read', 0,
-           'blocks_dirtied', 0, 'blocks_written', 0, 'read_ms', 0, 'write_ms', 0, 'wal_records', 80000, 'wal_fpi', 0, 'wal_bytes', 8000000))).*
-  FROM s, generate_series(1, 60) n;
+SELECT statements_of('reindexed', 'k', 1000, 'UPDATE reindexed SET k = 1');
 CREATE FUNCTION reindexed(columns smallint[]) RETURNS text LANGUAGE sql AS $$
     UPDATE ff_internal.change SET indexed_columns = columns WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'reindexed');
     SELECT format('%s updates, %s', (e.since_change).updated, a.action) FROM ff_internal.evidence('reindexed') e, ff_advise('reindexed') a $$;
@@ -81,7 +69,7 @@ SELECT is(reindexed('{1}'), '60000 updates, raise', 'no statement sets a column 
 SELECT is(reindexed('{}'), '60000 updates, raise', 'all its columns are in another one');
 SELECT is(reindexed('{1,3}'), '50000 updates, wait', 'a statement sets one of them');
 SELECT is(reindexed(NULL), '50000 updates, wait', 'nobody knows which columns');
-UPDATE ff_internal.statement_history SET rows = 800 WHERE statement_id = (SELECT statement_id FROM ff_internal.statement WHERE queryid = 2);
+UPDATE ff_internal.statement_history SET rows = 800 WHERE statement_id = (SELECT statement_id FROM ff_internal.statement WHERE text = 'UPDATE reindexed SET k = 1');
 SELECT is(reindexed('{1}'), '50000 updates, wait', 'nobody knows which columns a fifth of the updates set');
 
 -- a partition that is written to no more, altered later
