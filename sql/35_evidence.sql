@@ -30,40 +30,26 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 -- chosen: 10,000 tables with a week of history need 40 MB, and take twice as long where they spill
 SET work_mem = '128MB'
+-- of one table through its index, of all in one pass
+SET plan_cache_mode = force_custom_plan
 AS $$
 #variable_conflict use_column
 DECLARE
     -- from a whole hour on, as hours are rolled up
     since CONSTANT timestamptz := date_trunc('hour', now() - ff_internal.lookback(), 'UTC');
-    x     record;
 BEGIN
-    IF id IS NULL THEN
-        RETURN QUERY
-        -- once, not for each interval
-        WITH x AS MATERIALIZED (SELECT * FROM ff_internal.last_change)
-        SELECT i.rel_id,
-               ff_internal.window_of(
-                   x.rel_id IS NULL
-                       OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
-                   i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated,
-                   i.deleted, i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums)
-          FROM ff_internal.counter_interval i
-          LEFT JOIN x ON x.rel_id = i.rel_id
-         WHERE i.ended_at >= since
-         GROUP BY i.rel_id;
-        RETURN;
-    END IF;
-    SELECT c.* INTO x FROM ff_internal.last_change c WHERE c.rel_id = id;
     RETURN QUERY
-    SELECT id,
+    -- once, not for each interval
+    WITH x AS MATERIALIZED (SELECT * FROM ff_internal.last_change c WHERE id IS NULL OR c.rel_id = id)
+    SELECT i.rel_id,
            ff_internal.window_of(
-               i.ended_at >= coalesce(x.changed_at, '-infinity')
-                   AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
-               i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated,
-               i.deleted, i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums)
+               x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
+               i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted,
+               i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums)
       FROM ff_internal.counter_interval i
-     WHERE i.rel_id = id AND i.ended_at >= since
-    HAVING count(*) > 0;
+      LEFT JOIN x ON x.rel_id = i.rel_id
+     WHERE i.ended_at >= since AND (id IS NULL OR i.rel_id = id)
+     GROUP BY i.rel_id;
 END
 $$;
 
