@@ -301,6 +301,11 @@ CREATE FUNCTION ff_internal.stddev_of(n double precision, total double precision
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
 
+-- The sum of the squares of the times of the calls that a row of the history stands for.
+CREATE FUNCTION ff_internal.squares(h ff_internal.statement_history) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls;
+
 -- Parts of the history of statements, added up by statement and hour or other unit.
 CREATE FUNCTION ff_internal.sum_statements(parts ff_internal.statement_history[], level integer, unit text)
 RETURNS SETOF ff_internal.statement_history
@@ -308,8 +313,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.statement_epoch_id, level,
-           ff_internal.stddev_of(sum(p.calls), sum(p.total_ms),
-                                 sum(p.calls * p.stddev_ms ^ 2 + p.total_ms ^ 2 / p.calls)),
+           ff_internal.stddev_of(sum(p.calls), sum(p.total_ms), sum(ff_internal.squares(p))),
            sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.blocks_hit), sum(p.blocks_read), sum(p.blocks_dirtied),
            sum(p.blocks_written), sum(p.read_ms), sum(p.write_ms), sum(p.wal_records), sum(p.wal_fpi),
            least(sum(p.wal_bytes), 9223372036854775807)
@@ -483,8 +487,7 @@ AS $$
     SELECT ff_internal.check_role('reader');
     WITH total AS MATERIALIZED (
         SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows, sum(h.total_ms) AS total_ms,
-               ff_internal.stddev_of(sum(h.calls), sum(h.total_ms),
-                                     sum(h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls)) AS stddev_ms,
+               ff_internal.stddev_of(sum(h.calls), sum(h.total_ms), sum(ff_internal.squares(h))) AS stddev_ms,
                sum(h.blocks_hit + h.blocks_read)::double precision AS blocks,
                sum(h.wal_bytes)::double precision AS wal_bytes
           FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()

@@ -100,8 +100,7 @@ AS $$
                       sum(o.wal_records)::double precision AS wal_records,
                       sum(o.wal_bytes)::double precision AS wal_bytes,
                       sum(o.wal_fpi) AS images,
-                      ff_internal.stddev_of(sum(o.calls), sum(o.total_ms),
-                                            sum(o.calls * o.stddev_ms ^ 2 + o.total_ms ^ 2 / o.calls))
+                      ff_internal.stddev_of(sum(o.calls), sum(o.total_ms), sum(ff_internal.squares(o)))
                       * sum(o.calls) / nullif(sum(o.total_ms), 0) AS time_cv,
                       -- rows, squared, by the sum over equal spans of their squares
                       sum(o.rows)::double precision ^ 2 / nullif(sum(o.rows ^ 2

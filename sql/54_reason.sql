@@ -129,6 +129,15 @@ AS $$
                    ELSE ': as long as it takes until somebody updates it' END
 $$;
 
+-- The part seen of the time that confidence asks for, a day with three cycles; and what it makes of it.
+CREATE FUNCTION ff_internal.time_seen(e ff_internal.table_evidence) RETURNS double precision
+LANGUAGE sql STABLE
+RETURN least(1, e.window_s / 86400, (e.counters).cycles / 3);
+
+CREATE FUNCTION ff_internal.time_trust(seen double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 0.5 + 0.5 * sqrt(seen);
+
 -- How long it takes until the confidence needed is there, if only time is missing, and what else is.
 CREATE FUNCTION ff_internal.until_confident(v ff_internal.decision) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -137,9 +146,9 @@ AS $$
 DECLARE
     e      ff_internal.table_evidence := (v.diagnosis).evidence;
     cycles CONSTANT double precision := coalesce((e.counters).cycles, 3);
-    seen   CONSTANT double precision := least(1, e.window_s / 86400, cycles / 3);
+    seen   CONSTANT double precision := ff_internal.time_seen(e);
     -- as it would be after a day and three cycles
-    most   CONSTANT double precision := v.confidence / (0.5 + 0.5 * sqrt(seen));
+    most   CONSTANT double precision := v.confidence / ff_internal.time_trust(seen);
     needed CONSTANT double precision := (2 * v.needed_confidence / nullif(most, 0) - 1) ^ 2;
 BEGIN
     IF most > v.needed_confidence AND seen < 1 THEN

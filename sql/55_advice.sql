@@ -192,7 +192,7 @@ BEGIN
                   ELSE least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted
                                      ELSE coalesce((e.since_change).updated, 0) END
                                 / (4.0 * ff_internal.setting('min_updates')::bigint)) END
-             * (0.5 + 0.5 * sqrt(least(1, e.window_s / 86400, w.cycles / 3)));
+             * ff_internal.time_trust(ff_internal.time_seen(e));
     IF e.counts_lost THEN
         trust := trust * 0.5;
     END IF;
@@ -578,9 +578,9 @@ gain_pct: cost that the change saves (time, WAL and size, weighted by the settin
 'wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: of table and '
 'indexes, bytes, once the pages have the new density. needs_rewrite: a rewrite saves more of the '
 'cost within fillfactor_advisor.payback_time than it costs. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: '
-'what the least disturbing way to do it '
-'takes here; without its reading and writing where no collection timed these (track_io_timing), which the reason '
-'says. These are NULL where nothing should change, but needs_rewrite.
+'what the least disturbing way to do it takes here; without its reading and writing where no collection timed these '
+'(track_io_timing), which the reason says. These are NULL where nothing should change, but '
+'needs_rewrite.
 observed: time that the window covers. provisional: less than a day of it. reason: why, in a sentence or a few. ddl: '
 'the statement, NULL where nothing should change; see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';

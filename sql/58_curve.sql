@@ -77,10 +77,10 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_curve(regclass, boolean) IS
 'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 downwards: '
 'the current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
-The row marked current is what comes if nothing is done, from the pages as they are; the others are of '
-'a table that is rewritten, so near it they may differ by more than the step. The row marked best costs least; where '
-'it is not the '
-'advised one, it saves less than fillfactor_advisor.min_gain, or the reason of ff_advise() says why it is not taken.
+The row marked current is what comes if nothing is done, from the pages as they are; the others are of a '
+'table that is rewritten, so near it they may differ by more than the step. The row marked best costs least; where it '
+'is not the advised one, it saves less than fillfactor_advisor.min_gain, or the reason of ff_advise() says why it is '
+'not taken.
 fillfactor, rows_per_page: the step, and the rows that inserts put on a page. bar: a picture of the HOT share, and '
 'marks.
 hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the one observed, with its range, percent. '

@@ -54,5 +54,4 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_include(text) IS
 'Takes in again what ff_exclude() left out by this very pattern, and says which tables those are now. Error 42704: '
-'this '
-'pattern is not excluded; the detail lists those that are.';
+'this pattern is not excluded; the detail lists those that are.';

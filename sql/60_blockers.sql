@@ -268,8 +268,8 @@ COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 relation, index. columns: those of it that are set by the statements seen (without statements: all of it). usage: '
 'what they are in it (key, include, expression, predicate, whole row).
 blocked_per_s: updates a second that it keeps from being HOT, over the window. won_hot_per_s: of these, those that '
-'would be HOT '
-'without this one index, or if the columns were not set, not counting those that left their page as well. '
+'would be HOT without this one index, or if the columns were not set, not counting those that left their page as '
+'well. '
 'won_wal_per_s (bytes), won_cpu_ms_per_s: the least that saves, from the number of index entries not written.
 scans: of the index, as this server counts them. scans_since: since when no scan can have been missed: the latest of '
 'the beginning or loss of statistics and the first collection that saw the table and the index (NULL: none did '

@@ -304,7 +304,8 @@ AS $$
     UPDATE ff_internal.fleet_source s
        SET (asked_at, failures, error)
          = (NULL, s.failures + 1, left(ff_internal.plain(concat_ws(' ', state, CASE WHEN state ^@ '08'
-                THEN regexp_replace(regexp_replace(message, '"[^"]*"( [(][^)]*[)])?', '"..."', 'g'), '[[:space:]]+', ' ', 'g')
+                THEN regexp_replace(regexp_replace(message, '"[^"]*"( [(][^)]*[)])?', '"..."', 'g'),
+                                    '[[:space:]]+', ' ', 'g')
                 ELSE message END, nullif(hint, ''))), 600))
      WHERE s.source_id = id
 $$;
