@@ -8,7 +8,7 @@ use Test::More tests => 15;
 
 my $node = PostgreSQL::Test::Cluster->new('due');
 $node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\n");
+$node->append_conf('postgresql.conf', "autovacuum = off\nfillfactor_advisor.fits = 0\n");
 $node->start;
 sub value { return $node->safe_psql('postgres', @_); }
 sub collect { return $node->psql('postgres', join('', @_) . 'CALL ff_collect()'); }

@@ -13,7 +13,7 @@ use Test::More tests => 63;
 
 my $node = PostgreSQL::Test::Cluster->new('drop');
 $node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\nmax_worker_processes = 20\n");
+$node->append_conf('postgresql.conf', "autovacuum = off\nmax_worker_processes = 20\nfillfactor_advisor.fits = 2\n");
 my $cron = -e $node->config_data('--pkglibdir') . '/pg_cron.so';
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_cron'\ncron.database_name = 'postgres'\ncron.use_background_workers = on\n") if $cron;
 $node->start;
