@@ -9,10 +9,9 @@
 -- ---------------------------------------------------------------------------
 -- Bounds, all chosen
 -- ---------------------------------------------------------------------------
--- connect_s: the most that a foreign server may set as its connect_timeout. answer: from asking to the whole answer;
--- the server there is told to give up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer;
--- 200 bytes a table were measured (test/bench/fleet). sources: asked at a time by one refresh. refresh: no source is
--- called up later than that after its beginning; who is left is first in the next.
+-- connect_s: the most that a server may set as connect_timeout. answer: from asking to the whole answer; the server there
+-- gives up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer.
+-- sources: asked at a time by one refresh. refresh: no source is called up later after its beginning.
 CREATE FUNCTION ff_internal.fleet_limits(
     OUT connect_s integer, OUT answer interval, OUT lock_ms integer, OUT bytes integer,
     OUT sources integer, OUT refresh interval)
@@ -43,35 +42,32 @@ BEGIN
 END
 $$;
 
--- The longest that connecting to a foreign server may take. Error, with the statement that helps, where there is no
--- such server or no such bound.
-CREATE FUNCTION ff_internal.check_fleet_server(server name) RETURNS interval
+-- The connect_timeout of a foreign server, seconds. Error, with the statement that helps, where there is no such server
+-- or no such bound.
+CREATE FUNCTION ff_internal.connect_timeout(server name) RETURNS integer
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     most    CONSTANT integer := (ff_internal.fleet_limits()).connect_s;
-    options text[];
     timeout text;
-    hosts   integer;
 BEGIN
-    SELECT s.srvoptions INTO options FROM pg_foreign_server s WHERE s.srvname = server;
+    SELECT o.option_value INTO timeout
+      FROM pg_foreign_server s
+      LEFT JOIN LATERAL pg_options_to_table(s.srvoptions) o ON o.option_name = 'connect_timeout'
+     WHERE s.srvname = server;
     IF NOT FOUND THEN
         PERFORM ff_internal.refuse('42704', format('server %s does not exist', quote_ident(server)), NULL,
             format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', '
                    'connect_timeout ''3''); and a user mapping with user and password.', server));
-    END IF;
-    SELECT max(o.option_value) FILTER (WHERE o.option_name = 'connect_timeout'),
-           max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name IN ('host', 'hostaddr'))
-      INTO timeout, hosts FROM pg_options_to_table(options) o;
-    IF timeout !~ '^[0-9]{1,5}$' OR coalesce(timeout::integer NOT BETWEEN 2 AND most, true) THEN
+    ELSIF timeout !~ '^[0-9]{1,5}$' OR coalesce(timeout::integer NOT BETWEEN 2 AND most, true) THEN
         PERFORM ff_internal.refuse('22023',
             format('server %I has no connect_timeout of 2 to %s seconds', server, most),
             'A host that is down would hold up all the others.',
             format('ALTER SERVER %I OPTIONS (%s connect_timeout ''3'');', server,
                    CASE WHEN timeout IS NULL THEN 'ADD' ELSE 'SET' END));
     END IF;
-    RETURN make_interval(secs => timeout::integer * coalesce(hosts, 1));
+    RETURN timeout;
 END
 $$;
 
@@ -80,44 +76,31 @@ CREATE FUNCTION ff_internal.deadline(span interval) RETURNS void
 AS 'MODULE_PATHNAME', 'ff_deadline'
 LANGUAGE c VOLATILE;
 
--- Opens a connection of a name to a foreign server. From PostgreSQL 16 on dblink does not heed connect_timeout; it has
--- one second more, for where it does. Errors: those of dblink_connect(), 08001 also for the timeout.
-CREATE FUNCTION ff_internal.fleet_connect(connection text, server name) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    most   CONSTANT interval := ff_internal.check_fleet_server(server) + interval '1 s';
-    began  CONSTANT timestamptz := clock_timestamp();
-BEGIN
-    PERFORM ff_internal.deadline(most);
-    PERFORM ff_internal.dblink('connect', ARRAY[connection, server]);
-    PERFORM ff_internal.deadline('0');
-EXCEPTION
-    WHEN query_canceled THEN
-        PERFORM ff_internal.deadline('0');
-        -- somebody else's
-        IF clock_timestamp() < began + most THEN
-            RAISE;
-        END IF;
-        RAISE 'could not establish connection: timeout expired' USING ERRCODE = '08001';
-    WHEN OTHERS THEN
-        PERFORM ff_internal.deadline('0');
-        RAISE;
-END
-$$;
-
--- Connects and sends a query of one text, without waiting for it: read only, with an empty search_path, and with
--- timeouts a little shorter than patience.
+-- Connects and sends a query of one text, without waiting for its answer: read only, with an empty search_path, and with
+-- timeouts a little shorter than patience. From PostgreSQL 16 on dblink does not heed connect_timeout; it has one second
+-- more, for where it does. Errors: those of dblink_connect(), 08001 also for the timeout.
 CREATE FUNCTION ff_internal.fleet_send(connection text, server name, query text, patience interval) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     bounds record;
+    most   CONSTANT interval := make_interval(secs => ff_internal.connect_timeout(server) + 1);
+    began  CONSTANT timestamptz := clock_timestamp();
 BEGIN
     SELECT * INTO bounds FROM ff_internal.fleet_limits();
-    PERFORM ff_internal.fleet_connect(connection, server);
+    BEGIN
+        PERFORM ff_internal.deadline(most);
+        PERFORM ff_internal.dblink('connect', ARRAY[connection, server]);
+        PERFORM ff_internal.deadline('0');
+    EXCEPTION WHEN query_canceled OR OTHERS THEN
+        PERFORM ff_internal.deadline('0');
+        -- a cancel that comes earlier is somebody else's
+        IF SQLSTATE <> '57014' OR clock_timestamp() < began + most THEN
+            RAISE;
+        END IF;
+        RAISE 'could not establish connection: timeout expired' USING ERRCODE = '08001';
+    END;
     PERFORM ff_internal.dblink('send_query', ARRAY[connection,
         format('SET transaction_read_only = on; SET client_min_messages = error; SET search_path = ''''; '
                'SET lock_timeout = %s; SET statement_timeout = %s; '
@@ -175,60 +158,55 @@ $$;
 -- What an answer says
 -- ---------------------------------------------------------------------------
 -- The rates at which a standby reads its tables, from its counters now and at the last answer, so many seconds ago
--- (NULL: a restart or a reset came in between, and there is no difference). The mean of what was observed, for a day;
--- after that a running mean.
+-- (NULL: a restart came in between, and there is no difference). The mean of what was observed, for a day; after that a
+-- running mean. A table that was not told of before had not been read.
 CREATE FUNCTION ff_internal.store_reads(id integer, reads jsonb, seconds double precision) RETURNS void
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    DELETE FROM ff_internal.fleet_reads r
-     WHERE r.source_id = id
-       AND NOT EXISTS (SELECT FROM jsonb_to_recordset(reads) n(oid bigint) WHERE n.oid = r.relid);
-
-    INSERT INTO ff_internal.fleet_reads AS r
-    SELECT id, n.oid, c.counters, n.since, coalesce(seconds, 0),
-           -- one that was not told of before had not been read
-           ARRAY(SELECT coalesce(u / seconds, 0) FROM unnest(c.counters) u)
-      FROM jsonb_to_recordset(reads)
-               n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint, since timestamptz)
-     CROSS JOIN LATERAL (SELECT ARRAY[n.seq_scans, n.index_scans, n.blocks]) c(counters)
-    ON CONFLICT (source_id, relid) DO UPDATE
-       SET (counters, since, observed_s, per_s) = (
-           SELECT EXCLUDED.counters, EXCLUDED.since,
-                  coalesce(max(least(86400, r.observed_s + d.seconds)), r.observed_s),
-                  coalesce(array_agg(u.rate + ((u.now - u.was) / d.seconds - u.rate) * d.seconds
-                                              / greatest(d.seconds, least(86400, r.observed_s + d.seconds))), r.per_s)
-             FROM unnest(EXCLUDED.counters, r.counters, r.per_s) u(now, was, rate)
-             JOIN (SELECT seconds) d ON d.seconds > 0 AND EXCLUDED.since IS NOT DISTINCT FROM r.since
-              -- never negative
-              AND NOT EXISTS (SELECT FROM unnest(EXCLUDED.counters, r.counters) v(now, was) WHERE v.now < v.was))
+DECLARE
+    told CONSTANT ff_internal.fleet_reads[] := ARRAY(
+        SELECT (id, n.oid, c.now, n.since, least(86400, c.seen + coalesce(d.s, 0)),
+                ARRAY(SELECT coalesce(w.rate + ((w.now - w.was) / d.s - w.rate) * d.s
+                                               / greatest(d.s, least(86400, c.seen + d.s)), w.rate)
+                        FROM unnest(c.now, c.was, c.rates) w(now, was, rate)))::ff_internal.fleet_reads
+          FROM jsonb_to_recordset(reads)
+                   n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint, since timestamptz)
+          LEFT JOIN ff_internal.fleet_reads o ON (o.source_id, o.relid) = (id, n.oid)
+         CROSS JOIN LATERAL (
+               SELECT ARRAY[n.seq_scans, n.index_scans, n.blocks], coalesce(o.counters, '{0,0,0}'),
+                      coalesce(o.per_s, '{0,0,0}'), coalesce(o.observed_s, 0)) c(now, was, rates, seen)
+          LEFT JOIN LATERAL (
+               SELECT seconds
+                WHERE (o.relid IS NULL OR n.since IS NOT DISTINCT FROM o.since)
+                  AND NOT EXISTS (SELECT FROM unnest(c.now, c.was) u(now, was) WHERE u.now < u.was)) d(s) ON true);
+BEGIN
+    DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
+    INSERT INTO ff_internal.fleet_reads SELECT * FROM unnest(told);
+END
 $$;
 
 -- The advice of a source, replaced; what did not change is not written. What was weighed stays with the advice that it
 -- was made of.
 CREATE FUNCTION ff_internal.store_advice(id integer, advice jsonb) RETURNS void
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    told CONSTANT ff_internal.fleet_advice[] := ARRAY(
+        SELECT r
+          FROM jsonb_array_elements(advice) n
+          LEFT JOIN ff_internal.fleet_advice o
+                 ON (o.source_id, o.relid, o.fillfactor::text, o.advised::text)
+                    = (id, (n->>'oid')::bigint, n->>'fillfactor', n->>'advised')
+         CROSS JOIN LATERAL jsonb_populate_record(NULL::ff_internal.fleet_advice, n || jsonb_build_object(
+                   'source_id', id, 'relid', n->'oid', 'relation', ff_internal.plain(n->>'relation'),
+                   'why', ff_internal.plain(n->>'why'), 'weighed', o.weighed, 'weighed_at', o.weighed_at)) r);
+BEGIN
     DELETE FROM ff_internal.fleet_advice a
-     WHERE a.source_id = id
-       AND NOT EXISTS (SELECT FROM jsonb_to_recordset(advice) n(oid bigint) WHERE n.oid = a.relid);
-
-    INSERT INTO ff_internal.fleet_advice AS a
-    SELECT r.*
-      FROM jsonb_array_elements(advice) n
-     CROSS JOIN LATERAL jsonb_populate_record(NULL::ff_internal.fleet_advice,
-               n - '{weighed,weighed_mark}'::text[] || jsonb_build_object('source_id', id, 'relid', n->'oid',
-               'relation', ff_internal.plain(n->>'relation'), 'why', ff_internal.plain(n->>'why'))) r
-    ON CONFLICT (source_id, relid) DO UPDATE
-       SET (relation, fillfactor, advised, action, confidence, provisional, why, gain_pct, wal_bytes_per_day_saved,
-            disk_bytes_change, updates_per_s, input, weighed)
-         = (EXCLUDED.relation, EXCLUDED.fillfactor, EXCLUDED.advised, EXCLUDED.action, EXCLUDED.confidence,
-            EXCLUDED.provisional, EXCLUDED.why, EXCLUDED.gain_pct, EXCLUDED.wal_bytes_per_day_saved,
-            EXCLUDED.disk_bytes_change, EXCLUDED.updates_per_s, EXCLUDED.input,
-            CASE WHEN (a.fillfactor, a.advised) = (EXCLUDED.fillfactor, EXCLUDED.advised) THEN a.weighed END)
-     -- those that were weighed differ always; they are few
-     WHERE a IS DISTINCT FROM EXCLUDED
+     WHERE a.source_id = id AND NOT EXISTS (SELECT FROM unnest(told) n WHERE n.relid = a.relid AND n = a);
+    INSERT INTO ff_internal.fleet_advice SELECT * FROM unnest(told) ON CONFLICT DO NOTHING;
+END
 $$;
 
 -- Error where a document is no export of a format that is known here.
@@ -237,60 +215,47 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    known  CONSTANT integer := ff_internal.export_format();
-    format CONSTANT jsonb := CASE WHEN jsonb_typeof(export) = 'object' THEN export->'format' END;
+    known   CONSTANT integer := ff_internal.export_format();
+    version CONSTANT text := CASE WHEN jsonb_typeof(export->'format') = 'number' THEN export->>'format' END;
 BEGIN
-    IF jsonb_typeof(format) IS DISTINCT FROM 'number' OR format::text !~ '^[0-9]{1,9}$'
-       OR jsonb_typeof(export->'advice') IS DISTINCT FROM 'array'
-       OR coalesce(jsonb_typeof(export->'reads'), 'array') <> 'array' THEN
+    IF (version ~ '^[1-9][0-9]{0,8}$' AND jsonb_typeof(export->'advice') = 'array'
+        AND coalesce(jsonb_typeof(export->'reads'), 'array') = 'array') IS NOT TRUE THEN
         PERFORM ff_internal.refuse('22023', 'this is not an export of the extension', NULL,
                                    'SELECT ff_export() gives one.');
-    ELSIF format::integer NOT BETWEEN 1 AND known THEN
+    ELSIF version::integer > known THEN
         PERFORM ff_internal.refuse('0A000',
-            format('the export has format %s, and this hub reads formats ', format)
-                || CASE WHEN format::integer < 1 THEN 'from 1 on' ELSE 'up to ' || known END, NULL,
-            'Upgrade the extension on the ' || CASE WHEN format::integer < 1 THEN 'source.' ELSE 'hub.' END);
+            format('the export has format %s, and this hub reads formats up to %s', version, known), NULL,
+            'Upgrade the extension on the hub.');
     END IF;
 END
 $$;
 
 -- Stores what a source said. Another database than before under the same name begins anew.
-CREATE FUNCTION ff_internal.store_export(id integer, export jsonb, size integer) RETURNS void
+CREATE FUNCTION ff_internal.store_export(id integer, export jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    old  ff_internal.fleet_source;
-    new  ff_internal.fleet_source;
-    same boolean;
+    old ff_internal.fleet_source;
+    new ff_internal.fleet_source;
 BEGIN
     PERFORM ff_internal.check_export(export);
     SELECT * INTO STRICT old FROM ff_internal.fleet_source s WHERE s.source_id = id FOR UPDATE;
-    -- only these keys are taken
-    SELECT * INTO new FROM jsonb_populate_record(old, (
-        SELECT jsonb_object_agg(k.key, export->k.key)
-          FROM unnest('{version, model_version, server_version, cluster_name, system_identifier, timeline,
-                        in_recovery, started_at, counters_since, database_oid, database, exported_at,
-                        collected_at}'::text[]) k(key)));
-    same := (old.system_identifier, old.database_oid) = (new.system_identifier, new.database_oid);
-    IF NOT same THEN
-        new.replaced_at := clock_timestamp();
+    new := jsonb_populate_record(new, export);
+    IF (old.system_identifier, old.database_oid) IS DISTINCT FROM (new.system_identifier, new.database_oid) THEN
         DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
         DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = id;
     END IF;
     PERFORM ff_internal.store_advice(id, export->'advice');
     PERFORM ff_internal.store_reads(id, coalesce(export->'reads', '[]'),
         CASE WHEN (old.timeline, old.started_at) = (new.timeline, new.started_at) AND new.exported_at > old.exported_at
-              AND old.counters_since IS NOT DISTINCT FROM new.counters_since
              THEN extract(epoch FROM new.exported_at - old.exported_at)::double precision END);
     UPDATE ff_internal.fleet_source s
-       SET (asked_at, succeeded_at, failures, error, bytes, seconds, version, model_version, server_version,
-            cluster_name, system_identifier, timeline, in_recovery, started_at, counters_since, database_oid, database,
-            exported_at, collected_at, replaced_at)
-         = (NULL, clock_timestamp(), 0, NULL, size, extract(epoch FROM clock_timestamp() - old.asked_at),
-            ff_internal.plain(new.version), new.model_version, new.server_version, ff_internal.plain(new.cluster_name),
-            new.system_identifier, new.timeline, new.in_recovery, new.started_at, new.counters_since, new.database_oid,
-            ff_internal.plain(new.database), new.exported_at, new.collected_at, new.replaced_at)
+       SET (succeeded_at, failures, error, version, model_version, server_version, system_identifier, timeline,
+            in_recovery, started_at, database_oid, database, exported_at, collected_at)
+         = (clock_timestamp(), 0, NULL, ff_internal.plain(new.version), new.model_version, new.server_version,
+            new.system_identifier, new.timeline, new.in_recovery, new.started_at, new.database_oid,
+            ff_internal.plain(new.database), new.exported_at, new.collected_at)
      WHERE s.source_id = id;
 END
 $$;
@@ -302,8 +267,8 @@ LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
     UPDATE ff_internal.fleet_source s
-       SET (asked_at, failures, error)
-         = (NULL, s.failures + 1, left(ff_internal.plain(concat_ws(' ', state, CASE WHEN state ^@ '08'
+       SET (failures, error)
+         = (s.failures + 1, left(ff_internal.plain(concat_ws(' ', state, CASE WHEN state ^@ '08'
                 THEN regexp_replace(regexp_replace(message, '"[^"]*"( [(][^)]*[)])?', '"..."', 'g'),
                                     '[[:space:]]+', ' ', 'g')
                 ELSE message END, nullif(hint, ''))), 600))
@@ -334,16 +299,16 @@ BEGIN
     PERFORM ff_internal.check_role('collector');
     PERFORM ff_internal.check_collector();
     PERFORM ff_internal.check_source(source);
-    PERFORM ff_internal.check_fleet_server(server);
-    INSERT INTO ff_internal.fleet_source AS s (source, server, added_at) VALUES (source, server, now())
+    PERFORM ff_internal.connect_timeout(server);
+    INSERT INTO ff_internal.fleet_source AS s (source, server) VALUES (source, server)
     ON CONFLICT ON CONSTRAINT fleet_source_source_key DO UPDATE SET server = EXCLUDED.server;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_add(text, name) IS
-'Adds a source to this hub, or gives it another server: a database, of any server, that has the extension. source: a '
-'name of your choice. server: a foreign server of dblink_fdw or postgres_fdw that leads to it, with a '
-'connect_timeout of 2 to 10 seconds and a user mapping for the role that refreshes. Nothing is connected to yet; see '
-'ff_fleet_refresh(). Errors: 42704 no such server, 22023 no such timeout, or no name.';
+'Adds a source to this hub, or gives it another server: a database, of any server, that has the extension.
+source: a name of your choice. server: a foreign server of dblink_fdw or postgres_fdw that leads to it, with a '
+'connect_timeout of 2 to 10 seconds and a user mapping for the role that refreshes. Nothing is connected to yet.
+Errors: 42704 no such server, 22023 no such timeout, or no name.';
 
 CREATE FUNCTION @extschema@.ff_fleet_remove(source text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
@@ -385,9 +350,9 @@ BEGIN
                  ELSE format('source %I is asked by a server', name) END, NULL,
             'Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).');
     ELSIF old.source_id IS NULL THEN
-        INSERT INTO ff_internal.fleet_source (source, added_at) VALUES (name, now()) RETURNING * INTO old;
+        INSERT INTO ff_internal.fleet_source (source) VALUES (name) RETURNING * INTO old;
     END IF;
-    PERFORM ff_internal.store_export(old.source_id, export, octet_length(export::text));
+    PERFORM ff_internal.store_export(old.source_id, export);
     RETURN name;
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     -- with what was said of it, but not where in here
@@ -397,8 +362,7 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_import(jsonb, text) IS
-'Takes in what ff_export() gave elsewhere, for sources that the hub cannot connect to; a later export of the same '
-'source replaces it. source: its name on this hub; by default its database and system identifier. Returns that name. '
-'Errors: 22023 this is no export, 0A000 of a format that is not known here (the hint says which side to upgrade), '
-'55000 older than what is there, or a source that is asked by a server; those of the types, where it has been '
-'tampered with.';
+'Takes in what ff_export() gave elsewhere, for sources that the hub cannot connect to; a later export replaces it.
+source: its name on this hub; by default its database and system identifier. Returns that name.
+Errors: 22023 no export, 0A000 of a later format, 55000 older than what is there, or a source that is asked by a '
+'server; those of the types, where it has been tampered with.';

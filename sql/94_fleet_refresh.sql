@@ -19,10 +19,10 @@ SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.per_s[1]) AS seq_per_s,
  GROUP BY l.source_id, r.relid;
 COMMENT ON VIEW ff_internal.fleet_standby_reads IS 'Reads of a primary''s tables on its standbys, a second.';
 
--- Weighs the reads of standbys for one table that they were not weighed for, or an hour ago, or when they were fewer or
--- more; false where there is none: whether the model takes another step with these reads added to those of the primary,
--- whose memory and speed of reading are taken for theirs. A source whose model is another is not weighed. began: of the
--- refresh, whose time it does not exceed; the next one goes on.
+-- Weighs the reads of standbys for one table whose advice is new, or an hour after the last time; false where there is
+-- none: whether the model takes another step with these reads added to those of the primary, whose memory and speed of
+-- reading are taken for theirs. A source whose model is another is not weighed. began: of the refresh, whose time it
+-- does not exceed; the next one goes on.
 CREATE FUNCTION ff_internal.fleet_weigh(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -32,16 +32,14 @@ DECLARE
     given ff_internal.model_input;
     steps integer[];
 BEGIN
-    SELECT w.*, k.mark, s.seq_per_s, s.index_per_s, s.blocks_per_s INTO a
+    SELECT w.*, s.seq_per_s, s.index_per_s, s.blocks_per_s INTO a
       FROM ff_internal.fleet_standby_reads s
       JOIN ff_internal.fleet_advice w USING (source_id, relid)
       JOIN ff_internal.fleet_source o USING (source_id)
-     CROSS JOIN LATERAL (SELECT md5(concat_ws(' ', w.fillfactor, w.advised,
-               to_char(s.blocks_per_s, '9EEEE'), to_char(s.index_per_s, '9EEEE'), date_trunc('hour', now()))) AS mark) k
      WHERE clock_timestamp() < began + (ff_internal.fleet_limits()).refresh
-       AND w.input IS NOT NULL AND w.weighed_mark IS DISTINCT FROM k.mark
+       AND w.input IS NOT NULL AND (w.weighed_at > began - interval '1 hour') IS NOT TRUE
        AND o.model_version = ff_internal.model_version() AND w.source_id % parts = part - 1
-     ORDER BY w.weighed_mark IS NOT NULL, s.blocks_per_s DESC LIMIT 1;
+     ORDER BY w.weighed_at NULLS FIRST, s.blocks_per_s DESC LIMIT 1;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
@@ -57,8 +55,8 @@ BEGIN
         steps := NULL;
     END;
     UPDATE ff_internal.fleet_advice w
-       SET (weighed, weighed_mark)
-         = (CASE WHEN steps[1] = steps[2] THEN coalesce(a.advised, a.fillfactor) ELSE steps[2] END, a.mark)
+       SET (weighed, weighed_at)
+         = (CASE WHEN steps[1] = steps[2] THEN coalesce(a.advised, a.fillfactor) ELSE steps[2] END, clock_timestamp())
      WHERE (w.source_id, w.relid) = (a.source_id, a.relid);
     RETURN true;
 END
@@ -67,11 +65,6 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Asking
 -- ---------------------------------------------------------------------------
--- The name of the connection to a source.
-CREATE FUNCTION ff_internal.fleet_connection(id integer) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 'fillfactor_advisor ' || id;
-
 -- Sources that this session is asking.
 CREATE FUNCTION ff_internal.fleet_mine() RETURNS SETOF integer
 LANGUAGE sql STABLE
@@ -90,64 +83,42 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM ff_internal.fleet_hang_up(ff_internal.fleet_connection(id));
+    PERFORM ff_internal.fleet_hang_up('fillfactor_advisor ' || id);
     PERFORM pg_advisory_unlock('ff_internal.fleet_source'::regclass::oid::integer, id);
 END
 $$;
 
--- Begins to ask a source, or notes why not; false where another session was faster.
-CREATE FUNCTION ff_internal.fleet_ask(id integer, began timestamptz) RETURNS boolean
+-- Calls a source up (asking), or takes what it has answered; an error is noted in its row. False while its answer is
+-- awaited.
+CREATE FUNCTION ff_internal.fleet_turn(s ff_internal.fleet_source, asking boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    s      ff_internal.fleet_source;
-    detail text;
-    hint   text;
-BEGIN
-    IF NOT pg_try_advisory_lock('ff_internal.fleet_source'::regclass::oid::integer, id) THEN
-        RETURN false;
-    END IF;
-    UPDATE ff_internal.fleet_source o SET tried_at = clock_timestamp(), asked_at = clock_timestamp()
-     WHERE o.source_id = id AND (o.tried_at IS NULL OR o.tried_at < began) RETURNING * INTO s;
-    IF NOT FOUND THEN
-        PERFORM ff_internal.fleet_leave(id);
-        RETURN false;
-    END IF;
-    BEGIN
-        PERFORM ff_internal.fleet_send(ff_internal.fleet_connection(id), s.server, 'SELECT ff_internal.export()',
-                                       (ff_internal.fleet_limits()).answer);
-    EXCEPTION WHEN OTHERS THEN
-        GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-        PERFORM ff_internal.fleet_failed(id, SQLSTATE, concat_ws(': ', SQLERRM, nullif(detail, '')), hint);
-        PERFORM ff_internal.fleet_leave(id);
-    END;
-    RETURN true;
-END
-$$;
-
--- Takes what a source has answered; false while there is nothing to take and its time is not over.
-CREATE FUNCTION ff_internal.fleet_take(s ff_internal.fleet_source) RETURNS boolean
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    patience CONSTANT interval := (ff_internal.fleet_limits()).answer;
-    answer   text;
-    hint     text;
+    connection CONSTANT text := 'fillfactor_advisor ' || s.source_id;
+    patience   CONSTANT interval := (ff_internal.fleet_limits()).answer;
+    answer     text;
+    detail     text;
+    hint       text;
 BEGIN
     BEGIN
-        answer := ff_internal.fleet_answer(ff_internal.fleet_connection(s.source_id));
+        IF asking THEN
+            PERFORM ff_internal.fleet_send(connection, s.server, 'SELECT ff_internal.export()', patience);
+            RETURN false;
+        END IF;
+        answer := ff_internal.fleet_answer(connection);
         IF answer IS NOT NULL THEN
-            PERFORM ff_internal.store_export(s.source_id, answer::jsonb, octet_length(answer));
-        ELSIF clock_timestamp() < s.asked_at + patience THEN
+            PERFORM ff_internal.store_export(s.source_id, answer::jsonb);
+        ELSIF clock_timestamp() < s.tried_at + patience THEN
             RETURN false;
         ELSE
             RAISE 'it did not answer within %', patience USING ERRCODE = 'external_routine_exception';
         END IF;
     EXCEPTION WHEN OTHERS THEN
-        GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
-        PERFORM ff_internal.fleet_failed(s.source_id, SQLSTATE, SQLERRM, hint);
+        GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+        -- only that of connecting says more; others quote what was sent
+        PERFORM ff_internal.fleet_failed(s.source_id, SQLSTATE,
+            concat_ws(': ', SQLERRM, CASE WHEN SQLSTATE ^@ '08' THEN nullif(detail, '') END), hint);
     END;
     PERFORM ff_internal.fleet_leave(s.source_id);
     RETURN true;
@@ -155,7 +126,8 @@ END
 $$;
 
 -- One step of a refresh, a transaction of its own: at most one source more is asked and one answer taken; those that
--- failed last time come last, the one tried longest ago first. False once nothing is left, or no time.
+-- failed last time come last, the one tried longest ago first. Then reads are weighed. Once nothing is left, or no time:
+-- false, and a notice of what was reached.
 CREATE FUNCTION ff_internal.fleet_step(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -165,36 +137,52 @@ DECLARE
     bounds record;
     id     integer;
     s      ff_internal.fleet_source;
-    asked  boolean := false;
+    n      record;
 BEGIN
     SELECT * INTO bounds FROM ff_internal.fleet_limits();
-    FOR id IN
-        SELECT o.source_id FROM ff_internal.fleet_source o
-         WHERE o.server IS NOT NULL AND o.source_id % parts = part - 1 AND (o.tried_at IS NULL OR o.tried_at < began)
-           AND clock_timestamp() < began + bounds.refresh
-           AND (SELECT count(*) FROM ff_internal.fleet_mine()) < bounds.sources
-         ORDER BY o.failures > 0, o.tried_at NULLS FIRST, o.source_id
-    LOOP
-        asked := ff_internal.fleet_ask(id, began);
-        EXIT WHEN asked;
-    END LOOP;
+    -- the first that no other session asks
+    SELECT o.source_id INTO id
+      FROM (SELECT o.source_id FROM ff_internal.fleet_source o
+             WHERE o.server IS NOT NULL AND o.source_id % parts = part - 1
+               AND (o.tried_at IS NULL OR o.tried_at < began) AND clock_timestamp() < began + bounds.refresh
+               AND (SELECT count(*) FROM ff_internal.fleet_mine()) < bounds.sources
+             ORDER BY o.failures > 0, o.tried_at NULLS FIRST, o.source_id OFFSET 0) o
+     WHERE pg_try_advisory_lock('ff_internal.fleet_source'::regclass::oid::integer, o.source_id) LIMIT 1;
+    IF id IS NOT NULL THEN
+        UPDATE ff_internal.fleet_source o SET tried_at = clock_timestamp()
+         WHERE o.source_id = id AND (o.tried_at IS NULL OR o.tried_at < began) RETURNING * INTO s;
+        IF FOUND THEN
+            PERFORM ff_internal.fleet_turn(s, true);
+        ELSE
+            -- it was asked meanwhile
+            PERFORM ff_internal.fleet_leave(id);
+        END IF;
+    END IF;
     FOR s IN
         SELECT o.* FROM ff_internal.fleet_source o
-         WHERE o.source_id IN (SELECT ff_internal.fleet_mine()) ORDER BY o.asked_at
+         WHERE o.source_id IN (SELECT ff_internal.fleet_mine()) ORDER BY o.tried_at
     LOOP
-        IF ff_internal.fleet_take(s) THEN
+        IF ff_internal.fleet_turn(s, false) THEN
             RETURN true;
         END IF;
     END LOOP;
-    -- removed meanwhile
-    PERFORM ff_internal.fleet_leave(m) FROM ff_internal.fleet_mine() m
-      WHERE NOT EXISTS (SELECT FROM ff_internal.fleet_source o WHERE o.source_id = m);
-    IF NOT asked AND s.source_id IS NULL THEN
-        RETURN false;
-    ELSIF NOT asked THEN
+    IF id IS NOT NULL THEN
+        RETURN true;
+    ELSIF FOUND THEN
         PERFORM pg_sleep(pause);
+        RETURN true;
     END IF;
-    RETURN true;
+    -- sources that were removed meanwhile
+    PERFORM ff_internal.fleet_leave(m) FROM ff_internal.fleet_mine() m;
+    IF ff_internal.fleet_weigh(part, parts, began) THEN
+        RETURN true;
+    END IF;
+    SELECT count(*) FILTER (WHERE o.succeeded_at >= began) AS fresh, count(*) AS sources,
+           count(*) FILTER (WHERE o.tried_at >= began AND o.failures > 0) AS failed INTO n
+      FROM ff_internal.fleet_source o WHERE o.server IS NOT NULL AND o.source_id % parts = part - 1;
+    RAISE NOTICE '% of % sources answered, % failed, % were not asked', n.fresh, n.sources, n.failed,
+        n.sources - n.fresh - n.failed;
+    RETURN false;
 END
 $$;
 
@@ -215,22 +203,6 @@ BEGIN
 END
 $$;
 
--- After it: what it reached, as a notice.
-CREATE FUNCTION ff_internal.fleet_end(part integer, parts integer, began timestamptz) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    n record;
-BEGIN
-    SELECT count(*) FILTER (WHERE s.succeeded_at >= began) AS fresh, count(*) AS sources,
-           count(*) FILTER (WHERE s.tried_at >= began AND s.failures > 0) AS failed INTO n
-      FROM ff_internal.fleet_source s WHERE s.server IS NOT NULL AND s.source_id % parts = part - 1;
-    RAISE NOTICE '% of % sources answered, % failed, % were not asked', n.fresh, n.sources, n.failed,
-        n.sources - n.fresh - n.failed;
-END
-$$;
-
 -- Nothing in it is found by the caller's search_path: it has no operator and no name without a schema. (A procedure
 -- that commits may not set one of its own.)
 CREATE PROCEDURE ff_internal.fleet_refresh(part integer, parts integer)
@@ -243,10 +215,6 @@ BEGIN
     WHILE ff_internal.fleet_step(part, parts, began) LOOP
         COMMIT;
     END LOOP;
-    WHILE ff_internal.fleet_weigh(part, parts, began) LOOP
-        COMMIT;
-    END LOOP;
-    PERFORM ff_internal.fleet_end(part, parts, began);
 END
 $$;
 
@@ -259,9 +227,9 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.ff_fleet_refresh(integer, integer) IS
-'Asks all sources of this hub, many at a time, and stores what they say, each in a transaction of its own. A source '
-'that fails, hangs or sends nonsense keeps what it said before, with the error and its age; it is given 20 seconds, '
-'its host the connect_timeout of its server. Sources that failed last time are asked last. After two minutes no source '
-'is called up any more; who is left is first the next time. part, parts: only that share of the sources, for several '
-'sessions side by side; a source that another session is asking is passed over. A notice tells what was reached. '
-'Errors: 55000 dblink is not in this database, 22023 no such part, 2D000 in a transaction block.';
+'Asks all sources of this hub, many at a time, and stores what they say, each in a transaction of its own; a notice '
+'tells what was reached. A source that fails, hangs (20 seconds) or sends nonsense keeps what it said before, with the '
+'error and its age, and is asked last the next time. After two minutes no source is called up any more; who is left is '
+'first the next time.
+part, parts: only that share of the sources, for several sessions side by side.
+Errors: 55000 dblink is not in this database, 22023 no such part, 2D000 in a transaction block.';

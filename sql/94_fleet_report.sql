@@ -17,10 +17,7 @@ CREATE VIEW @extschema@.ff_fleet (
     server_version, -- server_version_num there
     version,        -- version of the extension there
     timeline,       -- WAL timeline, which moves with a promotion
-    cluster_name,   -- setting cluster_name there
     collected_at,   -- last collection there
-    bytes,          -- size of the last answer
-    seconds,        -- time that it took
     tables,         -- tables that it told of
     changes,        -- of these, tables for which it advises a change
     note            -- what is odd about it
@@ -29,21 +26,18 @@ SELECT m.source, m.server, m.database, m.role,
        CASE WHEN m.succeeded_at IS NULL AND m.failures = 0 THEN 'new' WHEN m.failures > 0 THEN 'failing'
             WHEN m.server IS NULL THEN 'imported' WHEN m.age > interval '1 hour' THEN 'stale' ELSE 'ok' END,
        date_trunc('second', m.age), m.succeeded_at, m.tried_at, m.error, m.server_version, m.version, m.timeline,
-       m.cluster_name, m.collected_at, m.bytes, m.seconds, n.tables, n.changes,
+       m.collected_at, n.tables, n.changes,
        nullif(concat_ws('; ',
-           CASE m.role WHEN 'duplicate' THEN 'the same server as ' || CASE WHEN m.in_recovery THEN 'another source'
-                                                                  ELSE 'source ' || m.lead END
-                WHEN 'clone' THEN format('it has the identity of source %s, and both accept writes: a copy, or two '
-                                         'primaries', m.lead)
-                WHEN 'former primary' THEN format('source %s is the primary now', m.lead)
-                WHEN 'standby' THEN CASE WHEN NOT m.lead_in_recovery
-                                         THEN format('its reads are counted for source %s', m.lead) END END,
-           CASE WHEN m.replaced_at > m.added_at AND m.replaced_at > now() - interval '7 days'
-                THEN format('another database than before since %s', date_trunc('second', m.replaced_at)) END,
+           format(CASE m.role WHEN 'duplicate' THEN CASE WHEN m.in_recovery THEN 'the same server as another source'
+                                                   ELSE 'the same server as source %s' END
+                       WHEN 'clone' THEN 'it has the identity of source %s, and both accept writes: a copy, or two '
+                                         'primaries'
+                       WHEN 'former primary' THEN 'source %s is the primary now'
+                       WHEN 'standby' THEN CASE WHEN NOT m.lead_in_recovery
+                                                THEN 'its reads are counted for source %s' END END, m.lead),
            CASE WHEN m.succeeded_at IS NOT NULL AND m.collected_at IS NULL THEN 'nothing was collected there yet'
                 WHEN m.exported_at > m.collected_at + interval '1 day'
-                THEN format('its last collection was %s before',
-                            justify_hours(date_trunc('second', m.exported_at - m.collected_at))) END), '')
+                THEN 'its last collection is older than a day' END), '')
   FROM ff_internal.fleet_member m
  CROSS JOIN LATERAL (SELECT count(*) AS tables, count(a.advised) AS changes
                        FROM ff_internal.fleet_advice a WHERE a.source_id = m.source_id) n
@@ -110,20 +104,22 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('collector');
     SELECT * INTO s FROM ff_internal.fleet_source o WHERE o.source = ff_fleet_script.source;
-    IF s.server IS NULL THEN
-        PERFORM ff_internal.refuse(CASE WHEN s.source_id IS NULL THEN '42704' ELSE '55000' END,
-            format('source %s %s', coalesce(quote_ident(source), 'NULL'),
-                   CASE WHEN s.source_id IS NULL THEN 'does not exist' ELSE 'was imported' END), NULL,
-            'See ff_fleet for the sources; where the hub cannot connect, run ff_script() there.');
+    IF s.source_id IS NULL THEN
+        PERFORM ff_internal.refuse('42704', format('source %s does not exist', coalesce(quote_ident(source), 'NULL')),
+                                   NULL, 'See ff_fleet for the sources.');
+    ELSIF s.server IS NULL THEN
+        PERFORM ff_internal.refuse('55000', format('source %I was imported', source), NULL, 'Run ff_script() there.');
     END IF;
     PERFORM ff_internal.fleet_hang_up(connection);
     BEGIN
         PERFORM ff_internal.fleet_send(connection, s.server,
                                        format('SELECT ff_internal.export_script(%L, %L)', rewrite, top), patience);
-        LOOP
-            answer := ff_internal.fleet_answer(connection);
-            EXIT WHEN answer IS NOT NULL OR clock_timestamp() > began + patience;
+        WHILE answer IS NULL LOOP
+            IF clock_timestamp() > began + patience THEN
+                RAISE 'source % did not answer within %', source, patience USING ERRCODE = '38000';
+            END IF;
             PERFORM pg_sleep(0.02);
+            answer := ff_internal.fleet_answer(connection);
         END LOOP;
     EXCEPTION WHEN OTHERS THEN
         GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
@@ -131,9 +127,6 @@ BEGIN
         PERFORM ff_internal.refuse(SQLSTATE, SQLERRM, nullif(detail, ''), nullif(hint, ''));
     END;
     PERFORM ff_internal.fleet_hang_up(connection);
-    IF answer IS NULL THEN
-        PERFORM ff_internal.refuse('38000', format('source %I did not answer within %s', source, patience));
-    END IF;
     RETURN NEXT format('-- Sent by source %s. It is that server''s word: read it before you run it there.',
                        ff_internal.plain(source));
     RETURN QUERY
@@ -143,9 +136,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_script(text, boolean, integer) IS
-'The script of a source, as ff_script() gives it there, with its guard: it refuses to run on any other server. It is '
-'asked for now, so the source has to answer, within two minutes. rewrite, top: as of ff_script(). Errors: 42704 no '
-'such source, 55000 it was imported, 08001 it cannot be reached, and its own.';
+'The script of a source, asked for now, as ff_script() gives it there: it refuses to run on any other server. The '
+'source has two minutes. rewrite, top: as of ff_script().
+Errors: 42704 no such source, 55000 it was imported, 08001 it cannot be reached, and its own.';
 
 -- ---------------------------------------------------------------------------
 -- The page
@@ -199,6 +192,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_report(integer) IS
-'One HTML page of the fleet: the changes that save most over all sources (as many as top says), each with its '
-'source, and the health of the sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html
+'One HTML page of the fleet: the changes that save most over all sources (as many as top says), and the health of the '
+'sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html
 Error 22023: top below 1.';

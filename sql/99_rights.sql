@@ -14,13 +14,12 @@ DECLARE
         table_differences, close_tables, write_differences, io_counters, read_statements,
         current_statement_epoch, close_statements, close_evicted, choose_statements, add_statement,
         admit_statements, sum_statements, write_statements, rows_kept, delete_oldest, take, roll_up,
-        prune_closed, prune, cron, is_schedule, check_collector, job_command, job_name, check_cron,
-        schedule_job, unschedule_jobs, database_jobs, schedule_databases, own_jobs,
+        prune_closed, prune, cron, check_collector, job_command, job_name, check_cron,
+        schedule_job, unschedule_jobs, database_jobs, schedule_databases,
         fleet_refresh, dblink,
-        deadline, check_fleet_server, check_source, check_export, fleet_limits, fleet_connect, fleet_send, fleet_answer,
-        fleet_hang_up, store_reads,
-        store_advice, store_export, fleet_failed, fleet_connection, fleet_mine, fleet_leave, fleet_ask, fleet_take,
-        fleet_step, fleet_begin, fleet_end, fleet_weigh, fits_due, collect_fit, collect_verdicts}';
+        deadline, connect_timeout, check_source, check_export, fleet_limits, fleet_send, fleet_answer, fleet_hang_up,
+        store_reads, store_advice, store_export, fleet_failed, fleet_mine, fleet_leave, fleet_turn, fleet_step,
+        fleet_begin, fleet_weigh, fits_due, collect_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, other_options, collect_due, parse_statement,
         resolve, server, statement_source, horizon_holders, tracked_settings}';
     for_all    CONSTANT text[] := '{refuse, check_role, overview, setting, lookback}';

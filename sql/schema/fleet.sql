@@ -7,30 +7,22 @@ CREATE TABLE ff_internal.fleet_source (
     source_id         integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- key; never reused
     source            text NOT NULL UNIQUE CHECK (length(source) BETWEEN 1 AND 63), -- name that the hub's users gave it
     server            name,          -- foreign server by which it is asked; NULL: its exports are imported
-    added_at          timestamptz NOT NULL, -- when it was added
     tried_at          timestamptz,   -- when it was last asked
-    asked_at          timestamptz,   -- the same while its answer is awaited; NULL: none is
     succeeded_at      timestamptz,   -- when its last answer was stored
     failures          integer NOT NULL DEFAULT 0 CHECK (failures >= 0), -- tries that failed since then
     error             text CHECK (length(error) <= 600), -- why the last try failed, with its SQLSTATE; NULL: it did not
-    bytes             integer,       -- size of its last answer, bytes
-    seconds           real,          -- from asking to storing that answer
     version           text CHECK (length(version) <= 30), -- version of the extension there
     model_version     integer,       -- version of the model there
     server_version    integer CHECK (server_version BETWEEN 100000 AND 999999), -- server_version_num there
-    cluster_name      text CHECK (length(cluster_name) <= 63), -- setting cluster_name there
-    system_identifier numeric(20, 0) CHECK (system_identifier >= 0),
-        -- identifier of the cluster; equal on its standbys and clones
+    system_identifier numeric(20, 0) CHECK (system_identifier >= 0), -- of the cluster, its standbys and clones
     timeline          bigint CHECK (timeline BETWEEN 1 AND 4294967295), -- WAL timeline: moves with a promotion
     in_recovery       boolean,       -- it was a standby
     started_at        timestamptz,   -- start of the server: tells a server under two names from a clone
-    counters_since    timestamptz,   -- last reset of the database's counters
     database_oid      bigint CHECK (database_oid BETWEEN 1 AND 4294967295), -- OID of the database
     database          text CHECK (length(database) <= 63), -- its name
     exported_at       timestamptz,   -- time of the answer by its own clock
     collected_at      timestamptz,   -- last collection there, by the same clock
-    replaced_at       timestamptz,   -- when it last turned out to be another database than before
-    CHECK (isfinite(started_at) AND isfinite(counters_since) AND isfinite(exported_at) AND isfinite(collected_at)),
+    CHECK (isfinite(started_at) AND isfinite(exported_at) AND isfinite(collected_at)),
     CHECK (succeeded_at IS NULL OR (exported_at, started_at, in_recovery, timeline, database_oid, database,
                                     system_identifier, server_version) IS NOT NULL)
 ) WITH (fillfactor = 50);
@@ -53,27 +45,26 @@ CREATE TABLE ff_internal.fleet_advice (
     wal_bytes_per_day_saved bigint,  -- WAL that it saves, bytes a day
     disk_bytes_change       bigint,  -- of table and indexes, bytes
     updates_per_s           real CHECK (updates_per_s BETWEEN 0 AND 1e12), -- rows updated per second
-    input                   jsonb CHECK (octet_length(input::text) <= 100000),
-        -- what the model was given there, where a change is advised
+    input                   jsonb CHECK (octet_length(input::text) <= 100000), -- of the model, where it advises a change
     weighed                 smallint CHECK (weighed BETWEEN 10 AND 100),
         -- fillfactor that the model takes once the reads of standbys are added; NULL: no standby reads it
-    weighed_mark            text,    -- hash of what that was made of
+    weighed_at              timestamptz, -- when that was asked
     PRIMARY KEY (source_id, relid),
     CHECK ((action IN ('lower', 'raise')) = (advised IS NOT NULL))
-) WITH (fillfactor = 80);
+);
 $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.fleet_reads (
     -- How often each table is read on a standby; three figures: sequential scans, index scans, heap pages asked for.
-    source_id     integer NOT NULL,  -- the standby
-    relid         bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table, the same on its primary
-    counters      bigint[] NOT NULL CHECK (cardinality(counters) = 3 AND 0 <= ALL (counters)), -- so far
-    since         timestamptz,       -- their last reset; NULL: that of the database, before PostgreSQL 19
-    observed_s    double precision NOT NULL, -- seconds that the rates cover, at most a day
-    per_s         double precision[] NOT NULL, -- a second: the mean of that time, beyond a day a running mean
+    source_id  integer NOT NULL,  -- the standby
+    relid      bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table, the same on its primary
+    counters   bigint[] NOT NULL CHECK (cardinality(counters) = 3 AND 0 <= ALL (counters)), -- so far
+    since      timestamptz,       -- their last reset
+    observed_s double precision NOT NULL, -- seconds that the rates cover, at most a day
+    per_s      double precision[] NOT NULL, -- a second: the mean of that time, beyond a day a running mean
     PRIMARY KEY (source_id, relid)
-) WITH (fillfactor = 50);
+);
 $$);
 
 -- Sources of one identity (system identifier, database OID) are one database; lead is the one that stands for it: the
@@ -82,8 +73,7 @@ $$);
 -- this identity that accepts writes, too); NULL: never answered.
 CREATE VIEW ff_internal.fleet_member AS
 SELECT s.*, l.source AS lead, l.source_id AS lead_id, l.in_recovery AS lead_in_recovery,
-       CASE WHEN s.server IS NULL THEN greatest(now() - s.exported_at, interval '0')
-            ELSE now() - s.succeeded_at END AS age,
+       greatest(now() - CASE WHEN s.server IS NULL THEN s.exported_at ELSE s.succeeded_at END, interval '0') AS age,
        CASE WHEN s.system_identifier IS NULL THEN NULL
             WHEN s.source_id = l.source_id AND NOT s.in_recovery THEN 'primary'
             WHEN s.source_id <> l.source_id AND EXISTS (

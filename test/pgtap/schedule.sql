@@ -11,7 +11,7 @@ DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA "F f; %I";
 CREATE EXTENSION fillfactor_advisor SCHEMA "F f; %I";
 SET search_path = "F f; %I", public;
-SELECT plan(41);
+SELECT plan(37);
 
 SELECT CASE WHEN current_setting('cron.database_name', true) = current_database() THEN 'here'
             WHEN current_setting('cron.database_name', true) IS NULL THEN 'absent'
@@ -19,10 +19,6 @@ SELECT CASE WHEN current_setting('cron.database_name', true) = current_database(
 SELECT :'cron' = 'here' AS here, :'cron' = 'elsewhere' AS elsewhere, :'cron' = 'absent' AS absent \gset
 
 SELECT throws_ok($$SELECT ff_schedule(NULL)$$, '22004', NULL, 'null schedule is refused');
-
-SELECT is((SELECT string_agg(s, ' | ' ORDER BY n) FROM unnest(ARRAY['*/5 * * * *', 'bogus', '* * * *', '* * * * * *', '60 * * * *', '0-30/10,45 1 1 jan mon-Fri', '*/0 * * * *', '@hourly',
-    '@bogus', '10 seconds', E'* * * * *\nrm', '0 24 * * *', '0 0 0 * *', '0 0 1 13 *', '0 0 * * 7', '0 0 * * 8', '', '1,,2 * * * *', '$(id) * * * *', '0 * * jan', '0 jan * * *', ' * * * * *'])
-    WITH ORDINALITY u(s, n) WHERE ff_internal.is_schedule(s)), '*/5 * * * * | 0-30/10,45 1 1 jan mon-Fri | @hourly | 0 0 * * 7', 'what is a schedule for every cron');
 
 \if :here
 CREATE EXTENSION IF NOT EXISTS pg_cron;
@@ -54,7 +50,6 @@ SELECT matches(ff_schedule('*/5 * * * *', all_databases => true), '^\d+ database
 CREATE VIEW pg_temp.own AS SELECT j.*, substring(j.command FROM '1 \.\. (\d+) LOOP')::int AS waits FROM cron.job j WHERE j.jobname LIKE 'fillfactor\_advisor %' AND j.username = current_user;
 SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate', 'each that can be connected to');
 SELECT is_empty('SELECT schedule, waits FROM pg_temp.own GROUP BY 1, 2 HAVING count(*) > 1', 'no two begin in the same second');
-SELECT cmp_ok((SELECT count(DISTINCT schedule) FROM pg_temp.own), '=', (SELECT least(5, count(*)) FROM pg_temp.own), 'nor in the same minute, as long as there are minutes');
 SELECT jobid AS kept FROM pg_temp.own WHERE database = current_database() \gset
 -- a database that is gone, and one that is new
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
@@ -75,9 +70,9 @@ GRANT USAGE ON SCHEMA "F f; %I" TO regress_ff_monitor;
 SET LOCAL ROLE regress_ff_monitor;
 SELECT throws_ok($$SELECT "F f; %I".ff_schedule()$$, '42501', 'role regress_ff_monitor may not write the history', 'nor one that may not write');
 RESET ROLE;
-SELECT skip('pg_cron is here', 10);
+SELECT skip('pg_cron is here', 8);
 \else
-SELECT skip('pg_cron is not in this database', 26);
+SELECT skip('pg_cron is not in this database', 25);
 -- a look-alike
 CREATE SCHEMA cron;
 CREATE TABLE cron.job (jobid bigint, jobname text, database text, schedule text, command text, username text);
@@ -90,18 +85,16 @@ SELECT is((ff_internal.cron()).state, :'cron', 'a look-alike is not taken for pg
 SELECT is(ff_schedule('7 * * * *'),
     format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(), '7 * * * *',
            ff_internal.job_command('fillfactor_advisor ' || current_database()), current_database()), 'the statement for the other database');
-SELECT throws_ok($$SELECT ff_schedule('x''); SELECT ''bad')$$, '22023', NULL, 'what is no schedule is refused');
 SELECT matches(ff_schedule('59 seconds'), '''59 seconds''', 'seconds are for pg_cron to judge');
 SELECT is(ff_unschedule(),
     format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', 'fillfactor_advisor ' || current_database(),
            current_database()), 'the statement that removes it there');
 SELECT is((SELECT count(*) FROM string_to_table(ff_schedule(all_databases => true), E'\n') l WHERE l LIKE 'SELECT cron.schedule_in_database(%'),
     (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate), 'the statements for all databases');
-SELECT is(ff_unschedule(true), 'SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = ''fillfactor_advisor, all databases'' OR jobname LIKE ''fillfactor\_advisor %'';', 'and the one that removes them');
-SELECT skip('pg_cron is loaded', 3);
+SELECT is(ff_unschedule(true), 'SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = ''fillfactor_advisor, all databases'' OR jobname ^@ ''fillfactor_advisor '';', 'and the one that removes them');
+SELECT skip('pg_cron is loaded', 2);
 \else
-SELECT skip('pg_cron is not loaded', 6);
-SELECT throws_ok($$SELECT ff_schedule('bogus')$$, '22023', 'invalid schedule: ''bogus''', 'absent: what is no schedule is refused, too');
+SELECT skip('pg_cron is not loaded', 5);
 SELECT throws_ok('SELECT ff_schedule()', '55000', 'pg_cron is not loaded by this server', 'absent: clear error');
 SELECT is(ff_unschedule(), '0 jobs removed: pg_cron is not in this database', 'absent: nothing to remove');
 \endif

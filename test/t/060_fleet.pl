@@ -144,7 +144,7 @@ my ($reached, $seconds) = refresh();
 is($reached, "2 of " . (2 + $others) . " sources answered, $others failed, 0 were not asked", 'the good ones answered, the others failed');
 cmp_ok($seconds, '<', 60, 'in the time of the slowest');
 like(value("SELECT error FROM ff_internal.fleet_source WHERE source = '$_'"), $expected{$_}, "the row of $_ says why") for sort keys %expected;
-is(value(q(SELECT count(*) FROM ff_internal.fleet_source WHERE asked_at IS NOT NULL)), '0', 'none is waited for any more');
+is(value(q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')), '0', 'none is waited for any more');
 is(value(q(SELECT bool_and(error !~ '127\.0\.0\.1' AND error !~ 'nowhere') FROM ff_internal.fleet_source)), 't', 'no error names a host or a database');
 is($there->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE datname = 'sleeps')), '0', 'what slept there has ended');
 
@@ -168,7 +168,7 @@ is(($hub->psql('postgres', 'CALL ff_fleet_refresh(4, 3)'))[0], 3, 'and there is 
 # one that hangs on a source is passed by the other
 my $slow = $hub->background_psql('postgres', on_error_stop => 0);
 $slow->query_until(qr/now/, "\\echo now\nCALL ff_fleet_refresh();\n");
-ok($hub->poll_query_until('postgres', q(SELECT count(*) = 1 FROM ff_internal.fleet_source WHERE source = 'sleeps' AND asked_at IS NOT NULL)), 'a refresh waits for a source');
+ok($hub->poll_query_until('postgres', q(SELECT count(*) = 1 FROM ff_internal.fleet_source JOIN pg_locks ON locktype = 'advisory' AND objid = source_id WHERE source = 'sleeps')), 'a refresh waits for a source');
 my $took;
 ($reached, $took) = refresh();
 is($reached, '8 of 9 sources answered, 0 failed, 1 were not asked', 'another one passes it by');
