@@ -154,8 +154,6 @@ RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    here CONSTANT record := ff_internal.cron();
 BEGIN
     PERFORM ff_internal.check_role('collector');
     IF NOT all_databases THEN
@@ -163,12 +161,12 @@ BEGIN
                                         'CALL ff_internal.collect()', 'ff_collect()');
     END IF;
     PERFORM ff_internal.check_cron(schedule, 'ff_collect()');
-    IF here.state = 'here' THEN
+    IF (ff_internal.cron()).state = 'here' THEN
         RETURN (ff_internal.counted(ff_internal.schedule_databases(schedule), 'database') || '; ')
                || ff_internal.schedule_job('fillfactor_advisor, all databases', schedule,
                       format('PERFORM ff_internal.schedule_databases(%L)', schedule), 'ff_collect()');
     END IF;
-    RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
+    RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', (ff_internal.cron()).cron_database
         USING HINT = 'Run the returned statements there, and again for new databases; or create the extension there '
                      'and call ff_schedule(all_databases => true) in it.';
     RETURN (SELECT string_agg(format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',

@@ -147,7 +147,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- what steps of a collection share with readers
-	SELECT unnest('{counted,collect_due,horizon_holders,index_definitions,other_options,parse_statement,resolve,server,statement_source,tracked_settings}'::name[]),
+	SELECT unnest('{counted,collect_due,horizon_holders,index_definitions,other_options,parse_statement,resolve,server,shell_quoted,statement_source,tracked_settings}'::name[]),
 	       '{pg_read_all_stats,pg_stat_scan_tables}'
 	UNION ALL
 	SELECT 'ff_grant', '{}') s(name, may) ON s.name = f.proname;
@@ -215,9 +215,9 @@ RESET ROLE;
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
 -- PostgreSQL 18 sees that sum_statements() of nothing needs no table
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_sample,sample,pool_samples,ff_sample_index,index_pages,counted,index_definitions,index_changes,index_keys,io_counters,rows_kept,delete_oldest,read_statements,other_options,horizon_holders,parse_statement,resolve,server,statement_source,tracked_settings,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_sample,sample,pool_samples,ff_sample_index,index_pages,counted,index_definitions,index_changes,index_keys,io_counters,rows_kept,delete_oldest,read_statements,other_options,horizon_holders,parse_statement,resolve,server,shell_quoted,statement_source,tracked_settings,
 	cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,
-	ff_fleet_schedule,store_export,fleet_step,fleet_hang_up,fleet_answer,fleet_send,fleet_mine,fleet_limits,fleet_leave,dblink,deadline,connect_timeout}'::text[], 'who may only sample does that, and nothing that needs the history');
+	ff_fleet_schedule,store_export,fleet_hang_up,fleet_answer,fleet_send,fleet_mine,fleet_limits,fleet_leave,dblink,deadline,connect_timeout}'::text[], 'who may only sample does that, and nothing that needs the history');
 
 CREATE TABLE reads AS
 SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, format(a.command, c.oid::regclass, (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = '' LIMIT 1))) AS outcome
