@@ -5,14 +5,12 @@ EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_ad
 MODULE_big = fillfactor_advisor
 OBJS = \
 	src/module.o \
-	src/refuse.o \
 	src/sample/page_heap.o \
 	src/sample/page_btree.o \
 	src/sample/visibility.o \
 	src/sample/strata.o \
 	src/sample/read.o \
 	src/sample/histogram.o \
-	src/sample/metrics.o \
 	src/sample/result.o \
 	src/sample/heap.o \
 	src/sample/index.o \
@@ -30,7 +28,6 @@ OBJS = \
 	src/model/decide.o \
 	src/model.o \
 	src/server.o \
-	src/fleet.o \
 	src/index_definition.o
 
 # The pieces of the install script, in the order in which they depend on each

@@ -44,29 +44,21 @@ Errors: 22004 NULL, 42P01 unknown OID, 42809 not a heap table with pages of its 
 
 CREATE FUNCTION @extschema@.ff_sample_index(
     index regclass, OUT index regclass, OUT relation regclass, OUT blocks bigint, OUT blocks_read int,
-    OUT blocks_new int, OUT blocks_bad int, OUT levels int, OUT leaf_pages float8, OUT leaf_pages_err float8,
-    OUT internal_pages float8, OUT deleted_pages float8, OUT half_dead_pages float8, OUT leaf_density float8,
-    OUT leaf_density_err float8, OUT fragmentation float8, OUT fragmentation_err float8,
-    OUT at_fillfactor_pct float8, OUT at_fillfactor_pct_err float8, OUT half_full_pct float8,
-    OUT half_full_pct_err float8, OUT density_histogram int[], OUT row_pointers float8, OUT row_pointers_err float8,
-    OUT items_per_leaf float8, OUT bytes_per_row float8, OUT dead_items_pct float8, OUT deduplicated_pct float8)
+    OUT blocks_new int, OUT blocks_bad int, OUT leaf_pages float8, OUT internal_pages float8,
+    OUT deleted_pages float8, OUT leaf_density float8, OUT leaf_density_err float8, OUT fragmentation float8,
+    OUT at_fillfactor_pct float8, OUT half_full_pct float8, OUT row_pointers float8, OUT deduplicated_pct float8)
 AS 'MODULE_PATHNAME', 'ff_sample_index'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.ff_sample_index(regclass) IS
 'Samples the pages of one B-tree index now, as ff_sample does those of a table.
 blocks, blocks_read, blocks_new, blocks_bad: pages of its main fork; of them, read by this call; of those read, all '
 'zero, and rejected because their contents contradict themselves.
-levels: of the tree, one for an index of a single page.
-leaf_pages, internal_pages, deleted_pages, half_dead_pages: pages by what they are.
+leaf_pages, internal_pages, deleted_pages (or half dead): pages by what they are.
 leaf_density: used share of leaf pages, percent, as pgstatindex defines avg_leaf_density.
 fragmentation: leaf pages whose right sibling lies before them in the file, percent of leaf pages, as pgstatindex '
 'defines leaf_fragmentation.
 at_fillfactor_pct: leaf pages within 3 points of the index''s fillfactor, percent: what splits at the right end, or a '
 'build, leave behind.
 half_full_pct: leaf pages no fuller than 60 %, percent: what splits in the middle leave behind.
-density_histogram: leaf pages read, by used share, in ten bins of 10 %; not scaled to the index.
 row_pointers: pointers to table rows in leaf pages.
-items_per_leaf: index tuples on a leaf page, a posting list counting once.
-bytes_per_row: length of leaf tuples per row pointer, without line pointers.
-dead_items_pct: leaf tuples known to be dead, not yet removed, percent of leaf tuples.
 deduplicated_pct: row pointers in posting lists, percent of row pointers.';

@@ -1,14 +1,10 @@
 -- Stage rewrite: the ways to bring a change to pages that are there already, and what they cost here.
 
--- Free and total bytes of the file system of a tablespace, 0 being this database's default. Error: 42704 no such one.
-CREATE FUNCTION ff_internal.disk(tablespace oid, OUT free_bytes bigint, OUT total_bytes bigint)
-LANGUAGE c STRICT VOLATILE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'ff_disk';
-
--- The same of the file system that the WAL is written to.
-CREATE FUNCTION ff_internal.disk_wal(OUT free_bytes bigint, OUT total_bytes bigint)
-LANGUAGE c STRICT VOLATILE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'ff_disk_wal';
+-- Free bytes of the file system of a tablespace, 0 being this database's default; NULL: of that of the WAL. Error:
+-- 42704 no such tablespace.
+CREATE FUNCTION ff_internal.free_bytes(tablespace oid) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_free_bytes';
 
 -- A word for a shell's command line.
 CREATE FUNCTION ff_internal.shell_quoted(word text) RETURNS text
@@ -68,7 +64,7 @@ AS $$
       FROM size z
      CROSS JOIN constant k
      CROSS JOIN ff_internal.io_speed() t
-     CROSS JOIN LATERAL ff_internal.disk(z.reltablespace) d
+     CROSS JOIN LATERAL ff_internal.free_bytes(z.reltablespace) d(free_bytes)
      CROSS JOIN LATERAL (SELECT z.table_bytes + z.index_bytes,
                                 CASE WHEN z.logged THEN z.table_bytes + z.index_bytes ELSE 0 END) n(bytes, wal_bytes)
 $$;

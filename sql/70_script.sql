@@ -91,7 +91,7 @@ AS $$
     UNION ALL
     SELECT format('all rewrites together write about %s of WAL, and %s are free where the WAL is',
                   pg_size_pretty(wal_bytes), pg_size_pretty(d.free_bytes))
-      FROM ff_internal.disk_wal() d WHERE wal_bytes > d.free_bytes / 2
+      FROM ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
 $$;
 
 -- The table whose options pg_partman gives to new partitions; NULL where it manages none, or this role may not see it.

@@ -25,7 +25,7 @@
 #include "model/decide.h"
 #include "compat.h"
 #include "numbers.h"
-#include "settings.h"
+#include "module.h"
 
 /* To be raised with every change after which the model answers otherwise: stored
  * fits of another version are not used. */

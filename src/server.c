@@ -1,10 +1,10 @@
 /*
  * server.c
- *	  What only the server can tell: the free space of its file systems, and
- *	  which access methods only summarize.
+ *	  What only the server can tell or do: who may call what, errors, free disk
+ *	  space, deadlines, shards of Citus, and what access methods are like.
  *
- * Only the server's own folders can be asked for, by OID: no path is taken from
- * the caller.  What is free to the server's user counts, not what root may use.
+ * Errors that a user causes come without the context of the call: it would name
+ * only inner functions, which a user neither called nor can mend.
  */
 #include "postgres.h"
 
@@ -12,52 +12,106 @@
 
 #include "access/amapi.h"
 #include "access/htup_details.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_tablespace_d.h"
 #include "commands/tablespace.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
 
-#include "compat.h"
+#include "module.h"
 
-PG_FUNCTION_INFO_V1(ff_disk);
-PG_FUNCTION_INFO_V1(ff_disk_wal);
+PG_FUNCTION_INFO_V1(ff_refuse);
+PG_FUNCTION_INFO_V1(ff_check_role);
+PG_FUNCTION_INFO_V1(ff_free_bytes);
 PG_FUNCTION_INFO_V1(ff_summarizing);
+PG_FUNCTION_INFO_V1(ff_deadline);
+PG_FUNCTION_INFO_V1(ff_show_shards_sql);
 
-/* The row (free_bytes, total_bytes) of the file system that holds a folder. */
-static Datum
-file_system_of(FunctionCallInfo fcinfo, const char *folder)
+/* A row of the type that the SQL declaration of the calling function names. */
+Datum
+ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
 	TupleDesc	tupdesc;
-	struct statvfs fs;
-	Datum		values[2];
-	bool		nulls[2] = {0};
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	if (statvfs(folder, &fs) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read the free space of \"%s\": %m", folder)));
-
-	values[0] = Int64GetDatum((int64) fs.f_bavail * (int64) fs.f_frsize);
-	values[1] = Int64GetDatum((int64) fs.f_blocks * (int64) fs.f_frsize);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }
 
 /*
- * ff_disk(tablespace oid)
+ * ff_refuse(sqlstate text, message text, detail text, hint text)
  *
- * free_bytes, total_bytes of the file system that a tablespace is on; 0, as in
- * pg_class.reltablespace, is the default one of this database.
+ * Ends with this error; detail and hint may be NULL.
+ */
+Datum
+ff_refuse(PG_FUNCTION_ARGS)
+{
+	char	   *part[4];
+
+	for (int i = 0; i < 4; i++)
+		part[i] = PG_ARGISNULL(i) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(i));
+	if (part[0] == NULL || strlen(part[0]) != 5 || part[1] == NULL)
+		elog(ERROR, "an error needs an SQLSTATE and a message");
+
+	/* whoever catches the error has its own context back */
+	error_context_stack = NULL;
+	ereport(ERROR,
+			(errcode(MAKE_SQLSTATE(part[0][0], part[0][1], part[0][2], part[0][3], part[0][4])),
+			 errmsg_internal("%s", part[1]),
+			 part[2] ? errdetail_internal("%s", part[2]) : 0,
+			 part[3] ? errhint("%s", part[3]) : 0));
+}
+
+/*
+ * Error 42501 where the caller is not what a function is for: "reader" or
+ * "collector", as ff_grant() makes them.
+ */
+void
+ff_require(const char *what)
+{
+	bool		collector = strcmp(what, "collector") == 0;
+	char	   *role;
+
+	if (has_privs_of_role(GetUserId(),
+						  collector ? ROLE_PG_STAT_SCAN_TABLES : ROLE_PG_READ_ALL_STATS))
+		return;
+	role = GetUserNameFromId(GetUserId(), false);
+	error_context_stack = NULL;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("role %s lacks the rights of a %s", quote_identifier(role), what),
+			 errhint("Ask a superuser to run SELECT ff_grant(%s, '%s').",
+					 quote_literal_cstr(role), what)));
+}
+
+/* ff_check_role(what text): the same for functions in SQL, which then see shards, too */
+Datum
+ff_check_role(PG_FUNCTION_ARGS)
+{
+	ff_require(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	ff_show_shards();
+	PG_RETURN_VOID();
+}
+
+/*
+ * ff_free_bytes(tablespace oid) returns bigint
+ *
+ * What the server's user may still write to the file system of a tablespace, 0
+ * being the default one of this database; NULL: to that of the WAL.
  *
  * Errors: 42704 where there is no such tablespace, and those of statvfs().
  */
 Datum
-ff_disk(PG_FUNCTION_ARGS)
+ff_free_bytes(PG_FUNCTION_ARGS)
 {
-	Oid			tablespace = PG_GETARG_OID(0);
-	char	   *folder;
+	Oid			tablespace = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
+	const char *folder;
+	struct statvfs fs;
 
 	if (!OidIsValid(tablespace))
 		tablespace = MyDatabaseTableSpace;
@@ -67,24 +121,19 @@ ff_disk(PG_FUNCTION_ARGS)
 				 errmsg("tablespace with OID %u does not exist", tablespace)));
 
 	/* relative to the data directory, where every backend stands */
-	if (tablespace == DEFAULTTABLESPACE_OID)
-		folder = pstrdup("base");
+	if (PG_ARGISNULL(0))
+		folder = "pg_wal";
+	else if (tablespace == DEFAULTTABLESPACE_OID)
+		folder = "base";
 	else if (tablespace == GLOBALTABLESPACE_OID)
-		folder = pstrdup("global");
+		folder = "global";
 	else
 		folder = psprintf("pg_tblspc/%u", tablespace);
-	return file_system_of(fcinfo, folder);
-}
-
-/*
- * ff_disk_wal()
- *
- * The same of the file system that the WAL is written to.
- */
-Datum
-ff_disk_wal(PG_FUNCTION_ARGS)
-{
-	return file_system_of(fcinfo, "pg_wal");
+	if (statvfs(folder, &fs) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read the free space of \"%s\": %m", folder)));
+	PG_RETURN_INT64((int64) fs.f_bavail * (int64) fs.f_frsize);
 }
 
 /*
@@ -102,4 +151,57 @@ ff_summarizing(PG_FUNCTION_ARGS)
 	if (routine == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_BOOL(ff_am_summarizing(routine));
+}
+
+/*
+ * ff_deadline(span interval)
+ *
+ * The statement that is running ends with error 57014 once this time is over,
+ * as by statement_timeout: from PostgreSQL 16 on dblink_connect() heeds no
+ * connect_timeout, and a host that takes a connection and says nothing would
+ * hold up a refresh for ever.  Zero takes that back, and what is left of the
+ * session's own statement_timeout counts again.  It never lasts longer than that.
+ */
+Datum
+ff_deadline(PG_FUNCTION_ARGS)
+{
+	static TimestampTz own = 0;
+	int64		span = PG_GETARG_INTERVAL_P(0)->time;
+
+	if (span > 0)
+	{
+		TimestampTz end = GetCurrentTimestamp() + span;
+
+		own = get_timeout_active(STATEMENT_TIMEOUT) ? get_timeout_finish_time(STATEMENT_TIMEOUT) : 0;
+		if (own == 0 || end < own)
+			enable_timeout_at(STATEMENT_TIMEOUT, end);
+	}
+	else if (own != 0)
+		enable_timeout_at(STATEMENT_TIMEOUT, own);
+	else
+		disable_timeout(STATEMENT_TIMEOUT, false);
+	PG_RETURN_VOID();
+}
+
+/*
+ * Have the function with settings of its own that calls, or else the rest of the
+ * transaction, find the shards of Citus's tables on this node in pg_class, from
+ * which Citus leaves them out of all queries planned otherwise.
+ */
+void
+ff_show_shards(void)
+{
+	const char *name = "citus.show_shards_for_app_name_prefixes";
+
+	if (GetConfigOption(name, true, false) != NULL)
+		(void) set_config_option(name, "*", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
+}
+
+/* ff_show_shards(): the same for functions in SQL */
+Datum
+ff_show_shards_sql(PG_FUNCTION_ARGS)
+{
+	ff_show_shards();
+	PG_RETURN_VOID();
 }

@@ -38,10 +38,7 @@
 #include "utils/timestamp.h"
 
 #include "collect/lock.h"
-#include "compat.h"
-#include "fleet.h"
-#include "refuse.h"
-#include "settings.h"
+#include "module.h"
 
 PG_FUNCTION_INFO_V1(ff_collect);
 

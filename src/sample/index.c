@@ -11,72 +11,35 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 
-#include "compat.h"
-#include "refuse.h"
+#include "module.h"
 #include "sample/page_btree.h"
 #include "sample/sample.h"
-
-typedef struct FfBtreeSample
-{
-	FfSample	sample;
-	int			fillfactor;		/* percent */
-	int			levels;			/* of the tree, from its metapage; 0 unknown */
-} FfBtreeSample;
-
-enum
-{
-	INDEX, RELATION, LEVELS, DENSITY
-};
 
 PG_FUNCTION_INFO_V1(ff_sample_index);
 
 static const FfColumn columns[] = {
-	{"index", FF_OWN, .kind = INDEX},
-	{"relation", FF_OWN, .kind = RELATION},
+	{"index", FF_RELATION},
+	{"relation", FF_TABLE},
 	{"blocks", FF_BLOCKS},
 	{"blocks_read", FF_COUNT, offsetof(FfSample, pages_read)},
 	{"blocks_new", FF_COUNT, offsetof(FfSample, pages_new)},
 	{"blocks_bad", FF_COUNT, offsetof(FfSample, pages_bad)},
-	{"levels", FF_OWN, .kind = LEVELS},
 	{"leaf_pages", FF_TOTAL, FF_BTREE_LEAF},
-	{"leaf_pages_err", FF_TOTAL_ERR, FF_BTREE_LEAF},
 	{"internal_pages", FF_TOTAL, FF_BTREE_INTERNAL},
 	{"deleted_pages", FF_TOTAL, FF_BTREE_DELETED},
-	{"half_dead_pages", FF_TOTAL, FF_BTREE_HALF_DEAD},
-	{"leaf_density", FF_OWN, .kind = DENSITY},
-	{"leaf_density_err", FF_RATIO_ERR, FF_BTREE_FREE, FF_BTREE_ROOM, 100},
-	{"fragmentation", FF_RATIO, FF_BTREE_FRAGMENT, FF_BTREE_LEAF, 100},
-	{"fragmentation_err", FF_RATIO_ERR, FF_BTREE_FRAGMENT, FF_BTREE_LEAF, 100},
-	{"at_fillfactor_pct", FF_RATIO, FF_BTREE_AT_FILLFACTOR, FF_BTREE_LEAF, 100},
-	{"at_fillfactor_pct_err", FF_RATIO_ERR, FF_BTREE_AT_FILLFACTOR, FF_BTREE_LEAF, 100},
-	{"half_full_pct", FF_RATIO, FF_BTREE_HALF_FULL, FF_BTREE_LEAF, 100},
-	{"half_full_pct_err", FF_RATIO_ERR, FF_BTREE_HALF_FULL, FF_BTREE_LEAF, 100},
-	{"density_histogram", FF_FILL},
+	{"leaf_density", FF_PERCENT, FF_BTREE_USED, FF_BTREE_ROOM},
+	{"leaf_density_err", FF_PERCENT_ERR, FF_BTREE_USED, FF_BTREE_ROOM},
+	{"fragmentation", FF_PERCENT, FF_BTREE_FRAGMENT, FF_BTREE_LEAF},
+	{"at_fillfactor_pct", FF_PERCENT, FF_BTREE_AT_FILLFACTOR, FF_BTREE_LEAF},
+	{"half_full_pct", FF_PERCENT, FF_BTREE_HALF_FULL, FF_BTREE_LEAF},
 	{"row_pointers", FF_TOTAL, FF_BTREE_TIDS},
-	{"row_pointers_err", FF_TOTAL_ERR, FF_BTREE_TIDS},
-	{"items_per_leaf", FF_RATIO, FF_BTREE_ITEMS, FF_BTREE_LEAF, 1},
-	{"bytes_per_row", FF_RATIO, FF_BTREE_ITEM_BYTES, FF_BTREE_TIDS, 1},
-	{"dead_items_pct", FF_RATIO, FF_BTREE_DEAD_ITEMS, FF_BTREE_ITEMS, 100},
-	{"deduplicated_pct", FF_RATIO, FF_BTREE_POSTING_TIDS, FF_BTREE_TIDS, 100}
+	{"deduplicated_pct", FF_PERCENT, FF_BTREE_POSTING_TIDS, FF_BTREE_TIDS}
 };
 
-static Datum
-own_value(const FfSample *sample, const FfColumn *column, Form_pg_attribute attribute, bool *isnull)
-{
-	switch (column->kind)
-	{
-		case INDEX:
-			return ObjectIdGetDatum(RelationGetRelid(sample->rel));
-		case RELATION:
-			return ObjectIdGetDatum(sample->rel->rd_index->indrelid);
-		case LEVELS:
-			return Int32GetDatum(((const FfBtreeSample *) sample)->levels);
-		default:
-			return ff_number_datum(100 - 100 * ff_strata_ratio(&sample->strata, FF_BTREE_FREE,
-															   FF_BTREE_ROOM).value,
-								   attribute, isnull);
-	}
-}
+/* What the wanted error is about. */
+static const int exact_metrics[] = {FF_BTREE_USED};
+
+StaticAssertDecl(FF_BTREE_METRICS <= FF_MAX_METRICS, "too many metrics");
 
 static Relation
 open_btree(FunctionCallInfo fcinfo)
@@ -101,17 +64,11 @@ open_btree(FunctionCallInfo fcinfo)
 static void
 count_page(FfSample *sample, BlockNumber block, const char *page)
 {
-	FfBtreePage measured;
-	FfPageState state;
+	double		metric[FF_BTREE_METRICS];
+	FfPageState state = ff_btree_page(page, block, sample->fillfactor, metric);
 
-	state = ff_btree_page(page, block, ((FfBtreeSample *) sample)->fillfactor, &measured);
-	ff_count_page(sample, block, state, measured.metric, measured.density);
+	ff_count_page(sample, block, state, metric);
 }
-
-StaticAssertDecl(FF_BTREE_METRICS <= FF_MAX_METRICS, "too many metrics");
-
-/* What the wanted error is about. */
-static const int exact_metrics[] = {FF_BTREE_FREE};
 
 /*
  * ff_sample_index(index regclass) returns record
@@ -123,18 +80,11 @@ static const int exact_metrics[] = {FF_BTREE_FREE};
 Datum
 ff_sample_index(PG_FUNCTION_ARGS)
 {
-	FfBtreeSample *own = palloc0(sizeof(FfBtreeSample));
-	FfSample   *sample = &own->sample;
-	PGAlignedBlock page;
-	FfBtreePage metapage;
+	FfSample   *sample = palloc0(sizeof(FfSample));
 
 	ff_require("collector");
 	sample->rel = open_btree(fcinfo);
-	own->fillfactor = BTGetFillFactor(sample->rel);
-	ff_read_page(sample->rel, BTREE_METAPAGE, page.data);
-	ff_btree_page(page.data, BTREE_METAPAGE, own->fillfactor, &metapage);
-	if (metapage.meta)
-		own->levels = metapage.level + 1;
+	sample->fillfactor = BTGetFillFactor(sample->rel);
 	ff_read_sample(sample, FF_BTREE_METRICS, exact_metrics, lengthof(exact_metrics), count_page);
-	PG_RETURN_DATUM(ff_sample_row(fcinfo, sample, columns, lengthof(columns), own_value));
+	PG_RETURN_DATUM(ff_sample_row(fcinfo, sample, columns, lengthof(columns)));
 }

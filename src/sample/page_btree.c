@@ -80,96 +80,63 @@ count_items(const char *page, const BTPageOpaqueData *opaque, double *metric)
 		tids = item_tids(item, lp->lp_len);
 		if (tids == 0)
 			return false;
-		metric[FF_BTREE_ITEMS]++;
-		metric[FF_BTREE_ITEM_BYTES] += lp->lp_len;
 		metric[FF_BTREE_TIDS] += tids;
-		if (ItemIdIsDead(lp))
-			metric[FF_BTREE_DEAD_ITEMS]++;
 		if (tids > 1)
-		{
-			metric[FF_BTREE_POSTING_LISTS]++;
 			metric[FF_BTREE_POSTING_TIDS] += tids;
-		}
 	}
 	return true;
 }
 
 static void
 measure_leaf(const PageHeaderData *header, const BTPageOpaqueData *opaque,
-			 BlockNumber block, int fillfactor, FfBtreePage *result)
+			 BlockNumber block, int fillfactor, double *metric)
 {
-	double	   *metric = result->metric;
-	double		distance;
+	double		used = FF_BTREE_PAGE_ROOM - (header->pd_upper - header->pd_lower);
+	double		density = used / FF_BTREE_PAGE_ROOM;
 
 	metric[FF_BTREE_LEAF] = 1;
 	metric[FF_BTREE_ROOM] = FF_BTREE_PAGE_ROOM;
-	metric[FF_BTREE_FREE] = header->pd_upper - header->pd_lower;
-	metric[FF_BTREE_FRAGMENT] = opaque->btpo_next != P_NONE &&
-		opaque->btpo_next < block;
-	result->density = 1 - metric[FF_BTREE_FREE] / FF_BTREE_PAGE_ROOM;
-	distance = result->density - fillfactor / 100.0;
-	metric[FF_BTREE_AT_FILLFACTOR] = distance >= -FF_NEAR_FILLFACTOR &&
-		distance <= FF_NEAR_FILLFACTOR;
-	metric[FF_BTREE_HALF_FULL] = result->density <= FF_HALF_FULL;
+	metric[FF_BTREE_USED] = used;
+	metric[FF_BTREE_FRAGMENT] = opaque->btpo_next != P_NONE && opaque->btpo_next < block;
+	metric[FF_BTREE_AT_FILLFACTOR] = density >= fillfactor / 100.0 - FF_NEAR_FILLFACTOR &&
+		density <= fillfactor / 100.0 + FF_NEAR_FILLFACTOR;
+	metric[FF_BTREE_HALF_FULL] = density <= FF_HALF_FULL;
 }
 
 /*
  * Measures one B-tree page: page and block as for ff_heap_page, fillfactor in
- * percent.  *result is always filled; for a page that is not FF_PAGE_OK
- * its metrics are zero.
+ * percent.  metric[] is always filled; for a page that is not FF_PAGE_OK, and for
+ * the metapage, it is zero.
  */
 FfPageState
-ff_btree_page(const char *page, BlockNumber block, int fillfactor,
-			  FfBtreePage *result)
+ff_btree_page(const char *page, BlockNumber block, int fillfactor, double *metric)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
-	const BTPageOpaqueData *opaque;
+	const BTPageOpaqueData *opaque = (const BTPageOpaqueData *) (page + FF_BTREE_SPECIAL_OFFSET);
+	const BTMetaPageData *meta = (const BTMetaPageData *) (page + SizeOfPageHeaderData);
+	bool		leaf;
 
-	memset(result, 0, sizeof(*result));
-	result->density = -1;
-
+	memset(metric, 0, sizeof(double) * FF_BTREE_METRICS);
 	if (header->pd_upper == 0)
 		return ff_page_is_zero(page) ? FF_PAGE_NEW : FF_PAGE_BAD;
-	if (!ff_header_is_sound(header, FF_BTREE_SPECIAL_OFFSET))
-		return FF_PAGE_BAD;
-	opaque = (const BTPageOpaqueData *) (page + FF_BTREE_SPECIAL_OFFSET);
-	if ((opaque->btpo_flags & ~FF_BTREE_FLAGS) != 0 ||
+	if (!ff_header_is_sound(header, FF_BTREE_SPECIAL_OFFSET) ||
+		(opaque->btpo_flags & ~FF_BTREE_FLAGS) != 0 ||
 		opaque->btpo_cycleid > MAX_BT_CYCLE_ID)
 		return FF_PAGE_BAD;
+	leaf = (opaque->btpo_flags & BTP_LEAF) != 0;
 
 	if (opaque->btpo_flags & BTP_META)
+		return block == BTREE_METAPAGE && meta->btm_magic == BTREE_MAGIC ? FF_PAGE_OK : FF_PAGE_BAD;
+	if (opaque->btpo_flags & (BTP_DELETED | BTP_HALF_DEAD))
+		metric[FF_BTREE_DELETED] = 1;
+	else if (leaf != (opaque->btpo_level == 0) || !count_items(page, opaque, metric))
 	{
-		const BTMetaPageData *meta;
-
-		meta = (const BTMetaPageData *) (page + SizeOfPageHeaderData);
-		if (block != BTREE_METAPAGE || meta->btm_magic != BTREE_MAGIC)
-			return FF_PAGE_BAD;
-		result->meta = true;
-		result->level = meta->btm_level;
-		return FF_PAGE_OK;
-	}
-	if (opaque->btpo_flags & BTP_DELETED)
-	{
-		result->metric[FF_BTREE_DELETED] = 1;
-		return FF_PAGE_OK;
-	}
-	if (opaque->btpo_flags & BTP_HALF_DEAD)
-	{
-		result->metric[FF_BTREE_HALF_DEAD] = 1;
-		return FF_PAGE_OK;
-	}
-
-	result->level = opaque->btpo_level;
-	if ((opaque->btpo_flags & BTP_LEAF ? opaque->btpo_level != 0 :
-		 opaque->btpo_level == 0) ||
-		!count_items(page, opaque, result->metric))
-	{
-		memset(result->metric, 0, sizeof(result->metric));
+		memset(metric, 0, sizeof(double) * FF_BTREE_METRICS);
 		return FF_PAGE_BAD;
 	}
-	if (opaque->btpo_flags & BTP_LEAF)
-		measure_leaf(header, opaque, block, fillfactor, result);
+	else if (leaf)
+		measure_leaf(header, opaque, block, fillfactor, metric);
 	else
-		result->metric[FF_BTREE_INTERNAL] = 1;
+		metric[FF_BTREE_INTERNAL] = 1;
 	return FF_PAGE_OK;
 }

@@ -14,32 +14,19 @@ typedef enum FfBtreeMetric
 {
 	FF_BTREE_LEAF,
 	FF_BTREE_INTERNAL,
-	FF_BTREE_DELETED,
-	FF_BTREE_HALF_DEAD,
+	FF_BTREE_DELETED,			/* or half dead */
 	/* of leaves only */
 	FF_BTREE_ROOM,				/* bytes between header and special space */
-	FF_BTREE_FREE,				/* of them, not used */
+	FF_BTREE_USED,				/* of them */
 	FF_BTREE_FRAGMENT,			/* 1 if its right sibling lies before it */
-	FF_BTREE_ITEMS,				/* without the high key */
-	FF_BTREE_ITEM_BYTES,
-	FF_BTREE_DEAD_ITEMS,		/* known to be dead, not yet removed */
-	FF_BTREE_POSTING_LISTS,		/* items that deduplication merged */
-	FF_BTREE_POSTING_TIDS,		/* rows that they point to */
 	FF_BTREE_TIDS,				/* rows that all items point to */
+	FF_BTREE_POSTING_TIDS,		/* of them, from items that deduplication merged */
 	FF_BTREE_AT_FILLFACTOR,		/* 1 if as full as splits at the end leave it */
 	FF_BTREE_HALF_FULL,			/* 1 if as full as other splits leave it */
 	FF_BTREE_METRICS
 } FfBtreeMetric;
 
-typedef struct FfBtreePage
-{
-	double		metric[FF_BTREE_METRICS];
-	double		density;		/* of a leaf, 0 to 1; else -1 */
-	int			level;			/* 0 is a leaf; of a metapage, the root's */
-	bool		meta;
-} FfBtreePage;
-
 extern FfPageState ff_btree_page(const char *page, BlockNumber block,
-								 int fillfactor, FfBtreePage *result);
+								 int fillfactor, double *metric);
 
 #endif							/* FF_PAGE_BTREE_H */

@@ -24,7 +24,7 @@
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
-#include "compat.h"
+#include "module.h"
 #include "sample/sample.h"
 
 /* Pages between two sleeps, and the unit of fillfactor_advisor.sample_delay. */
@@ -91,13 +91,6 @@ copy_and_release(Buffer buffer, char *copy)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
-}
-
-/* One page, by itself. */
-void
-ff_read_page(Relation rel, BlockNumber block, char *copy)
-{
-	copy_and_release(ReadBuffer(rel, block), copy);
 }
 
 #ifdef FF_HAVE_READ_STREAM
@@ -226,18 +219,12 @@ ff_read_sample(FfSample *sample, int nmetrics, const int *exact_metric, int nexa
 	FreeAccessStrategy(strategy);
 }
 
-/* Counts one page; used_share (0 to 1, less: none) of a sound one.  Returns its stratum. */
+/* Counts one page.  Returns its stratum. */
 int
-ff_count_page(FfSample *sample, BlockNumber block, FfPageState state, const double *metric,
-			  double used_share)
+ff_count_page(FfSample *sample, BlockNumber block, FfPageState state, const double *metric)
 {
-	int			stratum = ff_strata_find(&sample->strata, block);
-
-	ff_strata_add(&sample->strata, stratum, metric);
 	sample->pages_read++;
 	sample->pages_new += state == FF_PAGE_NEW;
 	sample->pages_bad += state == FF_PAGE_BAD;
-	if (state != FF_PAGE_BAD && used_share >= 0)
-		sample->fill_bin[Min(FF_FILL_BINS - 1, (int) (used_share * FF_FILL_BINS))]++;
-	return stratum;
+	return ff_strata_add(&sample->strata, block, metric);
 }

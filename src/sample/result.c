@@ -2,9 +2,8 @@
  * result.c
  *	  From what was counted to the row that a sampling function returns.
  *
- * A kind of sample has one table of its columns.  They are found by name and
- * given the type that they have in SQL; a column that only one side knows is
- * an error.
+ * A kind of sample has one table of its columns, in the order of its row type; a
+ * column that only one side knows is an error.
  */
 #include "postgres.h"
 
@@ -15,19 +14,18 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
+#include "utils/timestamp.h"
 
-#include "compat.h"
 #include "sample/sample.h"
 
 /* A number, in the column's type; NaN is NULL. */
-Datum
-ff_number_datum(double value, Form_pg_attribute attribute, bool *isnull)
+static Datum
+number_datum(double value, Oid type, bool *isnull)
 {
 	*isnull = isnan(value);
 	if (*isnull)
 		return (Datum) 0;
-	switch (attribute->atttypid)
+	switch (type)
 	{
 		case INT2OID:
 			return Int16GetDatum((int16) value);
@@ -40,10 +38,7 @@ ff_number_datum(double value, Form_pg_attribute attribute, bool *isnull)
 		case FLOAT8OID:
 			return Float8GetDatum(value);
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("column \"%s\" of a page sample has type %s", NameStr(attribute->attname),
-					format_type_be(attribute->atttypid))));
+	elog(ERROR, "a page sample has no columns of type %u", type);
 }
 
 static Datum
@@ -61,89 +56,96 @@ static double
 column_number(const FfSample *sample, const FfColumn *c)
 {
 	const FfStrata *strata = &sample->strata;
-	const double percent = 100.0 / BLCKSZ;
+	const double percent = strata->blocks > 0 ? 100.0 / BLCKSZ / strata->blocks : NAN;
+	double		median;
 
 	switch (c->source)
 	{
+		case FF_FILLFACTOR:
+			return sample->fillfactor;
 		case FF_BLOCKS:
 			return strata->blocks;
 		case FF_COUNT:
 			return *(const int *) ((const char *) sample + c->a);
 		case FF_MEAN:
-			return ff_strata_mean(strata, c->a).value * percent;
+			return ff_strata_estimate(strata, c->a, -1).value * percent;
 		case FF_MEAN_ERR:
-			return ff_strata_mean(strata, c->a).error * percent;
+			return ff_strata_estimate(strata, c->a, -1).error * percent;
 		case FF_TOTAL:
-			return ff_strata_total(strata, c->a).value;
+			return ff_strata_estimate(strata, c->a, -1).value;
 		case FF_TOTAL_ERR:
-			return ff_strata_total(strata, c->a).error;
+			return ff_strata_estimate(strata, c->a, -1).error;
 		case FF_RATIO:
-			return ff_strata_ratio(strata, c->a, c->b).value * c->factor;
+			return ff_strata_estimate(strata, c->a, c->b).value;
 		case FF_RATIO_ERR:
-			return ff_strata_ratio(strata, c->a, c->b).error * c->factor;
+			return ff_strata_estimate(strata, c->a, c->b).error;
+		case FF_PERCENT:
+			return ff_strata_estimate(strata, c->a, c->b).value * 100;
+		case FF_PERCENT_ERR:
+			return ff_strata_estimate(strata, c->a, c->b).error * 100;
+		case FF_MOST_ROWS:
+			return strata->blocks > 0 ? sample->most_rows : NAN;
+		case FF_MEDIAN:
+			median = ff_median(sample, c->a);
+			return isnan(median) ? ff_median(sample, c->b) : median;
 		default:
-			return NAN;
+			return NAN;			/* FF_CALLER */
 	}
 }
 
-static void
-report_mismatch(const char *side, const char *name)
+static Datum
+column_value(const FfSample *sample, const FfColumn *c, Oid type, bool *isnull)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("%s no column \"%s\" of a page sample", side, name),
-			 errhint("The extension's library and its SQL objects are of different versions.")));
-}
-
-/* The columns in the order of the row type. */
-const FfColumn **
-ff_find_columns(TupleDesc desc, const FfColumn *columns, int ncolumns)
-{
-	const FfColumn **found = palloc0(sizeof(FfColumn *) * desc->natts);
-
-	for (int k = 0; k < ncolumns; k++)
+	switch (c->source)
 	{
-		int			i = 0;
-
-		while (i < desc->natts &&
-			   strcmp(columns[k].name, NameStr(TupleDescAttr(desc, i)->attname)) != 0)
-			i++;
-		if (i == desc->natts)
-			report_mismatch("the SQL objects have", columns[k].name);
-		found[i] = &columns[k];
+		case FF_RELATION:
+			return ObjectIdGetDatum(RelationGetRelid(sample->rel));
+		case FF_TABLE:
+			return ObjectIdGetDatum(sample->rel->rd_index->indrelid);
+		case FF_SAMPLED_AT:
+			return TimestampTzGetDatum(sample->sampled_at);
+		case FF_FILL:
+			return fill_datum(sample);
+		case FF_LENGTHS:
+		case FF_GROUPS:
+		case FF_POWERS:
+			return ff_histogram_datum(sample, c, isnull);
+		default:
+			return number_datum(column_number(sample, c), type, isnull);
 	}
-	for (int i = 0; i < desc->natts; i++)
-		if (found[i] == NULL)
-			report_mismatch("the library has", NameStr(TupleDescAttr(desc, i)->attname));
-	return found;
+}
+
+/* Error 55000 where the type has other columns than the library. */
+void
+ff_check_columns(TupleDesc desc, const FfColumn *column, int ncolumns)
+{
+	for (int i = 0; i < Max(desc->natts, ncolumns); i++)
+	{
+		const char *sql = i < desc->natts ? NameStr(TupleDescAttr(desc, i)->attname) : "none";
+		const char *library = i < ncolumns ? column[i].name : "none";
+
+		if (strcmp(sql, library) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("column %d of a page sample is \"%s\" in SQL and \"%s\" in the library",
+							i + 1, sql, library),
+					 errhint("The extension's library and its SQL objects are of different versions.")));
+	}
 }
 
 /* The sample as a row of the type that the calling function returns; closes the relation. */
 Datum
-ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *columns, int ncolumns,
-			  FfOwnValue own_value)
+ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column, int ncolumns)
 {
 	TupleDesc	desc;
-	const FfColumn **column;
-	Datum	   *values;
-	bool	   *nulls;
+	Datum	   *values = palloc(sizeof(Datum) * ncolumns);
+	bool	   *nulls = palloc0(sizeof(bool) * ncolumns);
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	column = ff_find_columns(desc, columns, ncolumns);
-	values = palloc(sizeof(Datum) * desc->natts);
-	nulls = palloc0(sizeof(bool) * desc->natts);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(desc, i);
-
-		if (column[i]->source == FF_OWN)
-			values[i] = own_value(sample, column[i], attribute, &nulls[i]);
-		else if (column[i]->source == FF_FILL)
-			values[i] = fill_datum(sample);
-		else
-			values[i] = ff_number_datum(column_number(sample, column[i]), attribute, &nulls[i]);
-	}
+	ff_check_columns(desc, column, ncolumns);
+	for (int i = 0; i < ncolumns; i++)
+		values[i] = column_value(sample, &column[i], TupleDescAttr(desc, i)->atttypid, &nulls[i]);
 	relation_close(sample->rel, AccessShareLock);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }

@@ -7,32 +7,47 @@
 #define FF_SAMPLE_H
 
 #include "access/tupdesc.h"
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "utils/rel.h"
 
 #include "sample/page_heap.h"
 #include "sample/strata.h"
 
-/* Settings, defined in module.c */
-extern int	ff_sample_pages;
-extern double ff_sample_error;
-extern double ff_sample_delay;
-extern int	ff_sample_seed;
-
 /* Bins of the used share of pages, each of 10 %. */
 #define FF_FILL_BINS 10
 
-/* Common to all samples; the first member of each kind's own struct. */
+/* Counts by bin, of tables only. */
+typedef enum FfHistogram
+{
+	FF_INSERTED_LENGTHS,		/* rows, by aligned length */
+	FF_UPDATED_LENGTHS,
+	FF_INSERT_GROUPS,			/* rows, by rows of their group */
+	FF_OLD_PAGE_GROUPS,
+	FF_NEW_PAGE_GROUPS,
+	FF_UPDATE_DISTANCES,		/* updated rows, by xids */
+	FF_UPDATE_AGES,
+	FF_HISTOGRAMS
+} FfHistogram;
+
 typedef struct FfSample
 {
 	Relation	rel;
+	int			fillfactor;
+	TimestampTz sampled_at;
 	FfStrata	strata;
 
 	/* of the pages read */
 	int			pages_read;
 	int			pages_new;
 	int			pages_bad;
+
+	/* of tables only */
 	int			fill_bin[FF_FILL_BINS];
+	FfXacts		xacts;
+	FfHeapPage	page;			/* scratch */
+	double		most_rows;
+	uint32	   *count;			/* [stratum][bin of all histograms] */
 } FfSample;
 
 /* Gets a private, MAXALIGNed copy of each page read. */
@@ -41,40 +56,61 @@ typedef void (*FfPageCallback) (FfSample *sample, BlockNumber block, const char 
 /* Where the value of a column comes from. */
 typedef enum FfSource
 {
-	FF_OWN,						/* of this kind of sample */
+	FF_CALLER,					/* the SQL function that calls fills it */
+	FF_RELATION, FF_TABLE,		/* OID of what is sampled, and of the table of an index */
+	FF_SAMPLED_AT,
+	FF_FILLFACTOR,
 	FF_BLOCKS,
 	FF_COUNT,					/* of pages read: offset in FfSample */
-	FF_MEAN, FF_MEAN_ERR,		/* percent of the pages' bytes */
+	FF_MEAN, FF_MEAN_ERR,		/* percent of the relation's bytes */
 	FF_TOTAL, FF_TOTAL_ERR,		/* in the relation */
-	FF_RATIO, FF_RATIO_ERR,		/* of two metrics, times factor */
-	FF_FILL						/* pages by used share */
+	FF_RATIO, FF_RATIO_ERR,		/* of two metrics */
+	FF_PERCENT, FF_PERCENT_ERR,
+	FF_FILL,					/* pages by used share */
+	FF_MOST_ROWS,
+	FF_MEDIAN,					/* of one histogram, or else of another */
+	FF_LENGTHS,					/* pairs of lengths and rows */
+	FF_GROUPS,					/* rows by number, powers of two as upper ends */
+	FF_POWERS					/* rows by number, powers of two as lower ends */
 } FfSource;
+
+/* What becomes of an earlier sample's value. */
+typedef enum FfPooling
+{
+	FF_LAST,					/* nothing */
+	FF_LAST_KNOWN,				/* stands where this sample has none */
+	FF_SUM,						/* is added, faded */
+	FF_SPLIT_SUM				/* the same, since the last change */
+} FfPooling;
 
 typedef struct FfColumn
 {
 	const char *name;
 	FfSource	source;
-	int			a;				/* metric, or what the source says */
+	int			a;				/* metric or histogram, or what the source says */
 	int			b;
-	double		factor;
-	int			kind;			/* for the kind of sample to say */
-	int			pooling;
+	FfPooling	pooling;
 } FfColumn;
 
-/* The value of a column whose source is FF_OWN. */
-typedef Datum (*FfOwnValue) (const FfSample *sample, const FfColumn *column,
-							 Form_pg_attribute attribute, bool *isnull);
-
+/* read.c */
 extern Relation ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument);
-extern void ff_read_page(Relation rel, BlockNumber block, char *copy);
 extern void ff_read_sample(FfSample *sample, int nmetrics, const int *exact_metric, int nexact,
 						   FfPageCallback callback);
 extern int	ff_count_page(FfSample *sample, BlockNumber block, FfPageState state,
-						  const double *metric, double used_share);
+						  const double *metric);
 
-extern const FfColumn **ff_find_columns(TupleDesc desc, const FfColumn *columns, int ncolumns);
-extern Datum ff_number_datum(double value, Form_pg_attribute attribute, bool *isnull);
-extern Datum ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *columns,
-						   int ncolumns, FfOwnValue own_value);
+/* visibility.c */
+extern void ff_visibility_begin(Relation rel, FfXacts *xacts);
+
+/* histogram.c */
+extern void ff_count(FfSample *sample, FfHistogram histogram, int stratum, uint32 number, int rows);
+extern double ff_median(const FfSample *sample, FfHistogram histogram);
+extern Datum ff_histogram_datum(const FfSample *sample, const FfColumn *column, bool *isnull);
+extern Datum ff_pool_arrays(bool lengths, Datum a, Datum b, double keep, bool *isnull);
+
+/* result.c */
+extern void ff_check_columns(TupleDesc desc, const FfColumn *column, int ncolumns);
+extern Datum ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column,
+						   int ncolumns);
 
 #endif							/* FF_SAMPLE_H */

@@ -7,8 +7,7 @@
  * of them again and again into halves, down to a few pages: however small the
  * hot tail is against the table, it is seen.  Each range is a stratum of which
  * some pages are chosen at random without replacement; every page counts for
- * as many as its stratum has blocks per page chosen.  A sample can be extended
- * and is then the same as one chosen at once.
+ * as many as its stratum has blocks per page chosen.
  *
  * A first sample tells how much pages differ in each stratum; the second adds
  * pages where they differ most (Neyman's allocation).
@@ -27,8 +26,9 @@
 
 #include <math.h>
 
+#include "common/hashfn.h"
 #include "fmgr.h"
-#include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
 #include "compat.h"
 #include "sample/strata.h"
@@ -77,12 +77,6 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
  */
 #define FF_RARITY 5
 
-/* Ranges up to so many times the pages wanted are walked, not drawn from. */
-#define FF_WALK 64
-
-/* Blocks walked between two looks for interrupts: well below a millisecond. */
-#define FF_BLOCKS_PER_CHECK 65536
-
 /* Sums of squares below this share of what they are made of are rounding. */
 #define FF_ROUNDING 1e-12
 
@@ -92,12 +86,16 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
 /* 97.5 % quantile of the normal distribution. */
 #define FF_Z 1.959963985
 
+/* Rounds of a Feistel network: four make a random permutation of large ranges (chosen). */
+#define FF_ROUNDS 6
+
+/* ---------- choice of pages ---------- */
+
 static void
 add_stratum(FfStrata *strata, BlockNumber first, BlockNumber end)
 {
 	FfStratum  *stratum = &strata->stratum[strata->nstrata++];
 
-	memset(stratum, 0, sizeof(*stratum));
 	stratum->first = first;
 	stratum->size = end - first;
 }
@@ -111,23 +109,18 @@ ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint64 seed)
 	Assert(nmetrics <= FF_MAX_METRICS);
 	strata->blocks = blocks;
 	strata->nmetrics = nmetrics;
+	strata->seed = seed;
 	strata->nstrata = 0;
-	strata->stratum = palloc(sizeof(FfStratum) * FF_MAX_STRATA);
-	pg_prng_seed(&strata->prng, seed);
+	strata->stratum = palloc0(sizeof(FfStratum) * FF_MAX_STRATA);
 
-	if (blocks <= FF_CENSUS_PAGES)
-	{
-		add_stratum(strata, 0, blocks);
-		return;
-	}
-	for (int i = 1; i < FF_ZONES; i++)
+	for (int i = 1; i < FF_ZONES && blocks > FF_CENSUS_PAGES; i++)
 	{
 		BlockNumber end = (BlockNumber) ((uint64) blocks * i / FF_ZONES);
 
 		add_stratum(strata, first, end);
 		first = end;
 	}
-	for (int i = 1; i < FF_TAIL_HALVINGS &&
+	for (int i = 1; i < FF_TAIL_HALVINGS && blocks > FF_CENSUS_PAGES &&
 		 blocks - first > FF_PAGES_AT_END; i++)
 	{
 		BlockNumber end = first + (blocks - first) / 2;
@@ -138,16 +131,33 @@ ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint64 seed)
 	add_stratum(strata, first, blocks);
 }
 
-/* Pages of this stratum in a first sample. */
-static int
-pilot_size(const FfStrata *strata, int i)
+/*
+ * The k-th block of a stratum in a random order: a Feistel network permutes the
+ * least power of four that holds them, again while the outcome lies beyond them.
+ * So no block comes twice, however often the sample is extended.
+ */
+static BlockNumber
+kth_block(const FfStrata *strata, const FfStratum *stratum, uint32 k)
 {
-	BlockNumber size = strata->stratum[i].size;
+	int			half = pg_leftmost_one_pos32(stratum->size) / 2 + 1;
+	uint32		mask = (1U << half) - 1;
 
-	if (strata->nstrata == 1 ||
-		(i == strata->nstrata - 1 && size <= FF_PAGES_AT_END))
-		return size;
-	return Min(size, i < FF_ZONES - 1 ? FF_PAGES_PER_ZONE : FF_PAGES_PER_HALF);
+	do
+	{
+		uint32		left = k >> half;
+		uint32		right = k & mask;
+
+		for (int round = 0; round < FF_ROUNDS; round++)
+		{
+			uint64		key = strata->seed + stratum->first + round;
+			uint32		mixed = left ^ (hash_bytes_uint32_extended(right, key) & mask);
+
+			left = right;
+			right = mixed;
+		}
+		k = left << half | right;
+	} while (k >= stratum->size);
+	return stratum->first + k;
 }
 
 static int
@@ -160,83 +170,6 @@ compare_blocks(const void *a, const void *b)
 }
 
 /*
- * Draws blocks (with replacement, until enough different ones were met) behind
- * those of the stratum that were read.
- */
-static void
-draw_blocks(FfStrata *strata, FfStratum *stratum, int wanted)
-{
-	BlockNumber *chosen = stratum->chosen;
-
-	while (stratum->nchosen < wanted)
-	{
-		int			n = stratum->nread;
-		int			read = 0;
-
-		CHECK_FOR_INTERRUPTS();
-		while (stratum->nchosen < wanted)
-			chosen[stratum->nchosen++] = stratum->first +
-				pg_prng_uint64_range(&strata->prng, 0, stratum->size - 1);
-		qsort(chosen + n, wanted - n, sizeof(BlockNumber), compare_blocks);
-		for (int i = n; i < wanted; i++)
-		{
-			BlockNumber block = chosen[i];
-
-			while (read < stratum->nread && chosen[read] < block)
-				read++;
-			if ((read < stratum->nread && chosen[read] == block) ||
-				(n > stratum->nread && chosen[n - 1] == block))
-				continue;
-			chosen[n++] = block;
-		}
-		stratum->nchosen = n;
-	}
-}
-
-/* The same by walking the range (Knuth 3.4.2, algorithm S). */
-static void
-walk_blocks(FfStrata *strata, FfStratum *stratum, int wanted)
-{
-	BlockNumber left = stratum->size - stratum->nread;
-	int			read = 0;
-
-	for (BlockNumber i = 0; stratum->nchosen < wanted; i++)
-	{
-		BlockNumber block = stratum->first + i;
-
-		if (i % FF_BLOCKS_PER_CHECK == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (read < stratum->nread && stratum->chosen[read] == block)
-		{
-			read++;
-			continue;
-		}
-		if (pg_prng_double(&strata->prng) * left < wanted - stratum->nchosen)
-			stratum->chosen[stratum->nchosen++] = block;
-		left--;
-	}
-}
-
-/* Chooses among the blocks not read yet until the stratum has this many. */
-static void
-extend_stratum(FfStrata *strata, FfStratum *stratum, int wanted)
-{
-	wanted = Min((BlockNumber) wanted, stratum->size);
-	if (wanted <= stratum->nchosen)
-		return;
-	Assert(stratum->nchosen == stratum->nread);
-	if (stratum->chosen == NULL)
-		stratum->chosen = palloc(sizeof(BlockNumber) * wanted);
-	else
-		stratum->chosen = repalloc(stratum->chosen,
-								   sizeof(BlockNumber) * wanted);
-	if ((BlockNumber) wanted > stratum->size / FF_WALK)
-		walk_blocks(strata, stratum, wanted);
-	else
-		draw_blocks(strata, stratum, wanted);
-}
-
-/*
  * Chooses pages until every stratum has wanted[] of them.  Returns how many are
  * new, and them in ascending order.
  */
@@ -244,25 +177,15 @@ static int
 choose(FfStrata *strata, const double *wanted, BlockNumber **block)
 {
 	int			nblocks = 0;
-	int			room = 0;
+	double		room = 1;
 
 	for (int i = 0; i < strata->nstrata; i++)
-	{
-		FfStratum  *stratum = &strata->stratum[i];
-
-		extend_stratum(strata, stratum, (int) wanted[i]);
-		room += stratum->nchosen;
-	}
-	*block = palloc(sizeof(BlockNumber) * Max(room, 1));
+		room += Max(wanted[i] - strata->stratum[i].nread, 0);
+	*block = palloc(sizeof(BlockNumber) * (Size) room);
 	for (int i = 0; i < strata->nstrata; i++)
-	{
-		FfStratum  *stratum = &strata->stratum[i];
-		int			fresh = stratum->nchosen - stratum->nread;
-
-		memcpy(*block + nblocks, stratum->chosen + stratum->nread,
-			   sizeof(BlockNumber) * fresh);
-		nblocks += fresh;
-	}
+		for (int k = strata->stratum[i].nread; k < (int) wanted[i]; k++)
+			(*block)[nblocks++] = kth_block(strata, &strata->stratum[i], k);
+	qsort(*block, nblocks, sizeof(BlockNumber), compare_blocks);
 	return nblocks;
 }
 
@@ -277,49 +200,36 @@ ff_strata_first(FfStrata *strata, int max_pages, BlockNumber **block)
 	double		wanted[FF_MAX_STRATA];
 	double		sum = 0;
 	double		least = 0;
+	int			last = strata->nstrata - 1;
 
-	for (int i = 0; i < strata->nstrata; i++)
+	for (int i = 0; i <= last; i++)
 	{
-		sum += wanted[i] = pilot_size(strata, i);
+		BlockNumber size = strata->stratum[i].size;
+
+		wanted[i] = Min(size, i < FF_ZONES - 1 ? FF_PAGES_PER_ZONE : FF_PAGES_PER_HALF);
+		if (last == 0 || (i == last && size <= FF_PAGES_AT_END))
+			wanted[i] = size;
+		sum += wanted[i];
 		least += Min(wanted[i], FF_LEAST_PAGES);
 	}
 	Assert(least <= max_pages);
-	if (sum > max_pages)
-		for (int i = 0; i < strata->nstrata; i++)
-		{
-			double		floor_of = Min(wanted[i], FF_LEAST_PAGES);
+	for (int i = 0; i <= last && sum > max_pages; i++)
+	{
+		double		floor_of = Min(wanted[i], FF_LEAST_PAGES);
 
-			wanted[i] = floor_of + floor((wanted[i] - floor_of) *
-										 (max_pages - least) / (sum - least));
-		}
+		wanted[i] = floor_of + floor((wanted[i] - floor_of) * (max_pages - least) / (sum - least));
+	}
 	return choose(strata, wanted, block);
 }
 
-/* The stratum that this block is in. */
+/* Counts one page read.  Returns its stratum. */
 int
-ff_strata_find(const FfStrata *strata, BlockNumber block)
+ff_strata_add(FfStrata *strata, BlockNumber block, const double *metric)
 {
-	int			low = 0;
-	int			high = strata->nstrata - 1;
+	FfStratum  *s = &strata->stratum[strata->nstrata - 1];
 
-	while (low < high)
-	{
-		int			middle = (low + high + 1) / 2;
-
-		if (strata->stratum[middle].first <= block)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
-}
-
-/* Counts one page read. */
-void
-ff_strata_add(FfStrata *strata, int stratum, const double *metric)
-{
-	FfStratum  *s = &strata->stratum[stratum];
-
+	while (s->first > block)
+		s--;
 	s->nread++;
 	for (int i = 0; i < strata->nmetrics; i++)
 	{
@@ -330,6 +240,7 @@ ff_strata_add(FfStrata *strata, int stratum, const double *metric)
 		for (int j = 0; j <= i; j++)
 			s->cross[i][j] += metric[i] * metric[j];
 	}
+	return s - strata->stratum;
 }
 
 /* Blocks that each page read of this stratum stands for. */
@@ -341,15 +252,7 @@ ff_strata_weight(const FfStrata *strata, int stratum)
 	return s->nread > 0 ? (double) s->size / s->nread : 0;
 }
 
-static double
-total(const FfStrata *strata, int metric)
-{
-	double		sum = 0;
-
-	for (int i = 0; i < strata->nstrata; i++)
-		sum += ff_strata_weight(strata, i) * strata->stratum[i].sum[metric];
-	return sum;
-}
+/* ---------- estimates ---------- */
 
 /*
  * 97.5 % quantile of Student's distribution: Fisher's expansion, and the exact
@@ -382,120 +285,115 @@ ff_t_quantile(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(student(PG_GETARG_FLOAT8(0)));
 }
 
-/* Moments of y - ratio * x in one stratum; x < 0 stands for none. */
-typedef struct FfMoments
+/* What the pages read say of the estimated total of y - ratio * x. */
+typedef struct FfSpread
 {
-	double		mean;
-	double		squares;		/* sum of squared deviations */
-	double		cubes;			/* of cubed ones; for x < 0 only */
-	double		rounding;		/* what squares are not known better than */
-} FfMoments;
-
-static FfMoments
-moments(const FfStratum *s, int y, int x, double ratio)
-{
-	FfMoments	m = {0, 0, 0, 0};
-	double		n = s->nread;
-	double		sum = s->sum[y];
-	double		squares = s->cross[y][y];
-
-	if (s->nread == 0)
-		return m;
-	if (x >= 0)
-	{
-		sum -= ratio * s->sum[x];
-		squares += ratio * (ratio * s->cross[x][x] -
-							2 * s->cross[Max(x, y)][Min(x, y)]);
-	}
-	m.mean = sum / n;
-	m.rounding = FF_ROUNDING * s->cross[y][y];
-	m.squares = squares - sum * m.mean;
-	if (m.squares <= m.rounding)
-		m.squares = 0;
-	if (x < 0 && m.squares > 0)
-		m.cubes = s->cubes[y] - m.mean * (3 * squares - 2 * sum * m.mean);
-	return m;
-}
-
-/* The larger squared difference of two neighbours' means to this one's. */
-static double
-largest_step(const FfMoments *m, int nstrata, int i)
-{
-	double		left = i > 0 ? m[i].mean - m[i - 1].mean : 0;
-	double		right = i < nstrata - 1 ? m[i].mean - m[i + 1].mean : 0;
-
-	return Max(left * left, right * right);
-}
-
-/*
- * Squared deviations in stratum i: those found, or the least to expect next
- * to a neighbour like that.
- */
-static double
-likely_squares(const FfMoments *m, int nstrata, int i)
-{
-	double		step = largest_step(m, nstrata, i);
-
-	return Max(m[i].squares, step > m[i].rounding ? step : 0);
-}
-
-/* What the moments of all strata say of the estimated total. */
-typedef struct FfTotal
-{
-	double		variance;		/* without allowance for rare pages */
-	double		unseen;			/* the allowance */
+	double		squares[FF_MAX_STRATA]; /* likely sum of squared deviations */
+	double		variance;		/* of the total, without allowance for rare pages */
+	double		unseen;			/* the allowance; for x < 0 only, which stands for none */
 	double		df;				/* degrees of freedom of the variance */
-} FfTotal;
+} FfSpread;
 
-static FfTotal
-total_variance(const FfStrata *strata, const FfMoments *m)
+/* Squared deviations found in each stratum, their cubes, and the means. */
+static void
+moments(const FfStrata *strata, int y, int x, double ratio,
+		double *squares, double *cubes, double *mean)
 {
-	FfTotal		total = {0, 0, 0};
+	for (int i = 0; i < strata->nstrata; i++)
+	{
+		const FfStratum *s = &strata->stratum[i];
+		double		sum = s->sum[y];
+		double		raw = s->cross[y][y];
+
+		squares[i] = cubes[i] = mean[i] = 0;
+		if (s->nread == 0)
+			continue;
+		if (x >= 0)
+		{
+			sum -= ratio * s->sum[x];
+			raw += ratio * (ratio * s->cross[x][x] - 2 * s->cross[Max(x, y)][Min(x, y)]);
+		}
+		mean[i] = sum / s->nread;
+		if (raw - sum * mean[i] <= FF_ROUNDING * s->cross[y][y])
+			continue;
+		squares[i] = raw - sum * mean[i];
+		if (x < 0)
+			cubes[i] = s->cubes[y] - mean[i] * (3 * raw - 2 * sum * mean[i]);
+	}
+}
+
+static FfSpread
+spread_of(const FfStrata *strata, int y, int x, double ratio)
+{
+	FfSpread	spread = {0};
+	double		found[FF_MAX_STRATA];
+	double		cubed[FF_MAX_STRATA];
+	double		mean[FF_MAX_STRATA];
 	double		df_divisor = 0;
 	double		squares = 0;
 	double		cubes = 0;
 
+	moments(strata, y, x, ratio, found, cubed, mean);
 	for (int i = 0; i < strata->nstrata; i++)
 	{
 		const FfStratum *s = &strata->stratum[i];
 		double		n = s->nread;
 		double		weight = ff_strata_weight(strata, i);
 		double		left = 1 - n / s->size;
+		double		before = i > 0 ? mean[i] - mean[i - 1] : 0;
+		double		after = i < strata->nstrata - 1 ? mean[i] - mean[i + 1] : 0;
+		double		step = Max(before * before, after * after);
 		double		part;
 
+		/* at least what is to be expected next to a neighbour like that */
+		spread.squares[i] = Max(found[i], step > FF_ROUNDING * s->cross[y][y] ? step : 0);
 		if (n < FF_LEAST_PAGES || s->nread >= (int64) s->size)
 			continue;
-		part = likely_squares(m, strata->nstrata, i) / (n - 1) *
-			n * weight * weight * left;
-		total.variance += part;
+		part = spread.squares[i] / (n - 1) * n * weight * weight * left;
+		spread.variance += part;
 		df_divisor += part * part / (n - 1);
-		squares += weight * weight * left * m[i].squares;
-		cubes += weight * weight * weight * left * m[i].cubes;
+		squares += weight * weight * left * found[i];
+		cubes += weight * weight * weight * left * cubed[i];
 	}
-	if (total.variance > 0)
-		total.df = total.variance * total.variance / df_divisor;
+	if (spread.variance > 0)
+		spread.df = spread.variance * spread.variance / df_divisor;
 	if (squares > 0)
-		total.unseen = FF_UNSEEN_PAGES * (cubes / squares) * (cubes / squares);
-	return total;
-}
-
-/* Half width of the interval of the total of y - ratio * x. */
-static double
-total_error(const FfStrata *strata, int y, int x, double ratio)
-{
-	FfMoments	m[FF_MAX_STRATA];
-	FfTotal		total;
-
-	for (int i = 0; i < strata->nstrata; i++)
-		m[i] = moments(&strata->stratum[i], y, x, ratio);
-	total = total_variance(strata, m);
-	if (total.variance <= 0)
-		return 0;
-	return student(total.df) * sqrt(total.variance + total.unseen);
+		spread.unseen = FF_UNSEEN_PAGES * (cubes / squares) * (cubes / squares);
+	return spread;
 }
 
 /*
- * Pages wanted of each stratum for the interval of this mean: Neyman's
+ * Estimates the total of a metric over all blocks, exact if all were read, or
+ * with a divisor (else -1) the ratio of two totals, NaN if the lower one is zero.
+ */
+FfEstimate
+ff_strata_estimate(const FfStrata *strata, int metric, int divisor)
+{
+	FfEstimate	estimate = {0, 0};
+	double		below = divisor < 0 ? 1 : 0;
+	FfSpread	spread;
+
+	for (int i = 0; i < strata->nstrata; i++)
+	{
+		const FfStratum *s = &strata->stratum[i];
+
+		estimate.value += ff_strata_weight(strata, i) * s->sum[metric];
+		if (divisor >= 0)
+			below += ff_strata_weight(strata, i) * s->sum[divisor];
+	}
+	if (below <= 0)
+		return (FfEstimate) {NAN, NAN};
+	estimate.value /= below;
+	spread = spread_of(strata, metric, divisor, estimate.value);
+	if (spread.variance > 0)
+		estimate.error = student(spread.df) * sqrt(spread.variance + spread.unseen) / below;
+	return estimate;
+}
+
+/* ---------- second sample ---------- */
+
+/*
+ * Pages wanted of each stratum for an interval of this total: Neyman's
  * allocation with finite population correction (Cochran 5.9).  Where few rare
  * pages make the difference, the strata in which the first sample met some are
  * no different from the others, and all get their share.
@@ -503,43 +401,34 @@ total_error(const FfStrata *strata, int y, int x, double ratio)
 static void
 plan(const FfStrata *strata, int metric, double error, double *wanted)
 {
-	FfMoments	m[FF_MAX_STRATA];
+	FfSpread	found = spread_of(strata, metric, -1, 0);
+	double		target = error / FF_Z;
+	double		rarity = Min(1, FF_RARITY * found.unseen / found.variance);
 	double		spread[FF_MAX_STRATA];
-	double		target = error * strata->blocks / FF_Z;
-	FfTotal		total;
-	double		rarity;
 	double		pooled = 0;
 	double		spreads = 0;
 	double		squares = 0;
-
-	for (int i = 0; i < strata->nstrata; i++)
-		m[i] = moments(&strata->stratum[i], metric, -1, 0);
-	total = total_variance(strata, m);
-	rarity = Min(1, FF_RARITY * total.unseen / total.variance);
 
 	for (int i = 0; i < strata->nstrata; i++)
 	{
 		const FfStratum *s = &strata->stratum[i];
 
 		spread[i] = s->nread < FF_LEAST_PAGES ? 0 :
-			likely_squares(m, strata->nstrata, i) / (s->nread - 1);
-		spread[i] *= 1 + total.unseen / total.variance;
+			found.squares[i] / (s->nread - 1) * (1 + found.unseen / found.variance);
 		pooled += spread[i] * s->size / strata->blocks;
 	}
 	for (int i = 0; i < strata->nstrata; i++)
 	{
 		if (spread[i] > pooled / FF_ALIKE && spread[i] < pooled * FF_ALIKE)
 			spread[i] = pooled;
-		spread[i] = sqrt(rarity * pooled + (1 - rarity) *
-						 Max(spread[i], FF_LEAST_SPREAD * pooled));
+		spread[i] = sqrt(rarity * pooled +
+						 (1 - rarity) * Max(spread[i], FF_LEAST_SPREAD * pooled));
 		spreads += strata->stratum[i].size * spread[i];
 		squares += strata->stratum[i].size * spread[i] * spread[i];
 	}
 	for (int i = 0; i < strata->nstrata; i++)
-		wanted[i] = Max(wanted[i],
-						ceil(FF_PLAN_MARGIN * strata->stratum[i].size *
-							 spread[i] * spreads /
-							 (target * target + squares)));
+		wanted[i] = Max(wanted[i], ceil(FF_PLAN_MARGIN * strata->stratum[i].size * spread[i] *
+										spreads / (target * target + squares)));
 }
 
 /*
@@ -553,6 +442,7 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 				 double error, int max_pages, BlockNumber **block)
 {
 	double		wanted[FF_MAX_STRATA];
+	double		total_error = error * strata->blocks;
 	double		sum = 0;
 	double		more = 0;
 
@@ -560,8 +450,8 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 		wanted[i] = error > 0 ? (double) strata->stratum[i].nread :
 			strata->stratum[i].size;
 	for (int k = 0; k < nmetrics && error > 0; k++)
-		if (ff_strata_mean(strata, metric[k]).error > error)
-			plan(strata, metric[k], error, wanted);
+		if (ff_strata_estimate(strata, metric[k], -1).error > total_error)
+			plan(strata, metric[k], total_error, wanted);
 
 	for (int i = 0; i < strata->nstrata; i++)
 	{
@@ -569,55 +459,11 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 		sum += strata->stratum[i].nread;
 		more += wanted[i] - strata->stratum[i].nread;
 	}
-	if (more > 0 && sum + more > max_pages)
-		for (int i = 0; i < strata->nstrata; i++)
-		{
-			int			nread = strata->stratum[i].nread;
+	for (int i = 0; i < strata->nstrata && more > 0 && sum + more > max_pages; i++)
+	{
+		int			nread = strata->stratum[i].nread;
 
-			wanted[i] = nread + floor((wanted[i] - nread) *
-									  (max_pages - sum) / more);
-		}
+		wanted[i] = nread + floor((wanted[i] - nread) * (max_pages - sum) / more);
+	}
 	return choose(strata, wanted, block);
-}
-
-/* Estimates the total of a metric over all blocks; exact if all were read. */
-FfEstimate
-ff_strata_total(const FfStrata *strata, int metric)
-{
-	FfEstimate	estimate;
-
-	estimate.value = total(strata, metric);
-	estimate.error = total_error(strata, metric, -1, 0);
-	return estimate;
-}
-
-/* Estimates the mean of a metric over all blocks; NaN if there are none. */
-FfEstimate
-ff_strata_mean(const FfStrata *strata, int metric)
-{
-	FfEstimate	estimate = {NAN, NAN};
-
-	if (strata->blocks > 0)
-	{
-		estimate = ff_strata_total(strata, metric);
-		estimate.value /= strata->blocks;
-		estimate.error /= strata->blocks;
-	}
-	return estimate;
-}
-
-/* Estimates the ratio of two totals; NaN if the lower one is zero. */
-FfEstimate
-ff_strata_ratio(const FfStrata *strata, int numerator, int denominator)
-{
-	double		divisor = total(strata, denominator);
-	FfEstimate	estimate = {NAN, NAN};
-
-	if (divisor > 0)
-	{
-		estimate.value = total(strata, numerator) / divisor;
-		estimate.error = total_error(strata, numerator, denominator,
-									 estimate.value) / divisor;
-	}
-	return estimate;
 }

@@ -5,19 +5,16 @@
 #ifndef FF_STRATA_H
 #define FF_STRATA_H
 
-#include "common/pg_prng.h"
 #include "storage/block.h"
 
 /* Most measures that a page can have: see FfHeapMetric, FfBtreeMetric. */
-#define FF_MAX_METRICS 24
+#define FF_MAX_METRICS 16
 
 /* A range of blocks that is sampled evenly. */
 typedef struct FfStratum
 {
 	BlockNumber first;
 	BlockNumber size;			/* blocks */
-	BlockNumber *chosen;		/* distinct: those read, ascending; then new ones */
-	int			nchosen;
 	int			nread;			/* of them, measured so far */
 	double		sum[FF_MAX_METRICS];
 	double		cubes[FF_MAX_METRICS];
@@ -29,9 +26,9 @@ typedef struct FfStrata
 {
 	BlockNumber blocks;
 	int			nmetrics;
+	uint64		seed;
 	int			nstrata;
 	FfStratum  *stratum;
-	pg_prng_state prng;
 } FfStrata;
 
 /* An estimate with the half width of its 95 % interval. */
@@ -47,12 +44,8 @@ extern int	ff_strata_first(FfStrata *strata, int max_pages,
 							BlockNumber **block);
 extern int	ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 							 double error, int max_pages, BlockNumber **block);
-extern int	ff_strata_find(const FfStrata *strata, BlockNumber block);
-extern void ff_strata_add(FfStrata *strata, int stratum, const double *metric);
+extern int	ff_strata_add(FfStrata *strata, BlockNumber block, const double *metric);
 extern double ff_strata_weight(const FfStrata *strata, int stratum);
-extern FfEstimate ff_strata_total(const FfStrata *strata, int metric);
-extern FfEstimate ff_strata_mean(const FfStrata *strata, int metric);
-extern FfEstimate ff_strata_ratio(const FfStrata *strata, int numerator,
-								  int denominator);
+extern FfEstimate ff_strata_estimate(const FfStrata *strata, int metric, int divisor);
 
 #endif							/* FF_STRATA_H */

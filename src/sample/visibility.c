@@ -15,7 +15,18 @@
 #include "storage/procarray.h"
 
 #include "compat.h"
-#include "sample/visibility.h"
+#include "sample/sample.h"
+
+/* Power of two: transactions whose fate is remembered during one sample. */
+#define CACHE 1024
+
+typedef struct FfVisibility
+{
+	FullTransactionId next;		/* no xid in the pages is this new or newer */
+	TransactionId oldest;		/* or older than this, unless frozen */
+	TransactionId cached_xid[CACHE];
+	uint8		cached_state[CACHE];
+} FfVisibility;
 
 static void
 refresh_range(FfVisibility *visibility)
@@ -60,7 +71,7 @@ static FfXactState
 xact_state(void *arg, TransactionId xid)
 {
 	FfVisibility *visibility = (FfVisibility *) arg;
-	unsigned	slot = xid % FF_XACT_CACHE;
+	unsigned	slot = xid % CACHE;
 	FfXactState state;
 
 	if (visibility->cached_xid[slot] == xid)
@@ -105,9 +116,10 @@ multixact_updater(void *arg, TransactionId multi, TransactionId *xid)
 
 /* Binds xacts to this server and to the pruning horizon of one relation. */
 void
-ff_visibility_begin(FfVisibility *visibility, Relation rel, FfXacts *xacts)
+ff_visibility_begin(Relation rel, FfXacts *xacts)
 {
-	memset(visibility, 0, sizeof(*visibility));
+	FfVisibility *visibility = palloc0(sizeof(FfVisibility));
+
 	refresh_range(visibility);
 	xacts->state = xact_state;
 	xacts->updater = multixact_updater;

@@ -7,11 +7,9 @@ CREATE TEMP TABLE t (id int, v int, pad text);
 INSERT INTO t SELECT g, g % 10, repeat('x', 50) FROM generate_series(1, 10000) g;
 
 -- Built: leaves at the fillfactor but the last one, in the order of the file.
--- An item takes 16 bytes and a line pointer of 4.
 CREATE INDEX built ON t (id);
-SELECT index, relation, blocks = blocks_read AS whole, blocks_new, blocks_bad, levels,
-       leaf_pages, leaf_pages_err, internal_pages, deleted_pages, half_dead_pages, fragmentation, row_pointers,
-       bytes_per_row, dead_items_pct, deduplicated_pct
+SELECT index, relation, blocks = blocks_read AS whole, blocks_new, blocks_bad,
+       leaf_pages, internal_pages, deleted_pages, fragmentation, row_pointers, deduplicated_pct
   FROM ff_sample_index('built');
 SELECT leaf_density BETWEEN 87 AND 91 AS density, leaf_density_err,
        round(at_fillfactor_pct * leaf_pages / 100) = leaf_pages - 1 AS all_but_the_last,
@@ -32,10 +30,10 @@ SELECT row_pointers, at_fillfactor_pct < 5 AS not_at_fillfactor, half_full_pct >
 
 -- Ten values in 10,000 rows: all pointers are in posting lists
 CREATE INDEX deduplicated ON t (v);
-SELECT row_pointers, deduplicated_pct, items_per_leaf < 20 AS few_items, bytes_per_row BETWEEN 6 AND 7 AS width
+SELECT row_pointers, deduplicated_pct, row_pointers * 7 < 8192 * leaf_pages AS dense
   FROM ff_sample_index('deduplicated');
 CREATE INDEX single ON t (v) WITH (deduplicate_items = off);
-SELECT row_pointers, deduplicated_pct, bytes_per_row FROM ff_sample_index('single');
+SELECT row_pointers, deduplicated_pct, row_pointers * 16 < 8192 * leaf_pages AS dense FROM ff_sample_index('single');
 
 -- Emptied pages are deleted
 DELETE FROM t WHERE id BETWEEN 2000 AND 8000;
