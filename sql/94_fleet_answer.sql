@@ -74,7 +74,7 @@ $$;
 -- Ends the statement that is running with error 57014 once a time is over; zero takes that back. See src/server.c.
 CREATE FUNCTION ff_internal.deadline(span interval) RETURNS void
 AS 'MODULE_PATHNAME', 'ff_deadline'
-LANGUAGE c STRICT VOLATILE;
+LANGUAGE c VOLATILE;
 
 -- Connects and sends a query of one text, without waiting for its answer: read only, with an empty search_path, and with
 -- timeouts a little shorter than patience. From PostgreSQL 16 on dblink does not heed connect_timeout; it has one second

@@ -28,8 +28,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "collect/statements.h"
-#include "compat.h"
+#include "module.h"
 
 typedef struct FfDefinition
 {

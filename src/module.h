@@ -6,6 +6,8 @@
 #ifndef FF_MODULE_H
 #define FF_MODULE_H
 
+#include "nodes/pg_list.h"
+
 #include "compat.h"
 
 /* Settings, fillfactor_advisor.*: see their descriptions in module.c. */
@@ -30,5 +32,15 @@ extern double ff_page_read_cost;	/* microseconds, 0: measured or assumed */
 extern void ff_require(const char *role);
 extern void ff_show_shards(void);
 extern Datum ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
+
+/* collect/lock.c */
+extern void ff_keep_extension(Oid extension);
+extern bool ff_lock_collector(bool atomic);
+extern void ff_unlock_collector(void);
+
+/* collect/statements.c */
+#define FF_STATEMENT_MAX	(1000 * 1000)	/* longest text parsed, bytes */
+extern const char *ff_parse_text(const char *text, void (*use) (List *statements, void *context),
+								 void *context);
 
 #endif							/* FF_MODULE_H */

@@ -159,14 +159,14 @@ ff_summarizing(PG_FUNCTION_ARGS)
  * The statement that is running ends with error 57014 once this time is over,
  * as by statement_timeout: from PostgreSQL 16 on dblink_connect() heeds no
  * connect_timeout, and a host that takes a connection and says nothing would
- * hold up a refresh for ever.  Zero takes that back, and what is left of the
+ * hold up a refresh for ever.  Zero or NULL takes that back, and what is left of the
  * session's own statement_timeout counts again.  It never lasts longer than that.
  */
 Datum
 ff_deadline(PG_FUNCTION_ARGS)
 {
 	static TimestampTz own = 0;
-	int64		span = PG_GETARG_INTERVAL_P(0)->time;
+	int64		span = PG_ARGISNULL(0) ? 0 : PG_GETARG_INTERVAL_P(0)->time;
 
 	if (span > 0)
 	{

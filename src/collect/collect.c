@@ -22,22 +22,18 @@
 #include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/resowner.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "collect/lock.h"
 #include "module.h"
 
 PG_FUNCTION_INFO_V1(ff_collect);
@@ -57,7 +53,6 @@ PG_FUNCTION_INFO_V1(ff_collect);
  */
 #define CACHED_TABLES			200
 
-
 typedef struct Collector
 {
 	Oid			extension;
@@ -73,30 +68,27 @@ typedef struct Collector
 	int			deferred;		/* left for the next collection */
 } Collector;
 
-/*
- * Run one of the extension's own functions and return its first column as
- * int64 (0 for NULL or no row).
- */
-static int64
-run_step(Collector *c, const char *call, int nargs, Oid *types, Datum *values)
+/* The call of one of the extension's own functions. */
+static char *
+step_of(const char *function, int64 argument)
 {
-	StringInfoData sql;
-	int			rc;
+	return psprintf("ff_internal.%s(" INT64_FORMAT "::bigint)", function, argument);
+}
+
+/* Runs such a call and returns its first column as int64 (0 for NULL or no row). */
+static int64
+run_step(const char *call)
+{
 	int64		result = 0;
 
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "SELECT %s", call);
-	rc = SPI_execute_with_args(sql.data, nargs, types, values, NULL, false, 0);
-	if (rc != SPI_OK_SELECT)
-		elog(ERROR, "collection step %s returned %d", call, rc);
+	if (SPI_execute(psprintf("SELECT %s", call), false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "collection step %s failed", call);
 	if (SPI_processed == 1 && SPI_gettypeid(SPI_tuptable->tupdesc, 1) == INT8OID)
 	{
 		bool		isnull;
-		Datum		d = SPI_getbinval(SPI_tuptable->vals[0],
-									  SPI_tuptable->tupdesc, 1, &isnull);
+		Datum		d = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 
-		if (!isnull)
-			result = DatumGetInt64(d);
+		result = isnull ? 0 : DatumGetInt64(d);
 	}
 	SPI_freetuptable(SPI_tuptable);
 	return result;
@@ -124,18 +116,6 @@ end_step(Collector *c)
 	CHECK_FOR_INTERRUPTS();
 	if (!c->atomic)
 		begin_step(c->extension);
-}
-
-/*
- * Give back what the catalog and relation caches keep of tables that are done
- * with: nothing else limits them.  Inside a transaction block they are left
- * to the caller, whose work may need them.
- */
-static void
-empty_caches(Collector *c)
-{
-	if (!c->atomic)
-		InvalidateSystemCaches();
 }
 
 /*
@@ -168,26 +148,21 @@ is_skip(int sqlerrcode)
 }
 
 /*
- * Run one step, with one argument, in a subtransaction.  Returns NULL, or a copy
- * of an error that is this step's own affair; one that ends the collection goes
- * on.
+ * Run one step in a subtransaction.  Returns NULL, or a copy of an error that is
+ * this step's own affair; one that ends the collection goes on.
  */
 static ErrorData *
-try_step(Collector *c, const char *call, int64 argument, int64 *result)
+try_step(Collector *c, const char *call, int64 *result)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 	ErrorData  *volatile edata = NULL;
-	Oid			type = INT8OID;
-	Datum		value = Int64GetDatum(argument);
 
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(c->step_cxt);
 	PG_TRY();
 	{
-		*result = run_step(c, call, 1, &type, &value);
+		*result = run_step(call);
 		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(c->step_cxt);
-		CurrentResourceOwner = owner;
 	}
 	PG_CATCH();
 	{
@@ -195,10 +170,10 @@ try_step(Collector *c, const char *call, int64 argument, int64 *result)
 		edata = CopyErrorData();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(c->step_cxt);
-		CurrentResourceOwner = owner;
 	}
 	PG_END_TRY();
+	MemoryContextSwitchTo(c->step_cxt);
+	CurrentResourceOwner = owner;
 
 	/* only now: a subtransaction left open would keep the session in it */
 	if (edata != NULL && ends_collection(edata->sqlerrcode))
@@ -208,49 +183,49 @@ try_step(Collector *c, const char *call, int64 argument, int64 *result)
 
 /* Have the failure of a step on this become a row; not an affair of the others. */
 static void
-write_failure(Collector *c, const char *call, int64 of, const ErrorData *edata)
+write_failure(const char *function, int64 of, const ErrorData *edata)
 {
-	Oid			types[3] = {INT8OID, TEXTOID, TEXTOID};
-	Datum		values[3] = {
-		Int64GetDatum(of),
-		CStringGetTextDatum(unpack_sql_state(edata->sqlerrcode)),
-		CStringGetTextDatum(edata->message ? edata->message : "")
-	};
-
-	run_step(c, call, 3, types, values);
+	run_step(psprintf("ff_internal.%s(" INT64_FORMAT ", %s, %s)", function, of,
+					  quote_literal_cstr(unpack_sql_state(edata->sqlerrcode)),
+					  quote_literal_cstr(edata->message ? edata->message : "")));
 }
 
 static void
 sample_relation(Collector *c, int64 rel_id)
 {
 	int64		pages = 0;
-	ErrorData  *edata = try_step(c, "ff_internal.collect_pages($1)", rel_id, &pages);
+	ErrorData  *edata = try_step(c, step_of("collect_pages", rel_id), &pages);
 
 	c->pages_left -= pages;
 	if (edata == NULL)
-	{
 		c->sampled++;
-		return;
-	}
-	write_failure(c, "ff_internal.collect_problem($1, $2, $3)", rel_id, edata);
-	if (is_skip(edata->sqlerrcode))
-		c->skipped++;
 	else
-		c->failed++;
+	{
+		write_failure("collect_problem", rel_id, edata);
+		if (is_skip(edata->sqlerrcode))
+			c->skipped++;
+		else
+			c->failed++;
+	}
+	end_step(c);
 }
 
-/* A step that a collection can do without: a warning is all there is of a failure. */
-static void
-try_or_warn(Collector *c, const char *call, int64 argument, const char *what)
+/*
+ * A step that a collection can do without: a warning is all there is of a failure
+ * to do this (NULL: not even that).  Returns whether it failed.
+ */
+static bool
+try_or_warn(Collector *c, const char *function, int64 argument, const char *what)
 {
 	int64		unused;
-	ErrorData  *edata = try_step(c, call, argument, &unused);
+	ErrorData  *edata = try_step(c, step_of(function, argument), &unused);
 
-	if (edata != NULL)
+	if (edata != NULL && what != NULL)
 		ereport(WARNING,
 				(errcode(edata->sqlerrcode),
 				 errmsg("could not %s: %s", what, edata->message)));
 	end_step(c);
+	return edata != NULL;
 }
 
 /*
@@ -260,14 +235,11 @@ try_or_warn(Collector *c, const char *call, int64 argument, const char *what)
 static int64 *
 list_due(Collector *c, const char *call, int *n)
 {
-	StringInfoData sql;
 	int64	   *due;
 
-	initStringInfo(&sql);
-	appendStringInfo(&sql,
-					 "SELECT d.rel_id FROM %s WITH ORDINALITY d(rel_id, n) ORDER BY d.n", call);
 	/* not read only: the rows that this command wrote are to be seen */
-	if (SPI_execute(sql.data, false, 0) != SPI_OK_SELECT)
+	if (SPI_execute(psprintf("SELECT d.rel_id FROM %s WITH ORDINALITY d(rel_id, n) ORDER BY d.n",
+							 call), false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list relations by %s", call);
 	*n = (int) SPI_processed;
 	due = MemoryContextAlloc(c->cxt, sizeof(int64) * Max(*n, 1));
@@ -279,6 +251,7 @@ list_due(Collector *c, const char *call, int *n)
 											 SPI_tuptable->tupdesc, 1, &isnull));
 	}
 	SPI_freetuptable(SPI_tuptable);
+	end_step(c);
 	return due;
 }
 
@@ -291,28 +264,13 @@ static void
 keep_fits(Collector *c)
 {
 	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIT_MS);
-	int64	   *due;
-	int64		unused;
 	int			ndue;
+	int64	   *due = list_due(c, step_of("fits_due", c->collection_id), &ndue);
 	bool		warned = false;	/* one of them is enough */
 
-	due = list_due(c, psprintf("ff_internal.fits_due(" INT64_FORMAT "::bigint)", c->collection_id),
-				   &ndue);
-	end_step(c);
 	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)
-	{
-		ErrorData  *edata = try_step(c, "ff_internal.collect_fit($1)", due[i], &unused);
-
-		/* not an affair of the table's pages: they were sampled */
-		if (edata != NULL && !is_skip(edata->sqlerrcode) && !warned)
-			ereport(WARNING,
-					(errcode(edata->sqlerrcode),
-					 errmsg("could not fit a table: %s", edata->message)));
-		warned |= edata != NULL;
-		end_step(c);
-	}
-	try_or_warn(c, "ff_internal.collect_verdicts($1)", c->collection_id,
-				"judge what came of earlier advice");
+		warned |= try_or_warn(c, "collect_fit", due[i], warned ? NULL : "fit a table");
+	try_or_warn(c, "collect_verdicts", c->collection_id, "judge what came of earlier advice");
 }
 
 /*
@@ -323,20 +281,18 @@ keep_fits(Collector *c)
 static void
 read_counters(Collector *c)
 {
-	Oid			types[3] = {TIMESTAMPTZOID, INT8OID, INT4OID};
-	Datum		values[3] = {
-		TimestampTzGetDatum(GetCurrentTimestamp()), Int64GetDatum(0), Int32GetDatum(COUNTERS_BATCH)
-	};
+	char	   *now = MemoryContextStrdup(c->cxt, timestamptz_to_str(GetCurrentTimestamp()));
+	int64		last = 0;
 
-	run_step(c, "ff_internal.collect_begin($1)", 1, types, values);
+	run_step(psprintf("ff_internal.collect_begin('%s')", now));
 	do
 	{
 		end_step(c);
-		values[1] = Int64GetDatum(run_step(c, "ff_internal.collect_counters($1, $2, $3)", 3,
-										   types, values));
-	} while (DatumGetInt64(values[1]) != 0);
+		last = run_step(psprintf("ff_internal.collect_counters('%s', " INT64_FORMAT ", %d)",
+								 now, last, COUNTERS_BATCH));
+	} while (last != 0);
 	end_step(c);
-	c->collection_id = run_step(c, "ff_internal.collect_counted($1)", 1, types, values);
+	c->collection_id = run_step(psprintf("ff_internal.collect_counted('%s')", now));
 	end_step(c);
 }
 
@@ -351,18 +307,22 @@ prune(Collector *c)
 
 	for (int i = 0; i < ff_prune_batches && handled >= PRUNE_BATCH_ROWS; i++)
 	{
-		handled = run_step(c, "ff_internal.prune(" CppAsString2(PRUNE_BATCH_ROWS) ")", 0, NULL, NULL);
+		handled = run_step("ff_internal.prune(" CppAsString2(PRUNE_BATCH_ROWS) ")");
 		end_step(c);
 	}
 }
 
+/*
+ * Sample what the budget allows.  What the catalog and relation caches keep of
+ * tables that are done with is given back, as nothing else limits them; inside a
+ * transaction block they are left to the caller, whose work may need them.
+ */
 static void
 sample_due(Collector *c)
 {
 	int			ndue;
 	int64	   *due = list_due(c, "ff_internal.collect_due()", &ndue);
 
-	end_step(c);
 	for (int i = 0; i < ndue; i++)
 	{
 		if (c->pages_left <= 0 || GetCurrentTimestamp() >= c->deadline)
@@ -371,11 +331,11 @@ sample_due(Collector *c)
 			break;
 		}
 		sample_relation(c, due[i]);
-		end_step(c);
-		if (i % CACHED_TABLES == CACHED_TABLES - 1)
-			empty_caches(c);
+		if (!c->atomic && i % CACHED_TABLES == CACHED_TABLES - 1)
+			InvalidateSystemCaches();
 	}
-	empty_caches(c);
+	if (!c->atomic)
+		InvalidateSystemCaches();
 }
 
 /* The collection, with the collector's lock held. */
@@ -396,22 +356,18 @@ collect(Collector *c)
 	read_counters(c);
 
 	/* at once, so that both histories cover the same time */
-	edata = try_step(c, "ff_internal.collect_statements($1)", c->collection_id, &unused);
+	edata = try_step(c, step_of("collect_statements", c->collection_id), &unused);
 	if (edata != NULL)
-		write_failure(c, "ff_internal.collect_statements_failed($1, $2, $3)", c->collection_id,
-					  edata);
+		write_failure("collect_statements_failed", c->collection_id, edata);
 	end_step(c);
-	try_or_warn(c, "ff_internal.collect_horizon($1)", c->collection_id,
-				"note what holds back pruning");
-	run_step(c, psprintf("ff_internal.collect_settings(" INT64_FORMAT ")", c->collection_id),
-			 0, NULL, NULL);
+	try_or_warn(c, "collect_horizon", c->collection_id, "note what holds back pruning");
+	run_step(step_of("collect_settings", c->collection_id));
 	end_step(c);
 	sample_due(c);
 	keep_fits(c);
 
-	run_step(c, psprintf("ff_internal.collect_end(" INT64_FORMAT ", %d, %d, %d, %d)",
-						 c->collection_id, c->sampled, c->skipped, c->failed, c->deferred),
-			 0, NULL, NULL);
+	run_step(psprintf("ff_internal.collect_end(" INT64_FORMAT ", %d, %d, %d, %d)",
+					  c->collection_id, c->sampled, c->skipped, c->failed, c->deferred));
 	end_step(c);
 	prune(c);
 }
@@ -427,8 +383,6 @@ keep_extension_of(Oid procedure)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("procedure %s belongs to no extension", format_procedure(procedure)),
-				 errdetail("A collection needs the tables and functions of the extension "
-						   "\"fillfactor_advisor\" beside it."),
 				 errhint("If it was taken out of the extension, run "
 						 "ALTER EXTENSION fillfactor_advisor ADD PROCEDURE %s.",
 						 format_procedure(procedure))));
@@ -436,8 +390,21 @@ keep_extension_of(Oid procedure)
 	return extension;
 }
 
-static void
-call_collect(FunctionCallInfo fcinfo)
+/*
+ * CALL ff_collect()
+ *
+ * Reads the counters of every heap table, writes an interval for those that
+ * changed, and samples the pages of the most urgent within the budget
+ * (fillfactor_advisor.collect_pages, collect_time).  Commits as it goes when
+ * called outside a transaction block.
+ *
+ * Errors: 25006 in recovery or in a read-only transaction, 42501 where the role
+ * may not write the history, 42704 or 55P03 where the extension is dropped
+ * meanwhile (see ff_keep_extension()), 55000 where the procedure is of none.  A
+ * collection already under way is a notice, not an error.
+ */
+Datum
+ff_collect(PG_FUNCTION_ARGS)
 {
 	Collector	c = {0};
 	volatile bool alone = false;
@@ -457,7 +424,7 @@ call_collect(FunctionCallInfo fcinfo)
 	MemoryContextSwitchTo(c.step_cxt);
 
 	/* before it takes a lock that would keep others away */
-	run_step(&c, "ff_internal.check_collector()", 0, NULL, NULL);
+	run_step("ff_internal.check_collector()");
 
 	PG_TRY();
 	{
@@ -483,24 +450,5 @@ call_collect(FunctionCallInfo fcinfo)
 				(errmsg("%d of %d relations could not be sampled",
 						c.failed, c.failed + c.skipped + c.sampled),
 				 errhint("See the table ff_internal.problem for each one's error.")));
-}
-
-/*
- * CALL ff_collect()
- *
- * Reads the counters of every heap table, writes an interval for those that
- * changed, and samples the pages of the most urgent within the budget
- * (fillfactor_advisor.collect_pages, collect_time).  Commits as it goes when
- * called outside a transaction block.
- *
- * Errors: 25006 in recovery or in a read-only transaction, 42501 where the role
- * may not write the history, 42704 or 55P03 where the extension is dropped
- * meanwhile (see ff_keep_extension()), 55000 where the procedure is of none.  A
- * collection already under way is a notice, not an error.
- */
-Datum
-ff_collect(PG_FUNCTION_ARGS)
-{
-	call_collect(fcinfo);
 	PG_RETURN_VOID();
 }

@@ -29,8 +29,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "collect/lock.h"
-#include "compat.h"
+#include "module.h"
 
 /* "ffad" and a number of our own, in the database at hand; see ff_progress(), too. */
 #define COLLECTOR_LOCK_CLASS	0x66666164
@@ -86,38 +85,24 @@ owner_at_lock(const LOCKTAG *tag, Oid extension)
 
 /* What this session has taken, for ff_unlock_collector(). */
 static bool locked = false;
-/* The extension, once a transaction of this session has kept it from being dropped. */
-static Oid	kept_extension = InvalidOid;
 
 /*
  * A prepared transaction would keep collectors away, and DROP EXTENSION waiting,
  * until somebody remembers it.
  */
 static void
-refuse_prepare(XactEvent event, void *arg)
+refuse_prepare(XactEvent event, void *extension)
 {
-	LOCKTAG		tag = collector_tag();
-	LOCKTAG		extension;
+	LOCKTAG		collector = collector_tag();
+	LOCKTAG		tag;
 
-	SET_LOCKTAG_OBJECT(extension, MyDatabaseId, ExtensionRelationId, kept_extension, 0);
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, *(Oid *) extension, 0);
 	if (event == XACT_EVENT_PRE_PREPARE &&
-		(ff_lock_held(&tag, ExclusiveLock) ||
-		 (OidIsValid(kept_extension) && ff_lock_held(&extension, AccessShareLock))))
+		(ff_lock_held(&collector, ExclusiveLock) || ff_lock_held(&tag, AccessShareLock)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot PREPARE a transaction that has called ff_collect()"),
 				 errdetail("No collection could run until it is committed or rolled back.")));
-}
-
-/* Once a session. */
-static void
-watch_prepare(void)
-{
-	static bool registered = false;
-
-	if (!registered)
-		RegisterXactCallback(refuse_prepare, NULL);
-	registered = true;
 }
 
 /*
@@ -130,7 +115,6 @@ ff_lock_collector(bool atomic)
 {
 	LOCKTAG		tag = collector_tag();
 
-	watch_prepare();
 	if (LockAcquire(&tag, ExclusiveLock, !atomic, true) == LOCKACQUIRE_NOT_AVAIL)
 		return false;
 	locked = !atomic;
@@ -171,12 +155,14 @@ hint_unschedule(void)
 void
 ff_keep_extension(Oid extension)
 {
+	static Oid	kept = InvalidOid;
 	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), DROP_MS);
 	long		retry_ms = DROP_RETRY_MS;
 	LOCKTAG		tag;
 
-	watch_prepare();
-	kept_extension = extension;
+	if (!OidIsValid(kept))
+		RegisterXactCallback(refuse_prepare, &kept);
+	kept = extension;
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
 	while (LockAcquire(&tag, AccessShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
 	{

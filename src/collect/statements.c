@@ -27,8 +27,7 @@
 #include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
-#include "collect/statements.h"
-#include "compat.h"
+#include "module.h"
 
 /* What pg_stat_statements shows instead of another role's text. */
 #define FF_HIDDEN_TEXT		"<insufficient privilege>"
