@@ -12,7 +12,6 @@
 #include "catalog/pg_class.h"
 
 #include "module.h"
-#include "sample/page_btree.h"
 #include "sample/sample.h"
 
 PG_FUNCTION_INFO_V1(ff_sample_index);

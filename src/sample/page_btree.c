@@ -11,8 +11,7 @@
 
 #include "access/nbtree.h"
 
-#include "sample/page_btree.h"
-#include "sample/page_check.h"
+#include "sample/page.h"
 
 #define FF_BTREE_SPECIAL MAXALIGN(sizeof(BTPageOpaqueData))
 #define FF_BTREE_SPECIAL_OFFSET (BLCKSZ - FF_BTREE_SPECIAL)

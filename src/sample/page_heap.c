@@ -13,8 +13,7 @@
  */
 #include "postgres.h"
 
-#include "sample/page_check.h"
-#include "sample/page_heap.h"
+#include "sample/page.h"
 
 /* What a page can hold besides its header. */
 #define FF_PAGE_ROOM (BLCKSZ - SizeOfPageHeaderData)
@@ -22,8 +21,7 @@
 typedef enum FfTupleState
 {
 	FF_TUPLE_LIVE,
-	FF_TUPLE_DELETED,			/* deleted or superseded */
-	FF_TUPLE_ABORTED,			/* its inserter rolled back */
+	FF_TUPLE_DEAD,				/* deleted, superseded, or its inserter rolled back */
 	FF_TUPLE_BAD
 } FfTupleState;
 
@@ -83,7 +81,7 @@ xact_state(const FfXacts *xacts, TransactionId xid)
 
 /*
  * The rules of HeapTupleSatisfiesDirty, without its hint bits.  *deleter is
- * the transaction that deleted or superseded a deleted tuple.
+ * the transaction that deleted or superseded a dead tuple, if any.
  */
 static FfTupleState
 tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts,
@@ -98,10 +96,10 @@ tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts,
 	if ((mask & HEAP_XMIN_COMMITTED) == 0)
 	{
 		if (mask & HEAP_XMIN_INVALID)
-			return FF_TUPLE_ABORTED;
+			return FF_TUPLE_DEAD;
 		state = xact_state(xacts, tuple->t_choice.t_heap.t_xmin);
 		if (state == FF_XACT_ABORTED)
-			return FF_TUPLE_ABORTED;
+			return FF_TUPLE_DEAD;
 		if (state == FF_XACT_IN_PROGRESS)
 			return FF_TUPLE_LIVE;
 		if (state == FF_XACT_UNKNOWN)
@@ -111,32 +109,18 @@ tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts,
 	if ((mask & HEAP_XMAX_INVALID) || HEAP_XMAX_IS_LOCKED_ONLY(mask))
 		return FF_TUPLE_LIVE;
 
-	if (mask & HEAP_XMAX_IS_MULTI)
-	{
-		if (!xacts->updater(xacts->arg, xmax, &xmax))
-			return FF_TUPLE_BAD;
-	}
+	if ((mask & HEAP_XMAX_IS_MULTI) && !xacts->updater(xacts->arg, xmax, &xmax))
+		return FF_TUPLE_BAD;
 	if (!TransactionIdIsValid(xmax))
 		return FF_TUPLE_LIVE;
 
-	*deleter = xmax;
-	if (mask & HEAP_XMAX_COMMITTED)
-		return FF_TUPLE_DELETED;
-	state = xact_state(xacts, xmax);
+	state = mask & HEAP_XMAX_COMMITTED ? FF_XACT_COMMITTED : xact_state(xacts, xmax);
 	if (state == FF_XACT_UNKNOWN)
 		return FF_TUPLE_BAD;
-	if (state == FF_XACT_COMMITTED || state == FF_XACT_CURRENT)
-		return FF_TUPLE_DELETED;
-	return FF_TUPLE_LIVE;
-}
-
-/* Could a snapshot still see what this transaction deleted? */
-static bool
-maybe_visible(const FfXacts *xacts, TransactionId deleter)
-{
-	return TransactionIdIsNormal(deleter) &&
-		TransactionIdIsNormal(xacts->horizon) &&
-		(int32) (deleter - xacts->horizon) >= 0;
+	if (state != FF_XACT_COMMITTED)
+		return FF_TUPLE_LIVE;
+	*deleter = xmax;
+	return FF_TUPLE_DEAD;
 }
 
 /* Where did the new version of a superseded one go?  False: there is none, or it is not known. */
@@ -271,13 +255,8 @@ static void
 add_version(FfWalk *walk, TransactionId xid, bool updated, bool live,
 			bool heap_only)
 {
-	FfVersion  *v = &walk->version[walk->nversions++];
-
-	v->xid = xid;
-	v->age = xid_age(walk->xacts, xid);
-	v->updated = updated;
-	v->live = live;
-	v->heap_only = heap_only;
+	walk->version[walk->nversions++] =
+		(FfVersion) {xid, xid_age(walk->xacts, xid), updated, live, heap_only};
 }
 
 static void
@@ -310,7 +289,9 @@ count_dead(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length,
 	metric[FF_HEAP_DEAD_BYTES] += length;
 	if (deleter == InvalidTransactionId)
 		return;					/* its inserter rolled back */
-	if (maybe_visible(walk->xacts, deleter))
+	/* could a snapshot still see it? */
+	if (TransactionIdIsNormal(deleter) && TransactionIdIsNormal(walk->xacts->horizon) &&
+		(int32) (deleter - walk->xacts->horizon) >= 0)
 		metric[FF_HEAP_RECENT_ROWS]++;
 	if (count_superseded(tuple, walk->block, offset, metric))
 		add_version(walk, deleter, true, false, false);
@@ -353,14 +334,12 @@ count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
 		case FF_TUPLE_LIVE:
 			count_live(walk, tuple, lp->lp_len);
 			return true;
-		case FF_TUPLE_DELETED:
-		case FF_TUPLE_ABORTED:
+		case FF_TUPLE_DEAD:
 			count_dead(walk, tuple, lp->lp_len, offset, deleter);
 			return true;
-		case FF_TUPLE_BAD:
-			break;
+		default:
+			return false;
 	}
-	return false;
 }
 
 /*

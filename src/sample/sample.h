@@ -11,7 +11,7 @@
 #include "fmgr.h"
 #include "utils/rel.h"
 
-#include "sample/page_heap.h"
+#include "sample/page.h"
 #include "sample/strata.h"
 
 /* Bins of the used share of pages, each of 10 %. */

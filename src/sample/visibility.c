@@ -55,7 +55,7 @@ look_up_xact(TransactionId xid)
 	{
 		/* in this order: a transaction leaves the array after it commits */
 		if (TransactionIdIsCurrentTransactionId(xid))
-			state = FF_XACT_CURRENT;
+			state = FF_XACT_COMMITTED;
 		else if (TransactionIdIsInProgress(xid))
 			state = FF_XACT_IN_PROGRESS;
 		else if (TransactionIdDidCommit(xid))
@@ -75,7 +75,7 @@ xact_state(void *arg, TransactionId xid)
 	FfXactState state;
 
 	if (visibility->cached_xid[slot] == xid)
-		return (FfXactState) visibility->cached_state[slot];
+		return visibility->cached_state[slot];
 
 	if (!xid_in_range(visibility, xid))
 	{

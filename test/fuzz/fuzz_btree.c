@@ -10,7 +10,7 @@
 
 #include "common.h"
 
-#include "sample/page_btree.h"
+#include "sample/page.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

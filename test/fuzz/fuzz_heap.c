@@ -11,7 +11,7 @@
 
 #include "common.h"
 
-#include "sample/page_heap.h"
+#include "sample/page.h"
 
 /* Any fate for any transaction, but always the same one. */
 static FfXactState

@@ -1,0 +1,189 @@
+/*
+ * page.h
+ *	  Readers of one page: 8 kB in, counts out.
+ *
+ * They are pure: they call nothing of the server, allocate nothing and keep no
+ * state, so that they can be compiled and fuzzed alone.  What they cannot see in
+ * the page, the fate of a transaction, they ask of FfXacts.
+ */
+#ifndef FF_PAGE_H
+#define FF_PAGE_H
+
+#include "access/htup_details.h"
+#include "storage/block.h"
+#include "storage/bufpage.h"
+
+typedef enum FfPageState
+{
+	FF_PAGE_OK,
+	FF_PAGE_NEW,				/* all zero: extended, never initialised */
+	FF_PAGE_BAD					/* rejected: nothing in it is trusted */
+} FfPageState;
+
+/* ---------- checks that hold for every page ---------- */
+
+/* Tuples start at MAXALIGNed offsets, so a page has this many places. */
+#define FF_PLACES (BLCKSZ / MAXIMUM_ALIGNOF)
+
+static inline bool
+ff_page_is_zero(const char *page)
+{
+	for (int i = 0; i < BLCKSZ; i++)
+		if (page[i] != 0)
+			return false;
+	return true;
+}
+
+/* Page header, as PageIsVerified wants it, with the special space there. */
+static inline bool
+ff_header_is_sound(const PageHeaderData *header, unsigned special)
+{
+	return PageGetPageSize((Page) header) == BLCKSZ &&
+		PageGetPageLayoutVersion((Page) header) == PG_PAGE_LAYOUT_VERSION &&
+		(header->pd_flags & ~PD_VALID_FLAG_BITS) == 0 &&
+		header->pd_lower >= SizeOfPageHeaderData &&
+		header->pd_lower <= header->pd_upper &&
+		header->pd_upper <= header->pd_special &&
+		header->pd_special == special;
+}
+
+/* How many line pointers are there in a sound page? */
+static inline OffsetNumber
+ff_line_pointers(const PageHeaderData *header)
+{
+	return (header->pd_lower - SizeOfPageHeaderData) / sizeof(ItemIdData);
+}
+
+/*
+ * Does this line pointer give an aligned place of at least so many bytes in
+ * the tuple area, which no other has claimed?  Marks it as taken.
+ */
+static inline bool
+ff_claim_place(const PageHeaderData *header, const ItemIdData *lp,
+			   unsigned least, uint8 *taken)
+{
+	unsigned	first = lp->lp_off / MAXIMUM_ALIGNOF;
+	unsigned	end;
+
+	if (lp->lp_off != MAXALIGN(lp->lp_off) ||
+		lp->lp_off < header->pd_upper ||
+		lp->lp_len < least ||
+		lp->lp_off + lp->lp_len > header->pd_special)
+		return false;
+	end = MAXALIGN(lp->lp_off + lp->lp_len) / MAXIMUM_ALIGNOF;
+	for (unsigned i = first; i < end; i++)
+	{
+		if (taken[i])
+			return false;
+		taken[i] = 1;
+	}
+	return true;
+}
+
+/* ---------- heap ---------- */
+
+/* The fate of a transaction, as far as it is known now. */
+typedef enum FfXactState
+{
+	FF_XACT_COMMITTED,			/* or our own */
+	FF_XACT_ABORTED,
+	FF_XACT_IN_PROGRESS,
+	FF_XACT_UNKNOWN				/* never assigned or forgotten: the page lies */
+} FfXactState;
+
+/* Answers about transactions, given by the caller. */
+typedef struct FfXacts
+{
+	FfXactState (*state) (void *arg, TransactionId xid);
+
+	/*
+	 * The updater among a multixact's members in *xid, invalid if there is
+	 * none; false if there cannot be such a multixact.
+	 */
+	bool		(*updater) (void *arg, TransactionId multi, TransactionId *xid);
+	void	   *arg;
+	TransactionId horizon;		/* older deleted versions may be pruned */
+	TransactionId next;			/* not assigned yet when the sample began */
+} FfXacts;
+
+/* What is measured on each heap page.  Bytes, rows, line pointers or 0/1. */
+typedef enum FfHeapMetric
+{
+	FF_HEAP_LIVE_BYTES,			/* tuple lengths, not MAXALIGNed */
+	FF_HEAP_DEAD_BYTES,			/* recently dead versions included */
+	FF_HEAP_FREE_BYTES,			/* between line pointers and tuples */
+	FF_HEAP_LIVE_ROWS,
+	FF_HEAP_DEAD_ROWS,			/* recently dead versions included */
+	FF_HEAP_RECENT_ROWS,		/* dead, but maybe still seen by a snapshot */
+	FF_HEAP_UPDATED_HOT,		/* live, HEAP_UPDATED and heap-only */
+	FF_HEAP_UPDATED_NONHOT,		/* live, HEAP_UPDATED, not heap-only */
+	FF_HEAP_SUPERSEDED_HOT,
+	FF_HEAP_SUPERSEDED_SAME,	/* not HOT, successor in the same page */
+	FF_HEAP_SUPERSEDED_NEWPAGE,	/* successor in another page */
+	FF_HEAP_INSERTED_ROWS,		/* live, never updated */
+	FF_HEAP_INSERTED_BYTES,
+	FF_HEAP_UPDATED_ROWS,		/* live, updated since insert */
+	FF_HEAP_UPDATED_BYTES,
+	FF_HEAP_INHABITED,			/* 1 if there is a live row */
+	FF_HEAP_METRICS
+} FfHeapMetric;
+
+typedef enum FfGroupKind
+{
+	FF_GROUP_INSERTED,			/* live rows never updated */
+	FF_GROUP_OLD_PAGE,			/* rows updated where they were */
+	FF_GROUP_NEW_PAGE,			/* rows of a page that their update filled */
+	FF_GROUP_KINDS
+} FfGroupKind;
+
+/*
+ * Rows of one page that one transaction wrote.  Of a group of FF_GROUP_OLD_PAGE
+ * some versions, or all, may have gone to other pages: what counts is how many
+ * rows of this page it updated.
+ */
+typedef struct FfHeapGroup
+{
+	FfGroupKind kind;
+	uint16		rows;
+	uint16		live;			/* of them, live in this page */
+	uint32		age;			/* transactions since, of all databases */
+	int64		distance;		/* from the page's inserts to it, -1: unknown */
+} FfHeapGroup;
+
+typedef struct FfHeapPage
+{
+	double		metric[FF_HEAP_METRICS];
+	double		used_share;		/* 0 to 1 of what a page can hold */
+	int			nrows;			/* live */
+	uint16		length[MaxHeapTuplesPerPage];	/* MAXALIGNed, of each of them */
+	bool		updated[MaxHeapTuplesPerPage];	/* since it was inserted */
+	int			ngroups;
+	FfHeapGroup group[MaxHeapTuplesPerPage];
+} FfHeapPage;
+
+extern FfPageState ff_heap_page(const char *page, BlockNumber block,
+								const FfXacts *xacts, FfHeapPage *result);
+
+/* ---------- B-tree ---------- */
+
+/* What is measured on each B-tree page.  Pages count 1 for what they are. */
+typedef enum FfBtreeMetric
+{
+	FF_BTREE_LEAF,
+	FF_BTREE_INTERNAL,
+	FF_BTREE_DELETED,			/* or half dead */
+	/* of leaves only */
+	FF_BTREE_ROOM,				/* bytes between header and special space */
+	FF_BTREE_USED,				/* of them */
+	FF_BTREE_FRAGMENT,			/* 1 if its right sibling lies before it */
+	FF_BTREE_TIDS,				/* rows that all items point to */
+	FF_BTREE_POSTING_TIDS,		/* of them, from items that deduplication merged */
+	FF_BTREE_AT_FILLFACTOR,		/* 1 if as full as splits at the end leave it */
+	FF_BTREE_HALF_FULL,			/* 1 if as full as other splits leave it */
+	FF_BTREE_METRICS
+} FfBtreeMetric;
+
+extern FfPageState ff_btree_page(const char *page, BlockNumber block,
+								 int fillfactor, double *metric);
+
+#endif							/* FF_PAGE_H */
