@@ -22,7 +22,7 @@ SET search_path = pg_catalog, pg_temp AS $ff$ SELECT coalesce((SELECT CASE
             coalesce(c.reloptions::text, 'none'), coalesce(before::text, 'none')) ELSE '' END
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_index i ON i.indexrelid = c.oid
      WHERE (n.nspname, c.relname, concat_ws(' ', coalesce(i.indrelid, c.oid), i.indkey)) = (who[1], who[2], who[3])),
-    (SELECT 'refused: renamed to ' || oid::regclass FROM pg_class WHERE oid::text = who[3]), 'refused: it is gone') $ff$;
+  (SELECT 'refused: renamed to ' || oid::regclass FROM pg_class WHERE oid::text = who[3]), 'refused: it is gone') $ff$;
 CREATE OR REPLACE PROCEDURE pg_temp.ff_tell(who text[], verdict text) LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $ff$ DECLARE said text := regexp_replace(
     format('%%I.%%I: %%s', who[1], who[2], verdict), %s, '?', 'g'); BEGIN
@@ -71,18 +71,15 @@ AS $$
     )
     SELECT 'this server is a standby: run the script on its primary' WHERE pg_is_in_recovery()
     UNION ALL
-    (SELECT format('replication slot %s (%s, %s) holds back %s of WAL, status %s: ', quote_ident(s.slot_name),
-                   s.slot_type, CASE WHEN s.active THEN 'active' ELSE 'not active' END,
-                   coalesce(pg_size_pretty(w.here - s.restart_lsn), 'none'), coalesce(s.wal_status, 'unknown'))
-            || CASE WHEN s.safe_wal_size < wal_bytes
-                    THEN format('it is lost once %s more are written, and all rewrites together write about %s',
-                                pg_size_pretty(s.safe_wal_size), pg_size_pretty(wal_bytes))
-                    ELSE 'the WAL of a rewrite is kept until it was read' END
+    (SELECT concat_ws(', ', format('replication slot %s (%s, %s) holds back %s of WAL and that of rewrites',
+                                   quote_ident(s.slot_name), s.slot_type,
+                                   CASE WHEN s.active THEN 'active' ELSE 'not active' END,
+                                   coalesce(pg_size_pretty(w.here - s.restart_lsn), 'none')),
+                      'is lost once it is ' || pg_size_pretty(s.safe_wal_size) || ' more')
        FROM pg_replication_slots s, wal w ORDER BY s.slot_name)
     UNION ALL
-    (SELECT format('standby or subscriber %s (%s, %s) is %s behind: a rewrite sends it as much as it writes, and '
-                   'VACUUM FULL locks the table there too', quote_ident(a.application_name),
-                   coalesce(a.state, 'unknown'), coalesce(a.sync_state, 'unknown'),
+    (SELECT format('standby or subscriber %s (%s, %s) is %s behind, and rewrites send it as much as they write',
+                   quote_ident(a.application_name), coalesce(a.state, 'unknown'), coalesce(a.sync_state, 'unknown'),
                    coalesce(pg_size_pretty(w.here - a.replay_lsn), 'an unknown amount'))
        FROM pg_stat_replication a, wal w ORDER BY a.application_name LIMIT 20)
     UNION ALL
@@ -94,55 +91,24 @@ AS $$
       FROM ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
 $$;
 
--- The table whose options pg_partman gives to new partitions; NULL where it manages none, or this role may not see it.
-CREATE FUNCTION ff_internal.partman_template(parent oid) RETURNS oid
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    -- only a table that belongs to the extension is believed
-    config   CONSTANT text := (
-        SELECT format('%I.%I', c.relnamespace::regnamespace::name, c.relname)
-          FROM pg_extension e
-          JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
-          JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
-         WHERE e.extname = 'pg_partman' AND c.relname = 'part_config' AND c.relkind = 'r'
-           AND has_schema_privilege(c.relnamespace, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'));
-    template oid;
-BEGIN
-    IF config IS NOT NULL THEN
-        EXECUTE format('SELECT t.oid FROM %s p JOIN pg_class t ON t.relkind = ''r'' '
-                       '  JOIN pg_namespace n ON n.oid = t.relnamespace '
-                       ' WHERE p.parent_table = $1 AND p.template_table = n.nspname || ''.'' || t.relname', config)
-           INTO template
-          USING (SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                  WHERE c.oid = parent);
-    END IF;
-    RETURN template;
-END
-$$;
-
--- The advice to change tables, then indexes, the most worthwhile first, and whether to rewrite them.
+-- The advice to change tables, then indexes, those first that gain most, and whether to rewrite them.
 CREATE FUNCTION ff_internal.plan_advice(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql VOLATILE ROWS 1000
 SET jit = off
 BEGIN ATOMIC
-    WITH asked AS (
-        SELECT NULL::regclass AS relation WHERE target IS NULL
-        UNION ALL
-        SELECT coalesce(t.relid, target)
-          FROM pg_class c
-          LEFT JOIN pg_partition_tree(target) t ON t.isleaf AND c.relkind = 'p'
-         WHERE c.oid = target AND c.relkind <> 'i'
-    ), advised AS (
+    WITH advised AS (
         SELECT 1 AS kind, a.gain, a.relation::oid AS oid, a.action,
                to_jsonb(a) - '{evidence,decision,phrase,gain,passed_over,ddl}'::text[] AS facts, r.rewrite, CASE
                WHEN a.action = 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
                ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                            pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason
-          FROM asked s
-         CROSS JOIN LATERAL ff_internal.advice(s.relation, CASE WHEN s.relation IS NULL
-                                                                THEN ff_internal.models_allowed() ELSE 1 END) a
+          FROM (SELECT NULL::regclass AS relation, ff_internal.models_allowed() AS models WHERE target IS NULL
+                UNION ALL
+                SELECT coalesce(t.relid, target), 1
+                  FROM pg_class c
+                  LEFT JOIN pg_partition_tree(target) t ON t.isleaf AND c.relkind = 'p'
+                 WHERE c.oid = target AND c.relkind <> 'i') s
+         CROSS JOIN LATERAL ff_internal.advice(s.relation, s.models) a
          -- a raise must give back a tenth of the table to be worth it (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
@@ -195,41 +161,32 @@ RETURN (
             WHERE (facts->'rewrite'->>'wanted')::boolean) w(methods)
      WHERE c.oid = (facts->>'oid')::oid);
 
--- What new partitions should get: that of the busiest one that changes. more: changes of empty partitions made ahead,
--- and of pg_partman's template table.
-CREATE FUNCTION ff_internal.plan_templates(changes jsonb[], OUT templates jsonb, OUT more jsonb[])
-LANGUAGE sql VOLATILE
+-- What new partitions should get: that of the busiest one that changes. ahead: changes of empty ones made already.
+CREATE FUNCTION ff_internal.plan_templates(changes jsonb[]) RETURNS TABLE (template jsonb, ahead jsonb[])
+LANGUAGE sql VOLATILE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH parent AS MATERIALIZED (
-        SELECT DISTINCT ON (p.oid) p.oid, ff_internal.qualified_name(p.oid) AS parent, c->>'relation' AS leaf,
-               (c->>'recommended_fillfactor')::integer AS fillfactor, c->'provisional' AS provisional
-          FROM unnest(changes) c
-          JOIN pg_inherits i ON i.inhrelid = (c->>'oid')::oid
-          JOIN pg_class p ON p.oid = i.inhparent AND p.relkind = 'p'
-         ORDER BY p.oid, (c->>'updates_per_s')::double precision DESC NULLS LAST
-    ), ahead AS (
-        SELECT p.*, ff_internal.partman_template(p.oid) AS relid,
-               'pg_partman gives its options to new partitions of %s' AS what
-          FROM parent p
-        UNION ALL
-        SELECT p.*, i.inhrelid, 'an empty partition of %s, made ahead'
-          FROM parent p
-          JOIN pg_inherits i ON i.inhparent = p.oid
-          JOIN ff_internal.candidate k ON k.relid = i.inhrelid AND k.not_examined IS NULL
-         CROSS JOIN LATERAL ff_internal.sizes(k.relid) z
-         WHERE z.heap_bytes = 0 AND NOT EXISTS (SELECT FROM pg_partitioned_table d WHERE d.partdefid = k.relid)
-    )
-    SELECT (SELECT jsonb_agg(jsonb_build_object('parent', p.parent, 'leaf', p.leaf, 'statement', format(
-                       'CREATE TABLE ... PARTITION OF %s ... WITH (fillfactor = %s);', p.parent, p.fillfactor)))
-              FROM parent p),
-           (SELECT array_agg(ff_internal.plan_change(jsonb_build_object(
-                       'oid', c.oid, 'action', 'template', 'cause', 'template', 'recommended_fillfactor', a.fillfactor,
-                       'fillfactor', ff_internal.effective_fillfactor(c.reloptions), 'provisional', a.provisional,
-                       'reason', format(a.what || ': it is to be as %s', a.parent, a.leaf),
-                       'rewrite', '{"wanted": false}'::jsonb)))
-              FROM ahead a JOIN pg_class c ON c.oid = a.relid
-             WHERE ff_internal.effective_fillfactor(c.reloptions) <> a.fillfactor)
+    SELECT jsonb_build_object('parent', p.name, 'leaf', p.leaf->>'relation', 'statement', format(
+               'CREATE TABLE ... PARTITION OF %s ... WITH (fillfactor = %s);', p.name, f.fillfactor)),
+           ARRAY(SELECT ff_internal.plan_change(jsonb_build_object(
+                            'oid', c.oid, 'action', 'template', 'cause', 'template', 'fillfactor', o.fillfactor,
+                            'recommended_fillfactor', f.fillfactor, 'provisional', p.leaf->'provisional',
+                            'reason', format('an empty partition of %s, made ahead: it is to be as %s', p.name,
+                                             p.leaf->>'relation'),
+                            'rewrite', '{"wanted": false}'::jsonb))
+                   FROM pg_inherits i
+                   JOIN pg_class c ON c.oid = i.inhrelid
+                   JOIN ff_internal.candidate k ON k.relid = c.oid AND k.not_examined IS NULL
+                  CROSS JOIN LATERAL ff_internal.effective_fillfactor(c.reloptions) o(fillfactor)
+                  WHERE i.inhparent = p.oid AND o.fillfactor <> f.fillfactor
+                    AND (ff_internal.sizes(c.oid)).heap_bytes = 0
+                    AND NOT EXISTS (SELECT FROM pg_partitioned_table d WHERE d.partdefid = c.oid))
+      FROM (SELECT DISTINCT ON (p.oid) p.oid, ff_internal.qualified_name(p.oid) AS name, c AS leaf
+              FROM unnest(changes) c
+              JOIN pg_inherits i ON i.inhrelid = (c->>'oid')::oid
+              JOIN pg_class p ON p.oid = i.inhparent AND p.relkind = 'p'
+             ORDER BY p.oid, (c->>'updates_per_s')::double precision DESC NULLS LAST) p
+     CROSS JOIN LATERAL (SELECT (p.leaf->>'recommended_fillfactor')::integer) f(fillfactor)
 $$;
 
 -- What the changes bring, and what their rewrites write (bytes) and take (seconds): of those that are not provisional,
@@ -247,18 +204,18 @@ RETURN (
       LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
       LEFT JOIN LATERAL jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
 
--- All that ff_script() and ff_script_json() say: changes of tables, then indexes, small to large.
+-- All that ff_script() and ff_script_json() say: changes of tables, then of indexes, those first that gain most.
 CREATE FUNCTION ff_internal.plan(target regclass, top integer) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    kind    CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
-    utc     CONSTANT text := 'YYYY-MM-DD HH24:MI:SS "UTC"';
-    advised jsonb[];
-    changes jsonb[];
-    planned record;
-    total   jsonb;
+    kind      CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
+    utc       CONSTANT text := 'YYYY-MM-DD HH24:MI:SS "UTC"';
+    advised   jsonb[];
+    changes   jsonb[];
+    templates jsonb;
+    total     jsonb;
 BEGIN
     IF top <= 0 THEN
         PERFORM ff_internal.refuse('22023', 'top must be greater than 0');
@@ -268,10 +225,14 @@ BEGIN
     advised := ARRAY(SELECT ff_internal.plan_advice(target));
     changes := ARRAY(SELECT c FROM unnest(advised[:coalesce(top, cardinality(advised))]) a, ff_internal.plan_change(a) c
                       WHERE c IS NOT NULL);
-    SELECT * INTO planned FROM ff_internal.plan_templates(changes);
-    -- a partition that was asked for stands for itself
-    changes := ARRAY(SELECT c FROM unnest(changes || CASE WHEN kind = 'p' OR target IS NULL THEN planned.more END) c
-                      ORDER BY c->>'kind' = 'index', (c->>'size_bytes')::bigint NULLS FIRST, c->>'relation');
+    WITH t AS MATERIALIZED (
+        SELECT * FROM ff_internal.plan_templates(changes)
+    )
+    SELECT coalesce(jsonb_agg(t.template), '[]'),
+           -- a partition that was asked for stands for itself
+           changes || ARRAY(SELECT unnest(a.ahead) FROM t a WHERE kind = 'p' OR target IS NULL)
+      INTO templates, changes FROM t;
+    changes := ARRAY(SELECT c FROM unnest(changes) WITH ORDINALITY u(c, place) ORDER BY c->>'kind' = 'index', place);
     total := ff_internal.plan_total(changes);
     RETURN jsonb_build_object(
         'generator', (SELECT e.extname || ' ' || e.extversion
@@ -290,27 +251,26 @@ BEGIN
         'total', total, 'left_out', cardinality(advised) - least(top, cardinality(advised)),
         'guard', ff_internal.script_guard(),
         'cautions', ARRAY(SELECT ff_internal.cautions((total->>'rewrite_wal_bytes')::bigint)),
-        'changes', changes, 'templates', coalesce(planned.templates, '[]'));
+        'changes', changes, 'templates', templates);
 END
 $$;
 
-CREATE FUNCTION @extschema@.ff_script_json(
-    relation regclass DEFAULT NULL, rewrite boolean DEFAULT false, top integer DEFAULT NULL) RETURNS jsonb
+CREATE FUNCTION @extschema@.ff_script_json(relation regclass DEFAULT NULL, top integer DEFAULT NULL) RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.plan(relation, top) || jsonb_build_object('rewrites_live', coalesce(rewrite, false))
+    SELECT ff_internal.plan(relation, top)
 $$;
-COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, boolean, integer) IS
+COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, integer) IS
 'What ff_script() says, for tools.
 guard: statements that a session runs first. changes: in the order in which to run them, each with the columns of '
 'ff_advise() or ff_advise_indexes(), and with: statement and undo as they are; guarded_statement and guarded_undo, '
-'calls of the guard; options_before and options_after exactly as stored; rewrite (wanted, reason, method chosen, '
-'methods with disk, WAL and time; io_known: the time includes reading and writing). The four statements are null for '
-'an index that is only to be rebuilt (action rebuild).
+'calls of the guard; options_before and options_after as stored; rewrite (wanted, reason, method chosen, methods with '
+'disk, WAL and time; io_known: the time includes reading and writing). The four statements are null for an index that '
+'is only to be rebuilt (action rebuild).
 total: what the changes bring together that are not provisional, or all if all are. templates: for new partitions. '
-'cautions: sentences. rewrites_live repeats the argument. Errors as of ff_script().';
+'cautions: sentences. Errors as of ff_script().';
 
 -- How a shell calls psql; what has an equals sign, or looks like an address, is taken for a connection string.
 CREATE FUNCTION ff_internal.psql_command(database text) RETURNS text
@@ -339,8 +299,8 @@ AS $$
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
-                THEN format('run it:    %s -f FILE, as a superuser or a member of %s; with -v undo=on it takes everything '
-                            'back', psql, p->>'run_as') END,
+                THEN format('run it:    %s -f FILE, as a superuser or a member of %s; -v undo=on takes everything back',
+                            psql, p->>'run_as') END,
            CASE WHEN t.provisional > 0
                 THEN 'also:      -v provisional=on runs what is provisional, too: watched for less than a day' END,
            CASE WHEN t.rewrites > 0 AND NOT rewrite THEN 'rewrites:  ff_script(rewrite => true) includes them' END]
@@ -348,13 +308,17 @@ AS $$
      WHERE l.line IS NOT NULL
 $$;
 
--- What a rewrite needs: disk, WAL and time.
-CREATE FUNCTION ff_internal.rewrite_needs(m jsonb) RETURNS text
+-- The way of a rewrite that was chosen: what it needs, in words; NULL where none is wanted or possible.
+CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs text)
 LANGUAGE sql STABLE
-RETURN format('%s, %s of %s free disk, about %s of WAL',
-              ff_internal.rewrite_time((m->>'seconds')::double precision, (m->>'io_known')::boolean),
-              pg_size_pretty((m->>'disk_bytes')::bigint),
-              pg_size_pretty((m->>'free_bytes')::bigint), pg_size_pretty((m->>'wal_bytes')::bigint));
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT m, format('%s, %s of %s free disk, about %s of WAL',
+                     ff_internal.rewrite_time((m->>'seconds')::double precision, (m->>'io_known')::boolean),
+                     pg_size_pretty((m->>'disk_bytes')::bigint), pg_size_pretty((m->>'free_bytes')::bigint),
+                     pg_size_pretty((m->>'wal_bytes')::bigint))
+      FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'
+$$;
 
 -- The lines of one change: what and what it brings, why, the rewrite, the call.
 CREATE FUNCTION ff_internal.script_change(c jsonb, n bigint, changes bigint) RETURNS SETOF text
@@ -362,7 +326,8 @@ LANGUAGE sql STABLE ROWS 4
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT l.line
-      FROM unnest(ARRAY[
+      FROM ff_internal.chosen_rewrite(c) w
+     CROSS JOIN LATERAL unnest(ARRAY[
            format('-- %s of %s: %s, %s', n, changes, c->>'relation', concat_ws('; ',
                CASE c->>'action' WHEN 'rebuild' THEN 'rebuild at fillfactor ' || (c->>'fillfactor')
                     ELSE format('fillfactor %s -> %s', c->>'fillfactor', c->>'recommended_fillfactor') END,
@@ -373,45 +338,35 @@ AS $$
                    || pg_size_pretty((c->>'predicted_size_bytes')::bigint))),
            format('--   why: %s (%s)', ff_internal.plain(c->>'reason'),
                   concat_ws(', ', c->>'cause', 'confidence ' || (c->>'confidence'))),
-           '--   rewrite: ' || (c->'rewrite'->>'reason') || '; ' || coalesce((
-               SELECT format('%s by %s', ff_internal.rewrite_needs(m), m->>'method')
-                 FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'),
-               'but it is not possible here, see ff_script_json()'),
+           '--   rewrite: ' || (c->'rewrite'->>'reason') || '; '
+               || coalesce(w.needs || ' by ' || (w.way->>'method'), 'but none is possible, see ff_script_json()'),
            format(CASE WHEN (c->>'provisional')::boolean THEN '\if :provisional \\ %s \endif' ELSE '%s' END,
                   left(c->>'guarded_statement', -length('false);')) || ':''undo'');')]) l(line)
      WHERE l.line IS NOT NULL
 $$;
 
--- The lines of one rewrite: all ways as comments, and the guarded statement of the one chosen.
+-- The lines of one rewrite; ff_script_json() has other ways.
 CREATE FUNCTION ff_internal.script_rewrite(c jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 10
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
-    WITH way AS MATERIALIZED (
-        SELECT w.place, w.way, m.*, m.method = c->'rewrite'->>'method' AS chosen,
-               format('pg_temp.ff_rewrite(%s, %s, %s, %s', ff_internal.quoted_text(ff_internal.text_array(c->'who')),
-                      ff_internal.quoted_text(ff_internal.text_array(c->'options_after')), c->>'relfilenode',
-                      ff_internal.quoted_text(m.statement)) AS call
-          FROM jsonb_array_elements(c->'rewrite'->'methods') WITH ORDINALITY w(way, place)
-         CROSS JOIN jsonb_to_record(w.way) m(
-               method text, possible boolean, why text, statement text, runs_in text, lock text)
-    )
-    SELECT unnest(ARRAY['', format('-- %s: %s', c->>'relation', c->'rewrite'->>'reason')]) UNION ALL
-    (SELECT format('--   %s %s: %s; %s', CASE WHEN w.chosen THEN '*' WHEN w.possible THEN '+' ELSE '-' END,
-                   w.method, w.why, concat_ws('; ', CASE WHEN w.chosen THEN ff_internal.rewrite_needs(w.way) END,
-                                              w.lock, CASE WHEN w.possible AND NOT w.chosen THEN w.statement END))
-       FROM way w ORDER BY w.place) UNION ALL
     SELECT l
-      FROM way w
+      FROM ff_internal.chosen_rewrite(c) w
+     CROSS JOIN LATERAL format('pg_temp.ff_rewrite(%s, %s, %s, %s',
+               ff_internal.quoted_text(ff_internal.text_array(c->'who')),
+               ff_internal.quoted_text(ff_internal.text_array(c->'options_after')), c->>'relfilenode',
+               ff_internal.quoted_text(w.way->>'statement')) call
      CROSS JOIN LATERAL unnest(
-               CASE WHEN (c->>'provisional')::boolean THEN ARRAY['\if :provisional'] END
-               || CASE w.runs_in WHEN 'psql' THEN ARRAY['SELECT ' || w.call || ') \gexec']
-            ELSE ARRAY['\set ff_go off', 'SELECT count(*) > 0 AS ff_go FROM ' || w.call || ') \gset', '\if :ff_go',
-                       '\! ' || w.statement || ' </dev/null',
-                       'SELECT count(*) > 0 AS ff_go FROM ' || w.call || ', true) \gset', '\endif'] END
+               ARRAY['', format('-- %s: %s', c->>'relation', c->'rewrite'->>'reason'),
+                     format('--   * %s: %s; %s; %s', w.way->>'method', w.way->>'why', w.needs, w.way->>'lock')]
+               || CASE WHEN (c->>'provisional')::boolean THEN ARRAY['\if :provisional'] END
+               || CASE w.way->>'runs_in' WHEN 'psql' THEN ARRAY['SELECT ' || call || ') \gexec']
+                  ELSE ARRAY['\set ff_go off', 'SELECT count(*) > 0 AS ff_go FROM ' || call || ') \gset',
+                             '\if :ff_go', '\! ' || (w.way->>'statement') || ' </dev/null',
+                             'SELECT count(*) > 0 AS ff_go FROM ' || call || ', true) \gset', '\endif'] END
                || CASE WHEN (c->>'provisional')::boolean THEN ARRAY['\endif'] END) l
-     WHERE w.chosen
+     WHERE w.way IS NOT NULL
 $$;
 
 -- A plan as lines of a psql script.
@@ -429,21 +384,23 @@ BEGIN
     IF changes = '{}' THEN
         RETURN;
     END IF;
-    RETURN QUERY SELECT string_to_table($text$-- Guard: refuses what changed since, or stays locked for 5 tries of 2 s (SHARE UPDATE EXCLUSIVE: reads and writes go on)
-\set ON_ERROR_STOP on \set SHOW_CONTEXT never \set AUTOCOMMIT on \set QUIET on \if :{?undo} \else \set undo off \endif$text$
-        || $text$ \if :{?provisional} \else \set provisional :undo \endif
-\encoding $text$ || concat_ws(E'\n', plan->>'client_encoding', plan->>'guard',
-                              CASE WHEN rewrites <> '{}' THEN ff_internal.rewrite_guard() END, ''), E'\n');
+    RETURN QUERY SELECT unnest(ARRAY[
+        '-- Guard: refuses what changed since, or stays locked for 5 tries of 2 s (SHARE UPDATE EXCLUSIVE: reads and '
+        'writes go on)', '\set ON_ERROR_STOP on \set SHOW_CONTEXT never \set AUTOCOMMIT on \set QUIET on '
+        '\if :{?undo} \else \set undo off \endif \if :{?provisional} \else \set provisional :undo \endif',
+        '\encoding ' || (plan->>'client_encoding')]);
+    RETURN QUERY SELECT string_to_table(concat_ws(E'\n', plan->>'guard',
+                            CASE WHEN rewrites <> '{}' THEN ff_internal.rewrite_guard() END, ''), E'\n');
     RETURN QUERY SELECT l FROM unnest(changes) WITH ORDINALITY c(c, n),
                                ff_internal.script_change(c.c, c.n, cardinality(changes)) l;
     RETURN QUERY SELECT l FROM jsonb_array_elements(plan->'templates') t, unnest(ARRAY['',
         format('-- New partitions of %s should be as %s is; a partitioned table takes no fillfactor:',
                t->>'parent', t->>'leaf'), '--   ' || (t->>'statement')]) l;
     IF rewrites <> '{}' THEN
-        RETURN QUERY SELECT string_to_table($text$
--- Rewrites: they bring changes to pages that are there already. One at a time, at a quiet hour; none with undo=on.
-\set ON_ERROR_STOP off \setenv PGHOST :HOST \setenv PGPORT :PORT \setenv PGUSER :USER \setenv PGDATABASE :DBNAME
-\if :undo \else$text$, E'\n');
+        RETURN QUERY SELECT unnest(ARRAY['',
+            '-- Rewrites: they bring changes to pages that are there already. One at a time, at a quiet hour; none '
+            'with undo=on.', '\set ON_ERROR_STOP off \setenv PGHOST :HOST \setenv PGPORT :PORT \setenv PGUSER :USER '
+            '\setenv PGDATABASE :DBNAME', '\if :undo \else']);
         RETURN QUERY SELECT ff_internal.script_rewrite(c) FROM unnest(rewrites) c;
         RETURN NEXT '\endif \set ON_ERROR_STOP on';
     END IF;
@@ -451,7 +408,8 @@ BEGIN
         RETURN NEXT format('\if :provisional \else \echo ''%s not run: see "also" at the top of the script'' \endif',
                            ff_internal.counted((plan->'total'->>'provisional')::bigint, 'provisional change'));
     END IF;
-    RETURN QUERY SELECT string_to_table($text$DO $ff$ DECLARE told text := current_setting('ff_script.told'); refused integer := regexp_count(told, 'r'); BEGIN
+    RETURN QUERY SELECT string_to_table(
+$text$DO $ff$ DECLARE told text := current_setting('ff_script.told'); refused integer := regexp_count(told, 'r'); BEGIN
     RAISE NOTICE '% done, % unchanged, % refused', regexp_count(told, 'd'), regexp_count(told, 'u'), refused;
     IF refused > 0 THEN RAISE '% refused, see above; what was locked can be run again', refused; END IF; END $ff$;
 RESET search_path; RESET lock_timeout; RESET statement_timeout; RESET client_min_messages;$text$, E'\n');
@@ -467,12 +425,12 @@ AS $$
     SELECT ff_internal.script(ff_internal.plan(relation, top), coalesce(rewrite, false))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer) IS
-'The advice for one table, the partitions of one, or all, as lines of a psql script. Write them to a file with psql '
-'-XAt, read it, and run it with psql -X -f FILE; with -v undo=on it takes everything back.
-relation: the table; NULL: all. rewrite: true also runs the rewrites that bring a change to old pages; false only says '
-'where one pays. top: only as many changes, those that gain most; NULL: all.
-It begins with a guard, which refuses another database or server, a standby and an open transaction. Each change is a '
-'comment of what, why and what it brings, and one call. A call changes nothing that is in force already, refuses with '
-'a warning if name or options are not those of the advice, and gives up after 5 tries of 2 s for its lock. Changes '
-'that were watched for less than a day are provisional: they run with -v provisional=on only.
+'The advice for one table, the partitions of one, or all, as lines of a psql script, what gains most first. Write them '
+'to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v undo=on it takes everything back.
+relation: the table; NULL: all. rewrite: also runs the rewrites that bring a change to old pages; else it only says '
+'where one pays. top: only as many changes; NULL: all.
+Its guard refuses another database or server, a standby and an open transaction. Each change is a comment of what, why '
+'and what it brings, and one call, which changes nothing that is in force already, refuses with a warning if name or '
+'options are not those of the advice, and gives up after 5 tries of 2 s for its lock. Changes that were watched for '
+'less than a day are provisional: they run with -v provisional=on only.
 Errors: 42P01 unknown OID, 42809 not a table or index that can be advised, 22023 top below 1.';

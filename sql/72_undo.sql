@@ -1,80 +1,42 @@
 -- Stage undo: the statements that take a change back. Roles may write the history that are no superusers, and a
 -- superuser may run the undo: it is made of quoted names and values, and of index definitions that were checked.
 
--- Units of settings, in bytes or microseconds.
-CREATE FUNCTION ff_internal.units() RETURNS TABLE (name text, kind text, size numeric)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 11
-BEGIN ATOMIC
-    VALUES ('B', 'memory', 1::numeric), ('kB', 'memory', 1024), ('MB', 'memory', 1048576),
-           ('GB', 'memory', 1073741824), ('TB', 'memory', 1099511627776), ('us', 'time', 1), ('ms', 'time', 1000),
-           ('s', 'time', 1000000), ('min', 'time', 60000000), ('h', 'time', 3600000000), ('d', 'time', 86400000000);
-END;
-
--- A setting's value as a number, of bytes or microseconds where it or the setting (such as 8kB) has a unit.
-CREATE FUNCTION ff_internal.setting_amount(value text, unit text, OUT amount numeric, OUT kind text)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT v.m[1]::numeric * coalesce(nullif(b.m[1], '')::numeric, 1) * coalesce(s.size, 1), s.kind
-      FROM regexp_match(value, '^[ ]*([-+]?[0-9]*[.]?[0-9]+(?:e[-+]?[0-9]+)?)[ ]*([a-zA-Z]*)[ ]*$') v(m)
-      LEFT JOIN LATERAL regexp_match(coalesce(nullif(v.m[2], ''), unit), '^([0-9]*)([A-Za-z]+)$') b(m) ON true
-      LEFT JOIN ff_internal.units() s ON s.name = b.m[2]
-     WHERE v.m IS NOT NULL AND (v.m[2] = '' OR s.name IS NOT NULL);
-END;
-
--- A setting's value as SHOW has it, given how pg_settings has it.
+-- A setting's value, given as pg_settings has it, with its unit, as SET takes it: 256 of 8kB is 2048kB.
 CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN coalesce((SELECT trim_scale(a.amount / s.size) || s.name
-                   FROM ff_internal.setting_amount(value, unit) a JOIN ff_internal.units() s ON s.kind = a.kind
-                  -- none for zero, and for values that mean something special
-                  WHERE a.amount > 0 AND (a.amount % s.size = 0 OR s.size = 1)
-                  ORDER BY s.size DESC LIMIT 1), value);
+RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '^[0-9]{0,9}[A-Za-z]+$'
+            THEN value::numeric * coalesce(substring(unit, '^[0-9]+')::numeric, 1) || ltrim(unit, '0123456789')
+            ELSE value END;
 
--- A setting's value in a spelling that can be compared; NULL where it is none of this type.
-CREATE FUNCTION ff_internal.setting_key(value text, vartype text, unit text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE vartype WHEN 'enum' THEN lower(value)
-                    WHEN 'bool' THEN CASE WHEN value ~* '^(on|t|tr|tru|true|y|ye|yes|1)$' THEN 'on'
-                                          WHEN value ~* '^(of|off|f|fa|fal|fals|false|n|no|0)$' THEN 'off' END
-                    WHEN 'string' THEN NULL
-                    ELSE (SELECT trim_scale(a.amount)::text FROM ff_internal.setting_amount(value, unit) a) END;
-
--- The value that a server setting would have without ALTER SYSTEM, as far as the caller may know.
-CREATE FUNCTION ff_internal.setting_beside(setting text) RETURNS text
-LANGUAGE plpgsql STABLE
+-- The statements that bring a server setting back to a value that pg_settings had: RESET for the server's default, where
+-- no configuration file is known to have another. NULL where the setting is none of tracked_settings(), or the value
+-- none of it, as the history may name any.
+CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
+LANGUAGE plpgsql STABLE STRICT
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    value text;
+    s     record;
+    plain boolean;
 BEGIN
-    IF has_table_privilege('pg_file_settings', 'SELECT')
-       AND has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN
-        SELECT f.setting INTO value
-          FROM pg_file_settings f
-         WHERE lower(f.name) = lower($1) AND f.sourcefile !~ 'postgresql[.]auto[.]conf$' AND f.error IS NULL
-         ORDER BY f.seqno DESC LIMIT 1;
+    SELECT * INTO s FROM pg_settings p
+     WHERE p.name = undo_setting.setting AND p.name = ANY (ff_internal.tracked_settings());
+    IF s.name IS NULL OR value <> ALL (coalesce(s.enumvals, ARRAY[value]))
+       OR s.vartype = 'bool' AND value NOT IN ('on', 'off')
+       OR s.vartype IN ('integer', 'real') AND value !~ '^-?[0-9]+([.][0-9]+)?$' THEN
+        RETURN NULL;
     END IF;
-    RETURN coalesce(value, (SELECT s.boot_val FROM pg_settings s WHERE s.name = $1));
+    plain := s.source = 'default';
+    IF NOT plain AND has_table_privilege('pg_file_settings', 'SELECT')
+       AND has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN
+        plain := NOT EXISTS (SELECT FROM pg_file_settings f
+                              WHERE lower(f.name) = s.name AND f.sourcefile !~ 'postgresql[.]auto[.]conf$');
+    END IF;
+    RETURN format('ALTER SYSTEM %s; SELECT pg_reload_conf();',
+                  CASE WHEN plain AND value = s.boot_val THEN format('RESET %I', s.name)
+                       ELSE format('SET %I = %L', s.name, ff_internal.setting_shown(value, s.unit)) END);
 END
 $$;
-
--- The statements that bring a server setting back to a value: RESET where that is what stands without ALTER SYSTEM.
--- NULL where the setting is none of tracked_settings(), or the value none of it.
-CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT CASE WHEN CASE WHEN s.sourcefile ~ 'postgresql[.]auto[.]conf$'
-                          THEN k.wanted = ff_internal.setting_key(ff_internal.setting_beside(s.name), s.vartype, s.unit)
-                          ELSE (s.sourcefile IS NOT NULL OR s.source = 'default')
-                               AND k.wanted = ff_internal.setting_key(s.reset_val, s.vartype, s.unit) END
-                THEN format('ALTER SYSTEM RESET %I; SELECT pg_reload_conf();', s.name)
-                ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', s.name,
-                            ff_internal.setting_shown(value, s.unit)) END
-      FROM pg_settings s
-     CROSS JOIN LATERAL ff_internal.setting_key(value, s.vartype, s.unit) k(wanted)
-     -- the history may name any setting and any value
-     WHERE s.name = undo_setting.setting AND s.name = ANY (ff_internal.tracked_settings())
-       AND k.wanted IS NOT NULL AND (s.enumvals IS NULL OR value = ANY (s.enumvals)));
 
 -- An index definition without its name and storage options: what it indexes, and how.
 CREATE FUNCTION ff_internal.index_shape(definition text) RETURNS text
@@ -91,14 +53,14 @@ RETURN (
       FROM regexp_matches(substring(definition FROM ' WITH ([(][a-z_]+=.*)'),
                           '[(, ]([a-z_]+)=(?:''([^'']*)''|([a-z0-9_]+))(?=[,)])', 'g') WITH ORDINALITY o(m, place));
 
--- The statements that bring the indexes of a table back, given the definitions of those dropped and created since. What
--- is left to the reader stands in a comment.
+-- The statements that bring the indexes of a table back, given the definitions of those dropped and created since: of
+-- those that are still there in another form their options, the others dropped, and then made as they were. What is
+-- left to the reader stands in a comment.
 CREATE FUNCTION ff_internal.undo_indexes(relation oid, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH came AS (
-        -- those that are still there
         SELECT d.id, d.definition, ff_internal.index_shape(d.definition) AS shape
           FROM (SELECT array_agg(i.indexrelid) AS ids FROM pg_index i WHERE i.indrelid = relation) x
          CROSS JOIN unnest(x.ids, ff_internal.index_definitions(relation, x.ids)) d(id, definition)
@@ -106,27 +68,19 @@ AS $$
     ), gone AS (
         SELECT d.definition, d.place, ff_internal.index_shape(d.definition) AS shape
           FROM unnest(dropped) WITH ORDINALITY d(definition, place) WHERE d.definition <> ''
-    ), back AS (
-        SELECT g.place, ff_internal.index_statement(relation, g.definition) AS statement
-          FROM gone g WHERE g.shape NOT IN (SELECT c.shape FROM came c)
     )
-    SELECT string_agg(x.statement, ' ' ORDER BY x.place, x.n)
-      FROM (SELECT 1, g.place, ff_internal.restore_options(c.id, ff_internal.index_options(g.definition),
-                                                           ff_internal.index_options(c.definition))
-              FROM came c JOIN gone g USING (shape)
-            UNION ALL
-            SELECT 2, c.id, CASE
-                   WHEN EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = c.id)
-                   THEN '/* a partition of an index stays: drop that index if you do not want it */'
-                   ELSE coalesce(ff_internal.drop_index(c.id),
-                        '/* the index of a constraint stays: drop the constraint if you do not want it */') END
-              FROM came c WHERE c.shape NOT IN (SELECT g.shape FROM gone g)
-            UNION ALL
-            SELECT 3, b.place, b.statement FROM back b
-            UNION ALL
-            SELECT 4, 0, format('/* not written out: %s of the old definitions, which call what is not the '
-                                'server''s own; read them before you run them */', count(*))
-              FROM back b WHERE b.statement IS NULL HAVING count(*) > 0) x(place, n, statement)
+    SELECT string_agg(CASE
+           WHEN c.id IS NULL THEN coalesce(ff_internal.index_statement(relation, g.definition),
+                '/* not written out: an old definition that calls what is not the server''s own */')
+           WHEN g.definition IS NOT NULL
+           THEN ff_internal.restore_options(c.id, ff_internal.index_options(g.definition),
+                                            ff_internal.index_options(c.definition))
+           WHEN EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = c.id)
+           THEN '/* a partition of an index stays: drop that index if you do not want it */'
+           ELSE coalesce(ff_internal.drop_index(c.id),
+                         '/* the index of a constraint stays: drop the constraint if you do not want it */') END,
+           ' ' ORDER BY c.id IS NULL, g.definition IS NULL, g.place, c.id)
+      FROM came c FULL JOIN gone g USING (shape)
 $$;
 
 -- The statements that take a change of a table back; NULL where there are none.

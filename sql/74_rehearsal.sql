@@ -378,20 +378,16 @@ $$;
 CREATE FUNCTION ff_internal.rehearsal_words(c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-RETURN concat(c->>'command', ' of ',
-    CASE WHEN c->>'pick' = 'all' THEN CASE c->>'every' WHEN '1' THEN 'all rows' ELSE 'one row in ' || (c->>'every') END
-         WHEN c ? 'part' THEN round(100 * (c->>'part')::numeric, 1) || ' % of the table'
-         WHEN c ? 'calls' THEN (c->>'calls') || ' rows by as many statements'
-         WHEN c->>'rows' = '1' THEN 'one row' ELSE (c->>'rows') || ' rows' END,
-    CASE WHEN c->>'pick' <> 'all' AND (c->>'every')::numeric > 1 THEN ', one in ' || (c->>'every')
-         WHEN c->>'every' = '0' THEN ', each picked by itself' END,
-    CASE c->>'command' WHEN 'delete' THEN ', the oldest' WHEN 'update' THEN
-         CASE c->>'pick' WHEN 'any' THEN ', at random' WHEN 'skewed' THEN ', some far more often than others'
-                         WHEN 'newest' THEN ', inserted lately' WHEN 'follow' THEN ', each some time after its insert'
-                         WHEN 'turn' THEN ', in turn' END END,
-    CASE WHEN (c->>'times')::numeric > 1 THEN ', ' || (c->>'times') || ' times' END,
-    CASE WHEN (c->>'burst')::numeric < 0.8 THEN ', at times' END,
-    '; ', round((c->>'rate')::numeric, 3), ' rows for each row updated');
+RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
+               WHEN c->>'pick' = 'all' THEN 'all rows'
+               WHEN c ? 'part' THEN round(100 * (c->>'part')::numeric, 1) || ' % of the table'
+               ELSE ff_internal.counted((c->>'rows')::bigint * coalesce((c->>'calls')::bigint, 1), 'row') END,
+           '{"any": "at random", "skewed": "some far more often than others", "newest": "inserted lately",
+             "follow": "each some time after its insert", "turn": "in turn", "oldest": "the oldest"}'::jsonb
+               ->>(c->>'pick'),
+           CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END,
+           nullif(c->>'times', '1') || ' times', CASE WHEN (c->>'burst')::numeric < 0.8 THEN 'now and then' END)
+       || '; ' || round((c->>'rate')::numeric, 3) || ' rows for each row updated';
 
 -- What the head of the script says.
 CREATE FUNCTION ff_internal.rehearsal_head(made jsonb, predicted jsonb, m jsonb, t jsonb) RETURNS text
@@ -411,8 +407,7 @@ AS $$
            current_setting('server_version_num')::integer / 10000),
     '   PGHOST, PGPORT and PGUSER say where; sh, psql, and pgbench 15 or later have to be here.',
     '2. PGDATABASE=scratch sh FILE --short     three to ten minutes; without --short 35 to 90 minutes',
-    '   It says how much disk it needs, and ends where there is less. It makes a schema ff_rehearsal, and drops it at',
-    '   the end, also after an error or Ctrl-C.',
+    '   It ends where there is too little disk. Its schema ff_rehearsal is dropped at the end, also after Ctrl-C.',
     '3. The last row is the verdict:',
     '   prediction held   the advice holds for this work',
     '   did not hold      the rows above say where, and whether the change pays all the same',

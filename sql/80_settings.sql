@@ -177,7 +177,7 @@ BEGIN
     WITH tried AS MATERIALIZED (
         -- the last change of a setting, and what came of it
         SELECT (c.change).setting, (c.change).old_value, j.verdict = 'hurt' AS hurt,
-               format('Changed from %s, seen %s; ff_verify(): %s: %s', (c.change).old_value,
+               'Changed: ' || (c.change).change || format(', seen %s; ff_verify(): %s: %s',
                       to_char((c.change).seen_at, 'YYYY-MM-DD HH24:MI'), j.verdict, j.note) AS words
           FROM (SELECT DISTINCT ON (h.setting) h AS change FROM ff_internal.changes h
                  WHERE h.rel_id IS NULL ORDER BY h.setting, h.seen_at DESC) c
@@ -185,7 +185,8 @@ BEGIN
          WHERE j.place = 0
     ), one AS (
         SELECT p.place, p.name, NULL::regclass AS relation, s.shown,
-               CASE WHEN t.hurt THEN t.old_value WHEN p.obstacle IS NULL THEN p.wanted END AS proposed,
+               CASE WHEN t.hurt THEN ff_internal.setting_shown(t.old_value, s.unit)
+                    WHEN p.obstacle IS NULL THEN p.wanted END AS proposed,
                CASE WHEN t.hurt THEN 'change' ELSE p.action END AS action,
                coalesce(p.evidence, 'it is ' || s.shown) AS evidence,
                concat_ws('. ', coalesce(p.obstacle, p.why), t.words) AS reason, p.chapter,

@@ -574,12 +574,15 @@ RETURN (
                        ff_internal.svg_path('before', '{0}', ARRAY[o.hot[1] / 100], '{0.95}', '{0.55}')
                        || concat(ff_internal.svg_path('bar', '{0}', ARRAY[o.hot[2] / 100], '{0.45}', '{0.05}'),
                                  ff_internal.svg_mark('advised', o.hot[3] / 100, '', 0))) AS "HOT share|html", o.why
-              FROM (SELECT v.relation, v.change, v.changed_at, max(v.verdict) FILTER (WHERE v.place = 0) AS verdict,
-                           concat_ws(' Undo: ', max(v.note) FILTER (WHERE v.place = 0) || '.', max(v.undo)) AS why,
+              FROM (SELECT v.relation, v.change, v.changed_at,
+                           max(v.verdict) FILTER (WHERE v.measure = 'overall') AS verdict,
+                           concat_ws(' Undo: ', max(v.note) FILTER (WHERE v.measure = 'overall') || '.',
+                                     max(v.undo)) AS why,
                            max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
-                           max(ARRAY[nullif(v.before, 0), v.after, v.low, v.high])
+                           max(ARRAY[nullif(v.before, 0), v.after, v.difference_low, v.difference_high])
                                FILTER (WHERE v.measure = 'WAL per update') AS wal
-                      FROM ff_internal.verified(NULL) v GROUP BY 1, 2, 3 ORDER BY 3 DESC, 1, 2 LIMIT 100) o
+                      FROM @extschema@.ff_verify() v WHERE v.change <> ''
+                     GROUP BY 1, 2, 3 ORDER BY 3 DESC, 1, 2 LIMIT 100) o
               LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
              ORDER BY o.changed_at DESC, o.relation, o.change) r);
 

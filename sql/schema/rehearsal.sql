@@ -18,7 +18,6 @@ CREATE TABLE ff_internal.rehearsal (
         -- lower end of its range, percent
     predicted_hot_high double precision NOT NULL CHECK (predicted_hot_high BETWEEN predicted_hot_pct AND 100),
         -- upper end of its range, percent
-    result             jsonb NOT NULL, -- all that was measured, as the script printed it
     PRIMARY KEY (rel_id, measured_at)
 );
 $$);

@@ -114,7 +114,7 @@ SELECT is(ff_internal.effective_index_fillfactor('{deduplicate_items=off,fillfac
 -- In the script: after the tables, with guard, rebuild and undo
 -- ---------------------------------------------------------------------------
 SELECT is((SELECT string_agg(c->>'relation', ' ' ORDER BY place) FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY AS w(c, place) WHERE c->>'kind' = 'index'),
-          (SELECT string_agg('public.' || name, ' ' ORDER BY size_bytes) FROM advice WHERE action IN ('raise', 'rebuild')), 'the script has them, small to large');
+          (SELECT string_agg('public.' || name, ' ' ORDER BY size_bytes - predicted_size_bytes DESC) FROM advice WHERE action IN ('raise', 'rebuild')), 'the script has them, what is saved most first');
 SELECT ok(bool_and(kind >= before), 'tables before indexes')
   FROM (SELECT (c->>'kind' = 'index')::int AS kind, lag((c->>'kind' = 'index')::int, 1, 0) OVER (ORDER BY place) AS before
           FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY AS w(c, place)) x;
