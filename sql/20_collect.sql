@@ -1,4 +1,4 @@
--- Stage collect: look at the counters, write intervals, choose what to sample. CALL ff_collect() drives these steps
+-- Stage collect: read the counters, write intervals, choose what to sample. CALL ff_collect() drives these steps
 -- (src/collect/collect.c).
 
 -- ---------------------------------------------------------------------------
@@ -43,9 +43,9 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    here   ff_internal.epoch;
-    last   ff_internal.epoch;
-    before record;
+    here      ff_internal.epoch;
+    last      ff_internal.epoch;
+    none_fell boolean;
 BEGIN
     SELECT 0, s.system_identifier, s.database_oid, s.timeline, current_setting('server_version_num')::integer,
            pg_stat_get_db_stat_reset_time(s.database_oid), pg_stat_get_bgwriter_stat_reset_time(), clock_timestamp()
@@ -53,14 +53,14 @@ BEGIN
     SELECT * INTO last FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1;
     -- A collection inserts one row into collection, so the counter of that table falls if, and only if, all were reset.
     -- Of the first collection's one row nobody can tell whether it was counted anew.
-    SELECT c.own_inserts, k.inserted INTO before
+    SELECT c.own_inserts > 1 AND k.inserted >= c.own_inserts INTO none_fell
       FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
      ORDER BY c.collection_id DESC LIMIT 1;
     one_reset := last.database_reset IS DISTINCT FROM here.database_reset;
     IF (last.system_identifier, last.database_oid, last.timeline, last.server_version, last.cluster_reset)
        IS NOT DISTINCT FROM
        (here.system_identifier, here.database_oid, here.timeline, here.server_version, here.cluster_reset)
-       AND (NOT one_reset OR before.own_inserts > 1 AND before.inserted >= before.own_inserts)
+       AND (NOT one_reset OR none_fell)
     THEN
         epoch_id := last.epoch_id;
         IF one_reset AND all_tables THEN
@@ -76,10 +76,9 @@ $$;
 -- ---------------------------------------------------------------------------
 -- What tells one definition from another
 -- ---------------------------------------------------------------------------
--- What tells each of these indexes from others but for names and storage options: a hash that is the same in a database
--- restored from a dump. It knows a column by its place among those that are there, a function of the users by the
--- number of its arguments, as it may be renamed, all else by name; casts are left out, as a dump may write them in
--- another way. NULL for an index that is gone.
+-- What tells each of these indexes from others but for names and storage options: a hash that a dump and restore keeps.
+-- It knows a column by its place among those that are there, a user's function, which may be renamed, by the number of
+-- its arguments, all else by name; it leaves out casts, which a dump may write differently. NULL: the index is gone.
 CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -123,18 +122,16 @@ CREATE FUNCTION ff_internal.index_changes(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH numbered AS (
-        SELECT o.*, row_number() OVER (PARTITION BY o.side, o.key ORDER BY o.id) AS n
-          FROM (SELECT w.*, 1 FROM unnest(was.index_oids, was.index_definitions, was.index_keys) w(id)
-                 WHERE w.id <> ALL (coalesce(oids, '{}'))
-                UNION ALL
-                SELECT w.*, 2 FROM unnest(oids, definitions, keys) w(id)
-                 WHERE w.id <> ALL (coalesce(was.index_oids, '{}'))) o(id, definition, key, side)
+    WITH one_sided AS (
+        SELECT w.*, true AS gone
+          FROM unnest(was.index_oids, was.index_definitions, was.index_keys) w(id, definition, key)
+         WHERE w.id <> ALL (coalesce(oids, '{}'))
+        UNION ALL
+        SELECT w.*, false FROM unnest(oids, definitions, keys) w(id) WHERE w.id <> ALL (coalesce(was.index_oids, '{}'))
     )
-    SELECT array_agg(a.definition ORDER BY a.id, a.definition) FILTER (WHERE a.side = 1),
-           array_agg(a.definition ORDER BY a.id) FILTER (WHERE a.side = 2)
-      FROM numbered a
-     WHERE NOT EXISTS (SELECT 1 FROM numbered b WHERE b.side <> a.side AND b.key = a.key AND b.n = a.n)
+    SELECT array_agg(a.definition ORDER BY a.id, a.definition) FILTER (WHERE a.gone),
+           array_agg(a.definition ORDER BY a.id) FILTER (WHERE NOT a.gone)
+      FROM one_sided a WHERE NOT EXISTS (SELECT FROM one_sided b WHERE b.gone <> a.gone AND b.key = a.key)
 $$;
 
 -- A table's stored options without its fillfactor, in order; NULL: there is no other.
@@ -151,21 +148,19 @@ SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions
        ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.*
   FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
  WHERE c.not_examined IS NULL;
-COMMENT ON VIEW ff_internal.table_state IS
-'The tables examined as the catalogs and the statistics have them now; columns as in relation.';
+COMMENT ON VIEW ff_internal.table_state IS 'The tables examined as they are now; columns as in relation.';
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_difference AS (
     -- A table that differs from its baseline.
     was               ff_internal.relation,    -- the baseline; NULL: a new table
     now               ff_internal.table_state, -- NULL: it is gone
-    changed           boolean,       -- its rows were
+    counted           ff_internal.counters,    -- counted since the baseline
     redefined         boolean,       -- its file, name, options or indexes differ
-    reread            boolean,       -- redefined, or locked when its indexes were to be read
     lost              boolean,       -- its counters began anew
-    index_definitions text[],        -- now, where reread
-    index_keys        bigint[],      -- now, where reread
-    indexed_columns   smallint[]     -- now, where reread
+    index_definitions text[],        -- now
+    index_keys        bigint[],      -- now
+    indexed_columns   smallint[]     -- now
 );
 $$);
 
@@ -179,27 +174,26 @@ SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
 AS $$
 DECLARE
-    cluster  CONSTANT bigint := (SELECT s.system_identifier FROM ff_internal.server() s);
-    database CONSTANT oid := (SELECT s.database_oid FROM ff_internal.server() s);
+    here record;
 BEGIN
+    SELECT * INTO here FROM ff_internal.server();
     RETURN (
-        SELECT array_agg(ROW(d.was, d.now, d.changed, d.redefined, d.reread,
+        SELECT array_agg(ROW(d.was, d.now, d.counted, d.redefined,
                    -- counters that were reset may exceed the old ones already, so that none fell: which it was is
                    -- not known
-                   d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell,
-                   CASE WHEN d.reread THEN ff_internal.index_definitions((d.now).relid, (d.now).index_oids) END,
-                   CASE WHEN d.reread THEN ff_internal.index_keys((d.now).index_oids) END,
-                   CASE WHEN d.reread THEN ff_internal.blocking_columns((d.now).index_oids) END
-               )::ff_internal.table_difference)
-          FROM (SELECT w.was, n.now, f.*, bool_or(f.fell) OVER () AS some_fell,
-                       f.redefined OR '' = ANY (w.index_definitions) AS reread,
+                   d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell, x.*)::ff_internal.table_difference)
+          FROM (SELECT w.was, n.now, ROW(i.*)::ff_internal.counters AS counted, f.*,
+                       bool_or(f.fell) OVER () AS some_fell,
+                       -- they may have been locked the last time
+                       f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
+                       i.inserted + i.updated + i.deleted <> 0 AS changed, w.epoch_id <> epoch AS new_epoch,
                        -- a vacuum or analyze before the last collection would have been forgotten by a reset since
                        one_reset AND coalesce(least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
                            pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid))
                            >= previous, true) AS perhaps_reset
                   FROM (SELECT r AS was, r.* FROM ff_internal.relation r
-                         WHERE (r.system_identifier, r.database_oid) = (cluster, database)
+                         WHERE (r.system_identifier, r.database_oid) = (here.system_identifier, here.database_oid)
                            AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
                   -- each state is made once
                   FULL JOIN (SELECT t.now, (t.now).*
@@ -207,16 +201,29 @@ BEGIN
                                       WHERE s.relid > first AND s.relid <= last OFFSET 0) t) n
                     ON n.relid = w.relid AND n.created_xid = w.created_xid
                  CROSS JOIN LATERAL (
-                       SELECT w.epoch_id <> epoch AS new_epoch,
-                              n.inserted + n.updated + n.deleted
-                                <> coalesce(w.inserted + w.updated + w.deleted, 0) AS changed,
-                              coalesce(least(n.inserted - w.inserted, n.updated - w.updated, n.deleted - w.deleted,
-                                             n.hot_updated - w.hot_updated, n.newpage_updated - w.newpage_updated,
-                                             n.seq_scans - w.seq_scans, n.blocks_fetched - w.blocks_fetched,
-                                             n.vacuums - w.vacuums, n.analyzes - w.analyzes) < 0, false) AS fell,
+                       SELECT n.inserted - coalesce(w.inserted, 0) AS inserted,
+                              n.updated - coalesce(w.updated, 0) AS updated,
+                              n.hot_updated - coalesce(w.hot_updated, 0) AS hot_updated,
+                              n.newpage_updated - coalesce(w.newpage_updated, 0) AS newpage_updated,
+                              n.deleted - coalesce(w.deleted, 0) AS deleted,
+                              n.seq_scans - coalesce(w.seq_scans, 0) AS seq_scans,
+                              -- these two fall with an index that goes
+                              greatest(n.index_scans - coalesce(w.index_scans, 0), 0) AS index_scans,
+                              n.blocks_fetched - coalesce(w.blocks_fetched, 0) AS blocks_fetched,
+                              greatest(n.blocks_hit - coalesce(w.blocks_hit, 0), 0) AS blocks_hit,
+                              n.vacuums - coalesce(w.vacuums, 0) AS vacuums) i
+                 CROSS JOIN LATERAL (
+                       SELECT least(i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted, i.seq_scans,
+                                    i.blocks_fetched, i.vacuums, n.analyzes - w.analyzes) < 0 AS fell,
                               (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids)
                                 IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids)
                                 AS redefined) f) d
+         CROSS JOIN LATERAL (
+               SELECT (d.was).index_definitions, (d.was).index_keys, (d.was).indexed_columns WHERE NOT d.reread
+               UNION ALL
+               SELECT ff_internal.index_definitions((d.now).relid, (d.now).index_oids),
+                      ff_internal.index_keys((d.now).index_oids), ff_internal.blocking_columns((d.now).index_oids)
+                WHERE d.reread) x
          WHERE d.changed OR d.fell OR d.reread OR d.new_epoch);
 END
 $$;
@@ -259,12 +266,10 @@ BEGIN
        SET (relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, inserted, updated,
             hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums,
             analyzes) = ROW(n.*),
-           epoch_id = epoch, seen_at = snapshot_at,
-           index_definitions = CASE WHEN d.reread THEN d.index_definitions ELSE r.index_definitions END,
-           index_keys = CASE WHEN d.reread THEN d.index_keys ELSE r.index_keys END,
-           indexed_columns = CASE WHEN d.reread THEN d.indexed_columns ELSE r.indexed_columns END,
-           changes_since_sample = r.changes_since_sample + n.inserted + n.updated + n.deleted
-               - CASE WHEN d.lost THEN 0 ELSE r.inserted + r.updated + r.deleted END
+           epoch_id = epoch, seen_at = snapshot_at, index_definitions = d.index_definitions,
+           index_keys = d.index_keys, indexed_columns = d.indexed_columns,
+           changes_since_sample = r.changes_since_sample + CASE WHEN d.lost THEN n.inserted + n.updated + n.deleted
+               ELSE (d.counted).inserted + (d.counted).updated + (d.counted).deleted END
                -- in a new file every row has a new place
                + CASE WHEN n.relfilenode = r.relfilenode THEN 0
                       ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o
@@ -273,27 +278,20 @@ BEGIN
      WHERE r.rel_id = (d.was).rel_id AND n.relid = r.relid;
 
     INSERT INTO ff_internal.relation OVERRIDING USER VALUE
-    SELECT 0, s.system_identifier, s.database_oid, n.*, d.index_definitions, d.index_keys,
-           d.indexed_columns, snapshot_at, NULL, epoch,
-           snapshot_at, NULL, n.inserted + n.updated + n.deleted
+    SELECT 0, s.system_identifier, s.database_oid, n.*, d.index_definitions, d.index_keys, d.indexed_columns,
+           snapshot_at, NULL, epoch, snapshot_at, NULL, n.inserted + n.updated + n.deleted
       FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server() s
      WHERE (d.was).rel_id IS NULL;
 
     INSERT INTO ff_internal.counter_interval
-    SELECT r.rel_id, least(greatest(w.seen_at, previous), snapshot_at), snapshot_at, epoch, 0, n.fillfactor,
-           coalesce(n.relfilenode <> w.relfilenode, false),
-           n.inserted - coalesce(w.inserted, 0), n.updated - coalesce(w.updated, 0),
-           n.hot_updated - coalesce(w.hot_updated, 0), n.newpage_updated - coalesce(w.newpage_updated, 0),
-           n.deleted - coalesce(w.deleted, 0), n.seq_scans - coalesce(w.seq_scans, 0),
-           greatest(n.index_scans - coalesce(w.index_scans, 0), 0),
-           n.blocks_fetched - coalesce(w.blocks_fetched, 0), greatest(n.blocks_hit - coalesce(w.blocks_hit, 0), 0),
-           n.vacuums - coalesce(w.vacuums, 0), z.heap_bytes, z.index_bytes
+    SELECT r.rel_id, least(greatest((d.was).seen_at, previous), snapshot_at), snapshot_at, epoch, 0, r.fillfactor,
+           coalesce(r.relfilenode <> (d.was).relfilenode, false), i.*, z.heap_bytes, z.index_bytes
       FROM unnest(differences) d
-     CROSS JOIN LATERAL (SELECT (d.was).*) w CROSS JOIN LATERAL (SELECT (d.now).*) n
-      JOIN ff_internal.relation r ON r.relid = n.relid AND r.created_xid = n.created_xid AND r.closed_at IS NULL
-     CROSS JOIN LATERAL ff_internal.sizes(n.relid) z
-     WHERE CASE WHEN w.rel_id IS NULL THEN d.changed AND previous IS NOT NULL
-                ELSE (d.changed OR d.redefined) AND NOT d.lost END;
+     CROSS JOIN LATERAL (SELECT (d.counted).*) i
+      JOIN ff_internal.relation r ON r.relid = (d.now).relid AND r.closed_at IS NULL
+     CROSS JOIN LATERAL ff_internal.sizes(r.relid) z
+     WHERE (d.redefined AND (d.was).rel_id IS NOT NULL OR i.inserted + i.updated + i.deleted <> 0)
+       AND CASE WHEN (d.was).rel_id IS NULL THEN previous IS NOT NULL ELSE NOT d.lost END;
 END
 $$;
 
@@ -339,37 +337,34 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    most      CONSTANT oid := 4294967295;
-    first     CONSTANT oid := after::oid;   -- exclusive
-    last      oid;
-    epoch     integer;
-    one_reset boolean;
-    previous  timestamptz;
+    most     CONSTANT oid := 4294967295;
+    last     oid;
+    epoch    record;
+    previous timestamptz;
     differences ff_internal.table_difference[];
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     -- each batch anew: statistics may be reset between two
-    SELECT n.epoch_id, n.one_reset INTO epoch, one_reset FROM ff_internal.current_epoch(first = 0) n;
-    SELECT max(c.began_at) INTO previous FROM ff_internal.collection c WHERE c.epoch_id = epoch;
-    IF NOT one_reset THEN
-        SELECT max(t.oid) INTO last
-          FROM (SELECT c.oid FROM pg_class c
-                 WHERE c.oid > first AND c.relkind = ANY (ARRAY['r', 'm']::"char"[]) ORDER BY c.oid LIMIT batch) t
-        HAVING count(*) = batch;
-    END IF;
-    last := coalesce(last, most);
+    SELECT * INTO epoch FROM ff_internal.current_epoch(after = 0);
+    SELECT max(c.began_at) INTO previous FROM ff_internal.collection c WHERE c.epoch_id = epoch.epoch_id;
+    SELECT max(t.oid) INTO last
+      FROM (SELECT c.oid FROM pg_class c
+             WHERE c.oid > after::oid AND c.relkind = ANY (ARRAY['r', 'm']::"char"[]) AND NOT epoch.one_reset
+             ORDER BY c.oid LIMIT batch) t
+    HAVING count(*) = batch;
 
-    differences := ff_internal.table_differences(first, last, epoch, one_reset, previous);
-    IF differences IS NOT NULL THEN
-        PERFORM ff_internal.close_tables(array_agg((d.was).rel_id), snapshot_at)
-           FROM unnest(differences) d
-          WHERE (d.now).relid IS NULL
-            -- another access method is no end
-            AND NOT EXISTS (SELECT 1 FROM ff_internal.candidate c
-                             WHERE c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid);
-        PERFORM ff_internal.write_differences(differences, epoch, previous, snapshot_at);
-    END IF;
-    RETURN nullif(last, most);
+    differences := ff_internal.table_differences(after::oid, coalesce(last, most), epoch.epoch_id, epoch.one_reset,
+                                                 previous);
+    PERFORM ff_internal.close_tables(array_agg((d.was).rel_id), snapshot_at)
+       FROM unnest(differences) d
+      WHERE (d.now).relid IS NULL
+        -- another access method is no end
+        AND NOT EXISTS (SELECT FROM ff_internal.candidate c
+                         WHERE c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid)
+     HAVING count(*) > 0;
+    PERFORM ff_internal.write_differences(differences, epoch.epoch_id, previous, snapshot_at)
+      WHERE differences IS NOT NULL;
+    RETURN last;
 END
 $$;
 
@@ -381,47 +376,23 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
 AS $$
+DECLARE
+    timed CONSTANT boolean := (SELECT s.reset_val::boolean FROM pg_settings s WHERE s.name = 'track_io_timing');
 BEGIN
     SELECT pg_stat_get_db_blocks_fetched(s.database_oid) - pg_stat_get_db_blocks_hit(s.database_oid),
-           pg_stat_get_db_blk_read_time(s.database_oid)
+           CASE WHEN timed THEN pg_stat_get_db_blk_read_time(s.database_oid) END
       INTO blocks_read, read_ms FROM ff_internal.server() s;
     IF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
-        EXECUTE format($q$ SELECT sum(%s) / current_setting('block_size')::integer, sum(i.write_time)
+        EXECUTE format($q$ SELECT sum(%s) / current_setting('block_size')::integer, sum(i.write_time) FILTER (WHERE $1)
                              FROM pg_catalog.pg_stat_io i WHERE i.object = 'relation' $q$,
                        CASE WHEN current_setting('server_version_num')::integer >= 180000 THEN 'i.write_bytes'
                             ELSE 'i.writes * i.op_bytes' END)
-           INTO blocks_written, write_ms;
+           INTO blocks_written, write_ms USING timed;
     END IF;
 END
 $$;
 
--- What reading and writing one block took, microseconds, over the lookback while track_io_timing was on; NULL where too
--- few blocks were timed. Writes before PostgreSQL 16 are those of the statements followed. Asked once a collection,
--- which keeps it.
-CREATE FUNCTION ff_internal.io_times(OUT read_us double precision, OUT write_us double precision)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH moved AS (
-        SELECT v.*
-          FROM (SELECT c AS now, lag(c) OVER (ORDER BY c.collection_id) AS was
-                  FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()) s
-         CROSS JOIN LATERAL (VALUES
-               ('read', (s.now).blocks_read - (s.was).blocks_read, (s.now).read_ms - (s.was).read_ms),
-               ('write', (s.now).blocks_written - (s.was).blocks_written, (s.now).write_ms - (s.was).write_ms)
-               ) v(what, blocks, ms)
-         WHERE (s.now).track_io_timing AND (s.was).track_io_timing AND (s.now).epoch_id = (s.was).epoch_id
-        UNION ALL
-        SELECT 'write', h.blocks_written, h.write_ms FROM ff_internal.statement_history h
-         WHERE current_setting('server_version_num')::integer < 160000 AND h.ended_at > now() - ff_internal.lookback()
-    )
-    -- 1,000 blocks (chosen): fewer say more of chance than of the disk
-    SELECT max(t.us) FILTER (WHERE t.what = 'read'), max(t.us) FILTER (WHERE t.what = 'write')
-      FROM (SELECT m.what, 1000 * sum(m.ms) / sum(m.blocks) AS us
-              FROM moved m WHERE m.blocks > 0 AND m.ms > 0 GROUP BY m.what HAVING sum(m.blocks) >= 1000) t
-$$;
-
--- The same as the last collection found it.
+-- What reading and writing one block took, microseconds, as the last collection found it.
 CREATE FUNCTION ff_internal.io_speed(OUT read_us double precision, OUT write_us double precision)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -449,7 +420,7 @@ BEGIN
     SELECT n.epoch_id INTO epoch FROM ff_internal.current_epoch(false) n;
     SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
     INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,
-           next_xid, busy_ms, track_io_timing, blocks_read, read_ms, blocks_written, write_ms)
+           next_xid, busy_ms, blocks_read, read_ms, blocks_written, write_ms)
     SELECT epoch, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
            (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at),
            current_setting('track_counts')::boolean,
@@ -460,8 +431,7 @@ BEGIN
            -- this row itself will be counted
            1 + own_inserts,
            pg_snapshot_xmax(pg_current_snapshot()),
-           pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database),
-           (SELECT s.reset_val::boolean FROM pg_settings s WHERE s.name = 'track_io_timing'), io.*
+           pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database), io.*
       FROM ff_internal.io_counters() io
     RETURNING collection_id INTO id;
     RETURN id;
@@ -532,14 +502,32 @@ BEGIN ATOMIC
            occurrences = p.occurrences + 1;
 END;
 
--- Closes a collection with its counts.
+-- Closes a collection with its counts, and with what the reading and writing of a block took over the lookback, while
+-- that was timed. Writes before PostgreSQL 16 are those of the statements followed.
 CREATE FUNCTION ff_internal.collect_end(id bigint, sampled integer, skipped integer, failed integer, deferred integer)
 RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
+    WITH moved AS (
+        SELECT v.*
+          FROM (SELECT c AS now, lag(c) OVER (PARTITION BY c.epoch_id ORDER BY c.collection_id) AS was
+                  FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()) s
+         CROSS JOIN LATERAL (VALUES
+               ('read', (s.now).blocks_read - (s.was).blocks_read, (s.now).read_ms - (s.was).read_ms),
+               ('write', (s.now).blocks_written - (s.was).blocks_written, (s.now).write_ms - (s.was).write_ms)
+               ) v(what, blocks, ms)
+        UNION ALL
+        SELECT 'write', h.blocks_written, h.write_ms FROM ff_internal.statement_history h
+         WHERE current_setting('server_version_num')::integer < 160000 AND h.ended_at > now() - ff_internal.lookback()
+    ), took AS (
+        -- 1,000 blocks (chosen): fewer say more of chance than of the disk
+        SELECT m.what, 1000 * sum(m.ms) / sum(m.blocks) AS us
+          FROM moved m WHERE m.blocks > 0 AND m.ms > 0 GROUP BY m.what HAVING sum(m.blocks) >= 1000
+    )
     UPDATE ff_internal.collection c
        SET ended_at = clock_timestamp(), sampled = $2, skipped = $3, failed = $4, deferred = $5,
-           (read_us, write_us) = (SELECT t.read_us, t.write_us FROM ff_internal.io_times() t)
+           read_us = (SELECT t.us FROM took t WHERE t.what = 'read'),
+           write_us = (SELECT t.us FROM took t WHERE t.what = 'write')
      WHERE c.collection_id = $1;
 END;
 

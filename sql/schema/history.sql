@@ -1,53 +1,47 @@
--- Stage history: what was seen of every table, when, and in which life of the server.
---
--- Counters are kept as the difference between two looks, never as totals, so that no reader can subtract across a
--- reset. The last look is the baseline in relation.
+-- Stage history: what was seen of every table, when, and in which epoch of the counters. Counters are kept as
+-- differences, never as totals, so that no reader can subtract across a reset; the baseline is in relation.
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.epoch (
-    -- A span in which cumulative counters only grow. A delta never crosses from one epoch into the next.
+    -- A span in which cumulative counters only grow; no difference crosses into the next.
     epoch_id          integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     system_identifier bigint NOT NULL, -- identifier of the cluster
     database_oid      oid NOT NULL,  -- OID of the database then
     timeline          bigint NOT NULL, -- WAL timeline, moves when a standby is promoted
     server_version    integer NOT NULL, -- server_version_num
-    database_reset    timestamptz,   -- pg_stat_database.stats_reset at the last collection; the reset of a single table
-        -- moves it, too, and does not end the epoch
-    cluster_reset     timestamptz,   -- pg_stat_bgwriter.stats_reset, moves when a crash discards all statistics
+    database_reset    timestamptz,   -- pg_stat_database.stats_reset at the last collection; moved by the reset of a
+        -- single table, too, which ends no epoch
+    cluster_reset     timestamptz,   -- pg_stat_bgwriter.stats_reset; moved by a crash
     began_at          timestamptz NOT NULL -- first collection in this epoch
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.collection (
-    -- One row for each CALL ff_collect().
+    -- The calls of ff_collect().
     collection_id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     epoch_id        integer NOT NULL,
     began_at        timestamptz NOT NULL, -- when the counters were read
-    ended_at        timestamptz,     -- NULL: still running, or ended by an error
+    ended_at        timestamptz,     -- NULL: running, or ended by an error
     relations       integer NOT NULL CHECK (relations >= 0), -- heap tables whose counters were read
     changed         integer NOT NULL CHECK (changed >= 0), -- tables for which an interval was written
     sampled         integer CHECK (sampled >= 0), -- tables whose pages were sampled
     skipped         integer CHECK (skipped >= 0), -- tables that were locked or gone when their turn came
     failed          integer CHECK (failed >= 0), -- tables that raised another error, see problem
-    deferred        integer CHECK (deferred >= 0), -- tables left for the next collection because the budget was spent
+    deferred        integer CHECK (deferred >= 0), -- tables left for the next collection
     track_counts    boolean NOT NULL, -- setting of the collecting session
     open_writers    integer NOT NULL CHECK (open_writers >= 0),
-        -- other sessions of this database that were writing since before the previous collection: their updates are not
-        -- counted yet
-    own_inserts     bigint NOT NULL, -- rows ever inserted into this table, by its own counter: a fall betrays a reset
-    next_xid        xid8,            -- next transaction id then
-    busy_ms         double precision, -- milliseconds that all sessions of this database had spent by then in statements
-        -- and open transactions
-    track_io_timing boolean,         -- server setting then, as a new session gets it
+        -- sessions that were writing since before the previous collection: their updates are not counted yet
+    own_inserts     bigint NOT NULL, -- rows inserted into this table, by its counter, which a reset makes fall
+    next_xid        xid8,            -- next transaction id
+    busy_ms         double precision, -- time that sessions of this database spent in statements and open transactions
+        -- so far, milliseconds
     blocks_read     bigint CHECK (blocks_read >= 0), -- blocks of this database read so far
-    read_ms         double precision CHECK (read_ms >= 0), -- milliseconds that took, while track_io_timing was on
-    blocks_written  bigint CHECK (blocks_written >= 0), -- blocks of relations written so far by all of the server; NULL
+    read_ms         double precision CHECK (read_ms >= 0), -- milliseconds that took; NULL: track_io_timing was off
+    blocks_written  bigint CHECK (blocks_written >= 0), -- the same of relations written by all of the server; NULL
         -- before PostgreSQL 16
-    write_ms        double precision CHECK (write_ms >= 0), -- milliseconds that took, while track_io_timing was on;
-        -- NULL before PostgreSQL 16
-    read_us         double precision, -- microseconds in which a block was read over the lookback up to this one,
-        -- between collections with track_io_timing on; NULL: fewer than 1,000 blocks were timed
+    write_ms        double precision CHECK (write_ms >= 0), -- milliseconds that took, likewise
+    read_us         double precision, -- microseconds to read a block, over the lookback; NULL: too few were timed
     write_us        double precision -- the same of writing; before PostgreSQL 16 by the statements followed
 );
 $$);
@@ -55,11 +49,11 @@ CREATE INDEX collection_began_at ON ff_internal.collection (began_at);
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.counters AS (
-    -- What the server counts of a table; in a baseline since the counters began, elsewhere in an interval.
+    -- What the server counts of a table, in a baseline since the last reset.
     inserted        bigint,          -- rows inserted
-    updated         bigint,          -- rows updated, HOT and not; includes rolled-back updates
+    updated         bigint,          -- rows updated, rolled-back updates included
     hot_updated     bigint,          -- rows HOT updated
-    newpage_updated bigint,          -- rows updated whose new version went to another page; NULL before PostgreSQL 16
+    newpage_updated bigint,          -- rows updated to another page; NULL before PostgreSQL 16
     deleted         bigint,          -- rows deleted
     seq_scans       bigint,          -- sequential scans begun
     index_scans     bigint,          -- scans begun on all of its indexes
@@ -71,34 +65,30 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.relation (
-    -- A table's identity through renames and restores, and the baseline of its counters as of seen_at.
+    -- A table through renames and restores, as of seen_at, and the baseline of its counters.
     rel_id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- key of the history; never reused
     system_identifier bigint NOT NULL, -- cluster in which relid is valid
     database_oid      oid NOT NULL,  -- database in which relid is valid
     relid             oid NOT NULL,  -- OID of the table
     created_xid       xid NOT NULL,  -- transaction that created the table, see candidate
-    nspname           name NOT NULL, -- schema at seen_at
-    relname           name NOT NULL, -- name at seen_at
-    relfilenode       oid NOT NULL,  -- file at seen_at; another one after a rewrite or TRUNCATE
-    reloptions        text[],        -- storage options at seen_at, exactly as stored
-    fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective fillfactor at seen_at,
-        -- percent
-    index_oids        oid[],         -- its valid indexes at seen_at, in order; NULL: none
+    nspname           name NOT NULL, -- schema
+    relname           name NOT NULL, -- name
+    relfilenode       oid NOT NULL,  -- file; another one after a rewrite or TRUNCATE
+    reloptions        text[],        -- storage options, as stored
+    fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective, percent
+    index_oids        oid[],         -- its valid indexes, in order; NULL: none
     LIKE ff_internal.counters INCLUDING COMMENTS,
     analyzes          bigint NOT NULL, -- analyzes, manual and automatic
-    index_definitions text[],        -- the statements that make them, in the same order, as of the last change of
-        -- anything but counters
-    index_keys        bigint[],      -- what tells each from others, see index_keys()
-    indexed_columns   smallint[],    -- columns (attnum) of which these keep an UPDATE from being HOT; NULL: not known
+    index_definitions text[],        -- the statements that make them
+    index_keys        bigint[],      -- see index_keys()
+    indexed_columns   smallint[],    -- see blocking_columns(); NULL: not known
     opened_at         timestamptz NOT NULL, -- first look at it
     closed_at         timestamptz,   -- when the table was found to be gone; NULL while it exists
     epoch_id          integer NOT NULL, -- epoch of the baseline
-    seen_at           timestamptz NOT NULL, -- when the baseline was written: at the first look, or at the last change
+    seen_at           timestamptz NOT NULL, -- when the baseline was written: when anything had changed
     sampled_at        timestamptz,   -- when its pages were last sampled
-    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0),
+    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0)
         -- rows inserted, updated and deleted since then; all rows after a rewrite
-    CHECK (num_nulls(inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit,
-                     vacuums) = 0)
 ) WITH (fillfactor = 80);
 $$);
 CREATE INDEX relation_relid ON ff_internal.relation (relid);
@@ -107,16 +97,15 @@ CREATE UNIQUE INDEX relation_open ON ff_internal.relation (system_identifier, da
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.counter_interval (
-    -- What a table's counters did between two looks in one epoch; no row where nothing changed.
+    -- What a table's counters did between two collections of one epoch; no row where nothing changed.
     rel_id      bigint NOT NULL,
-    began_at    timestamptz NOT NULL, -- the look before, at which nothing of this had happened yet
-    ended_at    timestamptz NOT NULL CHECK (ended_at >= began_at), -- the look that saw it
+    began_at    timestamptz NOT NULL, -- the collection before
+    ended_at    timestamptz NOT NULL CHECK (ended_at >= began_at), -- the collection that saw it
     epoch_id    integer NOT NULL,
     rollup      smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: rolled up to an
         -- hour; 2: to a day
-    fillfactor  smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective fillfactor at the end, percent
-    rewritten   boolean NOT NULL,    -- the table got a new file (VACUUM FULL, CLUSTER, TRUNCATE, a rewriting ALTER
-        -- TABLE)
+    fillfactor  smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective at the end, percent
+    rewritten   boolean NOT NULL,    -- the table got a new file
     LIKE ff_internal.counters INCLUDING COMMENTS,
     heap_bytes  bigint CHECK (heap_bytes >= 0), -- size of the main fork at the end, bytes; NULL: unknown
     index_bytes bigint CHECK (index_bytes >= 0), -- size of all indexes at the end, bytes; NULL: unknown
@@ -133,19 +122,18 @@ CREATE INDEX counter_interval_rewritten ON ff_internal.counter_interval (rel_id,
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.page_sample (
     -- What a random sample of a table's pages showed. Rows, versions and line pointers are estimates for the whole
-    -- table; columns ending in _err are half widths of 95 % intervals. Columns called pooled hold earlier samples,
-    -- too, each fading over fillfactor_advisor.lookback; those called kept are of the last sample that had any.
+    -- table; _err: half width of the 95 % interval of the column before, in its unit. Pooled columns hold earlier
+    -- samples, too, each fading over fillfactor_advisor.lookback; kept ones are of the last sample that had any.
     -- Histograms are weights without zeros at the end, NULL where there is none.
     rel_id               bigint NOT NULL,
     sampled_at           timestamptz NOT NULL, -- when the sample began
     rollup               smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: every sample; 1: the last of
         -- an hour; 2: the last of a day
-    fillfactor           smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective fillfactor then, percent
+    fillfactor           smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective then, percent
     blocks               bigint NOT NULL, -- size of the main fork, pages
     blocks_read          integer NOT NULL, -- pages read
     blocks_new           integer NOT NULL, -- of these, all-zero; they count as free
-    blocks_bad           integer NOT NULL, -- of these, rejected because their contents contradict themselves; they
-        -- count as empty
+    blocks_bad           integer NOT NULL, -- of these, rejected as contradictory; they count as empty
     live_pct             real,       -- live row bytes, percent of the table
     live_pct_err         real,       -- points
     dead_pct             real,       -- dead and recently dead row bytes, percent of the table
@@ -154,16 +142,14 @@ CREATE TABLE ff_internal.page_sample (
     free_pct_err         real,       -- points
     live_rows            double precision, -- live rows
     live_rows_err        real,       -- rows
-    dead_rows            double precision, -- dead and recently dead rows, those of rolled-back inserts included
+    dead_rows            double precision, -- dead and recently dead rows
     recently_dead_rows   double precision, -- of these, still visible to some snapshot
-    updated_hot_rows     double precision, -- live rows whose newest version is heap-only, until a rewrite takes that
-        -- mark off
+    updated_hot_rows     double precision, -- live rows whose newest version is heap-only; a rewrite takes that mark off
     updated_nonhot_rows  double precision, -- live rows whose newest version came by an update that was not HOT
     superseded_hot       double precision, -- old versions whose successor is heap-only; pooled since fillfactor or
         -- indexes last changed, to be used as a ratio with the next two
-    superseded_same_page double precision, -- whose successor is in the same page but not heap-only: an indexed column
-        -- changed
-    superseded_newpage   double precision, -- whose successor is in another page: the page was full
+    superseded_same_page double precision, -- in the same page but not heap-only: an indexed column changed
+    superseded_newpage   double precision, -- in another page: the page was full
     rows_per_page        real,       -- live rows on a page that holds any, mean
     rows_per_page_max    real,       -- most live rows seen on a page
     inserted_width       real,       -- mean length of rows never updated, bytes with header, not aligned; kept
@@ -171,20 +157,18 @@ CREATE TABLE ff_internal.page_sample (
     updated_width        real,       -- the same of rows updated since insert; kept
     updated_width_err    real,       -- bytes
     updated_pct          real,       -- live rows updated since insert, percent of live rows
-    update_group_rows    real,       -- rows of one page that one transaction updated together, median over such rows;
-        -- where no page tells, rows of a page that an update filled; kept
-    insert_group_rows    real,       -- rows of one page that one transaction inserted together, median over rows never
+    update_group_rows    real,       -- rows of a page that one transaction updated, median over such rows; kept
+    insert_group_rows    real,       -- rows of a page that one transaction inserted together, median over rows never
         -- updated; kept
-    update_distance      real,       -- transactions from the inserts of a page (middle row never updated, else an
-        -- original version not yet pruned) to the newest version of an updated row, median over rows, within 3 %; kept
+    update_distance      real,       -- transactions from the inserts of a page to the newest version of an updated row,
+        -- median over rows, within 3 %; kept
     fill_histogram       integer[],  -- pages read by used share, ten bins from 0 to 100 %; not scaled to the table
     inserted_lengths     real[],     -- aligned lengths of rows never updated: pairs of bytes and rows, ascending, 16 at
         -- most, beyond which neighbours are merged to their mean; pooled
     updated_lengths      real[],     -- the same of rows updated since insert; pooled
     group_old_page       real[],     -- rows updated by the number of rows of their page that one transaction updated,
         -- on pages that held them before: 1, 2, 3-4, 5-8, ..., 129-256, more; pooled
-    group_new_page       real[],     -- rows on pages that one update filled with rows of other pages, by their number
-        -- there, same bins; pooled
+    group_new_page       real[],     -- the same on pages that one update filled with rows of other pages; pooled
     update_distances     real[],     -- updated rows by the transactions of update_distance; bin i: from 2^i to below
         -- 2^(i+1), the first one includes 0; pooled
     update_ages          real[]      -- updated rows by the transactions since their newest version, same bins
@@ -195,39 +179,35 @@ CREATE INDEX page_sample_rollup_sampled_at ON ff_internal.page_sample (rollup, s
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.change (
-    -- Changes of a table's fillfactor, other storage options, and set of indexes, one row a kind, noticed by a
-    -- collection.
+    -- Changes of a table's fillfactor, other storage options, and set of indexes, one row a kind.
     change_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     rel_id          bigint NOT NULL,
     kind            text NOT NULL CHECK (kind IN ('fillfactor', 'indexes', 'options')),
-        -- fillfactor: the effective one; options: any other storage option; indexes: one was dropped or became valid
-    before_at       timestamptz NOT NULL, -- last look that saw the old state
-    seen_at         timestamptz NOT NULL CHECK (seen_at >= before_at), -- the look that saw the new state
+        -- fillfactor: the effective one; options: another storage option; indexes: one was dropped or became valid
+    before_at       timestamptz NOT NULL, -- last collection that saw the old state
+    seen_at         timestamptz NOT NULL CHECK (seen_at >= before_at), -- the first that saw the new state
     epoch_id        integer NOT NULL, -- epoch of seen_at
-    old_fillfactor  smallint NOT NULL CHECK (old_fillfactor BETWEEN 10 AND 100), -- effective fillfactor before, percent
-    new_fillfactor  smallint NOT NULL CHECK (new_fillfactor BETWEEN 10 AND 100), -- effective fillfactor after, percent
-    old_options     text[],          -- storage options before, exactly as stored
-    new_options     text[],          -- storage options after, exactly as stored
-    dropped_indexes text[],          -- statements that would make the dropped indexes again; NULL: none
+    old_fillfactor  smallint NOT NULL CHECK (old_fillfactor BETWEEN 10 AND 100), -- effective, percent
+    new_fillfactor  smallint NOT NULL CHECK (new_fillfactor BETWEEN 10 AND 100), -- effective, percent
+    old_options     text[],          -- storage options, as stored
+    new_options     text[],          -- storage options, as stored
+    dropped_indexes text[],          -- statements that make the dropped indexes again; NULL: none
     created_indexes text[],          -- statements that made the new indexes; NULL: none
-    indexed_columns smallint[]       -- columns (attnum) that no index kept from being HOT before, or none does any
-        -- more; NULL: not known
+    indexed_columns smallint[]       -- columns that are in only one of blocking_columns() before and after; NULL: not
+        -- known
 );
 $$);
 CREATE INDEX change_rel_id_seen_at ON ff_internal.change (rel_id, seen_at);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.prediction (
-    -- What advice to change a fillfactor promised when a collection first gave it, and what came of it once it was
-    -- followed.
+    -- What advice to change a fillfactor promised when first given, and what came of it once it was followed.
     rel_id               bigint NOT NULL,
     made_at              timestamptz NOT NULL, -- when the model was asked
-    from_fillfactor      smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100), -- effective fillfactor then,
-        -- percent
+    from_fillfactor      smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100), -- effective then, percent
     to_fillfactor        smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100), -- advised fillfactor, percent
     hot_pct              double precision, -- HOT share of the recent updates then, percent
-    predicted_hot_pct    double precision, -- HOT share promised at the advised fillfactor, percent; NULL where the
-        -- model did not say
+    predicted_hot_pct    double precision, -- HOT share promised, percent; NULL where the model did not say
     predicted_hot_low    double precision, -- lower end of its range, percent
     predicted_hot_high   double precision, -- upper end of its range, percent
     wal_bytes_saved      double precision, -- WAL promised to be saved per row updated, bytes; negative: more
@@ -235,8 +215,7 @@ CREATE TABLE ff_internal.prediction (
     predicted_size_bytes bigint,     -- size of the main fork promised, bytes
     confidence           double precision, -- confidence of the model then, 0 to 1
     judged_at            timestamptz, -- when the change was last judged; NULL: not made, or too early
-    verdict              text CHECK (verdict IN ('helped', 'no difference', 'hurt')), -- verdict of ff_verify() at
-        -- judged_at
+    verdict              text CHECK (verdict IN ('helped', 'no difference', 'hurt')), -- of ff_verify()
     achieved_hot_pct     double precision, -- HOT share after the change, percent
     PRIMARY KEY (rel_id, made_at),
     CHECK (from_fillfactor <> to_fillfactor)
@@ -245,19 +224,19 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.setting_history (
-    -- Server settings that ff_verify() judges: a row for the first look and for each change.
+    -- Server settings that ff_verify() judges: the first value, and each change.
     setting   text NOT NULL,         -- name
-    seen_at   timestamptz NOT NULL,  -- the look that saw this value first
-    before_at timestamptz,           -- the look before, which saw another value; NULL: the first of all
-    value     text,                  -- value that a new session of the collecting role gets, in unit
-    unit      text,                  -- unit as in pg_settings; NULL: none
+    seen_at   timestamptz NOT NULL,  -- the collection that first saw the value
+    before_at timestamptz,           -- the one before, which saw another; NULL: the first of all
+    value     text,                  -- value for new sessions of the collecting role
+    unit      text,                  -- as in pg_settings; NULL: none
     PRIMARY KEY (setting, seen_at)
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.problem (
-    -- Why a table could not be sampled, last time; the row goes when a sample succeeds.
+    -- Why a table could not be sampled; the row goes when a sample succeeds.
     rel_id      bigint PRIMARY KEY,
     seen_at     timestamptz NOT NULL, -- last time
     occurrences integer NOT NULL CHECK (occurrences > 0), -- times in a row
@@ -269,8 +248,7 @@ $$);
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.excluded (
     -- Tables that are left out, see ff_exclude().
-    pattern      text PRIMARY KEY CHECK (strpos(pattern, '.') > 1), -- SCHEMA.TABLE, unquoted; * stands for any
-        -- characters, ? for one
+    pattern      text PRIMARY KEY CHECK (strpos(pattern, '.') > 1), -- SCHEMA.TABLE, unquoted, with * and ?
     since        timestamptz NOT NULL, -- when it was written
     like_pattern text NOT NULL GENERATED ALWAYS AS (replace(replace(replace(replace(replace( -- the same for LIKE
                      pattern, E'\\', E'\\\\'), '%', E'\\%'), '_', E'\\_'), '*', '%'), '?', '_')) STORED
@@ -286,7 +264,7 @@ SELECT c.oid AS relid,
            AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid AND d.deptype = 'i') AS created_xid,
        n.nspname, c.relname, c.relkind, c.relpersistence, c.relispartition, c.relnamespace,
        -- nothing mapped is among them, so this is the file
-       c.relfilenode, c.reloptions, c.reltuples, c.relallvisible, c.relpages,
+       c.relfilenode, c.reloptions, c.reltuples, c.relpages,
        CASE WHEN c.relkind = 'p' THEN 'partitioned: holds no rows itself, its partitions are advised one by one'
             WHEN c.relkind = 'f' THEN 'foreign table: its pages are on another server'
             WHEN c.relpersistence = 't' THEN 'temporary table: it goes with its session'
@@ -302,6 +280,5 @@ SELECT c.oid AS relid,
  WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
    AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname NOT IN ('information_schema', 'ff_internal');
 COMMENT ON VIEW ff_internal.candidate IS
-'Tables of this database outside the system schemas, with the reason where one is not examined (not_examined). '
-'created_xid: transaction that created the table, which tells it from another one with the same OID, also after VACUUM '
-'FULL of the catalogs.';
+'Tables outside the system schemas; not_examined: the reason why one is not. created_xid: transaction that created the '
+'table, which tells it from another one with the same OID.';
