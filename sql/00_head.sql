@@ -1,12 +1,10 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION fillfactor_advisor" to load this file. \quit
 
--- Nothing below can be bound to an operator or function of somebody else's:
--- the extension's own objects are always written with their schema.
+-- Nothing below can be bound to an operator or function of somebody else's.
 SET LOCAL search_path TO pg_catalog, pg_temp;
 
--- What is not meant for users lives in a schema of the extension's own. Objects
--- of our names that somebody else made before could be taken for ours.
+-- Objects of our names that somebody else made before could be taken for ours.
 DO $$
 DECLARE
     stranger text;

@@ -36,29 +36,16 @@ CREATE FUNCTION ff_internal.check_role(what text) RETURNS void
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_check_role';
 
--- Error 42501, with a hint, where the calling role may not write what a collection writes.
+-- Error 42501, with a hint, where the calling role may not write the history, of which one table stands for all.
 CREATE FUNCTION ff_internal.check_collector() RETURNS void
-LANGUAGE plpgsql STABLE
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    missing text;
-BEGIN
-    SELECT format('%I.%I', n.nspname, c.relname) INTO missing
-      FROM pg_extension e
-      JOIN pg_class c ON c.oid = ANY (e.extconfig) AND c.relkind = 'r'
-      JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE e.extname = 'fillfactor_advisor'
-       AND NOT (has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
-                AND has_table_privilege(c.oid, 'DELETE'))
-     ORDER BY 1 LIMIT 1;
-    IF missing IS NOT NULL THEN
-        PERFORM ff_internal.refuse('42501', format('role %I may not write the history', current_user),
-            format('A collection inserts into, updates and deletes from the tables of the extension, among them %s.',
-                   missing),
-            format('Ask a superuser to run SELECT ff_grant(%L, ''collector'').', current_user));
-    END IF;
-END
+    SELECT ff_internal.refuse('42501', format('role %I may not write the history', current_user),
+               'A collection inserts into, updates and deletes from the tables of the extension.',
+               format('Ask a superuser to run SELECT ff_grant(%L, ''collector'').', current_user))
+     WHERE NOT (SELECT bool_and(has_table_privilege('ff_internal.collection', p))
+                  FROM unnest('{INSERT,UPDATE,DELETE}'::text[]) p)
 $$;
 
 -- How far back advice and ff_verify() look.

@@ -5,9 +5,9 @@ CREATE FUNCTION ff_internal.sample(relation regclass) RETURNS ff_internal.page_s
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
--- A sample with what an earlier one of the same table knew: what is pooled is added, the earlier one's times keep; what
--- the pages do not say now stays as it was. same_state: fillfactor and indexes have not changed in between, else the
--- superseded versions begin anew. The sample alone where anything else is NULL.
+-- A sample with what an earlier one of the same table knew: pooled columns are added, those of the earlier one times
+-- keep; what the pages do not say now stays as it was. same_state: fillfactor and indexes did not change in between,
+-- else the superseded versions begin anew. The sample alone where anything else is NULL.
 CREATE FUNCTION ff_internal.pool_samples(
     sample ff_internal.page_sample, earlier ff_internal.page_sample, keep double precision, same_state boolean)
 RETURNS ff_internal.page_sample
@@ -30,15 +30,11 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_sample(regclass) IS
 'Samples the pages of one heap table now: a few hundred chosen at random, more if fillfactor_advisor.sample_error asks '
 'for it, fillfactor_advisor.sample_pages at most; small tables are read whole. Waits for no lock, dirties no page.
-Columns ending in _err are half widths of the 95 % interval of the column before, in its unit; 0 if all pages were '
-'read. Estimates are for the whole table. NULL means that there is nothing to measure.
-blocks: pages of its main fork. blocks_read: pages read by this call.
-live_pct, dead_pct, free_pct: bytes of live and of dead row versions, and free space, percent of the table. As in '
-'pgstattuple, versions that only old snapshots can see are dead, and rows that open transactions insert or delete are '
-'live.
-live_rows: live rows in the table.
-inserted_width, updated_width: mean length of live rows never updated and updated since insert, bytes with header, not '
-'rounded up to alignment.
+Columns ending in _err are half widths of the 95 % interval of the column before; 0 if all pages were read. Estimates '
+'are for the whole table; NULL: nothing to measure.
+blocks: pages of its main fork. blocks_read: pages read. live_pct, dead_pct, free_pct: bytes of live and of dead row '
+'versions, and free space, percent of the table, by the rules of pgstattuple. live_rows: live rows.
+inserted_width, updated_width: mean length of live rows never updated and updated since insert, bytes with header.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a heap table with pages of its own, 0A000 a temporary table of '
 'another session, or an unlogged one in recovery, 55P03 locked.';
 
@@ -51,14 +47,10 @@ AS 'MODULE_PATHNAME', 'ff_sample_index'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.ff_sample_index(regclass) IS
 'Samples the pages of one B-tree index now, as ff_sample does those of a table.
-blocks, blocks_read, blocks_new, blocks_bad: pages of its main fork; of them, read by this call; of those read, all '
-'zero, and rejected because their contents contradict themselves.
-leaf_pages, internal_pages, deleted_pages (or half dead): pages by what they are.
-leaf_density: used share of leaf pages, percent, as pgstatindex defines avg_leaf_density.
-fragmentation: leaf pages whose right sibling lies before them in the file, percent of leaf pages, as pgstatindex '
-'defines leaf_fragmentation.
-at_fillfactor_pct: leaf pages within 3 points of the index''s fillfactor, percent: what splits at the right end, or a '
-'build, leave behind.
-half_full_pct: leaf pages no fuller than 60 %, percent: what splits in the middle leave behind.
-row_pointers: pointers to table rows in leaf pages.
-deduplicated_pct: row pointers in posting lists, percent of row pointers.';
+blocks, blocks_read, blocks_new, blocks_bad: pages of its main fork; of them, read; of those, all zero, and rejected '
+'as contradictory. leaf_pages, internal_pages, deleted_pages (or half dead): pages by what they are.
+leaf_density: used share of leaf pages, percent. fragmentation: leaf pages whose right sibling lies before them, '
+'percent. Both as in pgstatindex.
+at_fillfactor_pct: leaf pages within 3 points of the fillfactor, percent: left behind by splits at the right end, or a '
+'build. half_full_pct: leaf pages no fuller than 60 %, percent: left behind by splits in the middle.
+row_pointers: pointers to table rows in leaf pages. deduplicated_pct: those in posting lists, percent of them.';

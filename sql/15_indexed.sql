@@ -1,42 +1,36 @@
--- Stage indexed: the columns whose change makes an update touch an index, which it then cannot do as HOT, and how many
--- updates change them.
+-- Stage indexed: the columns whose change keeps an update from being HOT, and how many updates change them.
 
--- Whether an update of a column of such an index may be HOT on this server: BRIN, from PostgreSQL 16 on. NULL: no
--- index access method.
+-- Whether an update of a column of such an index may be HOT: BRIN, from PostgreSQL 16 on. NULL: no index access method.
 CREATE FUNCTION ff_internal.summarizing(access_method oid) RETURNS boolean
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_summarizing';
 
 -- Columns whose change makes an update touch this index, and the role each plays: key, include, expression, predicate,
--- whole row.
+-- whole row. Nothing is evaluated: those of expressions and of the predicate are known from the dependencies; an
+-- expression without any is of the whole row, for all that is known.
 CREATE FUNCTION ff_internal.index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 4
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- Columns written as such stand in indkey.  Those of expressions and of the predicate are known from the
-    -- dependencies, so nothing is evaluated; an expression without any is of the whole row, for all that is known.
     SELECT a.attnum, a.attname, CASE
            WHEN a.attnum = ANY (x.indkey)
                -- counted from 0
                THEN CASE WHEN array_position(x.indkey::int2[], a.attnum) < x.indnkeyatts THEN 'key' ELSE 'include' END
-           WHEN w.whole_row THEN 'whole row'
+           WHEN d.whole_row THEN 'whole row'
            WHEN x.indpred IS NULL THEN 'expression'
            WHEN x.indexprs IS NULL THEN 'predicate'
            ELSE 'expression or predicate' END
       FROM pg_index x
      -- OFFSET: looked up once, not for each column of the table
-     CROSS JOIN LATERAL (SELECT ARRAY(
-           SELECT d.refobjsubid::int2 FROM pg_depend d
+     CROSS JOIN LATERAL (
+           SELECT array_agg(d.refobjsubid), x.indexprs IS NOT NULL AND count(*) = 0 AND 0 = ALL (x.indkey)
+             FROM pg_depend d
             WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid AND d.objsubid = 0
               AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid
-               AND d.refobjsubid > 0) OFFSET 0) d(named)
-     CROSS JOIN LATERAL (SELECT x.indexprs IS NOT NULL AND d.named = '{}' AND 0 = ALL (x.indkey)) w(whole_row)
-     CROSS JOIN LATERAL (
-           SELECT unnest(x.indkey::int2[] || d.named)
-            UNION
-           SELECT o.attnum FROM pg_attribute o WHERE o.attrelid = x.indrelid AND w.whole_row) n(attnum)
-      JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = n.attnum AND a.attnum > 0 AND NOT a.attisdropped
+              AND d.refobjsubid > 0 OFFSET 0) d(named, whole_row)
+      JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum > 0 AND NOT a.attisdropped
+           AND (d.whole_row OR a.attnum = ANY (x.indkey) OR a.attnum = ANY (d.named))
      WHERE x.indexrelid = index
      ORDER BY a.attnum
 $$;
@@ -92,6 +86,22 @@ AS $$
     SELECT ARRAY(SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a)
 $$;
 
+-- The rows that statements were seen to update in a table since a time, by the columns that they change (NULL: not
+-- known).
+CREATE FUNCTION ff_internal.updates_seen(
+    relation oid, since timestamptz, OUT columns text[], OUT rows numeric, OUT began_at timestamptz)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ff_internal.changed_columns(relation, t.columns), sum(h.rows), min(h.began_at)
+      FROM ff_internal.statement_target t
+      JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
+     WHERE t.relid = ANY (ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.ended_at > since
+       AND h.rows > 0
+     GROUP BY t.columns
+$$;
+
 -- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column.
 -- Where they do not account for nine updates of ten, or the columns of one are not known: 0 if the primary key is its
 -- only index, most updates are HOT and no page shows otherwise, else NULL.
@@ -99,61 +109,38 @@ CREATE FUNCTION ff_internal.indexed_share(e ff_internal.table_evidence) RETURNS 
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH seen AS MATERIALIZED (
-        SELECT t.columns, sum(h.rows) AS rows
-          FROM ff_internal.statement_target t
-          JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
-         WHERE t.relid = ANY (ff_internal.with_ancestors(e.relation))
-           AND t.command = 'UPDATE' AND h.ended_at > (e.counters).began_at AND h.rows > 0
-         GROUP BY t.columns
-    )
-    -- a statement whose columns are not known could be any of them
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= 0.9 * (e.counters).updated
-                THEN coalesce(sum(s.rows) FILTER (WHERE ff_internal.changed_columns(e.relation::oid, s.columns)
-                                                        && (SELECT ff_internal.indexed_columns(e.relation))), 0)
-                     / sum(s.rows)::double precision
+                THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && i.columns), 0) / sum(s.rows)::double precision
                 -- keys are hardly ever changed, and neither the pages nor the counters show that they were
                 WHEN coalesce(e.seen_same_page, 0) = 0 AND (e.recent).hot_updated >= 0.5 * (e.recent).updated
                      AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary
                                         AND NOT coalesce(ff_internal.summarizing(c.relam), false))
                 THEN 0 END
-      FROM seen s
+      FROM ff_internal.updates_seen(e.relation, (e.counters).began_at) s,
+           (SELECT ff_internal.indexed_columns(e.relation) OFFSET 0) i(columns)
 $$;
 
--- Names of the indexes that make updates of a table non-HOT, the most suspicious first: those on a column that a
--- statement of the recent window set, or, where no such statement is known, all that may; NULL where there is none.
+-- Names of the indexes that make updates of a table non-HOT: those on a column that a statement of the recent window
+-- set, or, where no such statement is known, all that may, the primary key only if there is no other; NULL: none.
 CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH changed AS (
-        SELECT coalesce(array_agg(DISTINCT c.name), '{}') AS columns
-          FROM ff_internal.statement_target t
-          JOIN ff_internal.statement s ON s.statement_id = t.statement_id AND s.closed_at IS NULL
-         CROSS JOIN LATERAL unnest(ff_internal.changed_columns($1, t.columns)) c(name)
-         WHERE t.command = 'UPDATE' AND t.relid = ANY (ff_internal.with_ancestors($1))
-           AND EXISTS (SELECT 1 FROM ff_internal.statement_history h
-                        WHERE h.statement_id = s.statement_id
-                          AND h.ended_at > now() - ff_internal.lookback())
-    ), indexes AS (
-        SELECT c.relname, i.indisprimary, i.indisunique,
-               EXISTS (SELECT 1 FROM ff_internal.index_columns(i.indexrelid) k
-                        WHERE k.column_name::text = ANY (h.columns)) AS touched,
-               row_number() OVER (ORDER BY i.indisprimary, i.indisunique, c.relname) AS place,
-               bool_and(i.indisprimary) OVER () AS only_primary
+    WITH changed AS MATERIALIZED (
+        SELECT unnest(s.columns) AS name FROM ff_internal.updates_seen($1, now() - ff_internal.lookback()) s
+    ), suspect AS (
+        SELECT c.relname, rank() OVER (ORDER BY t.touched DESC, NOT t.touched AND i.indisprimary) AS suspicion,
+               row_number() OVER (ORDER BY t.touched DESC, i.indisprimary, i.indisunique, c.relname) AS place
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
-         CROSS JOIN changed h
+         CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM ff_internal.index_columns(i.indexrelid) k
+                                              JOIN changed h ON h.name = k.column_name)) t(touched)
          WHERE i.indrelid = $1 AND i.indislive AND NOT coalesce(ff_internal.summarizing(c.relam), false)
     )
-    -- a primary key is hardly ever updated: suspect only where nothing else is
-    SELECT string_agg(quote_ident(x.relname), ', ' ORDER BY x.place) FILTER (WHERE x.n <= 5)
-           || CASE WHEN max(x.n) > 5 THEN format(' and %s more', max(x.n) - 5) ELSE '' END
-      FROM (SELECT i.*, row_number() OVER (ORDER BY i.place) AS n
-              FROM indexes i
-             WHERE CASE WHEN EXISTS (SELECT 1 FROM indexes o WHERE o.touched) THEN i.touched
-                        ELSE NOT i.indisprimary OR i.only_primary END) x
+    SELECT string_agg(quote_ident(s.relname), ', ' ORDER BY s.place) FILTER (WHERE s.place <= 5)
+           || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
+      FROM suspect s WHERE s.suspicion = 1
 $$;
 
 -- ---------------------------------------------------------------------------
@@ -165,22 +152,15 @@ CREATE FUNCTION ff_internal.reblocks(c ff_internal.change) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH seen AS MATERIALIZED (
-        SELECT r.relid, t.columns, sum(h.rows) AS rows, min(h.began_at) AS began_at
-          FROM ff_internal.relation r
-          JOIN ff_internal.statement_target t ON t.relid = ANY (ff_internal.with_ancestors(r.relid))
-          JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
-         WHERE r.rel_id = c.rel_id AND t.command = 'UPDATE' AND h.rows > 0
-           AND h.ended_at > now() - ff_internal.lookback()
-         GROUP BY r.relid, t.columns
-    )
     SELECT c.indexed_columns IS NULL
-        OR coalesce(bool_or(s.columns IS NULL OR ff_internal.changed_columns(s.relid, s.columns) && ARRAY(
-                        SELECT a.attname::text FROM pg_attribute a
-                         WHERE a.attrelid = s.relid AND a.attnum = ANY (c.indexed_columns)))
+        OR coalesce(bool_or(s.columns IS NULL OR s.columns && i.columns)
                     OR sum(s.rows) < 0.9 * (SELECT sum(i.updated) FROM ff_internal.counter_interval i
                                              WHERE i.rel_id = c.rel_id AND i.ended_at > min(s.began_at)), true)
-      FROM seen s
+      FROM ff_internal.relation r
+     CROSS JOIN LATERAL ff_internal.updates_seen(r.relid, now() - ff_internal.lookback()) s
+     CROSS JOIN LATERAL (SELECT ARRAY(SELECT a.attname::text FROM pg_attribute a
+                                       WHERE a.attrelid = r.relid AND a.attnum = ANY (c.indexed_columns))) i(columns)
+     WHERE r.rel_id = c.rel_id
 $$;
 
 CREATE VIEW ff_internal.last_change AS
@@ -196,5 +176,4 @@ SELECT c.rel_id, c.changed_at, c.reindexed_at,
          GROUP BY h.rel_id) c;
 COMMENT ON VIEW ff_internal.last_change IS
 'When a table''s fillfactor, or which of its updates an index keeps from being HOT, last changed (changed_at), when '
-'the latter did (reindexed_at), and from when on samples speak of that (samples_from). An index on columns that no '
-'statement sets changes neither.';
+'the latter did (reindexed_at), and from when on samples speak of that (samples_from).';

@@ -1,9 +1,8 @@
--- Stage statements: which statements write which table and column, how often, at what cost.  Everything else works
--- without this stage; what is missing then is said in statement_snapshot.reason.
+-- Stage statements: which statements write which table and column, how often, at what cost. Everything else works
+-- without it; what is missing then is said in statement_snapshot.reason.
 
--- The tables a statement writes, one row for each command (INSERT, UPDATE, DELETE, COPY) and table, with the columns
--- an UPDATE sets and where it stands, see statement_target; for a text that cannot be read one row with the reason.
--- Parses only: looks up and executes nothing.
+-- The tables a statement writes, one row for each command and table, see statement_target; for a text that cannot be
+-- read one row with the reason. Parses only: looks up and executes nothing.
 CREATE FUNCTION ff_internal.parse_statement(
     query text, OUT command text, OUT schema_name text, OUT relation_name text, OUT columns text[], OUT how text,
     OUT reason text) RETURNS SETOF record
@@ -48,63 +47,42 @@ BEGIN
 END
 $$;
 
--- The two functions of pg_stat_statements, members of that extension, quoted, and the columns of the first; or the
--- reason why it cannot be read.
-CREATE FUNCTION ff_internal.statement_source(OUT reader text, OUT info text, OUT columns text[], OUT reason text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    extension CONSTANT oid := (SELECT e.oid FROM pg_extension e WHERE e.extname = 'pg_stat_statements');
-BEGIN
-    SELECT max(p.name) FILTER (WHERE p.pronargs = 1), max(p.name) FILTER (WHERE p.pronargs = 0), max(p.proargnames)
-      INTO reader, info, columns
-      FROM (SELECT f.*, format('%I.%I', n.nspname, f.proname) AS name
-              FROM pg_depend d
-              JOIN pg_proc f ON f.oid = d.objid
-              JOIN pg_namespace n ON n.oid = f.pronamespace
-             WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
-               AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = extension
-               AND (f.proname, f.proargtypes::text)
-                   IN (('pg_stat_statements', '16'), ('pg_stat_statements_info', ''))) p;
-    IF extension IS NULL THEN
-        reason := 'pg_stat_statements is not created in this database';
-    -- 1.9 came with PostgreSQL 14; an older one stays behind where only the server was upgraded
-    ELSIF info IS NULL OR NOT coalesce(columns @> ARRAY['toplevel', 'stddev_exec_time', 'wal_bytes'], false) THEN
-        reason := 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
-    END IF;
-END
-$$;
-
--- The entries of this database under fixed names, when the statistics were last reset, and how often entries were
--- evicted since. Errors: those of pg_stat_statements.
+-- The entries of this database, when the statistics were last reset, how often entries were evicted since, and the
+-- function that was read, quoted; or the reason why nothing can be read. Errors: those of pg_stat_statements.
 CREATE FUNCTION ff_internal.read_statements(
-    OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[])
+    OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT reader text,
+    OUT reason text)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    source record;
+    columns text[];
 BEGIN
-    SELECT * INTO source FROM ff_internal.statement_source();
-    IF source.reader IS NULL THEN
-        entries := '{}';
-        RETURN;
+    SELECT format('%I.pg_stat_statements', n.nspname), p.proargnames INTO reader, columns
+      FROM pg_extension e
+      JOIN pg_namespace n ON n.oid = e.extnamespace
+      JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = e.extname AND p.proargtypes::text = '16'
+     WHERE e.extname = 'pg_stat_statements';
+    IF reader IS NULL THEN
+        reason := 'pg_stat_statements is not created in this database';
+    -- 1.9 came with PostgreSQL 14; an older one stays behind where only the server was upgraded
+    ELSIF NOT 'toplevel' = ANY (columns) THEN
+        reason := 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
+    ELSE
+        EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s_info() i', reader) INTO stats_reset, evictions;
+        EXECUTE format($q$
+            SELECT coalesce(array_agg(ROW(s.queryid, s.toplevel, s.userid, %1$s, s.min_exec_time, s.max_exec_time,
+                       ROW(s.calls, s.rows, s.total_exec_time,
+                           coalesce(s.calls * s.stddev_exec_time ^ 2 + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
+                           s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied, s.shared_blks_written,
+                           s.%2$sblk_write_time, s.wal_records, s.wal_fpi, least(s.wal_bytes, 9223372036854775807))
+                   )::ff_internal.statement_entry), '{}')
+              FROM %3$s(false) s
+              JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database() $q$,
+            CASE WHEN 'stats_since' = ANY (columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END,
+            CASE WHEN 'shared_blk_read_time' = ANY (columns) THEN 'shared_' ELSE '' END, reader)
+           INTO entries;
     END IF;
-    EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s() i', source.info) INTO stats_reset, evictions;
-    EXECUTE format($q$
-        SELECT coalesce(array_agg(ROW(s.queryid, s.toplevel, s.userid, %1$s, s.min_exec_time, s.max_exec_time,
-                   CASE WHEN s.calls > 0
-                        THEN s.calls * s.stddev_exec_time ^ 2 + s.total_exec_time ^ 2 / s.calls ELSE 0 END,
-                   ROW(s.calls, s.rows, s.total_exec_time, s.shared_blks_hit, s.shared_blks_read,
-                       s.shared_blks_dirtied, s.shared_blks_written, s.%2$sblk_read_time, s.%2$sblk_write_time,
-                       s.wal_records, s.wal_fpi, least(s.wal_bytes, 9223372036854775807))
-               )::ff_internal.statement_entry), '{}')
-          FROM %3$s(false) s
-          JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database() $q$,
-        CASE WHEN 'stats_since' = ANY (source.columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END,
-        CASE WHEN 'shared_blk_read_time' = ANY (source.columns) THEN 'shared_' ELSE '' END, source.reader)
-       INTO entries;
 END
 $$;
 
@@ -119,66 +97,54 @@ DECLARE
     same_identifiers boolean;
 BEGIN
     SELECT 0, s.system_identifier, s.database_oid, current_setting('server_version_num')::integer / 10000 * 10000,
-           current_statement_epoch.stats_reset, snapshot_at
+           $1, snapshot_at
       INTO here FROM ff_internal.server() s;
     SELECT * INTO last FROM ff_internal.statement_epoch e ORDER BY e.statement_epoch_id DESC LIMIT 1;
     same_identifiers := (last.system_identifier, last.database_oid, last.server_version)
                       = (here.system_identifier, here.database_oid, here.server_version);
-    IF same_identifiers AND last.stats_reset IS NOT DISTINCT FROM here.stats_reset THEN
-        RETURN last.statement_epoch_id;
+    IF NOT same_identifiers OR last.stats_reset IS DISTINCT FROM here.stats_reset THEN
+        -- a text that could not be read may have come back whole
+        UPDATE ff_internal.statement s SET closed_at = snapshot_at
+         WHERE s.closed_at IS NULL AND (NOT same_identifiers OR s.reason IS NOT NULL);
+        INSERT INTO ff_internal.statement_epoch OVERRIDING USER VALUE SELECT here.* RETURNING * INTO last;
     END IF;
-    -- a text that could not be read may have come back whole
-    UPDATE ff_internal.statement s SET closed_at = snapshot_at
-     WHERE s.closed_at IS NULL AND (NOT same_identifiers OR s.reason IS NOT NULL);
-    INSERT INTO ff_internal.statement_epoch OVERRIDING USER VALUE SELECT here.*
-    RETURNING statement_epoch_id INTO here.statement_epoch_id;
-    RETURN here.statement_epoch_id;
+    RETURN last.statement_epoch_id;
 END
 $$;
 
--- A table gone takes its statements along; so does, where identifiers follow names (PostgreSQL 18), one renamed.
-CREATE FUNCTION ff_internal.close_statements(snapshot_at timestamptz) RETURNS void
+-- A table gone takes its statements along; so does, where identifiers follow names (PostgreSQL 18), one renamed. Of the
+-- statements evicted, those that write nothing are forgotten, others end when they were not called for a week.
+CREATE FUNCTION ff_internal.close_statements(entries ff_internal.statement_entry[], snapshot_at timestamptz)
+RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     by_name CONSTANT boolean := current_setting('server_version_num')::integer >= 180000;
+    evicted CONSTANT bigint[] := ARRAY(
+        SELECT s.statement_id FROM ff_internal.statement s
+          LEFT JOIN unnest(entries) e ON e.queryid = s.queryid AND e.toplevel = s.toplevel
+         WHERE e.queryid IS NULL AND (s.closed_at IS NULL OR s.kind = 'other'));
 BEGIN
+    DELETE FROM ff_internal.statement s WHERE s.statement_id = ANY (evicted) AND s.kind = 'other';
     UPDATE ff_internal.statement_target t SET rel_id = r.rel_id
       FROM ff_internal.relation r, ff_internal.statement s
      WHERE t.rel_id IS NULL AND r.relid = t.relid AND r.closed_at IS NULL
        AND s.statement_id = t.statement_id AND s.closed_at IS NULL;
     UPDATE ff_internal.statement s SET closed_at = snapshot_at
      WHERE s.closed_at IS NULL
-       AND EXISTS (SELECT 1
-                     FROM ff_internal.statement_target t
-                     LEFT JOIN pg_class c ON c.oid = t.relid
-                     LEFT JOIN ff_internal.relation r ON r.rel_id = t.rel_id
-                    WHERE t.statement_id = s.statement_id AND t.relid IS NOT NULL
-                      AND (c.oid IS NULL OR r.closed_at IS NOT NULL OR by_name AND c.relname <> t.relation_name));
-END
-$$;
-
--- Of the statements evicted, those that write nothing are forgotten, others end when they were not called for a week.
-CREATE FUNCTION ff_internal.close_evicted(entries ff_internal.statement_entry[], snapshot_at timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    evicted bigint[];
-    week    CONSTANT interval := '7 days';
-BEGIN
-    SELECT array_agg(s.statement_id) INTO evicted
-      FROM ff_internal.statement s
-      LEFT JOIN unnest(entries) e ON e.queryid = s.queryid AND e.toplevel = s.toplevel
-     WHERE e.queryid IS NULL AND (s.closed_at IS NULL OR s.kind = 'other');
-    DELETE FROM ff_internal.statement s WHERE s.statement_id = ANY (evicted) AND s.kind = 'other';
-    UPDATE ff_internal.statement s SET closed_at = snapshot_at
-     WHERE s.statement_id = ANY (evicted) AND s.opened_at < snapshot_at - week
-       AND NOT EXISTS (SELECT 1 FROM ff_internal.statement_baseline b
-                        WHERE b.statement_id = s.statement_id AND b.seen_at > snapshot_at - week);
+       AND (EXISTS (SELECT FROM ff_internal.statement_target t
+                      LEFT JOIN pg_class c ON c.oid = t.relid
+                      LEFT JOIN ff_internal.relation r ON r.rel_id = t.rel_id
+                     WHERE t.statement_id = s.statement_id AND t.relid IS NOT NULL
+                       AND (c.oid IS NULL OR r.closed_at IS NOT NULL OR by_name AND c.relname <> t.relation_name))
+            OR s.statement_id = ANY (evicted)
+               AND snapshot_at - interval '7 days' > ALL (
+                   SELECT s.opened_at UNION ALL
+                   SELECT b.seen_at FROM ff_internal.statement_baseline b WHERE b.statement_id = s.statement_id));
     DELETE FROM ff_internal.statement_baseline b
-     USING ff_internal.statement s WHERE s.statement_id = b.statement_id AND s.closed_at IS NOT NULL;
+     WHERE NOT EXISTS (SELECT FROM ff_internal.statement s
+                        WHERE s.statement_id = b.statement_id AND s.closed_at IS NULL);
 END
 $$;
 
@@ -206,13 +172,12 @@ BEGIN
           LEFT JOIN ff_internal.statement s ON s.queryid = e.queryid AND s.toplevel = e.toplevel AND s.closed_at IS NULL
          WHERE e.writes AND s.statement_id IS NULL
     ), evicted AS (
-        SELECT s.statement_id, b.calls, row_number() OVER (ORDER BY b.calls, s.statement_id) AS n
-          FROM ff_internal.statement s
+        SELECT b.statement_id, sum(((b.entry).counted).calls) AS calls,
+               row_number() OVER (ORDER BY sum(((b.entry).counted).calls), b.statement_id) AS n
+          FROM ff_internal.statement_baseline b
+          JOIN ff_internal.statement s ON s.statement_id = b.statement_id
           LEFT JOIN entry e ON e.queryid = s.queryid AND e.toplevel = s.toplevel
-         CROSS JOIN LATERAL (SELECT coalesce(sum(((o.entry).counted).calls), 0) AS calls
-                               FROM ff_internal.statement_baseline o WHERE o.statement_id = s.statement_id) b
-         WHERE s.closed_at IS NULL AND s.kind <> 'other' AND e.queryid IS NULL
-           AND EXISTS (SELECT 1 FROM new WHERE new.n > room)
+         WHERE s.closed_at IS NULL AND e.queryid IS NULL GROUP BY b.statement_id
     ), displaced AS (
         UPDATE ff_internal.statement s SET closed_at = snapshot_at
           FROM evicted e JOIN new ON new.n = room + e.n
@@ -255,7 +220,7 @@ $$;
 
 -- Takes up new statements that write: each text is read once. left_out: those for which there was no room, or no text.
 CREATE FUNCTION ff_internal.admit_statements(
-    entries ff_internal.statement_entry[], snapshot_at timestamptz,
+    reader text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
     OUT admitted integer, OUT left_out integer, OUT texts_reason text
 )
 LANGUAGE plpgsql VOLATILE
@@ -268,26 +233,26 @@ BEGIN
     admitted := 0;
     SELECT * INTO chosen FROM ff_internal.choose_statements(entries, snapshot_at);
     left_out := chosen.left_out;
-    IF chosen.queryids IS NOT NULL THEN
-        FOR one IN EXECUTE format($q$
-            SELECT DISTINCT ON (s.queryid, n.toplevel) s.queryid, n.toplevel, s.query
-              FROM %s(true) s
-              JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
-              JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel)
-                ON s.queryid = n.queryid AND s.toplevel = n.toplevel
-             ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$,
-            (SELECT s.reader FROM ff_internal.statement_source() s)) USING chosen.queryids, chosen.toplevels
-        LOOP
-            -- the server could not read its file of texts, or lost this one
-            IF one.query IS NULL THEN
-                texts_reason := 'no text';
-                left_out := left_out + 1;
-            ELSE
-                PERFORM ff_internal.add_statement(one.queryid, one.toplevel, one.query, snapshot_at);
-                admitted := admitted + 1;
-            END IF;
-        END LOOP;
+    IF chosen.queryids IS NULL THEN
+        RETURN;
     END IF;
+    FOR one IN EXECUTE format($q$
+        SELECT DISTINCT ON (s.queryid, n.toplevel) s.queryid, n.toplevel, s.query
+          FROM %s(true) s
+          JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
+          JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel)
+            ON s.queryid = n.queryid AND s.toplevel = n.toplevel
+         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, reader) USING chosen.queryids, chosen.toplevels
+    LOOP
+        -- the server could not read its file of texts, or lost this one
+        IF one.query IS NULL THEN
+            texts_reason := 'no text';
+            left_out := left_out + 1;
+        ELSE
+            PERFORM ff_internal.add_statement(one.queryid, one.toplevel, one.query, snapshot_at);
+            admitted := admitted + 1;
+        END IF;
+    END LOOP;
 EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
     -- one such text of any database, and the server gives none
     texts_reason := SQLERRM;
@@ -301,11 +266,6 @@ CREATE FUNCTION ff_internal.stddev_of(n double precision, total double precision
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
 
--- The sum of the squares of the times of the calls that a row of the history stands for.
-CREATE FUNCTION ff_internal.squares(h ff_internal.statement_history) RETURNS double precision
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN h.calls * h.stddev_ms ^ 2 + h.total_ms ^ 2 / h.calls;
-
 -- Parts of the history of statements, added up by statement and hour or other unit.
 CREATE FUNCTION ff_internal.sum_statements(parts ff_internal.statement_history[], level integer, unit text)
 RETURNS SETOF ff_internal.statement_history
@@ -313,9 +273,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.statement_epoch_id, level,
-           ff_internal.stddev_of(sum(p.calls), sum(p.total_ms), sum(ff_internal.squares(p))),
-           sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.blocks_hit), sum(p.blocks_read), sum(p.blocks_dirtied),
-           sum(p.blocks_written), sum(p.read_ms), sum(p.write_ms), sum(p.wal_records), sum(p.wal_fpi),
+           sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.squares), sum(p.blocks_hit), sum(p.blocks_read),
+           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.write_ms), sum(p.wal_records), sum(p.wal_fpi),
            least(sum(p.wal_bytes), 9223372036854775807)
       FROM unnest(parts) p GROUP BY p.statement_id, p.statement_epoch_id, date_trunc(unit, p.ended_at, 'UTC')
 $$;
@@ -333,12 +292,12 @@ DECLARE
     lost bigint;
 BEGIN
     WITH compared AS MATERIALIZED (
-        SELECT s.statement_id, n AS entry, b.entry AS was, b.statement_epoch_id = epoch AS known,
+        SELECT s.statement_id, n AS entry, b.statement_epoch_id = epoch AS known,
                ROW(d.*)::ff_internal.statement_counters AS difference,
                -- the same entry, further on
                coalesce(b.statement_epoch_id = epoch AND w.entered_at IS NOT DISTINCT FROM n.entered_at
                         AND least(d.calls, d.rows, d.total_ms, d.blocks_hit, d.blocks_read, d.blocks_dirtied,
-                                  d.blocks_written, d.read_ms, d.write_ms, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
+                                  d.blocks_written, d.write_ms, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
                         -- Without the time of entry, the extremes tell one that was evicted and came back: where
                         -- any was evicted since, at least one of them must be the old one, to the nanosecond.
                         AND (n.entered_at IS NOT NULL OR w.calls = 0
@@ -349,10 +308,9 @@ BEGIN
                coalesce(CASE WHEN n.entered_at IS NOT NULL THEN n.entered_at >= previous.snapshot_at
                              ELSE b.statement_id IS NULL AND previous.left_out = 0 AND previous.hidden = 0
                                   AND NOT EXISTS (
-                                      SELECT 1 FROM ff_internal.statement o
+                                      SELECT FROM ff_internal.statement o
                                        WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel
-                                         AND o.closed_at IS NOT NULL
-                                         AND s.opened_at = write_statements.snapshot_at) END, false) AS fresh
+                                         AND o.closed_at IS NOT NULL AND s.opened_at = $4) END, false) AS fresh
           FROM unnest(entries) n
           JOIN ff_internal.statement s
             ON s.queryid = n.queryid AND s.toplevel = n.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
@@ -363,27 +321,25 @@ BEGIN
          CROSS JOIN LATERAL (SELECT (b.entry).*, ((b.entry).counted).*) w
          CROSS JOIN LATERAL (
                SELECT c.calls - w.calls AS calls, c.rows - w.rows AS rows, c.total_ms - w.total_ms AS total_ms,
-                      c.blocks_hit - w.blocks_hit AS blocks_hit, c.blocks_read - w.blocks_read AS blocks_read,
+                      c.squares - w.squares AS squares, c.blocks_hit - w.blocks_hit AS blocks_hit,
+                      c.blocks_read - w.blocks_read AS blocks_read,
                       c.blocks_dirtied - w.blocks_dirtied AS blocks_dirtied,
-                      c.blocks_written - w.blocks_written AS blocks_written, c.read_ms - w.read_ms AS read_ms,
-                      c.write_ms - w.write_ms AS write_ms, c.wal_records - w.wal_records AS wal_records,
-                      c.wal_fpi - w.wal_fpi AS wal_fpi, c.wal_bytes - w.wal_bytes AS wal_bytes) d
+                      c.blocks_written - w.blocks_written AS blocks_written, c.write_ms - w.write_ms AS write_ms,
+                      c.wal_records - w.wal_records AS wal_records, c.wal_fpi - w.wal_fpi AS wal_fpi,
+                      c.wal_bytes - w.wal_bytes AS wal_bytes) d
     ), history AS (
         INSERT INTO ff_internal.statement_history
         SELECT * FROM ff_internal.sum_statements(ARRAY(
-            SELECT ROW(d.statement_id, previous.snapshot_at, write_statements.snapshot_at, epoch, 0,
-                       ff_internal.stddev_of(n.calls, n.total_ms, (d.entry).squares
-                                             - CASE WHEN d.same THEN (d.was).squares ELSE 0 END),
-                       n.*)::ff_internal.statement_history
+            SELECT ROW(d.statement_id, previous.snapshot_at, $4, epoch, 0, n.*)::ff_internal.statement_history
               FROM compared d
              CROSS JOIN LATERAL (SELECT (CASE WHEN d.same THEN d.difference ELSE (d.entry).counted END).*) n
              WHERE previous.snapshot_at IS NOT NULL AND (d.same OR d.fresh) AND n.calls > 0), 0, 'microseconds')
     ), baselines AS (
         INSERT INTO ff_internal.statement_baseline
-        SELECT d.statement_id, (d.entry).userid, epoch, write_statements.snapshot_at, d.entry
+        SELECT d.statement_id, (d.entry).userid, epoch, $4, d.entry
           FROM compared d WHERE NOT d.same OR (d.difference).calls > 0
         ON CONFLICT (statement_id, userid) DO UPDATE
-           SET statement_epoch_id = EXCLUDED.statement_epoch_id, seen_at = EXCLUDED.seen_at, entry = EXCLUDED.entry
+           SET (statement_epoch_id, seen_at, entry) = (EXCLUDED.statement_epoch_id, EXCLUDED.seen_at, EXCLUDED.entry)
     )
     SELECT count(*) INTO lost FROM compared d WHERE d.known AND NOT d.same AND NOT d.fresh;
     RETURN lost;
@@ -397,8 +353,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     snapshot_at CONSTANT timestamptz := clock_timestamp();
-    why      text := (SELECT s.reason FROM ff_internal.statement_source() s);
-    now_is   record;
+    why      text;
+    read     record;
     epoch    integer;
     previous ff_internal.statement_snapshot;
     new      record;
@@ -406,9 +362,10 @@ DECLARE
 BEGIN
     IF ff_internal.setting('statements') = '0' THEN
         why := 'fillfactor_advisor.statements is 0';
-    ELSIF why IS NULL THEN
+    ELSE
         BEGIN
-            SELECT * INTO now_is FROM ff_internal.read_statements();
+            SELECT * INTO read FROM ff_internal.read_statements();
+            why := read.reason;
         EXCEPTION WHEN object_not_in_prerequisite_state OR insufficient_privilege OR undefined_function
                     OR undefined_file THEN
             -- not preloaded, not readable, or its library is gone
@@ -420,18 +377,16 @@ BEGIN
         RETURN why;
     END IF;
 
-    epoch := ff_internal.current_statement_epoch(now_is.stats_reset, snapshot_at);
+    epoch := ff_internal.current_statement_epoch(read.stats_reset, snapshot_at);
     SELECT * INTO previous FROM ff_internal.statement_snapshot l
      WHERE l.statement_epoch_id = epoch ORDER BY l.collection_id DESC LIMIT 1;
-    PERFORM ff_internal.close_statements(snapshot_at);
-    SELECT * INTO new FROM ff_internal.admit_statements(now_is.entries, snapshot_at);
-    lost := ff_internal.write_statements(now_is.entries, epoch, previous, snapshot_at, now_is.evictions);
-    PERFORM ff_internal.close_evicted(now_is.entries, snapshot_at);
-
+    PERFORM ff_internal.close_statements(read.entries, snapshot_at);
+    SELECT * INTO new FROM ff_internal.admit_statements(read.reader, read.entries, snapshot_at);
+    lost := ff_internal.write_statements(read.entries, epoch, previous, snapshot_at, read.evictions);
     INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, statement_epoch_id, evictions, hidden,
            admitted, left_out, lost, texts_reason)
-    VALUES (id, snapshot_at, epoch, now_is.evictions,
-            (SELECT count(*) FROM unnest(now_is.entries) e WHERE e.queryid IS NULL),
+    VALUES (id, snapshot_at, epoch, read.evictions,
+            (SELECT count(*) FROM unnest(read.entries) e WHERE e.queryid IS NULL),
             new.admitted, new.left_out, lost, new.texts_reason);
     RETURN NULL;
 END
@@ -485,19 +440,17 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
-    WITH total AS MATERIALIZED (
-        SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows, sum(h.total_ms) AS total_ms,
-               ff_internal.stddev_of(sum(h.calls), sum(h.total_ms), sum(ff_internal.squares(h))) AS stddev_ms,
-               sum(h.blocks_hit + h.blocks_read)::double precision AS blocks,
-               sum(h.wal_bytes)::double precision AS wal_bytes
-          FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
-         GROUP BY h.statement_id
-    )
     SELECT c.oid::regclass, t.command, t.how, t.columns, s.calls, s.calls / nullif(p.seconds, 0), r.rows,
            r.rows::double precision / s.calls,
            s.total_ms / s.calls, s.stddev_ms, s.blocks / s.calls, s.wal_bytes / s.calls,
            q.statement_id, q.queryid, q.text, coalesce(q.reason, t.reason)
-      FROM total s
+      FROM (SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows,
+                   sum(h.total_ms) AS total_ms,
+                   ff_internal.stddev_of(sum(h.calls), sum(h.total_ms), sum(h.squares)) AS stddev_ms,
+                   sum(h.blocks_hit + h.blocks_read)::double precision AS blocks,
+                   sum(h.wal_bytes)::double precision AS wal_bytes
+              FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
+             GROUP BY h.statement_id) s
       JOIN ff_internal.statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
       LEFT JOIN ff_internal.statement_target t ON t.statement_id = s.statement_id
       LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
@@ -506,19 +459,16 @@ AS $$
                    FROM ff_internal.statement_snapshot l
                   WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()) p
      CROSS JOIN LATERAL (SELECT CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows END AS rows) r
-     WHERE $1 IS NULL
-        OR c.oid = $1
-        OR c.oid IN (SELECT a.relid FROM pg_partition_ancestors($1) a)
+     WHERE $1 IS NULL OR c.oid = ANY (ff_internal.with_ancestors($1))
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.reason
       FROM ff_internal.statements_missing() m(reason)
      ORDER BY 5 DESC NULLS LAST, 13, 2
 $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
-'The statements that write a table, over the recent window, one row for each table and command. Columns: relation: '
-'NULL where it is not known, see reason; command; how: where in the statement it stands (top, on_conflict, merge, '
-'cte); columns: those an UPDATE sets; calls; calls_per_s; rows: rows of the statement, NULL for the targets of its '
-'WITH queries, which are not counted; rows_per_call; mean_ms, stddev_ms: execution time, milliseconds, mean and '
-'standard deviation over the window; blocks_per_call: shared blocks hit or read; wal_bytes_per_call: bytes; '
-'statement_id: key of its history; queryid: as in pg_stat_statements; query: its text, the first 4000 characters; '
-'reason: why the table is not known, or, in a row of its own, what is missing altogether.';
+'The statements that write a table, over the recent window, one row for each table and command. relation: NULL where '
+'it is not known, see reason. how: where in the statement it stands (top, on_conflict, merge, cte). columns: those an '
+'UPDATE sets. rows: NULL for the targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution '
+'time, milliseconds. blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. statement_id: key of its '
+'history. queryid: as in pg_stat_statements. query: the first 4000 characters. reason: why the table is not known, or, '
+'in a row of its own, what is missing altogether.';

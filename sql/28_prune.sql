@@ -1,5 +1,4 @@
--- Stage collect: keep the history small. Finer history becomes coarser, then goes; every call handles a bounded number
--- of rows.
+-- Stage collect: keep the history small. Every call handles a bounded number of rows.
 
 -- Rows that a history table has at least, without reading it; lacks those inserted since the last vacuum or analyze.
 CREATE FUNCTION ff_internal.rows_kept(history_table regclass) RETURNS bigint
@@ -16,34 +15,6 @@ AS $$
       FROM pg_class c WHERE c.oid = history_table
 $$;
 
--- The command that deletes the oldest rows of a history table: of some roll-up levels ($1; NULL: there are none), those
--- from before a time ($2), at most so many ($3).
-CREATE FUNCTION ff_internal.delete_oldest(history regclass, rolled boolean, time_column name) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT format($q$
-        DELETE FROM %1$s h WHERE h.ctid = ANY (ARRAY(
-            -- each level by its own index
-            SELECT o.tid FROM unnest(coalesce($1, '{0}'::integer[])) l(level)
-             CROSS JOIN LATERAL (SELECT t.ctid AS tid, t.%2$I AS at FROM %1$s t
-                                  WHERE t.%2$I < $2 %3$s ORDER BY t.%2$I LIMIT greatest($3, 0)) o
-             ORDER BY o.at LIMIT greatest($3, 0))) $q$,
-        history, time_column, CASE WHEN rolled THEN 'AND t.rollup = l.level' ELSE '' END)
-$$;
-
--- Takes them out of a table with roll-ups, which the first argument names by its row type.
-CREATE FUNCTION ff_internal.take(history anyelement, level integer, time_column name, before timestamptz, most bigint)
-RETURNS SETOF anyelement
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    RETURN QUERY EXECUTE ff_internal.delete_oldest(pg_typeof(history)::text::regclass, true, time_column)
-                         || 'RETURNING h.*' USING ARRAY[level], before, most;
-END
-$$;
-
 -- Rolls up at most so many rows of one level from before a time to hours or days (unit), of page samples the last one
 -- of each. Returns how many.
 CREATE FUNCTION ff_internal.roll_up(level integer, unit text, before timestamptz, most bigint) RETURNS bigint
@@ -54,8 +25,10 @@ DECLARE
     handled bigint;
     n       bigint;
 BEGIN
-    WITH taken AS MATERIALIZED (
-        SELECT * FROM ff_internal.take(NULL::ff_internal.counter_interval, level, 'ended_at', before, most)
+    WITH taken AS (
+        DELETE FROM ff_internal.counter_interval h WHERE h.ctid = ANY (ARRAY(
+            SELECT t.ctid FROM ff_internal.counter_interval t
+             WHERE t.rollup = level AND t.ended_at < before ORDER BY t.ended_at LIMIT greatest(most, 0))) RETURNING h.*
     ), rolled AS (
         INSERT INTO ff_internal.counter_interval
         SELECT rel_id, min(began_at), max(ended_at), epoch_id, level + 1, fillfactor, bool_or(rewritten),
@@ -68,12 +41,14 @@ BEGIN
     )
     SELECT count(*) INTO handled FROM taken;
 
-    WITH taken AS MATERIALIZED (
-        SELECT t FROM ff_internal.take(NULL::ff_internal.statement_history, level, 'ended_at', before,
-                                       most - handled) t
+    WITH taken AS (
+        DELETE FROM ff_internal.statement_history h WHERE h.ctid = ANY (ARRAY(
+            SELECT t.ctid FROM ff_internal.statement_history t
+             WHERE t.rollup = level AND t.ended_at < before ORDER BY t.ended_at LIMIT greatest(most - handled, 0)))
+        RETURNING h
     ), rolled AS (
         INSERT INTO ff_internal.statement_history
-        SELECT * FROM ff_internal.sum_statements(ARRAY(SELECT t FROM taken), level + 1, unit)
+        SELECT * FROM ff_internal.sum_statements(ARRAY(SELECT t.h FROM taken t), level + 1, unit)
     )
     SELECT count(*) INTO n FROM taken;
     handled := handled + n;
@@ -138,22 +113,28 @@ DECLARE
     n       bigint;
     t       record;
 BEGIN
-    FOR t IN SELECT v.*, ff_internal.delete_oldest(v.history, v.levels IS NOT NULL, v.time_column) AS command
+    -- each level of a table by its own index, the coarsest first, as it is the oldest
+    FOR t IN SELECT v.history, v.beyond, format(
+                        'DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM %1$s o WHERE %3$s o.%2$I < $1 '
+                        'ORDER BY o.%2$I LIMIT greatest($2, 0)))',
+                        v.history, v.time_column, 'o.rollup = ' || l.level || ' AND') AS command
                FROM (VALUES
-            ('ff_internal.counter_interval'::regclass, 'ended_at', '{0,1,2}'::integer[], true),
-            ('ff_internal.page_sample', 'sampled_at', '{0,1,2}', true),
-            ('ff_internal.statement_history', 'ended_at', '{0,1,2}', false),
-            ('ff_internal.statement_snapshot', 'snapshot_at', NULL, false),
-            ('ff_internal.collection', 'began_at', NULL, false), ('ff_internal.change', 'seen_at', NULL, false),
-            ('ff_internal.prediction', 'made_at', NULL, false),
-            ('ff_internal.horizon_history', 'last_seen_at', NULL, false),
-            ('ff_internal.rehearsal', 'measured_at', NULL, false)) v(history, time_column, levels, limited)
+            ('ff_internal.counter_interval'::regclass, 'ended_at', '{2,1,0}'::integer[], true),
+            ('ff_internal.page_sample', 'sampled_at', '{2,1,0}', true),
+            ('ff_internal.statement_history', 'ended_at', '{2,1,0}', false),
+            ('ff_internal.statement_snapshot', 'snapshot_at', '{NULL}', false),
+            ('ff_internal.collection', 'began_at', '{NULL}', false),
+            ('ff_internal.change', 'seen_at', '{NULL}', false),
+            ('ff_internal.prediction', 'made_at', '{NULL}', false),
+            ('ff_internal.horizon_history', 'last_seen_at', '{NULL}', false),
+            ('ff_internal.rehearsal', 'measured_at', '{NULL}', false)) v(history, time_column, levels, beyond)
+              CROSS JOIN LATERAL unnest(v.levels) l(level)
     LOOP
-        EXECUTE t.command USING t.levels, oldest, batch - handled;
+        EXECUTE t.command USING oldest, batch - handled;
         GET DIAGNOSTICS n = ROW_COUNT;
         handled := handled + n;
-        IF t.limited THEN
-            EXECUTE t.command USING t.levels, 'infinity'::timestamptz,
+        IF t.beyond THEN
+            EXECUTE t.command USING 'infinity'::timestamptz,
                                     least(batch - handled, ff_internal.rows_kept(t.history) - most);
             GET DIAGNOSTICS n = ROW_COUNT;
             handled := handled + n;

@@ -1,4 +1,4 @@
--- Stage evidence: everything that is known of a table, on one row, read from the history and the catalogs.
+-- Stage evidence: everything that is known of a table, on one row.
 
 -- ---------------------------------------------------------------------------
 -- The window (src/collect/window.c)
@@ -21,8 +21,7 @@ CREATE AGGREGATE ff_internal.window_of(
     seq_scans bigint, index_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint)
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
--- What the intervals of a table (its rel_id) in the last fillfactor_advisor.lookback add up to, or those of each table
--- in one pass over the history.
+-- What the intervals of a table in the lookback add up to, or (NULL) those of each table, in one pass over the history.
 CREATE FUNCTION ff_internal.windows(id bigint DEFAULT NULL, OUT rel_id bigint, OUT in_window ff_internal.table_window)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE ROWS 1000
@@ -56,7 +55,7 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Evidence
 -- ---------------------------------------------------------------------------
--- Everything observed, one row a table outside the system schemas, examined or not.
+-- Everything observed, one row a table, examined or not.
 CREATE FUNCTION ff_internal.evidence(relation regclass DEFAULT NULL)
 RETURNS SETOF ff_internal.table_evidence
 LANGUAGE sql STABLE ROWS 1000

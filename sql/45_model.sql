@@ -1,18 +1,15 @@
--- Stage model: what each fillfactor would do to a table, and which one to take.
---
--- The model itself is C (src/model/); here it gets its evidence.
+-- Stage model: what each fillfactor would do to a table, and which one to take. The model is C (src/model/); here it
+-- gets its evidence.
 
--- Rows of a length (bytes, header included) with which an insert fills an empty 8 kB page at a fillfactor: 8168 bytes
--- less the reserve, each row aligned to 8 bytes and with a line pointer of 4. At least one row always fits.
+-- Rows of a length (bytes, header included) with which inserts fill an empty 8 kB page at a fillfactor: 8168 bytes less
+-- the reserve, each row aligned to 8 bytes and with a line pointer of 4; at least one.
 CREATE FUNCTION ff_internal.rows_per_page(fillfactor integer, width double precision) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
--- bound when it is created, so that it needs no search_path and can be inlined
 RETURN CASE WHEN width > 0 THEN greatest(1,
                floor((8168 - floor(8192 * (100 - fillfactor) / 100.0)) / (ceil(width / 8) * 8 + 4))::integer) END;
 
--- What each fillfactor would do to a table, and which one to take (src/model/decide.h); curve: replay all steps also
--- where the choice does not need it. NULL where no row length is known. Errors: 42703 the evidence lacks a column,
--- 42804 one is of another type.
+-- The curve and the choice (src/model/decide.h); curve: replay all steps also where the choice does not need it. NULL
+-- where no row length is known. Errors: 42703 the evidence lacks a column, 42804 one is of another type.
 CREATE FUNCTION ff_internal.model(
     evidence ff_internal.model_input, curve boolean, OUT choice ff_internal.choice, OUT steps ff_internal.step[])
 AS 'MODULE_PATHNAME', 'ff_model'
@@ -29,12 +26,11 @@ AS 'MODULE_PATHNAME', 'ff_index_entry_price'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
 -- Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then
--- old versions seen in the pages tell, and the share whose statements set an indexed column, see ff_fit_split()).
--- newpage_share: went to another page; eligible_share: HOT among those that stayed, or what the statements say;
--- recoverable_share: newpage_share x eligible_share, which more room per page can prevent; blocked_share: the other
--- updates that were not HOT, which no fillfactor can prevent; kept_share: kept from being HOT by an index, whether or
--- not they lacked room as well; kept_with_room: of these, those that had room. Shares of all updates, 0 to 1; NULL
--- where unknown, but the last two, which then count all that were not HOT.
+-- old versions in the pages tell, and by_statements, the share that set an indexed column, see ff_fit_split()). Shares
+-- of all updates, 0 to 1, NULL where unknown: newpage: to another page; eligible: HOT among those that stayed, or what
+-- the statements say; recoverable: newpage x eligible, which room can prevent; blocked: the other updates that were not
+-- HOT; kept: kept from being HOT by an index, whether or not they lacked room as well; kept_with_room: of these, those
+-- that had room. Where nothing is known, the last two count all that were not HOT.
 CREATE FUNCTION ff_internal.split_updates(
     updated double precision, hot double precision, newpage double precision,
     seen_same_page double precision, seen_newpage double precision,
@@ -65,12 +61,11 @@ AS $$
                           AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid))
 $$;
 
--- The arrays of model_input that are of the statements that write a table, over its intervals since a time: the eight
--- with the most rows. Rows of ON CONFLICT DO UPDATE are those inserted and those updated: as many of the latter as the
--- other statements leave of the table's updates. Where they are known of a later part of that time only, the earlier
--- part is taken to be like it. MERGE and WITH do not say whose rows theirs are. WAL records are left
--- out where they are not of updates alone: the statement also inserts, reads other tables or sets a foreign key, or
--- hint bits are logged.
+-- The arrays of model_input that are of the statements that write a table, since its last change: the eight with the
+-- most rows. Rows of ON CONFLICT DO UPDATE are those inserted and those updated: as many of the latter as the other
+-- statements leave of the table's updates. Where statements are known of a later part of the time only, the earlier
+-- part is taken to be like it. WAL records are left out where they are not of updates alone: the statement also
+-- inserts, reads other tables or sets a foreign key, or hint bits are logged.
 CREATE FUNCTION ff_internal.statement_input(
     e ff_internal.table_evidence,
     OUT command double precision[], OUT calls double precision[], OUT rows double precision[],
@@ -87,7 +82,7 @@ AS $$
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
                               OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
-                         AND NOT EXISTS (SELECT 1 FROM pg_constraint k
+                         AND NOT EXISTS (SELECT FROM pg_constraint k
                                            JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
                                           WHERE k.conrelid = e.relation AND k.contype = 'f'
                                             AND coalesce(a.attname = ANY (t.columns), true))
@@ -95,15 +90,12 @@ AS $$
           FROM ff_internal.statement_target t
           JOIN ff_internal.statement s ON s.statement_id = t.statement_id
          CROSS JOIN LATERAL (
-               SELECT min(o.began_at) AS began_at, sum(o.calls)::double precision AS calls,
-                      sum(o.rows)::double precision AS rows,
-                      sum(o.wal_records)::double precision AS wal_records,
-                      sum(o.wal_bytes)::double precision AS wal_bytes,
-                      sum(o.wal_fpi) AS images,
-                      ff_internal.stddev_of(sum(o.calls), sum(o.total_ms), sum(ff_internal.squares(o)))
+               SELECT min(o.began_at) AS began_at, sum(o.calls) AS calls, sum(o.rows) AS rows,
+                      sum(o.wal_records) AS wal_records, sum(o.wal_bytes) AS wal_bytes, sum(o.wal_fpi) AS images,
+                      ff_internal.stddev_of(sum(o.calls), sum(o.total_ms), sum(o.squares))
                       * sum(o.calls) / nullif(sum(o.total_ms), 0) AS time_cv,
                       -- rows, squared, by the sum over equal spans of their squares
-                      sum(o.rows)::double precision ^ 2 / nullif(sum(o.rows ^ 2
+                      sum(o.rows) ^ 2 / nullif(sum(o.rows ^ 2
                           / greatest(0.001, extract(epoch FROM o.ended_at - o.began_at)::double precision)), 0) AS busy
                  FROM ff_internal.statement_history o
                 WHERE o.statement_id = t.statement_id AND o.began_at >= (e.since_change).began_at) h
@@ -118,8 +110,9 @@ AS $$
                         / nullif(sum(s.rows) FILTER (WHERE s.how = 'on_conflict'), 0)) AS updated
           FROM seen s, later l WHERE s.command = 'UPDATE' GROUP BY l.times
     ), top AS (
-        SELECT CASE WHEN s.how IN ('merge', 'cte') THEN 3
-                    ELSE CASE s.command WHEN 'UPDATE' THEN 1 WHEN 'DELETE' THEN 2 ELSE 0 END END AS command,
+        -- MERGE and WITH do not say whose rows theirs are
+        SELECT CASE WHEN s.how IN ('merge', 'cte') THEN 3 WHEN s.command = 'UPDATE' THEN 1
+                    WHEN s.command = 'DELETE' THEN 2 ELSE 0 END AS command,
                s.calls * l.times AS calls, s.rows * p.part * l.times AS rows,
                s.wal_records * p.part * l.times AS wal_records, s.wal_bytes * p.part * l.times AS wal_bytes,
                s.busy / max(s.busy) OVER () AS busy, s.time_cv,
@@ -133,28 +126,10 @@ AS $$
          WHERE p.part > 0
          ORDER BY s.rows * p.part DESC, s.statement_id LIMIT 8
     )
-    SELECT array_agg(t.command::double precision), array_agg(t.calls), array_agg(t.rows),
-           array_agg(t.indexed::double precision), array_agg(t.wal_records), array_agg(t.wal_bytes), array_agg(t.busy),
-           array_agg(t.time_cv)
+    SELECT array_agg(t.command), array_agg(t.calls), array_agg(t.rows),
+           array_agg(t.indexed), array_agg(t.wal_records), array_agg(t.wal_bytes),
+           array_agg(t.busy), array_agg(t.time_cv)
       FROM top t
-$$;
-
--- Sessions of the database at work at a time while the updates were made, on average, without the collections; NULL
--- where nobody knows. The newest intervals are enough.
-CREATE FUNCTION ff_internal.sessions_at_work(e ff_internal.table_evidence) RETURNS double precision
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT sum(n.updated * greatest(0, l.busy_ms - f.busy_ms - 1000 * o.collecting_s)
-               / (1000 * extract(epoch FROM n.ended_at - n.began_at))) / nullif(sum(n.updated), 0)
-      FROM (SELECT * FROM ff_internal.counter_interval i
-             WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at AND i.updated > 0
-             ORDER BY i.ended_at DESC LIMIT 50) n
-      JOIN ff_internal.collection f ON f.began_at = n.began_at
-      JOIN ff_internal.collection l ON l.began_at = n.ended_at AND l.epoch_id = f.epoch_id AND l.busy_ms >= f.busy_ms
-     CROSS JOIN LATERAL (SELECT coalesce(sum(extract(epoch FROM c.ended_at - c.began_at)), 0) AS collecting_s
-                           FROM ff_internal.collection c
-                          WHERE c.began_at >= n.began_at AND c.began_at < n.ended_at) o
 $$;
 
 -- The arrays of model_input that are of a table's intervals at its present fillfactor and indexes: the newest 31, and
@@ -167,82 +142,68 @@ CREATE FUNCTION ff_internal.interval_input(
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH numbered AS (
-        SELECT i.*, least(32, row_number() OVER (ORDER BY i.ended_at DESC)) AS place
-          FROM ff_internal.counter_interval i
+    SELECT array_agg(s.seconds), array_agg(s.inserted), array_agg(s.updated), array_agg(s.hot), array_agg(s.newpage),
+           array_agg(s.deleted), array_agg(s.vacuums)
+      FROM (SELECT sum(extract(epoch FROM n.ended_at - n.began_at)) AS seconds, sum(n.inserted) AS inserted,
+                   sum(n.updated) AS updated, sum(n.hot_updated) AS hot,
+                   CASE WHEN count(n.newpage_updated) = count(*) THEN sum(n.newpage_updated) END AS newpage,
+                   sum(n.deleted) AS deleted, sum(n.vacuums) AS vacuums
+              FROM (SELECT i.*, least(32, row_number() OVER (ORDER BY i.ended_at DESC)) AS place
+                      FROM ff_internal.counter_interval i
+                     WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at) n
+             GROUP BY n.place ORDER BY n.place) s
+$$;
+
+-- What else of model_input the history says of a table; NULL where nobody knows. Columns as there.
+CREATE FUNCTION ff_internal.history_input(
+    e ff_internal.table_evidence,
+    OUT window_xids double precision, OUT recent_share double precision, OUT recent_dead double precision,
+    OUT filled_at double precision, OUT updated_since double precision, OUT followed double precision,
+    OUT sessions double precision)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH present AS (
+        SELECT * FROM ff_internal.counter_interval i
          WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at
-    ), summed AS (
-        SELECT n.place, sum(extract(epoch FROM n.ended_at - n.began_at))::double precision AS seconds,
-               sum(n.inserted)::double precision AS inserted, sum(n.updated)::double precision AS updated,
-               sum(n.hot_updated)::double precision AS hot,
-               CASE WHEN count(n.newpage_updated) = count(*)
-                    THEN sum(n.newpage_updated)::double precision END AS newpage,
-               sum(n.deleted)::double precision AS deleted, sum(n.vacuums)::double precision AS vacuums
-          FROM numbered n GROUP BY n.place
     )
-    SELECT array_agg(s.seconds ORDER BY s.place), array_agg(s.inserted ORDER BY s.place),
-           array_agg(s.updated ORDER BY s.place), array_agg(s.hot ORDER BY s.place),
-           array_agg(s.newpage ORDER BY s.place), array_agg(s.deleted ORDER BY s.place),
-           array_agg(s.vacuums ORDER BY s.place)
-      FROM summed s
+    SELECT (SELECT nullif(greatest(0, l.next_xid::text::numeric - f.next_xid::text::numeric), 0)
+              FROM ff_internal.collection f
+              JOIN ff_internal.collection l
+                ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
+             WHERE f.began_at = (e.since_change).began_at),
+           d.*, f.old_fillfactor, f.updated,
+           (SELECT count(*) > 0
+              FROM ff_internal.prediction p
+              JOIN ff_internal.change c ON c.rel_id = p.rel_id AND c.kind = 'fillfactor' AND c.seen_at > p.made_at
+                   AND c.new_fillfactor = p.to_fillfactor
+             WHERE p.rel_id = e.rel_id AND p.to_fillfactor = e.fillfactor)::integer,
+           -- the collections not included; the newest intervals are enough
+           (SELECT sum(n.updated * greatest(0, l.busy_ms - f.busy_ms - 1000 * o.collecting_s)
+                       / (1000 * extract(epoch FROM n.ended_at - n.began_at))) / nullif(sum(n.updated), 0)
+              FROM (SELECT * FROM present i WHERE i.updated > 0 ORDER BY i.ended_at DESC LIMIT 50) n
+              JOIN ff_internal.collection f ON f.began_at = n.began_at
+              JOIN ff_internal.collection l ON l.began_at = n.ended_at AND l.epoch_id = f.epoch_id
+                   AND l.busy_ms >= f.busy_ms
+             CROSS JOIN LATERAL (SELECT coalesce(sum(extract(epoch FROM c.ended_at - c.began_at)), 0) AS collecting_s
+                                   FROM ff_internal.collection c
+                                  WHERE c.began_at >= n.began_at AND c.began_at < n.ended_at) o)
+      FROM (SELECT (count(*) FILTER (WHERE o.dead > 0.01))::double precision / nullif(count(*), 0),
+                   avg(o.dead) FILTER (WHERE o.dead > 0.01)
+              FROM ff_internal.page_sample p
+             CROSS JOIN LATERAL (SELECT coalesce(p.recently_dead_rows, 0) / greatest(1, p.live_rows) AS dead) o
+             WHERE p.rel_id = e.rel_id AND p.sampled_at > (SELECT min(i.ended_at) FROM present i)) d
+      LEFT JOIN (
+           SELECT c.old_fillfactor, coalesce(sum(i.updated), 0) AS updated
+             FROM (SELECT * FROM ff_internal.change o WHERE o.rel_id = e.rel_id AND o.kind = 'fillfactor'
+                    ORDER BY o.seen_at DESC LIMIT 1) c
+             LEFT JOIN ff_internal.counter_interval i ON i.rel_id = c.rel_id AND i.ended_at > c.before_at
+            GROUP BY c.old_fillfactor HAVING bool_or(i.rewritten) IS NOT TRUE) f ON true
 $$;
 
--- Transactions of the cluster from the begin of a table's intervals to their end; NULL where nobody knows.
-CREATE FUNCTION ff_internal.window_xids(e ff_internal.table_evidence) RETURNS double precision
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT nullif(greatest(0, l.next_xid::text::numeric - f.next_xid::text::numeric), 0)::double precision
-      FROM ff_internal.collection f
-      JOIN ff_internal.collection l
-        ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
-     WHERE f.began_at = (e.since_change).began_at
-$$;
-
--- Share of the samples since the last change that had dead versions which some snapshot might still see, more than one
--- to a hundred live rows, and how many to a live row these had on average.
-CREATE FUNCTION ff_internal.recent_input(
-    e ff_internal.table_evidence, OUT share double precision, OUT dead double precision)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT (count(*) FILTER (WHERE o.dead > 0.01))::double precision / nullif(count(*), 0),
-           avg(o.dead) FILTER (WHERE o.dead > 0.01)
-      FROM ff_internal.page_sample p
-     CROSS JOIN LATERAL (SELECT coalesce(p.recently_dead_rows, 0) / greatest(1, p.live_rows) AS dead) o
-     WHERE p.rel_id = e.rel_id
-       AND p.sampled_at > (SELECT min(i.ended_at) FROM ff_internal.counter_interval i
-                            WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at)
-$$;
-
--- The fillfactor before a table's was last changed, and the rows updated since; NULL where it was rewritten since.
-CREATE FUNCTION ff_internal.filled_input(
-    e ff_internal.table_evidence, OUT filled_at double precision, OUT updated_since double precision)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT c.old_fillfactor, i.updated
-      FROM (SELECT o.* FROM ff_internal.change o WHERE o.rel_id = e.rel_id AND o.kind = 'fillfactor'
-             ORDER BY o.seen_at DESC LIMIT 1) c
-     CROSS JOIN LATERAL (SELECT coalesce(sum(n.updated), 0)::double precision AS updated,
-                                bool_or(n.rewritten) AS rewritten
-                           FROM ff_internal.counter_interval n
-                          WHERE n.rel_id = e.rel_id AND n.ended_at > c.before_at) i
-     WHERE i.rewritten IS NOT TRUE
-$$;
-
--- Whether a table has its fillfactor because that was advised here.
-CREATE FUNCTION ff_internal.followed(e ff_internal.table_evidence) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-RETURN EXISTS (SELECT FROM ff_internal.prediction p
-                 JOIN ff_internal.change c ON c.rel_id = p.rel_id AND c.kind = 'fillfactor' AND c.seen_at > p.made_at
-                      AND c.new_fillfactor = p.to_fillfactor
-                WHERE p.rel_id = e.rel_id AND p.to_fillfactor = e.fillfactor);
-
--- Everything that the model is given of a table. indexed: what indexed_share() says of it; last: what was made of it
--- before, which counts while its fillfactor is the same; its costs, while what its indexes keep from being HOT is, too.
--- Columns in the order of the type, which says what each is.
+-- Everything that the model is given of a table, in the order of the type. indexed: what indexed_share() says of it;
+-- last: what was made of it before, which counts while its fillfactor is the same; its costs, while what its indexes
+-- keep from being HOT is, too.
 CREATE FUNCTION ff_internal.model_input(
     e ff_internal.table_evidence, indexed double precision, last ff_internal.fit DEFAULT NULL)
 RETURNS ff_internal.model_input
@@ -250,28 +211,27 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT n.seconds, n.inserted, n.updated, n.hot, n.newpage, n.deleted, n.vacuums,
-           e.since_change_s, greatest(0, r.updated - coalesce(w.updated, 0)), ff_internal.window_xids(e),
+           e.since_change_s, greatest(0, r.updated - coalesce(w.updated, 0)), h.window_xids,
            t.command, t.calls, t.rows, t.sets_indexed, t.wal_records, t.wal_bytes, t.busy_share, t.time_cv,
            indexed, s.blocks, s.live_rows,
            s.rows_per_page, s.rows_per_page_max, s.updated_pct, e.seen_hot, e.seen_same_page, e.seen_newpage,
-           h.share, h.dead,
+           h.recent_share, h.recent_dead,
            s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.update_distances,
            s.update_ages, s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err,
-           s.update_group_rows, s.insert_group_rows, s.update_distance, e.fillfactor, f.filled_at, f.updated_since,
-           o.standing, ff_internal.followed(e)::integer, o.updated, o.costs,
+           s.update_group_rows, s.insert_group_rows, s.update_distance, e.fillfactor, h.filled_at, h.updated_since,
+           o.standing, h.followed, o.updated, o.costs,
            e.indexes, e.index_bytes, e.ram_bytes,
-           v.scale, v.threshold, v.nap_s, ff_internal.sessions_at_work(e),
+           v.scale, v.threshold, v.nap_s, h.sessions,
            coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
            extract(epoch FROM current_setting('checkpoint_timeout')::interval),
            -- scans read ahead, and the system's cache answers too: no random read of a disk takes less than 50 (chosen)
-           (SELECT CASE WHEN t.read_us > 0 THEN greatest(50, t.read_us) END FROM ff_internal.io_speed() t)
+           (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0)
       FROM unnest(ARRAY[e.since_change]) w
      CROSS JOIN unnest(ARRAY[e.sample]) s
       LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
      CROSS JOIN LATERAL ff_internal.interval_input(e) n
      CROSS JOIN LATERAL ff_internal.statement_input(e) t
-     CROSS JOIN LATERAL ff_internal.recent_input(e) h
-      LEFT JOIN LATERAL ff_internal.filled_input(e) f ON true
+     CROSS JOIN LATERAL ff_internal.history_input(e) h
       LEFT JOIN LATERAL (
             SELECT (last.choice).advised_step, CASE WHEN k.counts THEN last.updated END,
                    CASE WHEN k.counts THEN ARRAY(SELECT t.cost FROM generate_series(0, 100) p

@@ -12,8 +12,8 @@ DECLARE
         collect_counted, collect_pages, collect_problem, collect_end, collect_statements,
         collect_statements_failed, collect_horizon, collect_settings, current_epoch, index_keys, index_changes,
         table_differences, close_tables, write_differences, io_counters, read_statements,
-        current_statement_epoch, close_statements, close_evicted, choose_statements, add_statement,
-        admit_statements, sum_statements, write_statements, rows_kept, delete_oldest, take, roll_up,
+        current_statement_epoch, close_statements, choose_statements, add_statement,
+        admit_statements, sum_statements, write_statements, rows_kept, roll_up,
         prune_closed, prune, cron, check_collector, job_command, job_name, check_cron,
         schedule_job, unschedule_jobs, database_jobs, schedule_databases,
         fleet_refresh, dblink,
@@ -21,7 +21,7 @@ DECLARE
         store_reads, store_advice, store_export, fleet_failed, fleet_mine, fleet_leave, fleet_turn, fleet_step,
         fleet_begin, fleet_weigh, fits_due, collect_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, other_options, collect_due, parse_statement,
-        resolve, server, shell_quoted, statement_source, horizon_holders, tracked_settings}';
+        resolve, server, shell_quoted, horizon_holders, tracked_settings}';
     for_all    CONSTANT text[] := '{refuse, check_role, overview, setting, lookback}';
     object     record;
 BEGIN

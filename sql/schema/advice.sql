@@ -38,7 +38,7 @@ CREATE TYPE ff_internal.model_input AS (
     seen_same_page          double precision, -- the same: in the same page, not heap-only
     seen_moved              double precision, -- the same: in another page
     recent_share            double precision, -- share of the samples with dead versions that some snapshot might still
-        -- see, see recent_input()
+        -- see
     recent_dead             double precision, -- in these, such versions per live row, mean
     inserted_length         double precision[], -- this to update_age: histograms of page_sample
     updated_length          double precision[], -- see there

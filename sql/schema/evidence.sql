@@ -1,13 +1,11 @@
--- Everything that is known of a table, on one row.
+-- Types of stage evidence.
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.window_counters AS (
     -- What some intervals of one table add up to.
     began_at        timestamptz,     -- begin of the first interval; NULL: there is none
-    seconds         double precision, -- seconds that they cover; nothing was written to the table in the rest of the
-        -- time
-    intervals       bigint,          -- how many; those of an hour count as one after two hours, those of a day after
-        -- two days
+    seconds         double precision, -- seconds that they cover; the rest of the time nothing was written
+    intervals       bigint,          -- how many; those of an hour count as one after two hours, of a day after two days
     inserted        bigint,          -- rows inserted
     updated         bigint,          -- rows updated
     hot_updated     bigint,          -- rows HOT updated
@@ -19,24 +17,23 @@ CREATE TYPE ff_internal.window_counters AS (
     blocks_hit      bigint,          -- heap pages found in shared buffers
     vacuums         bigint,          -- vacuums, manual and automatic
     rewritten       boolean,         -- the table got a new file
-    cycles          double precision -- hours over which the updates were spread (days, before the last two days): their
-        -- sum, squared, by the sum of the squares of each hour's; NULL without updates
+    cycles          double precision -- hours (days, before the last two) over which the updates were spread: the square
+        -- of their sum by the sum of the squares; NULL without updates
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_window AS (
-    -- What the history of a table says of the last days, three times.
-    counters     ff_internal.window_counters, -- the whole window: what is known of the workload
-    since_change ff_internal.window_counters, -- since fillfactor or indexes last changed: how HOT updates are now
-    recent       ff_internal.window_counters -- the newest part of since_change that has at least a third of its
-        -- updates; all of it where there are none
+    -- What the history of a table says of the last days.
+    counters     ff_internal.window_counters, -- fillfactor_advisor.lookback
+    since_change ff_internal.window_counters, -- its part since fillfactor or indexes last changed
+    recent       ff_internal.window_counters -- the newest part of that with a third of its updates, or all of it
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_evidence AS (
-    -- Everything observed of a table, see evidence().
+    -- Everything observed of a table.
     relation       regclass,         -- the table
     rel_id         bigint,           -- key of its history; NULL: never collected
     nspname        name,             -- schema
@@ -46,13 +43,11 @@ CREATE TYPE ff_internal.table_evidence AS (
     fillfactor     integer,          -- effective fillfactor now, percent
     reloptions     text[],           -- its storage options now, as stored
     snapshot_at    timestamptz,      -- when its counters were last read
-    window_s       double precision, -- seconds from the begin of the window to snapshot_at; where nothing was written
-        -- in it, from the first look, if that is later; NULL: never collected
+    window_s       double precision, -- seconds watched in the window; NULL: never collected
     since_change_s double precision, -- seconds of these since fillfactor or indexes last changed
-    counters       ff_internal.window_counters, -- of the window, fillfactor_advisor.lookback; NULL where nothing was
-        -- written in it
-    since_change   ff_internal.window_counters, -- of its part since fillfactor or indexes last changed
-    recent         ff_internal.window_counters, -- of the most recent part of that, see table_window
+    counters       ff_internal.window_counters, -- as in table_window; NULL: nothing was written
+    since_change   ff_internal.window_counters, -- the same
+    recent         ff_internal.window_counters, -- the same
     counts_lost    boolean,          -- track_counts was off in a collection of the window
     open_writers   integer,          -- sessions whose updates were not counted yet at the last collection
     heap_bytes     bigint,           -- size of the main fork now; NULL: unknown
@@ -62,11 +57,9 @@ CREATE TYPE ff_internal.table_evidence AS (
     ram_bytes      bigint,           -- memory that the table is compared with, see ff_memory()
     ram_ratio      double precision, -- (table + indexes) / memory
     problem        text,             -- SQLSTATE and message of the last failed sample; NULL where it succeeded
-    seen_hot       double precision, -- superseded_hot of the sample; NULL where it is older than the last change of
-        -- fillfactor or indexes
+    seen_hot       double precision, -- superseded_hot of the sample; NULL where it is older than the last change
     seen_same_page double precision, -- superseded_same_page likewise
     seen_newpage   double precision, -- superseded_newpage likewise
-    sample         ff_internal.page_sample -- the last sample of its pages, with what earlier ones saw; NULL: never
-        -- sampled
+    sample         ff_internal.page_sample -- the last sample of its pages; NULL: never sampled
 );
 $$);

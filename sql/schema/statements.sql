@@ -2,34 +2,29 @@
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_epoch (
-    -- A span in which the counters of pg_stat_statements only grow, but for entries evicted or reset one by one.
+    -- A span in which the counters of pg_stat_statements only grow, but for single entries evicted or reset.
     statement_epoch_id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     system_identifier  bigint NOT NULL, -- identifier of the cluster
     database_oid       oid NOT NULL, -- OID of the database then
-    server_version     integer NOT NULL, -- server_version_num without the minor version: query identifiers hold within
-        -- it
-    stats_reset        timestamptz,  -- pg_stat_statements_info.stats_reset, moves with every reset and with a crash
-    began_at           timestamptz NOT NULL -- first look in this epoch
+    server_version     integer NOT NULL, -- server_version_num without the minor version
+    stats_reset        timestamptz,  -- pg_stat_statements_info.stats_reset; moved by a crash, too
+    began_at           timestamptz NOT NULL -- first snapshot in this epoch
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_snapshot (
-    -- One row for each collection: what was read of pg_stat_statements, or why nothing was.
+    -- What each collection read of pg_stat_statements, or why nothing.
     collection_id      bigint PRIMARY KEY,
     snapshot_at        timestamptz NOT NULL, -- when the counters were read
     statement_epoch_id integer,
-    evictions          bigint,       -- pg_stat_statements_info.dealloc: how often entries were evicted so far
-    hidden             integer CHECK (hidden >= 0), -- of these, those of other roles that the collecting role may not
-        -- see
+    evictions          bigint,       -- pg_stat_statements_info.dealloc: evictions so far
+    hidden             integer CHECK (hidden >= 0), -- entries of other roles that the collecting role may not see
     admitted           integer CHECK (admitted >= 0), -- statements read for the first time
-    left_out           integer CHECK (left_out >= 0), -- statements that write but are beyond
-        -- fillfactor_advisor.statements
-    lost               integer CHECK (lost >= 0), -- entries that were, or may have been, evicted and entered again, or
-        -- reset: their interval is lost
+    left_out           integer CHECK (left_out >= 0), -- statements that write but are not followed
+    lost               integer CHECK (lost >= 0), -- entries whose counters began, or may have begun, anew
     reason             text,         -- why nothing was read; NULL where it was
-    texts_reason       text,         -- why texts of new statements could not be read, so that these were left out;
-        -- NULL: they could
+    texts_reason       text,         -- why texts of new statements could not be read; NULL: they could
     CHECK ((reason IS NULL) = (statement_epoch_id IS NOT NULL))
 );
 $$);
@@ -37,19 +32,18 @@ CREATE INDEX statement_snapshot_snapshot_at ON ff_internal.statement_snapshot (s
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement (
-    -- Statements read, each once. A statement whose table is gone is closed; should it come back, that is a new row.
+    -- Statements read. One whose table is gone is closed; should it come back, that is a new row.
     statement_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     queryid            bigint NOT NULL, -- pg_stat_statements.queryid
     toplevel           boolean NOT NULL, -- sent by a client, not run inside a function
     kind               text NOT NULL CHECK (kind IN ('write', 'unattributed', 'other')),
-        -- write: a table it writes is known; unattributed: none is, see reason; other: writes no table, not followed
-    text               text CHECK (length(text) <= 4000), -- its first 4000 characters as first seen; NULL for kind
-        -- other and where there was none
-    text_bytes         integer CHECK (text_bytes >= 0), -- length of the whole text, bytes
+        -- write: a table it writes is known; unattributed: none is; other: writes no table, not followed
+    text               text CHECK (length(text) <= 4000), -- its first 4000 characters; NULL for kind other
+    text_bytes         integer CHECK (text_bytes >= 0), -- of the whole text
     reason             text,         -- why its text could not be read
     opened_at          timestamptz NOT NULL, -- when it was read
-    closed_at          timestamptz   -- when its table was found gone, it had not been called for a week, or made room
-        -- for another; NULL: followed
+    closed_at          timestamptz   -- when its table was gone, it had not been called for a week, or made room for
+        -- another; NULL: followed
 );
 $$);
 CREATE UNIQUE INDEX statement_open ON ff_internal.statement (queryid, toplevel) WHERE closed_at IS NULL;
@@ -59,13 +53,12 @@ CREATE TABLE ff_internal.statement_target (
     -- The tables a statement writes.
     statement_id  bigint NOT NULL,
     "position"    smallint NOT NULL, -- order in the statement, from 1
-    command       text NOT NULL CHECK (command IN ('INSERT', 'UPDATE', 'DELETE', 'COPY')), -- what it does to this table
+    command       text NOT NULL CHECK (command IN ('INSERT', 'UPDATE', 'DELETE', 'COPY')), -- what it does to the table
     how           text NOT NULL CHECK (how IN ('top', 'on_conflict', 'merge', 'cte')),
-        -- where in the statement: top, on_conflict (DO UPDATE), merge, cte (in a WITH: its rows are not in the row
-        -- count)
-    relation_name text NOT NULL,     -- table as written
-    relid         oid,               -- OID of the table meant; NULL: see reason
-    rel_id        bigint,            -- key in relation; NULL for a partitioned table, which holds no rows itself
+        -- where in the statement; cte: in a WITH, whose rows are not counted
+    relation_name text NOT NULL,     -- as written
+    relid         oid,               -- the table; NULL: see reason
+    rel_id        bigint,            -- key in relation; NULL for a partitioned table
     columns       text[],            -- columns that an UPDATE sets, as written
     reason        text,              -- why the table is not known
     PRIMARY KEY (statement_id, "position"),
@@ -76,15 +69,15 @@ CREATE INDEX statement_target_relid ON ff_internal.statement_target (relid);
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.statement_counters AS (
-    -- What pg_stat_statements counts of a statement; in an entry since it was entered, elsewhere in an interval.
+    -- What pg_stat_statements counts of a statement, in an entry since it was entered.
     calls          bigint,           -- executions
     rows           bigint,           -- rows of the statement itself, not of its WITH queries
     total_ms       double precision, -- execution time, milliseconds
+    squares        double precision, -- sum of the squares of the execution times, ms^2
     blocks_hit     bigint,           -- shared buffer hits
     blocks_read    bigint,           -- blocks read into shared buffers
     blocks_dirtied bigint,           -- blocks dirtied
     blocks_written bigint,           -- blocks the statement had to write out itself
-    read_ms        double precision, -- time for blocks_read, milliseconds; 0 while track_io_timing is off
     write_ms       double precision, -- time for blocks_written, milliseconds; 0 while track_io_timing is off
     wal_records    bigint,           -- WAL records
     wal_fpi        bigint,           -- full-page images in the WAL
@@ -101,14 +94,13 @@ CREATE TYPE ff_internal.statement_entry AS (
     entered_at timestamptz,          -- when it was entered; NULL before version 1.11 of pg_stat_statements
     min_ms     double precision,     -- shortest execution, milliseconds
     max_ms     double precision,     -- longest execution, milliseconds
-    squares    double precision,     -- sum of the squares of its execution times, ms^2
     counted    ff_internal.statement_counters -- its counters
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_baseline (
-    -- The entries of pg_stat_statements at the last snapshot that found them changed; one row a statement and role.
+    -- The entries of pg_stat_statements at the last snapshot that found them changed.
     statement_id       bigint NOT NULL,
     userid             oid NOT NULL, -- role that ran the statement
     statement_epoch_id integer NOT NULL,
@@ -120,22 +112,19 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_history (
-    -- What a statement did between two looks in one statement epoch, all roles together; no row where it was not
-    -- called.
+    -- What a statement did between two snapshots of one epoch, all roles together; no row where it was not called.
     statement_id       bigint NOT NULL,
-    began_at           timestamptz NOT NULL, -- the look before
-    ended_at           timestamptz NOT NULL CHECK (ended_at >= began_at), -- the look that saw it
+    began_at           timestamptz NOT NULL, -- the snapshot before
+    ended_at           timestamptz NOT NULL CHECK (ended_at >= began_at), -- the one that saw it
     statement_epoch_id integer NOT NULL,
     rollup             smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: rolled up to
         -- an hour; 2: to a day
-    stddev_ms          double precision NOT NULL CHECK (stddev_ms >= 0),
-        -- standard deviation of the execution times of this interval (of the population), milliseconds
     LIKE ff_internal.statement_counters INCLUDING COMMENTS,
     CHECK (calls > 0),
-    CHECK (num_nulls(calls, rows, total_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms,
+    CHECK (num_nulls(calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
                      wal_records, wal_fpi, wal_bytes) = 0),
-    CHECK (least(rows, total_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written, read_ms, write_ms,
-                 wal_records, wal_fpi, wal_bytes) >= 0)
+    CHECK (least(rows, total_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written, write_ms, wal_records,
+                 wal_fpi, wal_bytes) >= 0)
 );
 $$);
 CREATE INDEX statement_history_id_ended_at ON ff_internal.statement_history (statement_id, ended_at);
