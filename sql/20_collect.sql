@@ -304,7 +304,12 @@ AS $$
 DECLARE
     here record;
 BEGIN
-    SELECT * INTO here FROM ff_internal.server();
+    SELECT s.*, (SELECT (e.system_identifier, e.database_oid) <> (s.system_identifier, s.database_oid)
+                   FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1) AS restored
+      INTO here FROM ff_internal.server() s;
+    IF here.restored IS NOT TRUE THEN
+        RETURN;
+    END IF;
     UPDATE ff_internal.relation r
        SET system_identifier = here.system_identifier, database_oid = here.database_oid, relid = c.relid,
            created_xid = c.created_xid, relfilenode = c.relfilenode,
@@ -313,20 +318,22 @@ BEGIN
       FROM ff_internal.candidate c
      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
-    IF FOUND THEN
-        -- statements know tables by OID, too; a partitioned table has no history, so its name alone finds it
-        UPDATE ff_internal.statement_target t SET relid = r.relid
-          FROM ff_internal.relation r WHERE r.rel_id = t.rel_id AND r.closed_at IS NULL;
-        UPDATE ff_internal.statement_target t
-           SET (relid, reason) = (SELECT CASE count(*) WHEN 1 THEN min(c.oid) END,
-                                         CASE count(*) WHEN 1 THEN NULL ELSE 'not found by its name after a restore' END
-                                    FROM pg_class c WHERE c.relkind = 'p' AND c.relname = t.relation_name)
-         WHERE t.rel_id IS NULL AND t.relid IS NOT NULL;
-    END IF;
-    PERFORM ff_internal.close_tables(array_agg(r.rel_id), snapshot_at)
-       FROM ff_internal.relation r
-      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
-     HAVING count(*) > 0;
+    PERFORM ff_internal.close_tables(ARRAY(
+        SELECT r.rel_id FROM ff_internal.relation r
+         WHERE r.closed_at IS NULL
+           AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)), snapshot_at);
+    -- statements know tables by OID, too; a partitioned table has no history, so its name alone finds it
+    UPDATE ff_internal.statement_target t SET relid = r.relid
+      FROM ff_internal.relation r WHERE r.rel_id = t.rel_id AND r.closed_at IS NULL;
+    UPDATE ff_internal.statement_target t
+       SET (relid, reason) = (SELECT CASE count(*) WHEN 1 THEN min(c.oid) END,
+                                     CASE count(*) WHEN 1 THEN NULL ELSE 'not found by its name after a restore' END
+                                FROM pg_class c WHERE c.relkind = 'p' AND c.relname = t.relation_name)
+     WHERE t.rel_id IS NULL AND t.relid IS NOT NULL;
+    -- their identifiers and counters hold in one database only
+    UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL;
+    DELETE FROM ff_internal.statement_baseline;
+    UPDATE ff_internal.statement_snapshot l SET stats_reset = '-infinity' WHERE l.reason IS NULL;
 END
 $$;
 

@@ -86,32 +86,6 @@ BEGIN
 END
 $$;
 
--- The statement epoch that pg_stat_statements is in, new or not.
-CREATE FUNCTION ff_internal.current_statement_epoch(stats_reset timestamptz, snapshot_at timestamptz) RETURNS integer
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    here ff_internal.statement_epoch;
-    last ff_internal.statement_epoch;
-    same_identifiers boolean;
-BEGIN
-    SELECT 0, s.system_identifier, s.database_oid, current_setting('server_version_num')::integer / 10000 * 10000,
-           $1, snapshot_at
-      INTO here FROM ff_internal.server() s;
-    SELECT * INTO last FROM ff_internal.statement_epoch e ORDER BY e.statement_epoch_id DESC LIMIT 1;
-    same_identifiers := (last.system_identifier, last.database_oid, last.server_version)
-                      = (here.system_identifier, here.database_oid, here.server_version);
-    IF NOT same_identifiers OR last.stats_reset IS DISTINCT FROM here.stats_reset THEN
-        -- a text that could not be read may have come back whole
-        UPDATE ff_internal.statement s SET closed_at = snapshot_at
-         WHERE s.closed_at IS NULL AND (NOT same_identifiers OR s.reason IS NOT NULL);
-        INSERT INTO ff_internal.statement_epoch OVERRIDING USER VALUE SELECT here.* RETURNING * INTO last;
-    END IF;
-    RETURN last.statement_epoch_id;
-END
-$$;
-
 -- A table gone takes its statements along; so does, where identifiers follow names (PostgreSQL 18), one renamed. Of the
 -- statements evicted, those that write nothing are forgotten, others end when they were not called for a week.
 CREATE FUNCTION ff_internal.close_statements(entries ff_internal.statement_entry[], snapshot_at timestamptz)
@@ -272,18 +246,18 @@ RETURNS SETOF ff_internal.statement_history
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.statement_epoch_id, level,
+    SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.epoch_id, level,
            sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.squares), sum(p.blocks_hit), sum(p.blocks_read),
            sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.write_ms), sum(p.wal_records), sum(p.wal_fpi),
            least(sum(p.wal_bytes), 9223372036854775807)
-      FROM unnest(parts) p GROUP BY p.statement_id, p.statement_epoch_id, date_trunc(unit, p.ended_at, 'UTC')
+      FROM unnest(parts) p GROUP BY p.statement_id, p.epoch_id, date_trunc(unit, p.ended_at, 'UTC')
 $$;
 
 -- Compares entries with the baselines and writes what each statement did, all roles together, and the new baselines.
--- previous: the snapshot before, of this epoch. Returns how many intervals are lost.
+-- previous: the snapshot before, since the same reset. Returns how many intervals are lost.
 CREATE FUNCTION ff_internal.write_statements(
-    entries ff_internal.statement_entry[], epoch integer, previous ff_internal.statement_snapshot,
-    snapshot_at timestamptz, evicted bigint
+    entries ff_internal.statement_entry[], stats_reset timestamptz, evicted bigint,
+    previous ff_internal.statement_snapshot, snapshot_at timestamptz
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -292,10 +266,10 @@ DECLARE
     lost bigint;
 BEGIN
     WITH compared AS MATERIALIZED (
-        SELECT s.statement_id, n AS entry, b.statement_epoch_id = epoch AS known,
+        SELECT s.statement_id, n AS entry, b.stats_reset = $2 AS known,
                ROW(d.*)::ff_internal.statement_counters AS difference,
                -- the same entry, further on
-               coalesce(b.statement_epoch_id = epoch AND w.entered_at IS NOT DISTINCT FROM n.entered_at
+               coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at
                         AND least(d.calls, d.rows, d.total_ms, d.blocks_hit, d.blocks_read, d.blocks_dirtied,
                                   d.blocks_written, d.write_ms, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
                         -- Without the time of entry, the extremes tell one that was evicted and came back: where
@@ -310,13 +284,13 @@ BEGIN
                                   AND NOT EXISTS (
                                       SELECT FROM ff_internal.statement o
                                        WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel
-                                         AND o.closed_at IS NOT NULL AND s.opened_at = $4) END, false) AS fresh
+                                         AND o.closed_at IS NOT NULL AND s.opened_at = $5) END, false) AS fresh
           FROM unnest(entries) n
           JOIN ff_internal.statement s
             ON s.queryid = n.queryid AND s.toplevel = n.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
           LEFT JOIN ff_internal.statement_baseline b ON b.statement_id = s.statement_id AND b.userid = n.userid
           LEFT JOIN ff_internal.statement_snapshot k
-            ON k.snapshot_at = b.seen_at AND k.statement_epoch_id = b.statement_epoch_id
+            ON k.snapshot_at = b.seen_at AND k.stats_reset = b.stats_reset
          CROSS JOIN LATERAL (SELECT (n.counted).*) c
          CROSS JOIN LATERAL (SELECT (b.entry).*, ((b.entry).counted).*) w
          CROSS JOIN LATERAL (
@@ -330,16 +304,17 @@ BEGIN
     ), history AS (
         INSERT INTO ff_internal.statement_history
         SELECT * FROM ff_internal.sum_statements(ARRAY(
-            SELECT ROW(d.statement_id, previous.snapshot_at, $4, epoch, 0, n.*)::ff_internal.statement_history
+            SELECT ROW(d.statement_id, previous.snapshot_at, $5, (SELECT max(e.epoch_id) FROM ff_internal.epoch e), 0,
+                       n.*)::ff_internal.statement_history
               FROM compared d
              CROSS JOIN LATERAL (SELECT (CASE WHEN d.same THEN d.difference ELSE (d.entry).counted END).*) n
              WHERE previous.snapshot_at IS NOT NULL AND (d.same OR d.fresh) AND n.calls > 0), 0, 'microseconds')
     ), baselines AS (
         INSERT INTO ff_internal.statement_baseline
-        SELECT d.statement_id, (d.entry).userid, epoch, $4, d.entry
+        SELECT d.statement_id, (d.entry).userid, $2, $5, d.entry
           FROM compared d WHERE NOT d.same OR (d.difference).calls > 0
         ON CONFLICT (statement_id, userid) DO UPDATE
-           SET (statement_epoch_id, seen_at, entry) = (EXCLUDED.statement_epoch_id, EXCLUDED.seen_at, EXCLUDED.entry)
+           SET (stats_reset, seen_at, entry) = (EXCLUDED.stats_reset, EXCLUDED.seen_at, EXCLUDED.entry)
     )
     SELECT count(*) INTO lost FROM compared d WHERE d.known AND NOT d.same AND NOT d.fresh;
     RETURN lost;
@@ -355,7 +330,6 @@ DECLARE
     snapshot_at CONSTANT timestamptz := clock_timestamp();
     why      text;
     read     record;
-    epoch    integer;
     previous ff_internal.statement_snapshot;
     new      record;
     lost     bigint;
@@ -377,15 +351,18 @@ BEGIN
         RETURN why;
     END IF;
 
-    epoch := ff_internal.current_statement_epoch(read.stats_reset, snapshot_at);
     SELECT * INTO previous FROM ff_internal.statement_snapshot l
-     WHERE l.statement_epoch_id = epoch ORDER BY l.collection_id DESC LIMIT 1;
+     WHERE l.stats_reset = read.stats_reset ORDER BY l.collection_id DESC LIMIT 1;
+    IF previous.collection_id IS NULL THEN
+        -- a text that could not be read may have come back whole
+        UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL AND s.reason IS NOT NULL;
+    END IF;
     PERFORM ff_internal.close_statements(read.entries, snapshot_at);
     SELECT * INTO new FROM ff_internal.admit_statements(read.reader, read.entries, snapshot_at);
-    lost := ff_internal.write_statements(read.entries, epoch, previous, snapshot_at, read.evictions);
-    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, statement_epoch_id, evictions, hidden,
+    lost := ff_internal.write_statements(read.entries, read.stats_reset, read.evictions, previous, snapshot_at);
+    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, stats_reset, evictions, hidden,
            admitted, left_out, lost, texts_reason)
-    VALUES (id, snapshot_at, epoch, read.evictions,
+    VALUES (id, snapshot_at, read.stats_reset, read.evictions,
             (SELECT count(*) FROM unnest(read.entries) e WHERE e.queryid IS NULL),
             new.admitted, new.left_out, lost, new.texts_reason);
     RETURN NULL;
@@ -409,8 +386,8 @@ AS $$
       FROM (SELECT sum(e.evictions) AS evictions, sum(e.lost) AS lost
               FROM (SELECT max(l.evictions) - min(l.evictions) AS evictions, sum(l.lost) AS lost
                       FROM ff_internal.statement_snapshot l
-                     WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()
-                     GROUP BY l.statement_epoch_id) e) w
+                     WHERE l.stats_reset > '-infinity' AND l.snapshot_at > now() - ff_internal.lookback()
+                     GROUP BY l.stats_reset) e) w
       LEFT JOIN (SELECT * FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1) l ON true
      CROSS JOIN LATERAL (VALUES
            (CASE WHEN l.collection_id IS NULL THEN 'nothing was collected yet: CALL ff_collect()' ELSE l.reason END),

@@ -123,7 +123,7 @@ BEGIN ATOMIC
           FROM constant k
           JOIN ff_internal.statement_history h ON (c).rel_id IS NULL
                AND h.ended_at BETWEEN k.since AND k.until + k.slack
-          LEFT JOIN ff_internal.statement_epoch e USING (statement_epoch_id)
+          LEFT JOIN ff_internal.epoch e USING (epoch_id)
          GROUP BY h.ended_at, e.system_identifier, e.server_version / 10000
     ), sided AS (
         -- neither: holds the change

@@ -12,7 +12,7 @@ DECLARE
         collect_counted, collect_pages, collect_problem, collect_end, collect_statements,
         collect_statements_failed, collect_horizon, collect_settings, current_epoch, index_keys, index_changes,
         table_differences, close_tables, write_differences, io_counters, read_statements,
-        current_statement_epoch, close_statements, choose_statements, add_statement,
+        close_statements, choose_statements, add_statement,
         admit_statements, sum_statements, write_statements, rows_kept, roll_up,
         prune_closed, prune, cron, check_collector, job_command, job_name, check_cron,
         schedule_job, unschedule_jobs, database_jobs, schedule_databases,

@@ -65,7 +65,7 @@ WITH s AS (
 INSERT INTO ff_internal.statement_history
 SELECT (jsonb_populate_record(NULL::ff_internal.statement_history, jsonb_build_object(
            'statement_id', s.statement_id, 'began_at', now() - make_interval(mins => n), 'ended_at', now() - make_interval(mins => n - 1),
-           'statement_epoch_id', 1, 'rollup', 0, 'calls', 20, 'rows', updated, 'total_ms', 10, 'squares', 5, 'blocks_hit', 5000, 'blocks_read', 0,
+           'epoch_id', 1, 'rollup', 0, 'calls', 20, 'rows', updated, 'total_ms', 10, 'squares', 5, 'blocks_hit', 5000, 'blocks_read', 0,
            'blocks_dirtied', 0, 'blocks_written', 0, 'write_ms', 0, 'wal_records', 80000, 'wal_fpi', 0, 'wal_bytes', 8000000))).*
   FROM s, generate_series(1, 60) n;
 $$;

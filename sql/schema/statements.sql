@@ -1,23 +1,11 @@
 -- Stage statements: which statements write which table, and how much.
 
 CALL ff_internal.define($$
-CREATE TABLE ff_internal.statement_epoch (
-    -- A span in which the counters of pg_stat_statements only grow, but for single entries evicted or reset.
-    statement_epoch_id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    system_identifier  bigint NOT NULL, -- identifier of the cluster
-    database_oid       oid NOT NULL, -- OID of the database then
-    server_version     integer NOT NULL, -- server_version_num without the minor version
-    stats_reset        timestamptz,  -- pg_stat_statements_info.stats_reset; moved by a crash, too
-    began_at           timestamptz NOT NULL -- first snapshot in this epoch
-);
-$$);
-
-CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_snapshot (
     -- What each collection read of pg_stat_statements, or why nothing.
     collection_id      bigint PRIMARY KEY,
     snapshot_at        timestamptz NOT NULL, -- when the counters were read
-    statement_epoch_id integer,
+    stats_reset        timestamptz,  -- pg_stat_statements_info.stats_reset; no difference crosses it
     evictions          bigint,       -- pg_stat_statements_info.dealloc: evictions so far
     hidden             integer CHECK (hidden >= 0), -- entries of other roles that the collecting role may not see
     admitted           integer CHECK (admitted >= 0), -- statements read for the first time
@@ -25,7 +13,7 @@ CREATE TABLE ff_internal.statement_snapshot (
     lost               integer CHECK (lost >= 0), -- entries whose counters began, or may have begun, anew
     reason             text,         -- why nothing was read; NULL where it was
     texts_reason       text,         -- why texts of new statements could not be read; NULL: they could
-    CHECK ((reason IS NULL) = (statement_epoch_id IS NOT NULL))
+    CHECK ((reason IS NULL) = (stats_reset IS NOT NULL))
 );
 $$);
 CREATE INDEX statement_snapshot_snapshot_at ON ff_internal.statement_snapshot (snapshot_at);
@@ -103,7 +91,7 @@ CREATE TABLE ff_internal.statement_baseline (
     -- The entries of pg_stat_statements at the last snapshot that found them changed.
     statement_id       bigint NOT NULL,
     userid             oid NOT NULL, -- role that ran the statement
-    statement_epoch_id integer NOT NULL,
+    stats_reset        timestamptz NOT NULL, -- as in statement_snapshot
     seen_at            timestamptz NOT NULL, -- that snapshot
     entry              ff_internal.statement_entry NOT NULL, -- the entry then
     PRIMARY KEY (statement_id, userid)
@@ -112,11 +100,11 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_history (
-    -- What a statement did between two snapshots of one epoch, all roles together; no row where it was not called.
+    -- What a statement did between two snapshots, all roles together; no row where it was not called.
     statement_id       bigint NOT NULL,
     began_at           timestamptz NOT NULL, -- the snapshot before
     ended_at           timestamptz NOT NULL CHECK (ended_at >= began_at), -- the one that saw it
-    statement_epoch_id integer NOT NULL,
+    epoch_id           integer NOT NULL,
     rollup             smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: rolled up to
         -- an hour; 2: to a day
     LIKE ff_internal.statement_counters INCLUDING COMMENTS,

@@ -22,7 +22,7 @@ SELECT is_empty($$ SELECT format('%s.%s', c.relname, a.attname) FROM member m JO
 	WHERE m.classid = 'pg_class'::regclass AND c.relkind IN ('r', 'c') AND a.attnum > 0 AND NOT a.attisdropped
 	  AND col_description(c.oid, a.attnum) IS NULL
 	  -- what the key of the row's own table or of another is needs no words
-	  AND a.attname !~ '^(rel|epoch|collection|change|statement|statement_epoch)_id$' $$,
+	  AND a.attname !~ '^(rel|epoch|collection|change|statement)_id$' $$,
 	'every column of a table or type is described');
 SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oid = objid
 	WHERE classid = 'pg_proc'::regclass AND (p.proacl IS NULL OR EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0))

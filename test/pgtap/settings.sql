@@ -77,13 +77,11 @@ SET LOCAL fillfactor_advisor.ram = '1MB';
 SELECT is(flush_row(1), '(leave,)', 'larger than memory, but not than shared_buffers');
 
 -- What ff_verify() found of a change is told.
-INSERT INTO ff_internal.statement_epoch (system_identifier, database_oid, server_version, began_at)
-SELECT system_identifier, database_oid, server_version / 10000 * 10000, began_at FROM ff_internal.epoch;
 INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at)
 SELECT 1, true, 'write', 'UPDATE t', now();
-INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
+INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
                                   wal_records, wal_fpi, wal_bytes)
-SELECT (SELECT max(statement_id) FROM ff_internal.statement), now() - make_interval(mins => 5 * (n + 1)), now() - make_interval(mins => 5 * n), (SELECT max(statement_epoch_id) FROM ff_internal.statement_epoch),
+SELECT (SELECT max(statement_id) FROM ff_internal.statement), now() - make_interval(mins => 5 * (n + 1)), now() - make_interval(mins => 5 * n), (SELECT max(epoch_id) FROM ff_internal.epoch),
        1000, 1000, CASE WHEN n > 10 THEN 1000 ELSE 1500 END, CASE WHEN n > 10 THEN 1010 ELSE 2260 END, 1, 0, 100, 40, 0, 0, 0
   FROM generate_series(0, 20) n;
 UPDATE ff_internal.collection SET began_at = now() - interval '1 day';

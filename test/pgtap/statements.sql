@@ -213,7 +213,7 @@ UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
 SELECT sum(calls) AS calls_before FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN' \gset
 SELECT ff_internal.collect_statements(105) \g /dev/null
 SELECT is(sum(calls), :calls_before::numeric, 'no difference crosses a reset') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN';
-SELECT is(count(DISTINCT statement_epoch_id), 2::bigint, 'a new epoch') FROM ff_internal.statement_snapshot;
+SELECT is(count(DISTINCT stats_reset), 2::bigint, 'a new epoch') FROM ff_internal.statement_snapshot;
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
 SELECT ff_internal.collect_statements(106) \g /dev/null
 SELECT is(sum(calls), :calls_before + 1::numeric, 'and on it goes') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN';
@@ -250,13 +250,13 @@ RESET fillfactor_advisor.statements;
 
 -- prune: rolled up by the hour, nothing lost
 UPDATE ff_internal.statement_history SET began_at = date_trunc('hour', began_at) - interval '3 days', ended_at = date_trunc('hour', ended_at) - interval '3 days' + interval '1 minute';
-CREATE TEMP TABLE sums AS SELECT statement_id, statement_epoch_id, sum(calls) AS calls, sum(total_ms) AS total_ms, sum(wal_bytes) AS wal_bytes,
-       sum(squares) AS squares FROM ff_internal.statement_history GROUP BY 1, 2;
+CREATE TEMP TABLE sums AS SELECT statement_id, sum(calls) AS calls, sum(total_ms) AS total_ms, sum(wal_bytes) AS wal_bytes,
+       sum(squares) AS squares FROM ff_internal.statement_history GROUP BY 1;
 SELECT ok(ff_internal.prune(10000) > 0, 'old rows are rolled up');
 SELECT is((SELECT count(*) FROM ff_internal.statement_history WHERE rollup = 0), 0::bigint, 'all of them');
 SELECT ok(bool_and(h.calls = s.calls AND abs(h.total_ms - s.total_ms) < 1e-6 AND h.wal_bytes = s.wal_bytes
                    AND abs(h.squares - s.squares) < 1e-6 * (s.squares + 1)), 'and keep their sums')
-  FROM sums s JOIN ff_internal.statement_history h USING (statement_id, statement_epoch_id);
+  FROM sums s JOIN ff_internal.statement_history h USING (statement_id);
 SELECT ok(bool_and(ended_at >= began_at AND calls > 0), 'no interval is turned round') FROM ff_internal.statement_history;
 UPDATE ff_internal.statement_history SET ended_at = ended_at - interval '1 year', began_at = began_at - interval '1 year';
 SELECT ff_internal.prune(10000) \g /dev/null

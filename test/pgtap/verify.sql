@@ -227,21 +227,18 @@ SELECT is((SELECT undo FROM told('options')),
 -- ---------------------------------------------------------------------------
 -- Statements
 -- ---------------------------------------------------------------------------
-INSERT INTO ff_internal.statement_epoch (system_identifier, database_oid, server_version, began_at)
-SELECT system_identifier, database_oid, server_version / 10000 * 10000, began_at FROM ff_internal.epoch WHERE epoch_id = :epoch;
-
 CREATE FUNCTION statement(id bigint, query_id bigint, total1 float8[], total2 float8[], stddev1 float8 DEFAULT 0.1, stddev2 float8 DEFAULT 0.1, wal1 int DEFAULT 1000, wal2 int DEFAULT 600, how text DEFAULT 'top') RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     t         timestamptz := now() - interval '5 hours' + interval '10 ms';
     step      interval := '5 minutes';
     statement bigint;
-    epoch     int := (SELECT max(statement_epoch_id) FROM ff_internal.statement_epoch);
+    epoch     int := (SELECT min(epoch_id) FROM ff_internal.epoch);
 BEGIN
     INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at) VALUES (query_id, true, 'write', 'UPDATE ' || query_id, t) RETURNING statement_id INTO statement;
     INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, rel_id)
     SELECT statement, 1, 'UPDATE', how, relname, relid, rel_id FROM ff_internal.relation WHERE rel_id = id;
-    INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
+    INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
                                       wal_records, wal_fpi, wal_bytes)
     SELECT statement, t - step * (cardinality(total1) - n + 2), t - step * (cardinality(total1) - n + 1), epoch, 100, 1000, total1[n], 100 * stddev1 ^ 2 + total1[n] ^ 2 / 100, 4000, 0, 0, 0, 0, 0, wal1 * 1000
       FROM generate_series(1, cardinality(total1)) n

@@ -87,7 +87,7 @@ sub prepare
 		DELETE FROM ff_internal.statement_history WHERE statement_id = 0;
 		INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
 		SELECT 0, at, at, 1, 100, false, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at FROM generate_series(1, 12000) g) x;
-		INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, statement_epoch_id, calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
+		INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
 			wal_records, wal_fpi, wal_bytes)
 		SELECT 0, at, at, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at FROM generate_series(1, 12000) g) x;
 		TRUNCATE step_log));

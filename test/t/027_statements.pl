@@ -96,7 +96,7 @@ sub added
 {
 	collect();
 	my %now;
-	@now{qw(tables statements calls)} = (value('SELECT count(*) FROM ff_internal.epoch'), value('SELECT count(*) FROM ff_internal.statement_epoch'), calls('id = $2'));
+	@now{qw(tables statements calls)} = (value('SELECT count(*) FROM ff_internal.epoch'), value('SELECT count(DISTINCT stats_reset) FROM ff_internal.statement_snapshot'), calls('id = $2'));
 	my $added = join ' ', map { $now{$_} - $seen{$_} } qw(tables statements calls);
 	%seen = %now;
 	return $added;
