@@ -77,8 +77,8 @@ $$;
 -- What tells one definition from another
 -- ---------------------------------------------------------------------------
 -- What tells each of these indexes from others but for names and storage options: a hash that a dump and restore keeps.
--- It knows a column by its place among those that are there, a user's function, which may be renamed, by the number of
--- its arguments, all else by name; it leaves out casts, which a dump may write differently. NULL: the index is gone.
+-- It knows a column by its place among those that are there, and takes one function or operator of the users, which may
+-- be renamed, for another; it leaves out casts, which a dump may write differently. NULL: the index is gone.
 CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -91,20 +91,13 @@ AS $$
                       ARRAY(SELECT (SELECT o.opcname FROM pg_opclass o WHERE o.oid = c)
                               FROM unnest(i.indclass::oid[]) c),
                       i.indcollation::oid[]::regcollation[], i.indoption,
-                      (SELECT x.conexclop::regoperator[] FROM pg_constraint x
-                        WHERE x.conrelid = i.indrelid AND x.conindid = n.id AND x.contype = 'x'),
-                      ARRAY(SELECT coalesce(CASE e[1] WHEN ':varattno' THEN array_position(a.present, e[2]::int2)::text
-                                                      WHEN ':funcid' THEN
-                                                          (SELECT CASE p.pronamespace WHEN 'pg_catalog'::regnamespace
-                                                                  THEN p.oid::regprocedure::text
-                                                                  ELSE p.pronargs::text END
-                                                             FROM pg_proc p WHERE p.oid = e[2]::oid)
-                                                      WHEN ':opno' THEN
-                                                          (SELECT o.oprname FROM pg_operator o WHERE o.oid = e[2]::oid)
-                                                      WHEN ':inputcollid' THEN e[2]::oid::regcollation::text
-                                                      ELSE e[2] END, e[3], e[4])
+                      ARRAY(SELECT coalesce(CASE WHEN e[1] = ':varattno'
+                                                 THEN array_position(a.present, e[2]::int2)::text
+                                                 -- FirstNormalObjectId: OIDs below are the server's own
+                                                 WHEN e[1] IN (':funcid', ':opno') AND e[2]::bigint >= 16384 THEN ''
+                                                 ELSE e[2] END, e[3], e[4])
                               FROM regexp_matches(concat(i.indexprs, '|', i.indpred),
-                                       '(:varattno|:funcid|:opno|:inputcollid|:boolop|:[a-z]+testtype|:op) ([[:alnum:]-]+)'
+                                       '(:varattno|:funcid|:opno|:boolop|:[a-z]+testtype|:op) ([[:alnum:]-]+)'
                                        -- constants of built-in types: others may be OIDs
                                        '|:consttype [0-9]{1,4} [^{}]*:constvalue ([^{}]*)'
                                        '|([|]|[{](?!RELABEL|ARRAY|CASETEST)[A-Z]+)', 'g') e)), 0) AS key

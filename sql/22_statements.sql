@@ -122,47 +122,41 @@ BEGIN
 END
 $$;
 
--- Chooses among the statements that write and are not known yet, most called first, as many as there is room for. One
--- that is followed but was evicted makes room for one called more often than it ever was.
+-- Chooses among the statements that write and are not known yet, and those that are followed but were evicted: as many
+-- as there is room for, the most called first. Evicted ones without room are closed.
 CREATE FUNCTION ff_internal.choose_statements(
     entries ff_internal.statement_entry[], snapshot_at timestamptz,
     OUT queryids bigint[], OUT toplevels boolean[], OUT left_out bigint
 )
-LANGUAGE plpgsql VOLATILE
+LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    room integer;
-BEGIN
-    SELECT greatest(ff_internal.setting('statements')::integer - count(*), 0) INTO room
-      FROM ff_internal.statement s WHERE s.closed_at IS NULL AND s.kind <> 'other';
     WITH entry AS MATERIALIZED (
         SELECT e.queryid, e.toplevel, sum((e.counted).calls) AS calls,
                bool_or((e.counted).wal_records > 0 OR (e.counted).blocks_dirtied > 0) AS writes
           FROM unnest(entries) e WHERE e.queryid IS NOT NULL GROUP BY e.queryid, e.toplevel
-    ), new AS MATERIALIZED (
-        SELECT e.*, row_number() OVER (ORDER BY e.calls DESC, e.queryid) AS n
+    ), both_sides AS MATERIALIZED (
+        SELECT s.statement_id, s.kind, e.*,
+               CASE WHEN e.queryid IS NULL
+                    THEN (SELECT coalesce(sum(((b.entry).counted).calls), 0) FROM ff_internal.statement_baseline b
+                           WHERE b.statement_id = s.statement_id) ELSE e.calls END AS most_calls
           FROM entry e
-          LEFT JOIN ff_internal.statement s ON s.queryid = e.queryid AND s.toplevel = e.toplevel AND s.closed_at IS NULL
-         WHERE e.writes AND s.statement_id IS NULL
-    ), evicted AS (
-        SELECT b.statement_id, sum(((b.entry).counted).calls) AS calls,
-               row_number() OVER (ORDER BY sum(((b.entry).counted).calls), b.statement_id) AS n
-          FROM ff_internal.statement_baseline b
-          JOIN ff_internal.statement s ON s.statement_id = b.statement_id
-          LEFT JOIN entry e ON e.queryid = s.queryid AND e.toplevel = s.toplevel
-         WHERE s.closed_at IS NULL AND e.queryid IS NULL GROUP BY b.statement_id
+          FULL JOIN (SELECT * FROM ff_internal.statement o WHERE o.closed_at IS NULL) s
+            ON s.queryid = e.queryid AND s.toplevel = e.toplevel
+    ), ranked AS MATERIALIZED (
+        SELECT c.statement_id, c.queryid, c.toplevel,
+               row_number() OVER (ORDER BY c.most_calls DESC, c.statement_id, c.queryid)
+               <= ff_internal.setting('statements')::integer
+                  - (SELECT count(*) FROM both_sides f WHERE f.kind <> 'other' AND f.queryid IS NOT NULL) AS fits
+          FROM both_sides c
+         WHERE c.statement_id IS NULL AND c.writes OR c.kind <> 'other' AND c.queryid IS NULL
     ), displaced AS (
         UPDATE ff_internal.statement s SET closed_at = snapshot_at
-          FROM evicted e JOIN new ON new.n = room + e.n
-         WHERE s.statement_id = e.statement_id AND new.calls > e.calls
-        RETURNING 1
+          FROM ranked r WHERE r.statement_id = s.statement_id AND NOT r.fits
     )
-    SELECT array_agg(new.queryid) FILTER (WHERE new.n <= t.n), array_agg(new.toplevel) FILTER (WHERE new.n <= t.n),
-           count(*) FILTER (WHERE new.n > t.n)
-      INTO queryids, toplevels, left_out
-      FROM new, (SELECT room + count(*) AS n FROM displaced) t;
-END
+    SELECT array_agg(r.queryid) FILTER (WHERE r.fits), array_agg(r.toplevel) FILTER (WHERE r.fits),
+           count(*) FILTER (WHERE NOT r.fits)
+      FROM ranked r WHERE r.statement_id IS NULL
 $$;
 
 -- Reads the text of one new statement and writes down what it does.
