@@ -189,7 +189,7 @@ $$;
 -- Takes up new statements that write: each text is read once. left_out: those for which there was no room, or no text.
 CREATE FUNCTION ff_internal.admit_statements(
     reader text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
-    OUT admitted integer, OUT left_out integer, OUT texts_reason text
+    OUT left_out integer, OUT texts_reason text
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -198,7 +198,6 @@ DECLARE
     chosen record;
     one    record;
 BEGIN
-    admitted := 0;
     SELECT * INTO chosen FROM ff_internal.choose_statements(entries, snapshot_at);
     left_out := chosen.left_out;
     IF chosen.queryids IS NULL THEN
@@ -218,13 +217,11 @@ BEGIN
             left_out := left_out + 1;
         ELSE
             PERFORM ff_internal.add_statement(one.queryid, one.toplevel, one.query, snapshot_at);
-            admitted := admitted + 1;
         END IF;
     END LOOP;
 EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
     -- one such text of any database, and the server gives none
     texts_reason := SQLERRM;
-    admitted := 0;
     left_out := chosen.left_out + coalesce(cardinality(chosen.queryids), 0);
 END
 $$;
@@ -355,10 +352,10 @@ BEGIN
     SELECT * INTO new FROM ff_internal.admit_statements(read.reader, read.entries, snapshot_at);
     lost := ff_internal.write_statements(read.entries, read.stats_reset, read.evictions, previous, snapshot_at);
     INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, stats_reset, evictions, hidden,
-           admitted, left_out, lost, texts_reason)
+           left_out, lost, texts_reason)
     VALUES (id, snapshot_at, read.stats_reset, read.evictions,
             (SELECT count(*) FROM unnest(read.entries) e WHERE e.queryid IS NULL),
-            new.admitted, new.left_out, lost, new.texts_reason);
+            new.left_out, lost, new.texts_reason);
     RETURN NULL;
 END
 $$;

@@ -4,9 +4,9 @@
 -- The window (src/collect/window.c)
 -- ---------------------------------------------------------------------------
 CREATE FUNCTION ff_internal.window_add(
-    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, rewritten boolean,
-    inserted bigint, updated bigint, hot_updated bigint, newpage_updated bigint, deleted bigint,
-    seq_scans bigint, index_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint) RETURNS internal
+    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, inserted bigint, updated bigint,
+    hot_updated bigint, newpage_updated bigint, seq_scans bigint, index_scans bigint, blocks_fetched bigint)
+RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_add';
 
@@ -16,9 +16,8 @@ AS 'MODULE_PATHNAME', 'ff_window_sum';
 
 -- What the intervals of one table add up to; fresh are those since the last change of fillfactor or indexes.
 CREATE AGGREGATE ff_internal.window_of(
-    fresh boolean, began_at timestamptz, ended_at timestamptz, rewritten boolean,
-    inserted bigint, updated bigint, hot_updated bigint, newpage_updated bigint, deleted bigint,
-    seq_scans bigint, index_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint)
+    fresh boolean, began_at timestamptz, ended_at timestamptz, inserted bigint, updated bigint, hot_updated bigint,
+    newpage_updated bigint, seq_scans bigint, index_scans bigint, blocks_fetched bigint)
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
 -- What the intervals of a table in the lookback add up to, or (NULL) those of each table, in one pass over the history.
@@ -43,8 +42,8 @@ BEGIN
     SELECT i.rel_id,
            ff_internal.window_of(
                x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
-               i.began_at, i.ended_at, i.rewritten, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted,
-               i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit, i.vacuums)
+               i.began_at, i.ended_at, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.seq_scans,
+               i.index_scans, i.blocks_fetched)
       FROM ff_internal.counter_interval i
       LEFT JOIN x ON x.rel_id = i.rel_id
      WHERE i.ended_at >= since AND (id IS NULL OR i.rel_id = id)
@@ -85,7 +84,7 @@ AS $$
                (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers, ff_internal.ram_bytes() AS ram
           FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()
     )
-    SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.relkind, e.not_examined, e.fillfactor, e.reloptions,
+    SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.not_examined, e.fillfactor, e.reloptions,
            l.at, extract(epoch FROM l.at - l.since)::double precision,
            extract(epoch FROM l.at - greatest(l.since, h.changed_at))::double precision,
            n.counters,

@@ -4,19 +4,14 @@ CALL ff_internal.define($$
 CREATE TYPE ff_internal.window_counters AS (
     -- What some intervals of one table add up to.
     began_at        timestamptz,     -- begin of the first interval; NULL: there is none
-    seconds         double precision, -- seconds that they cover; the rest of the time nothing was written
     intervals       bigint,          -- how many; those of an hour count as one after two hours, of a day after two days
     inserted        bigint,          -- rows inserted
     updated         bigint,          -- rows updated
     hot_updated     bigint,          -- rows HOT updated
     newpage_updated bigint,          -- rows updated whose new version went to another page; NULL before PostgreSQL 16
-    deleted         bigint,          -- rows deleted
     seq_scans       bigint,          -- sequential scans begun
     index_scans     bigint,          -- index scans begun
     blocks_fetched  bigint,          -- heap pages asked for
-    blocks_hit      bigint,          -- heap pages found in shared buffers
-    vacuums         bigint,          -- vacuums, manual and automatic
-    rewritten       boolean,         -- the table got a new file
     cycles          double precision -- hours (days, before the last two) over which the updates were spread: the square
         -- of their sum by the sum of the squares; NULL without updates
 );
@@ -38,7 +33,6 @@ CREATE TYPE ff_internal.table_evidence AS (
     rel_id         bigint,           -- key of its history; NULL: never collected
     nspname        name,             -- schema
     relname        name,             -- name
-    relkind        "char",           -- kind, as in pg_class
     not_examined   text,             -- why it is not examined; NULL where it is
     fillfactor     integer,          -- effective fillfactor now, percent
     reloptions     text[],           -- its storage options now, as stored

@@ -8,7 +8,6 @@ CREATE TABLE ff_internal.statement_snapshot (
     stats_reset        timestamptz,  -- pg_stat_statements_info.stats_reset; no difference crosses it
     evictions          bigint,       -- pg_stat_statements_info.dealloc: evictions so far
     hidden             integer CHECK (hidden >= 0), -- entries of other roles that the collecting role may not see
-    admitted           integer CHECK (admitted >= 0), -- statements read for the first time
     left_out           integer CHECK (left_out >= 0), -- statements that write but are not followed
     lost               integer CHECK (lost >= 0), -- entries whose counters began, or may have begun, anew
     reason             text,         -- why nothing was read; NULL where it was

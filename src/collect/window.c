@@ -45,12 +45,9 @@ typedef enum Count
 	UPDATED,
 	HOT_UPDATED,
 	NEWPAGE_UPDATED,
-	DELETED,
 	SEQ_SCANS,
 	INDEX_SCANS,
 	BLOCKS_FETCHED,
-	BLOCKS_HIT,
-	VACUUMS,
 	COUNTS
 } Count;
 
@@ -60,19 +57,17 @@ enum
 	FRESH_ARG = 1,				/* after the last change of fillfactor or indexes */
 	BEGAN_ARG,
 	ENDED_ARG,
-	REWRITTEN_ARG,
 	COUNT_ARG
 };
 
-/* Of the type counters: began_at, seconds, intervals, the counts, rewritten, cycles. */
-#define COUNTERS_COLUMNS	(COUNTS + 5)
+/* Of the type counters: began_at, intervals, the counts, cycles. */
+#define COUNTERS_COLUMNS	(COUNTS + 3)
 
 /* One interval, hour or day; or the sum of some. */
 typedef struct Span
 {
 	TimestampTz unit;			/* begin of hour or day; of an interval, its end */
 	bool		fresh;
-	bool		rewritten;
 	bool		newpage_unknown;
 	TimestampTz began_at;
 	TimestampTz ended_at;
@@ -92,7 +87,6 @@ typedef struct Window
 typedef struct Sums
 {
 	Span		sum;
-	double		seconds;
 	int64		spans;
 	TimestampTz hour;			/* of the span added last, and updates of that hour */
 	double		updated_in_hour;
@@ -150,7 +144,7 @@ find_span(Window *w, bool fresh, TimestampTz began_at, TimestampTz ended_at)
 }
 
 /*
- * window_add(state, fresh, began_at, ended_at, rewritten, then the counts)
+ * window_add(state, fresh, began_at, ended_at, then the counts)
  *
  * The aggregate's step: one interval.
  */
@@ -172,7 +166,6 @@ ff_window_add(PG_FUNCTION_ARGS)
 				  PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
 	s->began_at = Min(s->began_at, PG_GETARG_TIMESTAMPTZ(BEGAN_ARG));
 	s->ended_at = Max(s->ended_at, PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
-	s->rewritten |= PG_GETARG_BOOL(REWRITTEN_ARG);
 	s->newpage_unknown |= PG_ARGISNULL(COUNT_ARG + NEWPAGE_UPDATED);
 	for (int i = 0; i < COUNTS; i++)
 		if (!PG_ARGISNULL(COUNT_ARG + i))
@@ -194,11 +187,9 @@ add_span(Sums *to, const Span *s)
 	}
 	to->updated_in_hour += (double) s->count[UPDATED];
 	to->sum.began_at = to->spans > 0 ? Min(to->sum.began_at, s->began_at) : s->began_at;
-	to->sum.rewritten |= s->rewritten;
 	to->sum.newpage_unknown |= s->newpage_unknown;
 	for (int i = 0; i < COUNTS; i++)
 		to->sum.count[i] += s->count[i];
-	to->seconds += (s->ended_at - s->began_at) / (double) USECS_PER_SEC;
 	to->spans++;
 }
 
@@ -217,14 +208,12 @@ counters_datum(const Sums *sums, Oid type)
 		elog(ERROR, "type %s has %d columns", format_type_be(type), desc->natts);
 	nulls[n] = sums->spans == 0;
 	values[n++] = TimestampTzGetDatum(sums->sum.began_at);
-	values[n++] = Float8GetDatum(sums->seconds);
 	values[n++] = Int64GetDatum(sums->spans);
 	for (int i = 0; i < COUNTS; i++)
 	{
 		nulls[n] = i == NEWPAGE_UPDATED && sums->sum.newpage_unknown;
 		values[n++] = Int64GetDatum(sums->sum.count[i]);
 	}
-	values[n++] = BoolGetDatum(sums->sum.rewritten);
 	nulls[n] = updated == 0;
 	values[n++] = Float8GetDatum(updated * updated /
 								 fmax(1, sums->squares + sums->updated_in_hour * sums->updated_in_hour));
