@@ -2,30 +2,6 @@
 -- has its numbers from this server; where nothing was measured, a change is at
 -- most a trial, and ff_verify() says what came of it.
 
--- Nanoseconds that one reading of the clock takes here, roughly; pg_test_timing measures it exactly.
-CREATE FUNCTION ff_internal.clock_ns() RETURNS double precision
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    -- of each round; the quickest of seven counts, so that a busy machine does not look like a slow clock; chosen
-    readings CONSTANT integer := 4000;
-    at       timestamptz[];
-    with_it  interval;
-    without  interval;
-BEGIN
-    FOR round IN 1 .. 7 LOOP
-        at[1] := clock_timestamp();
-        PERFORM count(clock_timestamp()) FROM generate_series(1, readings);
-        at[2] := clock_timestamp();
-        PERFORM count(i) FROM generate_series(1, readings) i;
-        with_it := least(with_it, at[2] - at[1]);
-        without := least(without, clock_timestamp() - at[2]);
-    END LOOP;
-    RETURN greatest(extract(epoch FROM with_it - without) * 1e9 / readings, 0);
-END
-$$;
-
 -- Tables with many dead rows that no snapshot needs, and what could help (wanted): evidence, the obstacle where nothing
 -- should change, else why. old: all options of the table.
 CREATE FUNCTION ff_internal.table_proposals()
@@ -39,62 +15,57 @@ AS $$
         SELECT 0.1 AS dead_share, 10000 AS enough_rows
     )
     SELECT c.relid::regclass, c.reloptions, n.*,
-           format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s; %s in %s',
-                  round(p.removable), round(p.total), round(100 * p.removable / p.total), round(l.starts_at),
-                  ff_internal.counted(i.vacuums::bigint, 'vacuum'),
-                  coalesce(ff_internal.span(i.s), 'the time since it was first seen')),
+           format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s', round(p.removable),
+                  round(p.total), round(100 * p.removable / p.total), round(l.starts_at)),
            CASE WHEN NOT o.enabled THEN NULL
                 WHEN p.removable >= l.starts_at
                 THEN 'a vacuum is due already but did not run: the scale factor is not the reason; see '
-                     'autovacuum_max_workers, autovacuum_naptime and autovacuum_vacuum_cost_limit'
-                WHEN o.scale_factor <= 0.01 THEN 'low already' END,
+                     'autovacuum_max_workers and autovacuum_vacuum_cost_limit'
+                WHEN o.scale <= 0.01 THEN 'low already' END,
            CASE WHEN o.enabled
-                THEN 'dead rows take room in pages that updates could use, and vacuum is not due yet. More vacuums '
-                     'read the indexes more often, so ff_verify() should judge it'
-                ELSE 'autovacuum is off for this table and its dead rows stay; if that is on purpose, vacuum it by '
-                     'other means' END
+                THEN 'dead rows take room that updates could use, and vacuum is not due yet; more vacuums read the '
+                     'indexes more often'
+                ELSE 'autovacuum is off for this table and its dead rows stay' END
       FROM constant k, ff_internal.candidate c
       JOIN ff_internal.relation r ON r.relid = c.relid AND r.closed_at IS NULL
      CROSS JOIN LATERAL (
            SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
              FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
      CROSS JOIN LATERAL (
-           -- enabled is what is not off, as parse_bool reads it
-           SELECT coalesce(j.own ->> 'autovacuum_enabled', '') !~* '^(of|n|f|0)' AS enabled,
+           SELECT coalesce(j.own ->> 'autovacuum_enabled', 'on')::boolean AS enabled,
                   coalesce(j.own ->> 'autovacuum_vacuum_scale_factor',
-                           current_setting('autovacuum_vacuum_scale_factor'))::double precision AS scale_factor,
+                           current_setting('autovacuum_vacuum_scale_factor'))::double precision AS scale,
                   coalesce(j.own ->> 'autovacuum_vacuum_threshold',
                            current_setting('autovacuum_vacuum_threshold'))::double precision AS threshold
-             FROM (SELECT jsonb_object_agg(lower(ff_internal.option_name(u)), ff_internal.option_value(u)) AS own
-                     FROM unnest(c.reloptions) u) j) o
-     CROSS JOIN LATERAL (SELECT o.threshold + o.scale_factor * CASE WHEN c.reltuples > 0 THEN c.reltuples
-                                                                    ELSE p.live_rows END) l(starts_at)
-     CROSS JOIN LATERAL (SELECT coalesce(sum(v.vacuums), 0) AS vacuums,
-                                extract(epoch FROM max(v.ended_at) - min(v.began_at))::double precision AS s
-                           FROM ff_internal.counter_interval v
-                          WHERE v.rel_id = r.rel_id AND v.ended_at > now() - ff_internal.lookback()) i
+             FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) AS own
+                     FROM pg_options_to_table(c.reloptions) u) j) o
+     CROSS JOIN LATERAL (SELECT o.threshold + o.scale * coalesce(nullif(greatest(c.reltuples, 0), 0), p.live_rows))
+                        l(starts_at)
      CROSS JOIN LATERAL (
            SELECT 'autovacuum_enabled', 'true', 'change' WHERE NOT o.enabled
            UNION ALL
            SELECT 'autovacuum_vacuum_scale_factor',
-                  CASE WHEN o.scale_factor > 0.05 THEN '0.05' WHEN o.scale_factor > 0.02 THEN '0.02' ELSE '0.01' END,
-                  'trial' WHERE o.enabled) n
+                  CASE WHEN o.scale > 0.05 THEN '0.05' WHEN o.scale > 0.02 THEN '0.02' ELSE '0.01' END, 'trial'
+            WHERE o.enabled) n
      WHERE c.not_examined IS NULL AND p.removable >= k.dead_share * p.total AND p.total >= k.enough_rows
 $$;
 
--- The same for the server's settings, with the chapter of PostgreSQL's documentation that speaks of them.
+-- The same for the server's settings.
 CREATE FUNCTION ff_internal.server_proposals()
-RETURNS TABLE (place integer, name text, wanted text, action text, evidence text, obstacle text, why text, chapter text)
+RETURNS TABLE (place integer, name text, wanted text, action text, evidence text, obstacle text, why text)
 LANGUAGE sql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- Nanoseconds up to which a reading of the clock costs little; bytes of WAL from which on it is judged, and its
-    -- share of full-page images that is much; milliseconds of a timeout that is low enough. All chosen.
+    -- Nanoseconds up to which a reading of the clock costs little, and how often it is read; bytes of WAL from which on
+    -- it is judged, and its share of full-page images that is much; milliseconds of a timeout that is low enough. All
+    -- chosen.
     WITH constant AS (
-        SELECT 250 AS quick_clock_ns, 1e8 AS enough_wal, 50 AS images_pct, 600000 AS low_timeout_ms
+        SELECT 500 AS quick_clock_ns, 4000 AS readings, 1e8 AS enough_wal, 50 AS images_pct, 600000 AS low_timeout_ms
     )
     SELECT p.*
-      FROM constant k, ff_internal.clock_ns() clock, pg_stat_wal w,
+      FROM constant k, pg_stat_wal w,
+           LATERAL (SELECT round(extract(epoch FROM max(r.at) - min(r.at)) * 1e9 / k.readings)
+                      FROM (SELECT clock_timestamp() FROM generate_series(1, k.readings)) r(at)) c(clock_ns),
            (SELECT jsonb_object_agg(s.name, s.reset_val) FROM pg_settings s) s(own),
            (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
               FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z
@@ -122,13 +93,11 @@ AS $$
               WHEN d.bytes <= f.buffers THEN 'the data fit shared_buffers, where it changes nothing'
               WHEN d.bytes <= m.ram THEN 'the data fit memory, so evicted pages are seldom waited for' END,
          'the data are larger than memory: backends that evict dirty pages may cause bursts of writing, which this '
-         'spreads. Published measurements disagree (mean -4 %, deviation -27 %; elsewhere no effect)',
-         'Resource Consumption'),
-        (20, 'track_io_timing', 'on', 'change', format('one reading of the clock takes %s ns here', round(clock)),
+         'spreads. Published measurements disagree (mean -4 %, deviation -27 %; elsewhere no effect)'),
+        (20, 'track_io_timing', 'on', 'change', format('one reading of the clock takes at most %s ns here', c.clock_ns),
          CASE WHEN s.own ->> 'track_io_timing' = 'on' THEN 'on already: the cost of a page read is measured'
-              WHEN clock > k.quick_clock_ns THEN 'the clock is slow here: two readings a page cost too much' END,
-         'the cost of a page read can be measured instead of assumed, for two readings of the clock; it makes nothing '
-         'faster by itself', 'Run-time Statistics'),
+              WHEN c.clock_ns > k.quick_clock_ns THEN 'the clock is slow here: two readings a page cost too much' END,
+         'the cost of a page read can be measured instead of assumed; it makes nothing faster by itself'),
         (30, 'wal_compression', (SELECT CASE WHEN 'lz4' = ANY (s.enumvals) THEN 'lz4' ELSE 'on' END
                                    FROM pg_settings s WHERE s.name = 'wal_compression'), 'trial',
          format('%s of WAL since %s, at most %s %% of it full-page images', pg_size_pretty(w.wal_bytes),
@@ -137,7 +106,7 @@ AS $$
               WHEN w.wal_bytes < k.enough_wal THEN 'too little WAL yet to judge'
               WHEN f.images_pct < k.images_pct THEN 'less than half of the WAL is full-page images' END,
          'full-page images may be most of the WAL, and they compress, for CPU time at the first change of a page after '
-         'a checkpoint. Rarer checkpoints (checkpoint_timeout, max_wal_size) save them', 'Write Ahead Log'),
+         'a checkpoint'),
         (40, 'idle_in_transaction_session_timeout', '10min', 'trial',
          CASE WHEN i.n = 0 THEN 'no session was seen idle in transaction for a minute'
               ELSE format('%s idle in transaction held a snapshot for a minute, the longest (role %s) for %s',
@@ -146,26 +115,16 @@ AS $$
          CASE WHEN i.n = 0 THEN 'no such session was seen'
               WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND k.low_timeout_ms
               THEN 'set already' END,
-         'what such a session could still see cannot be pruned; see ff_horizon(). The server then ends such sessions, '
-         'so applications should commit sooner', 'Client Connection Defaults'),
-        (50, 'autovacuum', 'on', 'change', NULL,
+         'what such a session could still see cannot be pruned, see ff_horizon(); the server then ends such sessions'),
+        (50, 'autovacuum', 'on', 'change', 'it is ' || (s.own ->> 'autovacuum'),
          CASE WHEN s.own ->> 'autovacuum' = 'on' THEN 'as it should be' END,
-         'without it, dead index entries and old versions stay, and transaction IDs run out', 'Routine Vacuuming'),
-        (62, 'autovacuum_vacuum_scale_factor', NULL, NULL,
-         (SELECT format('tables with many dead rows that could be removed: %s', count(*))
-            FROM ff_internal.table_proposals()),
-         'tables that need another value get it one by one', NULL, 'Routine Vacuuming'),
-        (70, 'vacuum_defer_cleanup_age', '0', 'change', NULL,
-         CASE WHEN s.own ->> 'vacuum_defer_cleanup_age' = '0' THEN 'it holds nothing back' END,
-         'it keeps every old row version for that many more transactions, also from pruning', 'Replication'),
-        (80, 'full_page_writes', NULL, NULL, NULL, 'without it a torn page is lost', NULL, 'Write Ahead Log')
-        ) p(place, name, wanted, action, evidence, obstacle, why, chapter)
-     WHERE s.own ? p.name
+         'without it, dead index entries and old versions stay, and transaction IDs run out')
+        ) p(place, name, wanted, action, evidence, obstacle, why)
 $$;
 
 CREATE FUNCTION @extschema@.ff_settings()
 RETURNS TABLE (setting text, relation regclass, current_value text, proposed_value text, action text, evidence text,
-               reason text, source text, ddl text, undo text)
+               reason text, ddl text, undo text)
 LANGUAGE plpgsql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -184,31 +143,30 @@ BEGIN
          CROSS JOIN LATERAL ff_internal.judged(c.change) j
          WHERE j.place = 0
     ), one AS (
-        SELECT p.place, p.name, NULL::regclass AS relation, s.shown,
+        SELECT p.place, p.name, NULL::regclass AS relation, current_setting(p.name) AS shown,
                CASE WHEN t.hurt THEN ff_internal.setting_shown(t.old_value, s.unit)
                     WHEN p.obstacle IS NULL THEN p.wanted END AS proposed,
-               CASE WHEN t.hurt THEN 'change' ELSE p.action END AS action,
-               coalesce(p.evidence, 'it is ' || s.shown) AS evidence,
-               concat_ws('. ', coalesce(p.obstacle, p.why), t.words) AS reason, p.chapter,
+               CASE WHEN t.hurt THEN 'change' ELSE p.action END AS action, p.evidence,
+               concat_ws('. ', coalesce(p.obstacle, p.why), t.words) AS reason,
                CASE WHEN t.hurt THEN ff_internal.undo_setting(p.name, t.old_value)
                     ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', p.name, p.wanted) END AS ddl,
                ff_internal.undo_setting(p.name, s.reset_val) AS undo
           FROM ff_internal.server_proposals() p
-          JOIN (SELECT g.*, current_setting(g.name) AS shown FROM pg_settings g) s USING (name)
+          JOIN pg_settings s USING (name)
           LEFT JOIN tried t ON t.setting = p.name
         UNION ALL
         SELECT 60, t.name, t.relation,
                coalesce((SELECT ff_internal.option_value(u) FROM unnest(t.old) u
                           WHERE ff_internal.option_name(u) = t.name), current_setting(t.name, true) || ' (system)'),
                CASE WHEN t.obstacle IS NULL THEN t.wanted END, t.action, t.evidence, coalesce(t.obstacle, t.why),
-               'Routine Vacuuming', ff_internal.alter_options(t.relation, w.option),
+               ff_internal.alter_options(t.relation, w.option),
                ff_internal.restore_options(t.relation, t.old, ff_internal.options_after(t.old, w.option), 'options')
           FROM ff_internal.table_proposals() t
          CROSS JOIN LATERAL (SELECT ARRAY[t.name || '=' || t.wanted]) w(option)
     )
     SELECT o.name, o.relation, o.shown, o.proposed, CASE WHEN o.proposed IS NULL THEN 'leave' ELSE o.action END,
-           o.evidence, o.reason || '.', 'PostgreSQL documentation, ' || o.chapter,
-           CASE WHEN o.proposed IS NOT NULL THEN o.ddl END, CASE WHEN o.proposed IS NOT NULL THEN o.undo END
+           o.evidence, o.reason || '.', CASE WHEN o.proposed IS NOT NULL THEN o.ddl END,
+           CASE WHEN o.proposed IS NOT NULL THEN o.undo END
       FROM one o
      ORDER BY o.proposed IS NULL, o.place, o.relation::oid, o.name;
 END
@@ -216,9 +174,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_settings() IS
 'Settings that belong to the same problem as fillfactor, one row each, also where nothing should change.
 setting; relation: the table, NULL for the whole server. current_value, proposed_value (NULL: none).
-action: change (its use does not depend on a measurement), trial (may help; change it and let ff_verify() judge), leave.
-evidence: numbers from this server. reason: why; what ff_verify() found of its last change. source: where the rule is '
-'from.
+action: change (its use does not depend on a measurement; or ff_verify() found that the last change hurt), trial (may '
+'help; change it and let ff_verify() judge), leave.
+evidence: numbers from this server. reason: why; what ff_verify() found of its last change.
 ddl, undo: the statements that set it and that restore the present state; NULL for leave. ALTER SYSTEM cannot run in '
-'a transaction block: run the statements one by one.
-A change that ff_verify() found to have hurt is proposed to be taken back.';
+'a transaction block: run the statements one by one.';

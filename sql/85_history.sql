@@ -83,9 +83,8 @@ COMMENT ON FUNCTION @extschema@.ff_history(regclass, interval) IS
 'The life of a table as a time line, one row a bucket of time in which anything happened, the oldest first; without a '
 'bucket about 40 rows.
 updates, inserts, deletes: rows. hot_pct, newpage_pct, blocked_pct: percent of the updates that were HOT, that went '
-'to another page, and that stayed in their page but were not HOT (an indexed column changed); before PostgreSQL 16 '
-'the last two as the pages told, NULL where they did not.
+'to another page, and that stayed in their page but changed an indexed column; before PostgreSQL 16 the last two as '
+'the pages told.
 size_bytes: main fork at the end of the bucket. fillfactor: in force at its end. bar: the HOT share. event: changes '
-'of the fillfactor, of options, of indexes, rewrites. Days begin at midnight of the session''s time zone at the turn '
-'of 2001.
+'of the fillfactor, of options, of indexes, rewrites.
 Errors: 42P01 unknown OID, 42809 not a table, 22023 a bucket that is not positive or has months.';

@@ -15,46 +15,30 @@ LANGUAGE plpgsql STABLE STRICT
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    -- SQL_ASCII is no encoding: mostly its bytes are UTF-8 all the same
-    target CONSTANT name := CASE getdatabaseencoding() WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END;
-    -- controls, what hides or reverses its neighbours, and what will never be a character
-    unseen CONSTANT int4range[] := '{"[127,160)", "[1564,1565)", "[8203,8208)", "[8232,8239)", "[8288,8298)",
-        "[64976,65008)", "[65279,65280)", "[917504,917632)"}';
-    hex text := '';
-    ch  text;
+    unseen CONSTANT int4multirange := '{[0,32), [127,160), [1564,1565), [8203,8208), [8232,8239), [8288,8298),
+        [64976,65008), [65279,65280), [65534,65536), [917504,917632)}';
+    escaped CONSTANT text := replace(replace(replace(replace(replace(content, '&', '&amp;'), '<', '&lt;'),
+                                                     '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
+    result text := '';
+    ch     text;
+    code   integer;
 BEGIN
-    IF content ~ '^[ !#-%(-;=?-~]*$' THEN
-        RETURN content;
+    IF escaped !~ '[^ -~]' THEN
+        RETURN escaped;
     END IF;
-    BEGIN
-        hex := encode(convert_to(content, target), 'hex');
-    EXCEPTION WHEN untranslatable_character OR undefined_function THEN
-        -- some character is not in Unicode, or none beyond ASCII is
-        FOREACH ch IN ARRAY string_to_array(content, NULL) LOOP
-            BEGIN
-                hex := hex || encode(convert_to(ch, CASE WHEN ch ~ '[ -~]' THEN 'SQL_ASCII' ELSE target END), 'hex');
-            EXCEPTION WHEN untranslatable_character OR undefined_function THEN
-                hex := hex || 'ff';
-            END;
-        END LOOP;
-    END;
-    -- well-formed sequences of UTF-8 (the longest alternative is taken); a byte that is in none stands alone
-    RETURN (
-        SELECT string_agg(CASE WHEN c.code = 60 THEN '&lt;' WHEN c.code = 62 THEN '&gt;' WHEN c.code = 38 THEN '&amp;'
-                               WHEN c.code = 34 THEN '&quot;' WHEN c.code = 39 THEN '&#39;'
-                               WHEN c.code BETWEEN 32 AND 126 THEN chr(c.code)
-                               WHEN c.code IN (9, 10, 13) THEN ' '
-                               WHEN c.code < 32 OR c.code <@ ANY (unseen) OR c.code & 65534 = 65534 THEN '&#xFFFD;'
-                               ELSE '&#' || c.code || ';' END, '' ORDER BY m.place)
-          FROM regexp_matches(hex, '(?:..|(?:c[2-9a-f]|d.)[89ab].|(?:e0[ab].|e[1-9abcef][89ab].|ed[89].)[89ab].'
-                                   '|(?:f0[9ab].|f[123][89ab].|f48.)[89ab].[89ab].)', 'g')
-                    WITH ORDINALITY m(bytes, place)
-         CROSS JOIN LATERAL (SELECT decode(m.bytes[1], 'hex') AS b, length(m.bytes[1]) / 2 AS n) s
-         CROSS JOIN LATERAL (
-               SELECT CASE s.n WHEN 1 THEN least(get_byte(s.b, 0), 128)
-                      ELSE sum((get_byte(s.b, k) & CASE k WHEN 0 THEN 127 >> s.n ELSE 63 END) << 6 * (s.n - 1 - k))
-                      END::integer AS code
-                 FROM generate_series(0, s.n - 1) k) c);
+    FOREACH ch IN ARRAY string_to_array(escaped, NULL) LOOP
+        BEGIN
+            -- by its UTF-8: the first of n bytes has as many bits less
+            SELECT sum((get_byte(b, k) & CASE k WHEN 0 THEN ('{127,31,15,7}'::integer[])[length(b)] ELSE 63 END)
+                       << 6 * (length(b) - 1 - k)) INTO code
+              FROM convert_to(ch, 'UTF8') b, generate_series(0, length(b) - 1) k;
+        EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire OR undefined_function THEN
+            code := 0;    -- it is not in Unicode
+        END;
+        result := result || CASE WHEN ch ~ '[ -~]' THEN ch WHEN ch ~ '[\t\n\r]' THEN ' '
+                                 WHEN code <@ unseen THEN '&#xFFFD;' ELSE '&#' || code || ';' END;
+    END LOOP;
+    RETURN result;
 END
 $$;
 
@@ -144,29 +128,25 @@ RETURN format('<path class="%s" d="M%s 0V200"/><text x="%s" y="%s" text-anchor="
               (320 * x)::integer, (320 * x + sign(0.6 - x) * 4)::integer, y,
               CASE WHEN x < 0.6 THEN 'start' ELSE 'end' END, ff_internal.html(label));
 
--- A figure: its title, axes with labels that divide them evenly, the body, what its lines mean (HTML), and in words.
+-- A figure: its title, axes (upright: percent; labels divide the other evenly), body, what its lines mean (HTML), and
+-- in words.
 CREATE FUNCTION ff_internal.chart(
-    title text, x_title text, x_labels text[], y_title text, y_labels text[], body text, legend text, words text)
-RETURNS text
+    title text, x_title text, x_labels text[], y_title text, body text, legend text, words text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RETURN (
-    SELECT format(E'<figure>\n<h4>%s</h4>\n%s\n<figcaption>%s%s</figcaption>\n</figure>\n', title,
-               ff_internal.svg('large', '-40 -22 390 260', title, words, format(
-                   '<text x="-40" y="-10">%s</text><text x="160" y="232" text-anchor="middle">%s</text>%s%s', y_title,
-                   x_title, string_agg(format(CASE l.axis
-                       WHEN 'x' THEN '<text x="%s" y="216" text-anchor="middle">%4$s</text>'
-                       ELSE '<path class="grid" d="M0 %2$sH320"/><text x="-5" y="%3$s" text-anchor="end">%4$s</text>'
-                       END, (320 * l.at)::integer, (200 - 200 * l.at)::integer, (204 - 200 * l.at)::integer, l.label),
-                       ''), body)),
-               '<p class="legend">' || legend || '</p>', ff_internal.html(words))
-      FROM (SELECT 'x' AS axis, u.label, (n - 1) / (cardinality(x_labels) - 1.0) AS at
-              FROM unnest(x_labels) WITH ORDINALITY u(label, n)
-            UNION ALL
-            SELECT 'y', u.label, (n - 1) / (cardinality(y_labels) - 1.0)
-              FROM unnest(y_labels) WITH ORDINALITY u(label, n)) l);
+    RETURN format(E'<figure>\n<h4>%s</h4>\n%s\n<figcaption>%s%s</figcaption>\n</figure>\n', title,
+        ff_internal.svg('large', '-40 -22 390 260', title, words, concat(
+            format('<text x="-40" y="-10">%s</text><text x="160" y="232" text-anchor="middle">%s</text>', y_title,
+                   x_title),
+            (SELECT string_agg(format('<text x="%s" y="216" text-anchor="middle">%s</text>',
+                                      320 * (n - 1) / (cardinality(x_labels) - 1), l.label), '')
+               FROM unnest(x_labels) WITH ORDINALITY l(label, n)),
+            (SELECT string_agg(format('<path class="grid" d="M0 %sH320"/><text x="-5" y="%s" text-anchor="end">%s %%'
+                                      '</text>', 200 - 2 * p, 204 - 2 * p, p), '') FROM generate_series(0, 100, 25) p),
+            body)),
+        '<p class="legend">' || legend || '</p>', ff_internal.html(words));
 END
 $$;
 
@@ -177,24 +157,17 @@ CREATE FUNCTION ff_internal.curve_pictures(
     steps ff_internal.step[], present integer, advised integer, OUT small text, OUT large text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT ff_internal.svg('small', '-4 -8 328 216',
-               format('Predicted %s at each fillfactor', CASE WHEN c.hot[1] IS NULL THEN 'size' ELSE 'HOT share' END),
-               c.words, concat(CASE WHEN c.hot[1] IS NULL THEN ff_internal.svg_path('size', c.x0, c.x1, c.size)
-                                    ELSE ff_internal.svg_path('hot', c.x0, c.x1, c.hot) END,
-                               ff_internal.svg_mark('now', m.now, '', 0),
-                               ff_internal.svg_mark('advised', m.advised, '', 0))),
+    SELECT ff_internal.svg('small', '-4 -8 328 216', format('Predicted %s at each fillfactor', p.what), c.words,
+                           concat(p.line, p.marks)),
            ff_internal.chart('Prediction for each fillfactor', 'fillfactor', '{10,20,30,40,50,60,70,80,90,100}',
-               'HOT share of the updates', '{0 %,25 %,50 %,75 %,100 %}',
+               'HOT share of the updates',
                concat('<text x="345" y="-10" text-anchor="end">against today</text><text x="324" y="4">2x</text>'
                       '<text x="324" y="104">1x</text><text x="324" y="204">0x</text>',
                       ff_internal.svg_path('band', c.x0, c.x1, c.high, c.low),
                       ff_internal.svg_path('size', c.x0, c.x1, c.size), ff_internal.svg_path('wal', c.x0, c.x1, c.wal),
-                      ff_internal.svg_path('hot', c.x0, c.x1, c.hot), ff_internal.svg_mark('now', m.now, 'now', 12),
-                      ff_internal.svg_mark('advised', m.advised, 'advised', 194)),
-               '<span><i class="size"></i>size</span>' || CASE WHEN c.hot[1] IS NULL THEN ''
-                    ELSE ' <span><i class="hot"></i>HOT, with its range</span> '
-                         '<span><i class="wal"></i>WAL per update</span>' END,
-               c.words)
+                      ff_internal.svg_path('hot', c.x0, c.x1, c.hot), p.marks),
+               '<span><i class="size"></i>size</span> <span><i class="hot"></i>HOT, with its range</span> '
+               '<span><i class="wal"></i>WAL per update</span>', c.words)
       FROM (SELECT array_agg(s.x0) AS x0, array_agg((s.fillfactor - 10) / 90.0) AS x1,
                    array_agg(s.hot_pct / 100) AS hot, array_agg(coalesce(s.hot_pct_low, s.hot_pct) / 100) AS low,
                    array_agg(coalesce(s.hot_pct_high, s.hot_pct) / 100) AS high,
@@ -208,14 +181,18 @@ BEGIN ATOMIC
                        ORDER BY s.fillfactor <> present) FILTER (WHERE s.fillfactor IN (present, advised)) AS words
               FROM (SELECT s.*, (lead(s.fillfactor, 1, 10) OVER (ORDER BY s.fillfactor DESC) - 10) / 90.0 AS x0
                       FROM unnest(steps) s ORDER BY s.fillfactor) s
-              LEFT JOIN unnest(steps) p ON p.fillfactor = present AND p.size_bytes > 0) c,
-           (SELECT (present - 10) / 90.0, (advised - 10) / 90.0) m(now, advised)
+              LEFT JOIN unnest(steps) p ON p.fillfactor = present AND p.size_bytes > 0) c
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN c.hot[1] IS NULL THEN 'size' ELSE 'HOT share' END AS what,
+                  coalesce(ff_internal.svg_path('hot', c.x0, c.x1, c.hot),
+                           ff_internal.svg_path('size', c.x0, c.x1, c.size)) AS line,
+                  concat(ff_internal.svg_mark('now', (present - 10) / 90.0, 'now', 12),
+                         ff_internal.svg_mark('advised', (advised - 10) / 90.0, 'advised', 194)) AS marks) p
      WHERE c.x0 IS NOT NULL;
 END;
 
--- A table's updates over time, with its changes and rewrites, and the range (percent) that is predicted for the present
--- fillfactor. NULL where no update was seen.
-CREATE FUNCTION ff_internal.history_chart(id bigint, low double precision, high double precision) RETURNS text
+-- A table's updates over time, with its changes and rewrites. NULL where no update was seen.
+CREATE FUNCTION ff_internal.history_chart(id bigint) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -229,17 +206,13 @@ BEGIN
     )
     SELECT ff_internal.chart('HOT share over time', 'time',
                ARRAY(SELECT to_char(min(p.t0) + min(p.span) * k / 2,
-                                    CASE WHEN min(p.span) < '10 min' THEN 'HH24:MI:SS'
-                                         WHEN min(p.span) < '2 d' THEN 'HH24:MI' ELSE 'Mon FMDD' END)
-                       FROM generate_series(0, 2) k), 'share of the updates', '{0 %,25 %,50 %,75 %,100 %}',
-               concat(ff_internal.svg_path('band', ARRAY[coalesce(max(p.x0) FILTER (WHERE p.event IS NOT NULL), 0)],
-                                           '{1}', ARRAY[high / 100], ARRAY[low / 100]),
-                      ff_internal.svg_path('hot', array_agg(p.x0), array_agg(p.x1), array_agg(p.hot_pct / 100)),
+                                    CASE WHEN min(p.span) < '2 d' THEN 'HH24:MI:SS' ELSE 'Mon FMDD' END)
+                       FROM generate_series(0, 2) k), 'share of the updates',
+               concat(ff_internal.svg_path('hot', array_agg(p.x0), array_agg(p.x1), array_agg(p.hot_pct / 100)),
                       ff_internal.svg_path('moved', array_agg(p.x0), array_agg(p.x1), array_agg(p.newpage_pct / 100)),
                       string_agg(ff_internal.svg_mark('event', p.x0, left(p.event, 40), (12 + 14 * (p.n % 5))::integer),
                                  '')),
-               '<span><i class="hot"></i>HOT (shaded: as predicted)</span> '
-               '<span><i class="moved"></i>to another page</span>',
+               '<span><i class="hot"></i>HOT</span> <span><i class="moved"></i>to another page</span>',
                format('%s updates from %s to %s, %s HOT.%s', sum(p.updates), ff_internal.minute(min(p.t0)),
                    ff_internal.minute(max(p.ended_at)),
                    ff_internal.number(sum(p.updates * p.hot_pct) / sum(p.updates), 1, ' %'),
@@ -259,15 +232,12 @@ AS $$
 BEGIN
     RETURN (
     SELECT ff_internal.chart('How full the pages are', 'used space of a page, percent',
-               '{0,10,20,30,40,50,60,70,80,90,100}', 'share of the pages', '{0 %,25 %,50 %,75 %,100 %}',
-               ff_internal.svg_path('bar', array_agg(b.n / 100.0 - 0.095), array_agg(b.n / 100.0 - 0.005),
-                                    array_agg(b.share), array_agg(0.0)), NULL,
-               format('%s pages, sampled at %s, %s %% of them more than 90 %% full.', min(b.pages),
-                      ff_internal.minute(sampled_at), round(100 * max(b.share) FILTER (WHERE b.n = 100))))
-      FROM (SELECT 10 * u.n AS n, u.pages / nullif(sum(u.pages) OVER (), 0)::numeric AS share,
-                   sum(u.pages) OVER () AS pages
-              FROM unnest(bins) WITH ORDINALITY u(pages, n)) b
-    HAVING min(b.pages) > 0);
+               '{0,10,20,30,40,50,60,70,80,90,100}', 'share of the pages',
+               ff_internal.svg_path('bar', array_agg(b.n / 10.0 - 0.095), array_agg(b.n / 10.0 - 0.005),
+                                    array_agg(b.pages / b.total), array_agg(0.0)), NULL,
+               format('%s pages, sampled at %s.', min(b.total), ff_internal.minute(sampled_at)))
+      FROM (SELECT u.*, sum(u.pages) OVER ()::double precision AS total FROM unnest(bins) WITH ORDINALITY u(pages, n)) b
+    HAVING min(b.total) > 0);
 END
 $$;
 
@@ -289,7 +259,7 @@ body { margin: 0 auto; padding: 1.2rem clamp(.9rem, 2vw, 1.5rem) 3rem; max-width
 h1 { font-size: 1.5rem; line-height: 1.3; margin: 0 0 .4rem; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
 h3, h4 { font-size: 1rem; margin: 0; }
-p, ul, pre { margin: .4rem 0; }
+p, pre { margin: .4rem 0; }
 p { max-width: 62rem; }
 a { color: var(--hot); }
 .sub, figcaption, caption { color: var(--muted); font-size: .86rem; }
@@ -324,6 +294,7 @@ pre { background: var(--soft); padding: .5rem .8rem; max-height: 22rem; overflow
 figure { margin: .7rem 0 0; }
 svg { display: block; width: 100%; max-width: 30rem; }
 svg.small { width: 7rem; height: 2.2rem; }
+.small text { display: none; }
 svg text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: var(--muted); }
 path { fill: none; stroke: var(--ink); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .grid { stroke: var(--line); stroke-width: 1; }
@@ -335,7 +306,6 @@ path.advised { stroke: var(--good); stroke-width: 2; }
 .bar { fill: var(--hot); } .before { fill: var(--muted); }
 i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin-right: .3em; vertical-align: middle; }
 i.moved, i.wal { border-top: 2px dashed var(--moved); } i.size { border-color: var(--ink); }
-.legend { display: flex; flex-wrap: wrap; gap: 0 1em; margin: 0; }
 @media screen and (max-width: 64rem) {
   .js thead { display: none; } .js tbody, .js table, .js caption { display: block; }
   .js tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: .3rem .8rem;
@@ -345,8 +315,7 @@ i.moved, i.wal { border-top: 2px dashed var(--moved); } i.size { border-color: v
   .js td::before { content: attr(data-h); display: block; color: var(--muted); line-height: 1.2; }
   .js td svg { margin-top: .4rem; } }
 @media print { nav, .copy { display: none; } table { font-size: 7.5pt; } th, td { padding: .1rem .25rem; }
-  tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; }
-  figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
+  tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; } tr { break-inside: avoid; } }
 $css$;
 
 -- Sorts and filters tables, names the columns where a row becomes a card, copies the statements.
@@ -402,35 +371,31 @@ all('.copy').forEach(b => b.onclick = () => {
 $js$;
 
 CREATE VIEW ff_internal.report_row AS
-SELECT a.*, k.kind, k.explains, k.lost, ((a.decision).now_step).fillfactor AS present,
-       w.seconds AS rewrite_s, w.io_known, n.name, c.small, c.large,
+SELECT a.*, k.kind, k.explains, n.name, c.small, c.large,
+       CASE WHEN a.needs_rewrite THEN a.rewrite_seconds END AS rewrite_s,
        CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END AS advised,
-       row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.gain DESC NULLS LAST, k.lost DESC NULLS LAST,
-                                   n.name) AS place
+       row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.gain DESC NULLS LAST,
+                                   a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
   FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
  CROSS JOIN LATERAL (
        SELECT CASE WHEN a.action IN ('lower', 'raise') THEN 'change' WHEN a.action = 'wait' THEN 'wait'
-                   WHEN a.cause = 'not_examined' THEN 'skipped' WHEN c.other THEN 'cure' ELSE 'fine' END AS kind,
-              c.other OR a.action IN ('lower', 'raise')
-              OR EXISTS (SELECT 1 FROM ff_internal.change h
-                          WHERE h.rel_id = (a.evidence).rel_id AND h.kind = 'fillfactor') AS explains,
-              a.updates_per_s * (1 - a.hot_pct / 100) AS lost
-         FROM (SELECT a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide') AS other) c) k
+                   WHEN a.cause = 'not_examined' THEN 'skipped'
+                   WHEN a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide') THEN 'cure'
+                   ELSE 'fine' END) t(kind)
+ CROSS JOIN LATERAL (
+       SELECT t.kind, t.kind IN ('change', 'cure')
+                      OR EXISTS (SELECT 1 FROM ff_internal.change h
+                                  WHERE h.rel_id = (a.evidence).rel_id AND h.kind = 'fillfactor') AS explains) k
  CROSS JOIN LATERAL ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
   LEFT JOIN LATERAL (
-       -- OFFSET keeps the filter in front of the functions
+       -- OFFSET keeps the filter in front of the function
        SELECT p.* FROM (SELECT WHERE k.explains OFFSET 0) o,
               ff_internal.curve_pictures(((a.decision).fit).steps, ((a.decision).now_step).fillfactor,
-                                         CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END) p) c ON true
-  LEFT JOIN LATERAL (
-       SELECT w.seconds, w.io_known
-         FROM (SELECT WHERE a.needs_rewrite OFFSET 0) o, ff_internal.rewrites(a.relation, a.predicted_size_bytes) w
-        WHERE w.possible LIMIT 1) w ON true;
+                                         CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END) p) c ON true;
 COMMENT ON VIEW ff_internal.report_row IS
 'The tables of ff_report(), each with its advice, by worth (place). kind: change, cure (something else is the cause), '
-'wait, fine, skipped (not examined). explains: there is something to show in detail. lost: updates a second that were '
-'not HOT. present: step of the curve. rewrite_s: seconds of the least disturbing rewrite, with its reading and writing '
-'where io_known. small, large: pictures of the curve.';
+'wait, fine, skipped (not examined). explains: there is something to show in detail. rewrite_s: seconds of the least '
+'disturbing rewrite, where one is advised. small, large: pictures of the curve.';
 
 -- The answer in one sentence, how long it watched, and tiles that count the tables of a kind and show only these.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
@@ -440,13 +405,14 @@ RETURN (
                CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
                ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'),
                            ff_internal.brings(c.wal, c.disk, c.seconds, c.io_known)) END,
-               ' Based on ' || ff_internal.span(c.watched) || left(': provisional', c.provisional::integer * 13) || '.',
+               ' Based on ' || ff_internal.span(c.watched)
+               || CASE WHEN c.provisional THEN ': provisional.' ELSE '.' END,
                CASE WHEN c.provisional AND c.n > 0 THEN
                    E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '
                    'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END, k.tiles)
       FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
-                   sum(t.disk_bytes_change) AS disk, sum(t.rewrite_s) AS seconds, bool_and(t.io_known) AS io_known,
-                   bool_or(t.provisional) AS provisional,
+                   sum(t.disk_bytes_change) AS disk, sum(t.rewrite_s) AS seconds,
+                   bool_and(t.rewrite_io_known) AS io_known, bool_or(t.provisional) AS provisional,
                    extract(epoch FROM min(t.observed))::double precision AS watched
               FROM unnest(tables) t
              -- with nothing to change, all that was examined
@@ -456,26 +422,24 @@ RETURN (
                                      k.kind, n.tables, k.words), '' ORDER BY k.place)
                    || format(E'<div><b>%s</b>of %s updates were HOT</div>\n',
                              coalesce(ff_internal.number(100 * sum(n.hot) / nullif(sum(n.updated), 0), 1, ' %'), '-'),
-                             to_char(coalesce(sum(n.updated), 0), 'FM999,999,999,999,990')) AS tiles
+                             coalesce(sum(n.updated), 0)) AS tiles
               FROM (VALUES (1, 'change', 'to change'), (2, 'cure', 'need another cure'), (3, 'wait', 'need more time'),
                            (4, 'fine', 'are fine'), (5, 'skipped', 'not examined')) k(place, kind, words)
              CROSS JOIN LATERAL (
-                   SELECT count(*) AS tables, sum(w.updated) AS updated, sum(w.hot_updated)::double precision AS hot
-                     FROM unnest(tables) t, unnest(ARRAY[(t.evidence).counters]) w WHERE t.kind = k.kind) n) k);
+                   SELECT count(*) AS tables, sum(((t.evidence).counters).updated) AS updated,
+                          sum(((t.evidence).counters).hot_updated)::double precision AS hot
+                     FROM unnest(tables) t WHERE t.kind = k.kind) n) k);
 
 -- The statements to copy, those of provisional advice as comments.
 CREATE FUNCTION ff_internal.report_sql(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
     SELECT E'<p class="sub">Read it before you run it. ff_script() writes the same with a guard for each change, its '
-           'undo and the ways to rewrite; ff_verify() says afterwards whether it helped. What is provisional is a '
-           'comment.</p>\n'
+           'undo and the ways to rewrite; ff_verify() says afterwards whether it helped.</p>\n'
            '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
-           || string_agg(format(E'-- %s to %s: cost -%s %%, confidence %s%s%s\n%s%s\n', t.fillfactor, t.advised,
-                  t.gain_pct, t.confidence, CASE WHEN t.needs_rewrite THEN ', rewrite it afterwards' END,
-                  ': ' || ff_internal.rewrite_time(t.rewrite_s, t.io_known),
-                  CASE WHEN t.provisional THEN '--provisional ' END,
-                  ff_internal.html(t.ddl)), '' ORDER BY t.place)
+           || string_agg(format(E'-- cost -%s %%, confidence %s%s\n%s%s\n', t.gain_pct, t.confidence,
+                  CASE WHEN t.needs_rewrite THEN ', rewrite it afterwards' END,
+                  CASE WHEN t.provisional THEN '--provisional ' END, ff_internal.html(t.ddl)), '' ORDER BY t.place)
            || E'RESET lock_timeout;</pre></div>\n'
       FROM unnest(tables) t WHERE t.kind = 'change');
 
@@ -493,8 +457,7 @@ RETURN (
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
                    -nullif(c.wal_bytes_per_day_saved, 0) AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
-                   coalesce(ff_internal.rewrite_time(c.rewrite_s, c.io_known),
-                            CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
+                   ff_internal.rewrite_time(c.rewrite_s, c.rewrite_io_known) AS rewrite,
                    c.small AS "curve|html", o.reason AS why,
                    concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
                           'data-k="', t.kind, '"') AS "@|html"
@@ -517,8 +480,7 @@ BEGIN ATOMIC
                    json_build_object(
                        'index', c.relname, 'columns', array_to_string(b.columns, ', '),
                        'blocked/s|1', b.kept_by, 'scans|0', b.scans, 'size|B', z.heap_bytes, 'statements', (
-                           SELECT string_agg(left(q, 300) || CASE WHEN length(q) > 300 THEN ' ...' ELSE '' END, '; ')
-                             FROM unnest(b.statements[:3]) q),
+                           SELECT string_agg(left(q, 300), '; ') FROM unnest(b.statements[:3]) q),
                        'what could be done', concat_ws('. ', w.reason, w.suggestion, CASE WHEN w.free
                            THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(c.oid)) END)) AS line
               FROM ff_internal.blockers(NULL, 20) b JOIN pg_class c ON c.oid = b.indexrelid
@@ -532,28 +494,26 @@ CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row, blockers text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    e CONSTANT ff_internal.table_evidence := t.evidence;
 BEGIN
-    RETURN (
-    SELECT concat(
+    RETURN concat(
         format(E'<article id="t%s" data-k="%s">\n<header><h3>%s</h3><span class="badge %s">%s %s%s</span></header>\n',
                t.relation::oid, t.kind, t.name, t.kind, t.action, t.fillfactor, ' to ' || t.advised),
         format(E'<p>%s</p>\n%s<p class="sub">%s</p>\n<div class="charts">\n', ff_internal.html(t.reason),
             '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n', ff_internal.html(concat_ws('; ',
             'cause: ' || t.cause, 'confidence ' || t.confidence, ff_internal.number(t.updates_per_s, 1, ' updates/s'),
             pg_size_pretty(t.size_bytes) || ' table', pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
-            'about ' || round(s.live_rows) || ' rows of ' || round(greatest(s.inserted_width, s.updated_width))
-                || ' bytes',
-            'left as it is: ' || pg_size_pretty(n.size_bytes),
-            ff_internal.number(n.settled_hot_pct, 1, ' % HOT once settled'),
+            'about ' || round((e.sample).live_rows) || ' rows',
+            'left as it is: ' || pg_size_pretty(((t.decision).now_step).size_bytes),
+            ff_internal.number(((t.decision).now_step).settled_hot_pct, 1, ' % HOT once settled'),
             'changed: cost -' || t.gain_pct || ' %',
             'WAL ' || ff_internal.signed_size(-nullif(t.wal_bytes_per_day_saved, 0)) || ' a day',
             'CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
             'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
-        t.large, ff_internal.history_chart(e.rel_id, n.hot_pct_low, n.hot_pct_high),
-        ff_internal.fill_chart(s.fill_histogram, s.sampled_at), E'</div>\n',
-        coalesce(blockers, E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n')
-      FROM unnest(ARRAY[t.evidence]) e, unnest(ARRAY[(t.evidence).sample]) s,
-           unnest(ARRAY[(t.decision).now_step]) n);
+        t.large, ff_internal.history_chart(e.rel_id),
+        ff_internal.fill_chart((e.sample).fill_histogram, (e.sample).sampled_at), E'</div>\n',
+        coalesce(blockers, E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n');
 END
 $$;
 
@@ -561,13 +521,12 @@ $$;
 CREATE FUNCTION ff_internal.report_verified(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT ff_internal.html_table('Changes that collections noticed, the latest first. WAL per update: the difference '
-               'and its 95 % interval. Picture of the HOT share: grey before, blue after, line predicted.', json_agg(r))
+    SELECT ff_internal.html_table('Changes that collections noticed, the latest first; ff_verify() has more. Picture '
+               'of the HOT share: grey before, blue after, line predicted.', json_agg(r))
       FROM (SELECT coalesce(format('<a href="#t%s">%s</a>', t.relation::oid, t.name),
                             ff_internal.html(o.relation::text), 'the server') AS "of|html", o.change,
                    ff_internal.minute(o.changed_at) AS seen, o.verdict, o.hot[1] AS "HOT before|1 %",
                    o.hot[2] AS "HOT after|1 %", 100 * o.wal[2] / o.wal[1] - 100 AS "WAL per update|+0 %",
-                   100 * o.wal[3] / o.wal[1] AS "from|+0 %", 100 * o.wal[4] / o.wal[1] AS "to|+0 %",
                    ff_internal.svg('small', '-4 -8 328 216', 'HOT share before and after',
                        format('before %s %%, after %s %%, predicted %s %%', o.hot[1]::numeric(9, 1),
                               o.hot[2]::numeric(9, 1), o.hot[3]::numeric(9, 1)),
@@ -579,8 +538,7 @@ RETURN (
                            concat_ws(' Undo: ', max(v.note) FILTER (WHERE v.measure = 'overall') || '.',
                                      max(v.undo)) AS why,
                            max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
-                           max(ARRAY[nullif(v.before, 0), v.after, v.difference_low, v.difference_high])
-                               FILTER (WHERE v.measure = 'WAL per update') AS wal
+                           max(ARRAY[nullif(v.before, 0), v.after]) FILTER (WHERE v.measure = 'WAL per update') AS wal
                       FROM @extschema@.ff_verify() v WHERE v.change <> ''
                      GROUP BY 1, 2, 3 ORDER BY 3 DESC, 1, 2 LIMIT 100) o
               LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
@@ -602,39 +560,32 @@ RETURN (
 CREATE FUNCTION ff_internal.report_limits(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT concat(E'<ul>\n', string_agg('<li>' || ff_internal.html(w.words) || E'</li>\n', ''), E'</ul>\n',
+    SELECT concat(string_agg('<p>' || ff_internal.html(w.words) || E'</p>\n', ''),
         ff_internal.report_list(tables, 'skipped', 0, NULL, 'Not examined.'),
         (SELECT ff_internal.html_table('Could not be sampled the last time.', json_agg(r))
            FROM (SELECT ff_internal.html_name(r.nspname, r.relname) AS "table|html", p.occurrences AS "times|0",
                         ff_internal.minute(p.seen_at) AS last, p.sqlstate || ' ' || p.message AS error
                    FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id) ORDER BY p.seen_at DESC) r))
-      FROM (SELECT CASE WHEN c IS NULL THEN 'Nothing was collected yet: run CALL ff_collect() or ff_schedule().'
-                        WHEN c.ended_at IS NULL THEN 'The last collection did not finish, or is still running.'
-                        ELSE format('The last collection read the counters of %s, sampled %s, skipped %s that '
-                                    'were locked or gone, failed on %s and left %s for the next one.',
-                                    ff_internal.counted(c.relations, 'table'), c.sampled, c.skipped, c.failed,
-                                    c.deferred) END
-              FROM (SELECT max(o.collection_id) AS id FROM ff_internal.collection o) m
-              LEFT JOIN ff_internal.collection c ON c.collection_id = m.id
+      FROM (SELECT 'Nothing was collected yet: run CALL ff_collect() or ff_schedule().'
+             WHERE NOT EXISTS (SELECT 1 FROM ff_internal.collection)
             UNION ALL
             SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
               FROM ff_internal.statements_missing() s(reason)
-             WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)
-            UNION ALL
-            SELECT 'Indexes are not judged here, because that reads their pages: see ff_advise_indexes().') w(words));
+             WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)) w(words));
 
--- The head of a page, up to where its own header begins.
-CREATE FUNCTION ff_internal.report_head(title text) RETURNS text
+-- A page: its head, its header and its main part; the script at its end.
+CREATE FUNCTION ff_internal.page(title text, header text, main text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
     SELECT format(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
                '<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src '
                '''sha256-%s''; script-src ''sha256-%s''; img-src data:; base-uri ''none''; form-action ''none''">\n'
                '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-               '<link rel="icon" href="data:,">\n<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n<header>\n',
-               h.hash[1], h.hash[2], title, ff_internal.report_style())
-      FROM (SELECT array_agg(encode(sha256(convert_to(t, getdatabaseencoding())), 'base64')) AS hash
-              FROM unnest(ARRAY[ff_internal.report_style(), ff_internal.report_script()]) t) h);
+               '<link rel="icon" href="data:,">\n<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n<header>\n'
+               '%s</header>\n<main>\n%s</main>\n<script>%s</script>\n</body>\n</html>\n',
+               encode(sha256(convert_to(s.style, 'SQL_ASCII')), 'base64'),
+               encode(sha256(convert_to(s.script, 'SQL_ASCII')), 'base64'), title, s.style, header, main, s.script)
+      FROM (SELECT ff_internal.report_style(), ff_internal.report_script()) s(style, script));
 
 -- The whole page, so many tables in detail.
 CREATE FUNCTION ff_internal.report(detailed integer) RETURNS text
@@ -660,11 +611,6 @@ BEGIN
             'The most updates that are not HOT first; at most ' || greatest(detailed, 20) || '.')),
         ('verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
             E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
-        ('words', 'How to read this',
-            E'<p class="sub"><b>HOT</b>: the new version of a row finds room in its page and no indexed column '
-            'changes, so no index is written. <b>To another page</b>: no room; a lower fillfactor leaves some. '
-            '<b>Range</b>: what the model finds plausible, given how well it explains what was seen. '
-            '<b>Confidence</b>: how much and how long was seen, and how well the model explains it, 0 to 1.</p>\n'),
         ('details', 'Tables in detail', (
             SELECT string_agg(ff_internal.report_table(t, b.html), '' ORDER BY t.place)
               FROM unnest(tables) t LEFT JOIN ff_internal.report_blockers() b ON b.relation = t.relation
@@ -673,19 +619,14 @@ BEGIN
         ('settings', 'Settings', ff_internal.report_settings()),
         ('limits', 'What is not known', ff_internal.report_limits(tables))) s(id, title, content)
      WHERE s.content <> '';
-    RETURN concat(
-        ff_internal.report_head(title),
-        ff_internal.report_answer(tables),
-        (SELECT format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s; %s from %s to %s.</p>\n',
-                    title, ff_internal.html(current_setting('server_version')),
-                    (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
-                    ff_internal.minute(now()), 'collections: ' || count(*), ff_internal.minute(min(c.began_at)),
-                    ff_internal.minute(max(c.began_at)))
-           FROM ff_internal.collection c), E'<nav aria-label="Contents">\n',
+    RETURN ff_internal.page(title, concat(ff_internal.report_answer(tables),
+        format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s. HOT: the update found room in '
+               'its page and wrote no index.</p>\n', title,
+               ff_internal.html(current_setting('server_version')),
+               (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
+               ff_internal.minute(now())), E'<nav aria-label="Contents">\n',
         (SELECT string_agg(format(E'<a href="#%s">%s</a>\n', m[1], m[2]), '')
-           FROM regexp_matches(body, E'<section id="([a-z]+)">\n<h2>([^<]*)', 'g') m),
-        E'</nav>\n</header>\n<main>\n', body, E'</main>\n<script>', ff_internal.report_script(),
-        E'</script>\n</body>\n</html>\n');
+           FROM regexp_matches(body, E'<section id="([a-z]+)">\n<h2>([^<]*)', 'g') m), E'</nav>\n'), body);
 END
 $$;
 
@@ -697,6 +638,5 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
 'Everything on one HTML page that needs nothing else: the answer in a sentence, statements to copy, tables ranked by '
-'worth with their predicted curves, whether earlier changes helped, settings, what is not known.
-As many tables as detailed says, the most worthwhile first, also have their curve at large, history, page fill and '
-'blockers. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';
+'worth, whether earlier changes helped, settings, what is not known; as many tables as detailed says in detail. '
+'To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';

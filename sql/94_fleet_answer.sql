@@ -1,16 +1,11 @@
 -- Stage fleet: what the sources of a hub say, fetched by contrib's dblink through
 -- foreign servers, and stored.
 --
--- Asking the hub never waits for a source.  A refresh is a series of short
--- transactions; in each at most one source is called up and one answer stored.
 -- An answer is one text: it is cut by the server there, read as jsonb, and its
 -- columns are typed and checked here.  Nothing of it is ever executed.
 
--- ---------------------------------------------------------------------------
--- Bounds, all chosen
--- ---------------------------------------------------------------------------
--- connect_s: the most that a server may set as connect_timeout. answer: from asking to the whole answer; the server there
--- gives up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer.
+-- Bounds, all chosen. connect_s: the most that a server may set as connect_timeout. answer: from asking to the whole
+-- answer; the server there gives up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer.
 -- sources: asked at a time by one refresh. refresh: no source is called up later after its beginning.
 CREATE FUNCTION ff_internal.fleet_limits(
     OUT connect_s integer, OUT answer interval, OUT lock_ms integer, OUT bytes integer,
@@ -18,9 +13,6 @@ CREATE FUNCTION ff_internal.fleet_limits(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (10, '20 s'::interval, 2000, 67108864, 32, '2 min'::interval);
 
--- ---------------------------------------------------------------------------
--- One connection
--- ---------------------------------------------------------------------------
 -- What a function of dblink returns, given texts; error 55000 where dblink is not there.
 CREATE FUNCTION ff_internal.dblink(function text, arguments text[] DEFAULT '{}') RETURNS text
 LANGUAGE plpgsql VOLATILE
@@ -76,9 +68,9 @@ CREATE FUNCTION ff_internal.deadline(span interval) RETURNS void
 AS 'MODULE_PATHNAME', 'ff_deadline'
 LANGUAGE c VOLATILE;
 
--- Connects and sends a query of one text, without waiting for its answer: read only, with an empty search_path, and with
--- timeouts a little shorter than patience. From PostgreSQL 16 on dblink does not heed connect_timeout; it has one second
--- more, for where it does. Errors: those of dblink_connect(), 08001 also for the timeout.
+-- Connects and sends a query of one text, without waiting for its answer: read only, with an empty search_path, and
+-- with timeouts a little shorter than patience. From PostgreSQL 16 on dblink does not heed connect_timeout; deadline()
+-- does, a second later. Errors: those of dblink_connect(), 08001 also for the timeout.
 CREATE FUNCTION ff_internal.fleet_send(connection text, server name, query text, patience interval) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp

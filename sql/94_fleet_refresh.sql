@@ -126,8 +126,8 @@ END
 $$;
 
 -- One step of a refresh, a transaction of its own: at most one source more is asked and one answer taken; those that
--- failed last time come last, the one tried longest ago first. Then reads are weighed. Once nothing is left, or no time:
--- false, and a notice of what was reached.
+-- failed last time come last, the one tried longest ago first. Then reads are weighed. False, and a notice of what was
+-- reached, once nothing is left, or no time.
 CREATE FUNCTION ff_internal.fleet_step(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp

@@ -155,12 +155,12 @@ RETURN (
                count(DISTINCT m.system_identifier) AS servers
           FROM @extschema@.ff_fleet f JOIN ff_internal.fleet_member m USING (source)
     )
-    SELECT concat(ff_internal.report_head('Fillfactor report of a fleet'),
+    SELECT ff_internal.page('Fillfactor report of a fleet', concat(
         format(E'<h1>%s sources on %s clusters, %s of them well; %s changes are advised%s.</h1>\n',
                h.n, h.servers, h.fine, t.n,
                ': ' || nullif(ff_internal.brings(t.wal, t.disk, NULL, NULL), '')),
-        format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n</header>\n<main>\n',
-               ff_internal.minute(now()), ff_internal.html(current_database()::text)),
+        format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n',
+               ff_internal.minute(now()), ff_internal.html(current_database()::text))), concat(
         E'<section>\n<h2>What to do first</h2>\n', coalesce((
             SELECT ff_internal.html_table('The changes that save most WAL. SELECT * FROM ff_fleet_script(''source'') '
                        'gives the statements of a source, with guards and undo.', json_agg(r))
@@ -176,7 +176,7 @@ RETURN (
                            f.timeline AS "timeline|0", concat_ws('; ', f.error, f.note) AS note
                       FROM @extschema@.ff_fleet f ORDER BY f.state IN ('ok', 'imported'), f.note IS NULL, f.source) r),
             E'<p>There is none: see ff_fleet_add().</p>\n'),
-        E'</section>\n</main>\n<script>', ff_internal.report_script(), E'</script>\n</body>\n</html>\n')
+        E'</section>\n'))
       FROM health h, total t);
 
 CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text

@@ -1,9 +1,8 @@
--- How far a running collection is, told by what it holds and has committed:
--- it writes nothing for this.
+-- How far a running collection is, told by what it holds and has committed.
 
 CREATE FUNCTION @extschema@.ff_progress()
 RETURNS TABLE (pid integer, phase text, began_at timestamptz, running_s double precision, current_table regclass,
-               sampled bigint, problems bigint, waiting bigint, collection_id bigint)
+               sampled bigint, waiting bigint, collection_id bigint)
 LANGUAGE sql VOLATILE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -14,7 +13,6 @@ AS $$
               JOIN ff_internal.relation r ON r.relid = t.relation AND r.closed_at IS NULL
              WHERE t.pid = l.pid AND t.locktype = 'relation' AND t.database = l.database LIMIT 1),
            (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at HAVING p.phase <> 'counters'),
-           (SELECT count(*) FROM ff_internal.problem r WHERE r.seen_at >= c.began_at HAVING p.phase <> 'counters'),
            CASE WHEN p.phase = 'pages' THEN
                (SELECT count(*) FROM ff_internal.collect_due() d(rel_id)
                  WHERE NOT EXISTS (SELECT 1 FROM ff_internal.problem r
@@ -33,5 +31,5 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_progress() IS
 'The collection that is running in this database, if any. pid: its session. phase: counters (of all tables), pages '
 '(samples), history (pruning). began_at, running_s: of the CALL, seconds. current_table: the table being sampled. '
-'sampled, problems: tables done so far. waiting: tables whose pages are still wanted, as far as the budget reaches. '
+'sampled: tables done so far. waiting: tables whose pages are still wanted, as far as the budget reaches. '
 'collection_id: its row in collection. What a collection inside a transaction block has done cannot be seen.';

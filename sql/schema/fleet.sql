@@ -45,7 +45,7 @@ CREATE TABLE ff_internal.fleet_advice (
     wal_bytes_per_day_saved bigint,  -- WAL that it saves, bytes a day
     disk_bytes_change       bigint,  -- of table and indexes, bytes
     updates_per_s           real CHECK (updates_per_s BETWEEN 0 AND 1e12), -- rows updated per second
-    input                   jsonb CHECK (octet_length(input::text) <= 100000), -- of the model, where it advises a change
+    input                   jsonb CHECK (octet_length(input::text) <= 100000), -- of the model, for a change
     weighed                 smallint CHECK (weighed BETWEEN 10 AND 100),
         -- fillfactor that the model takes once the reads of standbys are added; NULL: no standby reads it
     weighed_at              timestamptz, -- when that was asked

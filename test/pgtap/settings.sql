@@ -2,25 +2,22 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(36);
+SELECT plan(32);
 
 CREATE FUNCTION row_of(name text, OUT action text, OUT proposed text, OUT evidence text, OUT reason text, OUT ddl text, OUT undo text) LANGUAGE sql AS
 $$ SELECT s.action, s.proposed_value, s.evidence, s.reason, s.ddl, s.undo FROM ff_settings() s WHERE s.setting = name AND s.relation IS NULL $$;
 
 -- Nothing known yet.
-SELECT is((SELECT count(*) FROM ff_settings() WHERE action NOT IN ('change', 'trial', 'leave') OR evidence IS NULL OR reason !~ '\.$' OR source IS NULL), 0::bigint,
-    'every row has an action, evidence, a reason and a source');
+SELECT is((SELECT count(*) FROM ff_settings() WHERE action NOT IN ('change', 'trial', 'leave') OR evidence IS NULL OR reason !~ '\.$'), 0::bigint,
+    'every row has an action, evidence and a reason');
 SELECT is((SELECT count(*) FROM ff_settings() WHERE (action = 'leave') <> (ddl IS NULL) OR (ddl IS NULL) <> (undo IS NULL) OR (action = 'leave') <> (proposed_value IS NULL)), 0::bigint,
     'a proposal has its statement and the way back, leave has neither');
-SELECT is((SELECT string_agg(setting, ' ' ORDER BY setting) FROM ff_settings() WHERE setting IN ('backend_flush_after', 'track_io_timing', 'wal_compression', 'autovacuum',
-    'idle_in_transaction_session_timeout', 'autovacuum_vacuum_scale_factor', 'full_page_writes')),
-    'autovacuum autovacuum_vacuum_scale_factor backend_flush_after full_page_writes idle_in_transaction_session_timeout track_io_timing wal_compression',
+SELECT is((SELECT string_agg(setting, ' ' ORDER BY setting) FROM ff_settings()),
+    'autovacuum backend_flush_after idle_in_transaction_session_timeout track_io_timing wal_compression',
     'one row each, changed or not');
 SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(leave,)', 'no session idle in transaction: leave');
-SELECT is((SELECT (action, proposed)::text FROM row_of('full_page_writes')), '(leave,)', 'full-page writes are left on');
-SELECT matches((SELECT evidence FROM row_of('track_io_timing')), '^one reading of the clock takes \d+ ns here$', 'the clock is measured');
-SELECT cmp_ok(ff_internal.clock_ns(), '<', 1e6::float8, 'in nanoseconds');
-SELECT ok((SELECT action = CASE WHEN current_setting('track_io_timing') = 'off' AND substring(evidence FROM '\d+')::int <= 250 THEN 'change' ELSE 'leave' END FROM row_of('track_io_timing')),
+SELECT matches((SELECT evidence FROM row_of('track_io_timing')), '^one reading of the clock takes at most \d+ ns here$', 'the clock is measured');
+SELECT ok((SELECT action = CASE WHEN current_setting('track_io_timing') = 'off' AND substring(evidence FROM '\d+')::int <= 500 THEN 'change' ELSE 'leave' END FROM row_of('track_io_timing')),
     'track_io_timing: on where the clock is quick');
 SELECT is((SELECT (action, reason)::text FROM row_of('backend_flush_after')),
     CASE WHEN version() ~* 'linux' THEN '(leave,"no table here yet.")' ELSE '(leave,"it acts on Linux only.")' END, 'backend_flush_after: without tables nothing is proposed');
@@ -44,11 +41,9 @@ SELECT sampled(20000, 3000, 2500);
 SELECT is_empty('SELECT * FROM of_table', 'dead rows that a snapshot still needs: vacuum could not help');
 SELECT sampled(20000, 3000, 100);
 SELECT is((SELECT (setting, action, current_value, proposed_value)::text FROM of_table), '(autovacuum_vacuum_scale_factor,trial,"0.2 (system)",0.05)', 'removable dead rows before a vacuum is due: a lower scale factor');
-SELECT matches((SELECT evidence FROM of_table), '^2900 of 23000 rows are dead and needed by nobody \(13 %\); autovacuum starts at 4050; 0 vacuums in ', 'its evidence');
+SELECT matches((SELECT evidence FROM of_table), '^2900 of 23000 rows are dead and needed by nobody \(13 %\); autovacuum starts at 4050$', 'its evidence');
 SELECT is((SELECT ddl FROM of_table), 'ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''0.05'');', 'its statement');
 SELECT is((SELECT undo FROM of_table), 'ALTER TABLE public.big RESET (autovacuum_vacuum_scale_factor);', 'its way back');
-SELECT matches((SELECT evidence FROM row_of('autovacuum_vacuum_scale_factor')), '^tables with many dead rows that could be removed: 1$', 'the system''s row counts such tables');
-SELECT is((SELECT action FROM row_of('autovacuum_vacuum_scale_factor')), 'leave', 'and is left alone');
 SELECT sampled(20000, 9000, 100);
 SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'a vacuum that is due and does not come: not the scale factor');
 SELECT matches((SELECT reason FROM of_table), '^a vacuum is due already', 'and says so');
