@@ -306,19 +306,13 @@ path.advised { stroke: var(--good); stroke-width: 2; }
 .bar { fill: var(--hot); } .before { fill: var(--muted); }
 i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin-right: .3em; vertical-align: middle; }
 i.moved, i.wal { border-top: 2px dashed var(--moved); } i.size { border-color: var(--ink); }
-@media screen and (max-width: 64rem) {
-  .js thead { display: none; } .js tbody, .js table, .js caption { display: block; }
-  .js tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: .3rem .8rem;
-    padding: .6rem 0; border-bottom: 1px solid var(--line); }
-  .js tr > * { border: 0; padding: 0; text-align: left; white-space: normal; min-width: 0; }
-  .js tr > th, .js .w { grid-column: 1 / -1; } .js td:empty { display: none; }
-  .js td::before { content: attr(data-h); display: block; color: var(--muted); line-height: 1.2; }
-  .js td svg { margin-top: .4rem; } }
+@media screen and (max-width: 64rem) { table { width: max-content; } td { max-width: 24rem; }
+  caption { max-width: 80vw; } }
 @media print { nav, .copy { display: none; } table { font-size: 7.5pt; } th, td { padding: .1rem .25rem; }
-  tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; } tr { break-inside: avoid; } }
+  tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; } }
 $css$;
 
--- Sorts and filters tables, names the columns where a row becomes a card, copies the statements.
+-- Sorts and filters tables, copies the statements.
 CREATE FUNCTION ff_internal.report_script() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN $js$
@@ -330,11 +324,10 @@ const value = c => {
 };
 document.documentElement.className = 'js';
 all('table').forEach(t => {
-  const heads = all('thead th', t), names = heads.map(text);
-  all('td', t).forEach(c => c.dataset.h = names[c.cellIndex]);
+  const heads = all('thead th', t);
   heads.forEach((h, i) => {
     const b = document.createElement('button'), n = h.className === 'n', by = n ? value : text;
-    b.textContent = names[i];
+    b.textContent = text(h);
     h.replaceChildren(b);
     b.onclick = () => {
       const up = h.ariaSort ? h.ariaSort === 'descending' : !n;
@@ -502,14 +495,11 @@ BEGIN
                t.relation::oid, t.kind, t.name, t.kind, t.action, t.fillfactor, ' to ' || t.advised),
         format(E'<p>%s</p>\n%s<p class="sub">%s</p>\n<div class="charts">\n', ff_internal.html(t.reason),
             '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n', ff_internal.html(concat_ws('; ',
-            'cause: ' || t.cause, 'confidence ' || t.confidence, ff_internal.number(t.updates_per_s, 1, ' updates/s'),
-            pg_size_pretty(t.size_bytes) || ' table', pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
             'about ' || round((e.sample).live_rows) || ' rows',
+            pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
             'left as it is: ' || pg_size_pretty(((t.decision).now_step).size_bytes),
             ff_internal.number(((t.decision).now_step).settled_hot_pct, 1, ' % HOT once settled'),
-            'changed: cost -' || t.gain_pct || ' %',
-            'WAL ' || ff_internal.signed_size(-nullif(t.wal_bytes_per_day_saved, 0)) || ' a day',
-            'CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
+            'changed: CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
             'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id),
         ff_internal.fill_chart((e.sample).fill_histogram, (e.sample).sampled_at), E'</div>\n',

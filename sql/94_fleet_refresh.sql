@@ -1,13 +1,10 @@
 -- Stage fleet: a refresh asks the sources and weighs the reads of standbys.
 --
--- A refresh is a series of short transactions; in each at most one source is
--- called up and one answer stored.  A source that is being asked is known by a
--- session's advisory lock on its key, so several refreshes never ask it at once,
--- and one that was killed leaves nothing behind.
+-- Asking the hub never waits for a source: a refresh is a series of short
+-- transactions.  A source that is being asked is known by a session's advisory
+-- lock on its key, so several refreshes never ask it at once, and one that was
+-- killed leaves nothing behind.
 
--- ---------------------------------------------------------------------------
--- Reads of standbys
--- ---------------------------------------------------------------------------
 -- How often the standbys of a primary's timeline read its tables, all of them together.
 CREATE VIEW ff_internal.fleet_standby_reads AS
 SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.per_s[1]) AS seq_per_s, sum(r.per_s[2]) AS index_per_s,
@@ -56,7 +53,8 @@ BEGIN
     END;
     UPDATE ff_internal.fleet_advice w
        SET (weighed, weighed_at)
-         = (CASE WHEN steps[1] = steps[2] THEN coalesce(a.advised, a.fillfactor) ELSE steps[2] END, clock_timestamp())
+         = (CASE WHEN steps[1] <> steps[2] THEN nullif(steps[2], coalesce(a.advised, a.fillfactor)) END,
+            clock_timestamp())
      WHERE (w.source_id, w.relid) = (a.source_id, a.relid);
     RETURN true;
 END
@@ -74,7 +72,6 @@ AS $$
       FROM pg_locks l
      WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid() AND l.objsubid = 2
        AND l.classid = 'ff_internal.fleet_source'::regclass
-       AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $$;
 
 -- Done with a source, whatever came of it.
@@ -149,14 +146,8 @@ BEGIN
              ORDER BY o.failures > 0, o.tried_at NULLS FIRST, o.source_id OFFSET 0) o
      WHERE pg_try_advisory_lock('ff_internal.fleet_source'::regclass::oid::integer, o.source_id) LIMIT 1;
     IF id IS NOT NULL THEN
-        UPDATE ff_internal.fleet_source o SET tried_at = clock_timestamp()
-         WHERE o.source_id = id AND (o.tried_at IS NULL OR o.tried_at < began) RETURNING * INTO s;
-        IF FOUND THEN
-            PERFORM ff_internal.fleet_turn(s, true);
-        ELSE
-            -- it was asked meanwhile
-            PERFORM ff_internal.fleet_leave(id);
-        END IF;
+        UPDATE ff_internal.fleet_source o SET tried_at = clock_timestamp() WHERE o.source_id = id RETURNING * INTO s;
+        PERFORM ff_internal.fleet_turn(s, true) WHERE FOUND;
     END IF;
     FOR s IN
         SELECT o.* FROM ff_internal.fleet_source o

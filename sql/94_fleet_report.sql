@@ -77,7 +77,7 @@ SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
                             format(CASE a.standbys WHEN 1 THEN 'a standby' ELSE '%s standbys' END, a.standbys)) END,
            'read on standbys: ' || round(nullif(a.blocks_per_s, 0)::numeric, 1) || ' pages/s'), '')
   FROM (SELECT m.source, m.database, m.failures, m.age, w.*, s.standbys, s.blocks_per_s,
-               coalesce(s.standbys > 0 AND w.weighed <> coalesce(w.advised, w.fillfactor), false) AS turned
+               s.standbys IS NOT NULL AND w.weighed IS NOT NULL AS turned
           FROM ff_internal.fleet_member m
           JOIN ff_internal.fleet_advice w ON w.source_id = m.source_id
           LEFT JOIN ff_internal.fleet_standby_reads s ON s.source_id = w.source_id AND s.relid = w.relid
@@ -148,17 +148,13 @@ LANGUAGE sql STABLE
 RETURN (
     WITH change AS MATERIALIZED (
         SELECT row_number() OVER () AS place, a.* FROM @extschema@.ff_fleet_advice a WHERE a.new IS NOT NULL
-    ), total AS (
-        SELECT count(*) AS n, sum(c.wal_bytes_per_day_saved) AS wal, sum(c.disk_bytes_change) AS disk FROM change c
-    ), health AS (
-        SELECT count(*) AS n, count(*) FILTER (WHERE f.state IN ('ok', 'imported')) AS fine,
-               count(DISTINCT m.system_identifier) AS servers
-          FROM @extschema@.ff_fleet f JOIN ff_internal.fleet_member m USING (source)
     )
     SELECT ff_internal.page('Fillfactor report of a fleet', concat(
-        format(E'<h1>%s sources on %s clusters, %s of them well; %s changes are advised%s.</h1>\n',
-               h.n, h.servers, h.fine, t.n,
-               ': ' || nullif(ff_internal.brings(t.wal, t.disk, NULL, NULL), '')),
+        (SELECT format(E'<h1>%s sources on %s clusters, %s of them well; ', count(*),
+                       count(DISTINCT s.system_identifier), count(*) FILTER (WHERE f.state IN ('ok', 'imported')))
+           FROM @extschema@.ff_fleet f JOIN ff_internal.fleet_source s USING (source)),
+        (SELECT format(E'%s changes are advised%s.</h1>\n', count(*), ': ' || nullif(ff_internal.brings(
+                       sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change), NULL, NULL), '')) FROM change c),
         format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n',
                ff_internal.minute(now()), ff_internal.html(current_database()::text))), concat(
         E'<section>\n<h2>What to do first</h2>\n', coalesce((
@@ -176,8 +172,7 @@ RETURN (
                            f.timeline AS "timeline|0", concat_ws('; ', f.error, f.note) AS note
                       FROM @extschema@.ff_fleet f ORDER BY f.state IN ('ok', 'imported'), f.note IS NULL, f.source) r),
             E'<p>There is none: see ff_fleet_add().</p>\n'),
-        E'</section>\n'))
-      FROM health h, total t);
+        E'</section>\n')));
 
 CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text
 LANGUAGE plpgsql STABLE

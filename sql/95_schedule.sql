@@ -33,9 +33,9 @@ RETURN format('DO %L', format(
            format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job '
                   'WHERE jobname = %L AND database = %L;', job_name, current_database()), action));
 
--- Error where there is no pg_cron, with a line for a crontab that calls the procedure; a wrong schedule is refused by
--- pg_cron, in its own words.
-CREATE FUNCTION ff_internal.check_cron(schedule text, call text) RETURNS void
+-- Error where there is no pg_cron, with a line for a crontab that calls the public procedure of a job's action; a wrong
+-- schedule is refused by pg_cron, in its own words.
+CREATE FUNCTION ff_internal.check_cron(schedule text, action text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -56,7 +56,8 @@ BEGIN
             -- in a crontab % is a line end
             SELECT replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
                        ff_internal.shell_quoted(current_database()),
-                       ff_internal.shell_quoted(format('CALL %I.%s', n.nspname, call))), '%', E'\\%')
+                       ff_internal.shell_quoted(replace(action, 'ff_internal.', quote_ident(n.nspname) || '.ff_'))),
+                       '%', E'\\%')
               FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
              WHERE e.extname = 'fillfactor_advisor')));
     END IF;
@@ -64,8 +65,8 @@ END
 $$;
 
 -- Makes a job of a name in this database; where pg_cron runs from another one, a warning, and the statement to run
--- there. call: the same for a crontab.
-CREATE FUNCTION ff_internal.schedule_job(job_name text, schedule text, action text, call text) RETURNS text
+-- there.
+CREATE FUNCTION ff_internal.schedule_job(job_name text, schedule text, action text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -73,7 +74,7 @@ DECLARE
     command CONSTANT text := ff_internal.job_command(job_name, action);
     here    CONSTANT record := ff_internal.cron();
 BEGIN
-    PERFORM ff_internal.check_cron(schedule, call);
+    PERFORM ff_internal.check_cron(schedule, action);
     IF here.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
             USING HINT = 'Run the returned statement there.';
@@ -154,17 +155,18 @@ RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    collect CONSTANT text := 'CALL ff_internal.collect()';
 BEGIN
     PERFORM ff_internal.check_role('collector');
     IF NOT all_databases THEN
-        RETURN ff_internal.schedule_job(ff_internal.job_name(current_database()), schedule,
-                                        'CALL ff_internal.collect()', 'ff_collect()');
+        RETURN ff_internal.schedule_job(ff_internal.job_name(current_database()), schedule, collect);
     END IF;
-    PERFORM ff_internal.check_cron(schedule, 'ff_collect()');
+    PERFORM ff_internal.check_cron(schedule, collect);
     IF (ff_internal.cron()).state = 'here' THEN
         RETURN (ff_internal.counted(ff_internal.schedule_databases(schedule), 'database') || '; ')
                || ff_internal.schedule_job('fillfactor_advisor, all databases', schedule,
-                      format('PERFORM ff_internal.schedule_databases(%L)', schedule), 'ff_collect()');
+                      format('PERFORM ff_internal.schedule_databases(%L)', schedule));
     END IF;
     RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', (ff_internal.cron()).cron_database
         USING HINT = 'Run the returned statements there, and again for new databases; or create the extension there '
@@ -219,10 +221,8 @@ BEGIN
         RETURN NEXT ff_internal.unschedule_jobs(format('jobname ^@ %L', jobs));
     END IF;
     FOR part IN 1 .. CASE WHEN schedule IS NULL THEN 0 ELSE parts END LOOP
-        RETURN NEXT ff_internal.schedule_job(
-            format('%s%s/%s', jobs, part, parts), schedule,
-            format('CALL ff_internal.fleet_refresh(%s, %s)', part, parts),
-            format('ff_fleet_refresh(%s, %s)', part, parts));
+        RETURN NEXT ff_internal.schedule_job(format('%s%s/%s', jobs, part, parts), schedule,
+                                             format('CALL ff_internal.fleet_refresh(%s, %s)', part, parts));
     END LOOP;
 END
 $$;

@@ -14,12 +14,8 @@ BEGIN
         PERFORM ff_internal.refuse('42501', format('role %I may not grant rights on the extension', current_user), NULL,
                                    format('Ask a superuser to run SELECT ff_grant(%L, %L).', role, what));
     ELSIF role IS NULL OR what IS NULL OR what NOT IN ('reader', 'collector') THEN
-        PERFORM ff_internal.refuse('22023', CASE WHEN role IS NULL THEN 'role must not be null'
-                                            ELSE 'invalid grant: ' || quote_nullable(what) END, NULL,
+        PERFORM ff_internal.refuse('22023', format('invalid grant: %L to %L', what, role), NULL,
             'Call ff_grant(''role'', ''reader'') or ff_grant(''role'', ''collector'').');
-    ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role) THEN
-        PERFORM ff_internal.refuse('42704', format('role %I does not exist', role), NULL,
-                                   format('Run CREATE ROLE %I LOGIN first.', role));
     END IF;
     FOR command IN
         SELECT format('GRANT USAGE ON SCHEMA %I TO %I', extension.nspname, role)

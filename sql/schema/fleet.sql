@@ -47,7 +47,7 @@ CREATE TABLE ff_internal.fleet_advice (
     updates_per_s           real CHECK (updates_per_s BETWEEN 0 AND 1e12), -- rows updated per second
     input                   jsonb CHECK (octet_length(input::text) <= 100000), -- of the model, for a change
     weighed                 smallint CHECK (weighed BETWEEN 10 AND 100),
-        -- fillfactor that the model takes once the reads of standbys are added; NULL: no standby reads it
+        -- fillfactor that the model takes instead once the reads of standbys are added; NULL: none
     weighed_at              timestamptz, -- when that was asked
     PRIMARY KEY (source_id, relid),
     CHECK ((action IN ('lower', 'raise')) = (advised IS NOT NULL))

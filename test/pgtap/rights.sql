@@ -25,8 +25,8 @@ SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_read
 SELECT matches((SELECT string_agg(g, ' ') FROM advisor.ff_grant('regress_ff_collector', 'collector') g),
 	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; done: GRANT INSERT, UPDATE, DELETE ON ff_internal.*ff_internal.* TO regress_ff_collector;$', 'and to a collector');
 SELECT is((SELECT count(*) FROM advisor.ff_grant('regress_ff_collector', 'collector') g WHERE g ~ 'pg_monitor'), 0::bigint, 'a second time, without what is granted already');
-SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704', 'role regress_ff_none does not exist', 'to a role that there is');
-SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023', 'invalid grant: ''writer''', 'for one of two uses');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704', 'role "regress_ff_none" does not exist', 'to a role that there is');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023', 'invalid grant: ''writer'' to ''regress_ff_reader''', 'for one of two uses');
 SELECT throws_ok($$ SELECT advisor.ff_grant(NULL, 'reader') $$, '22023', NULL, 'not to nobody');
 SET ROLE regress_ff_collector;
 SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_plain', 'reader') $$, '42501', 'role regress_ff_collector may not grant rights on the extension', 'by who owns the extension');
