@@ -35,7 +35,7 @@ BEGIN
         EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire OR undefined_function THEN
             code := 0;    -- it is not in Unicode
         END;
-        result := result || CASE WHEN ch ~ '[ -~]' THEN ch WHEN ch ~ '[\t\n\r]' THEN ' '
+        result := result || CASE WHEN ch ~ '[ -~]' THEN ch WHEN ch ~ E'[\t\n\r]' THEN ' '
                                  WHEN code <@ unseen THEN '&#xFFFD;' ELSE '&#' || code || ';' END;
     END LOOP;
     RETURN result;
