@@ -261,31 +261,19 @@ accept_index(List *statements, void *context)
 	d->statement = index;
 }
 
-/* What follows a name, quoted or not. */
+/* What follows the table's name: from USING on.  NULL where there is none. */
 static const char *
-behind_name(const char *text)
+behind_table(const FfDefinition *d)
 {
-	if (*text != '"')
+	bool		quoted = false;
+
+	for (const char *c = d->text + d->statement->relation->location; *c != '\0'; c++)
 	{
-		while (*text != '\0' && !strchr(" .()\"", *text))
-			text++;
-		return text;
+		quoted ^= *c == '"';
+		if (!quoted && strncmp(c, " USING ", strlen(" USING ")) == 0)
+			return c;
 	}
-	for (text++; *text != '\0' && (*text != '"' || text[1] == '"'); text++)
-		text += *text == '"';
-	return *text == '\0' ? text : text + 1;
-}
-
-/* What follows the table's name: from USING on.  NULL where that is not next. */
-static const char *
-behind_table(FfDefinition *d)
-{
-	const char *rest = behind_name(d->text + d->statement->relation->location);
-
-	if (*rest != '.')
-		return NULL;
-	rest = behind_name(rest + 1);
-	return strncmp(rest, " USING ", strlen(" USING ")) == 0 ? rest : NULL;
+	return NULL;
 }
 
 /*
@@ -303,14 +291,10 @@ ff_index_definition(PG_FUNCTION_ARGS)
 	char	   *line = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	FfDefinition d = {line, PG_GETARG_OID(0), NULL, false};
 	const char *rest = NULL;
-	TupleDesc	tupdesc;
 	Datum		values[4] = {0};
 	bool		nulls[4] = {true, true, true, true};
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	if (strlen(line) < FF_STATEMENT_MAX && make_line(line) &&
-		ff_parse_text(line, accept_index, &d) == NULL && d.statement != NULL)
+	if (make_line(line) && ff_parse_text(line, accept_index, &d) == NULL && d.statement != NULL)
 		rest = behind_table(&d);
 	if (rest != NULL)
 	{
@@ -320,5 +304,5 @@ ff_index_definition(PG_FUNCTION_ARGS)
 		values[3] = BoolGetDatum(d.looked_up);
 		memset(nulls, false, sizeof(nulls));
 	}
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
+	return ff_row(fcinfo, values, nulls);
 }

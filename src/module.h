@@ -32,6 +32,7 @@ extern double ff_page_read_cost;	/* microseconds, 0: measured or assumed */
 extern void ff_require(const char *role);
 extern void ff_show_shards(void);
 extern Datum ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
+extern ErrorData *ff_try(void (*work) (void *context), void *context);
 
 /* collect/lock.c */
 extern void ff_keep_extension(Oid extension);
@@ -39,7 +40,6 @@ extern bool ff_lock_collector(bool atomic);
 extern void ff_unlock_collector(void);
 
 /* collect/statements.c */
-#define FF_STATEMENT_MAX	(1000 * 1000)	/* longest text parsed, bytes */
 extern const char *ff_parse_text(const char *text, void (*use) (List *statements, void *context),
 								 void *context);
 

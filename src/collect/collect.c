@@ -30,7 +30,6 @@
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/regproc.h"
-#include "utils/resowner.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -147,38 +146,32 @@ is_skip(int sqlerrcode)
 		sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED;
 }
 
+typedef struct Step
+{
+	const char *call;
+	int64		result;
+} Step;
+
+static void
+do_step(void *step)
+{
+	((Step *) step)->result = run_step(((Step *) step)->call);
+}
+
 /*
- * Run one step in a subtransaction.  Returns NULL, or a copy of an error that is
+ * Runs one step in a subtransaction.  Returns NULL, or a copy of an error that is
  * this step's own affair; one that ends the collection goes on.
  */
 static ErrorData *
-try_step(Collector *c, const char *call, int64 *result)
+try_step(const char *call, int64 *result)
 {
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile edata = NULL;
+	Step		step = {call, 0};
+	ErrorData  *error = ff_try(do_step, &step);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(c->step_cxt);
-	PG_TRY();
-	{
-		*result = run_step(call);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(c->step_cxt);
-		edata = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(c->step_cxt);
-	CurrentResourceOwner = owner;
-
-	/* only now: a subtransaction left open would keep the session in it */
-	if (edata != NULL && ends_collection(edata->sqlerrcode))
-		ReThrowError(edata);
-	return edata;
+	if (error != NULL && ends_collection(error->sqlerrcode))
+		ReThrowError(error);
+	*result = step.result;
+	return error;
 }
 
 /* Have the failure of a step on this become a row; not an affair of the others. */
@@ -194,7 +187,7 @@ static void
 sample_relation(Collector *c, int64 rel_id)
 {
 	int64		pages = 0;
-	ErrorData  *edata = try_step(c, step_of("collect_pages", rel_id), &pages);
+	ErrorData  *edata = try_step(step_of("collect_pages", rel_id), &pages);
 
 	c->pages_left -= pages;
 	if (edata == NULL)
@@ -218,7 +211,7 @@ static bool
 try_or_warn(Collector *c, const char *function, int64 argument, const char *what)
 {
 	int64		unused;
-	ErrorData  *edata = try_step(c, step_of(function, argument), &unused);
+	ErrorData  *edata = try_step(step_of(function, argument), &unused);
 
 	if (edata != NULL && what != NULL)
 		ereport(WARNING,
@@ -356,7 +349,7 @@ collect(Collector *c)
 	read_counters(c);
 
 	/* at once, so that both histories cover the same time */
-	edata = try_step(c, step_of("collect_statements", c->collection_id), &unused);
+	edata = try_step(step_of("collect_statements", c->collection_id), &unused);
 	if (edata != NULL)
 		write_failure("collect_statements_failed", c->collection_id, edata);
 	end_step(c);

@@ -19,7 +19,7 @@
 #include "access/xlogrecovery.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
-#include "catalog/pg_type.h"
+#include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -32,8 +32,9 @@
 #include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/syscache.h"
 
-#include "compat.h"
+#include "module.h"
 
 PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_index_definitions);
@@ -47,83 +48,53 @@ PG_FUNCTION_INFO_V1(ff_fillfactor);
  */
 #define CACHED_DEFINITIONS	200
 
-/* The row type that the SQL declaration of the calling function names. */
-static TupleDesc
-result_row(FunctionCallInfo fcinfo)
-{
-	TupleDesc	tupdesc;
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return BlessTupleDesc(tupdesc);
-}
-
 /*
- * A row of pg_class, copied, or NULL: read without the caches, which would keep
- * it for as long as the session lasts.
+ * Bytes of a relation's main fork, as its files have them; -1 where there is
+ * none to measure: it is gone, has no storage, is temporary (its session has it),
+ * or a file is missing.  Mapped relations are not looked for: only catalogs are.
+ * Read without the caches, which would keep its row of pg_class for as long as
+ * the session lasts.
  */
-static HeapTuple
-read_pg_class(Oid relid)
+static int64
+main_fork_bytes(Oid relid, Oid *toast)
 {
 	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
+	const char *path = NULL;
+	struct stat fst;
+	int64		bytes = -1;
 
 	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
 	scan = systable_beginscan(pg_class, ClassOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		tuple = heap_copytuple(tuple);
+	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+		Oid			tablespace = OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace;
+
+		if (RELKIND_HAS_STORAGE(form->relkind) && OidIsValid(form->relfilenode) &&
+			form->relpersistence != RELPERSISTENCE_TEMP && !form->relisshared)
+			path = ff_relation_path(MyDatabaseId, tablespace, form->relfilenode);
+		if (toast != NULL)
+			*toast = form->reltoastrelid;
+	}
 	systable_endscan(scan);
 	table_close(pg_class, AccessShareLock);
-	return tuple;
-}
 
-/*
- * Bytes of a relation's main fork, as its files have them; -1 where there is
- * none to measure: no storage, a temporary table (its session has it), a
- * missing file.  Mapped relations are not looked for: only catalogs are.
- */
-static int64
-main_fork_bytes(Form_pg_class form)
-{
-	const char *path;
-	int64		bytes = -1;
-
-	if (!RELKIND_HAS_STORAGE(form->relkind) || !OidIsValid(form->relfilenode) ||
-		form->relpersistence == RELPERSISTENCE_TEMP || form->relisshared)
-		return -1;
-
-	path = ff_relation_path(MyDatabaseId,
-							OidIsValid(form->reltablespace) ?
-							form->reltablespace : MyDatabaseTableSpace,
-							form->relfilenode);
-	for (int segment = 0;; segment++)
+	fst.st_size = (off_t) RELSEG_SIZE * BLCKSZ;
+	for (int segment = 0; path != NULL && fst.st_size >= (off_t) RELSEG_SIZE * BLCKSZ; segment++)
 	{
-		struct stat fst;
-
-		if (stat(segment == 0 ? path : psprintf("%s.%d", path, segment), &fst) != 0)
-		{
-			if (errno != ENOENT)
-				ereport(ERROR,
-						(errcode_for_file_access(),
-						 errmsg("could not stat file \"%s\": %m", path)));
-			return bytes;
-		}
-		bytes = Max(bytes, 0) + fst.st_size;
-		if (fst.st_size < (int64) RELSEG_SIZE * BLCKSZ)
-			return bytes;
+		if (stat(segment == 0 ? path : psprintf("%s.%d", path, segment), &fst) == 0)
+			bytes = Max(bytes, 0) + fst.st_size;
+		else if (errno == ENOENT)
+			break;
+		else
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not stat file \"%s\": %m", path)));
 	}
-}
-
-/* The same by OID; -1 also where it is gone. */
-static int64
-main_fork_bytes_of(Oid relid)
-{
-	HeapTuple	tuple = read_pg_class(relid);
-
-	return HeapTupleIsValid(tuple) ? main_fork_bytes((Form_pg_class) GETSTRUCT(tuple)) : -1;
+	return bytes;
 }
 
 /*
@@ -151,68 +122,59 @@ list_indexes(Oid relid, bool only_valid)
 	}
 	systable_endscan(scan);
 	table_close(pg_index, AccessShareLock);
+	list_sort(oids, list_oid_cmp);
 	return oids;
 }
 
-/* The valid indexes among these, in order; sets the scans begun on all of them. */
-static Datum
-valid_indexes(Oid relid, int64 *scans, bool *isnull)
+/* Cumulative statistics, without a lock; zeros where there is no entry yet. */
+static PgStat_StatTabEntry
+statistics_of(Oid relid)
 {
-	List	   *oids = list_indexes(relid, true);
-	Datum	   *datums = palloc(sizeof(Datum) * Max(list_length(oids), 1));
-	ListCell   *lc;
-	int			n = 0;
+	PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(relid);
 
-	*scans = 0;
-	list_sort(oids, list_oid_cmp);
-	foreach(lc, oids)
-	{
-		PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(lfirst_oid(lc));
-
-		*scans += entry != NULL ? entry->numscans : 0;
-		datums[n++] = ObjectIdGetDatum(lfirst_oid(lc));
-	}
-	*isnull = n == 0;
-	return PointerGetDatum(construct_array(datums, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+	return entry != NULL ? *entry : (PgStat_StatTabEntry) {0};
 }
 
 /*
  * ff_counters(relation oid)
  *
  * The valid indexes of a relation and its cumulative statistics, each by one
- * look and without any lock: zeros where it has no entry yet.  newpage_updated
- * is NULL where the server does not count it (15).  In SQL, this would cost more
- * than all else that a collection does for an unchanged table.
+ * look; newpage_updated is NULL where the server does not count it (15).  In SQL,
+ * this would cost more than all else that a collection does for an unchanged table.
  */
 Datum
 ff_counters(PG_FUNCTION_ARGS)
 {
-	PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(PG_GETARG_OID(0));
-	PgStat_StatTabEntry none = {0};
-	int64		index_scans;
-	bool		nulls[12] = {0};
-	Datum		indexes = valid_indexes(PG_GETARG_OID(0), &index_scans, &nulls[0]);
+	List	   *indexes = list_indexes(PG_GETARG_OID(0), true);
+	PgStat_StatTabEntry entry = statistics_of(PG_GETARG_OID(0));
+	Datum	   *oids = palloc(sizeof(Datum) * (list_length(indexes) + 1));
+	int64		index_scans = 0;
+	bool		nulls[12] = {indexes == NIL,[4] = ff_stat_newpage_updated(&entry) < 0};
+	ListCell   *lc;
 
-	if (entry == NULL)
-		entry = &none;
-	nulls[4] = ff_stat_newpage_updated(entry) < 0;
+	foreach(lc, indexes)
+	{
+		index_scans += statistics_of(lfirst_oid(lc)).numscans;
+		oids[foreach_current_index(lc)] = ObjectIdGetDatum(lfirst_oid(lc));
+	}
 	{
 		Datum		values[12] = {
-			indexes,
-			Int64GetDatum(entry->tuples_inserted),
-			Int64GetDatum(entry->tuples_updated),
-			Int64GetDatum(entry->tuples_hot_updated),
-			Int64GetDatum(ff_stat_newpage_updated(entry)),
-			Int64GetDatum(entry->tuples_deleted),
-			Int64GetDatum(entry->numscans),
+			PointerGetDatum(construct_array(oids, list_length(indexes), OIDOID, sizeof(Oid), true,
+											TYPALIGN_INT)),
+			Int64GetDatum(entry.tuples_inserted),
+			Int64GetDatum(entry.tuples_updated),
+			Int64GetDatum(entry.tuples_hot_updated),
+			Int64GetDatum(ff_stat_newpage_updated(&entry)),
+			Int64GetDatum(entry.tuples_deleted),
+			Int64GetDatum(entry.numscans),
 			Int64GetDatum(index_scans),
-			Int64GetDatum(entry->blocks_fetched),
-			Int64GetDatum(entry->blocks_hit),
-			Int64GetDatum(entry->vacuum_count + ff_stat_autovacuum_count(entry)),
-			Int64GetDatum(entry->analyze_count + ff_stat_autoanalyze_count(entry))
+			Int64GetDatum(entry.blocks_fetched),
+			Int64GetDatum(entry.blocks_hit),
+			Int64GetDatum(entry.vacuum_count + ff_stat_autovacuum_count(&entry)),
+			Int64GetDatum(entry.analyze_count + ff_stat_autoanalyze_count(&entry))
 		};
 
-		PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_row(fcinfo), values, nulls)));
+		PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 	}
 }
 
@@ -237,20 +199,9 @@ ff_index_definitions(PG_FUNCTION_ARGS)
 					  &indexes, NULL, &n);
 	for (int i = 0; i < n; i++)
 	{
-		LOCAL_FCINFO(call, 1);
-		Datum		definition = (Datum) 0;
-
-		InitFunctionCallInfoData(*call, NULL, 1, InvalidOid, NULL, NULL);
-		call->isnull = true;
-		call->args[0].value = indexes[i];
-		call->args[0].isnull = false;
-		if (locked)
-		{
-			/* NULL where it is gone, and with the lock it stays if it is not */
-			call->isnull = false;
-			definition = pg_get_indexdef(call);
-		}
-		indexes[i] = call->isnull ? CStringGetTextDatum("") : definition;
+		/* with the lock, an index that is there stays */
+		indexes[i] = locked && SearchSysCacheExists1(INDEXRELID, indexes[i]) ?
+			DirectFunctionCall1(pg_get_indexdef, indexes[i]) : CStringGetTextDatum("");
 
 		/* as a message from another session could do it, here as anywhere */
 		if (++definitions % CACHED_DEFINITIONS == 0)
@@ -265,42 +216,33 @@ ff_index_definitions(PG_FUNCTION_ARGS)
  * ff_sizes(relation oid)
  *
  * heap_bytes, index_bytes, toast_bytes (main forks) of a table, its indexes
- * and its TOAST table; each NULL where the relation is gone or a file is
- * missing.  Unlike pg_relation_size() it needs no lock, so it never waits, and
+ * and its TOAST table; each NULL where the table or a file is missing.  Unlike pg_relation_size() it needs no lock, so it never waits, and
  * it leaves nothing in the caches.
  */
 Datum
 ff_sizes(PG_FUNCTION_ARGS)
 {
-	HeapTuple	tuple = read_pg_class(PG_GETARG_OID(0));
-	int64		sizes[3] = {-1, -1, -1};
+	Oid			toast = InvalidOid;
+	int64		heap = main_fork_bytes(PG_GETARG_OID(0), &toast);
+	int64		sizes[3] = {heap, Min(heap, 0), Min(heap, 0)};
 	Datum		values[3];
 	bool		nulls[3];
+	ListCell   *lc;
 
-	if (HeapTupleIsValid(tuple))
+	foreach(lc, list_indexes(PG_GETARG_OID(0), false))
 	{
-		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
-		List	   *indexes = list_indexes(form->oid, false);
-		ListCell   *lc;
+		int64		bytes = main_fork_bytes(lfirst_oid(lc), NULL);
 
-		sizes[0] = main_fork_bytes(form);
-
-		sizes[1] = 0;
-		foreach(lc, indexes)
-		{
-			int64		bytes = main_fork_bytes_of(lfirst_oid(lc));
-
-			sizes[1] = bytes < 0 || sizes[1] < 0 ? -1 : sizes[1] + bytes;
-		}
-
-		sizes[2] = OidIsValid(form->reltoastrelid) ? main_fork_bytes_of(form->reltoastrelid) : 0;
+		sizes[1] = bytes < 0 || sizes[1] < 0 ? -1 : sizes[1] + bytes;
 	}
+	if (OidIsValid(toast) && heap >= 0)
+		sizes[2] = main_fork_bytes(toast, NULL);
 	for (int i = 0; i < 3; i++)
 	{
 		values[i] = Int64GetDatum(sizes[i]);
 		nulls[i] = sizes[i] < 0;
 	}
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_row(fcinfo), values, nulls)));
+	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 
 /*
@@ -324,7 +266,7 @@ ff_server(PG_FUNCTION_ARGS)
 	values[0] = Int64GetDatum((int64) GetSystemIdentifier());
 	values[1] = Int64GetDatum((int64) tli);
 	values[2] = ObjectIdGetDatum(MyDatabaseId);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_row(fcinfo), values, nulls)));
+	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 
 /*

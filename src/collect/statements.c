@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/xact.h"
 #include "catalog/objectaddress.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -23,11 +22,15 @@
 #include "parser/parser.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
 #include "module.h"
+
+/*
+ * Texts of so many bytes are not parsed: a parse tree takes some hundred times the
+ * text.  An INSERT with the 65,535 parameters that the protocol allows is shorter.
+ */
+#define FF_STATEMENT_MAX	(1000 * 1000)
 
 /* What pg_stat_statements shows instead of another role's text. */
 #define FF_HIDDEN_TEXT		"<insufficient privilege>"
@@ -241,6 +244,26 @@ quiet_parser_begin(void)
 	return nest;
 }
 
+typedef struct FfText
+{
+	const char *text;
+	void		(*use) (List *statements, void *context);
+	void	   *context;
+} FfText;
+
+static void
+parse_and_use(void *context)
+{
+	FfText	   *t = (FfText *) context;
+
+	/* undone by the end of the subtransaction where the parser fails */
+	int			nest = quiet_parser_begin();
+	List	   *statements = raw_parser(t->text, RAW_PARSE_DEFAULT);
+
+	AtEOXact_GUC(true, nest);
+	t->use(statements, t->context);
+}
+
 /*
  * Parses the text in a subtransaction, and has the statements used in it.
  * Returns NULL, or why the text could not be parsed or used.  Only what the text
@@ -249,58 +272,29 @@ quiet_parser_begin(void)
 const char *
 ff_parse_text(const char *text, void (*use) (List *statements, void *context), void *context)
 {
-	MemoryContext memory = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	const char *volatile reason = NULL;
+	FfText		t = {text, use, context};
+	ErrorData  *error;
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(memory);
-	PG_TRY();
+	if (strlen(text) >= FF_STATEMENT_MAX)
+		return "too long to parse";
+	error = ff_try(parse_and_use, &t);
+	if (error == NULL)
+		return NULL;
+	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))
 	{
-		/* undone by the end of the subtransaction where the parser fails */
-		int			nest = quiet_parser_begin();
-		List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
-
-		AtEOXact_GUC(true, nest);
-		use(statements, context);
-		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(memory);
-		CurrentResourceOwner = owner;
+		case ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION:
+			return "syntax error, perhaps truncated";
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+			return "too complex to parse";
+		case ERRCODE_DATA_EXCEPTION:
+		case ERRCODE_FEATURE_NOT_SUPPORTED:
+			return "not accepted by this server's parser";
+		case ERRCODE_INTERNAL_ERROR:
+			/* a node that the server's walker was not taught */
+			return "not understood by this server's parser";
 	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(memory);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(memory);
-		CurrentResourceOwner = owner;
-
-		switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))
-		{
-			case ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION:
-				reason = "syntax error, perhaps truncated";
-				break;
-			case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
-				reason = "too complex to parse";
-				break;
-			case ERRCODE_DATA_EXCEPTION:
-			case ERRCODE_FEATURE_NOT_SUPPORTED:
-				reason = "not accepted by this server's parser";
-				break;
-			case ERRCODE_INTERNAL_ERROR:
-				/* a node that the server's walker was not taught */
-				reason = "not understood by this server's parser";
-				break;
-			default:
-				ReThrowError(error);
-		}
-		FreeErrorData(error);
-	}
-	PG_END_TRY();
-	return reason;
+	ReThrowError(error);
+	return NULL;
 }
 
 /*
@@ -317,28 +311,18 @@ ff_parse_statement(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	FfTarget	unread = {.nulls = {true, true, true, true, true, false}};
-	const char *reason = NULL;
+	const char *query = PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0));
+	const char *reason;
 	FfParse		parse = {NIL, 0};
-	MemoryContext work;
-	MemoryContext old;
 	ListCell   *lc;
 
 	InitMaterializedSRF(fcinfo, 0);
-	work = AllocSetContextCreate(CurrentMemoryContext, "statement text", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(work);
-	if (PG_ARGISNULL(0))
+	if (query == NULL)
 		reason = "no text";
-	else if (VARSIZE_ANY_EXHDR(PG_GETARG_TEXT_PP(0)) >= FF_STATEMENT_MAX)
-		reason = "too long to parse";
+	else if (strcmp(query, FF_HIDDEN_TEXT) == 0)
+		reason = "text hidden from this role";
 	else
-	{
-		char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
-
-		if (strcmp(query, FF_HIDDEN_TEXT) == 0)
-			reason = "text hidden from this role";
-		else
-			reason = ff_parse_text(query, find_statements, &parse);
-	}
+		reason = ff_parse_text(query, find_statements, &parse);
 
 	if (reason != NULL)
 	{
@@ -351,7 +335,5 @@ ff_parse_statement(PG_FUNCTION_ARGS)
 
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, t->values, t->nulls);
 	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(work);
 	return (Datum) 0;
 }

@@ -37,14 +37,14 @@ static const FfColumn columns[] = {
 	{"blocks_read", FF_COUNT, offsetof(FfSample, pages_read)},
 	{"blocks_new", FF_COUNT, offsetof(FfSample, pages_new)},
 	{"blocks_bad", FF_COUNT, offsetof(FfSample, pages_bad)},
-	{"live_pct", FF_MEAN, FF_HEAP_LIVE_BYTES},
-	{"live_pct_err", FF_MEAN_ERR, FF_HEAP_LIVE_BYTES},
-	{"dead_pct", FF_MEAN, FF_HEAP_DEAD_BYTES},
-	{"dead_pct_err", FF_MEAN_ERR, FF_HEAP_DEAD_BYTES},
-	{"free_pct", FF_MEAN, FF_HEAP_FREE_BYTES},
-	{"free_pct_err", FF_MEAN_ERR, FF_HEAP_FREE_BYTES},
+	{"live_pct", FF_SHARE, FF_HEAP_LIVE_BYTES},
+	{"live_pct_err", FF_SHARE, FF_HEAP_LIVE_BYTES, .error = true},
+	{"dead_pct", FF_SHARE, FF_HEAP_DEAD_BYTES},
+	{"dead_pct_err", FF_SHARE, FF_HEAP_DEAD_BYTES, .error = true},
+	{"free_pct", FF_SHARE, FF_HEAP_FREE_BYTES},
+	{"free_pct_err", FF_SHARE, FF_HEAP_FREE_BYTES, .error = true},
 	{"live_rows", FF_TOTAL, FF_HEAP_LIVE_ROWS},
-	{"live_rows_err", FF_TOTAL_ERR, FF_HEAP_LIVE_ROWS},
+	{"live_rows_err", FF_TOTAL, FF_HEAP_LIVE_ROWS, .error = true},
 	{"dead_rows", FF_TOTAL, FF_HEAP_DEAD_ROWS},
 	{"recently_dead_rows", FF_TOTAL, FF_HEAP_RECENT_ROWS},
 	{"updated_hot_rows", FF_TOTAL, FF_HEAP_UPDATED_HOT},
@@ -55,9 +55,9 @@ static const FfColumn columns[] = {
 	{"rows_per_page", FF_RATIO, FF_HEAP_LIVE_ROWS, FF_HEAP_INHABITED},
 	{"rows_per_page_max", FF_MOST_ROWS},
 	{"inserted_width", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS, FF_LAST_KNOWN},
-	{"inserted_width_err", FF_RATIO_ERR, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS, FF_LAST_KNOWN},
+	{"inserted_width_err", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS, FF_LAST_KNOWN, true},
 	{"updated_width", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, FF_LAST_KNOWN},
-	{"updated_width_err", FF_RATIO_ERR, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, FF_LAST_KNOWN},
+	{"updated_width_err", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, FF_LAST_KNOWN, true},
 	{"updated_pct", FF_PERCENT, FF_HEAP_UPDATED_ROWS, FF_HEAP_LIVE_ROWS},
 	{"update_group_rows", FF_MEDIAN, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS, FF_LAST_KNOWN},
 	{"insert_group_rows", FF_MEDIAN, FF_INSERT_GROUPS, FF_INSERT_GROUPS, FF_LAST_KNOWN},
@@ -94,9 +94,15 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 	if (state != FF_PAGE_BAD)
 		sample->fill_bin[Min(FF_FILL_BINS - 1, (int) (measured->used_share * FF_FILL_BINS))]++;
 	sample->most_rows = Max(sample->most_rows, measured->metric[FF_HEAP_LIVE_ROWS]);
-	for (int i = 0; i < measured->nrows; i++)
+	for (int i = 0, n; i < measured->nrows; i += n)
+	{
+		/* like rows lie together */
+		for (n = 1; i + n < measured->nrows && measured->length[i + n] == measured->length[i] &&
+			 measured->updated[i + n] == measured->updated[i]; n++)
+			;
 		ff_count(sample, measured->updated[i] ? FF_UPDATED_LENGTHS : FF_INSERTED_LENGTHS,
-				 stratum, measured->length[i], 1);
+				 stratum, measured->length[i], n);
+	}
 	for (int i = 0; i < measured->ngroups; i++)
 	{
 		const FfHeapGroup *group = &measured->group[i];

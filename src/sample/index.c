@@ -27,7 +27,7 @@ static const FfColumn columns[] = {
 	{"internal_pages", FF_TOTAL, FF_BTREE_INTERNAL},
 	{"deleted_pages", FF_TOTAL, FF_BTREE_DELETED},
 	{"leaf_density", FF_PERCENT, FF_BTREE_USED, FF_BTREE_ROOM},
-	{"leaf_density_err", FF_PERCENT_ERR, FF_BTREE_USED, FF_BTREE_ROOM},
+	{"leaf_density_err", FF_PERCENT, FF_BTREE_USED, FF_BTREE_ROOM, .error = true},
 	{"fragmentation", FF_PERCENT, FF_BTREE_FRAGMENT, FF_BTREE_LEAF},
 	{"at_fillfactor_pct", FF_PERCENT, FF_BTREE_AT_FILLFACTOR, FF_BTREE_LEAF},
 	{"half_full_pct", FF_PERCENT, FF_BTREE_HALF_FULL, FF_BTREE_LEAF},

@@ -22,8 +22,8 @@ typedef enum FfPageState
 
 /* ---------- checks that hold for every page ---------- */
 
-/* Tuples start at MAXALIGNed offsets, so a page has this many places. */
-#define FF_PLACES (BLCKSZ / MAXIMUM_ALIGNOF)
+/* Tuples start at MAXALIGNed offsets: so many words have a bit for each place in a page. */
+#define FF_PLACE_WORDS (BLCKSZ / MAXIMUM_ALIGNOF / 64)
 
 static inline bool
 ff_page_is_zero(const char *page)
@@ -60,22 +60,25 @@ ff_line_pointers(const PageHeaderData *header)
  */
 static inline bool
 ff_claim_place(const PageHeaderData *header, const ItemIdData *lp,
-			   unsigned least, uint8 *taken)
+			   unsigned least, uint64 *taken)
 {
-	unsigned	first = lp->lp_off / MAXIMUM_ALIGNOF;
-	unsigned	end;
+	unsigned	next;
+	unsigned	end = MAXALIGN(lp->lp_off + lp->lp_len) / MAXIMUM_ALIGNOF;
 
 	if (lp->lp_off != MAXALIGN(lp->lp_off) ||
 		lp->lp_off < header->pd_upper ||
 		lp->lp_len < least ||
 		lp->lp_off + lp->lp_len > header->pd_special)
 		return false;
-	end = MAXALIGN(lp->lp_off + lp->lp_len) / MAXIMUM_ALIGNOF;
-	for (unsigned i = first; i < end; i++)
+	for (unsigned place = lp->lp_off / MAXIMUM_ALIGNOF; place < end; place = next)
 	{
-		if (taken[i])
+		uint64		bits;
+
+		next = Min(end, (place / 64 + 1) * 64);
+		bits = ~UINT64CONST(0) >> (64 - (next - place)) << place % 64;
+		if (taken[place / 64] & bits)
 			return false;
-		taken[i] = 1;
+		taken[place / 64] |= bits;
 	}
 	return true;
 }

@@ -57,7 +57,7 @@ static bool
 count_items(const char *page, const BTPageOpaqueData *opaque, double *metric)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
-	uint8		taken[FF_PLACES] = {0};
+	uint64		taken[FF_PLACE_WORDS] = {0};
 	OffsetNumber nlps = ff_line_pointers(header);
 	OffsetNumber first = opaque->btpo_next == P_NONE ? P_HIKEY : P_FIRSTKEY;
 

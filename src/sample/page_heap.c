@@ -244,7 +244,7 @@ typedef struct FfWalk
 	BlockNumber block;
 	const FfXacts *xacts;
 	FfHeapPage *result;
-	uint8		taken[FF_PLACES];
+	uint64		taken[FF_PLACE_WORDS];
 	FfVersion	version[MaxHeapTuplesPerPage];
 	int			nversions;
 	uint32		original;		/* age of an insert, by a version left of it */
@@ -255,8 +255,13 @@ static void
 add_version(FfWalk *walk, TransactionId xid, bool updated, bool live,
 			bool heap_only)
 {
-	walk->version[walk->nversions++] =
-		(FfVersion) {xid, xid_age(walk->xacts, xid), updated, live, heap_only};
+	FfVersion  *v = &walk->version[walk->nversions++];
+
+	v->xid = xid;
+	v->age = xid_age(walk->xacts, xid);
+	v->updated = updated;
+	v->live = live;
+	v->heap_only = heap_only;
 }
 
 static void

@@ -209,8 +209,8 @@ ff_read_sample(FfSample *sample, int nmetrics, const int *exact_metric, int nexa
 	int			nblocks;
 
 	ff_strata_begin(strata, RelationGetNumberOfBlocks(sample->rel), nmetrics,
-					ff_sample_seed != 0 ? (uint64) ff_sample_seed :
-					pg_prng_uint64(&pg_global_prng_state));
+					ff_sample_seed != 0 ? (uint32) ff_sample_seed :
+					pg_prng_uint32(&pg_global_prng_state));
 	nblocks = ff_strata_first(strata, ff_sample_pages, &block);
 	read_pages(sample, strategy, block, nblocks, callback);
 	nblocks = ff_strata_second(strata, exact_metric, nexact, ff_sample_error / 100 * BLCKSZ,

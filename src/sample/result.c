@@ -56,8 +56,9 @@ static double
 column_number(const FfSample *sample, const FfColumn *c)
 {
 	const FfStrata *strata = &sample->strata;
-	const double percent = strata->blocks > 0 ? 100.0 / BLCKSZ / strata->blocks : NAN;
-	double		median;
+	bool		ratio = c->source == FF_RATIO || c->source == FF_PERCENT;
+	FfEstimate	estimate;
+	double		number;
 
 	switch (c->source)
 	{
@@ -67,27 +68,20 @@ column_number(const FfSample *sample, const FfColumn *c)
 			return strata->blocks;
 		case FF_COUNT:
 			return *(const int *) ((const char *) sample + c->a);
-		case FF_MEAN:
-			return ff_strata_estimate(strata, c->a, -1).value * percent;
-		case FF_MEAN_ERR:
-			return ff_strata_estimate(strata, c->a, -1).error * percent;
-		case FF_TOTAL:
-			return ff_strata_estimate(strata, c->a, -1).value;
-		case FF_TOTAL_ERR:
-			return ff_strata_estimate(strata, c->a, -1).error;
-		case FF_RATIO:
-			return ff_strata_estimate(strata, c->a, c->b).value;
-		case FF_RATIO_ERR:
-			return ff_strata_estimate(strata, c->a, c->b).error;
-		case FF_PERCENT:
-			return ff_strata_estimate(strata, c->a, c->b).value * 100;
-		case FF_PERCENT_ERR:
-			return ff_strata_estimate(strata, c->a, c->b).error * 100;
 		case FF_MOST_ROWS:
 			return strata->blocks > 0 ? sample->most_rows : NAN;
 		case FF_MEDIAN:
-			median = ff_median(sample, c->a);
-			return isnan(median) ? ff_median(sample, c->b) : median;
+			number = ff_median(sample, c->a);
+			return isnan(number) ? ff_median(sample, c->b) : number;
+		case FF_SHARE:
+		case FF_TOTAL:
+		case FF_RATIO:
+		case FF_PERCENT:
+			estimate = ff_strata_estimate(strata, c->a, ratio ? c->b : -1);
+			number = c->error ? estimate.error : estimate.value;
+			if (c->source == FF_SHARE)
+				return strata->blocks > 0 ? 100 * number / strata->blocks / BLCKSZ : NAN;
+			return c->source == FF_PERCENT ? 100 * number : number;
 		default:
 			return NAN;			/* FF_CALLER */
 	}

@@ -62,10 +62,9 @@ typedef enum FfSource
 	FF_FILLFACTOR,
 	FF_BLOCKS,
 	FF_COUNT,					/* of pages read: offset in FfSample */
-	FF_MEAN, FF_MEAN_ERR,		/* percent of the relation's bytes */
-	FF_TOTAL, FF_TOTAL_ERR,		/* in the relation */
-	FF_RATIO, FF_RATIO_ERR,		/* of two metrics */
-	FF_PERCENT, FF_PERCENT_ERR,
+	FF_SHARE,					/* percent of the relation's bytes */
+	FF_TOTAL,					/* in the relation */
+	FF_RATIO, FF_PERCENT,		/* of two metrics */
 	FF_FILL,					/* pages by used share */
 	FF_MOST_ROWS,
 	FF_MEDIAN,					/* of one histogram, or else of another */
@@ -90,6 +89,7 @@ typedef struct FfColumn
 	int			a;				/* metric or histogram, or what the source says */
 	int			b;
 	FfPooling	pooling;
+	bool		error;			/* half width of an estimate's interval, not its value */
 } FfColumn;
 
 /* read.c */

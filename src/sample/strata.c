@@ -86,7 +86,7 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
 /* 97.5 % quantile of the normal distribution. */
 #define FF_Z 1.959963985
 
-/* Rounds of a Feistel network: four make a random permutation of large ranges (chosen). */
+/* Rounds of a Feistel network: four make a random permutation of a large range (chosen). */
 #define FF_ROUNDS 6
 
 /* ---------- choice of pages ---------- */
@@ -102,7 +102,7 @@ add_stratum(FfStrata *strata, BlockNumber first, BlockNumber end)
 
 /* Divides the blocks; the seed fixes all choices that follow. */
 void
-ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint64 seed)
+ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint32 seed)
 {
 	BlockNumber first = 0;
 
@@ -149,8 +149,8 @@ kth_block(const FfStrata *strata, const FfStratum *stratum, uint32 k)
 
 		for (int round = 0; round < FF_ROUNDS; round++)
 		{
-			uint64		key = strata->seed + stratum->first + round;
-			uint32		mixed = left ^ (hash_bytes_uint32_extended(right, key) & mask);
+			uint32		key = murmurhash32(strata->seed + stratum->first + round);
+			uint32		mixed = left ^ (murmurhash32(right ^ key) & mask);
 
 			left = right;
 			right = mixed;
@@ -183,8 +183,13 @@ choose(FfStrata *strata, const double *wanted, BlockNumber **block)
 		room += Max(wanted[i] - strata->stratum[i].nread, 0);
 	*block = palloc(sizeof(BlockNumber) * (Size) room);
 	for (int i = 0; i < strata->nstrata; i++)
-		for (int k = strata->stratum[i].nread; k < (int) wanted[i]; k++)
-			(*block)[nblocks++] = kth_block(strata, &strata->stratum[i], k);
+	{
+		const FfStratum *s = &strata->stratum[i];
+		bool		whole = s->nread == 0 && wanted[i] >= s->size;
+
+		for (int k = s->nread; k < (int) wanted[i]; k++)
+			(*block)[nblocks++] = whole ? s->first + k : kth_block(strata, s, k);
+	}
 	qsort(*block, nblocks, sizeof(BlockNumber), compare_blocks);
 	return nblocks;
 }

@@ -26,7 +26,7 @@ typedef struct FfStrata
 {
 	BlockNumber blocks;
 	int			nmetrics;
-	uint64		seed;
+	uint32		seed;
 	int			nstrata;
 	FfStratum  *stratum;
 } FfStrata;
@@ -39,7 +39,7 @@ typedef struct FfEstimate
 } FfEstimate;
 
 extern void ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics,
-							uint64 seed);
+							uint32 seed);
 extern int	ff_strata_first(FfStrata *strata, int max_pages,
 							BlockNumber **block);
 extern int	ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
