@@ -18,6 +18,7 @@
 #include "commands/tablespace.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "storage/latch.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -72,6 +73,16 @@ ff_try(void (*work) (void *context), void *context)
 	MemoryContextSwitchTo(memory);
 	CurrentResourceOwner = owner;
 	return error;
+}
+
+/* Sleeps, but for interrupts. */
+void
+ff_nap(double milliseconds)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 (long) milliseconds, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
 }
 
 /*

@@ -18,8 +18,6 @@
 #include "commands/extension.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/latch.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -178,10 +176,7 @@ ff_keep_extension(Oid extension)
 							   "What it did before is kept if the other session rolls back.", pid),
 					 hint_unschedule()));
 		/* to see who holds it takes all locks of the lock table: some ten times, no more */
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, retry_ms,
-						 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
+		ff_nap(retry_ms);
 		retry_ms = Min(retry_ms * 2, DROP_MS / 4);
 	}
 	AcceptInvalidationMessages();

@@ -56,8 +56,6 @@ typedef struct FfParse
 
 PG_FUNCTION_INFO_V1(ff_parse_statement);
 
-static bool find_targets(Node *node, void *context);
-
 /*
  * Adds the columns that a SET list assigns, once each.  Fields and elements,
  * SET a.b = and a[1] =, count as their column; in (a, b) = (...) each is an
@@ -128,8 +126,7 @@ add_merge(FfParse *parse, MergeStmt *merge)
 			if (when->commandType != types[i])
 				continue;
 			found = true;
-			if (types[i] == CMD_UPDATE)
-				columns = add_columns(columns, when->targetList);
+			columns = add_columns(columns, when->targetList);
 		}
 		if (found)
 			add_target(parse, commands[i], "merge", merge->relation, columns);
@@ -138,6 +135,8 @@ add_merge(FfParse *parse, MergeStmt *merge)
 
 /*
  * Notes this statement's targets and looks for more of them below, in its WITH.
+ * The walker knows no utility statements; of these, the ones are unwrapped whose
+ * inner statement is counted under the outer one's text.
  */
 static bool
 find_targets(Node *node, void *context)
@@ -172,47 +171,21 @@ find_targets(Node *node, void *context)
 			break;
 		case T_SelectStmt:
 			break;
+		case T_PrepareStmt:
+			return find_targets(((PrepareStmt *) node)->query, context);
+		case T_ExplainStmt:
+			return find_targets(((ExplainStmt *) node)->query, context);
+		case T_CopyStmt:
+			if (((CopyStmt *) node)->is_from)
+				add_target(parse, "COPY", "top", ((CopyStmt *) node)->relation, NIL);
+			return find_targets(((CopyStmt *) node)->query, context);
 		default:
-			return raw_expression_tree_walker(node, find_targets, context);
+			return parse->depth > 0 && raw_expression_tree_walker(node, find_targets, context);
 	}
 	parse->depth++;
 	result = raw_expression_tree_walker(node, find_targets, context);
 	parse->depth--;
 	return result;
-}
-
-/*
- * A statement as the client sent it.  The walker knows no utility statements;
- * of these, the ones are unwrapped whose inner statement is counted under the
- * outer one's text.
- */
-static void
-find_statement(Node *statement, FfParse *parse)
-{
-	switch (nodeTag(statement))
-	{
-		case T_InsertStmt:
-		case T_UpdateStmt:
-		case T_DeleteStmt:
-		case T_MergeStmt:
-		case T_SelectStmt:
-			find_targets(statement, parse);
-			break;
-		case T_PrepareStmt:
-			find_statement(((PrepareStmt *) statement)->query, parse);
-			break;
-		case T_ExplainStmt:
-			find_statement(((ExplainStmt *) statement)->query, parse);
-			break;
-		case T_CopyStmt:
-			if (((CopyStmt *) statement)->is_from)
-				add_target(parse, "COPY", "top", ((CopyStmt *) statement)->relation, NIL);
-			else if (((CopyStmt *) statement)->query != NULL)
-				find_statement(((CopyStmt *) statement)->query, parse);
-			break;
-		default:
-			break;
-	}
 }
 
 /* Notes the targets of all statements of a text. */
@@ -222,26 +195,7 @@ find_statements(List *statements, void *context)
 	ListCell   *lc;
 
 	foreach(lc, statements)
-		find_statement(((RawStmt *) lfirst(lc))->stmt, (FfParse *) context);
-}
-
-/*
- * Until the end of the nest level, or of the subtransaction, the parser says
- * nothing about other people's texts: no warning of backslashes, no notice of
- * names too long, which shows the whole name.
- */
-static int
-quiet_parser_begin(void)
-{
-	int			nest = NewGUCNestLevel();
-
-	(void) set_config_option("client_min_messages", "error", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-#ifdef FF_HAVE_ESCAPE_STRING_WARNING
-	(void) set_config_option("escape_string_warning", "off", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-#endif
-	return nest;
+		find_targets(lfirst_node(RawStmt, lc)->stmt, context);
 }
 
 typedef struct FfText
@@ -251,15 +205,25 @@ typedef struct FfText
 	void	   *context;
 } FfText;
 
+/*
+ * The parser says nothing about other people's texts: no warning of backslashes,
+ * no notice of names too long, which shows the whole name.  Where it fails, the
+ * end of the subtransaction takes the settings back.
+ */
 static void
 parse_and_use(void *context)
 {
 	FfText	   *t = (FfText *) context;
+	int			nest = NewGUCNestLevel();
+	List	   *statements;
 
-	/* undone by the end of the subtransaction where the parser fails */
-	int			nest = quiet_parser_begin();
-	List	   *statements = raw_parser(t->text, RAW_PARSE_DEFAULT);
-
+	(void) set_config_option("client_min_messages", "error", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+#ifdef FF_HAVE_ESCAPE_STRING_WARNING
+	(void) set_config_option("escape_string_warning", "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+#endif
+	statements = raw_parser(t->text, RAW_PARSE_DEFAULT);
 	AtEOXact_GUC(true, nest);
 	t->use(statements, t->context);
 }

@@ -123,28 +123,6 @@ tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts,
 	return FF_TUPLE_DEAD;
 }
 
-/* Where did the new version of a superseded one go?  False: there is none, or it is not known. */
-static bool
-count_superseded(const HeapTupleHeaderData *tuple, BlockNumber block,
-				 OffsetNumber offset, double *metric)
-{
-	const ItemPointerData *ctid = &tuple->t_ctid;
-	BlockNumber successor_block = ItemPointerGetBlockNumberNoCheck(ctid);
-	OffsetNumber successor = ItemPointerGetOffsetNumberNoCheck(ctid);
-
-	/* deleted, or moved to another partition: no successor here */
-	if (!bits_are_known(tuple) || successor == 0 || successor > MaxHeapTuplesPerPage ||
-		(successor_block == block && successor == offset))
-		return false;
-	if (tuple->t_infomask2 & HEAP_HOT_UPDATED)
-		metric[FF_HEAP_SUPERSEDED_HOT]++;
-	else if (successor_block == block)
-		metric[FF_HEAP_SUPERSEDED_SAME]++;
-	else
-		metric[FF_HEAP_SUPERSEDED_NEWPAGE]++;
-	return true;
-}
-
 /*
  * Transactions from this one to the sample's begin.  Ids are compared by it, as
  * they wrap around; those of frozen rows may be older than half a round.
@@ -289,6 +267,8 @@ count_dead(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length,
 		   OffsetNumber offset, TransactionId deleter)
 {
 	double	   *metric = walk->result->metric;
+	BlockNumber successor_block = ItemPointerGetBlockNumberNoCheck(&tuple->t_ctid);
+	OffsetNumber successor = ItemPointerGetOffsetNumberNoCheck(&tuple->t_ctid);
 
 	metric[FF_HEAP_DEAD_ROWS]++;
 	metric[FF_HEAP_DEAD_BYTES] += length;
@@ -298,8 +278,16 @@ count_dead(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length,
 	if (TransactionIdIsNormal(deleter) && TransactionIdIsNormal(walk->xacts->horizon) &&
 		(int32) (deleter - walk->xacts->horizon) >= 0)
 		metric[FF_HEAP_RECENT_ROWS]++;
-	if (count_superseded(tuple, walk->block, offset, metric))
+
+	/* where did the new version go? none: deleted, or moved to another partition */
+	if (bits_are_known(tuple) && successor > 0 && successor <= MaxHeapTuplesPerPage &&
+		(successor_block != walk->block || successor != offset))
+	{
+		metric[tuple->t_infomask2 & HEAP_HOT_UPDATED ? FF_HEAP_SUPERSEDED_HOT :
+			   successor_block == walk->block ? FF_HEAP_SUPERSEDED_SAME :
+			   FF_HEAP_SUPERSEDED_NEWPAGE]++;
 		add_version(walk, deleter, true, false, false);
+	}
 	if ((tuple->t_infomask & HEAP_UPDATED) == 0)
 		walk->original = xid_age(walk->xacts, tuple->t_choice.t_heap.t_xmin);
 }

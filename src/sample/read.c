@@ -17,9 +17,7 @@
 #include "access/xlog.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "storage/bufmgr.h"
-#include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
@@ -153,15 +151,6 @@ read_batch(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *b
 
 #endif							/* FF_HAVE_READ_STREAM */
 
-static void
-nap(double milliseconds)
-{
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-					 Max(1L, (long) milliseconds), PG_WAIT_EXTENSION);
-	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
-}
-
 /*
  * Reads these blocks, in ascending order, and calls back for each.  Sleeps
  * fillfactor_advisor.sample_delay before every 100 pages, counted over all
@@ -183,7 +172,7 @@ read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *b
 			if (pages_since_nap >= FF_PAGES_PER_NAP)
 			{
 				pages_since_nap = 0;
-				nap(ff_sample_delay);
+				ff_nap(Max(1, ff_sample_delay));
 			}
 			n = Min(nblocks, FF_PAGES_PER_NAP - pages_since_nap);
 			pages_since_nap += n;
