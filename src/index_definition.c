@@ -261,13 +261,14 @@ accept_index(List *statements, void *context)
 	d->statement = index;
 }
 
-/* What follows the table's name: from USING on.  NULL where there is none. */
+/* What follows the table's name: from USING on.  NULL where the columns come first. */
 static const char *
 behind_table(const FfDefinition *d)
 {
 	bool		quoted = false;
 
-	for (const char *c = d->text + d->statement->relation->location; *c != '\0'; c++)
+	for (const char *c = d->text + d->statement->relation->location;
+		 *c != '\0' && (quoted || *c != '('); c++)
 	{
 		quoted ^= *c == '"';
 		if (!quoted && strncmp(c, " USING ", strlen(" USING ")) == 0)
@@ -280,10 +281,8 @@ behind_table(const FfDefinition *d)
  * ff_index_definition(relation oid, definition text, OUT is_unique boolean,
  *					   OUT name text, OUT method text, OUT looked_up boolean)
  *
- * The parts of an index's definition: its name as it is, and everything from
- * USING on, to be put behind CREATE INDEX ... ON the table's name.  looked_up:
- * names in it are looked up, so it must run with a search_path of pg_catalog
- * alone.  All NULL where the text is not acceptable.
+ * The parts of an index's definition; method is everything from USING on.  All NULL
+ * where the text is not acceptable.
  */
 Datum
 ff_index_definition(PG_FUNCTION_ARGS)

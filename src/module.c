@@ -132,12 +132,9 @@ _PG_init(void)
 /*
  * ff_setting(name text)
  *
- * The value of one of the extension's settings, fillfactor_advisor.NAME: a
- * number of its base unit (pg_settings.unit) without that unit, so that a
- * lookback of '7d' is 604800.  Unlike current_setting() it also works in a session
- * that has not loaded the library yet: the call itself loads it.
- *
- * Errors: 42704 where there is no such setting.
+ * The value of fillfactor_advisor.NAME in its base unit: a lookback of '7d' is
+ * 604800.  Unlike current_setting() it also works in a session that has not loaded
+ * the library yet: the call itself loads it.  Errors: 42704 where there is none.
  */
 Datum
 ff_setting(PG_FUNCTION_ARGS)

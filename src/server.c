@@ -181,9 +181,8 @@ ff_free_bytes(PG_FUNCTION_ARGS)
 /*
  * ff_summarizing(access_method oid) returns boolean
  *
- * Whether indexes of this access method only summarize blocks (BRIN), so that
- * an update of their columns may still be HOT.  False before PostgreSQL 16,
- * which introduced it.  NULL for an OID that is no index access method.
+ * Whether an update of columns of such indexes may still be HOT (BRIN, from
+ * PostgreSQL 16 on).  NULL for an OID that is no index access method.
  */
 Datum
 ff_summarizing(PG_FUNCTION_ARGS)

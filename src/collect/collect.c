@@ -139,11 +139,11 @@ ends_collection(int sqlerrcode)
 
 /* A table that merely was not there for us, now: next time will do. */
 static bool
-is_skip(int sqlerrcode)
+is_skip(const ErrorData *error)
 {
-	return sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
-		sqlerrcode == ERRCODE_UNDEFINED_TABLE ||
-		sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED;
+	return error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+		error->sqlerrcode == ERRCODE_UNDEFINED_TABLE ||
+		error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED;
 }
 
 typedef struct Step
@@ -195,7 +195,7 @@ sample_relation(Collector *c, int64 rel_id)
 	else
 	{
 		write_failure("collect_problem", rel_id, edata);
-		if (is_skip(edata->sqlerrcode))
+		if (is_skip(edata))
 			c->skipped++;
 		else
 			c->failed++;
@@ -203,22 +203,24 @@ sample_relation(Collector *c, int64 rel_id)
 	end_step(c);
 }
 
-/*
- * A step that a collection can do without: a warning is all there is of a failure
- * to do this (NULL: not even that).  Returns whether it failed.
- */
-static bool
-try_or_warn(Collector *c, const char *function, int64 argument, const char *what)
+static void
+warn(const ErrorData *error, const char *what)
+{
+	ereport(WARNING,
+			(errcode(error->sqlerrcode),
+			 errmsg("could not %s: %s", what, error->message)));
+}
+
+/* A step that a collection can do without: a warning is all there is of a failure. */
+static void
+try_or_warn(Collector *c, const char *function, const char *what)
 {
 	int64		unused;
-	ErrorData  *edata = try_step(step_of(function, argument), &unused);
+	ErrorData  *error = try_step(step_of(function, c->collection_id), &unused);
 
-	if (edata != NULL && what != NULL)
-		ereport(WARNING,
-				(errcode(edata->sqlerrcode),
-				 errmsg("could not %s: %s", what, edata->message)));
+	if (error != NULL)
+		warn(error, what);
 	end_step(c);
-	return edata != NULL;
 }
 
 /*
@@ -261,9 +263,18 @@ keep_fits(Collector *c)
 	int64	   *due = list_due(c, step_of("fits_due", c->collection_id), &ndue);
 	bool		warned = false;	/* one of them is enough */
 
+	int64		unused;
+
 	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)
-		warned |= try_or_warn(c, "collect_fit", due[i], warned ? NULL : "fit a table");
-	try_or_warn(c, "collect_verdicts", c->collection_id, "judge what came of earlier advice");
+	{
+		ErrorData  *error = try_step(step_of("collect_fit", due[i]), &unused);
+
+		if (error != NULL && !is_skip(error) && !warned)
+			warn(error, "fit a table");
+		warned |= error != NULL;
+		end_step(c);
+	}
+	try_or_warn(c, "collect_verdicts", "judge what came of earlier advice");
 }
 
 /*
@@ -353,7 +364,7 @@ collect(Collector *c)
 	if (edata != NULL)
 		write_failure("collect_statements_failed", c->collection_id, edata);
 	end_step(c);
-	try_or_warn(c, "collect_horizon", c->collection_id, "note what holds back pruning");
+	try_or_warn(c, "collect_horizon", "note what holds back pruning");
 	run_step(step_of("collect_settings", c->collection_id));
 	end_step(c);
 	sample_due(c);
@@ -386,15 +397,8 @@ keep_extension_of(Oid procedure)
 /*
  * CALL ff_collect()
  *
- * Reads the counters of every heap table, writes an interval for those that
- * changed, and samples the pages of the most urgent within the budget
- * (fillfactor_advisor.collect_pages, collect_time).  Commits as it goes when
- * called outside a transaction block.
- *
- * Errors: 25006 in recovery or in a read-only transaction, 42501 where the role
- * may not write the history, 42704 or 55P03 where the extension is dropped
- * meanwhile (see ff_keep_extension()), 55000 where the procedure is of none.  A
- * collection already under way is a notice, not an error.
+ * See the SQL procedure.  Errors besides: 42704 or 55P03 where the extension is
+ * dropped meanwhile (see ff_keep_extension()), 55000 where the procedure is of none.
  */
 Datum
 ff_collect(PG_FUNCTION_ARGS)

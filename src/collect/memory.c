@@ -186,11 +186,7 @@ ff_memory(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * ff_ram_bytes() returns bigint
- *
- * Bytes of the row of ff_memory() that is used.
- */
+/* ff_ram_bytes(): bytes of the row of ff_memory() that is used */
 Datum
 ff_ram_bytes(PG_FUNCTION_ARGS)
 {

@@ -262,13 +262,10 @@ ff_parse_text(const char *text, void (*use) (List *statements, void *context), v
 }
 
 /*
- * ff_parse_statement(query text, OUT command text, OUT schema_name text,
- *					  OUT relation_name text, OUT columns text[], OUT how text,
- *					  OUT reason text) returns setof record
+ * ff_parse_statement(query text), see the SQL function
  *
- * One row for each table and command; columns only where the command is UPDATE;
- * no row for a statement that writes no table.  A text that cannot be read gives
- * one row with nothing but the reason.
+ * Columns only where the command is UPDATE; no row for a statement that writes no
+ * table; nothing but the reason for a text that cannot be read.
  */
 Datum
 ff_parse_statement(PG_FUNCTION_ARGS)

@@ -139,11 +139,8 @@ open_heap(FunctionCallInfo fcinfo)
 /*
  * sample(relation regclass) returns page_sample
  *
- * Samples the pages of one heap table: see the comments on the type.  Errors:
- * 22004 for NULL, 42P01 for an unknown OID, 42809 for anything that is not a
- * heap table with pages of its own, 0A000 for another session's temporary table
- * and for an unlogged table in recovery, 55P03 if the lock is not available at
- * once, 55000 where the type is not the one that this library fills.
+ * See the comments on the type.  Errors: those of ff_sample(), and 55000 where the
+ * type is not the one that this library fills.
  */
 Datum
 ff_sample(PG_FUNCTION_ARGS)
@@ -162,10 +159,7 @@ ff_sample(PG_FUNCTION_ARGS)
  * pool_samples(sample page_sample, earlier page_sample, keep float8,
  *				same_state boolean) returns page_sample
  *
- * The sample (the same where anything else is NULL) with what the earlier one
- * knew: what adds up is added, times keep; what the pages do not say now stays
- * as it was.  same_state: fillfactor and indexes are the same, so old versions
- * of both count.
+ * See the SQL function.
  */
 Datum
 ff_pool_samples(PG_FUNCTION_ARGS)

@@ -72,8 +72,7 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 /*
  * ff_sample_index(index regclass) returns record
  *
- * Samples the pages of one B-tree index: see the comment on the SQL function
- * for the columns.  Errors: those of ff_sample, 42809 for anything that is not
+ * See the SQL function.  Errors: those of ff_sample(), 42809 for anything that is not
  * a B-tree index with pages of its own, 55000 for an invalid index.
  */
 Datum
