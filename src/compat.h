@@ -60,12 +60,11 @@ extern int	no_such_variable
 #define FF_READ_STREAM_FLAGS READ_STREAM_MAINTENANCE
 #endif
 
-/* main fork of a permanent relation; from 18 on the path comes in a struct */
-#include "common/relpath.h"
+/* from 18 on, paths come in a struct */
 #if PG_VERSION_NUM >= 180000
-#define ff_relation_path(database, tablespace, file) pstrdup(GetRelationPath(database, tablespace, file, -1, MAIN_FORKNUM).str)
+#define ff_path(path) pstrdup((path).str)
 #else
-#define ff_relation_path(database, tablespace, file) GetRelationPath(database, tablespace, file, -1, MAIN_FORKNUM)
+#define ff_path(path) (path)
 #endif
 
 /* until 18 the parser warned of backslashes in strings, if asked to */

@@ -62,13 +62,15 @@ static const struct
 	{OURS("prune_batches"), &ff_prune_batches, 20, 0, INT_MAX, 0,
 	"Batches of old history that one collection removes at most."},
 	{OURS("ram"), &ff_ram_setting, 0, 0, INT_MAX, GUC_UNIT_MB,
-	"Memory that tables are compared with; 0 detects the machine's memory or the container's limit."},
+	"Memory that tables are compared with; 0 detects the machine's memory or the "
+	"container's limit."},
 	{OURS("lookback"), &unread_int[0], 7 * SECS_PER_DAY, SECS_PER_DAY, LONGEST, GUC_UNIT_S,
 	"How far back advice looks."},
 	{OURS("min_updates"), &ff_min_updates, 500, 1, INT_MAX, 0,
 	"Updates that must have been seen before a table's HOT share is judged."},
 	{OURS("fits"), &unread_int[1], 100, 0, 1000000, 0,
-	"Tables that one collection fits at most, and one call that reads advice where collections did not."},
+	"Tables that one collection fits at most, and one call that reads advice where "
+	"collections did not."},
 	{OURS("retention"), &unread_int[2], 90 * SECS_PER_DAY, SECS_PER_DAY, LONGEST, GUC_UNIT_S,
 	"How long history is kept."},
 	{OURS("history_rows"), &unread_int[3], 5000000, 1000, INT_MAX, 0,
@@ -77,7 +79,8 @@ static const struct
 	"Statements of pg_stat_statements that are followed at most; 0 reads none."},
 	{OURS("snapshot_age"), &unread_int[5], 60, 0, INT_MAX, GUC_UNIT_S,
 	"Age from which a transaction that holds back pruning is written down."},
-	{OURS("payback_time"), &ff_payback_time, 30 * SECS_PER_DAY, SECS_PER_MINUTE, LONGEST, GUC_UNIT_S,
+	{OURS("payback_time"), &ff_payback_time, 30 * SECS_PER_DAY, SECS_PER_MINUTE, LONGEST,
+	GUC_UNIT_S,
 	"Time in which a change of fillfactor, with its rewrite, must have paid."}
 };
 
@@ -104,11 +107,13 @@ static const struct
 	{OURS("size_weight"), &ff_size_weight, 0.2, 10, 0,
 	"Weight (exponent) of size in the cost of a fillfactor."},
 	{OURS("storage_weight"), &ff_storage_weight, 1, 1, 0,
-	"Share of unused page space that costs storage: 0 where the drive or file system compresses it."},
+	"Share of unused page space that costs storage: 0 where the drive or file system "
+	"compresses it."},
 	{OURS("min_gain"), &ff_min_gain, 2, 100, 0,
 	"Cost that a change of fillfactor must save, in percent."},
 	{OURS("page_read_cost"), &ff_page_read_cost, 0, 1e7, 0,
-	"Time of one random page read, in microseconds; 0 takes what track_io_timing measured, else 100."}
+	"Time of one random page read, in microseconds; 0 takes what track_io_timing "
+	"measured, else 100."}
 };
 
 extern PGDLLEXPORT void _PG_init(void);

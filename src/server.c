@@ -19,7 +19,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"

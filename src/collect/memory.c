@@ -113,9 +113,10 @@ read_groups(const char *root, Source *limit)
 			continue;
 		*group++ = '\0';
 		group[strcspn(group, "\n")] = '\0';
-		/* version 2, "0::/a/b"; memory.high does not kill, but it reclaims the page cache beyond it */
+		/* version 2, "0::/a/b"; memory.high does not kill, but takes the page cache beyond it */
 		if (*++controllers == '\0')
-			read_limits(psprintf("%s/sys/fs/cgroup", root), group, "memory.max", "memory.high", limit);
+			read_limits(psprintf("%s/sys/fs/cgroup", root), group, "memory.max", "memory.high",
+						limit);
 		/* version 1, "4:cpu,memory:/a/b" */
 		for (char *name = strtok(controllers, ","); name != NULL; name = strtok(NULL, ","))
 			if (strcmp(name, "memory") == 0)

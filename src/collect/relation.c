@@ -20,10 +20,9 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_type_d.h"
-#include "fmgr.h"
+#include "common/relpath.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -71,11 +70,12 @@ main_fork_bytes(Oid relid, Oid *toast)
 	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
-		Oid			tablespace = OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace;
-
 		if (RELKIND_HAS_STORAGE(form->relkind) && OidIsValid(form->relfilenode) &&
 			form->relpersistence != RELPERSISTENCE_TEMP && !form->relisshared)
-			path = ff_relation_path(MyDatabaseId, tablespace, form->relfilenode);
+			path = ff_path(GetRelationPath(MyDatabaseId,
+										   OidIsValid(form->reltablespace) ?
+										   form->reltablespace : MyDatabaseTableSpace,
+										   form->relfilenode, -1, MAIN_FORKNUM));
 		if (toast != NULL)
 			*toast = form->reltoastrelid;
 	}
@@ -216,8 +216,9 @@ ff_index_definitions(PG_FUNCTION_ARGS)
  * ff_sizes(relation oid)
  *
  * heap_bytes, index_bytes, toast_bytes (main forks) of a table, its indexes
- * and its TOAST table; each NULL where the table or a file is missing.  Unlike pg_relation_size() it needs no lock, so it never waits, and
- * it leaves nothing in the caches.
+ * and its TOAST table; each NULL where the table or a file is missing.  Unlike
+ * pg_relation_size() it needs no lock, so it never waits, and it leaves nothing in
+ * the caches.
  */
 Datum
 ff_sizes(PG_FUNCTION_ARGS)

@@ -15,13 +15,12 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
-#include "compat.h"
+#include "module.h"
 
 PG_FUNCTION_INFO_V1(ff_window_add);
 PG_FUNCTION_INFO_V1(ff_window_sum);

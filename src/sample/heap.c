@@ -21,7 +21,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
-#include "compat.h"
+#include "module.h"
 #include "sample/sample.h"
 
 PG_FUNCTION_INFO_V1(ff_sample);
@@ -55,9 +55,11 @@ static const FfColumn columns[] = {
 	{"rows_per_page", FF_RATIO, FF_HEAP_LIVE_ROWS, FF_HEAP_INHABITED},
 	{"rows_per_page_max", FF_MOST_ROWS},
 	{"inserted_width", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS, FF_LAST_KNOWN},
-	{"inserted_width_err", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS, FF_LAST_KNOWN, true},
+	{"inserted_width_err", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS,
+	FF_LAST_KNOWN, true},
 	{"updated_width", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, FF_LAST_KNOWN},
-	{"updated_width_err", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, FF_LAST_KNOWN, true},
+	{"updated_width_err", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS,
+	FF_LAST_KNOWN, true},
 	{"updated_pct", FF_PERCENT, FF_HEAP_UPDATED_ROWS, FF_HEAP_LIVE_ROWS},
 	{"update_group_rows", FF_MEDIAN, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS, FF_LAST_KNOWN},
 	{"insert_group_rows", FF_MEDIAN, FF_INSERT_GROUPS, FF_INSERT_GROUPS, FF_LAST_KNOWN},
@@ -197,9 +199,12 @@ ff_pool_samples(PG_FUNCTION_ARGS)
 			null[0][i] = false;
 		}
 		else if (columns[i].pooling == FF_SUM)
-			*mine = ff_pool_arrays(columns[i].source == FF_LENGTHS,
-								   null[0][i] ? PointerGetDatum(construct_empty_array(FLOAT4OID)) : *mine,
-								   earlier, keep, &null[0][i]);
+		{
+			if (null[0][i])
+				*mine = PointerGetDatum(construct_empty_array(FLOAT4OID));
+			*mine = ff_pool_arrays(columns[i].source == FF_LENGTHS, *mine, earlier, keep,
+								   &null[0][i]);
+		}
 		else if (columns[i].pooling == FF_SPLIT_SUM && PG_GETARG_BOOL(3))
 			*mine = Float8GetDatum(DatumGetFloat8(*mine) + keep * DatumGetFloat8(earlier));
 	}

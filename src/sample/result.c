@@ -123,7 +123,7 @@ ff_check_columns(TupleDesc desc, const FfColumn *column, int ncolumns)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("column %d of a page sample is \"%s\" in SQL and \"%s\" in the library",
 							i + 1, sql, library),
-					 errhint("The extension's library and its SQL objects are of different versions.")));
+					 errhint("The library and the SQL objects are of different versions.")));
 	}
 }
 

@@ -27,10 +27,9 @@
 #include <math.h>
 
 #include "common/hashfn.h"
-#include "fmgr.h"
 #include "port/pg_bitutils.h"
 
-#include "compat.h"
+#include "module.h"
 #include "sample/strata.h"
 
 PG_FUNCTION_INFO_V1(ff_t_quantile);
