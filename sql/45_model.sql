@@ -217,9 +217,7 @@ AS $$
            s.rows_per_page, s.rows_per_page_max, s.updated_pct, e.seen_hot, e.seen_same_page, e.seen_newpage,
            h.recent_share, h.recent_dead,
            s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.update_distances,
-           s.update_ages, s.inserted_width, s.inserted_width_err, s.updated_width, s.updated_width_err,
-           s.update_group_rows, s.insert_group_rows, s.update_distance, e.fillfactor, h.filled_at, h.updated_since,
-           o.standing, h.followed, o.updated, o.costs,
+           s.update_ages, e.fillfactor, h.filled_at, h.updated_since, o.standing, h.followed, o.updated, o.costs,
            e.indexes, e.index_bytes, e.ram_bytes,
            v.scale, v.threshold, v.nap_s, h.sessions,
            coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
@@ -236,7 +234,7 @@ AS $$
             SELECT (last.choice).advised_step, CASE WHEN k.counts THEN last.updated END,
                    CASE WHEN k.counts THEN ARRAY(SELECT t.cost FROM generate_series(0, 100) p
                                                    LEFT JOIN unnest(last.steps) t ON t.fillfactor = p ORDER BY p) END
-              FROM (SELECT last.made_at >= w.began_at AND (last.choice).lives IS NOT NULL) k(counts)
+              FROM (SELECT last.made_at >= w.began_at AND (last.choice).life IS NOT NULL) k(counts)
              WHERE last.from_fillfactor = e.fillfactor) o(standing, updated, costs) ON true
      CROSS JOIN LATERAL (
            SELECT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),

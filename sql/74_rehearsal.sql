@@ -369,7 +369,7 @@ AS $$
      CROSS JOIN unnest(ARRAY[(v.fit).choice]) c
      CROSS JOIN ff_internal.server() s
      CROSS JOIN unnest(ARRAY[v.now_step]) a
-     CROSS JOIN LATERAL (SELECT greatest(1, round((c.lives->0->>'table_rows')::float8))) r(rows)
+     CROSS JOIN LATERAL (SELECT greatest(1, round((c.life->>'table_rows')::float8))) r(rows)
       LEFT JOIN LATERAL (SELECT x.* FROM unnest((v.fit).steps) x WHERE x.fillfactor >= to_fillfactor
                           ORDER BY x.fillfactor LIMIT 1) b ON true
 $$;
@@ -527,7 +527,7 @@ BEGIN
     END IF;
     SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), 1, true);
     now := ((v.diagnosis).evidence).fillfactor;
-    life := ((v.fit).choice).lives->0;
+    life := ((v.fit).choice).life;
     fillfactor := coalesce(fillfactor, CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
                                             WHEN now > 90 THEN 90 ELSE 100 END);
     IF NOT coalesce(life->'classes' @> '[{"command": "update"}]', false) THEN

@@ -29,7 +29,7 @@
 
 /* To be raised with every change after which the model answers otherwise: stored
  * fits of another version are not used. */
-#define MODEL_VERSION	4
+#define MODEL_VERSION	5
 
 /* Nonsense beyond; fits an int64. */
 #define MOST_BYTES	1e18
@@ -200,8 +200,7 @@ put_text(Row *row, const char *v)
 	row->values[row->n++] = v == NULL ? (Datum) 0 : CStringGetTextDatum(v);
 }
 
-/* What SQL gets of the lives: the first, and each length of so many (chosen). */
-#define LIVES_TOLD		3
+/* Quantiles of row lengths that SQL gets. */
 #define LENGTHS_TOLD	16
 
 /* A key and a number, with a comma before all but the first of its object. */
@@ -246,17 +245,15 @@ append_class(StringInfo t, const TwinClass *c)
 	appendStringInfoChar(t, '}');
 }
 
-/* A life as an object of JSON; the names are those of TwinLife, and how much of the table it replays. */
-static void
-append_life(StringInfo t, const FitPlan *plan, const FitParticle *p)
+/* A life as jsonb; the names are those of TwinLife, and how much of the table it replays. */
+static Datum
+life_jsonb(const FitPlan *plan, const TwinLife *l)
 {
-	const TwinLife *l = &p->life;
+	StringInfoData text;
+	StringInfo	t = &text;
 
+	initStringInfo(t);
 	appendStringInfoChar(t, '{');
-	append_number(t, "weight", p->weight);
-	append_number(t, "log_likelihood", p->log_likelihood);
-	append_number(t, "hot_pct", 100 * p->hot);
-	append_number(t, "start_rows", l->start_rows);
 	append_number(t, "replayed_rows", plan->rows);
 	append_number(t, "table_rows", plan->live);
 	append_number(t, "lag", l->lag);
@@ -275,23 +272,7 @@ append_life(StringInfo t, const FitPlan *plan, const FitParticle *p)
 		append_class(t, &l->class[i]);
 	}
 	appendStringInfoString(t, "]}");
-}
-
-/* The lives with the most weight, as jsonb. */
-static Datum
-first_lives(const Fit *fit)
-{
-	StringInfoData t;
-
-	initStringInfo(&t);
-	appendStringInfoChar(&t, '[');
-	for (int i = 0; i < LIVES_TOLD && i < fit->n; i++)
-	{
-		appendStringInfoString(&t, i > 0 ? ", " : "");
-		append_life(&t, &fit->plan, &fit->particle[i]);
-	}
-	appendStringInfoChar(&t, ']');
-	return DirectFunctionCall1(jsonb_in, CStringGetDatum(t.data));
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(t->data));
 }
 
 /* The way to take to a step: with a rewrite only where that pays; as it is, that is to keep. */
@@ -350,7 +331,7 @@ choice_row(const Model *m, Oid type)
 	put(&r, 1 / d->calls);
 	put_int(&r, m->fit.runs + f->runs);
 	r.nulls[r.n] = !fitted;
-	r.values[r.n++] = fitted ? first_lives(&m->fit) : (Datum) 0;
+	r.values[r.n++] = fitted ? life_jsonb(p, &m->fit.particle[0].life) : (Datum) 0;
 	return finish_row(&r);
 }
 

@@ -6,6 +6,7 @@
 #define FF_NUMBERS_H
 
 #include <math.h>
+#include <stdint.h>
 
 static inline double
 or_else(double v, double otherwise)
@@ -20,6 +21,19 @@ bound(double v, double low, double high)
 	if (!(v >= low))
 		return low;
 	return v > high ? high : v;
+}
+
+/* Uniform in [0, 1), xorshift64*; the state is not 0. */
+static inline double
+random_unit(uint64_t *state)
+{
+	uint64_t	x = *state;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	*state = x;
+	return (double) ((x * UINT64_C(2685821657736338717)) >> 11) * (1.0 / 9007199254740992.0);
 }
 
 #endif							/* FF_NUMBERS_H */

@@ -46,13 +46,6 @@ CREATE TYPE ff_internal.model_input AS (
     group_new_page          double precision[], -- see there
     update_distance         double precision[], -- see there
     update_age              double precision[], -- see there
-    inserted_width          double precision, -- mean length of rows never updated, bytes with header
-    inserted_width_err      double precision, -- half width of its 95 % interval
-    updated_width           double precision, -- mean length of rows updated since insert
-    updated_width_err       double precision, -- half width of its 95 % interval
-    update_group_rows       double precision, -- rows of one page that one transaction updated, median over updated rows
-    insert_group_rows       double precision, -- rows of one page that one transaction inserted, median
-    update_distance_p50     double precision, -- transactions from a page's inserts to a row's newest version, median
     fillfactor              double precision, -- effective now, percent
     filled_at               double precision, -- fillfactor before the last change, where the table was not rewritten
         -- since
@@ -121,8 +114,8 @@ CREATE TYPE ff_internal.choice AS (
     filled_at        integer, -- fillfactor at which its pages were filled, where higher than the table's
     update_call_rows double precision, -- rows updated by one call of a statement
     runs             integer, -- replays it took
-    lives            jsonb -- lives of the table that explain what was seen, at most three, the most weight first;
-        -- members as TwinLife has them (src/model/twin.h)
+    life             jsonb -- the life of the table that explains best what was seen; members as TwinLife has them
+        -- (src/model/twin.h)
 );
 $$);
 

@@ -101,7 +101,7 @@ typedef struct Rates
 } Rates;
 
 static Rates
-read_rates(const Evidence *e)
+read_rates(const Evidence *e, const FitPlan *p)
 {
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
@@ -118,12 +118,12 @@ read_rates(const Evidence *e)
 		calls[command] += e->statement[i].calls;
 	}
 	r.statements = rows[EV_UPDATE] > 0 ? calls[EV_UPDATE] / rows[EV_UPDATE] :
-		1 / bound(e->update_group_rows, 1, 1e4);
+		1 / bound(p->together, 1, 1e4);
 	r.inserts = bound(w.inserted / n, 0, 1e9);
-	r.insert_calls = r.inserts * (rows[EV_INSERT] > 0 ? calls[EV_INSERT] / rows[EV_INSERT] :
-								  1 / bound(e->insert_group_rows, 1, 1e4));
+	/* what no statement tells of is written by calls as large as the updates */
+	r.insert_calls = r.inserts * (rows[EV_INSERT] > 0 ? calls[EV_INSERT] / rows[EV_INSERT] : r.statements);
 	r.deletes = bound(w.deleted / n, 0, 1e9);
-	r.delete_calls = r.deletes * (rows[EV_DELETE] > 0 ? calls[EV_DELETE] / rows[EV_DELETE] : 1);
+	r.delete_calls = r.deletes * (rows[EV_DELETE] > 0 ? calls[EV_DELETE] / rows[EV_DELETE] : r.statements);
 	r.reads = bound(e->index_scans / n - r.statements - r.delete_calls, 0, 1e9);
 	/* pages asked for beyond those of index scans and changes: sequential scans */
 	r.scans = bound(e->blocks_fetched - P(BLOCKS_INDEX_SCAN) * bound(e->index_scans, 0, 1e15) -
@@ -137,8 +137,8 @@ read_rates(const Evidence *e)
 
 		r.per_second += updated / n * updated / bound(e->interval[i].seconds, 1e-3, 1e12);
 	}
-	r.len = or_else(e->inserted_width, or_else(e->updated_width, 100));
-	r.updated_len = or_else(e->updated_width, r.len);
+	r.len = p->insert_mean;
+	r.updated_len = p->update_mean;
 	r.indexes = bound(e->indexes, 0, 1000);
 	r.index_bytes = bound(e->index_bytes, 0, 1e18);
 	r.ram = P(CACHE_SHARE) * (e->ram_bytes > 0 ? e->ram_bytes : 1e18);
@@ -191,9 +191,9 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 static double
 log_cost(const Evidence *e, const DcCost *c)
 {
-	return or_else(e->time_weight, 0.5) * log(c->time_us) +
-		or_else(e->wal_weight, 0.3) * log(c->wal_bytes) +
-		or_else(e->size_weight, 0.2) * log(c->heap_bytes + c->index_bytes + 1);
+	return bound(e->time_weight, 0, 10) * log(c->time_us) +
+		bound(e->wal_weight, 0, 10) * log(c->wal_bytes) +
+		bound(e->size_weight, 0, 10) * log(c->heap_bytes + c->index_bytes + 1);
 }
 
 /* Index entries that updates have left, per row. */
@@ -259,10 +259,10 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
  * no page pruned and no page half empty?  Says what would be left of the cost.
  */
 static double
-least_cost(const Evidence *e)
+least_cost(const Evidence *e, const FitPlan *p)
 {
-	Rates		r = read_rates(e);
-	FitSplit	s = ff_fit_split(e);
+	Rates		r = read_rates(e, p);
+	FitSplit	s = p->split;
 	FcOutcome	now = {.hot = or_else(s.hot, 1), .moved = or_else(s.moved, 0), .prunes = 1,
 	.touched = 1};
 	FcOutcome	best = {.hot = 1 - or_else(s.blocked, 0)};
@@ -537,7 +537,7 @@ cost_room(const Evidence *e, const Forecast *f, Decision *d)
 			c->heap_bytes = heap * f->step[f->current].rows_per_page / f->step[i].rows_per_page;
 			c->index_bytes = indexes;
 			c->ratio = pow((c->heap_bytes + indexes + 1) / (heap + indexes + 1),
-						   or_else(e->size_weight, 0.2));
+						   bound(e->size_weight, 0, 10));
 		}
 }
 
@@ -566,7 +566,7 @@ choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
 static void
 weigh(const Evidence *e, const Fit *fit, const Forecast *f, Decision *d)
 {
-	Rates		r = read_rates(e);
+	Rates		r = read_rates(e, &fit->plan);
 	double		ram = r.ram;
 	FcOutcome	now = {
 		.hot = fit->plan.split.hot, .moved = or_else(fit->plan.split.moved, 0),
@@ -589,16 +589,16 @@ ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decis
 {
 	int			few = !(ff_evidence_window(e).updated >= or_else(e->min_updates, 1));
 	int			settled;
+	int			planned;
 
 	memset(fit, 0, sizeof(*fit));
 	memset(d, 0, sizeof(*d));
-	d->calls = read_rates(e).statements;
-	d->bound = least_cost(e);
+	planned = ff_plan(e, &fit->plan);
+	d->calls = read_rates(e, &fit->plan).statements;
+	d->bound = least_cost(e, &fit->plan);
 	settled = 1 - d->bound < or_else(e->min_gain, 0.02);
-	if (curve || !(few || settled))
+	if (planned && (curve || !(few || settled)))
 		ff_fit(w, e, fit);
-	else
-		ff_plan(e, &fit->plan);
 	ff_forecast(w, e, fit, f);
 	d->best = d->advised_in_ram = d->advised = f->current;
 	if (f->nlives > 0)

@@ -8,71 +8,13 @@
 #include <string.h>
 
 const EvField ev_field[] = {
-#define ONE(field) {#field, offsetof(Evidence, field), 0, 0}
-#define BINS(field, n) {#field, offsetof(Evidence, field), sizeof(double), n}
-#define INTERVAL(field) {"interval_" #field, offsetof(Evidence, interval[0].field), sizeof(EvInterval), EV_INTERVALS}
-#define STATEMENT(field) {"statement_" #field, offsetof(Evidence, statement[0].field), sizeof(EvStatement), EV_STATEMENTS}
-	INTERVAL(seconds),
-	INTERVAL(inserted),
-	INTERVAL(updated),
-	INTERVAL(hot),
-	INTERVAL(newpage),
-	INTERVAL(deleted),
-	INTERVAL(vacuums),
-	ONE(observed_s),
-	ONE(earlier_updated),
-	ONE(window_xids),
-	STATEMENT(command),
-	STATEMENT(calls),
-	STATEMENT(rows),
-	STATEMENT(sets_indexed),
-	STATEMENT(wal_records),
-	STATEMENT(wal_bytes),
-	STATEMENT(busy_share),
-	STATEMENT(time_cv),
-	ONE(indexed_share),
-	ONE(blocks),
-	ONE(live_rows),
-	ONE(rows_per_page),
-	ONE(rows_per_page_max),
-	ONE(updated_pct),
-	ONE(seen_hot),
-	ONE(seen_same_page),
-	ONE(seen_moved),
-	ONE(recent_share),
-	ONE(recent_dead),
-	BINS(inserted_length, 2 * EV_LENGTHS),
-	BINS(updated_length, 2 * EV_LENGTHS),
-	BINS(group_old_page, EV_GROUP_BINS),
-	BINS(group_new_page, EV_GROUP_BINS),
-	BINS(update_distance, EV_LOG2_BINS),
-	BINS(update_age, EV_LOG2_BINS),
-	ONE(inserted_width),
-	ONE(inserted_width_err),
-	ONE(updated_width),
-	ONE(updated_width_err),
-	ONE(update_group_rows),
-	ONE(insert_group_rows),
-	ONE(update_distance_p50),
-	ONE(fillfactor),
-	ONE(filled_at),
-	ONE(updated_since),
-	ONE(standing),
-	ONE(followed),
-	ONE(prior_updated),
-	BINS(prior_cost, EV_STEPS),
-	ONE(indexes),
-	ONE(index_bytes),
-	ONE(ram_bytes),
-	ONE(vacuum_scale),
-	ONE(vacuum_threshold),
-	ONE(vacuum_nap_s),
-	ONE(sessions),
-	ONE(index_scans),
-	ONE(seq_scans),
-	ONE(blocks_fetched),
-	ONE(checkpoint_s),
-	ONE(read_us)
+#define INTERVAL(field) \
+	{"interval_" #field, offsetof(Evidence, interval[0].field), sizeof(EvInterval), EV_INTERVALS},
+#define STATEMENT(field) \
+	{"statement_" #field, offsetof(Evidence, statement[0].field), sizeof(EvStatement), EV_STATEMENTS},
+#define ONE(field) {#field, offsetof(Evidence, field), 0, 0},
+#define BINS(field, n) {#field, offsetof(Evidence, field), sizeof(double), n},
+#include "fields.h"
 };
 
 const int	ev_nfields = sizeof(ev_field) / sizeof(ev_field[0]);

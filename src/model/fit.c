@@ -112,20 +112,6 @@ enum
 	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_REDRAW, G_VACUUM, G_RULE, G_RESIZER, G_HELD, G_END
 };
 
-typedef struct Random
-{
-	uint64_t	x;
-} Random;
-
-static double
-random_unit(Random *r)
-{
-	r->x ^= r->x >> 12;
-	r->x ^= r->x << 25;
-	r->x ^= r->x >> 27;
-	return (double) ((r->x * UINT64_C(2685821657736338717)) >> 11) / 9007199254740992.0;
-}
-
 static double
 drawn(PriorId id, double u, double otherwise)
 {
@@ -404,23 +390,13 @@ bins_off(const double *a, const double *b, int n, double shift)
 	return off;
 }
 
-/* The bin in which the median lies. */
-static double
-median_bin(const double *bin, int n)
-{
-	double		half = total(bin, n) / 2;
-	int			i;
-
-	for (i = 0; i < n - 1 && half >= bin[i]; i++)
-		half -= bin[i];
-	return i + (bin[i] > 0 ? half / bin[i] : 0);
-}
-
 static double
 log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, const TwinView *v)
 {
 	double		sum = 0;
 	double		groups[EV_GROUP_BINS];
+	double		old_page = or_else(total(e->group_old_page, EV_GROUP_BINS), 0);
+	double		new_page = or_else(total(e->group_new_page, EV_GROUP_BINS), 0);
 	double		xids = t->xid / (t->now > 0 ? t->now : 1);
 	double		shift = log2(xids / p->xids_per_tick);
 	int			i;
@@ -433,31 +409,22 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 		groups[i] = v->group_old_page[i] + v->group_new_page[i];
 	if (total(groups, EV_GROUP_BINS) <= 0)
 		return sum;
-	if (!isnan(e->group_old_page[0]) && !isnan(e->group_new_page[0]))
+	if (old_page + new_page > 0)
 	{
-		double		old_page = total(e->group_old_page, EV_GROUP_BINS);
-		double		new_page = total(e->group_new_page, EV_GROUP_BINS);
 		double		share = old_page / (old_page + new_page);
 		double		off = share - total(v->group_old_page, EV_GROUP_BINS) / total(groups, EV_GROUP_BINS);
 
-		if (old_page + new_page > 0)
-			sum += log_density(bins_off(e->group_old_page, v->group_old_page, EV_GROUP_BINS, 0) *
-							   share / seen_sd[SEEN_GROUP].sd) +
-				log_density(bins_off(e->group_new_page, v->group_new_page, EV_GROUP_BINS, 0) *
-							(1 - share) / seen_sd[SEEN_GROUP].sd) +
-				log_density(off / seen_sd[SEEN_NEW_PAGES].sd);
+		sum += log_density(bins_off(e->group_old_page, v->group_old_page, EV_GROUP_BINS, 0) *
+						   share / seen_sd[SEEN_GROUP].sd) +
+			log_density(bins_off(e->group_new_page, v->group_new_page, EV_GROUP_BINS, 0) *
+						(1 - share) / seen_sd[SEEN_GROUP].sd) +
+			log_density(off / seen_sd[SEEN_NEW_PAGES].sd);
 	}
-	else if (e->update_group_rows >= 1)
-		sum += log_density((median_bin(groups, EV_GROUP_BINS) - 0.5 - log2(e->update_group_rows)) /
-						   (1 + seen_sd[SEEN_GROUP].sd));
 	if (isnan(shift))
 		return sum;
 	if (!isnan(e->update_distance[0]))
 		sum += log_density(bins_off(e->update_distance, v->update_distance, EV_LOG2_BINS, shift) /
 						   seen_sd[SEEN_DISTANCE].sd);
-	else if (e->update_distance_p50 >= 1 && total(v->update_distance, EV_LOG2_BINS) > 0)
-		sum += log_density((median_bin(v->update_distance, EV_LOG2_BINS) - 0.5 - shift -
-							log2(e->update_distance_p50)) / (1 + seen_sd[SEEN_DISTANCE].sd));
 	if (!isnan(e->update_age[0]))
 		sum += log_density(bins_off(e->update_age, v->update_age, EV_LOG2_BINS, shift) /
 						   seen_sd[SEEN_AGE].sd);
@@ -629,7 +596,7 @@ resample(FitWork *w, FitParticle *from, int n, double power, double at, FitParti
 
 /* A step in some coordinates: near by, or anywhere. */
 static void
-step_from(const FitParticle *x, Random *r, double width, FitParticle *y)
+step_from(const FitParticle *x, uint64_t *r, double width, FitParticle *y)
 {
 	int			i;
 
@@ -651,7 +618,7 @@ step_from(const FitParticle *x, Random *r, double width, FitParticle *y)
 }
 
 static void
-move_particles(FitWork *w, const Evidence *e, Fit *fit, Random *r, double power, double width)
+move_particles(FitWork *w, const Evidence *e, Fit *fit, uint64_t *r, double power, double width)
 {
 	int			i;
 
@@ -714,15 +681,13 @@ sort_particles(Fit *fit, FitParticle *spare)
 void
 ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 {
-	Random		r = {UINT64_C(0x9E3779B97F4A7C15)};
+	uint64_t	r = UINT64_C(0x9E3779B97F4A7C15);
 	double		power;
 	double		best = -INFINITY;
 	int			i,
 				k;
 
-	memset(fit, 0, sizeof(*fit));
-	if (!ff_plan(e, &fit->plan))
-		return;
+	fit->n = fit->runs = 0;
 	for (i = 0; i < FIT_DRAWS; i++)
 	{
 		for (k = 0; k < FIT_DIMS; k++)

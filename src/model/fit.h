@@ -47,7 +47,7 @@ typedef struct FitWork
 	void		(*check) (void);	/* such as CHECK_FOR_INTERRUPTS */
 } FitWork;
 
-/* The lives that explain a table; n is 0 where no row or no update was seen. */
+/* The lives that explain a table, its plan being made. */
 extern void ff_fit(FitWork *work, const Evidence *e, Fit *fit);
 
 /* Replay a particle up to now; the twin is then the table as it is. */

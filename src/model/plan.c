@@ -127,9 +127,9 @@ ff_fit_split(const Evidence *e)
 	return s;
 }
 
-/* Quantiles of row lengths: from the histogram, else from the mean. */
+/* Quantiles of row lengths and their mean; false where none is known. */
 static int
-read_lengths(const EvLength *h, double mean, double err, int16_t *quantile)
+read_lengths(const double *h, int16_t *quantile, double *mean)
 {
 	double		sum = 0,
 				at = 0;
@@ -137,87 +137,62 @@ read_lengths(const EvLength *h, double mean, double err, int16_t *quantile)
 				i,
 				k = 0;
 
-	for (n = 0; n < EV_LENGTHS && h[n].rows > 0; n++)
-		sum += h[n].rows;
-	if (n == 0 && isnan(mean))
-		return 0;
-	for (i = 0; i < TW_QUANTILES; i++)
+	for (n = 0; n < EV_LENGTHS && h[2 * n + 1] > 0; n++)
+		sum += h[2 * n + 1];
+	*mean = 0;
+	for (i = 0; i < TW_QUANTILES && n > 0; i++)
 	{
 		double		share = (i + 0.5) / TW_QUANTILES;
-		double		bytes;
 
-		if (n > 0)
-		{
-			while (k < n - 1 && share > (at + h[k].rows) / sum)
-				at += h[k++].rows;
-			bytes = h[k].bytes;
-		}
-		else if (err > 0.01)
-			/* rows of several lengths: a mix of the two next to the mean */
-			bytes = floor((mean + 3.5) / 8 + share) * 8;
-		else
-			bytes = ceil(mean);
-		quantile[i] = (int16_t) TW_MAXALIGN(bound(bytes, TW_MIN_LEN, TW_MAX_LEN));
+		while (k < n - 1 && share > (at + h[2 * k + 1]) / sum)
+			at += h[2 * k++ + 1];
+		quantile[i] = (int16_t) TW_MAXALIGN(bound(h[2 * k], TW_MIN_LEN, TW_MAX_LEN));
+		*mean += (double) quantile[i] / TW_QUANTILES;
 	}
-	return 1;
-}
-
-static double
-mean_length(const int16_t *quantile)
-{
-	double		sum = 0;
-	int			i;
-
-	for (i = 0; i < TW_QUANTILES; i++)
-		sum += quantile[i];
-	return sum / TW_QUANTILES;
+	return n > 0;
 }
 
 static int
 plan_lengths(const Evidence *e, FitPlan *p)
 {
-	int			inserted = read_lengths(e->inserted_length, e->inserted_width,
-										e->inserted_width_err, p->insert_len);
-	int			updated = read_lengths(e->updated_length, e->updated_width,
-									   e->updated_width_err, p->update_len);
-	double		off;
+	int			inserted = read_lengths(e->inserted_length, p->insert_len, &p->insert_mean);
+	int			updated = read_lengths(e->updated_length, p->update_len, &p->update_mean);
 
 	if (!inserted && !updated)
 		return 0;
-	if (!inserted)
+	/* a difference of less than half an alignment is none: the lengths of most rows count */
+	p->resizes = inserted && updated && fabs(p->update_mean - p->insert_mean) >= 4;
+	if (!p->resizes && updated && (!inserted || e->updated_pct > 50))
+	{
 		memcpy(p->insert_len, p->update_len, sizeof(p->insert_len));
-	if (!updated)
+		p->insert_mean = p->update_mean;
+	}
+	else if (!p->resizes)
+	{
 		memcpy(p->update_len, p->insert_len, sizeof(p->update_len));
-	off = mean_length(p->update_len) - mean_length(p->insert_len);
-	/* a difference within the error is none */
-	p->resizes = fabs(off) >= 4 + or_else(e->inserted_width_err, 0) + or_else(e->updated_width_err, 0);
-	if (!p->resizes)
-		memcpy(e->updated_pct > 50 ? p->insert_len : p->update_len,
-			   e->updated_pct > 50 ? p->update_len : p->insert_len, sizeof(p->insert_len));
+		p->update_mean = p->insert_mean;
+	}
 	/* steps are those of the shorter rows: they are the finer ones */
 	p->step_len = p->insert_len[TW_QUANTILES / 2] < p->update_len[TW_QUANTILES / 2] ?
 		p->insert_len[TW_QUANTILES / 2] : p->update_len[TW_QUANTILES / 2];
-	p->page_rows = ff_twin_rows_per_page(p->fillfactor, (int) mean_length(p->insert_len));
+	p->page_rows = ff_twin_rows_per_page(p->fillfactor, (int) p->insert_mean);
 	return 1;
 }
 
 /* Rows updated together on a page that was there before; NAN. */
 static double
-rows_together(const Evidence *e, double moved, double page_rows)
+rows_together(const Evidence *e)
 {
 	double		rows = 0,
 				sum = 0;
 	int			i;
 
-	if (isnan(e->group_old_page[0]))
-		/* as many as fill a page may be of a page that they filled */
-		return moved > 0.2 && e->update_group_rows > 0.7 * page_rows ? NAN : e->update_group_rows;
 	for (i = 0; i < EV_GROUP_BINS; i++)
 	{
 		rows += e->group_old_page[i];
 		sum += e->group_old_page[i] * (i < 2 ? i : i - 0.4);
 	}
-	return rows > 0 ? exp2(sum / rows) : e->update_group_rows;
+	return rows > 0 ? exp2(sum / rows) : NAN;
 }
 
 static FitSlot *
@@ -333,8 +308,6 @@ plan_slots(const Evidence *e, FitPlan *p)
 			}
 		if (calls > 0)
 			s->rows = rows / calls;
-		else if (i == EV_INSERT && e->insert_group_rows < 0.4 * p->page_rows)
-			s->rows = bound(e->insert_group_rows, 1, 1e6);
 	}
 }
 
@@ -433,12 +406,10 @@ plan_course(const Evidence *e, FitPlan *p)
 	double		earlier = bound(e->earlier_updated, 0, 1e15) / p->live;
 	double		laps = bound(earlier + window, 0, MOST_LAPS);
 	double		largest = 0;
-	double		length = mean_length(p->insert_len);
+	double		length = fmax(p->insert_mean, p->update_mean);
 	double		cut;
 	int			i;
 
-	if (mean_length(p->update_len) > length)
-		length = mean_length(p->update_len);
 	p->rows = MOST_EVENTS / bound(laps * events, 0.01, 1e9);
 	p->rows = bound(p->rows, bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000),
 					MOST_PAGES * p->page_rows);
@@ -481,7 +452,7 @@ plan_course(const Evidence *e, FitPlan *p)
 int
 ff_plan(const Evidence *e, FitPlan *p)
 {
-	double		p50 = e->update_distance_p50;
+	double		p50 = NAN;
 	double		some = 0;
 	int			i;
 
@@ -496,7 +467,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->window.inserted = bound(p->window.inserted, 0, 1e3 * p->window.updated);
 	p->window.deleted = bound(p->window.deleted, 0, p->window.inserted + p->live);
 	p->mean_live = bound(p->live - (p->window.inserted - p->window.deleted) / 2, 0.5 * p->live, 1e15);
-	p->together = rows_together(e, p->split.moved, p->page_rows);
+	p->together = rows_together(e);
 	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
 	plan_slots(e, p);

@@ -58,6 +58,8 @@ typedef struct FitPlan
 	int16_t		insert_len[TW_QUANTILES];
 	int16_t		update_len[TW_QUANTILES];
 	int			step_len;		/* bytes: decides the steps */
+	double		insert_mean;	/* mean of the row lengths, bytes */
+	double		update_mean;
 	int			resizes;		/* updated rows have other lengths */
 	double		live;			/* rows of the table */
 	double		mean_live;		/* over the window */

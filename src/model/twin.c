@@ -41,30 +41,11 @@
 #define SCATTER		UINT64_C(2654435761)
 
 
-static inline uint64_t
-next_random(Twin *t)
-{
-	uint64_t	x = t->rng;
-
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	t->rng = x;
-	return x * UINT64_C(2685821657736338717);
-}
-
-/* Uniform in [0, 1). */
-static inline double
-random_unit(Twin *t)
-{
-	return (double) (next_random(t) >> 11) * (1.0 / 9007199254740992.0);
-}
-
 /* Uniform in 0 .. n-1. */
 static inline int64_t
 random_below(Twin *t, int64_t n)
 {
-	return (int64_t) (((next_random(t) >> 32) * (uint64_t) n) >> 32);
+	return (int64_t) (random_unit(&t->rng) * (double) n);
 }
 
 static inline TwinRow *
@@ -133,9 +114,8 @@ static inline void
 next_xid(Twin *t)
 {
 	t->xid++;
-	if (t->advance >= 1.0 || random_unit(t) < t->advance)
+	if (t->advance >= 1.0 || random_unit(&t->rng) < t->advance)
 		t->oldest = t->xid;
-	t->aborts = t->life.rollback > 0.0 && random_unit(t) < t->life.rollback;
 }
 
 /* Remove what the horizon allows; true if anything went. */
@@ -206,7 +186,7 @@ add_dead(Twin *t, TwinPage *p, int len, int frees_lp, int ends_chain)
 		return;
 	}
 	d = &t->dead[i];
-	d->xid = t->aborts ? 0 : t->xid;
+	d->xid = t->xid;
 	d->next = -1;
 	d->len = (int16_t) len;
 	d->frees_lp = (uint8_t) frees_lp;
@@ -338,11 +318,6 @@ insert_row(Twin *t)
 		return;
 	add_version(t, &t->page[page], len);
 	t->count.inserts++;
-	if (t->aborts)
-	{
-		add_dead(t, &t->page[page], len, 0, 1);
-		return;
-	}
 	if (t->next_row - t->first_row >= TW_ROWS)
 	{
 		t->nforgotten += row_of(t, t->first_row)->page >= 0;
@@ -388,7 +363,7 @@ update_row(Twin *t, TwinRow *r, const TwinClass *c)
 	t->count.updates++;
 	if (len <= heap_free_space(p))
 	{
-		hot = c->indexed <= 0.0 || (c->indexed < 1.0 && random_unit(t) >= c->indexed);
+		hot = c->indexed <= 0.0 || (c->indexed < 1.0 && random_unit(&t->rng) >= c->indexed);
 		t->count.hot += hot;
 		t->count.blocked += !hot;
 	}
@@ -403,11 +378,6 @@ update_row(Twin *t, TwinRow *r, const TwinClass *c)
 		t->count.update_bytes += len;
 	}
 	add_version(t, &t->page[page], len);
-	if (t->aborts)
-	{
-		add_dead(t, &t->page[page], len, hot, !hot);
-		return;
-	}
 	add_dead(t, p, r->len, r->heaponly, !hot);
 	r->page = (int16_t) page;
 	r->heaponly = (uint8_t) hot;
@@ -424,8 +394,6 @@ delete_row(Twin *t, TwinRow *r)
 	visit(t, r->page);
 	touch(t, p);
 	t->count.deletes++;
-	if (t->aborts)
-		return;
 	add_dead(t, p, r->len, r->heaponly, 1);
 	r->page = -1;
 	t->nlive--;
@@ -532,27 +500,26 @@ pick_in_turn(Twin *t, int class, int64_t n)
 			continue;
 		}
 		t->turn[class][k] = id + n;
-		if (share >= 1.0 || random_unit(t) < share)
+		if (share >= 1.0 || random_unit(&t->rng) < share)
 			return id;
 	}
 	return -1;
 }
 
-/* A row by its rank among the favourites. */
+/*
+ * A row by its rank among the favourites, which follow a power law: skew 1 is Zipf's law
+ * with exponent 1, lesser values lie between it and the uniform pick.
+ */
 static int64_t
-pick_skewed(Twin *t, int class, int64_t all)
+pick_skewed(Twin *t, const TwinClass *c, int64_t all)
 {
-	const float *quantile = t->skew_quantile[class];
-	double		u = random_unit(t) * TW_SKEW_BINS;
-	int			bin = (int) u;
-	int64_t		rank = (int64_t) ((quantile[bin] + (quantile[bin + 1] - quantile[bin]) * (u - bin)) *
-								  (double) all);
+	double		u = random_unit(&t->rng);
+	double		n = (double) all;
+	double		less = 1 - c->skew;
+	double		rank = fabs(less) < 0.01 ? pow(n, u) : pow((pow(n, less) - 1) * u + 1, 1 / less);
+	int64_t		row = (int64_t) bound(rank - 1, 0, n - 1);
 
-	if (rank >= all)
-		rank = all - 1;
-	if (t->life.class[class].scattered)
-		rank = (int64_t) ((uint64_t) rank * SCATTER % (uint64_t) all);
-	return t->first_row + rank;
+	return t->first_row + (c->scattered ? (int64_t) ((uint64_t) row * SCATTER % (uint64_t) all) : row);
 }
 
 /*
@@ -564,41 +531,32 @@ pick_row(Twin *t, int class, int64_t span)
 {
 	const TwinClass *c = &t->life.class[class];
 	int64_t		all = t->next_row - t->first_row;
-	int64_t		far,
-				near;
-	int			tries;
+	int64_t		far = (int64_t) bound(c->distance, 1, (double) all);
+	int64_t		near = (int64_t) bound(c->near, 0, (double) far - 1);
+	int64_t		id;
 
 	if (all <= 0)
 		return -1;
+	if (c->pick == TW_OLDEST)
+		return t->first_row;
 	if (c->pick == TW_IN_TURN)
 		return pick_in_turn(t, class, span);
-	for (tries = 0; tries < PICK_TRIES; tries++)
+	if (c->pick == TW_SWEEP || c->pick == TW_FIXED)
 	{
-		int64_t		id;
-
-		switch (c->pick)
-		{
-			case TW_SWEEP:
-			case TW_FIXED:
-				id = t->position[class];
-				if (id < t->first_row || id >= t->next_row)
-					id = t->first_row;
-				t->position[class] = id + span;
-				return id;
-			case TW_OLDEST:
-				return t->first_row;
-			case TW_SKEWED:
-				id = pick_skewed(t, class, all);
-				break;
-			case TW_NEWEST:
-				far = (int64_t) bound(c->distance, 1, (double) all);
-				near = (int64_t) bound(c->near, 0, (double) far - 1);
-				id = t->next_row - 1 - near - random_below(t, far - near);
-				break;
-			default:
-				id = t->first_row + random_below(t, all);
-				break;
-		}
+		id = t->position[class];
+		if (id < t->first_row || id >= t->next_row)
+			id = t->first_row;
+		t->position[class] = id + span;
+		return id;
+	}
+	for (int tries = 0; tries < PICK_TRIES; tries++)
+	{
+		if (c->pick == TW_SKEWED)
+			id = pick_skewed(t, c, all);
+		else if (c->pick == TW_NEWEST)
+			id = t->next_row - 1 - near - random_below(t, far - near);
+		else
+			id = t->first_row + random_below(t, all);
 		if (row_of(t, id)->page >= 0)
 			return id;
 	}
@@ -627,7 +585,7 @@ whole(Twin *t, double mean)
 {
 	int64_t		n = (int64_t) mean;
 
-	if (mean > (double) n && random_unit(t) < mean - (double) n)
+	if (mean > (double) n && random_unit(&t->rng) < mean - (double) n)
 		n++;
 	return n < 1 ? 1 : n;
 }
@@ -758,7 +716,6 @@ transaction(Twin *t, int class)
 		n = (int64_t) bound(ceil((double) (t->next_row - t->first_row) / bound(c->stride, 1, TW_ROWS)), 1,
 							WHOLE_MOST * c->rows);
 	next_xid(t);
-	t->count.statements += c->calls * (double) times;
 	if (c->command == EV_INSERT)
 		for (i = 0; i < n && !t->exhausted; i++)
 			insert_row(t);
@@ -784,7 +741,6 @@ void
 ff_twin_run(Twin *t, double ticks)
 {
 	double		end = t->now + ticks;
-	double		begun = t->now;
 
 	while (!t->exhausted)
 	{
@@ -804,31 +760,8 @@ ff_twin_run(Twin *t, double ticks)
 		t->now = t->due[next];
 		transaction(t, next);
 		/* a transaction makes "rows" x "times" of its rate, at times that vary */
-		advance(t, next, c->rows * c->times / c->rate * (0.5 + random_unit(t)));
+		advance(t, next, c->rows * c->times / c->rate * (0.5 + random_unit(&t->rng)));
 		autovacuum(t);
-	}
-	t->count.ticks += t->now - begun;
-}
-
-/*
- * Quantiles of a power law over the rows: skew 1 is Zipf's law with exponent
- * 1, lesser values lie between it and the uniform pick.
- */
-static void
-prepare_skew(float *quantile, double skew, double n)
-{
-	int			i;
-
-	for (i = 0; i <= TW_SKEW_BINS; i++)
-	{
-		double		u = (double) i / TW_SKEW_BINS;
-		double		rank;
-
-		if (skew > 0.99 && skew < 1.01)
-			rank = pow(n, u);
-		else
-			rank = pow((pow(n, 1.0 - skew) - 1.0) * u + 1.0, 1.0 / (1.0 - skew));
-		quantile[i] = (float) ((rank - 1.0) / n);
 	}
 }
 
@@ -846,14 +779,12 @@ prepare_classes(Twin *t)
 		int			turns = turns_of(t, c, &share);
 		int64_t		span = (int64_t) (c->rows * (c->stride > 1 ? c->stride : 1));
 
-		advance(t, i, c->rows * c->times / c->rate * random_unit(t));
+		advance(t, i, c->rows * c->times / c->rate * random_unit(&t->rng));
 		t->position[i] = 0;
 		t->turn_now[i] = 0;
 		for (k = 0; k < TW_TURNS; k++)
 			t->turn[i][k] = k < turns ?
 				t->next_row - turn_delay(c, k, turns, span) : 0;
-		if (c->pick == TW_SKEWED)
-			prepare_skew(t->skew_quantile[i], c->skew, bound(t->life.start_rows, 100, TW_ROWS));
 	}
 }
 
@@ -870,7 +801,6 @@ clamp_life(TwinLife *l)
 		c->rate = bound(c->rate, 1e-6, 1000);
 		c->rows = bound(c->rows, 1, TW_ROWS / 2);
 		c->times = bound(c->times, 1, 16);
-		c->calls = bound(c->calls, 1, 1e6);
 		c->distance = bound(c->distance, 1, TW_ROWS);
 		c->skew = bound(c->skew, 0, 2);
 		c->stride = bound(c->stride, 0, TW_ROWS);
@@ -887,7 +817,6 @@ clamp_life(TwinLife *l)
 	l->held = bound(l->held, 0, 1e9);
 	l->held_share = bound(l->held_share, 0, 1);
 	l->vacuum_share = bound(l->vacuum_share, 0, 1e9);
-	l->rollback = bound(l->rollback, 0, 0.9);
 	l->start_rows = bound(l->start_rows, 0, TW_ROWS);
 }
 

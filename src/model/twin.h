@@ -30,7 +30,6 @@
 #define TW_ROWS			16384	/* rows it can pick from; a power of 2 */
 #define TW_DEAD			32768	/* dead versions not yet pruned */
 #define TW_TURNS		4		/* times that a class comes back to a new row */
-#define TW_SKEW_BINS	64		/* resolution of the skewed pick */
 #define TW_QUANTILES	64		/* resolution of the row lengths */
 
 #define TW_MAXALIGN(len)	(((int) (len) + 7) & ~7)
@@ -84,14 +83,12 @@ typedef struct TwinLife
 	double		held_share;		/* 0..1, share of the time that one is */
 	double		vacuum_share;	/* dead / live rows at which vacuum runs */
 	double		vacuum_gap;		/* but not before so many ticks per live row */
-	double		rollback;		/* 0..1, share of transactions that roll back */
 	double		start_rows;		/* rows loaded at first */
 } TwinLife;
 
 /* What was counted since ff_twin_count_from_here(). */
 typedef struct TwinCount
 {
-	double		ticks;
 	double		updates;
 	double		hot;			/* heap-only */
 	double		moved;			/* went to another page */
@@ -100,7 +97,6 @@ typedef struct TwinCount
 	double		deletes;
 	double		prunes;			/* pages pruned on access */
 	double		touched;		/* pages changed by a transaction, summed */
-	double		statements;
 	double		update_bytes;	/* of rows written to another page */
 	double		vacuums;
 } TwinCount;
@@ -131,7 +127,7 @@ typedef struct TwinRow
 
 typedef struct TwinDead
 {
-	uint32_t	xid;			/* who made it dead; 0: rolled back */
+	uint32_t	xid;			/* who made it dead */
 	int32_t		next;
 	int16_t		len;
 	uint8_t		frees_lp;		/* heap-only: its line pointer becomes unused */
@@ -155,7 +151,6 @@ typedef struct Twin
 	int64_t		ndead_lps;
 	uint32_t	xid;
 	uint32_t	oldest;			/* versions dead since before it are prunable */
-	int			aborts;			/* the present transaction will roll back */
 	double		advance;		/* chance that a transaction moves "oldest" */
 	int64_t		first_row;		/* oldest row id remembered */
 	int64_t		next_row;
@@ -168,7 +163,6 @@ typedef struct Twin
 	int64_t		position[TW_CLASSES];	/* of a sweep */
 	int			turn_now[TW_CLASSES];	/* whose turn it is */
 	int64_t		turn[TW_CLASSES][TW_TURNS]; /* row that each takes next */
-	float		skew_quantile[TW_CLASSES][TW_SKEW_BINS + 1];
 	int			exhausted;		/* out of simulated pages or versions */
 	TwinCount	count;
 	/* only the used parts of these are copied */

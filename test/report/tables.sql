@@ -1,6 +1,7 @@
 -- Tables with a history written by hand, for tests of the report: as many as
 -- the variable n says, all empty, with the figures of six kinds of table in
 -- turn, a day without work and an hour of intervals each; one in three was never collected.
+\ir ../sampled.sql
 CALL ff_collect();
 UPDATE ff_internal.collection SET began_at = now(), relations = :n, changed = 0;
 SELECT format('CREATE TABLE t%s (i int PRIMARY KEY, j int) WITH (fillfactor = %s); CREATE INDEX ON t%s (j);', k, CASE k % 18 WHEN 5 THEN 70 ELSE 100 END, k) FROM generate_series(1, :n) k \gexec
@@ -37,17 +38,7 @@ SELECT rel_id, now() - interval '25 hours', now() - interval '1 hour', (SELECT m
   FROM kind;
 
 INSERT INTO ff_internal.page_sample
-SELECT (jsonb_populate_record(NULL::ff_internal.page_sample,
-            jsonb_build_object('rel_id', rel_id, 'sampled_at', sampled_at, 'rollup', 0, 'fillfactor', fillfactor,
-                               'blocks', 1000, 'blocks_read', 300, 'blocks_new', 0, 'blocks_bad', 0,
-                               'live_pct', 90, 'live_pct_err', 0.1, 'dead_pct', 1, 'dead_pct_err', 0.1, 'free_pct', 5, 'free_pct_err', 0.1,
-                               'live_rows', 60000, 'live_rows_err', 100, 'dead_rows', 500, 'recently_dead_rows', 0,
-                               'updated_hot_rows', 10000, 'updated_nonhot_rows', 1000,
-                               'superseded_hot', 0, 'superseded_same_page', 0, 'superseded_newpage', 0,
-                               'rows_per_page', 60, 'rows_per_page_max', 61, 'inserted_width', 121, 'inserted_width_err', 0,
-                               'updated_width', 121, 'updated_width_err', 0, 'updated_pct', 20, 'update_group_rows', 1, 'insert_group_rows', 60,
-                               'update_distance', 1000,
-                               'fill_histogram', jsonb_build_array(0,0,0,0,0,0,2,5,13,280)) || sample::jsonb)).*
+SELECT (sampled(jsonb_build_object('rel_id', rel_id, 'sampled_at', sampled_at, 'fillfactor', fillfactor) || sample::jsonb)).*
   FROM kind;
 
 -- transactions do not go on counting: the advice is the same whenever it is asked for

@@ -26,7 +26,7 @@ typedef struct Field
 
 static const Field life_field[] = {
 	LIFE(grow_updates), LIFE(lag), LIFE(held), LIFE(held_share), LIFE(vacuum_share),
-	LIFE(vacuum_gap), LIFE(rollback), LIFE(start_rows), {NULL, 0}
+	LIFE(vacuum_gap), LIFE(start_rows), {NULL, 0}
 };
 static const Field class_field[] = {
 	CLASS(rate), CLASS(rows), CLASS(times), CLASS(calls), CLASS(distance), CLASS(near),

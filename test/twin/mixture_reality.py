@@ -72,11 +72,10 @@ def life(m, asked, before=2, after=2):
         c['weight'] * c['rows'] * c['calls'] * {'insert': 1, 'delete': -1}.get(c['command'], 0) for c in classes)
     part = min(1.0, MOST_ROWS / grown, MOST_PAGES * 8192 / (grown * bytes_each))
     ticks = updates * part
-    rollback = max(c['rollback'] for c in classes)
     words = [f'start_rows={m["table"]["rows"] * part:.0f}', f'was={asked}', f'before={ticks * before:.0f}',
              f'settle={ticks * (after - 1):.0f}', f'measure={ticks:.0f}',
              f'insert_bytes={lengths(m)}', f"vacuum_share={0.2 + 50 / m['table']['rows']:.4f}",
-             f"vacuum_gap={updates / 4 / m['table']['rows']:.4f}", f'rollback={rollback}', f"lag={(m['sessions'] - 1) / 2}"]
+             f"vacuum_gap={updates / 4 / m['table']['rows']:.4f}", f"lag={(m['sessions'] - 1) / 2}"]
     growth = [c for c in classes if c['growth']]
     if growth:
         c = growth[0]
