@@ -69,15 +69,14 @@ $$;
 CREATE FUNCTION ff_internal.statement_input(
     e ff_internal.table_evidence,
     OUT command double precision[], OUT calls double precision[], OUT rows double precision[],
-    OUT sets_indexed double precision[], OUT wal_records double precision[], OUT wal_bytes double precision[],
-    OUT busy_share double precision[], OUT time_cv double precision[])
+    OUT sets_indexed double precision[], OUT wal_records double precision[], OUT wal_bytes double precision[])
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH seen AS MATERIALIZED (
         SELECT t.statement_id, t.command, t.how, t.columns,
                bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
-               h.began_at, h.calls, h.rows, h.wal_bytes, h.busy, h.time_cv,
+               h.began_at, h.calls, h.rows, h.wal_bytes,
                CASE WHEN t.how = 'top' AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
@@ -91,12 +90,7 @@ AS $$
           JOIN ff_internal.statement s ON s.statement_id = t.statement_id
          CROSS JOIN LATERAL (
                SELECT min(o.began_at) AS began_at, sum(o.calls) AS calls, sum(o.rows) AS rows,
-                      sum(o.wal_records) AS wal_records, sum(o.wal_bytes) AS wal_bytes, sum(o.wal_fpi) AS images,
-                      ff_internal.stddev_of(sum(o.calls), sum(o.total_ms), sum(o.squares))
-                      * sum(o.calls) / nullif(sum(o.total_ms), 0) AS time_cv,
-                      -- rows, squared, by the sum over equal spans of their squares
-                      sum(o.rows) ^ 2 / nullif(sum(o.rows ^ 2
-                          / greatest(0.001, extract(epoch FROM o.ended_at - o.began_at)::double precision)), 0) AS busy
+                      sum(o.wal_records) AS wal_records, sum(o.wal_bytes) AS wal_bytes, sum(o.wal_fpi) AS images
                  FROM ff_internal.statement_history o
                 WHERE o.statement_id = t.statement_id AND o.began_at >= (e.since_change).began_at) h
          WHERE t.relid = ANY (ff_internal.with_ancestors(e.relation)) AND h.rows > 0
@@ -115,7 +109,6 @@ AS $$
                     WHEN s.command = 'DELETE' THEN 2 ELSE 0 END AS command,
                s.calls * l.times AS calls, s.rows * p.part * l.times AS rows,
                s.wal_records * p.part * l.times AS wal_records, s.wal_bytes * p.part * l.times AS wal_bytes,
-               s.busy / max(s.busy) OVER () AS busy, s.time_cv,
                (ff_internal.changed_columns(e.relation, s.columns)
                 && ff_internal.indexed_columns(e.relation))::integer AS indexed
           FROM seen s
@@ -127,8 +120,7 @@ AS $$
          ORDER BY s.rows * p.part DESC, s.statement_id LIMIT 8
     )
     SELECT array_agg(t.command), array_agg(t.calls), array_agg(t.rows),
-           array_agg(t.indexed), array_agg(t.wal_records), array_agg(t.wal_bytes),
-           array_agg(t.busy), array_agg(t.time_cv)
+           array_agg(t.indexed), array_agg(t.wal_records), array_agg(t.wal_bytes)
       FROM top t
 $$;
 
@@ -212,7 +204,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT n.seconds, n.inserted, n.updated, n.hot, n.newpage, n.deleted, n.vacuums,
            e.since_change_s, greatest(0, r.updated - coalesce(w.updated, 0)), h.window_xids,
-           t.command, t.calls, t.rows, t.sets_indexed, t.wal_records, t.wal_bytes, t.busy_share, t.time_cv,
+           t.command, t.calls, t.rows, t.sets_indexed, t.wal_records, t.wal_bytes,
            indexed, s.blocks, s.live_rows,
            s.rows_per_page, s.rows_per_page_max, s.updated_pct, e.seen_hot, e.seen_same_page, e.seen_newpage,
            h.recent_share, h.recent_dead,

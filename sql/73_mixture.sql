@@ -14,7 +14,6 @@ AS $$
     WITH class AS (
         SELECT c->>'pick' AS pick, coalesce(c->>'every', '1') AS every, c->'distance'->>0 AS near,
                c->'distance'->>1 AS far,
-               coalesce((c->>'aligned')::boolean, false) AS aligned,
                CASE coalesce(c->>'every', '1') WHEN '1' THEN r.rows ELSE r.rows || ' * ' || (c->>'every') END AS span,
                EXISTS (SELECT FROM jsonb_array_elements(m->'classes') d WHERE d->>'command' = 'insert') AS inserts,
                (SELECT d->'distance'->>0 FROM jsonb_array_elements(m->'classes') d
@@ -26,7 +25,6 @@ AS $$
           FROM (SELECT coalesce(c->>'rows', '1')) r(rows)
     )
     SELECT CASE
-        WHEN s.pick = 'all' AND s.aligned THEN '\set a 0'
         WHEN s.pick = 'all' THEN
             format(E'\\set turn%1$s :turn%1$s + 1\n\\set a (:turn%1$s + :client_id) %% %2$s', k, s.every)
         WHEN s.pick = 'oldest' THEN
@@ -46,7 +44,6 @@ AS $$
         WHEN s.pick = 'turn' THEN
             format(E'\\set turn%1$s :turn%1$s + 1\n'
                    '\\set a 1 + (:turn%1$s * %2$s + :client_id * (:rows / :sessions)) %% %3$s', k, s.span, l.last)
-            || CASE WHEN s.aligned THEN format(E'\n\\set a 1 + (:a - 1) / %1$s * %1$s', s.every) ELSE '' END
         WHEN s.pick = 'skewed' THEN
             format('\set a random_zipfian(1, %s, %s)', l.last, coalesce(c->>'skew', '1.05'))
             || CASE WHEN coalesce((c->>'scattered')::boolean, s.span = '1')
@@ -92,20 +89,18 @@ AS $$
     WITH class AS (
         SELECT m->'table'->>'name' AS name, m->'table'->>'key' AS key, m->'table'->>'values' AS new,
                coalesce(c->>'rows', '1') AS rows, ff_internal.pgbench_where(m->'table', c) AS these,
-               coalesce((c->>'calls')::integer, 1) AS calls, coalesce((c->>'times')::integer, 1) AS times,
-               coalesce(c->>'ends', 'COMMIT') AS ends
+               coalesce((c->>'calls')::integer, 1) AS calls, coalesce(c->>'ends', 'COMMIT') AS ends
     ), call AS (
         SELECT s.*, CASE WHEN c->>'command' <> 'insert'
             THEN CASE c->>'every' WHEN '0' THEN '' ELSE ff_internal.pgbench_pick(m, k, c) END
                  -- none has waited long enough
                  || CASE c->>'pick' WHEN 'follow' THEN E'\\if :due\n' ELSE '' END
-                 || repeat(CASE c->>'command'
+                 || CASE c->>'command'
                     WHEN 'update' THEN format('UPDATE %s t SET %s%s', s.name, c->>'set', s.these)
                     WHEN 'delete' THEN format('DELETE FROM %s%s', s.name, s.these)
                     WHEN 'select' THEN format('SELECT * FROM %s%s', s.name, s.these)
                     WHEN 'upsert' THEN format('INSERT INTO %s AS t VALUES (%s) ON CONFLICT (%s) DO UPDATE SET %s',
-                                              s.name, replace(s.new, '{n}', ':a'), s.key, c->>'set') END || E';\n',
-                                                  s.times)
+                                              s.name, replace(s.new, '{n}', ':a'), s.key, c->>'set') END || E';\n'
                  || CASE c->>'pick' WHEN 'follow' THEN E'\\endif\n' ELSE '' END
             WHEN s.rows = '1'
             THEN format(E'\\set a :own + :i + 1\n\\set i :i + 1\nINSERT INTO %s VALUES (%s);\n',
@@ -115,7 +110,7 @@ AS $$
                         s.rows, s.name, replace(s.new, '{n}', 'g')) END AS text
           FROM class s
     )
-    SELECT CASE WHEN s.calls = 1 AND s.times = 1 AND s.ends = 'COMMIT' THEN s.text
+    SELECT CASE WHEN s.calls = 1 AND s.ends = 'COMMIT' THEN s.text
                 ELSE E'BEGIN;\n' || repeat(s.text, s.calls) || s.ends || E';\n' END
       FROM call s
 $$;
@@ -186,27 +181,26 @@ AS $$
         SELECT x.*, l.place, greatest(1, round(x.stride)) AS every, x.rows / (life->>'replayed_rows')::float8 AS part,
                sum(x.rate) FILTER (WHERE x.command = 'insert') OVER () AS inserts
           FROM jsonb_array_elements(life->'classes') WITH ORDINALITY l(class, place)
-         CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8, times float8,
-               distance float8, near float8, skew float8, scattered float8, stride float8, indexed float8,
-               resizes float8, burst float8, whole float8)
+         CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8, distance float8,
+               near float8, skew float8, stride float8, indexed float8,
+               resizes float8, whole float8)
     ), shaped AS (
         -- updates of which some change an indexed column are two classes
-        SELECT c.*, i.touch, c.rate * i.share / c.times AS calls_rate, greatest(1, round(c.rows)) AS n,
+        SELECT c.*, i.touch, c.rate * i.share AS calls_rate, greatest(1, round(c.rows)) AS n,
                -- rows picked each by itself: statement by statement, where these are few
                c.stride < 0.5 AND c.rows <= 20 AND c.pick NOT IN ('turn', 'sweep') AND c.command = 'update' AS single,
                CASE WHEN c.command = 'delete' THEN 'oldest' WHEN c.whole > 0 THEN 'all'
                     -- a sweep that inserts keep ahead of comes to each new row in turn
-                    WHEN c.pick = 'turn' OR c.pick = 'sweep' AND c.rate <= 1.2 * c.inserts * c.times THEN 'follow'
-                    WHEN c.pick IN ('fixed', 'sweep') THEN 'turn' ELSE c.pick END AS how
+                    WHEN c.pick = 'turn' OR c.pick = 'sweep' AND c.rate <= 1.2 * c.inserts THEN 'follow'
+                    WHEN c.pick = 'sweep' THEN 'turn' ELSE c.pick END AS how
           FROM class c
          CROSS JOIN LATERAL (VALUES ('touch', 1 - c.indexed), ('touch_indexed', c.indexed)) i(touch, share)
          WHERE i.share > 0 AND (c.command <> 'delete' OR c.inserts > 0)
     )
     SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-               'command', s.command, 'pick', s.how, 'burst', s.burst,
+               'command', s.command, 'pick', s.how,
                'rate', s.calls_rate, 'weight', s.calls_rate / s.n,
                'rows', CASE WHEN s.single THEN 1 ELSE s.n END, 'calls', CASE WHEN s.single THEN s.n END,
-               'aligned', CASE WHEN s.pick = 'fixed' THEN true END,
                'distance', CASE WHEN s.how = 'newest'
                                 THEN jsonb_build_array(d.near, greatest(d.near, ceil(s.distance / sessions) - 1))
                                 WHEN s.pick = 'turn' THEN jsonb_build_array(ceil(s.distance / sessions))
@@ -215,16 +209,14 @@ AS $$
                                 WHEN s.how = 'follow' THEN '[0]'::jsonb END,
                -- rows that it goes on by: it comes to each row as often as it updates more than are inserted
                'step', CASE WHEN s.how = 'follow'
-                            THEN greatest(1, round(s.n * s.every * greatest(1, s.inserts * s.times / s.rate))) END)
+                            THEN greatest(1, round(s.n * s.every * greatest(1, s.inserts / s.rate))) END)
                || CASE s.command WHEN 'update' THEN jsonb_build_object(
-               'times', greatest(1, round(s.times)),
                'part', CASE WHEN s.how = 'all' THEN 1.0 / s.every
                             WHEN s.part * greatest(1, s.stride) > 0.25 THEN s.part END,
                'every', CASE WHEN NOT s.single THEN
                              CASE WHEN s.stride < 0.5 AND s.how IN ('any', 'skewed') THEN 0 ELSE s.every END END,
                -- the least exponent that pgbench takes is 1.001
                'skew', CASE WHEN s.how = 'skewed' THEN greatest(1.001, s.skew) END,
-               'scattered', CASE WHEN s.how = 'skewed' THEN s.scattered > 0 END,
                'set', concat_ws(', ', CASE WHEN s.resizes > 0 THEN t->>'resize' END,
                           CASE WHEN NOT coalesce(s.resizes > 0 AND t->>s.touch ^@ concat(t->>'pad', ' ='), false)
                                THEN t->>s.touch END)) ELSE '{}' END) ORDER BY s.place, s.touch)
@@ -245,8 +237,8 @@ AS $$
                     WHERE d.value->>'pick' = 'oldest' LIMIT 1), ''),
                'table', jsonb_build_object('name', 'ff_rehearsal.t', 'key', t->'key', 'to_key', 'ff_rehearsal.key({n})',
                    'number', format('ff_rehearsal.number(%s)', t->>'key'), 'values', t->'values'))
-      FROM (SELECT l.*, (SELECT sum(c.rate / c.rows / c.times)
-                           FROM jsonb_to_recordset(life->'classes') c(rate float8, rows float8, times float8))
+      FROM (SELECT l.*, (SELECT sum(c.rate / c.rows)
+                           FROM jsonb_to_recordset(life->'classes') c(rate float8, rows float8))
               FROM jsonb_to_record(life) l(lag float8, held float8, held_share float8, replayed_rows float8))
            h(lag, held, share, rows, work)
       -- about as many as leave the oldest snapshot as old as it is; the even order of pgbench_script(), dealt out to 3,

@@ -28,18 +28,14 @@ CREATE FUNCTION ff_rehearsal.counter(OUT lsn pg_lsn, OUT updates bigint, OUT hot
 CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sql AS $f$
     WITH class AS (
         SELECT x.place - 1 AS k, c->>'pick' AS pick, greatest(1, (c->>'calls')::float8) AS calls, o.sessions,
-               least(4, greatest(1, round(1 / (c->>'burst')::float8)))::integer AS q,
                o.ticks * (c->>'rate')::float8 / greatest(1, (c->>'calls')::float8)
                    / CASE WHEN c ? 'part' THEN greatest(1, o.rows * (c->>'part')::float8)
                           ELSE (c->>'rows')::float8 END AS a_lap
           FROM ff_rehearsal.setup o
          CROSS JOIN LATERAL jsonb_array_elements(o.mixture->'classes') WITH ORDINALITY x(c, place)
     ), n AS (
-        SELECT *, CASE WHEN phase % q = 0
-                       THEN floor(a_lap * q / 4 * (phase / q + 1) + 0.5) - floor(a_lap * q / 4 * (phase / q) + 0.5)
-                       ELSE 0 END AS n,
-               CASE WHEN pick = 'follow' THEN -1
-                    ELSE floor(a_lap * q / 4 * ((phase + q - 1) / q) + 0.5) * calls / sessions END AS before
+        SELECT *, floor(a_lap / 4 * (phase + 1) + 0.5) - floor(a_lap / 4 * phase + 0.5) AS n,
+               CASE WHEN pick = 'follow' THEN -1 ELSE floor(a_lap / 4 * phase + 0.5) * calls / sessions END AS before
           FROM class
     ), cycle AS (
         -- whole ones, in transactions
@@ -158,21 +154,20 @@ CREATE FUNCTION ff_rehearsal.next(n bigint, now integer) RETURNS integer LANGUAG
 CREATE FUNCTION ff_rehearsal.key(n bigint) RETURNS %1$s LANGUAGE sql IMMUTABLE AS $ff$ SELECT %2$s $ff$;
 CREATE FUNCTION ff_rehearsal.number(k %1$s) RETURNS bigint LANGUAGE sql IMMUTABLE AS $ff$ SELECT %3$s $ff$;
 CREATE FUNCTION ff_rehearsal.next(n bigint, now integer) RETURNS integer LANGUAGE sql VOLATILE AS $ff$
-    SELECT CASE WHEN %7$s THEN ff_rehearsal.length(floor(1e6 * random())::bigint, 1)
-                WHEN w.t >= w.f THEN least(w.t, $2 + ceil((w.t - w.f) / %8$s::float8)::integer)
-                ELSE greatest(w.t, $2 - ceil((w.f - w.t) / %8$s::float8)::integer) END
+    SELECT CASE WHEN w.t >= w.f THEN least(w.t, $2 + ceil((w.t - w.f) / %7$s::float8)::integer)
+                ELSE greatest(w.t, $2 - ceil((w.f - w.t) / %7$s::float8)::integer) END
       FROM (SELECT ff_rehearsal.length($1, 0), ff_rehearsal.length($1, 1)) w(f, t) $ff$;
 \endif
 -- of a row as it is inserted (0), or once it was updated (1), its length less that of its other columns
 CREATE FUNCTION ff_rehearsal.base() RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$ SELECT 100000 $ff$;
 CREATE FUNCTION ff_rehearsal.length(n bigint, grown integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$
     SELECT greatest(0, b - CASE WHEN b > 126 THEN 3 ELSE 0 END)
-      FROM (SELECT (CASE $2 WHEN 0 THEN '%9$s'::integer[] ELSE '%10$s'::integer[] END)[1 + $1 * 7 %% 16] - 4
+      FROM (SELECT (CASE $2 WHEN 0 THEN '%8$s'::integer[] ELSE '%9$s'::integer[] END)[1 + $1 * 7 %% 16] - 4
           - ff_rehearsal.base()) b(b) $ff$;
 $f$, t->>'key_type', t->>'key_value', t->>'key_number', t->>'key_name', copy,
      CASE WHEN t->>'key_type' ~ '^(bigint|integer|numeric|timestamp)'
           THEN format('coalesce(max(%s), 0)', t->>'key_number') ELSE '0' END,
-     ((life->>'redraw')::float8 > 0)::text, greatest(1, (life->>'grow_updates')::numeric),
+     greatest(1, (life->>'grow_updates')::numeric),
      translate((life->'insert_len')::text, '[]', '{}'), translate((life->'update_len')::text, '[]', '{}'));
 
 CREATE FUNCTION ff_internal.rehearsal_load(copy text, t jsonb) RETURNS text
@@ -385,8 +380,7 @@ RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
            '{"any": "at random", "skewed": "some far more often than others", "newest": "inserted lately",
              "follow": "each some time after its insert", "turn": "in turn", "oldest": "the oldest"}'::jsonb
                ->>(c->>'pick'),
-           CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END,
-           nullif(c->>'times', '1') || ' times', CASE WHEN (c->>'burst')::numeric < 0.8 THEN 'now and then' END)
+           CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END)
        || '; ' || round((c->>'rate')::numeric, 3) || ' rows for each row updated';
 
 -- What the head of the script says.

@@ -225,22 +225,19 @@ static void
 append_class(StringInfo t, const TwinClass *c)
 {
 	static const char *const commands[] = {"insert", "update", "delete"};
-	static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "fixed", "oldest"};
+	static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "oldest"};
 
 	appendStringInfo(t, "{\"command\": \"%s\", \"pick\": \"%s\"",
 					 commands[c->command], picks[c->pick]);
 	append_number(t, "rate", c->rate);
 	append_number(t, "rows", c->rows);
 	append_number(t, "calls", c->calls);
-	append_number(t, "times", c->times);
 	append_number(t, "distance", c->distance);
 	append_number(t, "near", c->near);
 	append_number(t, "skew", c->skew);
-	append_number(t, "scattered", c->scattered);
 	append_number(t, "stride", c->stride);
 	append_number(t, "indexed", c->indexed);
 	append_number(t, "resizes", c->resizes);
-	append_number(t, "burst", c->burst > 0 ? c->burst : 1);
 	append_number(t, "whole", c->whole);
 	appendStringInfoChar(t, '}');
 }
@@ -254,6 +251,7 @@ life_jsonb(const FitPlan *plan, const TwinLife *l)
 
 	initStringInfo(t);
 	appendStringInfoChar(t, '{');
+	append_number(t, "start_rows", l->start_rows);
 	append_number(t, "replayed_rows", plan->rows);
 	append_number(t, "table_rows", plan->live);
 	append_number(t, "lag", l->lag);
@@ -262,7 +260,6 @@ life_jsonb(const FitPlan *plan, const TwinLife *l)
 	append_number(t, "vacuum_share", l->vacuum_share);
 	append_number(t, "vacuum_gap", l->vacuum_gap);
 	append_number(t, "grow_updates", l->grow_updates);
-	append_number(t, "redraw", l->redraw);
 	append_lengths(t, "insert_len", l->insert_len);
 	append_lengths(t, "update_len", l->update_len);
 	appendStringInfoString(t, ", \"classes\": [");

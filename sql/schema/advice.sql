@@ -23,9 +23,6 @@ CREATE TYPE ff_internal.model_input AS (
     statement_sets_indexed  double precision[], -- 1: it sets an indexed column, 0: it does not; NULL: unknown
     statement_wal_records   double precision[], -- WAL records; NULL where they are not of the table alone
     statement_wal_bytes     double precision[], -- WAL bytes
-    statement_busy_share    double precision[], -- share of the time in which it was at work, against the steadiest of
-        -- them
-    statement_time_cv       double precision[], -- standard deviation of the time of its calls by their mean
     indexed_share           double precision, -- share of the updated rows for which an indexed column was set, see
         -- indexed_share()
     blocks                  double precision, -- size of the main fork at the last sample, pages

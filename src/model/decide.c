@@ -14,10 +14,9 @@
 typedef enum PriceId
 {
 	US_STATEMENT, US_ROW, US_READ, US_ENTRY, US_ENTRY_VISIT, US_MOVE, US_PRUNE, US_SCAN_PAGE,
-	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, WRITE_BY_READ, US_REWRITE_ROW,
+	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, US_REWRITE_ROW,
 	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
-	IMAGE_FILL, INDEX_BLOAT, INDEX_BLOAT_MOST, CACHE_SHARE, BLOCKS_INDEX_SCAN, BLOCKS_CHANGE,
-	CAUTION, UNTRIED_CAUTION, TRIED, AGREEMENT, CLEAR, CLEAR_GAINS, LACKING, PRIOR, TIE,
+	BLOCKS_INDEX_SCAN, BLOCKS_CHANGE, CAUTION, AGREEMENT, CLEAR, CLEAR_GAINS, LACKING, PRIOR,
 	SETTLES, SETTLES_PART, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
 } PriceId;
 
@@ -43,7 +42,6 @@ static const struct
 	[US_PAGE_WRITE] = {8.0, "log a page whole and write it once a checkpoint", BENCH},
 	[US_VACUUM_PAGE] = {3.0, "vacuum a page that was changed", BENCH},
 	[US_PAGE_READ] = {100.0, "one random read, where not measured", CHOSEN},
-	[WRITE_BY_READ] = {0.5, "writing back a page against reading one", CHOSEN},
 	[US_REWRITE_ROW] = {2.0, "a row read, written and indexed by VACUUM FULL, per index", CHOSEN},
 	[WAL_COMMIT] = {40.0, "bytes of a commit record", LSN},
 	[WAL_UPDATE] = {80.0, "an update in its page: the changed part of the row", LSN},
@@ -53,21 +51,14 @@ static const struct
 	[WAL_MOVE] = {60.0, "an update to another page, without the row", LSN},
 	[WAL_DELETE] = {60.0, "a delete", LSN},
 	[WAL_VACUUM_PAGE] = {150.0, "prune a page and mark it all-visible", LSN},
-	[IMAGE_FILL] = {0.8, "share of a page that its full-page image takes", CHOSEN},
-	[INDEX_BLOAT] = {0.7, "entries that stay per entry added, vacuum running", CHOSEN},
-	[INDEX_BLOAT_MOST] = {1.0, "the most of them per live row", CHOSEN},
-	[CACHE_SHARE] = {0.8, "share of memory that is left for a table's pages", CHOSEN},
 	[BLOCKS_INDEX_SCAN] = {2.0, "heap pages that an index scan of one row asks for", CHOSEN},
 	[BLOCKS_CHANGE] = {1.5, "heap pages that a change of one row asks for", CHOSEN},
 	[CAUTION] = {0.02, "ln of cost for halving the rows of a page: forecasts err more", CHOSEN},
-	[UNTRIED_CAUTION] = {0.2, "the same for each halving below the next", CHOSEN},
-	[TRIED] = {30, "fillfactor below which no forecast was compared", CHOSEN},
 	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
 	[CLEAR] = {0.8, "and that must find it better than what was chosen before", CHOSEN},
 	[CLEAR_GAINS] = {5, "and better by so many times min_gain, where it was advised", CHOSEN},
 	[LACKING] = {0.02, "share of updates not HOT for want of room, from which they lack it", CHOSEN},
 	[PRIOR] = {3, "weight of what was made of the table before, of as many updates", CHOSEN},
-	[TIE] = {0.003, "ln of cost within which options are equal", CHOSEN},
 	[SETTLES] = {0.05, "HOT share by which a table must still rise to be settling", CHOSEN},
 	[SETTLES_PART] = {0.5, "or part of what is missing of what can be HOT", CHOSEN},
 	[SETTLED] = {0.9, "and part of what can be HOT that it must reach", CHOSEN},
@@ -141,7 +132,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	r.updated_len = p->update_mean;
 	r.indexes = bound(e->indexes, 0, 1000);
 	r.index_bytes = bound(e->index_bytes, 0, 1e18);
-	r.ram = P(CACHE_SHARE) * (e->ram_bytes > 0 ? e->ram_bytes : 1e18);
+	r.ram = e->ram_bytes > 0 ? e->ram_bytes : 1e18;
 	r.read_us = e->read_us > 0 ? e->read_us : P(US_PAGE_READ);
 	r.checkpoint_s = bound(or_else(e->checkpoint_s, 300), 1, 1e9);
 	return r;
@@ -157,13 +148,14 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	double		pages = bound(heap_bytes / TW_BLCKSZ, 1, 1e15);
 	double		per_checkpoint = bound(r->per_second * r->checkpoint_s, 1, 1e15);
 	double		miss;
-	double		page_us = r->read_us * (1 + P(WRITE_BY_READ));
+	double		page_us = 2 * r->read_us;	/* written back, too */
 	double		vacuumed = r->vacuums > 0 ?
 		r->vacuums * pages * (1 - exp(-1 / (r->vacuums * pages))) : 0;
 	double		images;
 
 	c->heap_bytes = heap_bytes;
-	c->index_bytes = r->index_bytes * (1 + P(INDEX_BLOAT) * bound(entries, 0, P(INDEX_BLOAT_MOST)));
+	/* at most an entry more for each row: vacuum takes the others */
+	c->index_bytes = r->index_bytes * (1 + bound(entries, 0, 1));
 	leaves = bound(n > 0 ? c->index_bytes / TW_BLCKSZ / n : 1, 1, 1e15);
 	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
 	/* pages touched for the first time since a checkpoint are logged whole */
@@ -179,13 +171,13 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 		miss * (o->touched * page_us + r->read_us + r->reads * 2 * r->read_us) +
 	/* not HOT: that leaf is written, too, those of other indexes read and written */
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
-					   (n > 1 ? 1 : n) * r->read_us * P(WRITE_BY_READ)) +
+					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;
 	c->wal_bytes = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->delete_calls) + P(WAL_UPDATE) +
 		r->more_wal + o->prunes * P(WAL_PRUNE) +
 		r->inserts * (P(WAL_ROW) + r->len + n * P(WAL_ENTRY)) + r->deletes * P(WAL_DELETE) +
 		o->moved * P(WAL_MOVE) + o->moved_bytes + cold * n * P(WAL_ENTRY) +
-		vacuumed * P(WAL_VACUUM_PAGE) + TW_BLCKSZ * P(IMAGE_FILL) * images;
+		vacuumed * P(WAL_VACUUM_PAGE) + TW_BLCKSZ * images;
 }
 
 static double
@@ -289,11 +281,8 @@ static double
 caution(const Forecast *f, int step)
 {
 	double		fewer = (double) f->step[f->current].rows_per_page / f->step[step].rows_per_page;
-	double		result = fewer > 1 ? P(CAUTION) * log2(fewer) : 0;
 
-	if (fewer > 1 && f->step[step].fillfactor < P(TRIED))
-		result += P(UNTRIED_CAUTION) * log2(P(TRIED) / f->step[step].fillfactor);
-	return result;
+	return fewer > 1 ? P(CAUTION) * log2(fewer) : 0;
 }
 
 /* All options, in all lives. */
@@ -413,7 +402,7 @@ choose_cheapest(const Evidence *e, const Forecast *f, double min_gain, Decision 
 	d->best = f->current;
 	for (way = 0; way < FC_WAYS; way++)
 		for (i = 0; i < f->n; i++)
-			if (d->cost[way][i].ratio < best * exp(-P(TIE)) &&
+			if (d->cost[way][i].ratio < best &&
 				(way == FC_SET || (ff_decide_way(e, d, i) == FC_REWRITE &&
 								   (i == f->current || d->cost[way][i].ratio < rewritten))))
 			{

@@ -34,9 +34,6 @@ STATEMENT(rows)
 STATEMENT(sets_indexed)			/* 1: sets an indexed column, 0: none, NAN: unknown */
 STATEMENT(wal_records)
 STATEMENT(wal_bytes)			/* full-page images included */
-STATEMENT(busy_share)			/* share of the time at work (its rows, squared, by the sum over equal
-								 * spans of their squares) against the statement with the largest; NAN */
-STATEMENT(time_cv)				/* standard deviation of a call's time by its mean; NAN */
 
 /* Counters and statements, at the present fillfactor and set of indexes. */
 ONE(observed_s)					/* seconds watched, those in which nothing was written included */

@@ -25,15 +25,14 @@ typedef struct Prior
 
 typedef enum PriorId
 {
-	PR_ROWS, PR_PAGES, PR_CALLS, PR_TIMES, PR_EVERY, PR_DISTANCE, PR_SKEW, PR_SHARE, PR_LAG,
-	PR_GROW, PR_VACUUM, PR_INDEXED, PR_HELD, PR_MANY
+	PR_ROWS, PR_PAGES, PR_CALLS, PR_EVERY, PR_DISTANCE, PR_SKEW, PR_SHARE, PR_LAG,
+	PR_GROW, PR_VACUUM, PR_INDEXED, PR_HELD
 } PriorId;
 
 static const Prior prior[] = {
 	[PR_ROWS] = {"rows of a transaction, where nothing tells", 0.5, 2, 5000, "chosen"},
 	[PR_PAGES] = {"the same by those of one page, where the page tells", 0.3, 1, 100, "chosen"},
 	[PR_CALLS] = {"statements for one row each in a transaction", 0.75, 2, 20, "chosen"},
-	[PR_TIMES] = {"updates of a row in one transaction", 0.9, 2, 3, "chosen"},
 	[PR_EVERY] = {"every k-th row", 0, 2, 20, "chosen"},
 	[PR_DISTANCE] = {"rows from insert to update, by what pages show", 0, 0.2, 5, "chosen"},
 	[PR_SKEW] = {"exponent of a skewed pick", 0, 0.8, 1.3, "chosen"},
@@ -42,7 +41,6 @@ static const Prior prior[] = {
 	[PR_GROW] = {"updates until a row has grown", 0.3, 2, 8, "chosen"},
 	[PR_VACUUM] = {"gap between vacuums, by the mean one seen", 0, 0.6, 1.7, "chosen"},
 	[PR_INDEXED] = {"share of updates that change an index", 0.7, 0.05, 1, "chosen"},
-	[PR_MANY] = {"share of the rows by calls for many, where calls differ", 0.3, 0.2, 0.95, "chosen"},
 	[PR_HELD] = {"time that a snapshot is held, by what pages showed in the midst of it", 0, 1.3, 2.5, "chosen"},
 };
 
@@ -54,7 +52,7 @@ static const struct
 	double		growing;
 }			pick_prior[] = {
 	{TW_ANY, 4, 2}, {TW_SKEWED, 2, 0.5}, {TW_NEWEST, 0, 4},
-	{TW_IN_TURN, 0, 2}, {TW_SWEEP, 2, 1}, {TW_FIXED, 0.5, 0.2}
+	{TW_IN_TURN, 0, 2}, {TW_SWEEP, 2, 1}
 };
 
 /* Neighbours, every k-th row, or each by itself (chosen). */
@@ -93,8 +91,6 @@ static const struct
 #define UNSEEN_DEAD		0.02
 /* Share of the rows from which a transaction is for all of them (chosen). */
 #define WHOLE			0.5
-/* Times as likely as else: several statements in a transaction, where they need not be (chosen). */
-#define LONE			0.3
 /* Degrees of freedom of each deviation (Student's t): no single one rules (chosen). */
 #define FREEDOM			4.0
 /* Rows of a page that share their fate, at most (chosen). */
@@ -102,14 +98,14 @@ static const struct
 /* Particles that the weights should be worth, at least (chosen). */
 #define EFFECTIVE		6.0
 
-/* Coordinates: seven of each class, then those of the table. */
+/* Coordinates: six of each class, then those of the table. */
 enum
 {
-	D_PICK, D_WHERE, D_FORM, D_STRIDE, D_ROWS, D_TIMES, D_INDEXED, D_CLASS
+	D_PICK, D_WHERE, D_FORM, D_STRIDE, D_ROWS, D_INDEXED, D_CLASS
 };
 enum
 {
-	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_REDRAW, G_VACUUM, G_RULE, G_RESIZER, G_HELD, G_END
+	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_VACUUM, G_HELD, G_END
 };
 
 static double
@@ -118,13 +114,6 @@ drawn(PriorId id, double u, double otherwise)
 	const Prior *p = &prior[id];
 
 	return u < p->none ? otherwise : p->low * pow(p->high / p->low, (u - p->none) / (1 - p->none));
-}
-
-/* Transactions of several statements are rarer where these do not outnumber them. */
-static double
-seldom(const FitPlan *p, PriorId id)
-{
-	return p->lone ? prior[id].none + LONE * (1 - prior[id].none) : 1;
 }
 
 static TwinPick
@@ -151,26 +140,17 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 {
 	double		part = n / p->mean_live;
 	double		v = (u[D_STRIDE] - P_NEIGHBOURS) / P_EVERY;
-	double		every = 0;
 
 	c->stride = 1;
 	if (part < WHOLE && n >= 1.5 && u[D_STRIDE] >= P_NEIGHBOURS)
 	{
-		/* every k-th: of the whole table, or as many as its pages show, or any */
-		if (v < 0.4 && part > 1.0 / 25)
-			every = floor(1 / part + 0.5);
-		else if (v < 0.6 && p->together >= 1)
-			every = bound(floor(p->page_rows / p->together + 0.5), 2, p->page_rows);
-		else if (v < 1)
-			every = drawn(PR_EVERY, v, 1);
-		c->stride = floor(every + 0.5);
+		c->stride = v < 1 ? floor(drawn(PR_EVERY, v, 1) + 0.5) : 0;
 	}
 	if (c->stride > 0 && n * c->stride >= WHOLE * p->mean_live)
 	{
 		c->rows = floor(p->mean_live * p->scale / c->stride);
 		c->whole = 1;
-		if (c->pick != TW_FIXED)
-			c->pick = TW_SWEEP;
+		c->pick = TW_SWEEP;
 	}
 	else if (n * (c->stride > 1 ? c->stride : 1) >= FIT_SHARE * p->mean_live)
 		c->rows = n * p->scale;
@@ -199,16 +179,13 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	}
 	else if (n < 1.5)
 	{
-		c->calls = floor(drawn(PR_CALLS, u[D_ROWS] * seldom(p, PR_CALLS), 1) + 0.5);
+		c->calls = floor(drawn(PR_CALLS, u[D_ROWS], 1) + 0.5);
 		n *= c->calls;
 	}
 	place_rows(p, u, c, n);
-	c->burst = s->busy;
-	c->period = p->period;
-	c->times = s->once ? 1 : floor(drawn(PR_TIMES, u[D_TIMES] * seldom(p, PR_TIMES), 1) + 0.5);
 	c->indexed = isnan(s->indexed) ? drawn(PR_INDEXED, u[D_INDEXED], 0) : s->indexed;
 	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
-	c->scattered = u[D_FORM] < 0.5;
+	c->resizes = p->resizes;
 	c->distance = bound(distance, 1, p->rows > 4 ? p->rows * 0.75 : p->rows);
 	/* up to the distance, the farther half of it, or just there */
 	c->near = u[D_FORM] < 0.5 ? 0 : u[D_FORM] < 0.75 ? c->distance / 2 : c->distance - 1;
@@ -220,7 +197,7 @@ make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	memset(c, 0, sizeof(*c));
 	c->command = s->command;
 	c->rate = s->rate;
-	c->times = c->calls = c->stride = 1;
+	c->calls = c->stride = 1;
 	if (s->command == EV_UPDATE)
 	{
 		make_update(p, s, u, c);
@@ -274,45 +251,18 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	}
 }
 
-/*
- * One text for few and for many rows.  Rows of a call, each row counting, and rows of a
- * call, each call counting, give both sizes for any share of the rows by the larger calls.
- */
-static void
-split_uneven(const FitPlan *p, const double *u, FitSlot *few)
-{
-	double		share = drawn(PR_MANY, u[D_ROWS], 0);
-	double		rows = few->rows;
-	FitSlot    *many = few + 1;
-
-	if (share > 0)
-	{
-		many->rows = bound((few->uneven - (1 - share) * rows) / share, rows, p->live);
-		few->rows = bound((1 - share) / (1 / rows - share / many->rows), 1, rows);
-	}
-	many->rate = few->rate * share;
-	few->rate *= 1 - share;
-}
-
 static void
 make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 {
 	double		second = drawn(PR_SHARE, u[G_SHARE], 0);
 	double		seen = p->window.updated / p->live;
 	int			shared = 0;
-	int			resizer = 0,
-				updating = 0;
-	FitSlot		slot[TW_CLASSES];
 	int			i;
 
 	memset(l, 0, sizeof(*l));
-	memcpy(slot, p->slot, sizeof(slot));
-	for (i = 0; i < p->nslots - 1; i++)
-		if (slot[i].uneven > 0)
-			split_uneven(p, u + D_CLASS * i, &slot[i]);
 	for (i = 0; i < p->nslots; i++)
 	{
-		FitSlot		s = slot[i];
+		FitSlot		s = p->slot[i];
 
 		if (s.shared)
 			s.rate *= shared++ == 0 ? 1 - second : second;
@@ -321,26 +271,13 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 	}
 	memcpy(l->insert_len, p->insert_len, sizeof(l->insert_len));
 	memcpy(l->update_len, p->update_len, sizeof(l->update_len));
-	/* all classes of updates change the length, or one of them */
-	for (i = 0; i < l->nclasses; i++)
-		updating += l->class[i].command == EV_UPDATE;
-	for (i = 0; i < l->nclasses && p->resizes; i++)
-		if (l->class[i].command == EV_UPDATE)
-			l->class[i].resizes = u[G_RESIZER] < 0.5 ||
-				resizer++ == (int) ((2 * u[G_RESIZER] - 1) * updating);
 	l->grow_updates = drawn(PR_GROW, u[G_GROW], 1);
-	l->redraw = u[G_REDRAW] > 0.85;
 	make_snapshots(p, e, u, l);
 	l->vacuum_share = bound(or_else(e->vacuum_scale, 0.2), 0, 100) +
 		or_else(e->vacuum_threshold, 50) / p->live;
 	l->vacuum_gap = or_else(e->vacuum_nap_s, 60) / or_else(p->window.seconds, 60) * seen;
 	if (p->window.vacuums >= 1)
-	{
 		l->vacuum_gap = seen / p->window.vacuums * drawn(PR_VACUUM, u[G_VACUUM], 1);
-		/* somebody's, or by the rule */
-		if (u[G_RULE] < 0.5)
-			l->vacuum_share = 0;
-	}
 	else if (e->vacuum_nap_s < 0)
 		l->vacuum_gap = -1;
 	l->start_rows = ff_plan_start_rows(p);

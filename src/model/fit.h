@@ -15,7 +15,7 @@
 #define FIT_PARTICLES	16		/* lives that share the weight */
 #define FIT_DRAWS		48		/* drawn from the prior to begin with */
 #define FIT_ROUNDS		5		/* in which the particles are moved */
-#define FIT_DIMS		72		/* numbers, each uniform in 0..1, that make a life */
+#define FIT_DIMS		64		/* numbers, each uniform in 0..1, that make a life */
 
 typedef struct FitParticle
 {

@@ -32,17 +32,10 @@ static double
 longest(const TwinLife *l)
 {
 	double		result = 0;
-	int			i;
 
-	for (i = 0; i < l->nclasses; i++)
-	{
-		const TwinClass *c = &l->class[i];
-		double		ticks = c->burst < 1 ? c->period / 2 : 0;
-
-		ticks = fmax(ticks, c->rows * c->times / c->rate);
-		if (c->command == EV_UPDATE && c->rate > 0.1)
-			result = fmax(result, ticks);
-	}
+	for (int i = 0; i < l->nclasses; i++)
+		if (l->class[i].command == EV_UPDATE && l->class[i].rate > 0.1)
+			result = fmax(result, l->class[i].rows / l->class[i].rate);
 	return bound(result, 0, 2 * CHUNK_TICKS);
 }
 

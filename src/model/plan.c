@@ -14,9 +14,7 @@
 #define MOST_PAGES		160.0
 #define LEAST_ROWS		300.0
 
-/* Times the distance from insert to update that are replayed, so that "lately inserted"
- * differs from "anywhere"; and the share of the table up to which it is "lately". */
-#define NEAR			8.0
+/* Share of the table up to which a distance from insert to update is "lately" (chosen). */
 #define LATELY			0.1
 
 /* Updates that stayed in their page, from which a share is taken (chosen). */
@@ -27,19 +25,6 @@
  * indexed column and stayed in their page, from which these tell of those that left it (chosen). */
 #define NEGLIGIBLE		0.01
 #define TELLING			0.05
-/* Share of the time below which a statement counts as being at work at times (chosen). */
-#define BUSY			0.8
-/* Share of updates by statements for few rows, below which nothing is updated soon after
- * its insert (chosen). */
-#define PASSES			0.05
-/* Standard deviation of a call's time by its mean from which on a statement's calls may be
- * for few and for many rows (chosen: equal calls have up to 2 beside other sessions). */
-#define UNEVEN			2.0
-/* Bursts of the window, where there are any (chosen). */
-#define BURSTS			2.0
-
-/* Pages hold so many times what their fillfactor allows: filled before (chosen). */
-#define DENSER			1.03
 
 /* How many left their page, if such a share of those that stayed is HOT. */
 static double
@@ -204,7 +189,6 @@ add_slot(FitPlan *p, EvCommand command, double rows)
 	s->command = command;
 	s->rate = rows / p->window.updated;
 	s->rows = s->indexed = NAN;
-	s->busy = 1;
 	return s;
 }
 
@@ -246,19 +230,12 @@ static void
 plan_slots(const Evidence *e, FitPlan *p)
 {
 	double		known = 0;
-	double		calls_in_all = 0;
-	double		most = 0;
 	double		left;
 	int			i;
 
 	for (i = 0; i < e->nstatements; i++)
 		if (e->statement[i].command == EV_UPDATE)
 			known += bound(e->statement[i].rows, 0, 1e15);
-	for (i = 0; i < e->nstatements; i++)
-		calls_in_all += bound(e->statement[i].calls, 0, 1e15);
-	p->lone = calls_in_all > 0 && calls_in_all <= 1.05 * e->window_xids;
-	for (i = 0; i < e->nintervals; i++)
-		most = fmax(most, e->interval[i].updated);
 	left = bound(p->window.updated - known, 0, p->window.updated);
 	for (i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4; i++)
 	{
@@ -271,15 +248,6 @@ plan_slots(const Evidence *e, FitPlan *p)
 		s = add_slot(p, EV_UPDATE, v->rows * (p->window.updated - left) / known);
 		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live);
 		s->indexed = v->sets_indexed;
-		s->busy = v->busy_share < BUSY ? v->busy_share : 1;
-		/* twice would be more than any interval saw */
-		s->once = s->rows > 0.6 * most;
-		if (!(v->time_cv >= UNEVEN) || s->rows < 1.5 || p->nslots >= TW_CLASSES - 4)
-			continue;
-		/* time goes with the rows */
-		s->uneven = s->rows * (1 + v->time_cv * v->time_cv);
-		p->slot[p->nslots++] = *s;
-		s[1].uneven = s[1].rate = 0;
 	}
 	for (i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
 	{
@@ -346,7 +314,7 @@ plan_density(const Evidence *e, FitPlan *p)
 		p->filled_at = (int) e->filled_at;
 		return;
 	}
-	if (!(e->rows_per_page_max > DENSER * ff_twin_rows_per_page(at, len) + 0.5))
+	if (!(e->rows_per_page_max > ff_twin_rows_per_page(at, len) + 0.5))
 		return;
 	while (at < TW_MAX_FF && e->rows_per_page_max > ff_twin_rows_per_page(at, len))
 		at++;
@@ -373,13 +341,10 @@ plan_segments(const Evidence *e, FitPlan *p)
 	double		before = 0;
 	int			i;
 
-	for (i = 0; i < p->nslots; i++)
-		p->bursts |= p->slot[i].busy < 1;
-
 	for (i = e->nintervals - 1; i >= 0; i--)
 	{
 		const EvInterval *v = &e->interval[i];
-		double		length = p->bursts ? v->seconds / p->window.seconds : v->updated / p->window.updated;
+		double		length = v->updated / p->window.updated;
 		int			k = (int) bound(FIT_SEGMENTS * (before + length / 2), 0, FIT_SEGMENTS - 1);
 
 		before += length;
@@ -418,8 +383,6 @@ plan_course(const Evidence *e, FitPlan *p)
 	for (i = 0; i < p->nslots; i++)
 		if (p->slot[i].rows > largest && p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
-	if (p->insert_distance < LATELY * p->live && NEAR * p->insert_distance > 2 * largest)
-		largest = NEAR / 2 * p->insert_distance;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
 	p->rows = bound(p->rows, 1, p->live);
 	p->scale = p->rows / p->live;
@@ -429,7 +392,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	if (laps > 2 * MOST_EVENTS / (p->rows * events))
 		laps = 2 * MOST_EVENTS / (p->rows * events);
 	cut = bound(window, 0, laps) / window;
-	if (cut < 1 && !p->bursts)
+	if (cut < 1)
 	{
 		/* the later part of a long window; the earlier one is settled by then */
 		for (i = 0; i < FIT_SEGMENTS - 1; i++)
@@ -440,7 +403,6 @@ plan_course(const Evidence *e, FitPlan *p)
 		cut *= 0.4;
 		p->segment[FIT_SEGMENTS - 1] = window * p->rows;
 	}
-	p->period = window * cut * p->rows / BURSTS;
 	for (i = 0; i < FIT_SEGMENTS; i++)
 		p->segment[i] *= cut;
 	p->before = bound(laps - window * cut, 0, earlier + window * (1 - cut)) * p->rows;
@@ -453,7 +415,6 @@ int
 ff_plan(const Evidence *e, FitPlan *p)
 {
 	double		p50 = NAN;
-	double		some = 0;
 	int			i;
 
 	memset(p, 0, sizeof(*p));
@@ -488,11 +449,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 		}
 		p50 = sum > 0 ? exp2(at / sum) : NAN;
 	}
-	for (i = 0; i < p->nslots; i++)
-		if (p->slot[i].command == EV_UPDATE && !(p->slot[i].rows >= FIT_SHARE * p->mean_live))
-			some += p->slot[i].rate;
-	/* passes over the whole table come at no distance */
-	if (some > PASSES && p->window.inserted > 0 && !isnan(p->xids_per_tick) && p50 >= 1)
+	if (p->window.inserted > 0 && !isnan(p->xids_per_tick) && p50 >= 1)
 		p->insert_distance = bound(1.5 * p50 / p->xids_per_tick * p->window.inserted / p->window.updated,
 								   1, p->live);
 	/* rows that came together are as far from each other as they are many */

@@ -39,11 +39,7 @@ typedef struct FitSlot
 	double		rate;			/* rows a tick */
 	double		rows;			/* rows a call; NAN: unknown */
 	double		indexed;		/* 0, 1; NAN: unknown */
-	double		busy;			/* share of the time at work */
 	int			shared;			/* one of two that share what no statement explains */
-	int			once;			/* no transaction updates its rows twice */
-	double		uneven;			/* calls of one text for few and for many rows, the few here and
-								 * the many in the next slot: rows of a call, by rows; 0 even */
 } FitSlot;
 
 /* What is known of a table before anything is drawn. */
@@ -71,14 +67,10 @@ typedef struct FitPlan
 	double		peak;			/* updates a second, in the busiest interval */
 	double		insert_distance;	/* rows between insert and update; NAN */
 	double		prunes;			/* pages pruned by an update, from WAL records; NAN */
-	int			lone;			/* statements do not outnumber transactions */
-	int			bursts;			/* some classes are at work at times */
-	double		period;			/* ticks from one burst to the next */
 	/* the course of a replay, ticks */
 	double		before;			/* the window */
 	double		before_set;		/* of these, before the fillfactor was set */
-	double		segment[FIT_SEGMENTS];	/* of equal time where classes work at times, else
-										 * of about as many updates */
+	double		segment[FIT_SEGMENTS];	/* of about as many updates */
 	double		segment_hot[FIT_SEGMENTS];	/* HOT share seen; NAN */
 	double		segment_updates[FIT_SEGMENTS];	/* updates it was seen of */
 } FitPlan;

@@ -341,8 +341,6 @@ next_length(Twin *t, const TwinRow *r, int resizes)
 
 	if (!resizes)
 		return r->len;
-	if (l->redraw)
-		return l->update_len[random_below(t, TW_QUANTILES)];
 	done = (r->updates + 1) / l->grow_updates;
 	if (done >= 1.0)
 		return l->update_len[r->quantile];
@@ -469,8 +467,8 @@ turns_of(const Twin *t, const TwinClass *c, double *share)
 		if (t->life.class[i].command == EV_INSERT)
 			inserts += t->life.class[i].rate;
 	each = inserts > 0.0 ? c->rate * (c->stride > 1 ? c->stride : 1) / inserts : 1.0;
-	turns = (int) bound(ceil(each / (c->times * 1.05)), 1, TW_TURNS);
-	*share = bound(each / c->times / turns, 0, 1);
+	turns = (int) bound(ceil(each / 1.05), 1, TW_TURNS);
+	*share = bound(each / turns, 0, 1);
 	return turns;
 }
 
@@ -508,7 +506,8 @@ pick_in_turn(Twin *t, int class, int64_t n)
 
 /*
  * A row by its rank among the favourites, which follow a power law: skew 1 is Zipf's law
- * with exponent 1, lesser values lie between it and the uniform pick.
+ * with exponent 1, lesser values lie between it and the uniform pick.  They lie all over the
+ * table.
  */
 static int64_t
 pick_skewed(Twin *t, const TwinClass *c, int64_t all)
@@ -519,7 +518,7 @@ pick_skewed(Twin *t, const TwinClass *c, int64_t all)
 	double		rank = fabs(less) < 0.01 ? pow(n, u) : pow((pow(n, less) - 1) * u + 1, 1 / less);
 	int64_t		row = (int64_t) bound(rank - 1, 0, n - 1);
 
-	return t->first_row + (c->scattered ? (int64_t) ((uint64_t) row * SCATTER % (uint64_t) all) : row);
+	return t->first_row + (int64_t) ((uint64_t) row * SCATTER % (uint64_t) all);
 }
 
 /*
@@ -541,7 +540,7 @@ pick_row(Twin *t, int class, int64_t span)
 		return t->first_row;
 	if (c->pick == TW_IN_TURN)
 		return pick_in_turn(t, class, span);
-	if (c->pick == TW_SWEEP || c->pick == TW_FIXED)
+	if (c->pick == TW_SWEEP)
 	{
 		id = t->position[class];
 		if (id < t->first_row || id >= t->next_row)
@@ -610,20 +609,11 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 		return t->first_row + turn % blocks * span + turn / blocks % stride;
 	}
 	id = pick_row(t, class, span);
-	if (id < 0 || n * stride <= 1)
+	if (id < 0)
 		return id;
-	switch (c->pick)
-	{
-		case TW_FIXED:
-			return id - id % stride;
-		case TW_NEWEST:
-			return id - span + stride;
-		case TW_ANY:
-		case TW_SKEWED:
-			return id - id % span + id % stride;
-		default:
-			return id;
-	}
+	if (c->pick == TW_NEWEST)
+		return id - span + stride;
+	return c->pick <= TW_SKEWED ? id - id % span + id % stride : id;
 }
 
 /* Rows in the order of the pages that they are on: a sequential scan. */
@@ -667,40 +657,33 @@ scan_rows(Twin *t, const TwinClass *c, int64_t id, int64_t stride)
 
 /* The rows that a transaction changes: neighbours, every k-th, or each by itself. */
 static void
-change_rows(Twin *t, int class, int64_t n, int64_t times)
+change_rows(Twin *t, int class, int64_t n)
 {
 	const TwinClass *c = &t->life.class[class];
 	int64_t		stride = (int64_t) c->stride;
 	int64_t		id = 0;
-	int64_t		i,
-				k;
+	int64_t		i;
 
 	if (stride == 0 && c->pick != TW_IN_TURN && c->pick != TW_SWEEP)
 	{
 		for (i = 0; i < n && id >= 0 && !t->exhausted; i++)
 		{
 			id = pick_row(t, class, 1);
-			for (k = 0; k < times && id >= 0; k++)
-			{
-				t->visiting = -1;
+			t->visiting = -1;
+			if (id >= 0)
 				write_row(t, id, c);
-			}
 		}
 		return;
 	}
 	if (stride == 0)
 		stride = 1;
 	id = pick_first(t, class, n, stride);
-	/* one statement after the other */
-	for (k = 0; k < times && id >= 0; k++)
-	{
-		t->visiting = -1;
-		if ((double) (n * stride) >= SCANNED * (double) (t->next_row - t->first_row))
-			scan_rows(t, c, id, stride);
-		else
-			for (i = 0; i < n && !t->exhausted; i++)
-				write_row(t, id + i * stride, c);
-	}
+	t->visiting = -1;
+	if (id >= 0 && (double) (n * stride) >= SCANNED * (double) (t->next_row - t->first_row))
+		scan_rows(t, c, id, stride);
+	else if (id >= 0)
+		for (i = 0; i < n && !t->exhausted; i++)
+			write_row(t, id + i * stride, c);
 }
 
 /* One transaction of a class. */
@@ -709,7 +692,6 @@ transaction(Twin *t, int class)
 {
 	const TwinClass *c = &t->life.class[class];
 	int64_t		n = whole(t, c->rows);
-	int64_t		times = whole(t, c->times);
 	int64_t		i;
 
 	if (c->whole)
@@ -720,21 +702,9 @@ transaction(Twin *t, int class)
 		for (i = 0; i < n && !t->exhausted; i++)
 			insert_row(t);
 	else
-		change_rows(t, class, n, c->command == EV_UPDATE ? times : 1);
+		change_rows(t, class, n);
 	while (t->first_row < t->next_row && row_of(t, t->first_row)->page < 0)
 		t->first_row++;
-}
-
-/* Let a class work for some ticks more; then its next transaction is due. */
-static void
-advance(Twin *t, int class, double ticks)
-{
-	const TwinClass *c = &t->life.class[class];
-	double		work = c->burst * c->period;
-	double		worked = t->worked[class] += ticks * c->burst;
-
-	t->due[class] = c->burst < 1.0 ?
-		floor(worked / work) * c->period + fmod(worked, work) : worked;
 }
 
 void
@@ -759,8 +729,8 @@ ff_twin_run(Twin *t, double ticks)
 		c = &t->life.class[next];
 		t->now = t->due[next];
 		transaction(t, next);
-		/* a transaction makes "rows" x "times" of its rate, at times that vary */
-		advance(t, next, c->rows * c->times / c->rate * (0.5 + random_unit(&t->rng)));
+		/* a transaction makes "rows" of its rate, at times that vary */
+		t->due[next] += c->rows / c->rate * (0.5 + random_unit(&t->rng));
 		autovacuum(t);
 	}
 }
@@ -779,7 +749,7 @@ prepare_classes(Twin *t)
 		int			turns = turns_of(t, c, &share);
 		int64_t		span = (int64_t) (c->rows * (c->stride > 1 ? c->stride : 1));
 
-		advance(t, i, c->rows * c->times / c->rate * random_unit(&t->rng));
+		t->due[i] = c->rows / c->rate * random_unit(&t->rng);
 		t->position[i] = 0;
 		t->turn_now[i] = 0;
 		for (k = 0; k < TW_TURNS; k++)
@@ -800,12 +770,10 @@ clamp_life(TwinLife *l)
 
 		c->rate = bound(c->rate, 1e-6, 1000);
 		c->rows = bound(c->rows, 1, TW_ROWS / 2);
-		c->times = bound(c->times, 1, 16);
 		c->distance = bound(c->distance, 1, TW_ROWS);
 		c->skew = bound(c->skew, 0, 2);
 		c->stride = bound(c->stride, 0, TW_ROWS);
 		c->indexed = bound(c->indexed, 0, 1);
-		c->burst = c->period > 0 ? bound(c->burst, 0.01, 1) : 1;
 	}
 	for (i = 0; i < TW_QUANTILES; i++)
 	{

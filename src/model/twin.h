@@ -42,7 +42,6 @@ typedef enum TwinPick
 	TW_NEWEST,					/* at random, "near" to "distance" rows behind the newest */
 	TW_IN_TURN,					/* each row inserted, "distance" rows later */
 	TW_SWEEP,					/* all rows in order, again and again */
-	TW_FIXED,					/* always the same: one row of every "stride" */
 	TW_OLDEST					/* the oldest (deletes) */
 } TwinPick;
 
@@ -51,21 +50,17 @@ typedef struct TwinClass
 	EvCommand	command;		/* EV_INSERT, EV_UPDATE or EV_DELETE */
 	double		rate;			/* rows a tick */
 	double		rows;			/* rows of one transaction, >= 1 */
-	double		times;			/* how often it updates each of them, >= 1 */
 	double		calls;			/* statements for its rows: cost only, >= 1 */
 	TwinPick	pick;
 	double		distance;		/* rows, see TwinPick */
 	double		near;
 	double		skew;			/* exponent of the power law, 1 is Zipf's */
-	int			scattered;		/* the favourites lie all over the table */
 	double		stride;			/* from one of its rows to the next: 1 neighbours, 0 each
 								 * picked by itself */
 	int			whole;			/* all rows that there are, or every "stride"-th of them; "rows"
 								 * is how many that were on average */
 	double		indexed;		/* 0..1, updates that change an indexed column */
 	int			resizes;		/* its updates change the length of rows */
-	double		burst;			/* 0..1, share of each period in which it is at work */
-	double		period;			/* ticks */
 } TwinClass;
 
 typedef struct TwinLife
@@ -76,7 +71,6 @@ typedef struct TwinLife
 	int16_t		insert_len[TW_QUANTILES];
 	int16_t		update_len[TW_QUANTILES];
 	double		grow_updates;	/* updates until a row has its updated length */
-	int			redraw;			/* each such update draws a length by chance */
 	/* when dead versions go */
 	double		lag;			/* mean age of the oldest snapshot, transactions */
 	double		held;			/* transactions that one snapshot is held, 0 none */
@@ -158,7 +152,6 @@ typedef struct Twin
 	int64_t		nforgotten;
 	double		now;			/* ticks */
 	double		last_vacuum;	/* ticks */
-	double		worked[TW_CLASSES]; /* ticks that each class was at work */
 	double		due[TW_CLASSES];	/* when it comes next */
 	int64_t		position[TW_CLASSES];	/* of a sweep */
 	int			turn_now[TW_CLASSES];	/* whose turn it is */

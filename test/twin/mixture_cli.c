@@ -29,12 +29,12 @@ static const Field life_field[] = {
 	LIFE(vacuum_gap), LIFE(start_rows), {NULL, 0}
 };
 static const Field class_field[] = {
-	CLASS(rate), CLASS(rows), CLASS(times), CLASS(calls), CLASS(distance), CLASS(near),
+	CLASS(rate), CLASS(rows), CLASS(calls), CLASS(distance), CLASS(near),
 	CLASS(skew), CLASS(stride), CLASS(indexed),
-	CLASS(burst), CLASS(period), {NULL, 0}
+	{NULL, 0}
 };
 static const char *const picks[] = {
-	"any", "skewed", "newest", "in_turn", "sweep", "fixed", "oldest", NULL
+	"any", "skewed", "newest", "in_turn", "sweep", "oldest", NULL
 };
 static const char *const commands[] = {"insert", "update", "delete", NULL};
 
@@ -98,14 +98,10 @@ set_word(TwinLife *l, const char *key, const char *value)
 	}
 	else if (strcmp(key, "update_bytes") == 0)
 		set_lengths(l->update_len, value);
-	else if (strcmp(key, "redraw") == 0)
-		l->redraw = atoi(value);
 	else if (l->nclasses > 0 && strcmp(key, "pick") == 0)
 		c->pick = (TwinPick) word(picks, value);
 	else if (l->nclasses > 0 && strcmp(key, "command") == 0)
 		c->command = (EvCommand) word(commands, value);
-	else if (l->nclasses > 0 && strcmp(key, "scattered") == 0)
-		c->scattered = atoi(value);
 	else if (l->nclasses > 0 && strcmp(key, "resizes") == 0)
 		c->resizes = atoi(value);
 	else if (l->nclasses > 0 && strcmp(key, "whole") == 0)
@@ -163,7 +159,7 @@ main(int argc, char **argv)
 		if (strcmp(argv[i], "class") == 0 && l.nclasses < TW_CLASSES)
 		{
 			l.class[l.nclasses++] = (TwinClass) {
-				.command = EV_UPDATE, .rate = 1, .rows = 1, .times = 1, .calls = 1, .stride = 1
+				.command = EV_UPDATE, .rate = 1, .rows = 1, .calls = 1, .stride = 1
 			};
 			continue;
 		}

@@ -33,7 +33,7 @@ def lengths(m, more=0):
     return ','.join(f'{b}:{s:.3f}' for b, s in sorted(bins))
 
 
-def class_words(c, m, per_tick, part, phase_ticks):
+def class_words(c, m, per_tick, part):
     rows = m['table']['rows']
     n = c['rows'] * c['calls']
     pick, stride = {'any': ('any', 1), 'skewed': ('skewed', 1), 'newest': ('newest', 1),
@@ -54,11 +54,9 @@ def class_words(c, m, per_tick, part, phase_ticks):
         else:
             words += [f'near={near * m["sessions"]:g}', f'distance={far * m["sessions"] + 1:g}']
     if c['pick'] == 'skewed':
-        words += ['skew=1.05', f"scattered={int(c['rows'] == 1)}"]
+        words += ['skew=1.05']
     if c['growth']:
         words += ['resizes=1']
-    if c['burst'] < 1:
-        words += [f"burst={c['burst']}", f"period={phase_ticks * round(1 / c['burst']):.6g}"]
     return words
 
 
@@ -85,7 +83,7 @@ def life(m, asked, before=2, after=2):
     if m['held']:
         words += [f"held={transactions * part / 4:.0f}", f"held_share={m['held']}"]
     for c in classes:
-        words += class_words(c, m, 1 / updates, part, ticks / 4)
+        words += class_words(c, m, 1 / updates, part)
     return words, part
 
 

@@ -13,7 +13,7 @@
 #include "model/decide.h"
 
 static const char *const commands[] = {"insert", "update", "delete", "other"};
-static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "fixed", "oldest"};
+static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "oldest"};
 static const char *const actions[] = {"wait", "keep", "set", "rewrite"};
 
 static void
@@ -45,16 +45,16 @@ write_life(const FitParticle *x)
 	const TwinLife *l = &x->life;
 
 	printf("life weight %.3f likelihood %.1f hot %.1f rows %.0f lag %.1f held %.0f vacuum %.2f/%.2f "
-		   "grow %.1f%s\n", x->weight, x->log_likelihood, 100 * x->hot, l->start_rows, l->lag,
-		   l->held, l->vacuum_share, l->vacuum_gap, l->grow_updates, l->redraw ? " redraw" : "");
+		   "grow %.1f\n", x->weight, x->log_likelihood, 100 * x->hot, l->start_rows, l->lag,
+		   l->held, l->vacuum_share, l->vacuum_gap, l->grow_updates);
 	for (int i = 0; i < l->nclasses; i++)
 	{
 		const TwinClass *c = &l->class[i];
 
-		printf("    %s rate %.3f rows %.1f x %.0f (%.0f calls) %s distance %.0f..%.0f skew %.2f%s "
-			   "every %.0f indexed %.2f%s\n", commands[c->command], c->rate, c->rows, c->times,
+		printf("    %s rate %.3f rows %.1f (%.0f calls) %s distance %.0f..%.0f skew %.2f "
+			   "every %.0f indexed %.2f%s\n", commands[c->command], c->rate, c->rows,
 			   c->calls, picks[c->pick], c->near, c->distance, c->skew,
-			   c->scattered ? " scattered" : "", c->stride, c->indexed,
+			   c->stride, c->indexed,
 			   c->resizes ? " resizes" : "");
 	}
 }

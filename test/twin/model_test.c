@@ -46,7 +46,7 @@ life_of(int len, double rows)
 	for (int i = 0; i < TW_QUANTILES; i++)
 		l.insert_len[i] = l.update_len[i] = (int16_t) len;
 	l.class[0] = (TwinClass) {
-		.command = EV_UPDATE, .rate = 1, .rows = 1, .times = 1, .calls = 1, .stride = 1
+		.command = EV_UPDATE, .rate = 1, .rows = 1, .calls = 1, .stride = 1
 	};
 	return l;
 }
@@ -57,7 +57,7 @@ add_class(TwinLife *l, EvCommand command, double rate, double rows, TwinPick pic
 	TwinClass  *c = &l->class[l->nclasses++];
 
 	*c = (TwinClass) {
-		.command = command, .rate = rate, .rows = rows, .times = 1, .calls = 1, .pick = pick, .stride = 1
+		.command = command, .rate = rate, .rows = rows, .calls = 1, .pick = pick, .stride = 1
 	};
 	return c;
 }
@@ -235,23 +235,8 @@ add_statement(Evidence *e, const TwinClass *c)
 
 	e->statement[e->nstatements++] = (EvStatement) {
 		.command = c->command,.calls = rows / c->rows,.rows = rows,.sets_indexed = c->indexed,
-			.wal_records = NAN,.wal_bytes = NAN,.busy_share = 1,.time_cv = NAN
+			.wal_records = NAN,.wal_bytes = NAN
 	};
-}
-
-/* One text for the calls of two classes, whose time goes with their rows. */
-static void
-add_shared_statement(Evidence *e, const TwinClass *a, const TwinClass *b)
-{
-	double		calls = a->rate / a->rows + b->rate / b->rows;
-	double		mean = (a->rate + b->rate) / calls;
-	double		square = (a->rate * a->rows + b->rate * b->rows) / calls;
-	TwinClass	both = *a;
-
-	both.rate = a->rate + b->rate;
-	both.rows = mean;
-	add_statement(e, &both);
-	e->statement[e->nstatements - 1].time_cv = sqrt(square / (mean * mean) - 1);
 }
 
 /* Ask; true where the HOT share promised at a fillfactor is the twin's, within points. */
@@ -305,13 +290,6 @@ test_decisions(void)
 	add_statement(&e, &l.class[1]);
 	ok(promises(&l, &e, 70, 12, 5) && decision.action >= DC_SET && decision.gain > 0.1,
 	   "passes beside single updates: lower");
-	l = life_of(136, 6000);
-	l.class[0].rows = 3;
-	l.class[0].rate = 0.5;
-	add_class(&l, EV_UPDATE, 0.5, 600, TW_ANY);
-	e = observe(&l, 70, 8, 1);
-	add_shared_statement(&e, &l.class[0], &l.class[1]);
-	ok(promises(&l, &e, 80, 8, 8) && promises(&l, &e, 100, 8, 10), "one text for few rows and for many");
 	l = life_of(136, 1000);
 	l.class[0].pick = TW_IN_TURN;
 	l.class[0].rows = l.class[0].distance = 500;
