@@ -33,7 +33,7 @@ SELECT name, count(*) > 10 AS steps, min(fillfactor) >= 10 AND max(fillfactor) =
 SELECT name, max(size_bytes) FILTER (WHERE fillfactor = 100) < 0.7 * min(size_bytes) FILTER (WHERE fillfactor = 50) AS fuller_is_smaller
   FROM answered WHERE name IN ('settled', 'at_70') GROUP BY name ORDER BY name;
 -- batches want room, settled tables and indexed columns do not
-SELECT name, max((c).action) AS action, max((c).advised_step) BETWEEN 25 AND 75 AS room, max((c).advised_step) >= 90 AS full, bool_and(hot_pct < 3) AS never_hot
+SELECT name, max((c).action) IN ('set', 'rewrite') AS change, max((c).advised_step) <= 80 AS room, max((c).advised_step) >= 90 AS full, bool_and(hot_pct < 3) AS never_hot
   FROM answered GROUP BY name ORDER BY name;
 SELECT bool_and(a = b) AS deterministic FROM seen s, model_of(s.facts) a, model_of(s.facts) b;
 -- what was chosen last stands until another step is clearly better
