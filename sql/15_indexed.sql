@@ -62,7 +62,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ARRAY(SELECT DISTINCT k.attnum
                    FROM pg_class c CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
-                  WHERE c.oid = ANY (indexes) AND NOT coalesce(ff_internal.summarizing(c.relam), false)
+                  WHERE c.oid = ANY (indexes) AND NOT ff_internal.summarizing(c.relam)
                   ORDER BY 1)
 $$;
 
@@ -115,7 +115,7 @@ AS $$
                 WHEN coalesce(e.seen_same_page, 0) = 0 AND (e.recent).hot_updated >= 0.5 * (e.recent).updated
                      AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary
-                                        AND NOT coalesce(ff_internal.summarizing(c.relam), false))
+                                        AND NOT ff_internal.summarizing(c.relam))
                 THEN 0 END
       FROM ff_internal.updates_seen(e.relation, (e.counters).began_at) s,
            (SELECT ff_internal.indexed_columns(e.relation) OFFSET 0) i(columns)
@@ -136,7 +136,7 @@ AS $$
           JOIN pg_class c ON c.oid = i.indexrelid
          CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM ff_internal.index_columns(i.indexrelid) k
                                               JOIN changed h ON h.name = k.column_name)) t(touched)
-         WHERE i.indrelid = $1 AND i.indislive AND NOT coalesce(ff_internal.summarizing(c.relam), false)
+         WHERE i.indrelid = $1 AND i.indislive AND NOT ff_internal.summarizing(c.relam)
     )
     SELECT string_agg(quote_ident(s.relname), ', ' ORDER BY s.place) FILTER (WHERE s.place <= 5)
            || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END

@@ -109,24 +109,6 @@ AS $$
             WHERE i.indexrelid = n.id) k ON true
 $$;
 
--- Statements of the indexes that went and came since a baseline, but for those replaced by an equal one; NULL: none.
-CREATE FUNCTION ff_internal.index_changes(
-    was ff_internal.relation, oids oid[], definitions text[], keys bigint[], OUT dropped text[], OUT created text[])
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH one_sided AS (
-        SELECT w.*, true AS gone
-          FROM unnest(was.index_oids, was.index_definitions, was.index_keys) w(id, definition, key)
-         WHERE w.id <> ALL (coalesce(oids, '{}'))
-        UNION ALL
-        SELECT w.*, false FROM unnest(oids, definitions, keys) w(id) WHERE w.id <> ALL (coalesce(was.index_oids, '{}'))
-    )
-    SELECT array_agg(a.definition ORDER BY a.id, a.definition) FILTER (WHERE a.gone),
-           array_agg(a.definition ORDER BY a.id) FILTER (WHERE NOT a.gone)
-      FROM one_sided a WHERE NOT EXISTS (SELECT FROM one_sided b WHERE b.gone <> a.gone AND b.key = a.key)
-$$;
-
 -- A table's stored options without its fillfactor, in order; NULL: there is no other.
 CREATE FUNCTION ff_internal.other_options(reloptions text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -247,7 +229,19 @@ BEGIN
                              FULL JOIN unnest(d.indexed_columns) a ON a = b WHERE a IS NULL OR b IS NULL) END
       FROM unnest(differences) d
      CROSS JOIN LATERAL (SELECT (d.was).*) w CROSS JOIN LATERAL (SELECT (d.now).*) n
-     CROSS JOIN LATERAL ff_internal.index_changes(d.was, n.index_oids, d.index_definitions, d.index_keys) x
+     -- indexes that went and came, but for those replaced by an equal one
+     CROSS JOIN LATERAL (
+           WITH one_sided AS (
+               SELECT i.*, true AS gone
+                 FROM unnest(w.index_oids, w.index_definitions, w.index_keys) i(id, definition, key)
+                WHERE i.id <> ALL (coalesce(n.index_oids, '{}'))
+                UNION ALL
+               SELECT i.*, false FROM unnest(n.index_oids, d.index_definitions, d.index_keys) i(id, definition, key)
+                WHERE i.id <> ALL (coalesce(w.index_oids, '{}'))
+           )
+           SELECT array_agg(a.definition ORDER BY a.id, a.definition) FILTER (WHERE a.gone) AS dropped,
+                  array_agg(a.definition ORDER BY a.id) FILTER (WHERE NOT a.gone) AS created
+             FROM one_sided a WHERE NOT EXISTS (SELECT FROM one_sided b WHERE b.gone <> a.gone AND b.key = a.key)) x
      CROSS JOIN LATERAL (VALUES
            ('fillfactor', n.fillfactor <> w.fillfactor),
            ('options', ff_internal.other_options(n.reloptions)
@@ -368,30 +362,6 @@ BEGIN
 END
 $$;
 
--- Blocks of relation files read by this database and written by the server so far, and the milliseconds that took, as
--- in collection.
-CREATE FUNCTION ff_internal.io_counters(
-    OUT blocks_read bigint, OUT read_ms double precision, OUT blocks_written bigint, OUT write_ms double precision)
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-SET stats_fetch_consistency = none
-AS $$
-DECLARE
-    timed CONSTANT boolean := (SELECT s.reset_val::boolean FROM pg_settings s WHERE s.name = 'track_io_timing');
-BEGIN
-    SELECT pg_stat_get_db_blocks_fetched(s.database_oid) - pg_stat_get_db_blocks_hit(s.database_oid),
-           CASE WHEN timed THEN pg_stat_get_db_blk_read_time(s.database_oid) END
-      INTO blocks_read, read_ms FROM ff_internal.server() s;
-    IF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
-        EXECUTE format($q$ SELECT sum(%s) / current_setting('block_size')::integer, sum(i.write_time) FILTER (WHERE $1)
-                             FROM pg_catalog.pg_stat_io i WHERE i.object = 'relation' $q$,
-                       CASE WHEN current_setting('server_version_num')::integer >= 180000 THEN 'i.write_bytes'
-                            ELSE 'i.writes * i.op_bytes' END)
-           INTO blocks_written, write_ms USING timed;
-    END IF;
-END
-$$;
-
 -- What reading and writing one block took, microseconds, as the last collection found it.
 CREATE FUNCTION ff_internal.io_speed(OUT read_us double precision, OUT write_us double precision)
 LANGUAGE sql STABLE
@@ -409,9 +379,12 @@ SET stats_fetch_consistency = none
 AS $$
 DECLARE
     database    CONSTANT oid := (SELECT s.database_oid FROM ff_internal.server() s);
+    timed       CONSTANT boolean := (SELECT s.reset_val FROM pg_settings s WHERE s.name = 'track_io_timing');
     own_inserts bigint;
     epoch       integer;
     previous    timestamptz;
+    blocks_written bigint;
+    write_ms    double precision;
     id          bigint;
 BEGIN
     PERFORM pg_stat_clear_snapshot();
@@ -419,6 +392,13 @@ BEGIN
     SELECT k.inserted INTO own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
     SELECT n.epoch_id INTO epoch FROM ff_internal.current_epoch(false) n;
     SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
+    IF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
+        EXECUTE format($q$ SELECT sum(%s) / current_setting('block_size')::integer, sum(i.write_time) FILTER (WHERE $1)
+                             FROM pg_catalog.pg_stat_io i WHERE i.object = 'relation' $q$,
+                       CASE WHEN current_setting('server_version_num')::integer >= 180000 THEN 'i.write_bytes'
+                            ELSE 'i.writes * i.op_bytes' END)
+           INTO blocks_written, write_ms USING timed;
+    END IF;
     INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,
            next_xid, busy_ms, blocks_read, read_ms, blocks_written, write_ms)
     SELECT epoch, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
@@ -431,8 +411,10 @@ BEGIN
            -- this row itself will be counted
            1 + own_inserts,
            pg_snapshot_xmax(pg_current_snapshot()),
-           pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database), io.*
-      FROM ff_internal.io_counters() io
+           pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database),
+           pg_stat_get_db_blocks_fetched(database) - pg_stat_get_db_blocks_hit(database),
+           CASE WHEN timed THEN pg_stat_get_db_blk_read_time(database) END,
+           blocks_written, write_ms
     RETURNING collection_id INTO id;
     RETURN id;
 END

@@ -70,35 +70,6 @@ BEGIN
 END
 $$;
 
--- Removes what belongs to histories that are gone, at most so many of these.
-CREATE FUNCTION ff_internal.prune_closed(oldest timestamptz, most bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    removed bigint;
-BEGIN
-    -- the value in force stays, however old
-    DELETE FROM ff_internal.setting_history o
-     WHERE o.seen_at < oldest
-       AND EXISTS (SELECT 1 FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
-    WITH gone AS (
-        DELETE FROM ff_internal.statement s
-         WHERE s.closed_at IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM ff_internal.statement_history h WHERE h.statement_id = s.statement_id)
-        RETURNING s.statement_id
-    )
-    DELETE FROM ff_internal.statement_target t USING gone WHERE t.statement_id = gone.statement_id;
-    DELETE FROM ff_internal.relation r
-     WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM ff_internal.relation o WHERE o.closed_at < oldest
-                                 AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i WHERE i.rel_id = o.rel_id)
-                                 AND NOT EXISTS (SELECT 1 FROM ff_internal.page_sample p WHERE p.rel_id = o.rel_id)
-                               LIMIT most));
-    GET DIAGNOSTICS removed = ROW_COUNT;
-    RETURN removed;
-END
-$$;
-
 -- One batch: rows older than fillfactor_advisor.retention or beyond history_rows go, those older than a day become
 -- hours, those older than two weeks days. Returns the rows handled; fewer than the batch: nothing is left.
 CREATE FUNCTION ff_internal.prune(batch bigint) RETURNS bigint
@@ -145,6 +116,23 @@ BEGIN
                FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(level, unit, age) LOOP
         handled := handled + ff_internal.roll_up(t.level, t.unit, t.before, batch - handled);
     END LOOP;
-    RETURN handled + ff_internal.prune_closed(oldest, greatest(batch - handled, 0));
+    -- the value in force stays, however old
+    DELETE FROM ff_internal.setting_history o
+     WHERE o.seen_at < oldest
+       AND EXISTS (SELECT FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
+    WITH gone AS (
+        DELETE FROM ff_internal.statement s
+         WHERE s.closed_at IS NOT NULL
+           AND NOT EXISTS (SELECT FROM ff_internal.statement_history h WHERE h.statement_id = s.statement_id)
+        RETURNING s.statement_id
+    )
+    DELETE FROM ff_internal.statement_target t USING gone WHERE t.statement_id = gone.statement_id;
+    DELETE FROM ff_internal.relation r
+     WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM ff_internal.relation o WHERE o.closed_at < oldest
+                                 AND NOT EXISTS (SELECT FROM ff_internal.counter_interval i WHERE i.rel_id = o.rel_id)
+                                 AND NOT EXISTS (SELECT FROM ff_internal.page_sample p WHERE p.rel_id = o.rel_id)
+                               LIMIT greatest(batch - handled, 0)));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RETURN handled + n;
 END
 $$;

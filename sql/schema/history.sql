@@ -262,9 +262,9 @@ SELECT c.oid AS relid,
        (SELECT d.xmin FROM pg_depend d
          WHERE d.classid = 'pg_type'::regclass AND d.objid = c.reltype AND d.objsubid = 0
            AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid AND d.deptype = 'i') AS created_xid,
-       n.nspname, c.relname, c.relkind, c.relpersistence, c.relispartition, c.relnamespace,
+       n.nspname, c.relname,
        -- nothing mapped is among them, so this is the file
-       c.relfilenode, c.reloptions, c.reltuples, c.relpages,
+       c.relfilenode, c.reloptions, c.reltuples,
        CASE WHEN c.relkind = 'p' THEN 'partitioned: holds no rows itself, its partitions are advised one by one'
             WHEN c.relkind = 'f' THEN 'foreign table: its pages are on another server'
             WHEN c.relpersistence = 't' THEN 'temporary table: it goes with its session'
