@@ -126,7 +126,7 @@ BEGIN
            AND NOT EXISTS (SELECT FROM ff_internal.statement_history h WHERE h.statement_id = s.statement_id)
         RETURNING s.statement_id
     )
-    DELETE FROM ff_internal.statement_target t USING gone WHERE t.statement_id = gone.statement_id;
+    DELETE FROM ff_internal.statement_target o USING gone WHERE o.statement_id = gone.statement_id;
     DELETE FROM ff_internal.relation r
      WHERE r.rel_id = ANY (ARRAY(SELECT o.rel_id FROM ff_internal.relation o WHERE o.closed_at < oldest
                                  AND NOT EXISTS (SELECT FROM ff_internal.counter_interval i WHERE i.rel_id = o.rel_id)
