@@ -308,7 +308,7 @@ AS $$
      WHERE l.line IS NOT NULL
 $$;
 
--- The way of a rewrite that was chosen: what it needs, in words; NULL where none is wanted or possible.
+-- The way to rewrite that was chosen, and what it needs in words; NULL where none is wanted or possible.
 CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -8,7 +8,7 @@ RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '
             THEN value::numeric * coalesce(substring(unit, '^[0-9]+')::numeric, 1) || ltrim(unit, '0123456789')
             ELSE value END;
 
--- The statements that bring a server setting back to a value that pg_settings had: RESET for the server's default, where
+-- The statements that bring a server setting back to a value that pg_settings had: RESET for the server's default, if
 -- no configuration file is known to have another. NULL where the setting is none of tracked_settings(), or the value
 -- none of it, as the history may name any.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text

@@ -83,8 +83,7 @@ CREATE FUNCTION ff_rehearsal.run_end(pair integer, side text) RETURNS text LANGU
         SELECT string_agg(round(hot_pct::numeric, 1)::text, ' ' ORDER BY id) FROM ff_rehearsal.lap),
         round(l.wal_bytes), round((l.transactions / l.seconds)::numeric, 1)) $f$;
 CREATE FUNCTION ff_rehearsal.result() RETURNS jsonb LANGUAGE sql AS $f$
-    SELECT o.made || jsonb_build_object('predicted', o.predicted, 'measured_at', now(), 'rows', o.rows,
-           'server_version', current_setting('server_version_num')::integer, 'runs', o.runs)
+    SELECT o.made || jsonb_build_object('predicted', o.predicted, 'measured_at', now(), 'runs', o.runs)
       FROM ff_rehearsal.setup o $f$;
 $sql$;
 
@@ -350,7 +349,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT jsonb_build_object('format', 1, 'system_identifier', s.system_identifier::text,
                'relid', e.relation::oid::bigint, 'schema', e.nspname, 'table', e.relname, 'from', e.fillfactor,
-               'to', to_fillfactor, 'made_at', now(), 'table_rows', r.rows, 'ram_bytes', e.ram_bytes,
+               'to', to_fillfactor, 'table_rows', r.rows, 'ram_bytes', e.ram_bytes,
                'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows))),
            jsonb_build_object(
                'hot_a', jsonb_build_array(a.settled_hot_pct, least(a.settled_hot_pct, a.hot_pct_low),

@@ -9,37 +9,40 @@ CREATE FUNCTION ff_internal.t_quantile(freedom double precision) RETURNS double 
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_t_quantile';
 
--- Ratio of two sums over intervals, its variance from their scatter (ratio estimator) but at least least_variance.
-CREATE FUNCTION ff_internal.ratio(num double precision[], den double precision[],
-    least_variance double precision DEFAULT 0) RETURNS ff_internal.estimate
+-- Ratios of two sums over intervals, x against n, before and after a change, and the ends of the 95 % interval of their
+-- difference, or with logarithms of that of their logarithms (Welch); NULL where unknown. The variance of each comes
+-- from the scatter of its intervals (ratio estimator), and is what q, summed, allows at least.
+CREATE FUNCTION ff_internal.compared(is_after boolean[], x double precision[], n double precision[],
+    q double precision[], logarithms boolean, OUT before double precision, OUT after double precision,
+    OUT low double precision, OUT high double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT ROW(min(o.mean),
-               CASE WHEN count(*) >= 2 THEN greatest(coalesce(least_variance, 0),
-                    sum((o.x - o.mean * o.n) ^ 2) * count(*) / (count(*) - 1) / sum(o.n) ^ 2) END,
-               count(*))::ff_internal.estimate
-      FROM (SELECT u.x, u.n, sum(u.x) OVER () / sum(u.n) OVER () AS mean
-              FROM unnest(num, den) u(x, n) WHERE u.n > 0 AND u.x IS NOT NULL) o
-$$;
-
--- Estimate b less a, or the logarithm of b / a, and the ends of its 95 % interval (Welch), NULL where unknown.
-CREATE FUNCTION ff_internal.difference(a ff_internal.estimate, b ff_internal.estimate,
-    logarithms boolean DEFAULT false) RETURNS double precision[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT ARRAY[s.d, s.d - h.half, s.d + h.half]
-      FROM (SELECT CASE WHEN NOT logarithms THEN (b).mean - (a).mean
-                        WHEN (a).mean > 0 AND (b).mean > 0 THEN ln((b).mean / (a).mean) END AS d,
-                   (a).variance / CASE WHEN logarithms THEN nullif((a).mean, 0) ^ 2 ELSE 1 END AS va,
-                   (b).variance / CASE WHEN logarithms THEN nullif((b).mean, 0) ^ 2 ELSE 1 END AS vb) s
+    WITH side AS (
+        SELECT o.is_after, min(o.mean) AS mean, nullif(count(*) - 1, 0) AS freedom,
+               greatest(sum(o.q), sum((o.x - o.mean * o.n) ^ 2) * count(*) / nullif(count(*) - 1, 0)) / sum(o.n) ^ 2
+                   / CASE WHEN logarithms THEN nullif(min(o.mean), 0) ^ 2 ELSE 1 END AS variance
+          FROM (SELECT u.*, sum(u.x) OVER same / sum(u.n) OVER same AS mean
+                  FROM unnest(is_after, x, n, q) u(is_after, x, n, q) WHERE u.n > 0 AND u.x IS NOT NULL
+                WINDOW same AS (PARTITION BY u.is_after)) o
+         GROUP BY o.is_after
+    )
+    SELECT b.mean, a.mean, e.low, e.high
+      FROM (VALUES (true)) v(yes)
+      LEFT JOIN side b ON NOT b.is_after
+      LEFT JOIN side a ON a.is_after
+     CROSS JOIN LATERAL (SELECT CASE WHEN NOT logarithms THEN a.mean - b.mean
+                                     WHEN a.mean > 0 AND b.mean > 0 THEN ln(a.mean / b.mean) END,
+                                CASE WHEN a.freedom > 0 AND b.freedom > 0 THEN a.variance + b.variance END
+                        ) d(d, variance)
      CROSS JOIN LATERAL (
-           SELECT CASE WHEN s.va + s.vb = 0 THEN 0
-                       WHEN s.va + s.vb > 0 THEN sqrt(s.va + s.vb) * ff_internal.t_quantile(
+           SELECT CASE WHEN d.variance = 0 THEN 0
+                       WHEN d.variance > 0 THEN sqrt(d.variance) * ff_internal.t_quantile(
                             -- Welch and Satterthwaite's degrees of freedom
-                            (s.va + s.vb) ^ 2 / (s.va ^ 2 / nullif((a).clusters - 1, 0)
-                                                 + s.vb ^ 2 / nullif((b).clusters - 1, 0))) END) h(half)
+                            d.variance ^ 2 / (a.variance ^ 2 / a.freedom + b.variance ^ 2 / b.freedom)) END) h(half)
+     CROSS JOIN LATERAL (SELECT CASE WHEN logarithms THEN b.mean * (exp(d.d - h.half) - 1) ELSE d.d - h.half END,
+                                CASE WHEN logarithms THEN b.mean * (exp(d.d + h.half) - 1) ELSE d.d + h.half END
+                        ) e(low, high)
 $$;
 
 -- Names of the indexes that these definitions make, in words; NULL for none.
@@ -132,7 +135,7 @@ BEGIN ATOMIC
           FROM look l CROSS JOIN constant k
          CROSS JOIN LATERAL (SELECT least(k.slack, (l.ended_at - l.began_at) / 4)) s(slack)
          WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until
-    ), reason AS (
+    ), usable AS (
         -- until a rewrite, old pages keep their density
         SELECT s.*, CASE WHEN s.server IS DISTINCT FROM k.server THEN 'other server'
                          WHEN s.rewritten THEN 'rewritten'
@@ -143,16 +146,16 @@ BEGIN ATOMIC
     ), settled AS (
         SELECT r.*, coalesce(r.why, CASE WHEN count(*) OVER same >= 3
                     AND 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same
-                                         THEN 'settling' END) AS why2,
+                                         THEN 'settling' END) AS reason,
                r.updated / nullif(extract(epoch FROM r.ended_at - r.began_at), 0)::double precision AS rate
-          FROM reason r WINDOW same AS (PARTITION BY r.side, r.why)
+          FROM usable r WINDOW same AS (PARTITION BY r.side, r.why)
     )
     SELECT s.side, s.began_at, s.ended_at, s.updated, s.counted,
-           coalesce(s.why2, CASE WHEN s.rate NOT BETWEEN u.rate / k.rate_factor AND u.rate * k.rate_factor
+           coalesce(s.reason, CASE WHEN s.rate NOT BETWEEN u.rate / k.rate_factor AND u.rate * k.rate_factor
                                  THEN 'other rate' END)
       FROM settled s, constant k,
            (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY o.rate) AS rate
-              FROM settled o WHERE o.side = 'after' AND o.why2 IS NULL) u
+              FROM settled o WHERE o.side = 'after' AND o.reason IS NULL) u
      ORDER BY s.ended_at;
 END;
 
@@ -233,10 +236,13 @@ BEGIN ATOMIC
           ORDER BY s.side, p.sampled_at DESC)
         UNION ALL
         SELECT s.*, NULL FROM statements s
-    ), estimated AS (
-        SELECT o.place, o.measure, o.unit, o.side, coalesce(max(o.factor), sum(o.x) / nullif(sum(o.m), 0)) AS scale,
-               ff_internal.ratio(array_agg(o.x), array_agg(o.n), sum(o.q) / nullif(sum(o.n) ^ 2, 0)) AS e
-          FROM observed o GROUP BY o.place, o.measure, o.unit, o.side
+    ), compared AS (
+        -- of statements the scale is what all of them were, as each is measured against itself
+        SELECT o.place, o.measure, o.unit, coalesce(max(o.factor), sum(o.x) FILTER (WHERE o.side = 'before')
+                   / nullif(sum(o.m) FILTER (WHERE o.side = 'before'), 0)) AS scale,
+               ff_internal.compared(array_agg(o.side = 'after'), array_agg(o.x), array_agg(o.n), array_agg(o.q),
+                                    o.unit <> '%') AS r
+          FROM observed o GROUP BY o.place, o.measure, o.unit
     )
     SELECT v.place, v.measure, NULL, v.before, v.after, NULL, NULL, NULL, v.note
       FROM word o
@@ -255,14 +261,9 @@ BEGIN ATOMIC
            ) v(place, measure, before, after, note)
      WHERE v.before >= 0 OR v.note <> ''
     UNION ALL
-    SELECT place, measure, unit, v.before, v.after,
-           CASE unit WHEN '%' THEN 100 * x.d[2] ELSE v.before * (exp(x.d[2]) - 1) END,
-           CASE unit WHEN '%' THEN 100 * x.d[3] ELSE v.before * (exp(x.d[3]) - 1) END, NULL, NULL
-      FROM (SELECT * FROM estimated e WHERE e.side = 'before') b
-      FULL JOIN (SELECT * FROM estimated e WHERE e.side = 'after') a USING (place, measure, unit)
-     CROSS JOIN LATERAL (SELECT b.scale * (b.e).mean, coalesce(b.scale, a.scale) * (a.e).mean) v(before, after)
-     CROSS JOIN LATERAL ff_internal.difference(b.e, a.e, unit <> '%') x(d)
-     WHERE v.before IS NOT NULL OR v.after IS NOT NULL;
+    SELECT o.place, o.measure, o.unit, o.scale * (o.r).before, o.scale * (o.r).after, o.scale * (o.r).low,
+           o.scale * (o.r).high, NULL, NULL
+      FROM compared o WHERE (o.r).before IS NOT NULL OR (o.r).after IS NOT NULL;
 END;
 
 -- The measures of a change, each with its verdict (NULL: it does not count), its difference (HOT share in points, the

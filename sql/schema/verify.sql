@@ -1,15 +1,6 @@
 -- Types of stage verify.
 
 CALL ff_internal.define($$
-CREATE TYPE ff_internal.estimate AS (
-    -- A mean or share estimated from a number of intervals.
-    mean     double precision, -- the estimate
-    variance double precision, -- of the estimate itself; NULL where one interval does not tell
-    clusters integer           -- intervals that it comes from
-)
-$$);
-
-CALL ff_internal.define($$
 CREATE TYPE ff_internal.measure AS (
     -- What one measure says of a change.
     place   integer,          -- order of display; 0: the change as a whole, 1: intervals, 2: updates or calls

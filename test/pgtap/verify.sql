@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(106);
+SELECT plan(104);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -22,18 +22,23 @@ SELECT throws_ok($$SELECT ff_verify(1)$$, '42P01', NULL, 'so is an unknown OID')
 -- ---------------------------------------------------------------------------
 SELECT cmp_ok(abs(ff_internal.t_quantile(v.freedom) / v.t - 1), '<', 0.01::float8, format('t, %s degrees of freedom', v.freedom))
   FROM (VALUES (0.5, 12.706), (1, 12.706), (2, 4.303), (3, 3.182), (6, 2.447), (30, 2.042), (60, 2.000), (1e6, 1.960)) v(freedom, t);
-SELECT is(ff_internal.ratio('{90,110,100,100}', '{1000,1000,1000,1000}')::text, format('(0.1,%s,4)', 200 * 4 / 3.0::float8 / 16e6), 'ratio: variance from the scatter between intervals');
-SELECT is(ff_internal.ratio('{100,100,100}', '{1000,1000,1000}', 0.25)::text, '(0.1,0.25,3)', 'ratio: never below the least variance');
-SELECT is(ff_internal.ratio('{100}', '{1000}')::text, '(0.1,,1)', 'ratio: one interval has no variance');
-SELECT is(ff_internal.ratio('{NULL,1}', '{10,0}')::text, '(,,0)', 'ratio: nothing to divide by');
--- squared coefficients of variation of 0.02 each
-SELECT is(ff_internal.difference((10, 2, 4), (20, 8, 4), true)::text, format('{%s,%s,%s}', l, l - w, l + w), 'difference of logarithms')
-  FROM (SELECT ln(2::float8) AS l, sqrt(0.02::float8 + 0.02::float8) * ff_internal.t_quantile((0.02::float8 + 0.02::float8) ^ 2 / (0.02::float8 ^ 2 / 3 + 0.02::float8 ^ 2 / 3)) AS w) x;
-SELECT is((ff_internal.difference((0, 4, 5), (1, 4, 5), true))[1], NULL, 'difference of logarithms: none of nothing');
-SELECT is(ff_internal.difference((0.1, 0, 4), (0.5, 0, 4)), '{0.4,0.4,0.4}', 'difference without scatter');
-SELECT is(ff_internal.difference((1, NULL, 1), (2, 0.1, 4)), '{1,NULL,NULL}', 'difference: one interval has no interval');
--- equal variances of 2 over 4 intervals each: 6 degrees of freedom
-SELECT is((SELECT array_agg(round(d::numeric, 2)) FROM unnest(ff_internal.difference((10, 2, 4), (20, 2, 4))) d), '{10.00,5.11,14.89}', 'difference, Welch');
+-- four intervals of 1000 on either side, which scatter by 200 * 4 / 3 / 4000^2 each: 6 degrees of freedom
+CREATE FUNCTION compared(x1 float8[], x2 float8[], logarithms boolean, q float8 DEFAULT 0) RETURNS text LANGUAGE sql AS $$
+SELECT concat_ws(' ', round(before::numeric, 4), round(after::numeric, 4), round(low::numeric, 6), round(high::numeric, 6))
+  FROM ff_internal.compared(ARRAY(SELECT i > cardinality(x1) FROM generate_series(1, cardinality(x1 || x2)) i), x1 || x2,
+       array_fill(1000::float8, ARRAY[cardinality(x1 || x2)]), array_fill(q, ARRAY[cardinality(x1 || x2)]), logarithms) $$;
+CREATE FUNCTION expected(before numeric, after numeric, variance float8, logarithms boolean) RETURNS text LANGUAGE sql AS $$
+SELECT concat_ws(' ', round(before, 4), round(after, 4), round(low::numeric, 6), round(high::numeric, 6))
+  FROM (SELECT sqrt(2 * variance) * ff_internal.t_quantile(6)) h(half)
+ CROSS JOIN LATERAL (SELECT CASE WHEN logarithms THEN before * (after / before * exp(-half) - 1) ELSE after - before - half END,
+                            CASE WHEN logarithms THEN before * (after / before * exp(half) - 1) ELSE after - before + half END) e(low, high) $$;
+SELECT is(compared('{90,110,100,100}', '{190,210,200,200}', false), expected(0.1, 0.2, 200 * 4 / 3.0::float8 / 16e6, false), 'shares: the interval from the scatter between intervals');
+SELECT is(compared('{90,110,100,100}', '{180,220,200,200}', true), expected(0.1, 0.2, 200 * 4 / 3.0::float8 / 16e6 / 0.01, true), 'logarithms: that of the factor');
+SELECT is(compared('{100,100,100,100}', '{200,200,200,200}', false, 1000), expected(0.1, 0.2, 4000 / 16e6, false), 'never below what single updates allow');
+SELECT is(compared('{100,100}', '{500,500}', false), '0.1000 0.5000 0.400000 0.400000', 'without scatter');
+SELECT is(compared('{100}', '{500,510}', false), '0.1000 0.5050', 'one interval has no interval');
+SELECT is(compared('{0,0}', '{1000,1000}', true), '0.0000 1.0000', 'no logarithm of nothing');
+SELECT is(compared('{NULL}', '{1000}', false), '1.0000', 'nothing on one side');
 
 -- ---------------------------------------------------------------------------
 -- Stories
