@@ -272,12 +272,6 @@ guard: statements that a session runs first. changes: in the order in which to r
 total: what the changes bring together that are not provisional, or all if all are. templates: for new partitions. '
 'cautions: sentences. Errors as of ff_script().';
 
--- How a shell calls psql; what has an equals sign, or looks like an address, is taken for a connection string.
-CREATE FUNCTION ff_internal.psql_command(database text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 'psql -X -d ' || ff_internal.shell_quoted(CASE WHEN database ~ '=|^postgres(ql)?://'
-           THEN 'dbname=''' || regexp_replace(database, E'([''\\\\])', E'\\\\\\1', 'g') || '''' ELSE database END);
-
 -- What stands above the guard.
 CREATE FUNCTION ff_internal.script_header(p jsonb, rewrite boolean) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 12
@@ -287,7 +281,10 @@ AS $$
       FROM jsonb_to_record(p->'total') t(
                changes integer, provisional integer, wal_bytes_per_day_saved numeric, disk_bytes_change numeric,
                rewrites integer, rewrite_seconds double precision, io_known boolean)
-     CROSS JOIN LATERAL ff_internal.psql_command(ff_internal.plain(p->>'database')) psql
+     CROSS JOIN ff_internal.plain(p->>'database') db
+      -- psql takes what has an equals sign, or looks like an address, for a connection string
+     CROSS JOIN LATERAL ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
+               ELSE 'dbname=''' || regexp_replace(db, E'([''\\\\])', E'\\\\\\1', 'g') || '''' END) target
      CROSS JOIN LATERAL unnest(ARRAY[
            format('%s: changes for %s, to be read before they are run', p->>'generator', p->>'asked_for'),
            CASE WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
@@ -299,8 +296,8 @@ AS $$
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
-                THEN format('run it:    %s -f FILE, as a superuser or a member of %s; -v undo=on takes everything back',
-                            psql, p->>'run_as') END,
+                THEN format('run it:    psql -X -d %s -f FILE, as a superuser or a member of %s; -v undo=on takes '
+                            'everything back', target, p->>'run_as') END,
            CASE WHEN t.provisional > 0
                 THEN 'also:      -v provisional=on runs what is provisional, too: watched for less than a day' END,
            CASE WHEN t.rewrites > 0 AND NOT rewrite THEN 'rewrites:  ff_script(rewrite => true) includes them' END]

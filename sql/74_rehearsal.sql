@@ -74,6 +74,13 @@ CREATE FUNCTION ff_rehearsal.lap(seconds float8) RETURNS boolean LANGUAGE sql AS
     SELECT count(*) > 2 AND (abs(a.hot[2] - a.hot[3]) <= 1 OR sum(l.seconds) + max(l.seconds) > 6 * $1)
       FROM ff_rehearsal.lap l, (SELECT array_agg(hot_pct ORDER BY id DESC) FROM ff_rehearsal.lap) a(hot)
      GROUP BY a.hot $f$;
+$sql$;
+
+-- SQL of the scratch server: what a run came to, how large the table is, and how fast the work comes.
+CREATE FUNCTION ff_internal.rehearsal_choosing() RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+RETURN $sql$
 CREATE FUNCTION ff_rehearsal.run_end(pair integer, side text) RETURNS text LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.setup o SET runs = runs || jsonb_build_object('pair', pair, 'side', side, 'hot_pct', l.hot_pct,
         'wal_bytes', l.wal_bytes, 'rows_per_page', o.loaded, 'size_bytes', pg_relation_size('ff_rehearsal.t'),
@@ -85,13 +92,6 @@ CREATE FUNCTION ff_rehearsal.run_end(pair integer, side text) RETURNS text LANGU
 CREATE FUNCTION ff_rehearsal.result() RETURNS jsonb LANGUAGE sql AS $f$
     SELECT o.made || jsonb_build_object('predicted', o.predicted, 'measured_at', now(), 'runs', o.runs)
       FROM ff_rehearsal.setup o $f$;
-$sql$;
-
--- SQL of the scratch server: how large the table is, and how fast the work comes.
-CREATE FUNCTION ff_internal.rehearsal_choosing() RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-RETURN $sql$
 -- an index that cannot be made of what rows hold here is left out, and said
 CREATE FUNCTION ff_rehearsal.index(statement text) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE statement;
     EXCEPTION WHEN OTHERS THEN RAISE WARNING 'left out: % (%)', statement, SQLERRM; END $f$;
