@@ -6,14 +6,14 @@ LANGUAGE sql STABLE
 RETURN 'fillfactor_advisor ' || CASE WHEN octet_length(database::text) <= 44 THEN database::text
                                      ELSE md5(database::text) END;
 
--- Where pg_cron is: here; elsewhere (it runs from cron_database); not_created (it would run from this one); absent. A
--- schema that merely is called cron is never touched.
+-- Where pg_cron is: here; elsewhere (it runs from cron_database); absent, or not created yet. A schema that merely is
+-- called cron is never touched.
 CREATE FUNCTION ff_internal.cron(OUT state text, OUT cron_database text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT CASE WHEN s.setting <> current_database() THEN 'elsewhere'
                 WHEN EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'pg_cron') THEN 'here'
-                WHEN s.setting IS NULL THEN 'absent' ELSE 'not_created' END, s.setting
+                ELSE 'absent' END, s.setting
       FROM (SELECT) one LEFT JOIN pg_settings s ON s.name = 'cron.database_name';
 END;
 
@@ -39,20 +39,14 @@ CREATE FUNCTION ff_internal.check_cron(schedule text, action text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    state CONSTANT text := (ff_internal.cron()).state;
 BEGIN
     IF schedule IS NULL THEN
         PERFORM ff_internal.refuse('22004', 'schedule must not be null', NULL,
                                    'To stop collecting, use ff_unschedule().');
-    ELSIF state = 'not_created' THEN
-        PERFORM ff_internal.refuse('42704', 'pg_cron is loaded but not created in this database', NULL,
-                                   'Run CREATE EXTENSION pg_cron, then ff_schedule() again.');
-    ELSIF state = 'absent' THEN
-        PERFORM ff_internal.refuse('55000', 'pg_cron is not loaded by this server', NULL, format(
+    ELSIF (ff_internal.cron()).state = 'absent' THEN
+        PERFORM ff_internal.refuse('55000', 'pg_cron is not in this database', NULL, format(
             'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '
-            'cron.database_name names. Without pg_cron, a line in the crontab (or a systemd timer with its command) '
-            'does the same: %s', (
+            'cron.database_name names. Without pg_cron, a line in the crontab does the same: %s', (
             -- in a crontab % is a line end
             SELECT replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
                        ff_internal.shell_quoted(current_database()),

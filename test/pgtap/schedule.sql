@@ -95,7 +95,7 @@ SELECT is(ff_unschedule(true), 'SELECT cron.unschedule(jobid) FROM cron.job WHER
 SELECT skip('pg_cron is loaded', 2);
 \else
 SELECT skip('pg_cron is not loaded', 5);
-SELECT throws_ok('SELECT ff_schedule()', '55000', 'pg_cron is not loaded by this server', 'absent: clear error');
+SELECT throws_ok('SELECT ff_schedule()', '55000', 'pg_cron is not in this database', 'absent: clear error');
 SELECT is(ff_unschedule(), '0 jobs removed: pg_cron is not in this database', 'absent: nothing to remove');
 \endif
 \endif
