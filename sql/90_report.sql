@@ -2,8 +2,7 @@
 --
 -- The page stands alone: a policy in its head forbids every resource, and every
 -- script and style but its own. It is plain ASCII whatever the encodings are,
--- and what comes from the database gets into it only through html(). Bodies are
--- bound when they are created, so public functions are found in any schema.
+-- and what comes from the database gets into it only through html().
 
 -- ---------------------------------------------------------------------------
 -- Text and tables
