@@ -96,25 +96,17 @@ read_rates(const Evidence *e, const FitPlan *p)
 {
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
-	double		rows[EV_OTHER + 1] = {0},
-				calls[EV_OTHER + 1] = {0};
+	EvStatement updates = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, rows));
+	EvStatement inserts = ff_evidence_statements(e, EV_INSERT, offsetof(EvStatement, rows));
+	EvStatement deletes = ff_evidence_statements(e, EV_DELETE, offsetof(EvStatement, rows));
 	Rates		r = {0};
-	int			i;
 
-	for (i = 0; i < e->nstatements; i++)
-	{
-		int			command = (int) bound(or_else(e->statement[i].command, EV_OTHER), 0, EV_OTHER);
-
-		rows[command] += e->statement[i].rows;
-		calls[command] += e->statement[i].calls;
-	}
-	r.statements = rows[EV_UPDATE] > 0 ? calls[EV_UPDATE] / rows[EV_UPDATE] :
-		1 / bound(p->together, 1, 1e4);
-	r.inserts = bound(w.inserted / n, 0, 1e9);
+	r.statements = updates.rows > 0 ? updates.calls / updates.rows : 1 / bound(p->together, 1, 1e4);
 	/* what no statement tells of is written by calls as large as the updates */
-	r.insert_calls = r.inserts * (rows[EV_INSERT] > 0 ? calls[EV_INSERT] / rows[EV_INSERT] : r.statements);
+	r.inserts = bound(w.inserted / n, 0, 1e9);
+	r.insert_calls = r.inserts * (inserts.rows > 0 ? inserts.calls / inserts.rows : r.statements);
 	r.deletes = bound(w.deleted / n, 0, 1e9);
-	r.delete_calls = r.deletes * (rows[EV_DELETE] > 0 ? calls[EV_DELETE] / rows[EV_DELETE] : r.statements);
+	r.delete_calls = r.deletes * (deletes.rows > 0 ? deletes.calls / deletes.rows : r.statements);
 	r.reads = bound(e->index_scans / n - r.statements - r.delete_calls, 0, 1e9);
 	/* pages asked for beyond those of index scans and changes: sequential scans */
 	r.scans = bound(e->blocks_fetched - P(BLOCKS_INDEX_SCAN) * bound(e->index_scans, 0, 1e15) -
@@ -122,7 +114,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 					bound(e->seq_scans, 0, 1e15) * bound(e->blocks, 1, 1e15)) /
 		n / bound(e->blocks, 1, 1e15);
 	r.vacuums = w.vacuums / n;
-	for (i = 0; i < e->nintervals; i++)
+	for (int i = 0; i < e->nintervals; i++)
 	{
 		double		updated = bound(e->interval[i].updated, 0, 1e15);
 
@@ -227,23 +219,15 @@ add_rewrite(const Evidence *e, const Forecast *f, const Rates *r, DcCost *c)
 static void
 calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 {
-	double		bytes = 0,
-				rows = 0;
+	EvStatement s = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, wal_bytes));
 	double		beside = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->delete_calls) +
 		r->inserts * (P(WAL_ROW) + r->len + r->indexes * P(WAL_ENTRY)) + r->deletes * P(WAL_DELETE);
 	DcCost		c;
-	int			i;
 
-	for (i = 0; i < e->nstatements; i++)
-		if (e->statement[i].command == EV_UPDATE && e->statement[i].wal_bytes > 0)
-		{
-			bytes += e->statement[i].wal_bytes;
-			rows += e->statement[i].rows;
-		}
-	if (!(rows > 0))
+	if (!(s.rows > 0))
 		return;
 	cost_of(r, now, TW_BLCKSZ * bound(e->blocks, 1, 1e15), 0, &c);
-	r->more_wal = bound(bytes / rows - (c.wal_bytes - beside), -0.5 * P(WAL_UPDATE), 1e9);
+	r->more_wal = bound(s.wal_bytes / s.rows - (c.wal_bytes - beside), -0.5 * P(WAL_UPDATE), 1e9);
 }
 
 /*
@@ -334,9 +318,8 @@ double
 ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step, FcWay than_way, int than)
 {
 	double		weight = 0;
-	int			k;
 
-	for (k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nlives; k++)
 		if (d->ratio[way][k][step] < d->ratio[than_way][k][than])
 			weight += f->weight[k];
 	return weight;
@@ -395,13 +378,12 @@ choose_cheapest(const Evidence *e, const Forecast *f, double min_gain, Decision 
 	double		best = 1;
 	/* what a rewrite gains without another fillfactor is no gain of that one */
 	double		rewritten = d->cost[FC_REWRITE][f->current].ratio * (1 - min_gain);
-	int			way,
-				i;
+	int			way;
 
 	d->best_way = FC_SET;
 	d->best = f->current;
 	for (way = 0; way < FC_WAYS; way++)
-		for (i = 0; i < f->n; i++)
+		for (int i = 0; i < f->n; i++)
 			if (d->cost[way][i].ratio < best &&
 				(way == FC_SET || (ff_decide_way(e, d, i) == FC_REWRITE &&
 								   (i == f->current || d->cost[way][i].ratio < rewritten))))
@@ -491,9 +473,8 @@ static void
 describe(const Fit *fit, const Forecast *f, Decision *d)
 {
 	double		missing = 1 - or_else(fit->plan.split.blocked, 0) - fit->plan.split.hot;
-	int			k;
 
-	for (k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nlives; k++)
 	{
 		const FcOutcome *o = &f->outcome[FC_SET][k][f->current];
 
@@ -515,11 +496,10 @@ cost_room(const Evidence *e, const Forecast *f, Decision *d)
 {
 	double		heap = TW_BLCKSZ * bound(e->blocks, 1, 1e15);
 	double		indexes = bound(e->index_bytes, 0, 1e18);
-	int			way,
-				i;
+	int			way;
 
 	for (way = 0; way < FC_WAYS; way++)
-		for (i = 0; i < f->n; i++)
+		for (int i = 0; i < f->n; i++)
 		{
 			DcCost	   *c = &d->cost[way][i];
 

@@ -34,14 +34,13 @@ ff_evidence_window(const Evidence *e)
 	EvInterval	sum = {0};
 	int			n = e->nintervals < EV_INTERVALS ? e->nintervals : EV_INTERVALS;
 	int			first = n - 1;
-	int			i;
 
 	/* before its first update ever a table is loaded, which is no workload */
 	while (!(e->earlier_updated > 0) && first >= 0 && !(e->interval[first].updated > 0))
 		first--;
 	if (first >= 0)
 		n = first + 1;
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 	{
 		const EvInterval *v = &e->interval[i];
 
@@ -52,6 +51,25 @@ ff_evidence_window(const Evidence *e)
 		sum.newpage += v->newpage;
 		sum.deleted += v->deleted;
 		sum.vacuums += isnan(v->vacuums) ? 0 : v->vacuums;
+	}
+	return sum;
+}
+
+EvStatement
+ff_evidence_statements(const Evidence *e, EvCommand command, size_t known)
+{
+	EvStatement sum = {0};
+
+	for (int i = 0; i < e->nstatements; i++)
+	{
+		const EvStatement *v = &e->statement[i];
+
+		if (v->command != command || !(*(const double *) ((const char *) v + known) > 0))
+			continue;
+		sum.calls += bound(v->calls, 1, 1e15);
+		sum.rows += v->rows;
+		sum.wal_records += or_else(v->wal_records, 0);
+		sum.wal_bytes += or_else(v->wal_bytes, 0);
 	}
 	return sum;
 }

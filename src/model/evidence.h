@@ -78,6 +78,10 @@ extern void ff_evidence_count(Evidence *e, const EvField *field, int n);
  * NAN if any is. */
 extern EvInterval ff_evidence_window(const Evidence *e);
 
+/* Sums over the statements of a command for which a number, by its offset, is known and more
+ * than 0. */
+extern EvStatement ff_evidence_statements(const Evidence *e, EvCommand command, size_t known);
+
 /* Seconds watched, and at least one millisecond. */
 extern double ff_evidence_seconds(const Evidence *e);
 

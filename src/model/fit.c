@@ -224,9 +224,8 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 				real = 0;
 	double		near,
 				rows;
-	int			i;
 
-	for (i = 0; i < l->nclasses; i++)
+	for (int i = 0; i < l->nclasses; i++)
 	{
 		const TwinClass *c = &l->class[i];
 		int			share = c->rows * bound(c->stride, 1, TW_ROWS) >= FIT_SHARE * p->rows;
@@ -257,10 +256,9 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 	double		second = drawn(PR_SHARE, u[G_SHARE], 0);
 	double		seen = p->window.updated / p->live;
 	int			shared = 0;
-	int			i;
 
 	memset(l, 0, sizeof(*l));
-	for (i = 0; i < p->nslots; i++)
+	for (int i = 0; i < p->nslots; i++)
 	{
 		FitSlot		s = p->slot[i];
 
@@ -312,11 +310,10 @@ bins_off(const double *a, const double *b, int n, double shift)
 	double		at_a = 0,
 				off = 0;
 	int			by = (int) floor(shift + 0.5);
-	int			i;
 
 	if (!(sum_a > 0 && sum_b > 0))
 		return 0;
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 	{
 		int			upto = (int) bound(i + by + 1, 0, n);
 
@@ -336,13 +333,12 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	double		new_page = or_else(total(e->group_new_page, EV_GROUP_BINS), 0);
 	double		xids = t->xid / (t->now > 0 ? t->now : 1);
 	double		shift = log2(xids / p->xids_per_tick);
-	int			i;
 
 	if (!isnan(e->updated_pct) && v->rows > 0)
 		sum += log_density((v->updated_rows / v->rows - e->updated_pct / 100) / seen_sd[SEEN_UPDATED].sd);
 	if (e->rows_per_page > 0 && v->pages > 0)
 		sum += log_density(log(v->rows / v->pages / e->rows_per_page) / seen_sd[SEEN_FILL].sd);
-	for (i = 0; i < EV_GROUP_BINS; i++)
+	for (int i = 0; i < EV_GROUP_BINS; i++)
 		groups[i] = v->group_old_page[i] + v->group_new_page[i];
 	if (total(groups, EV_GROUP_BINS) <= 0)
 		return sum;
@@ -380,9 +376,8 @@ static Chance
 chance_of(const TwinLife *l)
 {
 	Chance		c = {1, 1, 0};
-	int			i;
 
-	for (i = 0; i < l->nclasses; i++)
+	for (int i = 0; i < l->nclasses; i++)
 		if (l->class[i].command == EV_UPDATE && l->class[i].rows > c.rows)
 		{
 			c.rows = l->class[i].rows;
@@ -424,10 +419,9 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 	TwinCount	sum = {0};
 	Chance		chance = chance_of(&x->life);
 	double		result = 0;
-	int			i;
 
 	begin(t, p, &x->life);
-	for (i = 0; i < FIT_SEGMENTS; i++)
+	for (int i = 0; i < FIT_SEGMENTS; i++)
 	{
 		double		hot;
 
@@ -468,24 +462,30 @@ try_point(FitWork *w, const Evidence *e, Fit *fit, FitParticle *x)
 	fit->runs++;
 }
 
+/* Their likelihoods raised to a power, the largest 1; returns the sum. */
+static double
+weigh(const FitParticle *x, int n, double power, double *weight)
+{
+	double		best = -INFINITY;
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+		best = fmax(best, x[i].log_likelihood);
+	for (int i = 0; i < n; i++)
+		sum += weight[i] = exp(power * (x[i].log_likelihood - best));
+	return sum;
+}
+
 /* How many of equal weight they are worth, raised to a power. */
 static double
 effective(const FitParticle *x, int n, double power)
 {
-	double		best = -INFINITY;
-	double		sum = 0,
-				squares = 0;
-	int			i;
+	double		weight[FIT_DRAWS];
+	double		sum = weigh(x, n, power, weight);
+	double		squares = 0;
 
-	for (i = 0; i < n; i++)
-		best = fmax(best, x[i].log_likelihood);
-	for (i = 0; i < n; i++)
-	{
-		double		v = exp(power * (x[i].log_likelihood - best));
-
-		sum += v;
-		squares += v * v;
-	}
+	for (int i = 0; i < n; i++)
+		squares += weight[i] * weight[i];
 	return sum * sum / squares;
 }
 
@@ -493,11 +493,9 @@ effective(const FitParticle *x, int n, double power)
 static double
 power_for(const FitParticle *x, int n, double least, double most)
 {
-	int			i;
-
 	if (effective(x, n, most) >= EFFECTIVE)
 		return most;
-	for (i = 0; i < 20; i++)
+	for (int i = 0; i < 20; i++)
 	{
 		double		middle = (least + most) / 2;
 
@@ -511,22 +509,17 @@ power_for(const FitParticle *x, int n, double least, double most)
 
 /* Draw the particles anew, each as often as its weight says. */
 static void
-resample(FitWork *w, FitParticle *from, int n, double power, double at, FitParticle *to)
+resample(const FitParticle *from, int n, double power, FitParticle *to)
 {
-	double		best = -INFINITY;
-	double		sum = 0,
-				upto = 0;
-	int			i,
-				k = 0;
+	double		weight[FIT_DRAWS];
+	double		sum = weigh(from, n, power, weight);
+	double		upto = 0;
+	int			k = 0;
 
-	for (i = 0; i < n; i++)
-		best = fmax(best, from[i].log_likelihood);
-	for (i = 0; i < n; i++)
-		sum += w->trial_likelihood[i] = exp(power * (from[i].log_likelihood - best));
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 	{
-		upto += w->trial_likelihood[i] / sum * FIT_PARTICLES;
-		while (k < FIT_PARTICLES && (k + at < upto || i == n - 1))
+		upto += weight[i] / sum * FIT_PARTICLES;
+		while (k < FIT_PARTICLES && (k + 0.5 < upto || i == n - 1))
 			to[k++] = from[i];
 	}
 }
@@ -535,10 +528,8 @@ resample(FitWork *w, FitParticle *from, int n, double power, double at, FitParti
 static void
 step_from(const FitParticle *x, uint64_t *r, double width, FitParticle *y)
 {
-	int			i;
-
 	memcpy(y->u, x->u, sizeof(y->u));
-	for (i = 0; i < G_END; i++)
+	for (int i = 0; i < G_END; i++)
 	{
 		double		v;
 
@@ -557,9 +548,7 @@ step_from(const FitParticle *x, uint64_t *r, double width, FitParticle *y)
 static void
 move_particles(FitWork *w, const Evidence *e, Fit *fit, uint64_t *r, double power, double width)
 {
-	int			i;
-
-	for (i = 0; i < FIT_PARTICLES; i++)
+	for (int i = 0; i < FIT_PARTICLES; i++)
 	{
 		FitParticle *x = &fit->particle[i];
 
@@ -576,10 +565,9 @@ merge_particles(Fit *fit)
 {
 	FitParticle *x = fit->particle;
 	int			n = 0;
-	int			i,
-				k;
+	int			k;
 
-	for (i = 0; i < FIT_PARTICLES; i++)
+	for (int i = 0; i < FIT_PARTICLES; i++)
 	{
 		for (k = 0; k < n; k++)
 			if (memcmp(x[k].u, x[i].u, sizeof(x[i].u)) == 0)
@@ -601,10 +589,9 @@ static void
 sort_particles(Fit *fit, FitParticle *spare)
 {
 	FitParticle *x = fit->particle;
-	int			i,
-				k;
+	int			k;
 
-	for (i = 1; i < fit->n; i++)
+	for (int i = 1; i < fit->n; i++)
 	{
 		*spare = x[i];
 		for (k = i; k > 0 && (spare->weight > x[k - 1].weight ||
@@ -621,19 +608,17 @@ ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 	uint64_t	r = UINT64_C(0x9E3779B97F4A7C15);
 	double		power;
 	double		best = -INFINITY;
-	int			i,
-				k;
 
 	fit->n = fit->runs = 0;
-	for (i = 0; i < FIT_DRAWS; i++)
+	for (int i = 0; i < FIT_DRAWS; i++)
 	{
-		for (k = 0; k < FIT_DIMS; k++)
+		for (int k = 0; k < FIT_DIMS; k++)
 			w->draw[i].u[k] = random_unit(&r);
 		try_point(w, e, fit, &w->draw[i]);
 	}
 	power = power_for(w->draw, FIT_DRAWS, 0, 1);
-	resample(w, w->draw, FIT_DRAWS, power, 0.5, fit->particle);
-	for (i = 0; i < FIT_ROUNDS; i++)
+	resample(w->draw, FIT_DRAWS, power, fit->particle);
+	for (int i = 0; i < FIT_ROUNDS; i++)
 	{
 		double		next;
 
@@ -643,13 +628,13 @@ ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 			break;
 		next = power_for(fit->particle, FIT_PARTICLES, power, 1);
 		memcpy(w->draw, fit->particle, sizeof(fit->particle));
-		resample(w, w->draw, FIT_PARTICLES, next - power, 0.5, fit->particle);
+		resample(w->draw, FIT_PARTICLES, next - power, fit->particle);
 		power = next;
 	}
 	merge_particles(fit);
 	sort_particles(fit, &w->trial);
 	fit->tempered = power;
-	for (i = 0; i < fit->n; i++)
+	for (int i = 0; i < fit->n; i++)
 		best = fmax(best, fit->particle[i].log_likelihood);
 	fit->misfit = -2 * best / (FREEDOM + 1);
 }
@@ -657,9 +642,7 @@ ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 void
 ff_fit_today(Twin *t, const FitPlan *p, const FitParticle *x)
 {
-	int			i;
-
 	begin(t, p, &x->life);
-	for (i = 0; i < FIT_SEGMENTS; i++)
+	for (int i = 0; i < FIT_SEGMENTS; i++)
 		ff_twin_run(t, p->segment[i]);
 }

@@ -42,7 +42,6 @@ typedef struct FitWork
 	Twin		twin;
 	Twin		today;			/* the table as it is now, of one particle */
 	FitParticle trial;
-	double		trial_likelihood[FIT_DRAWS];
 	FitParticle draw[FIT_DRAWS];
 	void		(*check) (void);	/* such as CHECK_FOR_INTERRUPTS */
 } FitWork;

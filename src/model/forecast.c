@@ -39,15 +39,12 @@ longest(const TwinLife *l)
 	return bound(result, 0, 2 * CHUNK_TICKS);
 }
 
+/* Of doubles alone, as outcomes are. */
 static void
 add_counts(TwinCount *sum, const TwinCount *c, double times)
 {
-	sum->updates += times * c->updates;
-	sum->hot += times * c->hot;
-	sum->moved += times * c->moved;
-	sum->prunes += times * c->prunes;
-	sum->touched += times * c->touched;
-	sum->update_bytes += times * c->update_bytes;
+	for (size_t i = 0; i < sizeof(*c) / sizeof(double); i++)
+		((double *) sum)[i] += times * ((const double *) c)[i];
 }
 
 /* Replay the horizon from where the twin is; what comes after the end is like it. */
@@ -117,34 +114,25 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	f->runs++;
 }
 
-static double
-between(double a, double b, double part)
-{
-	return a + (b - a) * part;
-}
-
-/* Steps between two that were replayed: a line over the rows of a page. */
+/* Steps between two that were replayed: a line over the rows of a page, of pages one over
+ * the pages that rows take. */
 static void
 fill_between(const Forecast *f, FcOutcome *o, int from, int to)
 {
-	double		a = f->step[from].rows_per_page;
-	double		b = f->step[to].rows_per_page;
-	int			i;
+	const double *a = (const double *) &o[from];
+	const double *b = (const double *) &o[to];
+	double		most = f->step[from].rows_per_page;
+	double		least = f->step[to].rows_per_page;
 
-	for (i = from + 1; i < to; i++)
+	for (int i = from + 1; i < to; i++)
 	{
 		double		rows = f->step[i].rows_per_page;
-		double		part = (a - rows) / (a - b);
+		double		part = (most - rows) / (most - least);
 
-		o[i].hot = between(o[from].hot, o[to].hot, part);
-		o[i].window_hot = between(o[from].window_hot, o[to].window_hot, part);
-		o[i].moved = between(o[from].moved, o[to].moved, part);
-		o[i].prunes = between(o[from].prunes, o[to].prunes, part);
-		o[i].touched = between(o[from].touched, o[to].touched, part);
-		o[i].moved_bytes = between(o[from].moved_bytes, o[to].moved_bytes, part);
-		o[i].settled_hot = between(o[from].settled_hot, o[to].settled_hot, part);
-		o[i].settle_updates = between(o[from].settle_updates, o[to].settle_updates, part);
-		o[i].pages = between(o[from].pages, o[to].pages, (1 / rows - 1 / a) / (1 / b - 1 / a));
+		for (size_t k = 0; k < sizeof(*o) / sizeof(double); k++)
+			((double *) &o[i])[k] = a[k] + (b[k] - a[k]) * part;
+		part = (1 / rows - 1 / most) / (1 / least - 1 / most);
+		o[i].pages = o[from].pages + (o[to].pages - o[from].pages) * part;
 	}
 }
 
@@ -186,14 +174,12 @@ replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 {
 	static const int anchors[FC_WAYS][5] = {{100, 50, 10, 10, 10}, {100, 90, 70, 40, 10}};
 	int			last = -1;
-	int			i,
-				k;
 
-	for (i = 0; i < f->n; i++)
+	for (int i = 0; i < f->n; i++)
 	{
 		int			wanted = i == f->current || i == 0 || i == f->n - 1;
 
-		for (k = 0; k < 5; k++)
+		for (int k = 0; k < 5; k++)
 			wanted |= f->step[i].fillfactor == ff_twin_step_edge(anchors[way][k], fit->plan.step_len);
 		if (!wanted)
 			continue;
@@ -229,18 +215,15 @@ hot_quantile(const Forecast *f, FcWay way, int step, double share)
 static void
 summarise(const Fit *fit, Forecast *f)
 {
-	int			i,
-				k;
-
-	for (k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nlives; k++)
 		f->rewritten_hot_pct += 100 * f->weight[k] * f->outcome[FC_REWRITE][k][f->current].window_hot;
-	for (i = 0; i < f->n; i++)
+	for (int i = 0; i < f->n; i++)
 	{
 		FcStep	   *s = &f->step[i];
 		FcWay		way = i == f->current ? FC_SET : FC_REWRITE;
 		double		off;
 
-		for (k = 0; k < f->nlives; k++)
+		for (int k = 0; k < f->nlives; k++)
 		{
 			const FcOutcome *o = &f->outcome[way][k][i];
 
@@ -261,8 +244,7 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 	const FitPlan *p = &fit->plan;
 	int			len = p->step_len;
 	double		weight = 0;
-	int			at,
-				i;
+	int			at;
 
 	memset(f, 0, sizeof(*f));
 	if (len <= 0)
@@ -280,9 +262,9 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 		bound(or_else(e->horizon_s, 30 * 86400.0), 1, 1e12);
 	f->window = p->window.updated;
 	f->nlives = fit->n < FC_LIVES ? fit->n : FC_LIVES;
-	for (i = 0; i < f->nlives; i++)
+	for (int i = 0; i < f->nlives; i++)
 		weight += fit->particle[i].weight;
-	for (i = 0; i < f->nlives; i++)
+	for (int i = 0; i < f->nlives; i++)
 	{
 		f->weight[i] = fit->particle[i].weight / weight;
 		ff_fit_today(&w->today, p, &fit->particle[i]);

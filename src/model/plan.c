@@ -170,9 +170,8 @@ rows_together(const Evidence *e)
 {
 	double		rows = 0,
 				sum = 0;
-	int			i;
 
-	for (i = 0; i < EV_GROUP_BINS; i++)
+	for (int i = 0; i < EV_GROUP_BINS; i++)
 	{
 		rows += e->group_old_page[i];
 		sum += e->group_old_page[i] * (i < 2 ? i : i - 0.4);
@@ -229,15 +228,9 @@ share_blocked(FitPlan *p)
 static void
 plan_slots(const Evidence *e, FitPlan *p)
 {
-	double		known = 0;
-	double		left;
-	int			i;
-
-	for (i = 0; i < e->nstatements; i++)
-		if (e->statement[i].command == EV_UPDATE)
-			known += bound(e->statement[i].rows, 0, 1e15);
-	left = bound(p->window.updated - known, 0, p->window.updated);
-	for (i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4; i++)
+	double		known = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, rows)).rows;
+	double		left = bound(p->window.updated - known, 0, p->window.updated);
+	for (int i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4; i++)
 	{
 		const EvStatement *v = &e->statement[i];
 		FitSlot    *s;
@@ -249,33 +242,16 @@ plan_slots(const Evidence *e, FitPlan *p)
 		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live);
 		s->indexed = v->sets_indexed;
 	}
-	for (i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
-	{
-		FitSlot    *s = add_slot(p, EV_UPDATE, left);
-
-		s->shared = 1;
-		s->indexed = NAN;
-	}
+	for (int i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
+		add_slot(p, EV_UPDATE, left)->shared = 1;
 	share_blocked(p);
-	for (i = EV_INSERT; i <= EV_DELETE; i += EV_DELETE - EV_INSERT)
+	for (int i = EV_INSERT; i <= EV_DELETE; i += EV_DELETE - EV_INSERT)
 	{
 		double		n = i == EV_INSERT ? p->window.inserted : p->window.deleted;
-		double		calls = 0,
-					rows = 0;
-		FitSlot    *s;
-		int			k;
+		EvStatement seen = ff_evidence_statements(e, (EvCommand) i, offsetof(EvStatement, rows));
 
-		if (!(n > 0.0005 * p->window.updated))
-			continue;
-		s = add_slot(p, (EvCommand) i, n);
-		for (k = 0; k < e->nstatements; k++)
-			if (e->statement[k].command == i && e->statement[k].rows > 0)
-			{
-				rows += e->statement[k].rows;
-				calls += bound(e->statement[k].calls, 1, 1e15);
-			}
-		if (calls > 0)
-			s->rows = rows / calls;
+		if (n > 0.0005 * p->window.updated)
+			add_slot(p, (EvCommand) i, n)->rows = seen.rows / seen.calls;
 	}
 }
 
@@ -286,19 +262,11 @@ plan_slots(const Evidence *e, FitPlan *p)
 static double
 prunes_seen(const Evidence *e, const FitPlan *p)
 {
-	double		rows = 0,
-				records = 0;
-	int			i;
+	EvStatement s = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, wal_records));
 
-	for (i = 0; i < e->nstatements; i++)
-		if (e->statement[i].command == EV_UPDATE && e->statement[i].wal_records > 0)
-		{
-			rows += e->statement[i].rows;
-			records += e->statement[i].wal_records;
-		}
-	if (!(rows > 0.9 * p->window.updated) || isnan(p->split.moved))
+	if (!(s.rows > 0.9 * p->window.updated) || isnan(p->split.moved))
 		return NAN;
-	return records / rows - 1 - (1 - p->split.hot) * bound(e->indexes, 0, 1000) - p->split.moved;
+	return s.wal_records / s.rows - 1 - (1 - p->split.hot) * bound(e->indexes, 0, 1000) - p->split.moved;
 }
 
 /* Which fillfactor today's pages were filled at, where that was a higher one. */
@@ -326,9 +294,8 @@ ff_plan_start_rows(const FitPlan *p)
 {
 	double		ticks = p->before;
 	double		net = (p->window.inserted - p->window.deleted) / p->window.updated;
-	int			i;
 
-	for (i = 0; i < FIT_SEGMENTS; i++)
+	for (int i = 0; i < FIT_SEGMENTS; i++)
 		ticks += p->segment[i];
 	return net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
 }
@@ -339,9 +306,8 @@ plan_segments(const Evidence *e, FitPlan *p)
 {
 	double		hot[FIT_SEGMENTS] = {0};
 	double		before = 0;
-	int			i;
 
-	for (i = e->nintervals - 1; i >= 0; i--)
+	for (int i = e->nintervals - 1; i >= 0; i--)
 	{
 		const EvInterval *v = &e->interval[i];
 		double		length = v->updated / p->window.updated;
@@ -352,7 +318,7 @@ plan_segments(const Evidence *e, FitPlan *p)
 		p->segment_updates[k] += v->updated;
 		hot[k] += v->hot;
 	}
-	for (i = 0; i < FIT_SEGMENTS; i++)
+	for (int i = 0; i < FIT_SEGMENTS; i++)
 	{
 		p->segment_hot[i] = p->segment_updates[i] > 0 ?
 			bound(hot[i] / p->segment_updates[i], 0, 1) : NAN;
@@ -373,14 +339,13 @@ plan_course(const Evidence *e, FitPlan *p)
 	double		largest = 0;
 	double		length = fmax(p->insert_mean, p->update_mean);
 	double		cut;
-	int			i;
 
 	p->rows = MOST_EVENTS / bound(laps * events, 0.01, 1e9);
 	p->rows = bound(p->rows, bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000),
 					MOST_PAGES * p->page_rows);
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
 	/* what is taken from the newest rows must be among those replayed */
-	for (i = 0; i < p->nslots; i++)
+	for (int i = 0; i < p->nslots; i++)
 		if (p->slot[i].rows > largest && p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
@@ -395,7 +360,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	if (cut < 1)
 	{
 		/* the later part of a long window; the earlier one is settled by then */
-		for (i = 0; i < FIT_SEGMENTS - 1; i++)
+		for (int i = 0; i < FIT_SEGMENTS - 1; i++)
 		{
 			p->segment[i] = 0;
 			p->segment_hot[i] = NAN;
@@ -403,7 +368,7 @@ plan_course(const Evidence *e, FitPlan *p)
 		cut *= 0.4;
 		p->segment[FIT_SEGMENTS - 1] = window * p->rows;
 	}
-	for (i = 0; i < FIT_SEGMENTS; i++)
+	for (int i = 0; i < FIT_SEGMENTS; i++)
 		p->segment[i] *= cut;
 	p->before = bound(laps - window * cut, 0, earlier + window * (1 - cut)) * p->rows;
 	p->before_set = p->filled_at == p->fillfactor ? 0 :
@@ -415,7 +380,6 @@ int
 ff_plan(const Evidence *e, FitPlan *p)
 {
 	double		p50 = NAN;
-	int			i;
 
 	memset(p, 0, sizeof(*p));
 	p->window = ff_evidence_window(e);
@@ -432,7 +396,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
 	plan_slots(e, p);
-	for (i = 0; i < e->nintervals; i++)
+	for (int i = 0; i < e->nintervals; i++)
 		p->peak = fmax(p->peak, e->interval[i].updated / bound(e->interval[i].seconds, 1e-3, 1e12));
 	/* rows that one transaction of the cluster stands for, to scale distances by */
 	p->xids_per_tick = e->window_xids > 0 ? e->window_xids / p->window.updated : NAN;
@@ -442,7 +406,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 		double		at = 0,
 					sum = 0;
 
-		for (i = 0; i < EV_LOG2_BINS; i++)
+		for (int i = 0; i < EV_LOG2_BINS; i++)
 		{
 			at += e->update_distance[i] * (i + 0.5);
 			sum += e->update_distance[i];
@@ -453,7 +417,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 		p->insert_distance = bound(1.5 * p50 / p->xids_per_tick * p->window.inserted / p->window.updated,
 								   1, p->live);
 	/* rows that came together are as far from each other as they are many */
-	for (i = 0; i < p->nslots && !isnan(p->insert_distance); i++)
+	for (int i = 0; i < p->nslots && !isnan(p->insert_distance); i++)
 		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)
 			p->insert_distance = bound(p->slot[i].rows, 1, p->live);
 	plan_course(e, p);

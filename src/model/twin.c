@@ -403,9 +403,8 @@ vacuum(Twin *t)
 {
 	uint32_t	oldest = horizon(t);
 	int			with_dead = 0;
-	int			i;
 
-	for (i = 0; i < t->npages; i++)
+	for (int i = 0; i < t->npages; i++)
 	{
 		TwinPage   *p = &t->page[i];
 
@@ -413,7 +412,7 @@ vacuum(Twin *t)
 			p->full = 0;
 		with_dead += p->ndead > 0;
 	}
-	for (i = 0; i < t->npages; i++)
+	for (int i = 0; i < t->npages; i++)
 	{
 		TwinPage   *p = &t->page[i];
 
@@ -461,9 +460,8 @@ turns_of(const Twin *t, const TwinClass *c, double *share)
 	double		inserts = 0.0;
 	double		each;
 	int			turns;
-	int			i;
 
-	for (i = 0; i < t->life.nclasses; i++)
+	for (int i = 0; i < t->life.nclasses; i++)
 		if (t->life.class[i].command == EV_INSERT)
 			inserts += t->life.class[i].rate;
 	each = inserts > 0.0 ? c->rate * (c->stride > 1 ? c->stride : 1) / inserts : 1.0;
@@ -622,13 +620,12 @@ order_by_page(Twin *t)
 {
 	int32_t    *end = t->page_end;
 	int64_t		id;
-	int			i;
 
 	memset(end, 0, sizeof(*end) * (size_t) (t->npages + 1));
 	for (id = t->first_row; id < t->next_row; id++)
 		if (row_of(t, id)->page >= 0)
 			end[row_of(t, id)->page + 1]++;
-	for (i = 0; i < t->npages; i++)
+	for (int i = 0; i < t->npages; i++)
 		end[i + 1] += end[i];
 	for (id = t->first_row; id < t->next_row; id++)
 		if (row_of(t, id)->page >= 0)
@@ -640,11 +637,10 @@ static void
 scan_rows(Twin *t, const TwinClass *c, int64_t id, int64_t stride)
 {
 	int32_t		n;
-	int32_t		i;
 
 	order_by_page(t);
 	n = t->npages > 0 ? t->page_end[t->npages - 1] : 0;
-	for (i = 0; i < n && !t->exhausted; i++)
+	for (int32_t i = 0; i < n && !t->exhausted; i++)
 	{
 		int64_t		at = t->order[i];
 
@@ -662,11 +658,10 @@ change_rows(Twin *t, int class, int64_t n)
 	const TwinClass *c = &t->life.class[class];
 	int64_t		stride = (int64_t) c->stride;
 	int64_t		id = 0;
-	int64_t		i;
 
 	if (stride == 0 && c->pick != TW_IN_TURN && c->pick != TW_SWEEP)
 	{
-		for (i = 0; i < n && id >= 0 && !t->exhausted; i++)
+		for (int64_t i = 0; i < n && id >= 0 && !t->exhausted; i++)
 		{
 			id = pick_row(t, class, 1);
 			t->visiting = -1;
@@ -682,7 +677,7 @@ change_rows(Twin *t, int class, int64_t n)
 	if (id >= 0 && (double) (n * stride) >= SCANNED * (double) (t->next_row - t->first_row))
 		scan_rows(t, c, id, stride);
 	else if (id >= 0)
-		for (i = 0; i < n && !t->exhausted; i++)
+		for (int64_t i = 0; i < n && !t->exhausted; i++)
 			write_row(t, id + i * stride, c);
 }
 
@@ -692,14 +687,13 @@ transaction(Twin *t, int class)
 {
 	const TwinClass *c = &t->life.class[class];
 	int64_t		n = whole(t, c->rows);
-	int64_t		i;
 
 	if (c->whole)
 		n = (int64_t) bound(ceil((double) (t->next_row - t->first_row) / bound(c->stride, 1, TW_ROWS)), 1,
 							WHOLE_MOST * c->rows);
 	next_xid(t);
 	if (c->command == EV_INSERT)
-		for (i = 0; i < n && !t->exhausted; i++)
+		for (int64_t i = 0; i < n && !t->exhausted; i++)
 			insert_row(t);
 	else
 		change_rows(t, class, n);
@@ -739,10 +733,7 @@ ff_twin_run(Twin *t, double ticks)
 static void
 prepare_classes(Twin *t)
 {
-	int			i,
-				k;
-
-	for (i = 0; i < t->life.nclasses; i++)
+	for (int i = 0; i < t->life.nclasses; i++)
 	{
 		const TwinClass *c = &t->life.class[i];
 		double		share;
@@ -752,7 +743,7 @@ prepare_classes(Twin *t)
 		t->due[i] = c->rows / c->rate * random_unit(&t->rng);
 		t->position[i] = 0;
 		t->turn_now[i] = 0;
-		for (k = 0; k < TW_TURNS; k++)
+		for (int k = 0; k < TW_TURNS; k++)
 			t->turn[i][k] = k < turns ?
 				t->next_row - turn_delay(c, k, turns, span) : 0;
 	}
@@ -761,10 +752,8 @@ prepare_classes(Twin *t)
 static void
 clamp_life(TwinLife *l)
 {
-	int			i;
-
 	l->nclasses = (int) bound(l->nclasses, 0, TW_CLASSES);
-	for (i = 0; i < l->nclasses; i++)
+	for (int i = 0; i < l->nclasses; i++)
 	{
 		TwinClass  *c = &l->class[i];
 
@@ -775,7 +764,7 @@ clamp_life(TwinLife *l)
 		c->stride = bound(c->stride, 0, TW_ROWS);
 		c->indexed = bound(c->indexed, 0, 1);
 	}
-	for (i = 0; i < TW_QUANTILES; i++)
+	for (int i = 0; i < TW_QUANTILES; i++)
 	{
 		l->insert_len[i] = TW_MAXALIGN(bound(l->insert_len[i], TW_MIN_LEN, TW_MAX_LEN));
 		l->update_len[i] = TW_MAXALIGN(bound(l->update_len[i], TW_MIN_LEN, TW_MAX_LEN));
@@ -799,8 +788,6 @@ ff_twin_set_fillfactor(Twin *t, int fillfactor)
 void
 ff_twin_start(Twin *t, const TwinLife *life, int fillfactor, uint64_t seed)
 {
-	int			i;
-
 	memset(t, 0, offsetof(Twin, page));
 	t->life = *life;
 	clamp_life(&t->life);
@@ -812,7 +799,7 @@ ff_twin_start(Twin *t, const TwinLife *life, int fillfactor, uint64_t seed)
 	t->dead_free = -1;
 	t->xid = t->oldest = 1;
 	t->advance = 1.0 / (1.0 + t->life.lag);
-	for (i = 0; i < (int) t->life.start_rows && !t->exhausted; i++)
+	for (int i = 0; i < (int) t->life.start_rows && !t->exhausted; i++)
 		insert_row(t);
 	t->target = -1;
 	prepare_classes(t);
@@ -907,9 +894,8 @@ look_at_page(const Twin *t, const PageGroups *g, TwinView *view)
 {
 	int			whole_page = g->n == 1 && g->inserted == 0;
 	double		live = g->inserted;
-	int			i;
 
-	for (i = 0; i < g->n; i++)
+	for (int i = 0; i < g->n; i++)
 	{
 		int			rows = g->rows[i];
 
@@ -938,19 +924,17 @@ ff_twin_look(Twin *t, TwinView *view)
 {
 	static const PageGroups none;
 	PageGroups	g;
-	int			i,
-				k;
 
 	memset(view, 0, sizeof(*view));
 	order_by_page(t);
-	for (i = 0; i < t->npages; i++)
+	for (int i = 0; i < t->npages; i++)
 	{
 		int			from = i > 0 ? t->page_end[i - 1] : 0;
 
 		if (from == t->page_end[i] && t->nforgotten > 0)
 			continue;
 		g = none;
-		for (k = from; k < t->page_end[i]; k++)
+		for (int k = from; k < t->page_end[i]; k++)
 			group_row(&g, &t->row[t->order[k]]);
 		look_at_page(t, &g, view);
 	}
