@@ -39,35 +39,37 @@ UNION ALL
 SELECT shard.parent, shard.shard FROM shard;
 COMMENT ON VIEW ff_internal.sibling IS 'Partitions and shards (leaf), each with the table that it is of (parent).';
 
--- What is advised for a distributed table: as for its busiest shard, the first, with the figures of all of them. Where
--- there is no shard on this node, the table itself is the first.
+-- What is advised for a distributed table: as for its busiest shard, the first, with the counters and sizes of all of
+-- them. Where there is no shard on this node, the table itself is the first.
 CREATE FUNCTION ff_internal.distributed(parent regclass, shards ff_internal.decision[]) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v   ff_internal.decision := shards[1];
-    d   ff_internal.diagnosis := v.diagnosis;
-    own ff_internal.table_evidence := d.evidence;
-    w   ff_internal.window_counters := own.counters;
-    p   ff_internal.page_sample := own.sample;
-    t   record;
+    v    ff_internal.decision := shards[1];
+    d    ff_internal.diagnosis := v.diagnosis;
+    own  ff_internal.table_evidence := d.evidence;
+    w    ff_internal.window_counters := own.counters;
+    p    ff_internal.page_sample := own.sample;
+    now  ff_internal.step := v.now_step;
+    next ff_internal.step := v.then_step;
+    skew text;
 BEGIN
     IF own.relation = parent THEN
         v.shards := 'It is distributed, and its shards are on other nodes: collect there.';
         RETURN v;
     END IF;
-    SELECT sum(e.heap_bytes) AS heap, sum(e.index_bytes) AS index, sum(e.ram_ratio) AS ram,
-           sum(k.inserted) AS inserted, sum(k.updated) AS updated, nullif(sum(k.updated), 0)::float8 AS some,
-           sum(k.hot_updated) AS hot, sum(k.updated * u.confidence) AS confidence,
-           sum(k.updated * g.hot_share) AS hot_share, sum(k.updated * g.recoverable_share) AS recoverable_share,
-           max(k.updated) AS most, min(coalesce(k.updated, 0)) AS least, min(g.hot_share) AS least_hot,
-           max(g.hot_share) AS most_hot, sum((u.now_step).size_bytes) AS now_size,
-           sum((u.now_step).index_bytes) AS now_index, sum((e.sample).blocks) AS blocks,
+    SELECT sum(e.heap_bytes), sum(e.index_bytes), sum(e.ram_ratio), sum(k.inserted), sum(k.updated), sum(k.hot_updated),
+           sum((u.now_step).size_bytes), sum((u.now_step).index_bytes),
            -- one that the model was not asked of stays as it is
-           sum(coalesce(x.size_bytes, e.heap_bytes)) AS then_size,
-           sum(coalesce(x.index_bytes, e.index_bytes)) AS then_index
-      INTO t
+           sum(coalesce(x.size_bytes, e.heap_bytes)), sum(coalesce(x.index_bytes, e.index_bytes)),
+           sum((e.sample).blocks),
+           ', with ' || ff_internal.percent(100 * min(coalesce(k.updated, 0)) / nullif(sum(k.updated), 0)::float8)
+               || ' to ' || ff_internal.percent(100 * max(k.updated) / nullif(sum(k.updated), 0)::float8)
+               || ' of the updates each, ' || ff_internal.percent(100 * min(g.hot_share))
+               || ' to ' || ff_internal.percent(100 * max(g.hot_share)) || ' of them HOT'
+      INTO own.heap_bytes, own.index_bytes, own.ram_ratio, w.inserted, w.updated, w.hot_updated,
+           now.size_bytes, now.index_bytes, next.size_bytes, next.index_bytes, p.blocks, skew
       FROM unnest(shards) u
      CROSS JOIN LATERAL unnest(ARRAY[u.diagnosis]) g
      CROSS JOIN LATERAL unnest(ARRAY[g.evidence]) e
@@ -75,31 +77,17 @@ BEGIN
       LEFT JOIN LATERAL unnest((u.fit).steps) x ON x.fillfactor = (v.then_step).fillfactor;
     SELECT parent, n.nspname, c.relname, c.reloptions INTO own.relation, own.nspname, own.relname, own.reloptions
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
-    own.heap_bytes := t.heap;
-    own.index_bytes := t.index;
-    own.ram_ratio := t.ram;
-    w.inserted := t.inserted;
-    w.updated := t.updated;
-    w.hot_updated := t.hot;
     own.counters := w;
-    p.blocks := t.blocks;
     own.sample := p;
     d.evidence := own;
-    d.hot_share := coalesce(t.hot_share / t.some, d.hot_share);
-    d.recoverable_share := coalesce(t.recoverable_share / t.some, d.recoverable_share);
     v.diagnosis := d;
-    v.confidence := coalesce(t.confidence / t.some, v.confidence);
-    v.now_step.size_bytes := t.now_size;
-    v.now_step.index_bytes := t.now_index;
-    v.then_step.size_bytes := t.then_size;
-    v.then_step.index_bytes := t.then_index;
-    v.shards := format('It is distributed; %s here judged together', ff_internal.counted(cardinality(shards), 'shard'))
-        || coalesce(format(', with %s to %s of the updates each, %s to %s of them HOT',
-                           ff_internal.percent(100 * t.least / t.some), ff_internal.percent(100 * t.most / t.some),
-                           ff_internal.percent(100 * t.least_hot), ff_internal.percent(100 * t.most_hot)), '')
+    v.now_step := now;
+    v.then_step := next;
+    v.shards := format('It is distributed; %s here judged together%s.',
+                       ff_internal.counted(cardinality(shards), 'shard'), skew)
         || CASE WHEN v.action IN ('lower', 'raise')
-                THEN '. Change it on the coordinator, which passes it on to all shards; lock_timeout does not reach '
-                     'them, so the statement may wait there for longer' ELSE '' END || '.';
+                THEN ' Change it on the coordinator, which passes it on to all shards; lock_timeout does not reach '
+                     'them, so the statement may wait there for longer.' ELSE '' END;
     RETURN v;
 END
 $$;

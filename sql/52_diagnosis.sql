@@ -5,39 +5,28 @@
 -- either the table's HOT share fell by more than 10 points while one was there, from 90 % or more, or most versions in
 -- its pages wait for one.
 CREATE FUNCTION ff_internal.held_back(e ff_internal.table_evidence) RETURNS text
-LANGUAGE plpgsql STABLE
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    s ff_internal.page_sample := e.sample;
-    c record;
-BEGIN
-    IF NOT EXISTS (SELECT 1 FROM ff_internal.horizon_history h WHERE h.last_seen_at >= (e.since_change).began_at) THEN
-        RETURN NULL;
-    END IF;
-    SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0) AS held_updated,
-           coalesce(sum(i.hot_updated) FILTER (WHERE o.held), 0) AS held_hot,
-           coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0) AS free_updated,
-           coalesce(sum(i.hot_updated) FILTER (WHERE NOT o.held), 0) AS free_hot
-      INTO c
-      FROM ff_internal.counter_interval i
-     CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM ff_internal.horizon_history h
-                                         WHERE h.since < i.ended_at AND h.last_seen_at > i.began_at) AS held) o
-     WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at;
-    IF c.held_updated = 0 THEN
-        RETURN NULL;
-    ELSIF c.free_updated >= 100 AND c.free_hot >= 0.9 * c.free_updated
-          AND c.held_hot / c.held_updated < c.free_hot / c.free_updated - 0.1 THEN
-        RETURN format('%s %% of its updates were HOT while an old snapshot was held, %s %% otherwise',
-                      round(100 * c.held_hot / c.held_updated, 1), round(100 * c.free_hot / c.free_updated, 1));
-    ELSIF c.held_updated >= c.free_updated
-          AND s.recently_dead_rows > 0.3 * s.live_rows AND s.recently_dead_rows > 0.8 * s.dead_rows THEN
-        RETURN format('%s old row versions wait for a snapshot to end (%s %% of live rows)',
-                      round(s.recently_dead_rows::numeric),
-                      round((100 * s.recently_dead_rows / nullif(s.live_rows, 0))::numeric));
-    END IF;
-    RETURN NULL;
-END
+    SELECT CASE
+           WHEN c.free >= 100 AND c.free_hot >= 0.9 * c.free AND c.held_hot / c.held < c.free_hot / c.free - 0.1
+           THEN format('%s of its updates were HOT while an old snapshot was held, %s otherwise',
+                       ff_internal.percent(100 * c.held_hot / c.held), ff_internal.percent(100 * c.free_hot / c.free))
+           WHEN c.held >= c.free AND s.recently_dead_rows > 0.3 * s.live_rows
+                AND s.recently_dead_rows > 0.8 * s.dead_rows
+           THEN format('%s old row versions wait for a snapshot to end (live rows: %s)',
+                       round(s.recently_dead_rows::numeric), round(s.live_rows::numeric)) END
+      FROM unnest(ARRAY[e.sample]) s
+     CROSS JOIN (SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0)::double precision AS held,
+                        sum(i.hot_updated) FILTER (WHERE o.held) AS held_hot,
+                        coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0)::double precision AS free,
+                        sum(i.hot_updated) FILTER (WHERE NOT o.held) AS free_hot
+                   FROM ff_internal.counter_interval i
+                  CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM ff_internal.horizon_history h
+                                                      WHERE h.since < i.ended_at
+                                                        AND h.last_seen_at > i.began_at) AS held) o
+                  WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at) c
+     WHERE c.held > 0
 $$;
 
 -- The cause that the evidence shows, one row a table.
@@ -62,14 +51,8 @@ AS $$
       -- what the statements say of indexed columns, asked only where it matters
       LEFT JOIN LATERAL (SELECT ff_internal.indexed_share(w.e) AS indexed
                            FROM (SELECT e WHERE r.hot_updated < 0.98 * r.updated OFFSET 0) w) y ON true
-      LEFT JOIN LATERAL (
-            SELECT p.*
-              FROM ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated,
-                                             e.seen_same_page, e.seen_newpage, y.indexed, e.seen_hot) p
-             WHERE r.updated > r.hot_updated
-            UNION ALL
-            -- what the function says of nothing to split, without the call
-            SELECT 0, 0, 1, 0, 0, 0 WHERE r.updated > 0 AND r.updated <= r.hot_updated) s ON true
+      LEFT JOIN LATERAL ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated, e.seen_same_page,
+                                                  e.seen_newpage, y.indexed, e.seen_hot) s ON r.updated > 0
      CROSS JOIN LATERAL (
             SELECT greatest(coalesce(p.updated_width, 0), coalesce(p.inserted_width, 0))::double precision AS width,
                    coalesce(p.inserted_width, p.updated_width, 0)::double precision AS inserted_width) w
@@ -82,7 +65,6 @@ AS $$
      CROSS JOIN LATERAL (SELECT b.held_back, CASE
             WHEN e.not_examined IS NOT NULL THEN 'not_examined'
             WHEN p.sampled_at IS NULL OR p.blocks = 0 OR w.width = 0 THEN 'no_data'
-            -- too little happened to say anything of updates
             WHEN i.idle OR (e.counters).updated < enough.updates THEN 'few_updates'
             WHEN (e.counters).intervals IS NULL THEN 'no_data'
             WHEN ff_internal.rows_per_page(100, w.width) < 2 THEN 'too_wide'
@@ -91,9 +73,10 @@ AS $$
             -- nearly all of them are HOT, whatever became of the rest
             WHEN r.hot_updated >= 0.98 * r.updated THEN 'settled'
             WHEN s.newpage_share IS NULL THEN 'no_data'
-            WHEN s.recoverable_share < 0.02 AND s.blocked_share >= 0.05 THEN 'indexed_column'
+            WHEN s.blocked_share >= 0.05 AND s.recoverable_share < 0.02
+                 OR s.blocked_share > 4 * s.recoverable_share AND s.recoverable_share BETWEEN 0.02 AND 0.1
+            THEN 'indexed_column'
             WHEN s.recoverable_share < 0.02 THEN 'settled'
-            WHEN s.blocked_share > 4 * s.recoverable_share AND s.recoverable_share < 0.1 THEN 'indexed_column'
             WHEN b.held_back IS NOT NULL THEN 'old_snapshot'
             WHEN p.updated_width > 1.1 * p.inserted_width AND p.updated_width - p.inserted_width >= 8 THEN 'row_growth'
             WHEN p.update_group_rows >= greatest(3, 0.1 * p.rows_per_page) THEN 'batch_update'

@@ -17,13 +17,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN seconds < 1 THEN 'about a second'
             ELSE CASE WHEN io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(seconds) END;
 
--- What a rewrite takes, as a sentence.
-CREATE FUNCTION ff_internal.rewrite_sentence(
-    seconds double precision, io_known boolean, disk_bytes bigint, wal_bytes bigint) RETURNS text
-LANGUAGE sql STABLE
-RETURN ' Rewriting it takes ' || ff_internal.rewrite_time(seconds, io_known) || ', ' || pg_size_pretty(disk_bytes)
-       || ' of disk and ' || pg_size_pretty(wal_bytes) || ' of WAL.';
-
 -- What a rewrite to about new_bytes (main fork) needs in any way; io_known: reading and writing are in its seconds.
 CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,
@@ -71,17 +64,19 @@ $$;
 
 -- What the ways to rewrite ask of a relation: why its changes cannot be decoded from WAL, why pg_repack cannot do it.
 CREATE FUNCTION ff_internal.rewrite_conditions(
-    relation oid, OUT cluster_by name, OUT undecodable text, OUT unrepackable text)
+    relation oid, OUT schema text, OUT name text, OUT cluster_by text, OUT undecodable text, OUT unrepackable text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT i.cluster_by, coalesce(k.hindrance, CASE WHEN NOT i.identity
-                                               THEN 'needs a primary key or a replica identity index' END),
+    SELECT n.nspname, c.relname, i.cluster_by,
+           CASE WHEN k.hindrance IS NOT NULL THEN k.hindrance
+                WHEN i.identity IS NOT TRUE THEN 'needs a primary key or a replica identity index' END,
            CASE WHEN n.nspname || c.relname ~ ff_internal.unprintable()
                 THEN 'its name cannot be written on a command line'
                 WHEN current_database() ~ '[^[:alnum:]_.-]' THEN 'it cannot connect to a database of this name'
                 WHEN k.hindrance IS NOT NULL THEN k.hindrance
-                WHEN NOT i.keyed THEN 'needs a primary key or a unique index over columns that are NOT NULL' END
+                WHEN i.keyed IS NOT TRUE
+                THEN 'needs a primary key or a unique index over columns that are NOT NULL' END
       FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
      CROSS JOIN LATERAL (SELECT CASE WHEN c.relkind <> 'r' THEN 'only for tables'
@@ -90,11 +85,11 @@ AS $$
                                      THEN 'not for distributed tables' END) k(hindrance)
      CROSS JOIN LATERAL (
            SELECT (SELECT r.relname FROM pg_class r WHERE r.oid = max(x.indexrelid) FILTER (WHERE x.indisclustered)),
-                  coalesce(bool_or(x.indimmediate AND CASE c.relreplident WHEN 'd' THEN x.indisprimary
-                                                      ELSE c.relreplident = 'i' AND x.indisreplident END), false),
-                  coalesce(bool_or(x.indisunique AND x.indpred IS NULL AND x.indexprs IS NULL AND NOT EXISTS (
-                               SELECT FROM pg_attribute a WHERE a.attrelid = x.indrelid AND a.attnum = ANY (x.indkey)
-                                                            AND NOT a.attnotnull)), false)
+                  bool_or(x.indimmediate AND CASE c.relreplident WHEN 'd' THEN x.indisprimary
+                                             ELSE c.relreplident = 'i' AND x.indisreplident END),
+                  bool_or(x.indisunique AND x.indpred IS NULL AND x.indexprs IS NULL AND NOT EXISTS (
+                              SELECT FROM pg_attribute a
+                               WHERE a.attrelid = c.oid AND a.attnum = ANY (x.indkey) AND NOT a.attnotnull))
              FROM pg_index x WHERE x.indrelid = c.oid AND x.indisvalid) i(cluster_by, identity, keyed)
      WHERE c.oid = relation
 $$;
@@ -103,79 +98,63 @@ $$;
 CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
                free_bytes bigint, wal_bytes bigint, seconds double precision, io_known boolean)
-LANGUAGE plpgsql VOLATILE ROWS 4
+LANGUAGE sql VOLATILE ROWS 4
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY
-    WITH t AS (
-        SELECT c.relkind = 'i' AS is_index, n.nspname::text AS schema, c.relname::text AS name, q.*,
-               ff_internal.qualified_name(c.oid) AS target, ff_internal.quoted_name(q.cluster_by::text) AS in_order,
-               current_setting('wal_level') AS wal_level,
-               'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end' AS online,
-               'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too' AS offline
-          FROM pg_class c
-          JOIN pg_namespace n ON n.oid = c.relnamespace
-         CROSS JOIN LATERAL ff_internal.rewrite_conditions(c.oid) q
-         WHERE c.oid = relation
-    ), extension AS (
-        SELECT a.name, e.extversion AS version, ff_internal.quoted_name(coalesce(n.nspname, 'squeeze')::text) AS schema,
+    WITH extension AS (
+        SELECT a.name, ff_internal.quoted_name(coalesce(n.nspname, 'squeeze')::text) AS schema,
                CASE WHEN e.oid IS NULL
                     THEN 'available here, but not created in this database: CREATE EXTENSION ' || a.name END AS missing
           FROM pg_available_extensions a
           LEFT JOIN pg_extension e ON e.extname = a.name
           LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
-    ), way AS (
-        SELECT 1 AS place, 'REINDEX CONCURRENTLY' AS method,
-               format('REINDEX INDEX CONCURRENTLY %s;', t.target) AS statement, 'psql' AS runs_in, false AS copies,
-               (SELECT 'not for the index of an exclusion constraint' FROM pg_index i
-                 WHERE i.indexrelid = relation AND i.indisexclusion) AS hindrance,
-               'built in; where it fails it leaves an invalid index behind, to be dropped' AS praise,
-               'readers and writers go on; waits for all transactions that are open when it begins' AS lock
-          FROM t WHERE t.is_index
-        UNION ALL
-        SELECT 2, 'REPACK (CONCURRENTLY)',
-               format('REPACK (CONCURRENTLY) %s%s;', t.target, ' USING INDEX ' || t.in_order), 'psql', true,
-               coalesce(t.undecodable, CASE
-                   WHEN t.wal_level = 'minimal' THEN 'needs wal_level replica or logical'
-                   WHEN current_setting('max_repack_replication_slots', true) = '0'
-                   THEN 'needs max_repack_replication_slots above 0' END),
-               'built in, and nobody waits', t.online
-          FROM t WHERE NOT t.is_index AND current_setting('server_version_num')::integer >= 190000
-        UNION ALL
-        SELECT 3, e.name, format('SELECT %s.squeeze_table(%s, %s, %s::name, NULL::name, NULL::name[][]);', e.schema,
-                                 ff_internal.quoted_text(t.schema), ff_internal.quoted_text(t.name),
-                                 ff_internal.quoted_text(t.cluster_by::text)), 'psql', true,
-               coalesce(e.missing, t.undecodable,
-                        CASE WHEN t.wal_level <> 'logical' THEN 'needs wal_level logical' END),
-               'created in this database, and nobody waits', t.online
-          FROM t JOIN extension e ON e.name = 'pg_squeeze' WHERE NOT t.is_index
-        UNION ALL
-        -- by default pg_repack would end the sessions that it waits for
-        SELECT 4, e.name, CASE WHEN t.schema || t.name !~ ff_internal.unprintable()
-                               THEN concat('pg_repack', CASE WHEN t.in_order IS NULL THEN ' --no-order' END,
-                                           ' --no-kill-backend --wait-timeout=60 --table=',
-                                           ff_internal.shell_quoted(format('%I.%I', t.schema, t.name))) END,
-               'shell', true, coalesce(e.missing, t.unrepackable),
-               'created in this database (version ' || e.version || ', which the program on the client must match); '
-                   'run as superuser',
-               'readers and writers go on; ACCESS EXCLUSIVE for moments at the start and the end'
-          FROM t JOIN extension e ON e.name = 'pg_repack' WHERE NOT t.is_index
-        UNION ALL
-        SELECT 5, v.method, v.statement, 'psql', false, NULL, 'always there, but in a maintenance window only',
-               t.offline
-          FROM t, LATERAL (VALUES ('CLUSTER', 'CLUSTER ' || t.target || ' USING ' || t.in_order || ';'),
-                                  ('VACUUM FULL', 'VACUUM (FULL, ANALYZE) ' || t.target || ';')) v(method, statement)
-         WHERE NOT t.is_index AND v.statement IS NOT NULL
     )
-    -- Copying beside readers and writers takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
-    SELECT w.method, w.hindrance IS NULL AND c.too_big IS NULL, coalesce(w.hindrance, c.too_big, w.praise), w.statement,
-           w.runs_in, w.lock, c.disk_bytes, c.free_bytes, c.wal_bytes,
-           c.seconds * CASE WHEN w.copies THEN 1.2 ELSE 1 END, c.io_known
-      FROM way w CROSS JOIN ff_internal.rewrite_cost(relation, new_bytes) c
-     ORDER BY w.place, w.method;
-END
+    SELECT w.method, y.hindrance IS NULL, coalesce(y.hindrance, 'possible'), w.statement, w.runs_in, w.lock,
+           z.disk_bytes, z.free_bytes, z.wal_bytes, z.seconds * w.times, z.io_known
+      FROM pg_class c
+     CROSS JOIN LATERAL ff_internal.rewrite_conditions(c.oid) t
+     CROSS JOIN LATERAL (SELECT ff_internal.qualified_name(c.oid), ff_internal.quoted_name(t.cluster_by),
+                                current_setting('wal_level'),
+                                'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end')
+                o(target, in_order, wal_level, online)
+      LEFT JOIN extension s ON s.name = 'pg_squeeze'
+      LEFT JOIN extension r ON r.name = 'pg_repack'
+     -- Copying beside readers and writers takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
+     CROSS JOIN LATERAL (VALUES
+           (1, 'REINDEX CONCURRENTLY', c.relkind = 'i', format('REINDEX INDEX CONCURRENTLY %s;', o.target), 'psql', 1,
+            (SELECT 'not for the index of an exclusion constraint' FROM pg_index x
+              WHERE x.indexrelid = c.oid AND x.indisexclusion),
+            'readers and writers go on; waits for all transactions that are open when it begins'),
+           (2, 'REPACK (CONCURRENTLY)',
+            c.relkind <> 'i' AND current_setting('server_version_num')::integer >= 190000,
+            format('REPACK (CONCURRENTLY) %s%s;', o.target, ' USING INDEX ' || o.in_order), 'psql', 1.2,
+            coalesce(t.undecodable, CASE
+                WHEN o.wal_level = 'minimal' THEN 'needs wal_level replica or logical'
+                WHEN current_setting('max_repack_replication_slots', true) = '0'
+                THEN 'needs max_repack_replication_slots above 0' END), o.online),
+           (3, 'pg_squeeze', c.relkind <> 'i' AND s.name IS NOT NULL,
+            format('SELECT %s.squeeze_table(%s, %s, %s::name, NULL::name, NULL::name[][]);', s.schema,
+                   ff_internal.quoted_text(t.schema), ff_internal.quoted_text(t.name),
+                   ff_internal.quoted_text(t.cluster_by)), 'psql', 1.2,
+            coalesce(s.missing, t.undecodable,
+                     CASE WHEN o.wal_level <> 'logical' THEN 'needs wal_level logical' END), o.online),
+           -- by default pg_repack would end the sessions that it waits for
+           (4, 'pg_repack', c.relkind <> 'i' AND r.name IS NOT NULL,
+            CASE WHEN t.schema || t.name !~ ff_internal.unprintable()
+                 THEN concat('pg_repack', CASE WHEN o.in_order IS NULL THEN ' --no-order' END,
+                             ' --no-kill-backend --wait-timeout=60 --table=',
+                             ff_internal.shell_quoted(format('%I.%I', t.schema, t.name))) END,
+            'shell', 1.2, coalesce(r.missing, t.unrepackable),
+            'as superuser; readers and writers go on; ACCESS EXCLUSIVE for moments at the start and the end'),
+           (5, 'CLUSTER', o.in_order IS NOT NULL, format('CLUSTER %s USING %s;', o.target, o.in_order), 'psql', 1, NULL,
+            'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too'),
+           (6, 'VACUUM FULL', c.relkind <> 'i', format('VACUUM (FULL, ANALYZE) %s;', o.target), 'psql', 1, NULL,
+            'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too'))
+           w(place, method, fits, statement, runs_in, times, hindrance, lock)
+     CROSS JOIN ff_internal.rewrite_cost(rewrites.relation, new_bytes) z
+     CROSS JOIN LATERAL (SELECT coalesce(w.hindrance, z.too_big)) y(hindrance)
+     WHERE c.oid = rewrites.relation AND w.fits
+     ORDER BY w.place
 $$;
 
 -- Bytes saved: '12 MB less', or more.
@@ -183,12 +162,10 @@ CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
 
--- What changes bring together, in words; wal_pct: WAL saved in percent.
-CREATE FUNCTION ff_internal.brings(
-    wal_saved numeric, disk numeric, rewrite_s double precision, io_known boolean,
-    wal_pct double precision DEFAULT NULL) RETURNS text
+-- What changes bring together, in words.
+CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s double precision, io_known boolean)
+RETURNS text
 LANGUAGE sql STABLE
-RETURN concat_ws(', ', 'about ' || ff_internal.less_or_more(nullif(wal_saved, 0)) || ' WAL a day'
-                     || coalesce(to_char(-wal_pct, '" ("FMSG990" %)"'), ''),
+RETURN concat_ws(', ', 'about ' || ff_internal.less_or_more(nullif(wal_saved, 0)) || ' WAL a day',
                  ff_internal.less_or_more(-disk) || ' disk',
                  ff_internal.rewrite_time(rewrite_s, io_known) || ' of rewriting');

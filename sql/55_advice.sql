@@ -14,8 +14,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT md5(concat_ws(' ', s.shape, e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot,
-                         e.seen_same_page, e.seen_newpage,
-                         e.ram_bytes, v.settings)), md5(s.shape)
+                         e.seen_same_page, e.seen_newpage, e.ram_bytes, v.settings)), md5(s.shape)
       FROM (SELECT string_agg(ff_internal.setting(n.name), ' ' ORDER BY n.name) AS settings
               FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, '
                           'page_read_cost}'::text[]) n(name)) v
@@ -27,8 +26,7 @@ $$;
 
 -- A table's fit made anew, not stored, with the HOT shares of its curve if these are wanted in any case; what was
 -- advised last stays with it, and what the model made of the table last is where it begins.
-CREATE FUNCTION ff_internal.new_fit(
-    d ff_internal.diagnosis, last ff_internal.fit, mark text, shape text, curve boolean)
+CREATE FUNCTION ff_internal.new_fit(d ff_internal.diagnosis, last ff_internal.fit, curve boolean)
 RETURNS ff_internal.fit
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -37,10 +35,6 @@ DECLARE
     e ff_internal.table_evidence := d.evidence;
     f ff_internal.fit := last;
 BEGIN
-    f.rel_id := e.rel_id;
-    f.made_at := now();
-    f.mark := mark;
-    f.shape := shape;
     SELECT m.choice, m.steps INTO f.choice, f.steps
       FROM ff_internal.model(
                ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e)), last), curve) m;
@@ -52,158 +46,61 @@ $$;
 
 CREATE FUNCTION ff_internal.step_at(steps ff_internal.step[], fillfactor integer) RETURNS ff_internal.step
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT s FROM unnest(steps) s WHERE s.fillfactor = $2
-$$;
+RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 
 -- ---------------------------------------------------------------------------
 -- Siblings
 -- ---------------------------------------------------------------------------
--- From what ratio of costs on other advice is clearly better than the one given before: five times min_gain (chosen).
+-- From what ratios of costs on another fillfactor is better, and clearly better than one given before: five times
+-- min_gain (chosen).
+CREATE FUNCTION ff_internal.better() RETURNS double precision
+LANGUAGE sql STABLE
+RETURN 1 + ff_internal.setting('min_gain')::double precision / 100;
+
 CREATE FUNCTION ff_internal.clearly_better() RETURNS double precision
 LANGUAGE sql STABLE
-RETURN (1 + ff_internal.setting('min_gain')::double precision / 100) ^ 5;
+RETURN ff_internal.better() ^ 5;
 
 -- The step that is best for the partitions or shards of one parent together: the mean of their curves, each weighted
 -- by its rate of updates. Curves, not evidence: what is seen of a partition are its own pages at its own age, and a
--- table of the pages of all would be none that exists. One row for each partition that has a sibling with updates, and
--- need not have any itself: the best step's fillfactor, and the cost at the partition's own step against the cost
--- there.
-CREATE FUNCTION ff_internal.sibling_choices(relation regclass)
-RETURNS TABLE (relid oid, best integer, gain double precision)
+-- table of the pages of all would be none that exists. One row for each partition with a sibling that is updated; its
+-- own step where the best is not better.
+CREATE FUNCTION ff_internal.sibling_choices(relation regclass) RETURNS TABLE (relid oid, best integer)
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH leaf AS MATERIALIZED (
-        SELECT i.parent, i.leaf, f.updates_per_s AS weight, f.steps,
+        SELECT i.parent, i.leaf, f.updates_per_s AS weight, f.steps, count(*) OVER (PARTITION BY i.parent) AS leaves,
                CASE WHEN f.action IN ('lower', 'raise') THEN f.to_fillfactor END AS advised
           FROM ff_internal.sibling i
           JOIN ff_internal.relation r ON r.relid = i.leaf AND r.closed_at IS NULL
           JOIN ff_internal.fit f ON f.rel_id = r.rel_id
          WHERE ($1 IS NULL OR i.parent = (SELECT o.parent FROM ff_internal.sibling o WHERE o.leaf = $1))
            AND (f.choice).current_step IS NOT NULL AND f.updates_per_s > 0
-    ), families AS (
-        SELECT l.parent, array_agg(l.leaf) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised
-          FROM leaf l GROUP BY l.parent
     ), costs AS MATERIALIZED (
         -- steps that all of them have: partitions with rows of other lengths are no siblings
-        SELECT l.parent, s.fillfactor, s.fillfactor = g.advised AS advised,
+        SELECT l.parent, s.fillfactor, array_agg(l.leaf) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised,
                sum(l.weight * ln(s.cost)) / sum(l.weight) AS log_cost
-          FROM leaf l
-          JOIN families g ON g.parent = l.parent
-         CROSS JOIN LATERAL unnest(l.steps) s
-         GROUP BY l.parent, s.fillfactor, g.leaves, g.advised
-        HAVING count(*) = cardinality(g.leaves)
+          FROM leaf l CROSS JOIN LATERAL unnest(l.steps) s
+         GROUP BY l.parent, s.fillfactor, l.leaves
+        HAVING count(*) = l.leaves
     ), best AS (
         -- what most of them were told stands until another is clearly better
         SELECT DISTINCT ON (c.parent) c.*
           FROM (SELECT *, min(log_cost) OVER (PARTITION BY parent) AS least FROM costs) c
-         ORDER BY c.parent, coalesce(c.advised AND c.log_cost < c.least + ln(ff_internal.clearly_better()), false) DESC,
+         ORDER BY c.parent, coalesce(c.fillfactor = c.advised
+                                     AND c.log_cost < c.least + ln(ff_internal.clearly_better()), false) DESC,
                   c.log_cost, c.fillfactor DESC
     )
-    SELECT i.leaf, b.fillfactor, exp(own.log_cost - b.log_cost)
+    SELECT i.leaf, CASE WHEN own.log_cost - b.log_cost < ln(ff_internal.better()) THEN own.fillfactor
+                        ELSE b.fillfactor END
       FROM best b
-      JOIN families g ON g.parent = b.parent
-      JOIN ff_internal.sibling i ON i.parent = b.parent AND g.leaves <> ARRAY[i.leaf]
+      JOIN ff_internal.sibling i ON i.parent = b.parent AND b.leaves <> ARRAY[i.leaf]
       JOIN pg_class c ON c.oid = i.leaf
-     CROSS JOIN LATERAL (SELECT o.log_cost FROM costs o
+     CROSS JOIN LATERAL (SELECT o.* FROM costs o
                           WHERE o.parent = b.parent AND o.fillfactor >= ff_internal.effective_fillfactor(c.reloptions)
                           ORDER BY o.fillfactor LIMIT 1) own
      WHERE $1 IS NULL OR i.leaf = $1
-$$;
-
--- ---------------------------------------------------------------------------
--- Deciding
--- ---------------------------------------------------------------------------
--- The step to take by all curves that count: the table's own, then its siblings' (best and gain, NULL where there are
--- none), unless its own differs clearly.
-CREATE FUNCTION ff_internal.step_to_take(
-    f ff_internal.fit, siblings_best integer, siblings_gain double precision,
-    OUT step ff_internal.step, OUT gain double precision, OUT because text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    c       ff_internal.choice := f.choice;
-    better  CONSTANT double precision := 1 + ff_internal.setting('min_gain')::double precision / 100;
-    clearly CONSTANT double precision := ff_internal.clearly_better();
-    keep    CONSTANT ff_internal.step := ff_internal.step_at(f.steps, c.current_step);
-    other   ff_internal.step;
-BEGIN
-    step := ff_internal.step_at(f.steps, c.advised_step);
-    gain := CASE WHEN c.advised_step = c.current_step THEN 1 ELSE c.gain END;
-    IF siblings_best IS NOT NULL AND siblings_gain < better THEN
-        IF gain > 1 AND gain < clearly THEN
-            step := keep;
-            gain := 1;
-            because := 'siblings';
-        END IF;
-    ELSIF siblings_best IS NOT NULL THEN
-        other := ff_internal.step_at(f.steps, siblings_best);
-        IF other.fillfactor <> step.fillfactor AND other.cost < step.cost * clearly THEN
-            step := other;
-            gain := c.best_gain / other.cost;
-            because := 'siblings';
-        END IF;
-    END IF;
-END
-$$;
-
--- Whether a table's fillfactor was changed so lately that a gain does not call for another change: a day ago or less,
--- or where the gain is not clear. What was done as advised is taken back only where ff_verify() says that it hurt.
-CREATE FUNCTION ff_internal.changed_lately(e ff_internal.table_evidence, to_fillfactor integer, gain double precision)
-RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT coalesce((
-        SELECT e.since_change_s < 86400 OR gain < ff_internal.clearly_better()
-               OR sign(c.new_fillfactor - c.old_fillfactor) <> sign(to_fillfactor - e.fillfactor)
-                  AND EXISTS (SELECT 1 FROM ff_internal.prediction p
-                               WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at AND p.verdict IS DISTINCT FROM 'hurt'
-                                 AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor))
-          FROM ff_internal.change c
-         WHERE c.rel_id = e.rel_id AND c.kind = 'fillfactor'
-           AND c.seen_at > now() - ff_internal.lookback()
-         ORDER BY c.seen_at DESC LIMIT 1), false)
-$$;
-
--- How far advice can be trusted, 0 to 1, a product of: the updates seen (or, where there are hardly any, the rows
--- inserted) against four times min_updates; the time watched, from 0.5 at the first moment to 1 after a day in which
--- three cycles were seen, as the square root of the part of these that was; 0.5 where counters were off for a time,
--- and 0.5 where nobody knows whether an indexed column changes; and, where the model was asked of updates, its own
--- confidence in the light of what became of its earlier advice.
-CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS double precision
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    e     ff_internal.table_evidence := d.evidence;
-    w     ff_internal.window_counters := e.counters;
-    trust double precision;
-BEGIN
-    IF d.cause = 'not_examined' THEN
-        RETURN 1;
-    ELSIF (e.sample).sampled_at IS NULL OR d.cause = 'no_data' THEN
-        RETURN 0;
-    END IF;
-    trust := CASE WHEN d.idle THEN 1
-                  ELSE least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted
-                                     ELSE coalesce((e.since_change).updated, 0) END
-                                / (4.0 * ff_internal.setting('min_updates')::bigint)) END
-             * ff_internal.time_trust(ff_internal.time_seen(e));
-    IF e.counts_lost THEN
-        trust := trust * 0.5;
-    END IF;
-    IF d.wants_model AND NOT d.eligible_known THEN
-        trust := trust * 0.5;
-    END IF;
-    IF d.wants_model AND d.cause <> 'few_updates' THEN
-        trust := trust * ff_internal.calibrated(coalesce((f.choice).confidence, 0), ff_internal.calibration(e.rel_id));
-    END IF;
-    RETURN trust;
-END
 $$;
 
 -- Whether a partition has siblings whose rows were updated, more than one in a hundred inserted (chosen).
@@ -219,48 +116,90 @@ AS $$
      WHERE o.leaf = $1
 $$;
 
+-- ---------------------------------------------------------------------------
+-- Deciding
+-- ---------------------------------------------------------------------------
+-- Whether a table's fillfactor was changed so lately that a gain does not call for another change: a day ago or less,
+-- or where the gain is not clear. What was done as advised is taken back only where ff_verify() says that it hurt.
+CREATE FUNCTION ff_internal.changed_lately(e ff_internal.table_evidence, to_fillfactor integer, gain double precision)
+RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce((
+        SELECT e.since_change_s < 86400 OR gain < ff_internal.clearly_better()
+               OR sign(c.new_fillfactor - c.old_fillfactor) <> sign(to_fillfactor - e.fillfactor)
+                  AND EXISTS (SELECT 1 FROM ff_internal.prediction p
+                               WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at AND p.verdict IS DISTINCT FROM 'hurt'
+                                 AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor))
+          FROM ff_internal.change c
+         WHERE c.rel_id = e.rel_id AND c.kind = 'fillfactor' AND c.seen_at > now() - ff_internal.lookback()
+         ORDER BY c.seen_at DESC LIMIT 1), false)
+$$;
+
+-- How far advice can be trusted, 0 to 1, a product of: the updates seen (or, where there are hardly any, the rows
+-- inserted) against four times min_updates; the time watched, see time_trust(); 0.5 where counters were off for a
+-- time, and 0.5 where nobody knows whether an indexed column changes; and, where the model was asked of updates, its
+-- own confidence in the light of what became of its earlier advice.
+CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS double precision
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e ff_internal.table_evidence := d.evidence;
+    w ff_internal.window_counters := e.counters;
+BEGIN
+    IF d.cause IN ('not_examined', 'no_data') OR (e.sample).sampled_at IS NULL THEN
+        RETURN (d.cause = 'not_examined')::integer;
+    END IF;
+    RETURN CASE WHEN d.idle THEN 1
+                ELSE least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted
+                                   ELSE coalesce((e.since_change).updated, 0) END
+                              / (4.0 * ff_internal.setting('min_updates')::bigint)) END
+           * ff_internal.time_trust(ff_internal.time_seen(e))
+           * CASE WHEN e.counts_lost THEN 0.5 ELSE 1 END
+           * CASE WHEN d.wants_model AND NOT d.eligible_known THEN 0.5 ELSE 1 END
+           * CASE WHEN d.wants_model AND d.cause <> 'few_updates'
+                  THEN ff_internal.calibrated(coalesce((f.choice).confidence, 0), ff_internal.calibration(e.rel_id))
+                  ELSE 1 END;
+END
+$$;
+
 -- Keep, wait or raise for a table with hardly any updates in the whole window, whatever its fillfactor was then. The
--- model gives a reserve back after a full day; not where the other partitions need it.
-CREATE FUNCTION ff_internal.decide_few(
-    v ff_internal.decision, siblings_best integer, siblings_gain double precision) RETURNS ff_internal.decision
+-- model gives a reserve back after a full day; not where the other partitions are updated.
+CREATE FUNCTION ff_internal.decide_few(v ff_internal.decision) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     e ff_internal.table_evidence := (v.diagnosis).evidence;
     w ff_internal.window_counters := e.counters;
-    unsure CONSTANT boolean := e.open_writers > 0 OR e.counts_lost;
 BEGIN
-    v.because := CASE WHEN (v.diagnosis).idle THEN 'idle'
-                      WHEN e.fillfactor = 100 THEN NULL
-                      -- their curves say so, or, where these rest, their history
-                      WHEN CASE WHEN siblings_best IS NULL THEN ff_internal.siblings_updated(e.relation)
-                                ELSE siblings_best < 100 OR siblings_gain
-                                     < 1 + ff_internal.setting('min_gain')::double precision / 100 END THEN 'siblings'
+    v.because := CASE WHEN (v.diagnosis).idle OR e.fillfactor = 100 THEN NULL
+                      WHEN ff_internal.siblings_updated(e.relation) THEN 'siblings'
                       WHEN e.window_s < 86400 THEN 'short' END;
-    v.action := CASE WHEN v.because IN ('idle', 'siblings') THEN 'keep'
-                     WHEN v.because = 'short' OR unsure THEN 'wait'
+    v.action := CASE WHEN (v.diagnosis).idle OR v.because = 'siblings' THEN 'keep'
+                     WHEN v.because = 'short' OR e.open_writers > 0 OR e.counts_lost THEN 'wait'
                      WHEN ((v.fit).choice).action IN ('set', 'rewrite')
-                          THEN CASE WHEN v.confidence < v.needed_confidence THEN 'wait' ELSE 'raise' END
+                     THEN CASE WHEN v.confidence < v.needed_confidence THEN 'wait' ELSE 'raise' END
                      WHEN w.updated < 0.01 * w.inserted OR e.window_s >= 86400 THEN 'keep'
                      ELSE 'wait' END;
     RETURN v;
 END
 $$;
 
--- What to do for a table where its updates speak.
+-- The same for a table where its updates speak.
 CREATE FUNCTION ff_internal.decide_updated(v ff_internal.decision) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    e     ff_internal.table_evidence := (v.diagnosis).evidence;
-    c     ff_internal.choice := (v.fit).choice;
-    w     ff_internal.window_counters := e.counters;
-    s     ff_internal.window_counters := e.since_change;
+    e      ff_internal.table_evidence := (v.diagnosis).evidence;
+    c      ff_internal.choice := (v.fit).choice;
+    w      ff_internal.window_counters := e.counters;
+    calls  CONSTANT bigint := w.updated / greatest(1, coalesce(c.update_call_rows, 1));
     change CONSTANT text := CASE sign((v.then_step).fillfactor - (v.now_step).fillfactor)
                                  WHEN -1 THEN 'lower' WHEN 1 THEN 'raise' END;
-    calls bigint;
 BEGIN
     IF v.gain > 1 AND change IS NOT NULL THEN
         -- Room is given back only after a day, in which the table was at least half as busy as before its last change.
@@ -269,7 +208,7 @@ BEGIN
         v.because := CASE WHEN ff_internal.changed_lately(e, (v.then_step).fillfactor, v.gain) THEN 'taken'
                           WHEN change = 'raise'
                                AND (e.since_change_s < 86400
-                                    OR s.updated * e.window_s < 0.5 * w.updated * e.since_change_s)
+                                    OR (e.since_change).updated * e.window_s < 0.5 * w.updated * e.since_change_s)
                             OR e.since_change_s < least(86400, e.window_s)
                                AND ((v.fit).action, (v.fit).to_fillfactor) IS DISTINCT FROM
                                    (change, (v.then_step).fillfactor) THEN 'short'
@@ -278,52 +217,51 @@ BEGIN
                           ELSE v.because END;
         v.action := CASE WHEN v.because = 'taken' AND e.since_change_s >= 86400 THEN 'keep'
                          WHEN v.because IN ('taken', 'short', 'settling') OR v.confidence < v.needed_confidence
-                              THEN 'wait'
+                         THEN 'wait'
                          ELSE change END;
         RETURN v;
     END IF;
     v.action := CASE c.action WHEN 'wait' THEN 'wait' ELSE 'keep' END;
     IF v.cause IN ('page_full', 'batch_update', 'row_growth') THEN
-        -- each call of an UPDATE may have needed a scan of its own to find its rows
-        calls := w.updated / greatest(1, coalesce(c.update_call_rows, 1));
-        v.readers_pages := least(w.blocks_fetched, 2 * greatest(w.index_scans - calls, 0)
-                                 + (e.sample).blocks * greatest(w.seq_scans - greatest(calls - w.index_scans, 0), 0));
-        IF v.readers_pages > 50 * w.updated THEN
-            v.cause := 'read_mostly';
-        ELSIF c.settling > 0.5 THEN
-            v.cause := 'settling';
-        END IF;
+        -- pages that readers fetch for a row updated; each call of an UPDATE may have scanned to find its rows
+        v.cause := CASE WHEN 50 * w.updated
+                             < least(w.blocks_fetched, 2 * greatest(w.index_scans - calls, 0) + (e.sample).blocks
+                                     * greatest(w.seq_scans - greatest(calls - w.index_scans, 0), 0)) THEN 'read_mostly'
+                        WHEN c.settling > 0.5 THEN 'settling' ELSE v.cause END;
     END IF;
     RETURN v;
 END
 $$;
 
--- What is advised for a table, given its fit (NULL where the model was not asked) and what is best for its siblings.
-CREATE FUNCTION ff_internal.decide(
-    d ff_internal.diagnosis, f ff_internal.fit, siblings_best integer, siblings_gain double precision)
+-- What is advised for a table, given its fit (NULL where the model was not asked) and the best step of its siblings.
+CREATE FUNCTION ff_internal.decide(d ff_internal.diagnosis, f ff_internal.fit, siblings_best integer)
 RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    e  ff_internal.table_evidence := d.evidence;
-    c  ff_internal.choice := f.choice;
-    v  ff_internal.decision;
-    to_take record;
+    e     ff_internal.table_evidence := d.evidence;
+    c     ff_internal.choice := f.choice;
+    other ff_internal.step;
+    v     ff_internal.decision;
 BEGIN
     v.diagnosis := d;
     v.fit := f;
     v.cause := d.cause;
-    v.recommended_fillfactor := e.fillfactor;
     v.confidence := ff_internal.confidence(d, f);
-    v.needed_confidence := ff_internal.setting('min_confidence')::double precision;
+    v.needed_confidence := ff_internal.setting('min_confidence');
     v.passed_over := d.wants_model AND c.current_step IS NULL;
     IF c.current_step IS NOT NULL THEN
         v.now_step := ff_internal.step_at(f.steps, c.current_step);
-        SELECT * INTO to_take FROM ff_internal.step_to_take(f, siblings_best, siblings_gain);
-        v.then_step := to_take.step;
-        v.gain := to_take.gain;
-        v.because := to_take.because;
+        v.then_step := ff_internal.step_at(f.steps, c.advised_step);
+        v.gain := CASE WHEN c.advised_step = c.current_step THEN 1 ELSE c.gain END;
+        -- the siblings' step, unless its own is clearly better
+        other := ff_internal.step_at(f.steps, siblings_best);
+        IF other.fillfactor <> c.advised_step AND other.cost < (v.then_step).cost * ff_internal.clearly_better() THEN
+            v.then_step := other;
+            v.gain := CASE WHEN siblings_best = c.current_step THEN 1 ELSE c.best_gain / other.cost END;
+            v.because := 'siblings';
+        END IF;
         -- what makes a table more than twice as large has to be surer: 0.6 at four times (chosen)
         v.needed_confidence := 1 - (1 - v.needed_confidence)
             * least(1, 2.0 * (v.now_step).size_bytes / nullif((v.then_step).size_bytes, 0));
@@ -333,18 +271,17 @@ BEGIN
             v.needed_confidence := v.needed_confidence / 2;
         END IF;
     END IF;
-    IF d.cause IN ('no_data', 'not_examined') OR v.passed_over THEN
-        v.action := CASE WHEN d.cause = 'not_examined' THEN 'keep' ELSE 'wait' END;
+    IF d.cause = 'no_data' OR v.passed_over THEN
+        v.action := 'wait';
     ELSIF d.cause = 'few_updates' THEN
-        v := ff_internal.decide_few(v, siblings_best, siblings_gain);
-    ELSIF NOT d.wants_model THEN
-        v.action := 'keep';
-    ELSE
+        v := ff_internal.decide_few(v);
+    ELSIF d.wants_model THEN
         v := ff_internal.decide_updated(v);
+    ELSE
+        v.action := 'keep';
     END IF;
-    IF v.action IN ('lower', 'raise') THEN
-        v.recommended_fillfactor := (v.then_step).fillfactor;
-    END IF;
+    v.recommended_fillfactor := CASE WHEN v.action IN ('lower', 'raise') THEN (v.then_step).fillfactor
+                                     ELSE e.fillfactor END;
     RETURN v;
 END
 $$;
@@ -354,37 +291,44 @@ $$;
 -- older fit is taken where the table is still the same. always: the model is asked also where it does not matter.
 CREATE FUNCTION ff_internal.decisions(relation regclass, models integer, always boolean DEFAULT false)
 RETURNS SETOF ff_internal.decision
-LANGUAGE sql STABLE ROWS 1000
+LANGUAGE plpgsql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    WITH known AS MATERIALIZED (
-        SELECT d, e.relation, e.fillfactor, e.heap_bytes, (e.recent).updated * d.recoverable_share AS lost,
-               (d.wants_model OR $3) AND (e.sample).sampled_at IS NOT NULL AS asked, f, m.mark, m.shape,
-               coalesce(f.mark = m.mark AND f.steps IS NOT NULL AND NOT ($3 AND f.steps[1].settled_hot_pct IS NULL),
-                        false) AS exact
-          FROM ff_internal.diagnosis($1) d
-          -- its columns, taken apart once and not one by one
-         CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
-          LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id
-          LEFT JOIN LATERAL (SELECT x.* FROM (SELECT e WHERE (d.wants_model OR $3)
-                                              AND (e.sample).sampled_at IS NOT NULL OFFSET 0) w
-                              CROSS JOIN LATERAL ff_internal.fit_marks(w.e) x) m ON true
-    ), placed AS (
-        SELECT k.*, row_number() OVER (PARTITION BY k.asked AND NOT k.exact
-                                       ORDER BY k.lost DESC NULLS LAST, k.heap_bytes DESC NULLS LAST) AS place
-          FROM known k
-    )
-    SELECT v
-      FROM placed p
-      LEFT JOIN LATERAL (
-            -- OFFSET keeps the filter in front of the model
-            SELECT n FROM (SELECT p.d WHERE p.asked AND NOT p.exact AND p.place <= $2 OFFSET 0) w
-             CROSS JOIN LATERAL ff_internal.new_fit(w.d, p.f, p.mark, p.shape, $3) n) n ON true
-      LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = p.relation
-     CROSS JOIN LATERAL ff_internal.decide(p.d, CASE WHEN NOT p.asked THEN NULL WHEN p.exact THEN p.f
-                                                     WHEN p.place <= $2 THEN n.n
-                                                     WHEN (p.f).shape = p.shape THEN p.f END, s.best, s.gain) v
+DECLARE
+    t     record;
+    d     ff_internal.diagnosis;
+    fit   ff_internal.fit;
+    marks record;
+BEGIN
+    FOR t IN
+        SELECT o AS diagnosis, l AS last, s.best
+          FROM ff_internal.diagnosis($1) o
+         CROSS JOIN LATERAL unnest(ARRAY[o.evidence]) e
+          LEFT JOIN ff_internal.fit l ON l.rel_id = e.rel_id
+          LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = e.relation
+         ORDER BY (e.recent).updated * o.recoverable_share DESC NULLS LAST, e.heap_bytes DESC NULLS LAST
+    LOOP
+        d := t.diagnosis;
+        fit := NULL;
+        IF (d.wants_model OR always) AND ((d.evidence).sample).sampled_at IS NOT NULL THEN
+            fit := t.last;
+            SELECT * INTO marks FROM ff_internal.fit_marks(d.evidence);
+            IF fit.mark = marks.mark AND fit.steps IS NOT NULL
+               AND NOT (always AND (fit.steps[1]).settled_hot_pct IS NULL) THEN
+                NULL; -- it is of this evidence
+            ELSIF models > 0 THEN
+                models := models - 1;
+                fit := ff_internal.new_fit(d, fit, always);
+                fit.mark := marks.mark;
+                fit.shape := marks.shape;
+            ELSIF fit.shape IS DISTINCT FROM marks.shape THEN
+                fit := NULL;
+            END IF;
+        END IF;
+        RETURN NEXT ff_internal.decide(d, fit, t.best);
+    END LOOP;
+END
 $$;
 
 -- The same, if pooled with one decision for a distributed table in the place of its shards, whichever of them relation
@@ -407,14 +351,12 @@ BEGIN
     WITH known AS MATERIALIZED (
         SELECT v, e.relation, s.parent, (e.counters).updated
           FROM ff_internal.decisions(NULL, $2 * cardinality(tables)) v
-         CROSS JOIN LATERAL unnest(ARRAY[v.diagnosis]) d
-         CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+         CROSS JOIN LATERAL unnest(ARRAY[(v.diagnosis).evidence]) e
           LEFT JOIN ff_internal.shards() s ON coalesce(s.shard, s.parent) = e.relation
     )
     SELECT (p.v).*
       FROM (SELECT k.v FROM known k
-             WHERE k.parent IS NULL AND NOT EXISTS (SELECT FROM known o WHERE o.parent = k.relation)
-               AND ($1 IS NULL OR k.relation = $1)
+             WHERE k.parent IS NULL AND k.relation <> ALL (tables) AND $1 IS NULL
             UNION ALL
             SELECT ff_internal.distributed(k.parent, array_agg(k.v ORDER BY k.updated DESC NULLS LAST))
               FROM known k WHERE k.parent = ANY (tables) GROUP BY k.parent) p;
@@ -466,8 +408,6 @@ RETURNS TABLE (
     ddl                        text,
     phrase                     text,
     rewrite_io_known           boolean,
-    gain                       double precision,
-    passed_over                boolean,
     evidence                   ff_internal.table_evidence,
     decision                   ff_internal.decision
 )
@@ -483,36 +423,39 @@ AS $$
            e.heap_bytes, CASE WHEN x.changes THEN n.size_bytes ELSE e.heap_bytes END, e.ram_ratio::numeric(20, 4)::real,
            CASE WHEN x.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
                 WHEN w.updated > 0 THEN 100 END::real,
-           CASE WHEN x.changes THEN round((100 * (1 - 1 / v.gain))::numeric, 1) END::real,
-           CASE WHEN x.changes THEN coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0) END::bigint,
-           CASE WHEN x.changes THEN n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes END,
-           CASE WHEN x.changes THEN round((coalesce((c.us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric,
-                                          1) END::real,
-           x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => e.window_s),
+           b.gain_pct, b.wal_bytes, b.disk_bytes, b.cpu_s, x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds,
+           make_interval(secs => e.window_s),
            v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
-           concat(rtrim(ff_internal.reason(v), CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
-                  ff_internal.rewrite_sentence(m.seconds, m.io_known, m.disk_bytes, m.wal_bytes), ' ' || v.shards),
-           CASE WHEN x.changes THEN ff_internal.alter_options(e.relation,
-                                                              ARRAY['fillfactor=' || v.recommended_fillfactor]) END,
-           ff_internal.phrase(v), m.io_known, CASE WHEN x.changes THEN v.gain END, v.passed_over, e, v
+           concat(rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
+                  ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds, m.io_known) || ', '
+                      || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
+                  ' ' || v.shards), b.ddl, t.phrase, m.io_known, e, v
       FROM ff_internal.pooled_decisions(relation, models, pooled) v
      CROSS JOIN LATERAL unnest(ARRAY[v.diagnosis]) d
      CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
      CROSS JOIN LATERAL unnest(ARRAY[e.counters]) w
      CROSS JOIN LATERAL unnest(ARRAY[v.then_step]) n
      CROSS JOIN LATERAL unnest(ARRAY[(v.fit).choice]) c
+     CROSS JOIN LATERAL ff_internal.words(v) t
      CROSS JOIN LATERAL (SELECT c.changes, c.changes AND coalesce(n.needs_rewrite, true) AS needs_rewrite,
                                 CASE WHEN v.action = 'wait' THEN (SELECT ff_internal.next_collection()) END AS next
                            FROM (SELECT v.action IN ('lower', 'raise')) c(changes)) x
+     CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM (SELECT w.updated / nullif(e.window_s, 0)) s(n)) u(per_s, per_day)
+     CROSS JOIN LATERAL unnest(ARRAY[coalesce((v.now_step).rows_per_page,
+                                              ff_internal.rows_per_page(e.fillfactor, d.row_width))]) r(fits)
+      -- what a change brings
+      LEFT JOIN LATERAL (
+           SELECT round((100 * (1 - 1 / v.gain))::numeric, 1)::real AS gain_pct,
+                  coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0)::bigint AS wal_bytes,
+                  n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes AS disk_bytes,
+                  round((coalesce((c.us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1)::real AS cpu_s,
+                  ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || v.recommended_fillfactor]) AS ddl
+            WHERE x.changes) b ON true
       -- the least disturbing way; OFFSET keeps the filter in front of the function
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
-     CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM (SELECT w.updated / nullif(e.window_s, 0)) s(n)) u(per_s, per_day)
-     CROSS JOIN LATERAL unnest(ARRAY[coalesce((v.now_step).rows_per_page,
-                                              ff_internal.rows_per_page(e.fillfactor, d.row_width))]) r(fits)
-     ORDER BY x.changes DESC, CASE WHEN x.changes THEN v.gain END DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname,
-         e.relname
+     ORDER BY x.changes DESC, b.gain_pct DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
 
 CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL)
@@ -560,43 +503,35 @@ AS $$
                               ELSE 1 END) a
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
-'Advice for one table or, without an argument, for all: one row each, also where nothing should change. ff_advice is '
-'the overview.
-relation: the table. fillfactor, recommended_fillfactor: percent, now and advised (equal where nothing should change).
+'Advice for one table or for all: one row each, also where nothing should change. ff_advice is the overview.
 action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates '
-'leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, few_updates, read_mostly, too_wide (it '
-'does not); no_data (nobody can know yet); not_examined (partitioned, foreign, temporary, excluded, or not heap).
-confidence: 0 to 1, how well the model meets what is seen today, how much and how long was seen, and how earlier '
-'advice for the table came true.
-updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: '
-'share of updates that were not HOT only because their page was full. predicted_hot_pct: HOT share at the recommended '
-'fillfactor.
-rows_per_page, predicted_rows_per_page: rows with which an insert fills a page, now and then.
-size_bytes, predicted_size_bytes: main fork of the table, bytes, now and once its pages have the new density.
-ram_ratio: (table + indexes) / memory, see ff_memory(). predicted_wal_pct: WAL per update against today, percent.
-gain_pct: cost that the change saves (time, WAL and size, weighted by the settings), percent. '
+'leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, settling, few_updates, read_mostly, '
+'too_wide (it does not); no_data (nobody can know yet); not_examined (partitioned, foreign, temporary, excluded, or '
+'not heap).
+fillfactor, recommended_fillfactor: percent, now and advised (equal where nothing should change). confidence: 0 to 1, '
+'how well the model meets what is seen, how much and how long was seen, how earlier advice came true.
+updates_per_s: rows updated a second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: those '
+'not HOT only because their page was full. predicted_hot_pct: HOT share at the recommended fillfactor.
+rows_per_page, predicted_rows_per_page: rows with which an insert fills a page. size_bytes, predicted_size_bytes: main '
+'fork, now and once its pages have the new density. ram_ratio: (table + indexes) / memory, see ff_memory(). '
+'predicted_wal_pct: WAL per update against today, percent.
+Of a change only: gain_pct: cost that it saves (time, WAL and size, weighted by the settings), percent. '
 'wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: of table and '
-'indexes, bytes, once the pages have the new density. needs_rewrite: a rewrite saves more of the '
-'cost within fillfactor_advisor.payback_time than it costs. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: '
-'what the least disturbing way to do it takes here; without its reading and writing where no collection timed these '
-'(track_io_timing), which the reason says. These are NULL where nothing should change, but '
-'needs_rewrite.
-observed: time that the window covers. provisional: less than a day of it. reason: why, in a sentence or a few. ddl: '
-'the statement, NULL where nothing should change; see ff_script().
+'indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time than it costs. '
+'rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: of the least disturbing way; without reading and writing '
+'where no collection timed these (track_io_timing).
+observed: time that the window covers. provisional: less than a day. reason: why, in sentences. ddl: the statement; '
+'see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 -- A number of bytes with its sign.
 CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)))
-$$;
+RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)));
 
--- The rows of ff_advice; the last one, with the total, is of no table.
+-- The rows of ff_advice; the last ones, with the total, are of no table.
 CREATE FUNCTION ff_internal.overview()
-RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, gain text, confidence real,
-               why text)
+RETURNS TABLE (relation text, now integer, new integer, action text, gain text, confidence real, why text)
 LANGUAGE plpgsql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -604,69 +539,47 @@ BEGIN
     PERFORM ff_internal.check_role('reader');
     RETURN QUERY
     WITH advice AS MATERIALIZED (
-        SELECT a.*, row_number() OVER () AS place, a.action IN ('lower', 'raise') AS changes
+        SELECT a.*, row_number() OVER () AS place, a.gain_pct IS NOT NULL AS changes,
+               (((a.decision).fit).choice).wal_bytes_now * 86400 * ((a.evidence).counters).updated
+                   / (a.evidence).window_s AS wal_now
           FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
+    ), total AS (
+        SELECT count(*) AS n, sum(a.wal_bytes_per_day_saved) AS wal, sum(a.wal_now) AS wal_now,
+               sum(a.disk_bytes_change) AS disk,
+               ff_internal.rewrite_time(sum(a.rewrite_seconds), bool_and(a.rewrite_io_known)) AS rewrites
+          FROM advice a WHERE a.changes HAVING count(*) > 0
     )
-    (SELECT a.relation, NULL, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,
+    (SELECT a.relation::text, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,
             round(a.gain_pct)::integer || ' %', a.confidence, a.phrase
        FROM advice a ORDER BY a.place)
     UNION ALL
-    SELECT NULL, ff_internal.counted(count(*), 'change') || ':', NULL, NULL, NULL, NULL, NULL,
-           concat_ws(', ', ff_internal.signed_size(-nullif(sum(a.wal_bytes_per_day_saved), 0)) || ' WAL/day',
-                     ff_internal.signed_size(sum(a.disk_bytes_change)) || ' disk')
-      FROM advice a WHERE a.changes HAVING count(*) > 0
+    SELECT l.name, NULL, NULL, NULL, NULL, NULL, l.words
+      FROM total t
+     CROSS JOIN LATERAL (VALUES
+           (ff_internal.counted(t.n, 'change') || ':', ff_internal.signed_size(-t.wal) || ' WAL/day'
+               || coalesce(to_char(-100 * t.wal / nullif(t.wal_now, 0), '" ("FMSG990" %)"'), '')),
+           ('', ff_internal.signed_size(t.disk) || ' disk'), ('', t.rewrites || ' of rewriting')) l(name, words)
+     WHERE l.words IS NOT NULL
     UNION ALL
-    SELECT NULL, 'nothing collected:', NULL, NULL, NULL, NULL, NULL, 'run CALL ff_collect()'
+    SELECT 'nothing collected:', NULL, NULL, NULL, NULL, NULL, 'run CALL ff_collect()'
      WHERE NOT EXISTS (SELECT FROM ff_internal.collection);
 END
 $$;
 
--- A long name is shortened in its middle, so that a line has less than 100 characters.
 CREATE VIEW @extschema@.ff_advice AS
-SELECT CASE WHEN length(n.name) > 22 THEN left(n.name, 8) || '..' || right(n.name, 12) ELSE n.name END AS relation,
-       o.now, o.new, o.action, o.gain, o.confidence, o.why
-  FROM ff_internal.overview() o
- CROSS JOIN LATERAL (SELECT coalesce(o.relation::text, o.total)) n(name);
+SELECT CASE WHEN length(o.relation) > 22 THEN left(o.relation, 8) || '..' || right(o.relation, 12)
+            ELSE o.relation END AS relation, o.now, o.new, o.action, o.gain, o.confidence, o.why
+  FROM ff_internal.overview() o;
 COMMENT ON VIEW @extschema@.ff_advice IS
-'Advice at a glance, under 100 characters wide. Changes come first; the last line says what they bring together, or '
-'that nothing was collected yet. '
-'ff_advise() says more.';
+'Advice at a glance, under 100 characters wide; ff_advise() says more. Changes come first; the last lines say what '
+'they bring together: WAL a day, disk, time of rewriting.';
 COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 22 characters is shortened';
 COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
 COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL where nothing should change';
 COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';
-COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost that the change saves (time, WAL and size, weighted by the '
-                                                'settings)';
+COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost that the change saves (time, WAL and size, weighted)';
 COMMENT ON COLUMN @extschema@.ff_advice.confidence IS '0 to 1';
 COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
-
-CREATE FUNCTION @extschema@.ff_summary() RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT ff_internal.check_role('reader');
-    SELECT CASE
-           WHEN NOT EXISTS (SELECT FROM ff_internal.collection) THEN 'Nothing was collected yet: run CALL ff_collect().'
-           WHEN t.changes = 0 THEN format('No change is advised: %s examined, %s of them waiting.',
-                              ff_internal.counted(t.examined, 'table'), t.wait)
-           ELSE format('%s: %s%s.', ff_internal.counted(t.changes, 'change'),
-                       ff_internal.brings(t.wal, t.disk, t.seconds, t.io_known, 100 * t.wal / nullif(t.wal_now, 0)),
-                       coalesce('; ' || nullif(t.provisional, 0) || ' provisional', '')) END
-      FROM (SELECT count(*) FILTER (WHERE c.changes) AS changes, count(*) FILTER (WHERE a.action = 'wait') AS wait,
-                   count(*) FILTER (WHERE c.changes AND a.provisional) AS provisional,
-                   count(*) FILTER (WHERE a.cause <> 'not_examined') AS examined, sum(a.wal_bytes_per_day_saved) AS wal,
-                   sum((((a.decision).fit).choice).wal_bytes_now * 86400 * w.updated / (a.evidence).window_s)
-                       FILTER (WHERE c.changes) AS wal_now,
-                   sum(a.disk_bytes_change) AS disk, sum(a.rewrite_seconds) AS seconds,
-                   bool_and(a.rewrite_io_known) AS io_known
-              FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
-             CROSS JOIN LATERAL (SELECT a.action IN ('lower', 'raise')) c(changes)
-             CROSS JOIN LATERAL (SELECT ((a.evidence).counters).updated) w) t
-$$;
-COMMENT ON FUNCTION @extschema@.ff_summary() IS
-'What all advised changes bring together, in a sentence: WAL a day (against all that the updates of these tables '
-'write), disk, how long the rewrites take (at least, where reading and writing were not timed), how many are '
-'provisional.';
 
 -- ---------------------------------------------------------------------------
 -- Fits at collection
@@ -717,7 +630,6 @@ DECLARE
     -- a promise is written anew when its HOT share moved by so many points, or after a day
     new_promise CONSTANT double precision := 2;
     a    record;
-    m    record;
     f    ff_internal.fit;
     n    ff_internal.step;
     last ff_internal.prediction;
@@ -729,30 +641,23 @@ BEGIN
         RETURN 0;
     END IF;
     f := (a.decision).fit;
-    SELECT * INTO m FROM ff_internal.fit_marks(a.evidence);
     IF (f.choice).current_step IS NULL THEN
         -- the model was not asked: what it chose last is not forgotten
         f.choice.advised_step := (SELECT (o.choice).advised_step FROM ff_internal.fit o
                                    WHERE o.rel_id = id AND o.from_fillfactor = a.fillfactor);
     END IF;
     INSERT INTO ff_internal.fit
-    VALUES (id, clock_timestamp(), m.mark, m.shape, f.choice, f.steps, a.action, a.fillfactor, a.recommended_fillfactor,
-            a.confidence, a.updates_per_s, f.updated)
+    VALUES (id, clock_timestamp(), coalesce(f.mark, ''), coalesce(f.shape, ''), f.choice, f.steps, a.action,
+            a.fillfactor, a.recommended_fillfactor, a.confidence, a.updates_per_s, f.updated)
     ON CONFLICT (rel_id) DO UPDATE
-       SET (made_at, mark, shape, choice, steps, action, from_fillfactor, to_fillfactor, confidence, updates_per_s,
-            updated)
-         = (EXCLUDED.made_at, EXCLUDED.mark, EXCLUDED.shape, EXCLUDED.choice, EXCLUDED.steps, EXCLUDED.action,
-            EXCLUDED.from_fillfactor, EXCLUDED.to_fillfactor, EXCLUDED.confidence, EXCLUDED.updates_per_s,
-            EXCLUDED.updated);
+       SET (rel_id, made_at, mark, shape, choice, steps, action, from_fillfactor, to_fillfactor, confidence,
+            updates_per_s, updated) = ROW (EXCLUDED.*);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
+    n := (a.decision).then_step;
     IF a.action IN ('lower', 'raise')
-       AND (last.rel_id IS NULL OR (last.from_fillfactor, last.to_fillfactor) <> (a.fillfactor,
-           a.recommended_fillfactor)
+       AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, a.recommended_fillfactor)
             OR last.made_at < clock_timestamp() - interval '1 day' OR last.judged_at IS NOT NULL
-            OR coalesce(abs(last.predicted_hot_pct - a.predicted_hot_pct) >= new_promise,
-                        last.predicted_hot_pct IS NULL AND a.predicted_hot_pct IS NOT NULL))
-    THEN
-        n := (a.decision).then_step;
+            OR (abs(last.predicted_hot_pct - n.hot_pct) < new_promise OR n.hot_pct IS NULL) IS NOT TRUE) THEN
         INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct,
                     predicted_hot_low, predicted_hot_high, wal_bytes_saved, size_bytes, predicted_size_bytes,
                     confidence)

@@ -24,7 +24,6 @@ AS $$
 DECLARE
     v ff_internal.decision;
     e ff_internal.table_evidence;
-    p ff_internal.page_sample;
 BEGIN
     PERFORM ff_internal.check_role('reader');
     IF relation IS NULL OR all_steps IS NULL THEN
@@ -33,24 +32,22 @@ BEGIN
     END IF;
     SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), 1, true);
     e := (v.diagnosis).evidence;
-    p := e.sample;
     IF e.not_examined IS NOT NULL THEN
         PERFORM ff_internal.refuse('55000', format('"%s" is not examined', e.relname), e.not_examined || '.');
-    ELSIF p.sampled_at IS NULL OR coalesce(p.inserted_width, p.updated_width) IS NULL THEN
+    ELSIF (v.fit).steps IS NULL THEN
         PERFORM ff_internal.refuse('55000', format('no rows of "%s" have been sampled yet', e.relname), NULL,
                                    'Run CALL ff_collect() while the table holds rows.');
     END IF;
     RETURN QUERY
         SELECT s.fillfactor, s.rows_per_page,
-               rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.')
-               || CASE WHEN m.marks = '' THEN '' ELSE ' ' || m.marks END,
+               concat_ws(' ', rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.'), m.marks),
                round(s.hot_pct::numeric, 1)::real, round(s.hot_pct_low::numeric, 1)::real,
                round(s.hot_pct_high::numeric, 1)::real, round(s.settled_hot_pct::numeric, 1)::real,
                round(s.newpage_pct::numeric, 1)::real, s.size_bytes, s.index_bytes,
-               round(s.wal_bytes_per_update::numeric)::real, (s.wal_bytes_per_update * d.updates)::bigint,
+               round(s.wal_bytes_per_update::numeric)::real,
+               (s.wal_bytes_per_update * 86400 * (e.counters).updated / nullif(e.window_s, 0))::bigint,
                round(s.cost::numeric, 3)::real, w.current, w.advised
           FROM unnest((v.fit).steps) s
-         CROSS JOIN (SELECT 86400 * (e.counters).updated / nullif(e.window_s, 0) AS updates) d
          -- the mark is that of ff_advise(), which may have reasons to keep that the model does not know
          CROSS JOIN LATERAL (
                SELECT s.fillfactor = (v.now_step).fillfactor AS current,
@@ -58,16 +55,11 @@ BEGIN
                                           ELSE (v.now_step).fillfactor END AS advised,
                       s.cost = (SELECT min(o.cost) FROM unnest((v.fit).steps) o) AS best) w
          CROSS JOIN LATERAL (
-               SELECT concat_ws(', ', CASE WHEN w.current THEN 'current' END, CASE WHEN w.advised THEN 'advised' END,
-                                CASE WHEN w.best AND w.advised THEN 'best'
-                                     WHEN w.best AND g.saved_pct < ff_internal.setting('min_gain')::double precision
-                                     THEN 'best, but saves only ' || ff_internal.percent(g.saved_pct)
-                                     WHEN w.best THEN 'best, but see the reason of ff_advise()' END,
-                                CASE WHEN v.action = 'wait' AND (v.diagnosis).cause <> 'few_updates' AND NOT w.best
-                                          AND NOT w.current AND s.fillfactor = (v.then_step).fillfactor
-                                     THEN 'may be better: see ff_advise()' END) AS marks
-                 FROM (SELECT 100 - 100 * s.cost / (v.now_step).cost) g(saved_pct)) m
-         WHERE all_steps OR m.marks <> ''
+               SELECT nullif(concat_ws(', ', CASE WHEN w.current THEN 'current' END,
+                          CASE WHEN w.advised THEN 'advised' END, CASE WHEN w.best AND w.advised THEN 'best'
+                               WHEN w.best THEN 'best, but saves ' || ff_internal.percent(
+                                    100 - 100 * s.cost / (v.now_step).cost) || ': see ff_advise()' END), '') AS marks) m
+         WHERE all_steps OR m.marks IS NOT NULL
             -- the steps that 100, 90, ... 30 lie on
             OR s.fillfactor IN (SELECT min(o.fillfactor)
                                   FROM unnest((v.fit).steps) o, generate_series(30, 100, 10) tenth
@@ -75,20 +67,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_curve(regclass, boolean) IS
-'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 downwards: '
-'the current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
-The row marked current is what comes if nothing is done, from the pages as they are; the others are of a '
-'table that is rewritten, so near it they may differ by more than the step. The row marked best costs least; where it '
-'is not the advised one, it saves less than fillfactor_advisor.min_gain, or the reason of ff_advise() says why it is '
-'not taken.
-fillfactor, rows_per_page: the step, and the rows that inserts put on a page. bar: a picture of the HOT share, and '
-'marks.
-hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the one observed, with its range, percent. '
-'settled_hot_pct: once the table has settled.
-newpage_pct: updates that move to another page, percent. size_bytes, index_bytes: of the table and its indexes after '
-'fillfactor_advisor.payback_time.
-wal_bytes_per_update: with what comes along with an update; mean over that time. wal_bytes_per_day: the same for the '
-'updates of a day.
-cost: relative to the best step; time, WAL and size, weighted by the settings time_weight, wal_weight, size_weight.
-is_current, is_advised: the step it is at, the one that ff_advise() advises.
+'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 downwards: the '
+'current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
+The row marked current is what comes if nothing is done, from the pages as they are; the others are of a rewritten '
+'table. The row marked best costs least; the reason of ff_advise() says why it is not taken.
+bar: a picture of the HOT share, and marks. hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the '
+'one observed, with its range, percent. settled_hot_pct: once the table has settled. newpage_pct: updates that move to '
+'another page, percent. size_bytes, index_bytes: after fillfactor_advisor.payback_time. wal_bytes_per_update: with '
+'what comes along, mean over that time. wal_bytes_per_day: for the updates of a day. cost: time, WAL and '
+'size, weighted by the settings, relative to the best step.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';

@@ -5,13 +5,12 @@ CREATE FUNCTION ff_internal.fitting(pattern text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE count(*) WHEN 0 THEN 'no table that is there now'
-           ELSE concat(ff_internal.counted(count(*), 'table'), ': ',
-                       string_agg(t.name, ', ' ORDER BY t.place) FILTER (WHERE t.place <= 5),
-                       CASE WHEN count(*) > 5 THEN ', ...' END) END
-      FROM (SELECT ff_internal.plain(f.name) AS name, row_number() OVER (ORDER BY f.name) AS place
-              FROM (SELECT c.nspname || '.' || c.relname AS name FROM ff_internal.candidate c) f
-              JOIN ff_internal.excluded x ON x.pattern = $1 AND f.name LIKE x.like_pattern) t
+    SELECT concat(ff_internal.counted(count(*), 'table'),
+                  ': ' || array_to_string((array_agg(f.name ORDER BY f.name))[:5], ', '),
+                  CASE WHEN count(*) > 5 THEN ', ...' END)
+      FROM ff_internal.candidate c
+     CROSS JOIN LATERAL (SELECT ff_internal.plain(c.nspname || '.' || c.relname)) f(name)
+      JOIN ff_internal.excluded x ON x.pattern = $1 AND c.nspname || '.' || c.relname LIKE x.like_pattern
 $$;
 
 CREATE FUNCTION @extschema@.ff_exclude(pattern text) RETURNS text
@@ -31,8 +30,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_exclude(text) IS
 'Leaves out the tables whose name fits a pattern, SCHEMA.TABLE without quotes, where * stands for any characters and ? '
-'for one; says which those are now. They are not collected and get no advice; what was collected stays. The patterns '
-'are dumped with the database: ff_internal.excluded lists them. Error 22023: not a pattern.';
+'for one; says which those are now. They cost nothing and get no advice; what was collected stays. '
+'ff_internal.excluded, which is dumped with the database, lists the patterns. Error 22023: not a pattern.';
 
 CREATE FUNCTION @extschema@.ff_include(pattern text) RETURNS text
 LANGUAGE plpgsql VOLATILE
@@ -53,5 +52,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_include(text) IS
-'Takes in again what ff_exclude() left out by this very pattern, and says which tables those are now. Error 42704: '
-'this pattern is not excluded; the detail lists those that are.';
+'Takes in again what ff_exclude() left out by this very pattern; says which tables those are now. Error 42704: it is '
+'not excluded; the detail lists those that are.';

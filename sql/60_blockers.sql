@@ -54,10 +54,10 @@ AS $$
 $$;
 
 -- The indexes of a table that are in the way. seen: a statement sets its columns; else it may be. share: of the updates
--- kept from being HOT those that set its columns; alone: those that set no other index's; others: how many at most.
+-- kept from being HOT those that set its columns; alone: those that set no other index's.
 CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
-               others bigint, statements text[], columns text[], usage text)
+               statements text[], columns text[], usage text)
 LANGUAGE sql STABLE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -89,19 +89,19 @@ AS $$
     ), found AS (
         SELECT t.indexrelid, t.summarizing, true AS seen, sum(t.weight) / w.weight AS share,
                coalesce(sum(t.weight) FILTER (WHERE t.in_the_way = 1), 0) / w.weight AS alone,
-               max(t.in_the_way) - 1 AS others,
                (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
           FROM touching t
          CROSS JOIN (SELECT nullif(sum(o.weight / o.in_the_way), 0) FROM touching o WHERE NOT o.summarizing) w(weight)
          GROUP BY t.indexrelid, t.summarizing, w.weight
         UNION ALL
         -- the primary key only if there is no other
-        SELECT x.indexrelid, false, false, CASE WHEN count(*) OVER () = 1 THEN 1 END,
-               CASE WHEN count(*) OVER () = 1 THEN 1 END, NULL, NULL
+        SELECT x.indexrelid, false, false, c.share, c.share, NULL
           FROM indexed x
+         CROSS JOIN (SELECT CASE count(DISTINCT o.indexrelid) WHEN 1 THEN 1 END, bool_and(o.indisprimary)
+                       FROM indexed o WHERE NOT o.summarizing) c(share, primary_only)
          WHERE NOT x.summarizing AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
-           AND x.indisprimary = (SELECT bool_and(o.indisprimary) FROM indexed o WHERE NOT o.summarizing)
-         GROUP BY x.indexrelid
+           AND x.indisprimary = c.primary_only
+         GROUP BY x.indexrelid, c.share
     )
     SELECT f.*, c.columns, c.usage
       FROM found f
@@ -112,38 +112,38 @@ AS $$
               AND (NOT f.seen OR EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns)))) c
 $$;
 
--- The facts of ff_blockers(), of updates a second: all (rate), kept from being HOT by the index (kept_by), by it alone
--- (kept_alone), HOT without it (won); entries: index entries a second saved without it; watched: for 7 days. Of each
--- table at most so many, NULL: all.
-CREATE FUNCTION ff_internal.blockers(relation regclass, most bigint DEFAULT NULL)
-RETURNS TABLE (
-    relid oid, indexrelid oid, summarizing boolean, seen boolean, others bigint, statements text[], columns text[],
-    usage text, rate double precision, kept_by double precision, kept_alone double precision, won double precision,
-    entries double precision, scans bigint, since timestamptz, watched boolean, needed text, valid boolean,
-    has_expressions boolean, room_known boolean, roomless boolean, has_trigger boolean, has_statements boolean)
+CREATE TYPE ff_internal.blocker AS (
+    relid oid, indexrelid oid, summarizing boolean, seen boolean, statements text[], columns text[], usage text,
+    rate double precision, kept_by double precision, kept_alone double precision, won double precision,
+    entries double precision, scans bigint, since timestamptz, needed text, watched boolean, room_known boolean,
+    roomless boolean
+);
+COMMENT ON TYPE ff_internal.blocker IS
+'An index in the way of HOT, see blocking_indexes(). Updates a second: all (rate), kept from being HOT by it '
+'(kept_by), by it alone (kept_alone), HOT without it (won); entries: index entries a second saved without it; since: '
+'when its scans began to be counted, watched: 7 days ago; room_known: whether they lacked room as well, roomless: they '
+'did.';
+
+-- Of each table at most so many indexes that keep its updates from being HOT; NULL: all.
+CREATE FUNCTION ff_internal.blockers(relation regclass, most bigint DEFAULT NULL) RETURNS SETOF ff_internal.blocker
 LANGUAGE sql STABLE ROWS 100
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    SELECT e.relation, x.indexrelid, x.summarizing, x.seen, x.others, x.statements, x.columns, x.usage, r.rate, k.by,
-           k.alone, k.won,
+    SELECT e.relation, x.indexrelid, x.summarizing, x.seen, x.statements, x.columns, x.usage, r.rate, k.by, k.alone,
+           k.won,
            -- an update that becomes HOT saves an entry in every index, one that stays as it is the entry in this one
            CASE WHEN x.summarizing THEN 0
                 ELSE k.won * e.indexes + greatest((1 - d.hot_share) * r.rate - k.won, 0) END,
-           pg_stat_get_numscans(x.indexrelid), f.since, coalesce(f.since <= now() - interval '7 days', false),
-           ff_internal.index_needed(x.indexrelid), i.indisvalid, i.indexprs IS NOT NULL, d.newpage_share IS NOT NULL,
-           d.kept_with_room < 0.99 * d.kept_share,
-           -- BEFORE UPDATE FOR EACH ROW
-           EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = e.relation AND NOT t.tgisinternal AND t.tgtype & 19 = 19),
-           EXISTS (SELECT FROM ff_internal.statement_target t
-                    WHERE t.command = 'UPDATE' AND t.relid = ANY (ff_internal.with_ancestors(e.relation)))
+           pg_stat_get_numscans(x.indexrelid), f.since, ff_internal.index_needed(x.indexrelid),
+           coalesce(f.since <= now() - interval '7 days', false), d.newpage_share IS NOT NULL,
+           d.kept_with_room < 0.99 * d.kept_share
       FROM ff_internal.diagnosis(relation) d
      CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
      CROSS JOIN LATERAL (SELECT (e.counters).updated / nullif(e.window_s, 0) AS rate) r
      CROSS JOIN LATERAL (SELECT o.* FROM ff_internal.blocking_indexes(e.relation) o
                           ORDER BY o.summarizing, o.alone DESC NULLS LAST, o.share DESC NULLS LAST, o.indexrelid
                           LIMIT most) x
-      JOIN pg_index i ON i.indexrelid = x.indexrelid
      CROSS JOIN LATERAL (
            SELECT d.kept_share * r.rate * n.share, d.kept_share * r.rate * n.alone, d.kept_with_room * r.rate * n.alone
              FROM (SELECT CASE WHEN x.summarizing THEN 0 ELSE x.share END,
@@ -153,61 +153,48 @@ AS $$
 $$;
 
 -- Why an index is listed, and what could be done about it. free: nothing needs it.
-CREATE FUNCTION ff_internal.blocker_words(blocker jsonb, OUT reason text, OUT suggestion text, OUT free boolean)
+CREATE FUNCTION ff_internal.blocker_words(b ff_internal.blocker, OUT reason text, OUT suggestion text, OUT free boolean)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
-           WHEN NOT b.seen AND b.has_statements
-           THEN 'updates were not HOT although they stayed in their page, but no statement seen sets an indexed '
-                'column: look for functions, triggers and the unattributed rows of ff_statements()'
            WHEN NOT b.seen
-           THEN CASE WHEN b.room_known THEN 'updates stayed in their page and were not HOT'
-                     ELSE 'updates were not HOT, and it is not known whether for this index or for lack of room' END
-                || '; which index it was is not known without their statements'
-                || coalesce(': ' || (SELECT s.reason FROM ff_internal.statement_snapshot s
-                                      ORDER BY s.collection_id DESC LIMIT 1), '')
+           THEN concat('updates were not HOT', CASE WHEN b.room_known THEN ' although they stayed in their page' END,
+                       '; which index it was is not known without their statements',
+                       ': ' || (SELECT s.reason FROM ff_internal.statement_snapshot s
+                                 ORDER BY s.collection_id DESC LIMIT 1))
            ELSE concat(
-                format('about %s of %s updates per second could not be HOT, because they set %s', round(b.kept_by, 1),
-                       round(b.rate, 1), n.columns),
+                format('about %s of %s updates per second could not be HOT, because they set %s',
+                       round(b.kept_by::numeric, 1), round(b.rate::numeric, 1), n.columns),
                 CASE WHEN b.kept_alone < 0.99 * b.kept_by
-                     THEN format('; %s of them for this index alone, the others for up to %s other indexes as well',
-                                 coalesce(nullif(round(b.kept_alone, 1), 0)::text, 'none'), b.others) END,
+                     THEN format('; %s of them for this index alone', round(b.kept_alone::numeric, 1)) END,
                 CASE WHEN b.roomless
                      THEN '; they left their page as well: to be HOT they would need room in it, too' END,
-                CASE WHEN NOT b.room_known THEN ' (at most: how many moved for lack of room is not known)' END) END
-           || CASE WHEN b.has_trigger AND NOT b.summarizing THEN '; a BEFORE UPDATE trigger may set further columns'
-                   ELSE '' END,
+                CASE WHEN NOT b.room_known THEN ' (at most: how many moved for lack of room is not known)' END) END,
            CASE
            WHEN b.summarizing THEN 'nothing to do'
-           WHEN NOT b.valid AND b.needed IS NULL
+           WHEN b.needed IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', b.needed, n.columns)
+           WHEN NOT i.indisvalid
            THEN 'invalid, of use to no query, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work now'
-           WHEN b.needed IS NOT NULL
-           THEN format('keep it: %s; the way out is not to change %s', b.needed,
-                       CASE WHEN b.seen THEN n.columns ELSE 'its columns' END)
            WHEN b.scans = 0 AND b.watched
            THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either',
                        to_char(b.since, 'YYYY-MM-DD HH24:MI'))
-                || CASE WHEN b.has_expressions THEN '; the planner''s statistics on its expressions go with it: '
+                || CASE WHEN i.indexprs IS NOT NULL THEN '; the planner''s statistics on its expressions go with it: '
                         'CREATE STATISTICS keeps them' ELSE '' END
            WHEN b.scans = 0
            THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before 7 days '
-                       'without one, so that a weekly job had its chance',
-                       ff_internal.span(greatest(extract(epoch FROM now() - b.since), 0)::double precision))
+                       'without one', ff_internal.span(greatest(extract(epoch FROM now() - b.since), 0)::float8))
            WHEN b.usage = 'include'
            THEN 'the column is only carried along (INCLUDE): without it in the index, these updates can be HOT'
            WHEN b.usage = 'predicate'
            THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
            ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END,
-           b.needed IS NULL AND NOT b.summarizing AND (NOT b.valid OR b.scans = 0 AND b.watched)
-      FROM jsonb_to_record(blocker) b(
-               summarizing boolean, seen boolean, has_statements boolean, room_known boolean, roomless boolean,
-               has_trigger boolean, columns text[], rate numeric, kept_by numeric, kept_alone numeric, others bigint,
-               valid boolean, needed text, scans bigint, watched boolean, since timestamptz, has_expressions boolean,
-               usage text)
-     CROSS JOIN LATERAL (SELECT array_to_string(b.columns, ', ')) n(columns)
+           b.needed IS NULL AND NOT b.summarizing AND (NOT i.indisvalid OR b.scans = 0 AND b.watched)
+      FROM pg_index i
+     CROSS JOIN (SELECT array_to_string(b.columns, ', ')) n(columns)
+     WHERE i.indexrelid = b.indexrelid
 $$;
 
 CREATE FUNCTION @extschema@.ff_blockers(relation regclass DEFAULT NULL)
@@ -238,7 +225,7 @@ AS $$
     WITH blocker AS MATERIALIZED (
         SELECT b.*, w.*
           FROM ff_internal.blockers(ff_internal.checked_table($1)) b
-         CROSS JOIN LATERAL ff_internal.blocker_words(to_jsonb(b)) w
+         CROSS JOIN LATERAL ff_internal.blocker_words(b) w
     )
     (SELECT b.relid::regclass, b.indexrelid::regclass, b.columns, b.usage, round(b.kept_by::numeric, 2)::real,
             round(b.won::numeric, 2)::real, round(b.entries * p.wal_bytes)::bigint,
@@ -263,22 +250,18 @@ AS $$
      WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
-'Indexes that keep updates from being HOT whatever room their page has, one row each, the surest gain first. For one '
-'table without any, a row that says why. The rule holds for PostgreSQL 15 to 19.
-relation, index. columns: those of it that are set by the statements seen (without statements: all of it). usage: '
-'what they are in it (key, include, expression, predicate, whole row).
-blocked_per_s: updates a second that it keeps from being HOT, over the window. won_hot_per_s: of these, those that '
-'would be HOT without this one index, or if the columns were not set, not counting those that left their page as '
-'well. '
-'won_wal_per_s (bytes), won_cpu_ms_per_s: the least that saves, from the number of index entries not written.
-scans: of the index, as this server counts them. scans_since: since when no scan can have been missed: the latest of '
-'the beginning or loss of statistics and the first collection that saw the table and the index (NULL: none did '
-'since). index_bytes: its size.
-needed_for: constraint or other reason for which it must stay. summarizing: kind of index that lets updates be HOT. '
-'statements: those that set the columns, with calls and rows of the window. reason, suggestion: in words.
-ddl: only for an index that is not needed and was not scanned in at least 7 days since scans_since, or is invalid. '
-'definition: what makes it again (NULL where the table''s lock is not available at once). NULL figures are unknown, '
-'see reason.
+'Indexes that keep updates from being HOT whatever room their page has, the surest gain first. For one table without '
+'any, a row that says why. NULL figures are unknown, see reason.
+columns: those of it that are set by the statements seen (without statements: all). usage: what they are in it (key, '
+'include, expression, predicate, whole row).
+blocked_per_s: updates a second that it keeps from being HOT, over the window. won_hot_per_s: those that would be HOT '
+'without this one index. won_wal_per_s (bytes), won_cpu_ms_per_s: the least that saves, by the index entries not '
+'written.
+scans: of the index, as this server counts them. scans_since: since when none can have been missed (NULL: not known). '
+'index_bytes: its size. needed_for: why it must stay. summarizing: kind of index that lets updates be HOT. statements: '
+'those that set the columns, with calls and rows of the window.
+reason, suggestion: in words. ddl: only for an index that is not needed and was not scanned in at least 7 days since '
+'scans_since, or is invalid. definition: what makes it again (NULL where the table is locked).
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CREATE FUNCTION @extschema@.ff_horizon()
@@ -353,10 +336,9 @@ AS $$
      ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
 $$;
 COMMENT ON FUNCTION @extschema@.ff_horizon() IS
-'What holds back pruning of this database''s tables, now and in the recent window. Columns: now: at this moment; '
-'kind: transaction, idle in transaction, prepared transaction, replication slot, standby feedback; holder; role_name; '
-'application; since; held_s: seconds (up to the last look that saw it); xids: transactions begun after its snapshot, '
-'so versions that could not be pruned are that old; hot_pct_held: HOT share of the updates meanwhile, percent; '
-'hot_pct_else: what the same tables reached without it; lost_hot: updates that were not HOT for it, by that '
-'difference; NULL where too little was seen on either side; doing: its last statement; suggestion. Of the past, the '
-'hundred holders with the most transactions behind them. Short transactions are seen only while they last.';
+'What holds back pruning of this database''s tables, now and in the recent window; of the past, the hundred holders '
+'with the most transactions behind them. Short transactions are seen only while they last.
+now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby feedback. '
+'held_s: seconds, up to the last look that saw it. xids: transactions begun after its snapshot. hot_pct_held, '
+'hot_pct_else: HOT share of the updates meanwhile, and what the same tables reached without it, percent. lost_hot: '
+'updates that were not HOT for it; NULL where too little was seen. doing: its last statement. suggestion: the cure.';

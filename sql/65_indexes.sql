@@ -47,26 +47,15 @@ AS $$
      ORDER BY c.relpages DESC, t.nspname, c.relname
 $$;
 
--- What the pages of an index say; see ff_sample_index(). packed_bytes: without the room in them.
-CREATE FUNCTION ff_internal.index_pages(
-    index regclass, OUT blocks bigint, OUT blocks_read integer, OUT size_bytes bigint,
-    OUT packed_bytes double precision, OUT leaf_density real, OUT leaf_density_err real, OUT at_fillfactor_pct real,
-    OUT half_full_pct real, OUT fragmentation real, OUT deduplicated_pct real, OUT row_pointers double precision)
+-- What the pages of an index say: the columns of ff_sample_index().
+CREATE FUNCTION ff_internal.index_pages(index regclass) RETURNS jsonb
 LANGUAGE sql VOLATILE
-BEGIN ATOMIC
-    SELECT s.blocks, s.blocks_read, s.blocks * b.size,
-           (s.leaf_pages + s.internal_pages) * s.leaf_density / 100 * b.size, round(s.leaf_density::numeric, 1),
-           round(s.leaf_density_err::numeric, 1), round(s.at_fillfactor_pct::numeric, 1),
-           round(s.half_full_pct::numeric, 1), round(s.fragmentation::numeric, 1),
-           round(s.deduplicated_pct::numeric, 1), s.row_pointers
-      FROM @extschema@.ff_sample_index(index) s, (SELECT current_setting('block_size')::integer) b(size);
-END;
+RETURN (SELECT to_jsonb(s) - '{index,relation}'::text[] FROM @extschema@.ff_sample_index(index) s);
 
 -- The verdict on an index, given index_facts(), index_pages() or the problem with these: the first rule that holds.
 CREATE FUNCTION ff_internal.index_judged(
     facts jsonb, OUT action text, OUT cause text, OUT recommended_fillfactor integer, OUT size_bytes bigint,
-    OUT predicted_size_bytes bigint, OUT leaf_density real, OUT leaf_density_err real, OUT at_fillfactor_pct real,
-    OUT half_full_pct real, OUT deduplicated_pct real, OUT reason text)
+    OUT predicted_size_bytes bigint, OUT reason text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -74,6 +63,7 @@ AS $$
         SELECT f.*, f.inserted + f.cold AS written, f.cold > 0.01 * f.inserted AS revisited,
                f.cold > 0.05 * f.row_pointers AS churned, ff_internal.setting('min_updates')::bigint AS enough,
                ff_internal.setting('lookback')::double precision AS lookback,
+               current_setting('block_size')::integer AS block,
                -- pages as full as the fillfactor, one after the other, hardly any half
                f.at_fillfactor_pct >= 70 AND f.half_full_pct <= 10 AND f.fragmentation <= 10 AS orderly,
                -- ascending keys are known, or shown by growth that split no page in two
@@ -81,14 +71,14 @@ AS $$
                'nothing was written to its table for %8$s' AS still,
                'keys come in ascending: %2$s %% of its leaf pages are as full as fillfactor left them. ' AS ascending,
                '%5$s updates that were not HOT against %6$s inserts: each put another entry beside the row''s old one, '
-               'which splits full leaves in whatever order keys come in. HOT updates would not come here at all: see '
-               'ff_advise() and ff_blockers() for the table' AS churn
+               'which splits full leaves in whatever order keys come in. HOT updates would not: see ff_advise() and '
+               'ff_blockers() for the table' AS churn
           FROM jsonb_to_record(facts) f(
                hindrance text, problem text, fillfactor integer, collected boolean, inserted bigint, cold bigint,
                window_s double precision, quiet_s double precision, ascends boolean, keyed boolean, blocks bigint,
-               size_bytes bigint, packed_bytes double precision, leaf_density real, leaf_density_err real,
-               at_fillfactor_pct real, half_full_pct real, fragmentation real, deduplicated_pct real,
-               row_pointers double precision)
+               leaf_pages double precision, internal_pages double precision, leaf_density double precision,
+               at_fillfactor_pct double precision, half_full_pct double precision, fragmentation double precision,
+               deduplicated_pct double precision, row_pointers double precision)
     ), verdict AS (
         SELECT f.*, r.cause, r.action, r.says, CASE r.action WHEN 'raise' THEN 100 ELSE f.fillfactor END AS advised
           FROM f CROSS JOIN LATERAL (VALUES
@@ -103,10 +93,9 @@ AS $$
                 || ': writes would show how keys come in; after %9$s without any it could be packed'),
                -- what a build at the default leaves is not worth another one
                (7, f.written = 0 AND f.leaf_density >= 85, 'never_written', 'keep', f.still
-                || ', and its leaf pages are %1$s %% full: a rebuild at 100 would win next to nothing'),
+                || ', and its leaf pages are %1$s %% full: a rebuild would win next to nothing'),
                (8, f.written = 0, 'never_written', CASE f.fillfactor WHEN 100 THEN 'rebuild' ELSE 'raise' END, f.still
-                || ', and its leaf pages are %1$s %% full: at 100, rebuilt once, it shrinks by %7$s. If rows are '
-                'updated or inserted later, full pages split'),
+                || ', and its leaf pages are %1$s %% full: rebuilt at 100 it shrinks by %7$s'),
                (9, f.cold > 5 * f.inserted AND f.churned, 'version_churn', 'keep', f.churn),
                -- where no two rows share a key, lists are of versions of one row
                (10, f.deduplicated_pct >= 50 AND NOT f.keyed, 'deduplicated', 'keep', '%4$s %% of its row pointers are '
@@ -115,33 +104,32 @@ AS $$
                 || '%5$s updates that were not HOT put new entries into old pages, so their room is used'),
                (12, f.orderly AND f.grows AND f.fillfactor = 100, 'ascending', 'keep', f.ascending || 'It is at 100'),
                (13, f.orderly AND f.grows AND (f.window_s < 86400 OR f.written < f.enough), 'ascending', 'wait', format(
-                '%sAt 100 that room may be saved. A day in which %s rows are written is needed first; so far %s in %s',
-                f.ascending, f.enough, f.written, ff_internal.span(f.window_s))),
+                '%sA day in which %s rows are written is needed first; so far %s in %s', f.ascending, f.enough,
+                f.written, ff_internal.span(f.window_s))),
                (14, f.orderly AND f.grows, 'ascending', 'raise', f.ascending
                 || 'Nobody comes back to that room: 100 saves it in new pages, a rebuild wins %7$s in the old ones'),
                (15, f.orderly AND f.half_full_pct <= 2, 'as_built', 'keep', 'its pages are as they were built, and too '
                 'few rows came in since to tell where they go'),
                (16, f.ascends AND f.revisited AND f.leaf_density >= 25, 'ascending_churn', 'keep', 'keys come in '
-                'ascending, but %5$s updates that were not HOT put entries in the middle: %3$s %% of its pages are '
-                'half full from splits. HOT updates would not come here: see ff_advise(), ff_blockers() for the table'),
+                'ascending, but %3$s %% of its pages are half full from splits: ' || f.churn),
                -- vacuum leaves half of a split leaf's half without a row deleted
                (17, f.cold > 0.5 * f.inserted AND f.churned AND f.leaf_density >= 25, 'version_churn', 'keep', f.churn),
                (18, f.leaf_density < 45, 'sparse', 'rebuild', 'its leaf pages are only %1$s %% full, less than inserts '
                 'at random leave: rows were deleted. A rebuild wins %7$s; fillfactor has no part in it'),
                (19, true, 'random', 'keep', 'keys come in at random: %3$s %% of its leaf pages are half full, from '
-                'splits, %1$s %% of their space is used. Another fillfactor does not last: random inserts settle near '
-                '70 %% whatever is set')) r(place, holds, cause, action, says)
+                'splits. Another fillfactor does not last: random inserts settle near 70 %% whatever is set'))
+               r(place, holds, cause, action, says)
          WHERE r.holds ORDER BY r.place LIMIT 1
     )
-    SELECT v.action, v.cause, v.advised, v.size_bytes, p.bytes, v.leaf_density, v.leaf_density_err, v.at_fillfactor_pct,
-           v.half_full_pct, v.deduplicated_pct,
-           format(v.says || '.', v.leaf_density, v.at_fillfactor_pct, v.half_full_pct, v.deduplicated_pct, v.cold,
-                  v.inserted, pg_size_pretty(v.size_bytes - p.bytes), ff_internal.span(v.quiet_s),
+    SELECT v.action, v.cause, v.advised, v.blocks * v.block, p.bytes,
+           format(v.says || '.', round(v.leaf_density::numeric, 1), round(v.at_fillfactor_pct::numeric, 1),
+                  round(v.half_full_pct::numeric, 1), round(v.deduplicated_pct::numeric, 1), v.cold, v.inserted,
+                  pg_size_pretty(v.blocks * v.block - p.bytes), ff_internal.span(v.quiet_s),
                   ff_internal.span(v.lookback), coalesce(v.hindrance, v.problem))
       FROM verdict v CROSS JOIN LATERAL (
-           SELECT CASE WHEN v.action IN ('raise', 'rebuild')
-                       THEN least(v.size_bytes, v.packed_bytes * 100 / v.advised + v.size_bytes / v.blocks)
-                       ELSE v.size_bytes END::bigint) p(bytes)
+           SELECT v.block * CASE WHEN v.action IN ('raise', 'rebuild')
+                       THEN least(v.blocks, (v.leaf_pages + v.internal_pages) * v.leaf_density / v.advised + 1)
+                       ELSE v.blocks END::bigint) p(bytes)
 $$;
 
 -- All that is known of indexes, their pages included, for index_judged(); within the budget of a collection.
@@ -156,8 +144,7 @@ DECLARE
         := clock_timestamp() + make_interval(secs => ff_internal.setting('collect_time')::double precision);
     budget   bigint := ff_internal.setting('collect_pages')::bigint;
     i        record;
-    pages    record;
-    problem  text;
+    pages    jsonb;
 BEGIN
     IF (SELECT c.relkind FROM pg_class c WHERE c.oid = target) IS DISTINCT FROM 'i' THEN
         PERFORM ff_internal.checked_table(target);
@@ -167,27 +154,28 @@ BEGIN
            FROM pg_class c WHERE c.oid = target;
     END IF;
     FOR i IN SELECT * FROM ff_internal.index_facts(target) LOOP
-        pages := NULL;
-        problem := CASE WHEN budget <= 0 OR clock_timestamp() > deadline
-                        THEN 'not looked at: larger indexes used up fillfactor_advisor.collect_pages or collect_time. '
-                             'Ask for this one by name' END;
-        IF coalesce(i.hindrance, problem) IS NULL THEN
+        pages := '{}';
+        IF budget <= 0 OR clock_timestamp() > deadline THEN
+            pages := '{"problem": "not looked at: larger indexes used up fillfactor_advisor.collect_pages or '
+                     'collect_time. Ask for this one by name"}';
+        ELSIF i.hindrance IS NULL THEN
             BEGIN
-                SELECT * INTO pages FROM ff_internal.index_pages(i.index);
-                budget := budget - pages.blocks_read;
+                pages := ff_internal.index_pages(i.index);
+                budget := budget - (pages->>'blocks_read')::bigint;
             EXCEPTION
                 -- one index's failure is its row
                 WHEN insufficient_privilege THEN
-                    problem := 'its pages may not be read by this role: it needs pg_stat_scan_tables';
+                    pages := '{"problem": "its pages may not be read by this role: it needs pg_stat_scan_tables"}';
                 WHEN OTHERS THEN
-                    problem := format('its pages could not be read: %s %s', SQLSTATE, SQLERRM);
+                    pages := jsonb_build_object('problem',
+                                                format('its pages could not be read: %s %s', SQLSTATE, SQLERRM));
             END;
         END IF;
-        RETURN QUERY SELECT i.index, i.relation, i.fillfactor,
-                            to_jsonb(i) || jsonb_build_object('problem', problem) || coalesce(to_jsonb(pages), '{}');
+        RETURN QUERY SELECT i.index, i.relation, i.fillfactor, to_jsonb(i) || pages;
     END LOOP;
 END
 $$;
+
 CREATE FUNCTION @extschema@.ff_advise_indexes(relation regclass DEFAULT NULL)
 RETURNS TABLE (
     index                  regclass,
@@ -211,26 +199,28 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT l.index, l.relation, l.fillfactor, j.recommended_fillfactor, j.action, j.cause, j.size_bytes,
-           j.predicted_size_bytes, j.leaf_density, j.leaf_density_err, j.at_fillfactor_pct, j.half_full_pct,
-           j.deduplicated_pct, j.reason, nullif(concat_ws(' ',
+           j.predicted_size_bytes, round(p.leaf_density, 1)::real, round(p.leaf_density_err, 1)::real,
+           round(p.at_fillfactor_pct, 1)::real, round(p.half_full_pct, 1)::real, round(p.deduplicated_pct, 1)::real,
+           j.reason, nullif(concat_ws(' ',
                CASE WHEN j.action = 'raise' THEN ff_internal.alter_options(l.index, '{fillfactor=100}') END,
                CASE WHEN j.action IN ('raise', 'rebuild')
                     THEN format('REINDEX INDEX CONCURRENTLY %s;', ff_internal.qualified_name(l.index)) END), '')
-      FROM ff_internal.index_looks($1) l CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
+      FROM ff_internal.index_looks($1) l
+     CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
+     CROSS JOIN LATERAL jsonb_to_record(l.facts) p(
+           leaf_density numeric, leaf_density_err numeric, at_fillfactor_pct numeric, half_full_pct numeric,
+           deduplicated_pct numeric)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise_indexes(regclass) IS
-'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or, without an argument, of all, '
-'largest first. Reads pages of each index now (see ff_sample_index()), together at most '
-'fillfactor_advisor.collect_pages of them within collect_time; the reading needs pg_stat_scan_tables besides '
-'pg_read_all_stats.
-index, relation: the index and its table. fillfactor, recommended_fillfactor: percent, now and advised.
-action: raise (after a day and fillfactor_advisor.min_updates rows), rebuild (at the same fillfactor), keep, wait. '
-'cause: ascending, never_written (a higher one pays); random, as_built, version_churn, ascending_churn, deduplicated '
-'(another one would not last or not matter); sparse (rows were deleted); small, no_data, not_examined.
-size_bytes, predicted_size_bytes: main fork, now and after a rebuild, bytes. leaf_density: used share of leaf pages, '
-'percent, leaf_density_err: half width of its 95 % interval. at_fillfactor_pct, half_full_pct: leaf pages as full as '
-'the fillfactor and as a split in the middle leaves them, percent. deduplicated_pct: row pointers in posting lists, '
-'percent.
-reason: why, in sentences. ddl: the statements, NULL where nothing should change; ff_script() has them with guard and '
-'undo.
+'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or of all, largest first. Reads pages '
+'of each now (see ff_sample_index()), together at most fillfactor_advisor.collect_pages within collect_time; this '
+'needs pg_stat_scan_tables besides pg_read_all_stats.
+fillfactor, recommended_fillfactor: percent, now and advised. action: raise (after a day and '
+'fillfactor_advisor.min_updates rows), rebuild (at the same fillfactor), keep, wait. cause: ascending, never_written '
+'(a higher one pays); random, as_built, version_churn, ascending_churn, deduplicated (another one would not last or '
+'not matter); sparse (rows were deleted); small, no_data, not_examined.
+size_bytes, predicted_size_bytes: main fork, now and after a rebuild. leaf_density: used share of leaf pages, percent; '
+'leaf_density_err: half width of its 95 % interval. at_fillfactor_pct, half_full_pct: leaf pages as full as the '
+'fillfactor and as a split in the middle leaves them, percent. deduplicated_pct: row pointers in posting lists, '
+'percent. reason: why. ddl: the statements; ff_script() has them with guard and undo.
 Errors: 42P01 unknown OID, 42809 neither a table nor an index of one that can be advised.';

@@ -97,8 +97,8 @@ LANGUAGE sql VOLATILE ROWS 1000
 SET jit = off
 BEGIN ATOMIC
     WITH advised AS (
-        SELECT 1 AS kind, a.gain, a.relation::oid AS oid, a.action,
-               to_jsonb(a) - '{evidence,decision,phrase,gain,passed_over,ddl}'::text[] AS facts, r.rewrite, CASE
+        SELECT 1 AS kind, a.gain_pct AS gain, a.relation::oid AS oid, a.action,
+               to_jsonb(a) - '{evidence,decision,phrase,ddl}'::text[] AS facts, r.rewrite, CASE
                WHEN a.action = 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
                ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                            pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason

@@ -366,7 +366,7 @@ CREATE VIEW ff_internal.report_row AS
 SELECT a.*, k.kind, k.explains, n.name, c.small, c.large,
        CASE WHEN a.needs_rewrite THEN a.rewrite_seconds END AS rewrite_s,
        CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END AS advised,
-       row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.gain DESC NULLS LAST,
+       row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.gain_pct DESC NULLS LAST,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
   FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
  CROSS JOIN LATERAL (
@@ -476,7 +476,7 @@ BEGIN ATOMIC
                        'what could be done', concat_ws('. ', w.reason, w.suggestion, CASE WHEN w.free
                            THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(c.oid)) END)) AS line
               FROM ff_internal.blockers(NULL, 20) b JOIN pg_class c ON c.oid = b.indexrelid
-             CROSS JOIN LATERAL ff_internal.blocker_words(to_jsonb(b)) w
+             CROSS JOIN LATERAL ff_internal.blocker_words(b) w
               LEFT JOIN LATERAL ff_internal.sizes(b.indexrelid) z ON true) r
      GROUP BY r.relid;
 END;

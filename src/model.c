@@ -318,15 +318,12 @@ choice_row(const Model *m, Oid type)
 	put(&r, fitted ? f->rewritten_hot_pct : NAN);
 	put(&r, fitted ? d->cost[FC_SET][f->current].wal_bytes : NAN);
 	put(&r, fitted ? d->cost[FC_SET][f->current].time_us : NAN);
-	put(&r, d->bound);
 	put(&r, d->confidence);
-	put(&r, d->agreement);
 	put(&r, fitted ? d->settling : NAN);
 	put(&r, fitted && d->settling > 0 ? d->settle_updates : NAN);
 	r.nulls[r.n] = p->filled_at <= p->fillfactor;
 	put_int(&r, p->filled_at);
 	put(&r, 1 / d->calls);
-	put_int(&r, m->fit.runs + f->runs);
 	r.nulls[r.n] = !fitted;
 	r.values[r.n++] = fitted ? life_jsonb(p, &m->fit.particle[0].life) : (Datum) 0;
 	return finish_row(&r);

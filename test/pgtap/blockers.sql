@@ -155,7 +155,7 @@ CALL ff.ff_collect();
 
 SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'jackpot'), '"Jack %I; ""pot""" {a} key t t 0', 'the index whose column is set');
 SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'jackpot'),
-          '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one, so that a weekly job had its chance', 'never scanned, but not watched for long: no DROP');
+          '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one', 'never scanned, but not watched for long: no DROP');
 SELECT is((SELECT scans_since FROM ff.ff_blockers('jackpot')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'jackpot'::regclass AND closed_at IS NULL), 'watched since the first collection that saw it');
 UPDATE ff_internal.epoch SET began_at = began_at - interval '8 days';
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '8 days';

@@ -91,7 +91,7 @@ SELECT matches(reason, 'keys come in ascending, but .* half full from splits.*se
 SELECT matches(reason, 'in whatever order keys come in.*see ff_advise\(\)', 'nor one of which only the updates are known') FROM advice WHERE name = 'late_pkey';
 CREATE FUNCTION judged(cold bigint, inserted bigint, ascends boolean, leaf_density real, at_fillfactor_pct real, half_full_pct real, fragmentation real) RETURNS text LANGUAGE sql AS $$
 	SELECT j.cause || ', ' || j.action FROM ff_internal.index_judged(jsonb_build_object('fillfactor', 90, 'collected', true, 'cold', cold, 'inserted', inserted, 'window_s', 90000, 'quiet_s', 0, 'ascends', ascends,
-		'keyed', false, 'blocks', 1000, 'size_bytes', 8192000, 'packed_bytes', 6e6, 'leaf_density', leaf_density, 'at_fillfactor_pct', at_fillfactor_pct, 'half_full_pct', half_full_pct, 'fragmentation', fragmentation, 'deduplicated_pct', 0, 'row_pointers', 100000)) j
+		'keyed', false, 'blocks', 1000, 'leaf_pages', 990, 'internal_pages', 5, 'leaf_density', leaf_density, 'at_fillfactor_pct', at_fillfactor_pct, 'half_full_pct', half_full_pct, 'fragmentation', fragmentation, 'deduplicated_pct', 0, 'row_pointers', 100000)) j
 $$;
 SELECT is(judged(cold, 10000, ascends, d, 5, 60, 30), expected, format('%s %% full, %s not HOT against 10000 inserts, ascending: %s', d, cold, ascends))
   FROM (VALUES (55, 9000, false, 'version_churn, keep'), (55, 5001, false, 'version_churn, keep'), (55, 5000, false, 'random, keep'), (55, 100, false, 'random, keep'),

@@ -19,11 +19,11 @@ SELECT is_empty($$ SELECT t.oid::regtype FROM member JOIN pg_type t ON t.oid = o
 	WHERE classid = 'pg_type'::regclass AND t.typelem = 0 AND coalesce(c.relkind, 'c') = 'c' AND obj_description(t.oid, 'pg_type') IS NULL $$,
 	'every type is described');
 SELECT is_empty($$ SELECT format('%s.%s', c.relname, a.attname) FROM member m JOIN pg_class c ON c.oid = m.objid JOIN pg_attribute a ON a.attrelid = c.oid
-	WHERE m.classid = 'pg_class'::regclass AND c.relkind IN ('r', 'c') AND a.attnum > 0 AND NOT a.attisdropped
+	WHERE m.classid = 'pg_class'::regclass AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
 	  AND col_description(c.oid, a.attnum) IS NULL
 	  -- what the key of the row's own table or of another is needs no words
 	  AND a.attname !~ '^(rel|epoch|collection|change|statement)_id$' $$,
-	'every column of a table or type is described');
+	'every column of a table is described');
 SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oid = objid
 	WHERE classid = 'pg_proc'::regclass AND (p.proacl IS NULL OR EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0))
 	  -- rights.sql calls each of these as a role without rights
