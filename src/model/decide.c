@@ -16,8 +16,8 @@ typedef enum PriceId
 	US_STATEMENT, US_ROW, US_READ, US_ENTRY, US_ENTRY_VISIT, US_MOVE, US_PRUNE, US_SCAN_PAGE,
 	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, US_REWRITE_ROW,
 	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
-	BLOCKS_INDEX_SCAN, BLOCKS_CHANGE, CAUTION, AGREEMENT, CLEAR, CLEAR_GAINS, LACKING, PRIOR,
-	SETTLES, SETTLES_PART, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
+	BLOCKS_ROW, CAUTION, CLEAR, CLEAR_GAINS, LACKING, PRIOR,
+	SETTLES, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
 } PriceId;
 
 #define BENCH	"test/bench/regret/constants.py on PostgreSQL 15"
@@ -51,16 +51,13 @@ static const struct
 	[WAL_MOVE] = {60.0, "an update to another page, without the row", LSN},
 	[WAL_DELETE] = {60.0, "a delete", LSN},
 	[WAL_VACUUM_PAGE] = {150.0, "prune a page and mark it all-visible", LSN},
-	[BLOCKS_INDEX_SCAN] = {2.0, "heap pages that an index scan of one row asks for", CHOSEN},
-	[BLOCKS_CHANGE] = {1.5, "heap pages that a change of one row asks for", CHOSEN},
+	[BLOCKS_ROW] = {2.0, "heap pages that an index scan or a change of one row asks for", CHOSEN},
 	[CAUTION] = {0.02, "ln of cost for halving the rows of a page: forecasts err more", CHOSEN},
-	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
-	[CLEAR] = {0.8, "and that must find it better than what was chosen before", CHOSEN},
-	[CLEAR_GAINS] = {5, "and better by so many times min_gain, where it was advised", CHOSEN},
+	[CLEAR] = {0.7, "weight of the lives that must find a change cheaper", CHOSEN},
+	[CLEAR_GAINS] = {5, "times min_gain by which it must be better than what was advised", CHOSEN},
 	[LACKING] = {0.02, "share of updates not HOT for want of room, from which they lack it", CHOSEN},
 	[PRIOR] = {3, "weight of what was made of the table before, of as many updates", CHOSEN},
 	[SETTLES] = {0.05, "HOT share by which a table must still rise to be settling", CHOSEN},
-	[SETTLES_PART] = {0.5, "or part of what is missing of what can be HOT", CHOSEN},
 	[SETTLED] = {0.9, "and part of what can be HOT that it must reach", CHOSEN},
 	[MISFIT] = {12, "misfit by which confidence falls to a third", CHOSEN},
 	[FULL_DAY] = {86400, "seconds after which so few updates are few", CHOSEN},
@@ -109,8 +106,8 @@ read_rates(const Evidence *e, const FitPlan *p)
 	r.delete_calls = r.deletes * (deletes.rows > 0 ? deletes.calls / deletes.rows : r.statements);
 	r.reads = bound(e->index_scans / n - r.statements - r.delete_calls, 0, 1e9);
 	/* pages asked for beyond those of index scans and changes: sequential scans */
-	r.scans = bound(e->blocks_fetched - P(BLOCKS_INDEX_SCAN) * bound(e->index_scans, 0, 1e15) -
-					P(BLOCKS_CHANGE) * (n + w.inserted + w.deleted), 0,
+	r.scans = bound(e->blocks_fetched -
+					P(BLOCKS_ROW) * (bound(e->index_scans, 0, 1e15) + n + w.inserted + w.deleted), 0,
 					bound(e->seq_scans, 0, 1e15) * bound(e->blocks, 1, 1e15)) /
 		n / bound(e->blocks, 1, 1e15);
 	r.vacuums = w.vacuums / n;
@@ -446,7 +443,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 		enough = clearly_better(f, d, FC_SET, f->current,
 								(more && e->followed > 0 ? P(CLEAR_GAINS) : 1) * min_gain);
 	else
-		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain && cheaper >= P(AGREEMENT);
+		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain && cheaper >= P(CLEAR);
 	d->agreement = d->best == f->current && d->best_way == FC_SET ? 1 : cheaper;
 	d->action = DC_KEEP;
 	d->gain = 0;
@@ -472,13 +469,12 @@ choose(const Evidence *e, const FitSplit *seen, const Forecast *f, const Rates *
 static void
 describe(const Fit *fit, const Forecast *f, Decision *d)
 {
-	double		missing = 1 - or_else(fit->plan.split.blocked, 0) - fit->plan.split.hot;
 
 	for (int k = 0; k < f->nlives; k++)
 	{
 		const FcOutcome *o = &f->outcome[FC_SET][k][f->current];
 
-		if (o->settled_hot <= fit->plan.split.hot + fmin(P(SETTLES), P(SETTLES_PART) * missing) ||
+		if (o->settled_hot <= fit->plan.split.hot + P(SETTLES) ||
 			o->settled_hot < P(SETTLED) * (1 - or_else(fit->plan.split.blocked, 0)))
 			continue;
 		d->settling += f->weight[k];
