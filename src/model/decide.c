@@ -162,8 +162,8 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;
-	c->wal_bytes = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->delete_calls) + P(WAL_UPDATE) +
-		r->more_wal + o->prunes * P(WAL_PRUNE) +
+	c->wal_bytes = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->delete_calls) +
+		P(WAL_UPDATE) + r->more_wal + o->prunes * P(WAL_PRUNE) +
 		r->inserts * (P(WAL_ROW) + r->len + n * P(WAL_ENTRY)) + r->deletes * P(WAL_DELETE) +
 		o->moved * P(WAL_MOVE) + o->moved_bytes + cold * n * P(WAL_ENTRY) +
 		vacuumed * P(WAL_VACUUM_PAGE) + TW_BLCKSZ * images;
@@ -312,7 +312,8 @@ ff_decide_way(const Evidence *e, const Decision *d, int step)
 }
 
 double
-ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step, FcWay than_way, int than)
+ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
+				  FcWay than_way, int than)
 {
 	double		weight = 0;
 

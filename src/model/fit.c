@@ -41,7 +41,7 @@ static const Prior prior[] = {
 	[PR_GROW] = {"updates until a row has grown", 0.3, 2, 8, "chosen"},
 	[PR_VACUUM] = {"gap between vacuums, by the mean one seen", 0, 0.6, 1.7, "chosen"},
 	[PR_INDEXED] = {"share of updates that change an index", 0.7, 0.05, 1, "chosen"},
-	[PR_HELD] = {"time that a snapshot is held, by what pages showed in the midst of it", 0, 1.3, 2.5, "chosen"},
+	[PR_HELD] = {"time that a snapshot is held, by what pages showed amid it", 0, 1.3, 2.5, "chosen"},
 };
 
 /* How likely each pick is, where rows are inserted and where not (chosen). */
@@ -81,7 +81,7 @@ static const struct
 	[SEEN_NEW_PAGES] = {"share of updated rows on pages of one transaction", 0.1, "chosen"},
 	[SEEN_DISTANCE] = {"transactions from insert to update, bins", 0.5, "chosen"},
 	[SEEN_AGE] = {"transactions since the update, bins", 0.5, "chosen"},
-	[SEEN_PRUNES] = {"pages pruned by an update; for each index entry the same again: splits", 0.15, "chosen"},
+	[SEEN_PRUNES] = {"pages pruned by an update; as much more for each index entry", 0.15, "chosen"},
 };
 
 /* Seconds after which a snapshot is recorded as one that is held (ff_horizon()). */
@@ -205,7 +205,8 @@ make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	}
 	c->pick = s->command == EV_DELETE && u[D_PICK] < 0.7 ? TW_OLDEST : TW_ANY;
 	c->rows = or_else(s->rows, drawn(PR_ROWS, u[D_ROWS], 1));
-	c->rows = bound(c->rows >= FIT_SHARE * p->mean_live ? c->rows * p->scale : c->rows, 1, p->rows / 2 + 1);
+	c->rows = bound(c->rows >= FIT_SHARE * p->mean_live ? c->rows * p->scale : c->rows,
+					1, p->rows / 2 + 1);
 }
 
 /*
@@ -239,7 +240,8 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	/* squared: the most by far are as old as the sessions beside it are many */
 	l->lag = v > 0 ? drawn(PR_LAG, v * v > prior[PR_LAG].none ? v * v : v, 0) : 0;
 	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
-	/* while a snapshot is held, each update leaves a version that stays: transactions for as many as there are rows */
+	/* while a snapshot is held, each update leaves a version that stays: so many transactions
+	 * make as many as there are rows */
 	rows = p->mean_live * p->scale * ours;
 	if (!isnan(e->recent_share))
 		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);

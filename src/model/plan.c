@@ -266,7 +266,8 @@ prunes_seen(const Evidence *e, const FitPlan *p)
 
 	if (!(s.rows > 0.9 * p->window.updated) || isnan(p->split.moved))
 		return NAN;
-	return s.wal_records / s.rows - 1 - (1 - p->split.hot) * bound(e->indexes, 0, 1000) - p->split.moved;
+	return s.wal_records / s.rows - 1 - (1 - p->split.hot) * bound(e->indexes, 0, 1000) -
+		p->split.moved;
 }
 
 /* Which fillfactor today's pages were filled at, where that was a higher one. */
