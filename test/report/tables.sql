@@ -16,7 +16,7 @@ SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', c.relname, c.relfile
 CREATE TEMP VIEW kind AS
 SELECT r.rel_id, r.fillfactor, r.sampled_at, substr(r.relname, 2)::int AS k, v.*
   FROM ff_internal.relation r
-  JOIN (VALUES (1, 1000, 1000,   0, 1000, '{"update_group_rows": 56}'),
+  JOIN (VALUES (1,  500, 3000,   0, 3000, '{"update_group_rows": 56}'),
                (7,    0, 1000, 995,    5, '{}'),
                (13,   0, 1000,   0,   20, '{}'),
                (4, 1000, 2000, 400, 1600, '{"inserted_width": 64, "updated_width": 224}'),
