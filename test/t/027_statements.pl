@@ -44,7 +44,7 @@ sub goes_without
 	like(look('reason'), $reason, "$how: the look says why");
 	like(missing(), qr/\A[^\n]*\z/, "$how: ff_statements() has one line");
 	like(missing(), $reason, "$how: which says why");
-	like(value('SELECT ff_report()'), qr/<li>What statements did[^<]*$reason/, "$how: the report says so, too");
+	like(value('SELECT ff_report()'), qr/<p>What statements did[^<]*$reason/, "$how: the report says so, too");
 	return;
 }
 goes_without('absent', qr/pg_stat_statements is not created in this database/);
