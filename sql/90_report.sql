@@ -371,11 +371,10 @@ SELECT a.*, k.kind, k.explains, n.name, c.small, c.large,
   FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
  CROSS JOIN LATERAL (
        SELECT CASE WHEN a.action IN ('lower', 'raise') THEN 'change' WHEN a.action = 'wait' THEN 'wait'
-                   WHEN a.cause = 'not_examined' THEN 'skipped'
-                   WHEN a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide') THEN 'cure'
-                   ELSE 'fine' END) t(kind)
+                   WHEN a.cause = 'not_examined' THEN 'skipped' WHEN c.other THEN 'cure' ELSE 'fine' END, c.other
+         FROM (SELECT a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide')) c(other)) t(kind, other)
  CROSS JOIN LATERAL (
-       SELECT t.kind, t.kind IN ('change', 'cure')
+       SELECT t.kind, t.kind = 'change' OR t.other
                       OR EXISTS (SELECT 1 FROM ff_internal.change h
                                   WHERE h.rel_id = (a.evidence).rel_id AND h.kind = 'fillfactor') AS explains) k
  CROSS JOIN LATERAL ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
