@@ -13,32 +13,14 @@ RETURN format('%s updates needed, %s seen: ', needed, seen)
                                                 / nullif((e.counters).updated, 0)) || ' at the rate of the window',
                    'as long as it takes until somebody updates it');
 
--- The part seen of the time that confidence asks for, a day with three cycles; and what it makes of it.
-CREATE FUNCTION ff_internal.time_seen(e ff_internal.table_evidence) RETURNS double precision
-LANGUAGE sql STABLE
-RETURN least(1, e.window_s / 86400, (e.counters).cycles / 3);
-
-CREATE FUNCTION ff_internal.time_trust(seen double precision) RETURNS double precision
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 0.5 + 0.5 * sqrt(seen);
-
--- How long it takes until the confidence needed is there, if only time is missing.
+-- What is missing for the confidence needed.
 CREATE FUNCTION ff_internal.until_confident(v ff_internal.decision) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT CASE WHEN m.confidence > v.needed_confidence AND t.seen < 1
-                THEN format('a longer time has to be seen first: about %s more', ff_internal.span(greatest(1,
-                            n.part * 86400 - e.window_s, e.window_s * (3 * n.part / coalesce(c.cycles, 3) - 1))))
-                ELSE format('a confidence of %s is needed, and time alone brings %s', trim_scale(
-                            round(v.needed_confidence::numeric, 2)), trim_scale(round(m.confidence::numeric, 2))) END
-      FROM unnest(ARRAY[(v.diagnosis).evidence]) e
-     CROSS JOIN LATERAL unnest(ARRAY[e.counters]) c
-     CROSS JOIN LATERAL ff_internal.time_seen(e) t(seen)
-     -- as it would be after that time; the part of it that would do, by time_trust()
-     CROSS JOIN LATERAL (SELECT v.confidence / ff_internal.time_trust(t.seen)) m(confidence)
-     CROSS JOIN LATERAL (SELECT (2 * v.needed_confidence / nullif(m.confidence, 0) - 1) ^ 2) n(part)
-$$;
+RETURN CASE WHEN ((v.diagnosis).evidence).window_s < 86400
+            THEN ff_internal.until_day(((v.diagnosis).evidence).window_s)
+            ELSE format('a confidence of %s is needed, and there is %s: it grows where updates come as before',
+                        trim_scale(round(v.needed_confidence::numeric, 2)),
+                        trim_scale(round(v.confidence::numeric, 2))) END;
 
 -- When the next collection is due by the pace of the last ten; NULL where these have none, or it was not kept.
 CREATE FUNCTION ff_internal.next_collection() RETURNS text
@@ -71,15 +53,13 @@ BEGIN
     ELSIF e.problem IS NOT NULL AND (e.sample).sampled_at IS NULL THEN
         phrase := 'could not be sampled';
         reason := 'its pages could not be sampled, each collection tries again: ' || e.problem;
-    ELSIF e.rel_id IS NULL AND EXISTS (SELECT FROM ff_internal.relation r
-                                        WHERE (r.nspname, r.relname) = (e.nspname, e.relname) AND r.closed_at IS NULL)
-    THEN
-        phrase := 'one collection is needed';
-        reason := 'its history comes from another server or database: one collection is needed to take it up, run '
-                  'CALL ff_collect()';
     ELSIF e.rel_id IS NULL THEN
         phrase := 'not collected yet';
-        reason := 'not collected yet: run CALL ff_collect() or ff_schedule()';
+        reason := CASE WHEN EXISTS (SELECT FROM ff_internal.relation r
+                                     WHERE (r.nspname, r.relname) = (e.nspname, e.relname) AND r.closed_at IS NULL)
+                       THEN 'its history comes from another server or database: one collection is needed to take it '
+                            'up, run CALL ff_collect()'
+                       ELSE 'not collected yet: run CALL ff_collect() or ff_schedule()' END;
     ELSIF (e.sample).sampled_at IS NULL THEN
         phrase := 'not sampled yet';
         reason := 'its pages were not sampled yet: the next collections go on where the last one ran out of budget';
@@ -157,8 +137,7 @@ BEGIN
         WHEN 'settled' THEN
             phrase := CASE v.action WHEN 'lower' THEN 'full pages are pruned often' ELSE 'updates are HOT already' END;
             reason := ff_internal.of_recent_updates(d.hot_share) || ' were HOT' || CASE
-                WHEN v.action = 'lower' THEN ': what is left to save is pruning, which full pages need at nearly every '
-                                             'update'
+                WHEN v.action = 'lower' THEN ': what is left to save is pruning'
                 WHEN v.action = 'raise' THEN ': they need less room than there is'
                 -- a rewrite takes the marks of HOT updates off the rows
                 WHEN e.fillfactor = 100 AND p.updated_hot_rows <= p.updated_nonhot_rows
@@ -207,73 +186,52 @@ AS $$
      CROSS JOIN LATERAL (SELECT 8192 * (e.sample).blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(now, later)
 $$;
 
--- What a change would bring.
-CREATE FUNCTION ff_internal.words_of_change(v ff_internal.decision) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT format('. At %s a page is filled with %s rows instead of %s', n.fillfactor, n.rows_per_page,
-                  (v.now_step).rows_per_page)
-           || CASE WHEN n.hot_pct IS NULL THEN ''
-                   ELSE format(': %s HOT predicted (%s to %s)', ff_internal.percent(n.hot_pct),
-                               trim_scale(round(n.hot_pct_low::numeric, 1)),
-                               trim_scale(round(n.hot_pct_high::numeric, 1))) END
-           || CASE WHEN v.action = 'raise' THEN coalesce(', ' || pg_size_pretty(CASE WHEN s.less > 0 THEN s.less END)
-                                                         || ' less to store and read once rewritten', '')
-                   WHEN n.needs_rewrite THEN '; old pages keep their density until a rewrite, which would pay'
-                   ELSE '; updates fall on new pages, so no rewrite is needed' END
-           || CASE v.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(v) ELSE '' END
-      FROM unnest(ARRAY[(v.diagnosis).evidence]) e
-     CROSS JOIN unnest(ARRAY[v.then_step]) n
-     CROSS JOIN LATERAL (SELECT e.heap_bytes + e.index_bytes - n.size_bytes - n.index_bytes) s(less)
-$$;
-
--- What is missing for a change.
-CREATE FUNCTION ff_internal.words_of_waiting(v ff_internal.decision) RETURNS text
+-- What follows from it: what a change would bring, what is missing for one, or why the fillfactor stays.
+CREATE FUNCTION ff_internal.words_of_action(v ff_internal.decision) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    cause  CONSTANT text := (v.diagnosis).cause;
     e      ff_internal.table_evidence := (v.diagnosis).evidence;
+    c      ff_internal.choice := (v.fit).choice;
+    n      ff_internal.step := v.then_step;
+    less   CONSTANT bigint := e.heap_bytes + e.index_bytes - n.size_bytes - n.index_bytes;
     enough CONSTANT bigint := 4 * ff_internal.setting('min_updates')::bigint;
 BEGIN
-    IF v.passed_over THEN
+    IF v.action IN ('lower', 'raise') THEN
+        RETURN concat(
+            format('. At %s a page is filled with %s rows instead of %s', n.fillfactor, n.rows_per_page,
+                   (v.now_step).rows_per_page),
+            ': ' || ff_internal.percent(n.hot_pct) || ' HOT predicted (' || trim_scale(round(n.hot_pct_low::numeric, 1))
+                || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
+            CASE WHEN v.action = 'raise' AND less > 0
+                 THEN format(', %s less to store and read once rewritten', pg_size_pretty(less))
+                 WHEN v.action = 'raise' THEN ''
+                 WHEN n.needs_rewrite THEN '; old pages keep their density until a rewrite, which would pay'
+                 ELSE '; updates fall on new pages, so no rewrite is needed' END,
+            CASE v.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(v) END);
+    ELSIF v.passed_over THEN
         RETURN '. The model was not asked here: ff_advise() with the name of the table asks it';
-    ELSIF (v.diagnosis).cause = 'few_updates'
-          OR ((v.then_step).fillfactor = (v.now_step).fillfactor) IS NOT FALSE THEN
-        RETURN '';
-    END IF;
-    RETURN format('. %s may be better, but ', (v.then_step).fillfactor) || CASE
-        WHEN v.because = 'taken' THEN 'its fillfactor was changed lately: ' || ff_internal.until_day(e.since_change_s)
-        WHEN v.because = 'settling' THEN 'it may become HOT by itself: ' || ff_internal.until_day(e.window_s)
-        WHEN v.because = 'short' AND e.since_change_s < 86400 THEN ff_internal.until_day(e.since_change_s)
-        WHEN v.because = 'short'
-        THEN format('since its last change it was updated less than half as often as before: that has to come back, or '
-                    'to last for %s more',
-                    ff_internal.span(extract(epoch FROM ff_internal.lookback())::double precision - e.since_change_s))
-        WHEN (e.since_change).updated < enough
-        THEN ff_internal.until_updated(e, (e.since_change).updated, enough)
-        ELSE ff_internal.until_confident(v) END;
-END
-$$;
-
--- Why the fillfactor stays although updates leave full pages.
-CREATE FUNCTION ff_internal.words_of_keeping(v ff_internal.decision) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    e        ff_internal.table_evidence := (v.diagnosis).evidence;
-    c        ff_internal.choice := (v.fit).choice;
-    min_gain double precision := 1 + ff_internal.setting('min_gain')::double precision / 100;
-BEGIN
-    IF v.cause = 'settling' THEN
-        RETURN ff_internal.if_nothing_is_done(v)
-               || '. It settles by itself: each page sheds a row once, whose room serves all later updates. '
-               || format('After %s more updates%s nearly all that can be will be HOT', round(c.settle_updates::numeric),
-                         ', ' || ff_internal.span(c.settle_updates * e.since_change_s
-                                                  / nullif((e.since_change).updated, 0)) || ' at this rate,');
-    ELSIF (v.diagnosis).cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
+    ELSIF v.action = 'wait' AND cause <> 'few_updates' AND n.fillfactor <> (v.now_step).fillfactor THEN
+        RETURN format('. %s may be better, but ', n.fillfactor) || CASE
+            WHEN v.because = 'taken' THEN 'it was changed lately: ' || ff_internal.until_day(e.since_change_s)
+            WHEN v.because = 'settling' THEN 'it may become HOT by itself: ' || ff_internal.until_day(e.window_s)
+            WHEN v.because = 'short' AND e.since_change_s < 86400 THEN ff_internal.until_day(e.since_change_s)
+            WHEN v.because = 'short'
+            THEN format('since its last change it was updated less than half as often as before: that has to come '
+                        'back, or to last for %s more',
+                        ff_internal.span(extract(epoch FROM ff_internal.lookback())::float8 - e.since_change_s))
+            WHEN (e.since_change).updated < enough
+            THEN ff_internal.until_updated(e, (e.since_change).updated, enough)
+            ELSE ff_internal.until_confident(v) END;
+    ELSIF v.cause = 'settling' THEN
+        RETURN format('%s. It settles by itself: each page sheds a row once, whose room serves all later updates. '
+                      'After %s more updates%s nearly all that can be will be HOT',
+                      ff_internal.if_nothing_is_done(v), round(c.settle_updates::numeric),
+                      ', ' || ff_internal.span(c.settle_updates * e.since_change_s
+                                               / nullif((e.since_change).updated, 0)) || ' at this rate,');
+    ELSIF v.action = 'wait' OR cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
         RETURN '';
     END IF;
     RETURN concat(
@@ -284,38 +242,13 @@ BEGIN
             ELSE '. No other fillfactor is clearly better' || CASE WHEN c.best_gain > 1.005 THEN format(
                      ': the best step would save %s, not enough or not for sure',
                      ff_internal.percent(100 * (1 - 1 / c.best_gain))) ELSE '' END END,
-        CASE WHEN c.filled_at > e.fillfactor AND c.rewrite_gain >= min_gain
+        CASE WHEN c.filled_at > e.fillfactor
+                  AND c.rewrite_gain >= 1 + ff_internal.setting('min_gain')::double precision / 100
              THEN format('. Its fullest pages are still as full as at %s: a rewrite should bring %s HOT', c.filled_at,
                          ff_internal.percent(c.rewrite_hot_pct)) END,
-        CASE WHEN v.cause = 'row_growth' OR (v.now_step).size_bytes > 1.1 * 8192 * (e.sample).blocks
+        CASE WHEN cause = 'row_growth' OR (v.now_step).size_bytes > 1.1 * 8192 * (e.sample).blocks
              THEN ff_internal.if_nothing_is_done(v) END);
 END
-$$;
-
--- What else a reader should know.
-CREATE FUNCTION ff_internal.words_besides(v ff_internal.decision) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT concat(
-        CASE WHEN a.changes AND v.because = 'siblings'
-             THEN '. Judged together with the other partitions of its parent' END,
-        CASE WHEN v.action <> 'wait' AND c.advised_step <> c.advised_in_ram
-             THEN format('. Table and indexes are %s times memory; within it %s would be best',
-                         round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
-        CASE WHEN d.wants_model AND NOT d.eligible_known AND v.action IN ('lower', 'wait')
-             THEN '. Whether an indexed column changes is not known, as no update stayed in its page: '
-                  'pg_stat_statements would tell' END,
-        CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
-        CASE WHEN e.open_writers > 0 AND NOT a.changes
-             THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
-        '. ' || ff_internal.rehearsed(e.rel_id, e.fillfactor),
-        CASE WHEN a.changes AND e.window_s < 86400
-             THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END)
-      FROM unnest(ARRAY[v.diagnosis]) d
-     CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
-     CROSS JOIN unnest(ARRAY[(v.fit).choice]) c
-     CROSS JOIN (SELECT v.action IN ('lower', 'raise')) a(changes)
 $$;
 
 -- Why, in at most 34 characters, and in a sentence or a few.
@@ -323,19 +256,33 @@ CREATE FUNCTION ff_internal.words(v ff_internal.decision, OUT phrase text, OUT r
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    d       ff_internal.diagnosis := v.diagnosis;
+    e       ff_internal.table_evidence := d.evidence;
+    c       ff_internal.choice := (v.fit).choice;
+    changes CONSTANT boolean := v.action IN ('lower', 'raise');
 BEGIN
     SELECT * INTO phrase, reason FROM ff_internal.words_without_data(v);
     IF reason IS NOT NULL THEN
         RETURN;
-    ELSIF (v.diagnosis).cause = 'few_updates' THEN
+    ELSIF d.cause = 'few_updates' THEN
         SELECT * INTO phrase, reason FROM ff_internal.words_of_few(v);
     ELSE
         SELECT * INTO phrase, reason FROM ff_internal.words_of_cause(v);
     END IF;
-    reason := upper(left(reason, 1)) || substr(reason, 2)
-              || CASE v.action WHEN 'keep' THEN ff_internal.words_of_keeping(v)
-                               WHEN 'wait' THEN ff_internal.words_of_waiting(v)
-                               ELSE ff_internal.words_of_change(v) END
-              || ff_internal.words_besides(v) || '.';
+    reason := concat(
+        upper(left(reason, 1)), substr(reason, 2), ff_internal.words_of_action(v),
+        CASE WHEN changes AND v.because = 'siblings' THEN '. Judged together with the other partitions' END,
+        CASE WHEN v.action <> 'wait' AND c.advised_step <> c.advised_in_ram
+             THEN format('. Table and indexes are %s times memory; within it %s would be best',
+                         round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
+        CASE WHEN d.wants_model AND NOT d.eligible_known AND v.action IN ('lower', 'wait')
+             THEN '. Whether an indexed column changes is not known: pg_stat_statements would tell' END,
+        CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
+        CASE WHEN e.open_writers > 0 AND NOT changes
+             THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
+        '. ' || ff_internal.rehearsed(e.rel_id, e.fillfactor),
+        CASE WHEN changes AND e.window_s < 86400 THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
+        '.');
 END
 $$;

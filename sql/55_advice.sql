@@ -138,8 +138,9 @@ AS $$
 $$;
 
 -- How far advice can be trusted, 0 to 1, a product of: the updates seen (or, where there are hardly any, the rows
--- inserted) against four times min_updates; the time watched, see time_trust(); 0.5 where counters were off for a
--- time, and 0.5 where nobody knows whether an indexed column changes; and, where the model was asked of updates, its
+-- inserted) against four times min_updates; the time watched, from 0.5 at the first moment to 1 after a day in which
+-- three cycles were seen, as the square root of the part of these that was; 0.5 where counters were off for a time, and
+-- 0.5 where nobody knows whether an indexed column changes; and, where the model was asked of updates, its
 -- own confidence in the light of what became of its earlier advice.
 CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS double precision
 LANGUAGE plpgsql STABLE
@@ -156,7 +157,7 @@ BEGIN
                 ELSE least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted
                                    ELSE coalesce((e.since_change).updated, 0) END
                               / (4.0 * ff_internal.setting('min_updates')::bigint)) END
-           * ff_internal.time_trust(ff_internal.time_seen(e))
+           * (0.5 + 0.5 * sqrt(least(1, e.window_s / 86400, w.cycles / 3)))
            * CASE WHEN e.counts_lost THEN 0.5 ELSE 1 END
            * CASE WHEN d.wants_model AND NOT d.eligible_known THEN 0.5 ELSE 1 END
            * CASE WHEN d.wants_model AND d.cause <> 'few_updates'
@@ -165,30 +166,7 @@ BEGIN
 END
 $$;
 
--- Keep, wait or raise for a table with hardly any updates in the whole window, whatever its fillfactor was then. The
--- model gives a reserve back after a full day; not where the other partitions are updated.
-CREATE FUNCTION ff_internal.decide_few(v ff_internal.decision) RETURNS ff_internal.decision
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    e ff_internal.table_evidence := (v.diagnosis).evidence;
-    w ff_internal.window_counters := e.counters;
-BEGIN
-    v.because := CASE WHEN (v.diagnosis).idle OR e.fillfactor = 100 THEN NULL
-                      WHEN ff_internal.siblings_updated(e.relation) THEN 'siblings'
-                      WHEN e.window_s < 86400 THEN 'short' END;
-    v.action := CASE WHEN (v.diagnosis).idle OR v.because = 'siblings' THEN 'keep'
-                     WHEN v.because = 'short' OR e.open_writers > 0 OR e.counts_lost THEN 'wait'
-                     WHEN ((v.fit).choice).action IN ('set', 'rewrite')
-                     THEN CASE WHEN v.confidence < v.needed_confidence THEN 'wait' ELSE 'raise' END
-                     WHEN w.updated < 0.01 * w.inserted OR e.window_s >= 86400 THEN 'keep'
-                     ELSE 'wait' END;
-    RETURN v;
-END
-$$;
-
--- The same for a table where its updates speak.
+-- What to do for a table where its updates speak.
 CREATE FUNCTION ff_internal.decide_updated(v ff_internal.decision) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -273,8 +251,19 @@ BEGIN
     END IF;
     IF d.cause = 'no_data' OR v.passed_over THEN
         v.action := 'wait';
+    ELSIF d.cause = 'few_updates' AND d.idle THEN
+        v.action := 'keep';
     ELSIF d.cause = 'few_updates' THEN
-        v := ff_internal.decide_few(v);
+        -- a reserve is given back after a full day, but not where the other partitions are updated
+        v.because := CASE WHEN e.fillfactor = 100 THEN NULL
+                          WHEN ff_internal.siblings_updated(e.relation) THEN 'siblings'
+                          WHEN e.window_s < 86400 THEN 'short' END;
+        v.action := CASE WHEN v.because = 'siblings' THEN 'keep'
+                         WHEN v.because = 'short' OR e.open_writers > 0 OR e.counts_lost THEN 'wait'
+                         WHEN c.action IN ('set', 'rewrite')
+                         THEN CASE WHEN v.confidence < v.needed_confidence THEN 'wait' ELSE 'raise' END
+                         WHEN (e.counters).updated < 0.01 * (e.counters).inserted OR e.window_s >= 86400 THEN 'keep'
+                         ELSE 'wait' END;
     ELSIF d.wants_model THEN
         v := ff_internal.decide_updated(v);
     ELSE
@@ -287,15 +276,17 @@ END
 $$;
 
 -- Decides for a table, or for all of them. A fit that was stored is taken where it is of the same evidence; else the
--- model is asked, for so many tables at most (models), those with the most recoverable updates first; beyond these an
--- older fit is taken where the table is still the same. always: the model is asked also where it does not matter.
-CREATE FUNCTION ff_internal.decisions(relation regclass, models integer, always boolean DEFAULT false)
+-- model is asked, for so many tables at most (models; NULL: of all fillfactor_advisor.fits, of one itself), those with
+-- the most recoverable updates first; beyond these an older fit is taken where the table is still the same. always: the
+-- model is asked also where it does not matter.
+CREATE FUNCTION ff_internal.decisions(relation regclass, models integer DEFAULT NULL, always boolean DEFAULT false)
 RETURNS SETOF ff_internal.decision
 LANGUAGE plpgsql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
 DECLARE
+    more  integer := coalesce(models, CASE WHEN $1 IS NULL THEN ff_internal.setting('fits')::integer ELSE 1 END);
     t     record;
     d     ff_internal.diagnosis;
     fit   ff_internal.fit;
@@ -317,8 +308,8 @@ BEGIN
             IF fit.mark = marks.mark AND fit.steps IS NOT NULL
                AND NOT (always AND (fit.steps[1]).settled_hot_pct IS NULL) THEN
                 NULL; -- it is of this evidence
-            ELSIF models > 0 THEN
-                models := models - 1;
+            ELSIF more > 0 THEN
+                more := more - 1;
                 fit := ff_internal.new_fit(d, fit, always);
                 fit.mark := marks.mark;
                 fit.shape := marks.shape;
@@ -350,7 +341,7 @@ BEGIN
     RETURN QUERY
     WITH known AS MATERIALIZED (
         SELECT v, e.relation, s.parent, (e.counters).updated
-          FROM ff_internal.decisions(NULL, $2 * cardinality(tables)) v
+          FROM ff_internal.decisions(NULL, CASE WHEN $1 IS NULL THEN $2 ELSE 2 * cardinality(tables) END) v
          CROSS JOIN LATERAL unnest(ARRAY[(v.diagnosis).evidence]) e
           LEFT JOIN ff_internal.shards() s ON coalesce(s.shard, s.parent) = e.relation
     )
@@ -363,20 +354,13 @@ BEGIN
 END
 $$;
 
--- Tables for which one call of a reading function asks the model, where collections did not.
-CREATE FUNCTION ff_internal.models_allowed() RETURNS integer
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT ff_internal.setting('fits')::integer
-$$;
-
 -- ---------------------------------------------------------------------------
 -- Advice
 -- ---------------------------------------------------------------------------
 -- A decision in figures and words, one row each: the columns of ff_advise(), those of ff_advice, and the decision.
 -- pooled: shards are not told of, but the table that they are of.
-CREATE FUNCTION ff_internal.advice(relation regclass, models integer, pooled boolean DEFAULT true)
+CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, models integer DEFAULT NULL,
+                                   pooled boolean DEFAULT true)
 RETURNS TABLE (
     relation                   regclass,
     fillfactor                 integer,
@@ -443,7 +427,6 @@ AS $$
      CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM (SELECT w.updated / nullif(e.window_s, 0)) s(n)) u(per_s, per_day)
      CROSS JOIN LATERAL unnest(ARRAY[coalesce((v.now_step).rows_per_page,
                                               ff_internal.rows_per_page(e.fillfactor, d.row_width))]) r(fits)
-      -- what a change brings
       LEFT JOIN LATERAL (
            SELECT round((100 * (1 - 1 / v.gain))::numeric, 1)::real AS gain_pct,
                   coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0)::bigint AS wal_bytes,
@@ -499,8 +482,7 @@ AS $$
            a.predicted_size_bytes, a.ram_ratio, a.predicted_wal_pct, a.gain_pct, a.wal_bytes_per_day_saved,
            a.disk_bytes_change, a.cpu_seconds_per_day_saved, a.needs_rewrite, a.rewrite_disk_bytes,
            a.rewrite_wal_bytes, a.rewrite_seconds, a.observed, a.provisional, a.reason, a.ddl
-      FROM ff_internal.advice(ff_internal.checked_table($1), CASE WHEN $1 IS NULL THEN ff_internal.models_allowed()
-                              ELSE 1 END) a
+      FROM ff_internal.advice(ff_internal.checked_table($1)) a
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
 'Advice for one table or for all: one row each, also where nothing should change. ff_advice is the overview.
@@ -542,7 +524,7 @@ BEGIN
         SELECT a.*, row_number() OVER () AS place, a.gain_pct IS NOT NULL AS changes,
                (((a.decision).fit).choice).wal_bytes_now * 86400 * ((a.evidence).counters).updated
                    / (a.evidence).window_s AS wal_now
-          FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
+          FROM ff_internal.advice() a
     ), total AS (
         SELECT count(*) AS n, sum(a.wal_bytes_per_day_saved) AS wal, sum(a.wal_now) AS wal_now,
                sum(a.disk_bytes_change) AS disk,

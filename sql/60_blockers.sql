@@ -33,8 +33,6 @@ AS $$
                     -- a reset ends an epoch when a collection notices; that of one index moves the database's, too
                     pg_stat_get_db_stat_reset_time(e.database_oid),
                     nullif(pg_stat_get_bgwriter_stat_reset_time(), e.cluster_reset),
-                    (SELECT max(h.seen_at) FROM ff_internal.change h
-                      WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
                     (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts))
       FROM (SELECT n.* FROM ff_internal.epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
       JOIN ff_internal.server() s ON (s.system_identifier, s.timeline) = (e.system_identifier, e.timeline)
@@ -177,17 +175,16 @@ AS $$
            WHEN b.summarizing THEN 'nothing to do'
            WHEN b.needed IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', b.needed, n.columns)
            WHEN NOT i.indisvalid
-           THEN 'invalid, of use to no query, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work now'
+           THEN 'invalid, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work now'
            WHEN b.scans = 0 AND b.watched
            THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either',
                        to_char(b.since, 'YYYY-MM-DD HH24:MI'))
-                || CASE WHEN i.indexprs IS NOT NULL THEN '; the planner''s statistics on its expressions go with it: '
-                        'CREATE STATISTICS keeps them' ELSE '' END
+                || CASE WHEN i.indexprs IS NULL THEN '' ELSE '; CREATE STATISTICS keeps those on its expressions' END
            WHEN b.scans = 0
            THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before 7 days '
                        'without one', ff_internal.span(greatest(extract(epoch FROM now() - b.since), 0)::float8))
            WHEN b.usage = 'include'
-           THEN 'the column is only carried along (INCLUDE): without it in the index, these updates can be HOT'
+           THEN 'the column is only carried along (INCLUDE): without it, these updates can be HOT'
            WHEN b.usage = 'predicate'
            THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
            ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END,
@@ -286,7 +283,7 @@ AS $$
     SELECT ff_internal.check_role('reader');
     WITH holders AS MATERIALIZED (
         SELECT * FROM ff_internal.horizon_holders()
-    ), held AS (
+    ), held AS MATERIALIZED (
         SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, h.since) AS since,
                clock_timestamp() AS until, greatest(n.xids, h.xids) AS xids, n.doing, n.catalog_only, true AS now
           FROM holders n
@@ -299,40 +296,33 @@ AS $$
           WHERE h.last_seen_at > clock_timestamp() - ff_internal.lookback()
             AND NOT EXISTS (SELECT FROM holders n WHERE n.holder = h.holder AND (n.since = h.since OR n.since IS NULL))
           ORDER BY h.xids DESC LIMIT 100)
-    ), spans AS MATERIALIZED (
-        SELECT row_number() OVER () AS n, * FROM held
     ), quiet AS MATERIALIZED (
         -- each table's HOT share while nothing of all this was held
-        SELECT i.rel_id, sum(i.updated) AS updated, sum(i.hot_updated) AS hot
+        SELECT i.rel_id, sum(i.hot_updated) / sum(i.updated) AS hot_share
           FROM ff_internal.counter_interval i
          WHERE i.ended_at > clock_timestamp() - ff_internal.lookback()
-           AND NOT EXISTS (SELECT FROM spans s
-                            WHERE NOT s.catalog_only AND s.since < i.ended_at AND s.until > i.began_at)
+           AND NOT EXISTS (SELECT FROM held h
+                            WHERE NOT h.catalog_only AND h.since < i.ended_at AND h.until > i.began_at)
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
-    ), cost AS (
-        -- the same tables while it was, each table weighed by its updates then
-        SELECT s.n, sum(i.updated) AS updated, sum(i.hot_updated) AS hot,
-               sum(i.updated * q.hot / q.updated) AS otherwise
-          FROM spans s
-          JOIN ff_internal.counter_interval i ON i.began_at >= s.since AND i.ended_at <= s.until AND i.updated > 0
-          JOIN quiet q ON q.rel_id = i.rel_id
-         WHERE NOT s.catalog_only
-         GROUP BY s.n
     )
     SELECT s.now, s.kind, s.holder, s.role_name, s.application, s.since, extract(epoch FROM s.until - s.since), s.xids,
            100 * c.hot / c.updated, 100 * c.otherwise / c.updated,
-           CASE WHEN c.n IS NOT NULL THEN greatest(round(c.otherwise - c.hot), 0) END, s.doing,
+           CASE WHEN c.updated > 0 THEN greatest(round(c.otherwise - c.hot), 0) END, s.doing,
            CASE WHEN s.catalog_only THEN 'holds back system catalogs only'
                 ELSE CASE s.kind
-                     WHEN 'idle in transaction'
-                     THEN 'commit sooner in the application, or set idle_in_transaction_session_timeout'
+                     WHEN 'idle in transaction' THEN 'commit sooner, or set idle_in_transaction_session_timeout'
                      WHEN 'transaction' THEN 'run long queries on a standby, or in smaller transactions'
-                     WHEN 'prepared transaction'
-                     THEN 'COMMIT PREPARED or ROLLBACK PREPARED, if its transaction manager has forgotten it'
-                     WHEN 'replication slot'
-                     THEN 'bring its consumer back, or drop the slot if nobody will use it again'
+                     WHEN 'prepared transaction' THEN 'COMMIT PREPARED or ROLLBACK PREPARED, if it was forgotten'
+                     WHEN 'replication slot' THEN 'bring its consumer back, or drop the slot'
                      ELSE 'long queries on the standby, with hot_standby_feedback on, hold it back here' END END
-      FROM spans s LEFT JOIN cost c ON c.n = s.n
+      FROM held s
+      -- the same tables while it was, each table weighed by its updates then
+     CROSS JOIN LATERAL (
+           SELECT nullif(sum(i.updated), 0) AS updated, sum(i.hot_updated) AS hot,
+                  sum(i.updated * q.hot_share) AS otherwise
+             FROM ff_internal.counter_interval i
+             JOIN quiet q ON q.rel_id = i.rel_id
+            WHERE i.began_at >= s.since AND i.ended_at <= s.until AND NOT s.catalog_only) c
      ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
 $$;
 COMMENT ON FUNCTION @extschema@.ff_horizon() IS

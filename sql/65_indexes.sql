@@ -71,8 +71,7 @@ AS $$
                'nothing was written to its table for %8$s' AS still,
                'keys come in ascending: %2$s %% of its leaf pages are as full as fillfactor left them. ' AS ascending,
                '%5$s updates that were not HOT against %6$s inserts: each put another entry beside the row''s old one, '
-               'which splits full leaves in whatever order keys come in. HOT updates would not: see ff_advise() and '
-               'ff_blockers() for the table' AS churn
+               'which splits full leaves in whatever order keys come in; see ff_advise() and ff_blockers()' AS churn
           FROM jsonb_to_record(facts) f(
                hindrance text, problem text, fillfactor integer, collected boolean, inserted bigint, cold bigint,
                window_s double precision, quiet_s double precision, ascends boolean, keyed boolean, blocks bigint,
@@ -90,8 +89,7 @@ AS $$
                (5, NOT f.collected, 'no_data', 'wait',
                 'its table was not collected yet: run CALL ff_collect() or ff_schedule()'),
                (6, f.written = 0 AND (f.quiet_s >= f.lookback) IS NOT TRUE, 'no_data', 'wait', f.still
-                || ': writes would show how keys come in; after %9$s without any it could be packed'),
-               -- what a build at the default leaves is not worth another one
+                || ': it could be packed after %9$s of that'),
                (7, f.written = 0 AND f.leaf_density >= 85, 'never_written', 'keep', f.still
                 || ', and its leaf pages are %1$s %% full: a rebuild would win next to nothing'),
                (8, f.written = 0, 'never_written', CASE f.fillfactor WHEN 100 THEN 'rebuild' ELSE 'raise' END, f.still
@@ -99,23 +97,23 @@ AS $$
                (9, f.cold > 5 * f.inserted AND f.churned, 'version_churn', 'keep', f.churn),
                -- where no two rows share a key, lists are of versions of one row
                (10, f.deduplicated_pct >= 50 AND NOT f.keyed, 'deduplicated', 'keep', '%4$s %% of its row pointers are '
-                'in lists, as rows share keys: full lists split by a rule of their own, not by fillfactor'),
+                'in lists, as rows share keys: these split by a rule of their own, not by fillfactor'),
                (11, f.orderly AND f.grows AND f.revisited, 'ascending', 'keep', f.ascending
-                || '%5$s updates that were not HOT put new entries into old pages, so their room is used'),
+                || 'Updates that were not HOT, %5$s, use that room'),
                (12, f.orderly AND f.grows AND f.fillfactor = 100, 'ascending', 'keep', f.ascending || 'It is at 100'),
                (13, f.orderly AND f.grows AND (f.window_s < 86400 OR f.written < f.enough), 'ascending', 'wait', format(
                 '%sA day in which %s rows are written is needed first; so far %s in %s', f.ascending, f.enough,
                 f.written, ff_internal.span(f.window_s))),
                (14, f.orderly AND f.grows, 'ascending', 'raise', f.ascending
                 || 'Nobody comes back to that room: 100 saves it in new pages, a rebuild wins %7$s in the old ones'),
-               (15, f.orderly AND f.half_full_pct <= 2, 'as_built', 'keep', 'its pages are as they were built, and too '
-                'few rows came in since to tell where they go'),
+               (15, f.orderly AND f.half_full_pct <= 2, 'as_built', 'keep', 'its pages are as they were built: too few '
+                'rows came in since'),
                (16, f.ascends AND f.revisited AND f.leaf_density >= 25, 'ascending_churn', 'keep', 'keys come in '
                 'ascending, but %3$s %% of its pages are half full from splits: ' || f.churn),
                -- vacuum leaves half of a split leaf's half without a row deleted
                (17, f.cold > 0.5 * f.inserted AND f.churned AND f.leaf_density >= 25, 'version_churn', 'keep', f.churn),
-               (18, f.leaf_density < 45, 'sparse', 'rebuild', 'its leaf pages are only %1$s %% full, less than inserts '
-                'at random leave: rows were deleted. A rebuild wins %7$s; fillfactor has no part in it'),
+               (18, f.leaf_density < 45, 'sparse', 'rebuild', 'its leaf pages are only %1$s %% full: rows were '
+                'deleted. A rebuild wins %7$s'),
                (19, true, 'random', 'keep', 'keys come in at random: %3$s %% of its leaf pages are half full, from '
                 'splits. Another fillfactor does not last: random inserts settle near 70 %% whatever is set'))
                r(place, holds, cause, action, says)

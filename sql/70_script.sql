@@ -102,13 +102,13 @@ BEGIN ATOMIC
                WHEN a.action = 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
                ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                            pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason
-          FROM (SELECT NULL::regclass AS relation, ff_internal.models_allowed() AS models WHERE target IS NULL
+          FROM (SELECT NULL::regclass AS relation WHERE target IS NULL
                 UNION ALL
-                SELECT coalesce(t.relid, target), 1
+                SELECT coalesce(t.relid, target)
                   FROM pg_class c
                   LEFT JOIN pg_partition_tree(target) t ON t.isleaf AND c.relkind = 'p'
                  WHERE c.oid = target AND c.relkind <> 'i') s
-         CROSS JOIN LATERAL ff_internal.advice(s.relation, s.models) a
+         CROSS JOIN LATERAL ff_internal.advice(s.relation) a
          -- a raise must give back a tenth of the table to be worth it (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)

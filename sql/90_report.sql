@@ -368,7 +368,7 @@ SELECT a.*, k.kind, k.explains, n.name, c.small, c.large,
        CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END AS advised,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.gain_pct DESC NULLS LAST,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
-  FROM ff_internal.advice(NULL, ff_internal.models_allowed()) a
+  FROM ff_internal.advice() a
  CROSS JOIN LATERAL (
        SELECT CASE WHEN a.action IN ('lower', 'raise') THEN 'change' WHEN a.action = 'wait' THEN 'wait'
                    WHEN a.cause = 'not_examined' THEN 'skipped' WHEN c.other THEN 'cure' ELSE 'fine' END, c.other

@@ -147,7 +147,7 @@ SELECT is((SELECT recommended_fillfactor FROM ff_advise('growth')), :stands, 'on
 -- not sure enough: of what was seen, or because too little was
 SET LOCAL fillfactor_advisor.min_confidence = 1;
 SELECT is(action, 'wait', 'no replay is near enough for a confidence of 1') FROM ff_advise('batch');
-SELECT matches(reason, 'may be better, but a confidence of 1 is needed, and time alone brings 0[.]', 'which time would not change') FROM ff_advise('batch');
+SELECT matches(reason, 'may be better, but a confidence of 1 is needed, and there is 0[.]', 'which is said') FROM ff_advise('batch');
 SET LOCAL fillfactor_advisor.min_updates = 1000000000;
 SELECT unalike(reason, '%a confidence of%', 'unless too few were seen') FROM ff_advise('batch');
 RESET fillfactor_advisor.min_updates;
