@@ -359,8 +359,7 @@ $$;
 -- ---------------------------------------------------------------------------
 -- A decision in figures and words, one row each: the columns of ff_advise(), those of ff_advice, and the decision.
 -- pooled: shards are not told of, but the table that they are of.
-CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, models integer DEFAULT NULL,
-                                   pooled boolean DEFAULT true)
+CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, models integer DEFAULT NULL, pooled boolean DEFAULT true)
 RETURNS TABLE (
     relation                   regclass,
     fillfactor                 integer,
