@@ -358,8 +358,8 @@ $$;
 -- Advice
 -- ---------------------------------------------------------------------------
 -- A decision in figures and words, one row each: the columns of ff_advise(), those of ff_advice, and the decision.
--- pooled: shards are not told of, but the table that they are of.
-CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, most integer DEFAULT NULL, pooled boolean DEFAULT true)
+-- whole: shards are not told of, but the table that they are of.
+CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, most integer DEFAULT NULL, whole boolean DEFAULT true)
 RETURNS TABLE (
     relation                   regclass,
     fillfactor                 integer,
@@ -413,7 +413,7 @@ AS $$
                   ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds, m.io_known) || ', '
                       || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
                   ' ' || v.shards), b.ddl, t.phrase, m.io_known, e, v
-      FROM ff_internal.pooled_decisions(relation, most, pooled) v
+      FROM ff_internal.pooled_decisions(relation, most, whole) v
      CROSS JOIN LATERAL unnest(ARRAY[v.diagnosis]) d
      CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
      CROSS JOIN LATERAL unnest(ARRAY[e.counters]) w
