@@ -34,7 +34,7 @@ BEGIN
 END
 $$;
 
--- The connect_timeout of a foreign server, seconds. Error, with the statement that helps, where there is no such server
+-- The seconds that connecting to a foreign server may take: its connect_timeout for each of its hosts. Error, with the statement that helps, where there is no such server
 -- or no such bound.
 CREATE FUNCTION ff_internal.connect_timeout(server name) RETURNS integer
 LANGUAGE plpgsql STABLE
@@ -43,11 +43,14 @@ AS $$
 DECLARE
     most    CONSTANT integer := (ff_internal.fleet_limits()).connect_s;
     timeout text;
+    hosts   integer;
 BEGIN
-    SELECT o.option_value INTO timeout
-      FROM pg_foreign_server s
-      LEFT JOIN LATERAL pg_options_to_table(s.srvoptions) o ON o.option_name = 'connect_timeout'
-     WHERE s.srvname = server;
+    SELECT max(o.option_value) FILTER (WHERE o.option_name = 'connect_timeout'),
+           max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name IN ('host', 'hostaddr'))
+      INTO timeout, hosts
+      FROM pg_foreign_server s LEFT JOIN LATERAL pg_options_to_table(s.srvoptions) o ON true
+     WHERE s.srvname = server
+     GROUP BY s.oid;
     IF NOT FOUND THEN
         PERFORM ff_internal.refuse('42704', format('server %s does not exist', quote_ident(server)), NULL,
             format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', '
@@ -59,7 +62,7 @@ BEGIN
             format('ALTER SERVER %I OPTIONS (%s connect_timeout ''3'');', server,
                    CASE WHEN timeout IS NULL THEN 'ADD' ELSE 'SET' END));
     END IF;
-    RETURN timeout;
+    RETURN timeout::integer * coalesce(hosts, 1);
 END
 $$;
 
