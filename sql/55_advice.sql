@@ -526,7 +526,7 @@ BEGIN
           FROM ff_internal.advice() a
     ), total AS (
         SELECT count(*) AS n, sum(a.wal_bytes_per_day_saved) AS wal, sum(a.wal_now) AS wal_now,
-               sum(a.disk_bytes_change) AS disk,
+               sum(a.disk_bytes_change) AS disk, min(extract(epoch FROM a.observed)) AS watched,
                ff_internal.rewrite_time(sum(a.rewrite_seconds), bool_and(a.rewrite_io_known)) AS rewrites
           FROM advice a WHERE a.changes HAVING count(*) > 0
     )
@@ -539,6 +539,8 @@ BEGIN
      CROSS JOIN LATERAL (VALUES
            (ff_internal.counted(t.n, 'change') || ':', ff_internal.signed_size(-t.wal) || ' WAL/day'
                || coalesce(to_char(-100 * t.wal / nullif(t.wal_now, 0), '" ("FMSG990" %)"'), '')),
+           ('', CASE WHEN t.watched < 86400
+                     THEN 'at the rate of the ' || ff_internal.span(t.watched) || ' watched' END),
            ('', ff_internal.signed_size(t.disk) || ' disk'), ('', t.rewrites || ' of rewriting')) l(name, words)
      WHERE l.words IS NOT NULL
     UNION ALL

@@ -50,6 +50,6 @@ typedef struct FitWork
 extern void ff_fit(FitWork *work, const Evidence *e, Fit *fit);
 
 /* Replay a particle up to now; the twin is then the table as it is. */
-extern void ff_fit_today(Twin *t, const FitPlan *plan, const FitParticle *p);
+extern void ff_fit_today(Twin *t, const FitPlan *p, const FitParticle *x);
 
 #endif							/* FF_MODEL_FIT_H */

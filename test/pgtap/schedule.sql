@@ -11,7 +11,7 @@ DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA "F f; %I";
 CREATE EXTENSION fillfactor_advisor SCHEMA "F f; %I";
 SET search_path = "F f; %I", public;
-SELECT plan(37);
+SELECT plan(36);
 
 SELECT CASE WHEN current_setting('cron.database_name', true) = current_database() THEN 'here'
             WHEN current_setting('cron.database_name', true) IS NULL THEN 'absent'
@@ -31,7 +31,6 @@ SELECT is(string_agg(format('%s|%s|%s|%s|%s', schedule, command, database, usern
     'the job is what was asked for') FROM cron.job WHERE jobname = 'fillfactor_advisor ' || current_database();
 SELECT lives_ok($$SELECT ff_schedule('* * * * *')$$, 'called again with another schedule');
 SELECT is(string_agg(schedule, ','), '* * * * *', 'one job, the new schedule') FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
-SELECT cmp_ok(to_timestamp(substring(ff_internal.next_collection() FROM '^next collection at (.*)$'), 'YYYY-MM-DD HH24:MI') - now(), '<=', interval '1 minute', 'which tells when the next collection comes');
 SELECT throws_ok($$SELECT ff_schedule('no such schedule')$$, NULL, 'invalid schedule: no such schedule', 'pg_cron''s own error is passed on');
 -- another role's job of the same name
 CREATE ROLE regress_ff_cron;

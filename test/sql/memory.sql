@@ -10,12 +10,12 @@ DECLARE
     root CONSTANT text := current_setting('data_directory') || '/memory';
     part text[];
 BEGIN
-    EXECUTE format('COPY (SELECT) TO PROGRAM %L', format('rm -rf %1$L; mkdir -p %1$L/proc/self', root));
-    EXECUTE format('COPY (SELECT string_to_table(%L, E''\n'')) TO %L', cgroup, root || '/proc/self/cgroup');
+    EXECUTE format('COPY (SELECT string_to_table(%L, E''\n'')) TO PROGRAM %L', cgroup,
+        format('rm -rf %1$L; mkdir -p %1$L/proc/self; cat >%1$L/proc/self/cgroup', root));
     FOREACH part SLICE 1 IN ARRAY ARRAY(SELECT string_to_array(f, '=') FROM unnest(files) f WHERE f <> '') LOOP
         part[1] := root || '/sys/fs/cgroup/' || part[1];
-        EXECUTE format('COPY (SELECT) TO PROGRAM %L', format('mkdir -p $(dirname %L)', part[1]));
-        EXECUTE format('COPY (SELECT %L) TO %L', part[2], part[1]);
+        EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', part[2],
+            format('mkdir -p $(dirname %1$L); cat >%1$L', part[1]));
     END LOOP;
     RETURN (SELECT concat_ws(' ', m.bytes, replace(m.note, root, '')) FROM memory_below(root) m
              WHERE m.source = 'container limit');
