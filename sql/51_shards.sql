@@ -1,6 +1,6 @@
 -- Stage shards: the tables of Citus, each distributed over shards, which are tables that only Citus may alter.
 
--- Has the calling function see the shards of this node, see src/fleet.c.
+-- Has the calling function see the shards of this node, see src/server.c.
 CREATE FUNCTION ff_internal.show_shards() RETURNS void
 LANGUAGE c VOLATILE
 AS 'MODULE_PATHNAME', 'ff_show_shards_sql';

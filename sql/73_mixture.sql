@@ -181,9 +181,8 @@ AS $$
         SELECT x.*, l.place, greatest(1, round(x.stride)) AS every, x.rows / (life->>'replayed_rows')::float8 AS part,
                sum(x.rate) FILTER (WHERE x.command = 'insert') OVER () AS inserts
           FROM jsonb_array_elements(life->'classes') WITH ORDINALITY l(class, place)
-         CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8, distance float8,
-               near float8, skew float8, stride float8, indexed float8,
-               resizes float8, whole float8)
+         CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8,
+               distance float8, near float8, skew float8, stride float8, indexed float8, resizes float8, whole float8)
     ), shaped AS (
         -- updates of which some change an indexed column are two classes
         SELECT c.*, i.touch, c.rate * i.share AS calls_rate, greatest(1, round(c.rows)) AS n,
@@ -217,6 +216,8 @@ AS $$
                              CASE WHEN s.stride < 0.5 AND s.how IN ('any', 'skewed') THEN 0 ELSE s.every END END,
                -- the least exponent that pgbench takes is 1.001
                'skew', CASE WHEN s.how = 'skewed' THEN greatest(1.001, s.skew) END,
+               -- as in the twin
+               'scattered', CASE WHEN s.how = 'skewed' THEN true END,
                'set', concat_ws(', ', CASE WHEN s.resizes > 0 THEN t->>'resize' END,
                           CASE WHEN NOT coalesce(s.resizes > 0 AND t->>s.touch ^@ concat(t->>'pad', ' ='), false)
                                THEN t->>s.touch END)) ELSE '{}' END) ORDER BY s.place, s.touch)

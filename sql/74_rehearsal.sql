@@ -378,7 +378,7 @@ RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
                ELSE ff_internal.counted((c->>'rows')::bigint * coalesce((c->>'calls')::bigint, 1), 'row') END,
            '{"any": "at random", "skewed": "some far more often than others", "newest": "inserted lately",
              "follow": "each some time after its insert", "turn": "in turn", "oldest": "the oldest"}'::jsonb
-               ->>(c->>'pick'),
+               ->>(CASE WHEN c->>'command' <> 'insert' THEN c->>'pick' END),
            CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END)
        || '; ' || round((c->>'rate')::numeric, 3) || ' rows for each row updated';
 

@@ -415,7 +415,8 @@ AS $$
      CROSS JOIN LATERAL (
            -- the table may have grown since the promise, which of WAL is of all that comes along with updates
            SELECT CASE v.measure WHEN 'HOT share' THEN (v.promised).predicted_hot_pct
-                       WHEN 'WAL per update' THEN greatest(0, v.before - (v.promised).wal_bytes_saved)
+                       WHEN 'WAL per update' THEN CASE WHEN (v.promised).wal_bytes_saved IS NOT NULL
+                            THEN greatest(0, v.before - (v.promised).wal_bytes_saved) END
                        WHEN 'bytes per row'
                        THEN v.before * (v.promised).predicted_size_bytes / nullif((v.promised).size_bytes, 0) END) p(x)
      CROSS JOIN LATERAL (

@@ -233,7 +233,7 @@ BEGIN
     SELECT ff_internal.chart('How full the pages are', 'used space of a page, percent',
                '{0,10,20,30,40,50,60,70,80,90,100}', 'share of the pages',
                ff_internal.svg_path('bar', array_agg(b.n / 10.0 - 0.095), array_agg(b.n / 10.0 - 0.005),
-                                    array_agg(b.pages / b.total), array_agg(0.0)), NULL,
+                                    array_agg(b.pages / nullif(b.total, 0)), array_agg(0.0)), NULL,
                format('%s pages, sampled at %s.', min(b.total), ff_internal.minute(sampled_at)))
       FROM (SELECT u.*, sum(u.pages) OVER ()::double precision AS total FROM unnest(bins) WITH ORDINALITY u(pages, n)) b
     HAVING min(b.total) > 0);
@@ -426,7 +426,7 @@ CREATE FUNCTION ff_internal.report_sql(tables ff_internal.report_row[]) RETURNS 
 LANGUAGE sql STABLE
 RETURN (
     SELECT E'<p class="sub">Read it before you run it. ff_script() writes the same with a guard for each change, its '
-           'undo and the ways to rewrite; ff_verify() says afterwards whether it helped.</p>\n'
+           'undo and, if asked, a rewrite; ff_verify() says afterwards whether it helped.</p>\n'
            '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
            || string_agg(format(E'-- cost -%s %%, confidence %s%s\n%s%s\n', t.gain_pct, t.confidence,
                   CASE WHEN t.needs_rewrite THEN ', rewrite it afterwards' END,
@@ -448,7 +448,8 @@ RETURN (
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
                    -nullif(c.wal_bytes_per_day_saved, 0) AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
-                   ff_internal.rewrite_time(c.rewrite_s, c.rewrite_io_known) AS rewrite,
+                   coalesce(ff_internal.rewrite_time(c.rewrite_s, c.rewrite_io_known),
+                            CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
                    c.small AS "curve|html", o.reason AS why,
                    concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
                           'data-k="', t.kind, '"') AS "@|html"

@@ -34,8 +34,8 @@ BEGIN
 END
 $$;
 
--- The seconds that connecting to a foreign server may take: its connect_timeout for each of its hosts. Error, with the statement that helps, where there is no such server
--- or no such bound.
+-- The seconds that connecting to a foreign server may take: its connect_timeout for each of its hosts. Error, with the
+-- statement that helps, where there is no such server or no such bound.
 CREATE FUNCTION ff_internal.connect_timeout(server name) RETURNS integer
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -470,7 +470,6 @@ choose(const Evidence *e, const FitSplit *seen, const Forecast *f, const Rates *
 static void
 describe(const Fit *fit, const Forecast *f, Decision *d)
 {
-
 	for (int k = 0; k < f->nlives; k++)
 	{
 		const FcOutcome *o = &f->outcome[FC_SET][k][f->current];

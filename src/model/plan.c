@@ -230,6 +230,7 @@ plan_slots(const Evidence *e, FitPlan *p)
 {
 	double		known = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, rows)).rows;
 	double		left = bound(p->window.updated - known, 0, p->window.updated);
+
 	for (int i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4; i++)
 	{
 		const EvStatement *v = &e->statement[i];

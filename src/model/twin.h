@@ -50,7 +50,7 @@ typedef struct TwinClass
 	EvCommand	command;		/* EV_INSERT, EV_UPDATE or EV_DELETE */
 	double		rate;			/* rows a tick */
 	double		rows;			/* rows of one transaction, >= 1 */
-	double		calls;			/* statements for its rows: cost only, >= 1 */
+	double		calls;			/* statements for its rows, >= 1: not replayed, only told */
 	TwinPick	pick;
 	double		distance;		/* rows, see TwinPick */
 	double		near;
