@@ -8,16 +8,16 @@ RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '
             THEN value::numeric * coalesce(substring(unit, '^[0-9]+')::numeric, 1) || ltrim(unit, '0123456789')
             ELSE value END;
 
--- The statements that bring a server setting back to a value that pg_settings had: RESET for the server's default, if
--- no configuration file is known to have another. NULL where the setting is none of tracked_settings(), or the value
--- none of it, as the history may name any.
+-- The statements that bring a server setting back to a value that pg_settings had: RESET where that is what stands
+-- without ALTER SYSTEM, as far as the caller may know. NULL where the setting is none of tracked_settings(), or the
+-- value none of it, as the history may name any.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    s     record;
-    plain boolean;
+    s      record;
+    beside boolean;     -- it would have that value without ALTER SYSTEM
 BEGIN
     SELECT * INTO s FROM pg_settings p
      WHERE p.name = undo_setting.setting AND p.name = ANY (ff_internal.tracked_settings());
@@ -26,14 +26,24 @@ BEGIN
        OR s.vartype IN ('integer', 'real') AND value !~ '^-?[0-9]+([.][0-9]+)?$' THEN
         RETURN NULL;
     END IF;
-    plain := s.source = 'default';
-    IF NOT plain AND has_table_privilege('pg_file_settings', 'SELECT')
-       AND has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN
-        plain := NOT EXISTS (SELECT FROM pg_file_settings f
-                              WHERE lower(f.name) = s.name AND f.sourcefile !~ 'postgresql[.]auto[.]conf$');
+    IF s.source = 'default' OR s.sourcefile !~ 'postgresql[.]auto[.]conf$' THEN
+        beside := value = s.reset_val;
+    ELSIF has_table_privilege('pg_file_settings', 'SELECT')
+          AND has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN
+        beside := coalesce((
+            SELECT CASE WHEN s.vartype = 'bool' THEN f.setting::boolean = value::boolean
+                        WHEN s.unit IS NULL OR f.setting !~ '^[-+]?[0-9]+([.][0-9]+)? *[A-Za-z]*$'
+                        THEN lower(f.setting) = value
+                        WHEN s.unit ~ 'B$' THEN pg_size_bytes(ff_internal.setting_shown(f.setting, s.unit))
+                                                = pg_size_bytes(ff_internal.setting_shown(value, s.unit))
+                        ELSE ff_internal.setting_shown(f.setting, s.unit)::interval
+                             = ff_internal.setting_shown(value, s.unit)::interval END
+              FROM pg_file_settings f
+             WHERE lower(f.name) = s.name AND f.sourcefile !~ 'postgresql[.]auto[.]conf$' AND f.error IS NULL
+             ORDER BY f.seqno DESC LIMIT 1), value = s.boot_val);
     END IF;
     RETURN format('ALTER SYSTEM %s; SELECT pg_reload_conf();',
-                  CASE WHEN plain AND value = s.boot_val THEN format('RESET %I', s.name)
+                  CASE WHEN beside THEN format('RESET %I', s.name)
                        ELSE format('SET %I = %L', s.name, ff_internal.setting_shown(value, s.unit)) END);
 END
 $$;

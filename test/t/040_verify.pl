@@ -132,15 +132,16 @@ is(restored('no_such_setting', '1'), '', 'a setting that the server does not kno
 $node->append_conf('postgresql.conf', "Max_WAL_Size = 512MB\ntrack_io_timing = yes\ncheckpoint_timeout = 10min\n");
 $node->safe_psql('postgres', "ALTER SYSTEM SET max_wal_size = '2GB'; ALTER SYSTEM SET track_io_timing = off; ALTER SYSTEM SET wal_compression = on; SELECT pg_reload_conf()");
 $node->poll_query_until('postgres', q(SELECT count(*) = 4 FROM pg_settings WHERE (name, reset_val) IN (('max_wal_size', '2048'), ('track_io_timing', 'off'), ('checkpoint_timeout', '600')) OR name = 'wal_compression' AND reset_val <> 'off')) or die 'not reloaded';
-is(restored('max_wal_size', '512'), "ALTER SYSTEM SET max_wal_size = '512MB'; $reload", 'a setting: back to what the file has');
+is(restored('max_wal_size', '512'), "ALTER SYSTEM RESET max_wal_size; $reload", 'a setting: back to what the file has');
 is(restored('max_wal_size', '1024'), "ALTER SYSTEM SET max_wal_size = '1024MB'; $reload", 'a setting: not to its default where the file has another');
-is(restored('track_io_timing', 'on'), "ALTER SYSTEM SET track_io_timing = 'on'; $reload", 'a switch: back to what the file has');
+is(restored('track_io_timing', 'on'), "ALTER SYSTEM RESET track_io_timing; $reload", 'a switch: back to what the file has');
 is(restored('track_io_timing', 'off'), "ALTER SYSTEM SET track_io_timing = 'off'; $reload", 'a switch: not to its default');
 is(restored('wal_compression', 'off'), "ALTER SYSTEM RESET wal_compression; $reload", 'a word: back to its default');
 is(restored('checkpoint_timeout', '300'), "ALTER SYSTEM SET checkpoint_timeout = '300s'; $reload", 'a setting that the file has: set, as it cannot be reset');
 # What it says does it.
 value($_) foreach split /(?<=;) /, restored('max_wal_size', '512');
 ok($node->poll_query_until('postgres', q(SELECT reset_val = '512' FROM pg_settings WHERE name = 'max_wal_size')), 'a setting: it is back');
+is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'max_wal_size' AND sourcefile ~ 'auto')), '0', 'a setting: and nothing is left of the change');
 value($_) foreach split /(?<=;) /, restored('wal_compression', 'off');
 is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'wal_compression')), '0', 'a setting: where no file has it, nothing is left of the change');
 is(value(q(SELECT count(*) FROM ff_internal.change)), '2', 'neither a rebuilt index nor a new name is a change');
