@@ -26,6 +26,10 @@ BEGIN
         RETURN escaped;
     END IF;
     FOREACH ch IN ARRAY string_to_array(escaped, NULL) LOOP
+        IF ch ~ '[ -~]' THEN
+            result := result || ch;
+            CONTINUE;
+        END IF;
         BEGIN
             -- by its UTF-8: the first of n bytes has as many bits less
             SELECT sum((get_byte(b, k) & CASE k WHEN 0 THEN ('{127,31,15,7}'::integer[])[length(b)] ELSE 63 END)
@@ -34,7 +38,7 @@ BEGIN
         EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire OR undefined_function THEN
             code := 0;    -- it is not in Unicode
         END;
-        result := result || CASE WHEN ch ~ '[ -~]' THEN ch WHEN ch ~ E'[\t\n\r]' THEN ' '
+        result := result || CASE WHEN ch ~ E'[\t\n\r]' THEN ' '
                                  WHEN code <@ unseen THEN '&#xFFFD;' ELSE '&#' || code || ';' END;
     END LOOP;
     RETURN result;

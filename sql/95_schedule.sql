@@ -47,11 +47,13 @@ BEGIN
         PERFORM ff_internal.refuse('55000', 'pg_cron is not in this database', NULL, format(
             'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '
             'cron.database_name names. Without pg_cron, a line in the crontab does the same: %s', (
-            -- in a crontab % is a line end
-            SELECT replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
+            -- in a crontab % is a line end, and a line end cannot be written
+            SELECT CASE WHEN concat(schedule, current_database(), n.nspname) ~ '[[:cntrl:]]'
+                        THEN 'call psql on this database'
+                        ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
                        ff_internal.shell_quoted(current_database()),
                        ff_internal.shell_quoted(replace(action, 'ff_internal.', quote_ident(n.nspname) || '.ff_'))),
-                       '%', E'\\%')
+                       '%', E'\\%') END
               FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
              WHERE e.extname = 'fillfactor_advisor')));
     END IF;
