@@ -146,8 +146,14 @@ BEGIN
              ORDER BY o.failures > 0, o.tried_at NULLS FIRST, o.source_id OFFSET 0) o
      WHERE pg_try_advisory_lock('ff_internal.fleet_source'::regclass::oid::integer, o.source_id) LIMIT 1;
     IF id IS NOT NULL THEN
-        UPDATE ff_internal.fleet_source o SET tried_at = clock_timestamp() WHERE o.source_id = id RETURNING * INTO s;
-        PERFORM ff_internal.fleet_turn(s, true) WHERE FOUND;
+        -- unless another session has asked it since
+        UPDATE ff_internal.fleet_source o SET tried_at = clock_timestamp()
+         WHERE o.source_id = id AND (o.tried_at IS NULL OR o.tried_at < began) RETURNING * INTO s;
+        IF FOUND THEN
+            PERFORM ff_internal.fleet_turn(s, true);
+        ELSE
+            PERFORM ff_internal.fleet_leave(id);
+        END IF;
     END IF;
     FOR s IN
         SELECT o.* FROM ff_internal.fleet_source o
