@@ -4,7 +4,7 @@
 CREATE FUNCTION ff_internal.job_name(database name) RETURNS text
 LANGUAGE sql STABLE
 RETURN 'fillfactor_advisor ' || CASE WHEN octet_length(database::text) <= 44 THEN database::text
-                                     ELSE md5(database::text) END;
+                                     ELSE left(encode(sha256(convert_to(database, 'UTF8')), 'hex'), 32) END;
 
 -- Where pg_cron is: here; elsewhere (it runs from cron_database); absent, or not created yet. A schema that merely is
 -- called cron is never touched.
