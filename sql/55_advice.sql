@@ -256,7 +256,8 @@ BEGIN
     ELSIF d.cause = 'few_updates' THEN
         -- a reserve is given back after a full day, but not where the other partitions are updated
         v.because := CASE WHEN e.fillfactor = 100 THEN NULL
-                          WHEN ff_internal.siblings_updated(e.relation) THEN 'siblings'
+                          -- their curves say so, or, where these rest, their history
+                          WHEN siblings_best < 100 OR ff_internal.siblings_updated(e.relation) THEN 'siblings'
                           WHEN e.window_s < 86400 THEN 'short' END;
         v.action := CASE WHEN v.because = 'siblings' THEN 'keep'
                          WHEN v.because = 'short' OR e.open_writers > 0 OR e.counts_lost THEN 'wait'
@@ -522,7 +523,7 @@ BEGIN
     WITH advice AS MATERIALIZED (
         SELECT a.*, row_number() OVER () AS place, a.gain_pct IS NOT NULL AS changes,
                (((a.decision).fit).choice).wal_bytes_now * 86400 * ((a.evidence).counters).updated
-                   / (a.evidence).window_s AS wal_now
+                   / nullif((a.evidence).window_s, 0) AS wal_now
           FROM ff_internal.advice() a
     ), total AS (
         SELECT count(*) AS n, sum(a.wal_bytes_per_day_saved) AS wal, sum(a.wal_now) AS wal_now,
