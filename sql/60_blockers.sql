@@ -33,6 +33,9 @@ AS $$
                     -- a reset ends an epoch when a collection notices; that of one index moves the database's, too
                     pg_stat_get_db_stat_reset_time(e.database_oid),
                     nullif(pg_stat_get_bgwriter_stat_reset_time(), e.cluster_reset),
+                    -- an invalid one may have become valid long after it was made
+                    (SELECT max(h.seen_at) FROM ff_internal.change h
+                      WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
                     (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts))
       FROM (SELECT n.* FROM ff_internal.epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
       JOIN ff_internal.server() s ON (s.system_identifier, s.timeline) = (e.system_identifier, e.timeline)
@@ -95,7 +98,8 @@ AS $$
         -- the primary key only if there is no other
         SELECT x.indexrelid, false, false, c.share, c.share, NULL
           FROM indexed x
-         CROSS JOIN (SELECT CASE count(DISTINCT o.indexrelid) WHEN 1 THEN 1 END, bool_and(o.indisprimary)
+         CROSS JOIN (SELECT CASE WHEN count(DISTINCT o.indexrelid) FILTER (WHERE NOT o.indisprimary) <= 1 THEN 1 END,
+                            bool_and(o.indisprimary)
                        FROM indexed o WHERE NOT o.summarizing) c(share, primary_only)
          WHERE NOT x.summarizing AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
            AND x.indisprimary = c.primary_only
@@ -158,6 +162,10 @@ AS $$
     SELECT CASE
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
+           WHEN NOT b.seen AND EXISTS (SELECT FROM ff_internal.statement_target t WHERE t.command = 'UPDATE'
+                                       AND t.relid = ANY (ff_internal.with_ancestors(b.relid)))
+           THEN 'updates were not HOT, but no statement seen sets an indexed column: look for functions, triggers and '
+                'the unattributed rows of ff_statements()'
            WHEN NOT b.seen
            THEN concat('updates were not HOT', CASE WHEN b.room_known THEN ' although they stayed in their page' END,
                        '; which index it was is not known without their statements',
