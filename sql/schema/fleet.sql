@@ -73,7 +73,9 @@ $$);
 -- this identity that accepts writes, too); NULL: never answered.
 CREATE VIEW ff_internal.fleet_member AS
 SELECT s.*, l.source AS lead, l.source_id AS lead_id, l.in_recovery AS lead_in_recovery,
-       greatest(now() - CASE WHEN s.server IS NULL THEN s.exported_at ELSE s.succeeded_at END, interval '0') AS age,
+       CASE WHEN s.succeeded_at IS NOT NULL -- greatest() takes NULL for 0
+            THEN greatest(now() - CASE WHEN s.server IS NULL THEN s.exported_at ELSE s.succeeded_at END, interval '0')
+            END AS age,
        CASE WHEN s.system_identifier IS NULL THEN NULL
             WHEN s.source_id = l.source_id AND NOT s.in_recovery THEN 'primary'
             WHEN s.source_id <> l.source_id AND EXISTS (
