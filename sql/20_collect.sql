@@ -232,16 +232,20 @@ BEGIN
      -- indexes that went and came, but for those replaced by an equal one
      CROSS JOIN LATERAL (
            WITH one_sided AS (
-               SELECT i.*, true AS gone
-                 FROM unnest(w.index_oids, w.index_definitions, w.index_keys) i(id, definition, key)
-                WHERE i.id <> ALL (coalesce(n.index_oids, '{}'))
-                UNION ALL
-               SELECT i.*, false FROM unnest(n.index_oids, d.index_definitions, d.index_keys) i(id, definition, key)
-                WHERE i.id <> ALL (coalesce(w.index_oids, '{}'))
+               SELECT o.*, row_number() OVER (PARTITION BY o.gone, o.key ORDER BY o.id) AS place
+                 FROM (SELECT i.*, true
+                         FROM unnest(w.index_oids, w.index_definitions, w.index_keys) i(id, definition, key)
+                        WHERE i.id <> ALL (coalesce(n.index_oids, '{}'))
+                        UNION ALL
+                       SELECT i.*, false
+                         FROM unnest(n.index_oids, d.index_definitions, d.index_keys) i(id, definition, key)
+                        WHERE i.id <> ALL (coalesce(w.index_oids, '{}'))) o(id, definition, key, gone)
            )
            SELECT array_agg(a.definition ORDER BY a.id, a.definition) FILTER (WHERE a.gone) AS dropped,
                   array_agg(a.definition ORDER BY a.id) FILTER (WHERE NOT a.gone) AS created
-             FROM one_sided a WHERE NOT EXISTS (SELECT FROM one_sided b WHERE b.gone <> a.gone AND b.key = a.key)) x
+             FROM one_sided a
+            WHERE NOT EXISTS (SELECT FROM one_sided b
+                               WHERE b.gone <> a.gone AND (b.key, b.place) = (a.key, a.place))) x
      CROSS JOIN LATERAL (VALUES
            ('fillfactor', n.fillfactor <> w.fillfactor),
            ('options', ff_internal.other_options(n.reloptions)
