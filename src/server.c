@@ -97,7 +97,9 @@ ff_refuse(PG_FUNCTION_ARGS)
 	for (int i = 0; i < 4; i++)
 		part[i] = PG_ARGISNULL(i) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(i));
 	if (part[0] == NULL || strlen(part[0]) != 5 || part[1] == NULL)
-		elog(ERROR, "an error needs an SQLSTATE and a message");
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("an error needs an SQLSTATE and a message")));
 
 	/* whoever catches the error has its own context back */
 	error_context_stack = NULL;
