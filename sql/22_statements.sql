@@ -343,7 +343,10 @@ BEGIN
     END IF;
 
     SELECT * INTO previous FROM ff_internal.statement_snapshot l
-     WHERE l.stats_reset = read.stats_reset ORDER BY l.collection_id DESC LIMIT 1;
+     WHERE l.reason IS NULL ORDER BY l.collection_id DESC LIMIT 1;
+    IF previous.stats_reset IS DISTINCT FROM read.stats_reset THEN
+        previous := NULL;
+    END IF;
     IF previous.collection_id IS NULL THEN
         -- a text that could not be read may have come back whole
         UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL AND s.reason IS NOT NULL;

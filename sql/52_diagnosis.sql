@@ -25,7 +25,9 @@ AS $$
                   CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM ff_internal.horizon_history h
                                                       WHERE h.since < i.ended_at
                                                         AND h.last_seen_at > i.began_at) AS held) o
-                  WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at) c
+                  WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at
+                    AND EXISTS (SELECT FROM ff_internal.horizon_history h
+                                 WHERE h.last_seen_at > (e.since_change).began_at)) c
      WHERE c.held > 0
 $$;
 

@@ -124,7 +124,8 @@ AS $$
            (1, 'REINDEX CONCURRENTLY', c.relkind = 'i', format('REINDEX INDEX CONCURRENTLY %s;', o.target), 'psql', 1,
             (SELECT 'not for the index of an exclusion constraint' FROM pg_index x
               WHERE x.indexrelid = c.oid AND x.indisexclusion),
-            'readers and writers go on; waits for all transactions that are open when it begins'),
+            'readers and writers go on; waits for all transactions that are open when it begins; where it fails, '
+            'it leaves an invalid index to be dropped'),
            (2, 'REPACK (CONCURRENTLY)',
             c.relkind <> 'i' AND current_setting('server_version_num')::integer >= 190000,
             format('REPACK (CONCURRENTLY) %s%s;', o.target, ' USING INDEX ' || o.in_order), 'psql', 1.2,
@@ -145,7 +146,8 @@ AS $$
                              ' --no-kill-backend --wait-timeout=60 --table=',
                              ff_internal.shell_quoted(format('%I.%I', t.schema, t.name))) END,
             'shell', 1.2, coalesce(r.missing, t.unrepackable),
-            'as superuser; readers and writers go on; ACCESS EXCLUSIVE for moments at the start and the end'),
+            'as superuser, client and server of one version; readers and writers go on; '
+            'ACCESS EXCLUSIVE for moments at the start and the end'),
            (5, 'CLUSTER', o.in_order IS NOT NULL, format('CLUSTER %s USING %s;', o.target, o.in_order), 'psql', 1, NULL,
             'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too'),
            (6, 'VACUUM FULL', c.relkind <> 'i', format('VACUUM (FULL, ANALYZE) %s;', o.target), 'psql', 1, NULL,

@@ -360,7 +360,7 @@ $$;
 -- ---------------------------------------------------------------------------
 -- A decision in figures and words, one row each: the columns of ff_advise(), those of ff_advice, and the decision.
 -- whole: shards are not told of, but the table that they are of.
-CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, most integer DEFAULT NULL, whole boolean DEFAULT true)
+CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, most integer DEFAULT NULL, whole bool DEFAULT true)
 RETURNS TABLE (
     relation                   regclass,
     fillfactor                 integer,
@@ -513,7 +513,8 @@ RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(byt
 
 -- The rows of ff_advice; the last ones, with the total, are of no table.
 CREATE FUNCTION ff_internal.overview()
-RETURNS TABLE (relation text, now integer, new integer, action text, gain text, confidence real, why text)
+RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, gain text, confidence real,
+               why text)
 LANGUAGE plpgsql STABLE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -531,11 +532,11 @@ BEGIN
                ff_internal.rewrite_time(sum(a.rewrite_seconds), bool_and(a.rewrite_io_known)) AS rewrites
           FROM advice a WHERE a.changes HAVING count(*) > 0
     )
-    (SELECT a.relation::text, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,
+    (SELECT a.relation, NULL, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,
             round(a.gain_pct)::integer || ' %', a.confidence, a.phrase
        FROM advice a ORDER BY a.place)
     UNION ALL
-    SELECT l.name, NULL, NULL, NULL, NULL, NULL, l.words
+    SELECT NULL, l.name, NULL, NULL, NULL, NULL, NULL, l.words
       FROM total t
      CROSS JOIN LATERAL (VALUES
            (ff_internal.counted(t.n, 'change') || ':', ff_internal.signed_size(-t.wal) || ' WAL/day'
@@ -545,15 +546,17 @@ BEGIN
            ('', ff_internal.signed_size(t.disk) || ' disk'), ('', t.rewrites || ' of rewriting')) l(name, words)
      WHERE l.words IS NOT NULL
     UNION ALL
-    SELECT 'nothing collected:', NULL, NULL, NULL, NULL, NULL, 'run CALL ff_collect()'
+    SELECT NULL, 'nothing collected:', NULL, NULL, NULL, NULL, NULL, 'run CALL ff_collect()'
      WHERE NOT EXISTS (SELECT FROM ff_internal.collection);
 END
 $$;
 
+-- A long name is shortened in its middle, so that a line has less than 100 characters.
 CREATE VIEW @extschema@.ff_advice AS
-SELECT CASE WHEN length(o.relation) > 22 THEN left(o.relation, 8) || '..' || right(o.relation, 12)
-            ELSE o.relation END AS relation, o.now, o.new, o.action, o.gain, o.confidence, o.why
-  FROM ff_internal.overview() o;
+SELECT CASE WHEN length(n.name) > 22 THEN left(n.name, 8) || '..' || right(n.name, 12) ELSE n.name END AS relation,
+       o.now, o.new, o.action, o.gain, o.confidence, o.why
+  FROM ff_internal.overview() o
+ CROSS JOIN LATERAL (SELECT coalesce(o.relation::text, o.total)) n(name);
 COMMENT ON VIEW @extschema@.ff_advice IS
 'Advice at a glance, under 100 characters wide; ff_advise() says more. Changes come first; the last lines say what '
 'they bring together: WAL a day, disk, time of rewriting.';

@@ -16,7 +16,7 @@ typedef enum PriceId
 	US_STATEMENT, US_ROW, US_READ, US_ENTRY, US_ENTRY_VISIT, US_MOVE, US_PRUNE, US_SCAN_PAGE,
 	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, US_REWRITE_ROW,
 	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
-	BLOCKS_ROW, CAUTION, CLEAR, CLEAR_GAINS, LACKING, PRIOR,
+	INDEX_BLOAT, BLOCKS_ROW, CAUTION, AGREEMENT, CLEAR, CLEAR_GAINS, LACKING, PRIOR,
 	SETTLES, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
 } PriceId;
 
@@ -51,9 +51,11 @@ static const struct
 	[WAL_MOVE] = {60.0, "an update to another page, without the row", LSN},
 	[WAL_DELETE] = {60.0, "a delete", LSN},
 	[WAL_VACUUM_PAGE] = {150.0, "prune a page and mark it all-visible", LSN},
+	[INDEX_BLOAT] = {0.7, "entries that stay per entry added, vacuum running, up to one a row", CHOSEN},
 	[BLOCKS_ROW] = {2.0, "heap pages that an index scan or a change of one row asks for", CHOSEN},
 	[CAUTION] = {0.02, "ln of cost for halving the rows of a page: forecasts err more", CHOSEN},
-	[CLEAR] = {0.7, "weight of the lives that must find a change cheaper", CHOSEN},
+	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
+	[CLEAR] = {0.7, "and that must find it better than what was chosen before", CHOSEN},
 	[CLEAR_GAINS] = {5, "times min_gain by which it must be better than what was advised", CHOSEN},
 	[LACKING] = {0.02, "share of updates not HOT for want of room, from which they lack it", CHOSEN},
 	[PRIOR] = {3, "weight of what was made of the table before, of as many updates", CHOSEN},
@@ -143,8 +145,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	double		images;
 
 	c->heap_bytes = heap_bytes;
-	/* at most an entry more for each row: vacuum takes the others */
-	c->index_bytes = r->index_bytes * (1 + bound(entries, 0, 1));
+	c->index_bytes = r->index_bytes * (1 + P(INDEX_BLOAT) * bound(entries, 0, 1));
 	leaves = bound(n > 0 ? c->index_bytes / TW_BLCKSZ / n : 1, 1, 1e15);
 	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
 	/* pages touched for the first time since a checkpoint are logged whole */
@@ -444,7 +445,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 		enough = clearly_better(f, d, FC_SET, f->current,
 								(more && e->followed > 0 ? P(CLEAR_GAINS) : 1) * min_gain);
 	else
-		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain && cheaper >= P(CLEAR);
+		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain && cheaper >= P(AGREEMENT);
 	d->agreement = d->best == f->current && d->best_way == FC_SET ? 1 : cheaper;
 	d->action = DC_KEEP;
 	d->gain = 0;

@@ -10,7 +10,7 @@ CREATE TABLE t (id int PRIMARY KEY, k int, v text, m mood, EXCLUDE USING btree (
 CREATE INDEX t_v ON t (lower(v)) WHERE k > 3;
 CREATE INDEX t_k ON t (k, v DESC) INCLUDE (m);
 CREATE TABLE other (id int);
-SELECT plan(36);
+SELECT plan(37);
 
 CALL "Mixed Case".ff_collect();
 CREATE FUNCTION changes() RETURNS TABLE (dropped text[], created text[]) LANGUAGE sql AS
@@ -136,6 +136,11 @@ SET fillfactor_advisor.lookback = '9d';
 SET fillfactor_advisor.retention = '30 d';
 SET fillfactor_advisor.payback_time = '36h';
 SELECT is(array(SELECT ff_internal.setting(s) FROM unnest('{lookback,retention,payback_time}'::text[]) s), '{777600,2592000,129600}', 'times take units; they are read in seconds');
+
+-- the pace of the last ones, which is kept: nine in the last ninety minutes
+UPDATE ff_internal.collection c SET began_at = now() - n.n * interval '10 min'
+  FROM (SELECT collection_id, row_number() OVER (ORDER BY collection_id DESC) AS n FROM ff_internal.collection) n WHERE n.collection_id = c.collection_id;
+SELECT is(ff_internal.next_collection(), 'next collection at ' || to_char(now(), 'YYYY-MM-DD HH24:MI'), 'the next collection is due ten minutes after the last');
 
 ALTER SCHEMA "Mixed Case" RENAME TO "ren am";
 CALL "ren am".ff_collect();

@@ -120,7 +120,7 @@ CREATE SERVER slow FOREIGN DATA WRAPPER regress_ff_wrapper OPTIONS (host 'h');
 SELECT is(pg_temp.said($$ SELECT ff_fleet_add('x', 'slow') $$), '22023 server slow has no connect_timeout of 2 to 10 seconds; ALTER SERVER slow OPTIONS (ADD connect_timeout ''3'');', 'or one that may hang');
 ALTER SERVER slow OPTIONS (ADD connect_timeout '3');
 SELECT lives_ok($$ SELECT ff_fleet_add('x', 'slow') $$, 'it can be added, without dblink');
-SELECT is((SELECT state FROM ff_fleet WHERE source = 'x'), 'new', 'and waits to be asked');
+SELECT is((SELECT concat_ws(' ', state, age) FROM ff_fleet WHERE source = 'x'), 'new', 'and waits to be asked; nothing is known yet');
 SELECT is(pg_temp.said($$ SELECT ff_internal.fleet_begin(1, 1) $$), '55000 extension dblink is not in this database; A hub asks its sources by contrib''s dblink: run CREATE EXTENSION dblink here.', 'for which dblink is needed');
 SELECT is(pg_temp.said($$ SELECT ff_import(pg_temp.export(), 'x') $$), '55000 source x is asked by a server; Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).', 'what is asked is not imported');
 SELECT is(pg_temp.said($$ SELECT * FROM ff_fleet_script('b') $$), '55000 source b was imported; Run ff_script() there.', 'there is no script of what was imported');

@@ -3,7 +3,7 @@ BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 SET LOCAL TimeZone = 'Asia/Kolkata';
-SELECT plan(22);
+SELECT plan(23);
 
 CREATE TABLE orders (i int, j int);
 CREATE TABLE unknown (i int);
@@ -52,5 +52,6 @@ INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blo
 VALUES (:orders, clock('10:50'), 50, 100, 100, 0, 0, 1000, 600, 300, 700);
 SELECT is((SELECT (newpage_pct, blocked_pct)::text FROM ff_history('orders', '1 h') LIMIT 1), '(40.0,20.0)', 'as the pages told');
 
+SELECT is(ff_internal.fill_chart(array_fill(0, '{10}'), now()), NULL, 'an empty table has no picture of its pages');
 SELECT * FROM finish();
 ROLLBACK;

@@ -65,7 +65,7 @@ is(length((sort { length $b <=> length $a } split /\n/, $overview)[0]) < 100, 1,
 my ($new) = $overview =~ /^ shop\.jobs +\| 100 +\| +(\d+) \|/m;
 like($readme, qr/At $new a page is filled with/, 'the reason shown is of that advice');
 like($questions, qr/^ +$new \|.* advised/m, 'and so is the curve');
-my ($wal, $disk) = map { my ($sign, $size) = @$_; "$size " . ($sign eq '-' ? 'less' : 'more') } map { [ /([-+])(.*)/ ] } $overview =~ /\| (\S+ \w+) WAL\/day .*\n.*\| (\S+ \w+) disk$/m;
+my ($wal, $disk) = map { my ($sign, $size) = @$_; "$size " . ($sign eq '-' ? 'less' : 'more') } map { [ /([-+])(.*)/ ] } $overview =~ /\| (\S+ \w+) WAL\/day .*?\| (\S+ \w+) disk$/ms;
 my ($said) = slurp_file("$top/doc/report.png") =~ /tEXtDescription\0([^<]*?)\.(?: |Based)/;
 is($said, "1 change: about $wal WAL a day, $disk disk", 'and the picture');
 unlike($readme, qr/<!--/, 'with nothing left to fill in');
