@@ -237,7 +237,8 @@ BEGIN
     PERFORM ff_internal.check_export(export);
     SELECT * INTO STRICT old FROM ff_internal.fleet_source s WHERE s.source_id = id FOR UPDATE;
     -- a key of a later version is no column of ours
-    new := jsonb_populate_record(new, export - '{source_id,source,server,tried_at,succeeded_at,failures,error}'::text[]);
+    new := jsonb_populate_record(new,
+        export - '{source_id,source,server,tried_at,succeeded_at,failures,error}'::text[]);
     IF (old.system_identifier, old.database_oid) IS DISTINCT FROM (new.system_identifier, new.database_oid) THEN
         DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
         DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = id;
