@@ -71,7 +71,7 @@ SELECT throws_ok($$SELECT "F f; %I".ff_schedule()$$, '42501', 'role regress_ff_m
 RESET ROLE;
 SELECT skip('pg_cron is here', 8);
 \else
-SELECT skip('pg_cron is not in this database', 25);
+SELECT skip('pg_cron is not in this database', 24);
 -- a look-alike
 CREATE SCHEMA cron;
 CREATE TABLE cron.job (jobid bigint, jobname text, database text, schedule text, command text, username text);
