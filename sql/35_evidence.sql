@@ -116,3 +116,8 @@ AS $$
      -- not IS NOT NULL, which would make the full join a left one
      WHERE coalesce(e.relid, 0::oid) <> 0::oid
 $$;
+
+-- Updates a second, as ff_advise() says them; NULL where no time was watched.
+CREATE FUNCTION ff_internal.updates_per_s(e ff_internal.table_evidence) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (e.counters).updated / nullif(e.window_s, 0);

@@ -175,7 +175,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT '. ' || concat_ws(', ', 'If nothing is done', ff_internal.percent(n.settled_hot_pct) || ' HOT once settled',
-               pg_size_pretty((n.wal_bytes_per_update * 86400 * (e.counters).updated / nullif(e.window_s, 0))::bigint)
+               pg_size_pretty((n.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(e))::bigint)
                    || ' of WAL a day',
                CASE WHEN s.later > 1.1 * s.now
                     THEN format('and %s of table and indexes instead of %s in %s', pg_size_pretty(s.later),
@@ -243,7 +243,7 @@ BEGIN
                      ': the best step would save %s, not enough or not for sure',
                      ff_internal.percent(100 * (1 - 1 / c.best_gain))) ELSE '' END END,
         CASE WHEN c.filled_at > e.fillfactor
-                  AND c.rewrite_gain >= 1 + ff_internal.setting('min_gain')::double precision / 100
+                  AND c.rewrite_gain >= ff_internal.better()
              THEN format('. Its fullest pages are still as full as at %s: a rewrite should bring %s HOT', c.filled_at,
                          ff_internal.percent(c.rewrite_hot_pct)) END,
         CASE WHEN cause = 'row_growth' OR (v.now_step).size_bytes > 1.1 * 8192 * (e.sample).blocks

@@ -38,7 +38,7 @@ BEGIN
     SELECT m.choice, m.steps INTO f.choice, f.steps
       FROM ff_internal.model(
                ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e)), last), curve) m;
-    f.updates_per_s := (e.counters).updated / nullif(e.window_s, 0);
+    f.updates_per_s := ff_internal.updates_per_s(e);
     f.updated := (e.since_change).updated;
     RETURN f;
 END
@@ -51,12 +51,8 @@ RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 -- ---------------------------------------------------------------------------
 -- Siblings
 -- ---------------------------------------------------------------------------
--- From what ratios of costs on another fillfactor is better, and clearly better than one given before: five times
--- min_gain (chosen).
-CREATE FUNCTION ff_internal.better() RETURNS double precision
-LANGUAGE sql STABLE
-RETURN 1 + ff_internal.setting('min_gain')::double precision / 100;
-
+-- From what ratio of costs on another fillfactor is clearly better than one given before: better() five times over
+-- (chosen).
 CREATE FUNCTION ff_internal.clearly_better() RETURNS double precision
 LANGUAGE sql STABLE
 RETURN ff_internal.better() ^ 5;
@@ -424,7 +420,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT c.changes, c.changes AND coalesce(n.needs_rewrite, true) AS needs_rewrite,
                                 CASE WHEN v.action = 'wait' THEN (SELECT ff_internal.next_collection()) END AS next
                            FROM (SELECT v.action IN ('lower', 'raise')) c(changes)) x
-     CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM (SELECT w.updated / nullif(e.window_s, 0)) s(n)) u(per_s, per_day)
+     CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM ff_internal.updates_per_s(e) s(n)) u(per_s, per_day)
      CROSS JOIN LATERAL unnest(ARRAY[coalesce((v.now_step).rows_per_page,
                                               ff_internal.rows_per_page(e.fillfactor, d.row_width))]) r(fits)
       LEFT JOIN LATERAL (
@@ -523,8 +519,7 @@ BEGIN
     RETURN QUERY
     WITH advice AS MATERIALIZED (
         SELECT a.*, row_number() OVER () AS place, a.gain_pct IS NOT NULL AS changes,
-               (((a.decision).fit).choice).wal_bytes_now * 86400 * ((a.evidence).counters).updated
-                   / nullif((a.evidence).window_s, 0) AS wal_now
+               (((a.decision).fit).choice).wal_bytes_now * 86400 * ff_internal.updates_per_s(a.evidence) AS wal_now
           FROM ff_internal.advice() a
     ), total AS (
         SELECT count(*) AS n, sum(a.wal_bytes_per_day_saved) AS wal, sum(a.wal_now) AS wal_now,

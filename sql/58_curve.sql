@@ -45,7 +45,7 @@ BEGIN
                round(s.hot_pct_high::numeric, 1)::real, round(s.settled_hot_pct::numeric, 1)::real,
                round(s.newpage_pct::numeric, 1)::real, s.size_bytes, s.index_bytes,
                round(s.wal_bytes_per_update::numeric)::real,
-               (s.wal_bytes_per_update * 86400 * (e.counters).updated / nullif(e.window_s, 0))::bigint,
+               (s.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(e))::bigint,
                round(s.cost::numeric, 3)::real, w.current, w.advised
           FROM unnest((v.fit).steps) s
          -- the mark is that of ff_advise(), which may have reasons to keep that the model does not know

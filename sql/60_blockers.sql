@@ -142,7 +142,7 @@ AS $$
            d.kept_with_room < 0.99 * d.kept_share
       FROM ff_internal.diagnosis(relation) d
      CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
-     CROSS JOIN LATERAL (SELECT (e.counters).updated / nullif(e.window_s, 0) AS rate) r
+     CROSS JOIN LATERAL ff_internal.updates_per_s(e) r(rate)
      CROSS JOIN LATERAL (SELECT o.* FROM ff_internal.blocking_indexes(e.relation) o
                           ORDER BY o.summarizing, o.alone DESC NULLS LAST, o.share DESC NULLS LAST, o.indexrelid
                           LIMIT most) x

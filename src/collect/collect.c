@@ -260,7 +260,6 @@ keep_fits(Collector *c)
 	int			ndue;
 	int64	   *due = list_due(c, step_of("fits_due", c->collection_id), &ndue);
 	bool		warned = false;	/* one of them is enough */
-
 	int64		unused;
 
 	for (int i = 0; i < ndue && GetCurrentTimestamp() < deadline; i++)

@@ -233,21 +233,20 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
  * no page pruned and no page half empty?  Says what would be left of the cost.
  */
 static double
-least_cost(const Evidence *e, const FitPlan *p)
+least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
 {
-	Rates		r = read_rates(e, p);
 	FitSplit	s = p->split;
 	FcOutcome	now = {.hot = or_else(s.hot, 1), .moved = or_else(s.moved, 0), .prunes = 1,
 	.touched = 1};
 	FcOutcome	best = {.hot = 1 - or_else(s.blocked, 0)};
 	double		bytes = TW_BLCKSZ * bound(e->blocks, 1, 1e15);
-	double		full = bound(e->live_rows, 0, 1e15) * (r.len + 8);
+	double		full = bound(e->live_rows, 0, 1e15) * (r->len + 8);
 	DcCost		a,
 				b;
 
-	now.moved_bytes = now.moved * r.updated_len;
-	cost_of(&r, &now, bytes, 0, &a);
-	cost_of(&r, &best, bound(full, TW_BLCKSZ, bytes), 0, &b);
+	now.moved_bytes = now.moved * r->updated_len;
+	cost_of(r, &now, bytes, 0, &a);
+	cost_of(r, &best, bound(full, TW_BLCKSZ, bytes), 0, &b);
 	return exp(log_cost(e, &b) - log_cost(e, &a));
 }
 
@@ -530,9 +529,8 @@ choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
 
 /* All costs and the cheapest; first as though everything were in memory. */
 static void
-weigh(const Evidence *e, const Fit *fit, const Forecast *f, Decision *d)
+weigh(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Decision *d)
 {
-	Rates		r = read_rates(e, &fit->plan);
 	double		ram = r.ram;
 	FcOutcome	now = {
 		.hot = fit->plan.split.hot, .moved = or_else(fit->plan.split.moved, 0),
@@ -556,19 +554,21 @@ ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decis
 	int			few = !(ff_evidence_window(e).updated >= or_else(e->min_updates, 1));
 	int			settled;
 	int			planned;
+	Rates		r;
 
 	memset(fit, 0, sizeof(*fit));
 	memset(d, 0, sizeof(*d));
 	planned = ff_plan(e, &fit->plan);
-	d->calls = read_rates(e, &fit->plan).statements;
-	d->bound = least_cost(e, &fit->plan);
+	r = read_rates(e, &fit->plan);
+	d->calls = r.statements;
+	d->bound = least_cost(e, &fit->plan, &r);
 	settled = 1 - d->bound < or_else(e->min_gain, 0.02);
 	if (planned && (curve || !(few || settled)))
 		ff_fit(w, e, fit);
 	ff_forecast(w, e, fit, f);
 	d->best = d->advised_in_ram = d->advised = f->current;
 	if (f->nlives > 0)
-		weigh(e, fit, f, d);
+		weigh(e, fit, f, r, d);
 	else
 		cost_room(e, f, d);
 	if (few)

@@ -85,7 +85,7 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
 /* 97.5 % quantile of the normal distribution. */
 #define FF_Z 1.959963985
 
-/* Rounds of a Feistel network: four make a random permutation of a large range (chosen). */
+/* Rounds of the Feistel network: four do for a large range, small ones want more (chosen). */
 #define FF_ROUNDS 6
 
 /* ---------- choice of pages ---------- */
