@@ -30,8 +30,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_sample(regclass) IS
 'Samples the pages of one heap table now: a few hundred chosen at random, more if fillfactor_advisor.sample_error asks '
 'for it, fillfactor_advisor.sample_pages at most; small tables are read whole. Waits for no lock, dirties no page.
-Columns ending in _err are half widths of the 95 % interval of the column before; 0 if all pages were read. Estimates '
-'are for the whole table; NULL: nothing to measure.
+Columns ending in _err are half widths of the 95 % interval of the column before; 0 if all pages were read. Those '
+'of bytes and rows allow for pages that the sample missed: up to three in as many as were read. Estimates are for the '
+'whole table; NULL: nothing to measure.
 blocks: pages of its main fork. blocks_read: pages read. live_pct, dead_pct, free_pct: bytes of live and of dead row '
 'versions, and free space, percent of the table, by the rules of pgstattuple. live_rows: live rows.
 inserted_width, updated_width: mean length of live rows never updated and updated since insert, bytes with header.

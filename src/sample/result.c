@@ -77,7 +77,9 @@ column_number(const FfSample *sample, const FfColumn *c)
 		case FF_TOTAL:
 		case FF_RATIO:
 		case FF_PERCENT:
-			estimate = ff_strata_estimate(strata, c->a, ratio ? c->b : -1);
+			/* of rows nobody knows how many more a page could have */
+			estimate = ratio ? ff_strata_ratio(strata, c->a, c->b) :
+				ff_strata_total(strata, c->a, c->source == FF_SHARE ? BLCKSZ : 0);
 			number = c->error ? estimate.error : estimate.value;
 			if (c->source == FF_SHARE)
 				return strata->blocks > 0 ? 100 * number / strata->blocks / BLCKSZ : NAN;

@@ -19,8 +19,9 @@
  * Two remedies: the variance grows with the skewness, as if two more of the
  * rare pages had been found (for shares this is the interval of Agresti and
  * Coull); and a stratum whose neighbour is different is not taken for more
- * uniform than if one of its pages had been like the neighbour's.  What is so
- * rare that no page of the sample shows it is in no interval.
+ * uniform than if one of its pages had been like the neighbour's.  And no
+ * interval of bytes or rows is narrower than what pages so rare that the sample
+ * may have missed them all can change.
  */
 #include "postgres.h"
 
@@ -56,6 +57,12 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
 
 /* Rare pages that the interval allows for beyond those found: z^2 / 2. */
 #define FF_UNSEEN_PAGES 2
+
+/*
+ * A kind of pages of which this many are to be expected in the sample is missed
+ * by one sample in twenty: the "rule of three", -ln(0.05).
+ */
+#define FF_MISSED_PAGES 3.0
 
 /*
  * No stratum is planned as if the variance of its pages were below this share
@@ -366,12 +373,9 @@ spread_of(const FfStrata *strata, int y, int x, double ratio)
 	return spread;
 }
 
-/*
- * Estimates the total of a metric over all blocks, exact if all were read, or
- * with a divisor (else -1) the ratio of two totals, NaN if the lower one is zero.
- */
-FfEstimate
-ff_strata_estimate(const FfStrata *strata, int metric, int divisor)
+/* Estimates a total or ratio; its error is of the pages read alone. */
+static FfEstimate
+estimate_of(const FfStrata *strata, int metric, int divisor)
 {
 	FfEstimate	estimate = {0, 0};
 	double		below = divisor < 0 ? 1 : 0;
@@ -392,6 +396,32 @@ ff_strata_estimate(const FfStrata *strata, int metric, int divisor)
 	if (spread.variance > 0)
 		estimate.error = student(spread.df) * sqrt(spread.variance + spread.unseen) / below;
 	return estimate;
+}
+
+/* The total over all blocks of a metric that a page has "most" of at most. */
+FfEstimate
+ff_strata_total(const FfStrata *strata, int metric, double most)
+{
+	FfEstimate	estimate = estimate_of(strata, metric, -1);
+	double		nread = 0;
+
+	for (int i = 0; i < strata->nstrata; i++)
+		nread += strata->stratum[i].nread;
+	if (nread > 0 && nread < strata->blocks)
+	{
+		double		mean = estimate.value / strata->blocks;
+		double		missed = FF_MISSED_PAGES / nread * (strata->blocks - nread);
+
+		estimate.error = Max(estimate.error, missed * Max(mean, most - mean));
+	}
+	return estimate;
+}
+
+/* The ratio of the totals of two metrics, NaN if the lower one is zero. */
+FfEstimate
+ff_strata_ratio(const FfStrata *strata, int metric, int divisor)
+{
+	return estimate_of(strata, metric, divisor);
 }
 
 /* ---------- second sample ---------- */
@@ -454,7 +484,7 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 		wanted[i] = error > 0 ? (double) strata->stratum[i].nread :
 			strata->stratum[i].size;
 	for (int k = 0; k < nmetrics && error > 0; k++)
-		if (ff_strata_estimate(strata, metric[k], -1).error > total_error)
+		if (estimate_of(strata, metric[k], -1).error > total_error)
 			plan(strata, metric[k], total_error, wanted);
 
 	for (int i = 0; i < strata->nstrata; i++)

@@ -16,7 +16,7 @@ SELECT plan(15);
 CREATE FUNCTION chance(id int, salt int) RETURNS float8 LANGUAGE sql IMMUTABLE AS
 $$ SELECT (hashint4(id * 16 + salt)::bigint + 2147483648) / 4294967296.0 $$;
 
--- as pgbench loads them; half updated; a third deleted; a hot tail; widths; out of line values; small ones
+-- as pgbench loads them; half updated; a third deleted; a hot tail; one page in 300 emptied; widths; out of line values; small ones
 CREATE TABLE loaded (id int, v int, filler char(84)) WITH (autovacuum_enabled = off);
 INSERT INTO loaded SELECT g, 0, '' FROM generate_series(1, 200000) g;
 CREATE TABLE half_updated (LIKE loaded) WITH (autovacuum_enabled = off);
@@ -28,6 +28,9 @@ DELETE FROM deleted WHERE chance(id, 2) < 0.33;
 CREATE TABLE hot_tail (LIKE loaded) WITH (autovacuum_enabled = off);
 INSERT INTO hot_tail SELECT * FROM loaded;
 UPDATE hot_tail SET v = 1 WHERE id > 186000;
+CREATE TABLE rare (LIKE loaded) WITH (autovacuum_enabled = off);
+INSERT INTO rare SELECT * FROM loaded;
+DELETE FROM rare WHERE chance(id / 57, 7) < 1 / 300.0;
 CREATE TABLE widths (id int PRIMARY KEY, pad text) WITH (autovacuum_enabled = off);
 INSERT INTO widths SELECT g, repeat('x', (1500 * chance(g, 3) ^ 4)::int) FROM generate_series(1, 60000) g;
 UPDATE widths SET pad = pad || pad WHERE chance(id, 4) < 0.1;
@@ -40,7 +43,7 @@ CREATE TABLE one_page (id int) WITH (autovacuum_enabled = off);
 INSERT INTO one_page VALUES (1);
 CREATE TABLE no_page (id int);
 CREATE INDEX random_order ON widths (pad);
-CREATE TABLE names (name) AS VALUES ('loaded'), ('half_updated'), ('deleted'), ('hot_tail'), ('widths'), ('toasted'), ('one_page');
+CREATE TABLE names (name) AS VALUES ('loaded'), ('half_updated'), ('deleted'), ('hot_tail'), ('rare'), ('widths'), ('toasted'), ('one_page');
 
 -- what a full read finds, and samples with many seeds
 SET fillfactor_advisor.sample_error = 0;
@@ -58,7 +61,7 @@ SELECT name, s.* FROM names, generate_series(1, 200) seed,
   sample(name::regclass, seed) AS s(live_pct real, live_pct_err real, dead_pct real, dead_pct_err real,
     free_pct real, free_pct_err real, live_rows float8, blocks_read int);
 
-SELECT is((SELECT count(*) FROM truth WHERE blocks_read = blocks AND live_pct_err = 0), 7::bigint, 'read whole');
+SELECT is((SELECT count(*) FROM truth WHERE blocks_read = blocks AND live_pct_err = 0), 8::bigint, 'read whole');
 SELECT is_empty($$ SELECT name, blocks_read FROM sampled WHERE blocks_read > 3000 $$, 'no sample is above its limit');
 SELECT is_empty($$ SELECT name, max(live_pct_err) FROM sampled WHERE blocks_read < 2900 GROUP BY name HAVING avg(live_pct_err) > 0.5 $$,
 	'intervals are on average as narrow as wanted');
