@@ -23,7 +23,6 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mixture  # noqa: E402
@@ -33,7 +32,6 @@ from workloads import SHORT, WORKLOADS, workload  # noqa: E402
 
 STEPS = (100, 90, 80, 70, 60, 50, 40, 30)
 BEFORE, AFTER = 2, 2     # quarters of a run before and after what is done to the table; the last one counts
-FIRST_WAIT = 0.3         # seconds from the begin of a quarter to the midst of its first phase, about
 REPEATS = int(os.environ.get('REPEATS', '1'))
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -62,30 +60,29 @@ def vacuum(c):
         c.sql("VACUUM ANALYZE t")
 
 
-def quarter(c, w, number, seed, amid=None):
-    """One quarter of a run, in phases, each followed by vacuum where it is due; "amid" is done in the midst of each, or
-    what is by the time that the others took: CPU and wall time and WAL of a transaction, HOT share, updates, inserts."""
+def quarter(c, w, number, seed, collect=None):
+    """One quarter of a run, in phases, each followed by a collection, if one is wanted, and by vacuum where it is due:
+    CPU and wall time and WAL of a transaction, HOT share, updates, inserts."""
     stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins"
             " FROM pg_stat_user_tables WHERE relname = 't'")
     path = os.path.join(WORK, 'script.sql')
     w.phase(0, c.sql)   # what it takes to make the script is not of the run
-    beside = ThreadPoolExecutor(1)
     before, cpu, wall, transactions = c.sql(stat).split('|'), c.cpu(), time.monotonic(), 0
     for p in range(mixture.PHASES * number, mixture.PHASES * (number + 1)):
         text, tx, variables = w.phase(p, c.sql)
         with open(path, 'w') as f:
             f.write(text)
         held = Snapshot() if w.held and p % round(1 / w.held) == 0 else None
-        gone = p % mixture.PHASES
-        wait = (time.monotonic() - wall) / gone / 2 if gone else FIRST_WAIT
-        done = amid and beside.submit(lambda: (time.sleep(wait), amid()))
         run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(w.sessions), '-j', '1', '-t', str(tx),
              '--max-tries=100', f'--random-seed={seed + p}',
              *(x for k, v in variables.items() for x in ('-D', f'{k}={v}')), '-f', path,
              '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
         transactions += tx * w.sessions
-        if done:
-            done.result()
+        # its sessions report their last counts when they end
+        while c.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgbench' LIMIT 1"):
+            time.sleep(0.01)
+        if collect:
+            collect()
         if held:
             held.end()
         vacuum(c)
@@ -154,7 +151,7 @@ def truth(name, steps=STEPS, done=None):
 
 
 def observe(name):
-    """Runs a workload up to where it is asked, with a collection in the midst of each phase, as a scheduler would."""
+    """Runs a workload up to where it is asked, with a collection at the end of each phase."""
     w = workload(name)
     with open(os.path.join(HERE, 'evidence.sql')) as f:
         evidence = f.read()
@@ -167,7 +164,6 @@ def observe(name):
             load(c, w, fillfactor)
             c.sql('CALL ff_collect()')
             quarters = [quarter(c, w, n, 5001, lambda: c.sql('CALL ff_collect()')) for n in range(BEFORE)]
-            c.sql('CALL ff_collect()')
             seen = json.loads(c.sql(evidence))
         finally:
             c.stop()

@@ -36,7 +36,7 @@ def script(c, o):
                 **{'from': o['fillfactor']})
     c.sql("CREATE TABLE fit AS SELECT m.* FROM ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
           f" {mixture.quoted(json.dumps(o['input']))}), true) m")
-    text = c.sql("SELECT ff_internal.rehearsal('t'::regclass, (f.choice).lives->0,"
+    text = c.sql("SELECT ff_internal.rehearsal('t'::regclass, (f.choice).life,"
                  f" {mixture.quoted(json.dumps(made))}::jsonb || jsonb_build_object('relid', 't'::regclass::oid::bigint), '{{}}') FROM fit f")
     promised = c.sql("SELECT s.settled_hot_pct FROM fit f, unnest(f.steps) s"
                      f" WHERE s.fillfactor >= {o['fillfactor']} ORDER BY s.fillfactor LIMIT 1")
