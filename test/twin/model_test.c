@@ -92,12 +92,12 @@ test_pages(void)
 	ok(edges, "the edge of a step is its highest fillfactor");
 	ff_twin_start(&twin, &l, 90, 1);
 	ff_twin_look(&twin, &v);
-	ok(twin.npages == 20 && v.rows == 1000 && v.rows_per_page_max == 52,
+	ok(twin.npages == 20 && v.pages == 20 && v.rows == 1000 && v.rows_per_page_max == 52,
 	   "a load fills pages to the fillfactor");
 	ff_twin_run(&twin, 500);
 	ff_twin_rewrite(&twin, 50);
 	ff_twin_look(&twin, &v);
-	ok(twin.npages == 35 && v.rows == 1000 && twin.ndead == 0,
+	ok(twin.npages == 35 && v.pages == 35 && v.rows == 1000 && twin.ndead == 0,
 	   "a rewrite fills them to another and leaves nothing dead");
 }
 
