@@ -108,7 +108,7 @@ start_cluster()
 		for line; do echo "$line"; done
 	} | as_postgres tee -a "$WORK/data/postgresql.conf" >/dev/null
 	export PGHOST=$WORK/socket PGPORT=54100 PGUSER=postgres
-	as_postgres "$BIN/pg_ctl" -s -w -t 60 -D "$WORK/data" -o "-p $PGPORT" -l "$WORK/server.log" start ||
+	as_postgres "$BIN/pg_ctl" -s -w -t 300 -D "$WORK/data" -o "-p $PGPORT" -l "$WORK/server.log" start ||
 		{ tail -n 20 "$WORK/server.log" >&2; return 1; }
 }
 

@@ -51,7 +51,7 @@ sub run_lines
 	print $f $text, "\n";
 	close $f;
 	my ($out, $err) = ('', '');
-	IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-v', 'x=; DROP TABLE public.plain;', '-f', "$dir/$file" ], '>', \$out, '2>', \$err, IPC::Run::timeout(180));
+	IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-v', 'x=; DROP TABLE public.plain;', '-f', "$dir/$file" ], '>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	return ($? >> 8, $out . $err);
 }
 
@@ -100,7 +100,7 @@ sql(q{
 	END $$});
 for my $round (1 .. 3)
 {
-	sql('CALL public.work()');
+	sql('CALL public.work(); SELECT pg_stat_force_next_flush()');
 	sql('CALL ff_collect()');
 }
 # as though watched for a day
@@ -206,7 +206,7 @@ SKIP:
 	sql("CREATE SCHEMA $_; CREATE TABLE $_.$_ (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, line text) WITH (fillfactor = 50)") foreach @printable;
 	for my $round (1 .. 3)
 	{
-		sql("INSERT INTO $_.$_ (line) SELECT repeat('l', 100) FROM generate_series(1, 3000)") foreach @printable;
+		sql("INSERT INTO $_.$_ (line) SELECT repeat('l', 100) FROM generate_series(1, 3000); SELECT pg_stat_force_next_flush()") foreach @printable;
 		sql('CALL ff_collect()');
 	}
 	sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});

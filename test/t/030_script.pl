@@ -24,7 +24,7 @@ sub run_file
 	my ($file, %how) = @_;
 	my ($out, $err) = ('', '');
 	IPC::Run::run([ 'psql', '-X', '-q', '-d', $how{db} // $node->connstr($db), '-U', $how{user} // $ENV{PGUSER} // getpwuid($>), ($how{undo} ? ('-v', 'undo=on') : ()), '-f', $file ],
-		'>', \$out, '2>', \$err, IPC::Run::timeout(180));
+		'>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	return ($? >> 8, $out . $err);
 }
 
@@ -161,7 +161,7 @@ is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (labe
 foreach my $how ([ '-c', 'BEGIN' ], ['-1'], [ '-v', 'AUTOCOMMIT=off', '-c', 'SELECT 1' ])
 {
 	my ($out, $err) = ('', '');
-	IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr($db), @$how, '-f', $file ], '>', \$out, '2>', \$err, IPC::Run::timeout(60));
+	IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr($db), @$how, '-f', $file ], '>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	is($? >> 8, 3, "@$how: an error");
 	like($err, qr/ERROR:  a transaction is open/, "@$how: which one");
 	unlike($err, qr/done/, "@$how: nothing was run");
@@ -208,7 +208,7 @@ like($said, qr/WARNING:  public\.renamed: refused: renamed to public\.renamed_no
 like($said, qr/WARNING:  public\.dropped: refused: it is gone/, 'dropped and made anew: refused');
 like($said, qr/WARNING:  public\.changed: refused: its options are \{autovacuum_enabled=off\}, the advice was for none/, 'other options: refused');
 like($said, qr/WARNING:  public\.locked: refused: locked, run this again later/, 'locked: refused');
-cmp_ok($took, '<', 60, 'locked: not waited for without end');
+cmp_ok($took, '<', 200, 'locked: not waited for without end');
 like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'applied before: said so');
 like($said, qr/@{[$many - 5]} done, 1 unchanged, 4 refused/, 'the rest went on');
 is($node->safe_psql($db, q{SELECT count(*) FROM pg_class WHERE relname IN ('renamed', 'dropped', 'renamed_now') AND reloptions IS NOT NULL}), '0', 'no table that took over a name was changed');
@@ -269,7 +269,7 @@ sql(q{
 });
 for my $round (1 .. 3)
 {
-	sql("INSERT INTO $_ (line) SELECT repeat('l', 100) FROM generate_series(1, 6000)") for qw(log_key log_plain);
+	sql("INSERT INTO $_ (line) SELECT repeat('l', 100) FROM generate_series(1, 6000); SELECT pg_stat_force_next_flush()") for qw(log_key log_plain);
 	sql('CALL ff_collect()');
 }
 watched();
