@@ -290,9 +290,9 @@ update('t', 5);
 collected();
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 is(refused($standby, 'CALL ff_collect()'), '3 25006 cannot execute ff_collect() during recovery', 'a standby: one clear error');
-# a collection that is due comes "at" the minute in which one asks
+# when the next collection is due depends on when one asks, and so does whether that is said
 my $all = q(SELECT relation, action, cause, recommended_fillfactor,
-	regexp_replace(reason, 'next collection at [-0-9: ]+', 'next collection') FROM ff_advise() ORDER BY relation);
+	regexp_replace(reason, '; next collection at [-0-9: ]+', '') FROM ff_advise() ORDER BY relation);
 is($standby->safe_psql('postgres', $all), value($all), 'a standby: advice works from replicated history');
 like($standby->safe_psql('postgres', q(SELECT size_bytes IS NULL, reason FROM ff_advise('unlogged'))), qr/^t\|./, 'also of an unlogged table, which has no pages there');
 

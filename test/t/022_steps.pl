@@ -222,7 +222,7 @@ is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userloc
 my $since = value('SELECT clock_timestamp()');
 my $asked = "SELECT count(*) FROM ff_internal.relation JOIN ff_internal.fit f USING (rel_id) WHERE relname ~ '^t\\d' AND f.made_at >= '$since'";
 $reported = '';
-for (1 .. 3) { change(); $reported .= collect(); last if value($asked) == 5; }
+for (1 .. 20) { change(); $reported .= collect(); last if value($asked) == 5; }
 is($reported . value($asked), 5, 'and all tables that change are asked for advice again');
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9)|TRAP|WARNING: .*(leak|own)/, 'no leak in the log');
 $node->stop;

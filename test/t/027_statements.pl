@@ -10,6 +10,8 @@ use Test::More tests => 118;
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
 $node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = on\nfillfactor_advisor.min_updates = 1\nfillfactor_advisor.fits = 0");
+# after a checkpoint hints write WAL, too, where pages have checksums
+$node->append_conf('postgresql.conf', 'checkpoint_timeout = 1h');
 $node->start;
 # PostgreSQL 17 knows when an entry was made
 my $timed = $node->pg_version->major >= 17;
