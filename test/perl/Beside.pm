@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 use IPC::Run ();
+use PostgreSQL::Test::Utils qw(slurp_file);
 use Time::HiRes qw(sleep);
 our @EXPORT_OK = qw(program_beside psql_beside wake hold close_gate freeze);
 
@@ -141,5 +142,18 @@ sub freeze
 }
 
 sub thaw { my ($self) = @_; return kill 'CONT', $self->{pid}; }
+
+# Wait until somebody has sent it the signal of this number, which it gets when it thaws.
+sub signalled
+{
+	my ($self, $number) = @_;
+	for (1 .. 6000)
+	{
+		my ($pending) = slurp_file("/proc/$self->{pid}/status") =~ /^ShdPnd:\s*[0-9a-f]*([0-9a-f]{8})$/m;
+		return if hex($pending) & 1 << $number - 1;
+		sleep 0.05;
+	}
+	die "never: signal $number";
+}
 
 1;

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use FindBin;
+use POSIX ();
 use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -66,7 +67,7 @@ my $waits = q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = '%s'::regclas
 # table and the other
 sub collection_in_sample
 {
-	my $collection = beside('SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()');
+	my $collection = beside('SET fillfactor_advisor.collect_time = 3600', 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()');
 	my $frozen = freeze($collection, $node, 'postgres', $in_sample);
 	my $table = value("SELECT relname FROM ($in_sample) s");
 	return ($collection, $frozen, $table, $table eq 'first' ? 'second' : 'first');
@@ -145,11 +146,12 @@ SKIP:
 	update(100);
 	my ($collection, $frozen, $table) = collection_in_sample();
 	my ($file, $breaks) = (file($table), rewritten($table));
-	my $impatient = repack_beside('-T', 1, '-t', $table);
-	# its first request is queued; what then cancels the collection finds it in sample
-	wait_until(sprintf $waits, $table);
+	# after twice that time it would terminate the session
+	my $impatient = repack_beside('-T', 10, '-t', $table);
+	# what cancels the collection finds it in sample
+	$frozen->signalled(POSIX::SIGINT);
 	$frozen->thaw;
-	unlike($impatient->ended, qr/ERROR/, 'pg_repack that waits for a second only');
+	unlike($impatient->ended, qr/ERROR/, 'pg_repack that waits for ten seconds only');
 	like($collection->ended, qr/^failed: ERROR:  57014: canceling statement due to user request/, 'the collection is cancelled');
 	isnt(file($table), $file, 'and the table repacked');
 	# pg_repack's own goes with its backend
@@ -165,7 +167,7 @@ value(q(
 	CREATE TABLE settled (id int PRIMARY KEY, v int, pad text);
 	INSERT INTO settled SELECT g, 0, repeat('x', 60) FROM generate_series(1, 500) g;
 	CALL ff_collect()));
-sub settle { value(q(DO $$ BEGIN FOR i IN 1..5000 LOOP UPDATE settled SET v = v + 1 WHERE id = i * 7919 % 500 + 1; COMMIT; END LOOP; END $$)) for 1 .. 3; collect(); return; }
+sub settle { value(q(DO $$ BEGIN FOR i IN 1..5000 LOOP UPDATE settled SET v = v + 1 WHERE id = i * 7919 % 500 + 1; COMMIT; END LOOP; END $$; SELECT pg_stat_force_next_flush())) for 1 .. 3; collect(); return; }
 my $advice = q(SELECT action || ' ' || cause || ': ' || reason FROM ff_advise('settled'));
 settle();
 settle();

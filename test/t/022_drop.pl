@@ -136,9 +136,11 @@ foreach my $statement ('DROP EXTENSION fillfactor_advisor', 'DROP SCHEMA own CAS
 		"$statement: and says how to remove a job");
 }
 
-# Rolled back at once: the collection goes on
-my ($collector, $dropper) = collection_met_by([ 'slow', 'BEGIN; DROP EXTENSION fillfactor_advisor; ROLLBACK' ]);
-is(end($dropper), '', 'a drop that is rolled back');
+# Rolled back at once: the collection goes on. It gives a drop two seconds, which some machines need for what
+# comes behind its lock; that lock is what this takes, too.
+value('CREATE FUNCTION of_the_user() RETURNS int LANGUAGE sql RETURN 1', 'slow');
+my ($collector, $dropper) = collection_met_by([ 'slow', 'BEGIN; ALTER FUNCTION of_the_user() DEPENDS ON EXTENSION fillfactor_advisor; ROLLBACK' ]);
+is(end($dropper), '', 'what took the lock of a drop is rolled back');
 is(end($collector), '', 'lets the collection go on');
 is(collection('sampled', 'slow'), 10, 'to its end');
 

@@ -79,7 +79,7 @@ $holder->query_safe('BEGIN; LOCK TABLE held IN ACCESS EXCLUSIVE MODE');
 $reader->query_safe('BEGIN; SELECT * FROM awaited');
 start($waiter, 'BEGIN; LOCK TABLE awaited IN ACCESS EXCLUSIVE MODE; SELECT 1; COMMIT;');
 wait_until(q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'awaited'::regclass AND NOT granted)));
-is(collect('statement_timeout = 20000'), '', 'neither an exclusive lock nor one that is awaited stops the collector');
+is(collect('statement_timeout = 120000'), '', 'neither an exclusive lock nor one that is awaited stops the collector');
 is(last_run('sampled, skipped, failed, deferred'), '10|2|0|0', 'the two tables are skipped, the others sampled');
 is(problem('held') . ' ' . problem('awaited'), '55P03 55P03', 'and the reason is written down');
 like(value(q(SELECT reason FROM ff_advise('held'))), qr/could not be sampled, each collection tries again: 55P03 could not obtain lock/, 'advice says so');
@@ -88,7 +88,7 @@ is(value(q(SELECT count(*) FROM pg_locks WHERE relation = 'awaited'::regclass)),
 my $definitions = q(SELECT array_to_string(index_definitions, ';') FROM ff_internal.relation WHERE relname = );
 is(value("$definitions 'held'"), '', 'nor are the indexes of a table read that somebody holds');
 $block->query_safe('BEGIN; CREATE INDEX slow0_id ON slow0 (id); COMMIT; BEGIN; LOCK TABLE slow0 IN ACCESS EXCLUSIVE MODE');
-is(collect('statement_timeout = 20000'), '', 'an index made, its table held: the collector does not wait');
+is(collect('statement_timeout = 120000'), '', 'an index made, its table held: the collector does not wait');
 is(value(q(SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes')), 1, 'and sees that it was made');
 $block->query_safe('COMMIT');
 start($reader, 'COMMIT;');
@@ -121,7 +121,7 @@ sub collector_begins
 {
 	change_all();
 	%met = ();
-	$collector = psql_beside($node, 'postgres', 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()');
+	$collector = psql_beside($node, 'postgres', 'SET fillfactor_advisor.collect_time = 3600', 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()');
 	$frozen = undef;
 	return next_sample();
 }
@@ -171,7 +171,7 @@ is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE relname =
 # in a transaction block the rows come later, and so does the next collector
 value('CREATE TABLE newcomer (i int)');
 $block->query_safe('BEGIN; CALL ff_collect()');
-like(collect('statement_timeout = 20000'), qr/another collection is running/, 'a collector in a transaction block keeps others out until its end');
+like(collect('statement_timeout = 120000'), qr/another collection is running/, 'a collector in a transaction block keeps others out until its end');
 is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'newcomer')), 0, 'when its rows can be seen');
 start($block, 'COMMIT;');
 wait_until(q(SELECT EXISTS (SELECT FROM ff_internal.relation WHERE relname = 'newcomer')));
@@ -275,7 +275,7 @@ foreach my $written (qw(ff_internal.relation ff_internal.counter_interval))
 		"counters are read a few tables at a time, each batch in a transaction of its own: $written");
 }
 is(value(q(SELECT count(*) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^many' AND i.inserted = 1)) . ' ' . last_run('changed >= 1000'), '1000 t', 'each once');
-is(collect(), '', 'several times more tables than locks: collected');
+is(collect('fillfactor_advisor.collect_time = 3600'), '', 'several times more tables than locks: collected');
 is(last_run('sampled >= 900, failed') . ' ' . value(q(SELECT count(sampled_at) FROM ff_internal.relation WHERE relname ~ '^many')), 't|0 1000', 'all of them');
 is(collect('client_min_messages = warning; BEGIN'), '', 'also in a transaction block');
 is(value('SELECT count(*) >= 1000 FROM ff_advise()'), 't', 'and advised');

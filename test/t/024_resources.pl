@@ -14,6 +14,8 @@ use Test::More tests => 84;
 my $node = PostgreSQL::Test::Cluster->new('resources');
 $node->init;
 $node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = on\n");
+# who writes pages out pins them
+$node->append_conf('postgresql.conf', "bgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h\n");
 $node->start;
 
 sub value { return $node->safe_psql('postgres', $_[0]); }
@@ -56,7 +58,7 @@ sub pins { return $buffercache ? "SELECT 'pins ' || count(*) FROM pg_buffercache
 sub collection_in_sample
 {
 	my ($samples_before, @settings) = @_;
-	my $session = psql_beside($node, 'postgres', '\set ON_ERROR_STOP off', @settings, 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()',
+	my $session = psql_beside($node, 'postgres', '\set ON_ERROR_STOP off', @settings, 'SET fillfactor_advisor.collect_time = 3600', 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()',
 		'RESET statement_timeout', $locks, pins($all));
 	return ($session, freeze($session, $node, 'postgres', "$in_sample AND (SELECT count(*) FROM ff_internal.page_sample) > $samples_before", sub { wake($node, 'postgres') }));
 }
@@ -74,6 +76,8 @@ my %end = (
 	'cancel' => [ '57014: canceling statement due to user request', 'SELECT pg_cancel_backend(%s)' ],
 	'terminate' => [ '57P01: terminating connection due to administrator command', 'SELECT pg_terminate_backend(%s)' ],
 	'kill -9' => [ 'server closed the connection unexpectedly', undef ]);
+# in which the collection comes to the sample where it is kept
+my $timeout = '30 s';
 my $updates = 0;
 foreach my $how ('statement_timeout', 'cancel', 'terminate', 'kill -9')
 {
@@ -82,9 +86,9 @@ foreach my $how ('statement_timeout', 'cancel', 'terminate', 'kill -9')
 	$updates += 200;
 	my ($before, $reset) = (samples(), value('SELECT count(*) FROM ff_internal.epoch'));
 	my %read = reads();
-	my ($session, $frozen) = collection_in_sample($before, $how eq 'statement_timeout' ? 'SET statement_timeout = 8000' : ());
+	my ($session, $frozen) = collection_in_sample($before, $how eq 'statement_timeout' ? "SET statement_timeout = '$timeout'" : ());
 	my $at_least = samples() - $before;
-	wait_until("SELECT now() > query_start + interval '8 s' FROM pg_stat_activity WHERE pid = $frozen->{pid}") if $how eq 'statement_timeout';
+	wait_until("SELECT now() > query_start + interval '$timeout' FROM pg_stat_activity WHERE pid = $frozen->{pid}") if $how eq 'statement_timeout';
 	value(sprintf $function, $frozen->{pid}) if $function;
 	kill('KILL', $frozen->{pid}) == 1 or die if $how eq 'kill -9';
 	$frozen->thaw if $how ne 'kill -9';
