@@ -189,7 +189,7 @@ $large =~ s/"ram_bytes": \d+/"ram_bytes": 2097152/ && $large =~ s/held=false/hel
 append_to_file("$dir/large.sh", $large);
 rename "$dir/large.sh", "$dir/rehearsal.sh";
 $run = rehearse($scratch, 'postgres', '--seconds=1', '--memory=1');
-for (1 .. 1200)
+for (1 .. 6000)
 {
 	last if ${ $run->{err} } =~ /^pair 0, A1/m || !$run->{process}->pumpable;
 	$run->{process}->pump_nb;
@@ -198,18 +198,20 @@ for (1 .. 1200)
 like(${ $run->{err} }, qr/^@{[ $rows \/ 2 ]} rows of $rows, .* are (\d\.\d+) times memory there, \1 here/, 'rows by the memory here and there');
 like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, HOT by lap \d+\.\d \d+\.\d/m, 'are rehearsed');
 my $held = 0;
-for (1 .. 300)
+my $watch = $scratch->background_psql('postgres');
+for (1 .. 6000)
 {
-	$held = $scratch->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE query ~ 'hold' AND age(backend_xmin) > 0 AND pid <> pg_backend_pid()");
+	$held = $watch->query_safe("SELECT count(*) FROM pg_stat_activity WHERE query ~ 'hold' AND age(backend_xmin) > 0 AND pid <> pg_backend_pid()");
 	last if $held;
 	$run->{process}->pump_nb;
 	sleep 0.05;
 }
+$watch->quit;
 is($held, 1, 'while a snapshot is held at times');
 $run->{process}->signal('INT');
 ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends it');
 is(left_behind(), '0', 'and it cleans up');
-is($scratch->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'"), 0, 'also the snapshot that was held');
+ok($scratch->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'"), 'also the snapshot that was held');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 $source->stop;
 $scratch->stop;

@@ -26,7 +26,7 @@ sub value { return $hub->safe_psql('postgres', $_[0]); }
 sub source
 {
 	my ($name, %options) = @_;
-	%options = (host => $there->host, port => $there->port, dbname => $name, connect_timeout => 2, %options);
+	%options = (host => $there->host, port => $there->port, dbname => $name, connect_timeout => 10, %options);
 	my $user = delete $options{user} // $there->safe_psql('postgres', 'SELECT current_user');
 	my $list = join ', ', map { "$_ '$options{$_}'" } sort keys %options;
 	value(qq(CREATE SERVER "$name" FOREIGN DATA WRAPPER dblink_fdw OPTIONS ($list);
@@ -78,7 +78,17 @@ is(value(q(SELECT bool_and(collected_at IS NOT NULL AND server_version / 10000 =
 # the question is asked read only, with an empty path and timeouts
 $there->safe_psql('two', q(CREATE FUNCTION ff_internal.asked_with() RETURNS text LANGUAGE sql AS
 	$$ SELECT concat_ws(' ', current_setting('transaction_read_only'), '<' || current_setting('search_path') || '>', current_setting('lock_timeout'), current_setting('statement_timeout')) $$));
-is(value(q(SELECT ff_internal.fleet_send('x', 'two', 'SELECT ff_internal.asked_with()', '20 s'); SELECT pg_sleep(0.5); SELECT ff_internal.fleet_answer('x'))), "\n\non <\"\"> 2s 18s", 'what the question is asked with');
+is(value(q(CREATE FUNCTION pg_temp.answer() RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE said text;
+	BEGIN
+		PERFORM ff_internal.fleet_send('x', 'two', 'SELECT ff_internal.asked_with()', '20 s');
+		WHILE said IS NULL LOOP
+			PERFORM pg_sleep(0.01);
+			said := ff_internal.fleet_answer('x');
+		END LOOP;
+		RETURN said;
+	END $$;
+	SELECT pg_temp.answer())), 'on <""> 2s 18s', 'what the question is asked with');
 
 # a role there needs nothing but to be a reader
 $there->safe_psql('two', q(CREATE ROLE just_reads LOGIN; SELECT ff_grant('just_reads', 'reader')));
@@ -94,15 +104,15 @@ $there->safe_psql('two', q(SELECT ff_grant('just_reads', 'reader')));
 # All others
 # ---------------------------------------------------------------------------
 my $silent = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die "no socket: $!";
-my $closed = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1') or die "no socket: $!";
-my $closed_port = $closed->sockport;
-close $closed;
+# nobody else gets its port
+my $closed = IO::Socket::INET->new(Proto => 'tcp', LocalAddr => '127.0.0.1') or die "no socket: $!";
 my %expected = (
 	refused => qr/^08001 could not establish connection: .*Connection refused/,
 	silent => qr/^08001 could not establish connection: .*timeout expired/,
 	nowhere => qr/^08001 could not establish connection: .*database "\.\.\." does not exist/,
 	bare => qr/^3F000 schema "ff_internal" does not exist/,
-	sleeps => qr/^38000 canceling statement due to statement timeout/,
+	# by 18 seconds, unless the machine stands still until the 20 of the hub are over
+	sleeps => qr/^38000 (canceling statement due to statement timeout|it did not answer within 00:00:20)/,
 	deaf => qr/^38000 it did not answer within 00:00:20/,
 	locked => qr/^55P03 canceling statement due to lock timeout/,
 	text => qr/^22P02 invalid input syntax for type json/,
@@ -116,12 +126,12 @@ my %expected = (
 	cancels => qr/^38000 I say so/,
 	ends => qr/^(57P01 terminating connection|08006 the connection ended without an answer)/,
 	markup => qr/^22P02 /);
-source('refused', host => '127.0.0.1', port => $closed_port);
-source('silent', host => '127.0.0.1', port => $silent->sockport);
+source('refused', host => '127.0.0.1', port => $closed->sockport);
+source('silent', host => '127.0.0.1', port => $silent->sockport, connect_timeout => 2);
 source('nowhere');
 $there->safe_psql('postgres', 'CREATE DATABASE bare');
 source('bare');
-bad('sleeps', 'RETURNS jsonb LANGUAGE sql AS $$ SELECT jsonb_build_object(pg_sleep(600)::text, 1) $$');
+bad('sleeps', 'RETURNS jsonb LANGUAGE sql AS $$ SELECT jsonb_build_object(pg_sleep(3600)::text, 1) $$');
 bad('deaf', 'RETURNS text LANGUAGE plpgsql AS $$ BEGIN FOR i IN 1 .. 3 LOOP BEGIN PERFORM pg_sleep(15); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; RETURN 1; END $$');
 bad('locked', 'RETURNS text LANGUAGE sql AS $$ SELECT count(*)::text FROM ff_internal.held $$ SET check_function_bodies = off');
 bad('text', q(RETURNS text LANGUAGE sql AS $$ SELECT 'It is fine, thank you.'::text $$));
@@ -142,11 +152,11 @@ $holder->query_safe('BEGIN; LOCK TABLE ff_internal.held');
 my $others = keys %expected;
 my ($reached, $seconds) = refresh();
 is($reached, "2 of " . (2 + $others) . " sources answered, $others failed, 0 were not asked", 'the good ones answered, the others failed');
-cmp_ok($seconds, '<', 60, 'in the time of the slowest');
+cmp_ok($seconds, '<', 110, 'in the time of the slowest');
 like(value("SELECT error FROM ff_internal.fleet_source WHERE source = '$_'"), $expected{$_}, "the row of $_ says why") for sort keys %expected;
 is(value(q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')), '0', 'none is waited for any more');
 is(value(q(SELECT bool_and(error !~ '127\.0\.0\.1' AND error !~ 'nowhere') FROM ff_internal.fleet_source)), 't', 'no error names a host or a database');
-is($there->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE datname = 'sleeps')), '0', 'what slept there has ended');
+ok($there->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'sleeps')), 'what slept there has ended');
 
 # next time they are asked last
 value("SELECT ff_fleet_remove('$_')") for qw(sleeps deaf);
@@ -165,21 +175,21 @@ refresh("CALL ff_fleet_refresh($_, 3)") for 1 .. 3;
 is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'three parts are the whole');
 is(($hub->psql('postgres', 'CALL ff_fleet_refresh(4, 3)'))[0], 3, 'and there is no fourth');
 
-# one that hangs on a source is passed by the other
-my $began = value('SELECT clock_timestamp()');
+# one that hangs on a source has its lock
 my $slow = $hub->background_psql('postgres', on_error_stop => 0);
 $slow->query_until(qr/now/, "\\echo now\nCALL ff_fleet_refresh();\n");
-ok($hub->poll_query_until('postgres', qq(SELECT array_agg(source) FILTER (WHERE objid IS NOT NULL) = '{sleeps}' AND count(*) FILTER (WHERE succeeded_at > '$began') = 8
-	FROM ff_internal.fleet_source LEFT JOIN pg_locks ON locktype = 'advisory' AND objid = source_id)), 'a refresh has the answers of the others and waits for one source');
-my $took;
-($reached, $took) = refresh();
-is($reached, '8 of 9 sources answered, 0 failed, 1 were not asked', 'another one passes it by');
-cmp_ok($took, '<', 12, 'without waiting');
+ok($hub->poll_query_until('postgres', q(SELECT count(*) = 1 FROM ff_internal.fleet_source JOIN pg_locks ON locktype = 'advisory' AND classid = 'ff_internal.fleet_source'::regclass AND objid = source_id WHERE source = 'sleeps')), 'a refresh waits for a source');
 # killed in the middle
 value(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL ff_fleet_refresh%' AND pid <> pg_backend_pid()));
 ok($hub->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory')), 'one that is ended leaves no lock');
 eval { $slow->quit; };
 is(value(q(SELECT count(*) FROM ff_internal.fleet_source s WHERE s.source <> 'sleeps' AND NOT EXISTS (SELECT FROM ff_internal.fleet_advice a WHERE a.source_id = s.source_id))), '0', 'and no half source');
+# the same lock, which does not end
+my $asking = $hub->background_psql('postgres');
+$asking->query_safe(q(SELECT pg_advisory_lock('ff_internal.fleet_source'::regclass::oid::integer, source_id) FROM ff_internal.fleet_source WHERE source = 'sleeps'));
+is((refresh())[0], '8 of 9 sources answered, 0 failed, 1 were not asked', 'a source that one asks is passed by the other');
+$asking->quit;
+$hub->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'));
 # cancelled, and again in the same session
 my ($status, $out, $err) = $hub->psql('postgres', q(SET statement_timeout = '3s'; CALL ff_fleet_refresh(); RESET statement_timeout; SELECT ff_fleet_remove('sleeps'); CALL ff_fleet_refresh(); SELECT dblink_get_connections() IS NULL, count(*) FROM pg_locks WHERE locktype = 'advisory'), on_error_stop => 0);
 like($err, qr/ERROR:  canceling statement due to statement timeout/, 'a refresh can be cancelled');
@@ -194,7 +204,8 @@ $there->safe_psql('one', q(ALTER DATABASE one SET fillfactor_advisor.min_confide
 	CREATE TABLE jobs (id int PRIMARY KEY, batch int, state int, filler text) WITH (autovacuum_enabled = off)));
 $there->safe_psql('one', q(CALL ff_collect();
 	INSERT INTO jobs SELECT g, g / 500, 0, repeat('x', 100) FROM generate_series(1, 20000) g;
-	DO $$ BEGIN FOR b IN 0 .. 40 LOOP UPDATE jobs SET state = 1 WHERE batch = b; COMMIT; UPDATE jobs SET state = 2 WHERE batch = b; COMMIT; END LOOP; END $$));
+	DO $$ BEGIN FOR b IN 0 .. 40 LOOP UPDATE jobs SET state = 1 WHERE batch = b; COMMIT; UPDATE jobs SET state = 2 WHERE batch = b; COMMIT; END LOOP; END $$;
+	SELECT pg_stat_force_next_flush()));
 $there->safe_psql('one', 'CALL ff_collect()');
 refresh();
 like(value(q(SELECT concat_ws(' ', source, relation, now, new, action, note) FROM ff_fleet_advice LIMIT 1)), qr/^one public.jobs 100 \d\d lower provisional/, 'a change is advised');
@@ -227,4 +238,4 @@ refresh();
 is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'all is well again');
 $hub->stop;
 $there->stop;
-done_testing(68);
+done_testing(67);

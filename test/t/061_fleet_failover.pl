@@ -25,7 +25,7 @@ my $user = $node{a}->safe_psql('postgres', 'SELECT current_user');
 sub add
 {
 	my ($source, $options) = @_;
-	value(qq(CREATE SERVER "$source" FOREIGN DATA WRAPPER dblink_fdw OPTIONS (dbname 'shop', connect_timeout '2', $options);
+	value(qq(CREATE SERVER "$source" FOREIGN DATA WRAPPER dblink_fdw OPTIONS (dbname 'shop', connect_timeout '10', $options);
 		CREATE USER MAPPING FOR CURRENT_USER SERVER "$source" OPTIONS (user '$user'); SELECT ff_fleet_add('$source', '$source')));
 	return;
 }
