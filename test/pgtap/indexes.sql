@@ -14,9 +14,9 @@ CREATE TABLE grow (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, r double 
 CREATE INDEX grow_r ON grow (r);
 CREATE INDEX grow_d ON grow (d);
 CREATE INDEX grow_hash ON grow USING hash (id);
-CREATE TABLE late (id bigint PRIMARY KEY, status integer);
+CREATE TABLE late (id bigint PRIMARY KEY, status integer) WITH (autovacuum_enabled = off);
 CREATE INDEX late_status ON late (status);
-CREATE TABLE queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch integer, status integer, payload text);
+CREATE TABLE queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch integer, status integer, payload text) WITH (autovacuum_enabled = off);
 CREATE TABLE still (r double precision);
 CREATE INDEX still_r ON still (r);
 CREATE TABLE built (r double precision);
