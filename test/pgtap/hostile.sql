@@ -62,7 +62,7 @@ SELECT is(public.outcome('CREATE EXTENSION fillfactor_advisor SCHEMA advisor', '
 -- Calls: every function of the extension, with arguments that fit
 -- ---------------------------------------------------------------------------
 -- a table that is to be lowered, one that is to be raised, and changes to verify
-CREATE TABLE public.t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int NOT NULL, status int NOT NULL DEFAULT 0, payload text);
+CREATE TABLE public.t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int NOT NULL, status int NOT NULL DEFAULT 0, payload text) WITH (autovacuum_enabled = off);
 CREATE INDEX t_batch ON public.t (batch);
 CREATE TABLE public.log (line text) WITH (fillfactor = 50);
 CREATE TABLE public.keys (id bigint PRIMARY KEY);
@@ -80,7 +80,7 @@ BEGIN
 END $$;
 \o /dev/null
 CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect();
-ALTER TABLE public.t SET (autovacuum_enabled = off);
+ALTER TABLE public.t SET (parallel_workers = 0);
 DROP INDEX public.t_batch;
 CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect();
 CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect();
