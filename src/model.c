@@ -29,7 +29,7 @@
 
 /* To be raised with every change after which the model answers otherwise: stored
  * fits of another version are not used. */
-#define MODEL_VERSION	5
+#define MODEL_VERSION	6
 
 /* Nonsense beyond; fits an int64. */
 #define MOST_BYTES	1e18

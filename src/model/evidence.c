@@ -28,24 +28,27 @@ ff_evidence_count(Evidence *e, const EvField *field, int n)
 		e->nstatements = n;
 }
 
+/* The first interval of a table that was never updated before inserts so many times as many
+ * rows for an update as the later ones where it loads the table, too (chosen). */
+#define LOAD			10.0
+
 EvInterval
 ff_evidence_window(const Evidence *e)
 {
 	EvInterval	sum = {0};
-	int			n = e->nintervals < EV_INTERVALS ? e->nintervals : EV_INTERVALS;
-	int			first = n - 1;
+	int			first = (e->nintervals < EV_INTERVALS ? e->nintervals : EV_INTERVALS) - 1;
+	int			fresh = !(e->earlier_updated > 0);
 
 	/* before its first update ever a table is loaded, which is no workload */
-	while (!(e->earlier_updated > 0) && first >= 0 && !(e->interval[first].updated > 0))
+	while (fresh && first > 0 && !(e->interval[first].updated > 0))
 		first--;
-	if (first >= 0)
-		n = first + 1;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i <= first; i++)
 	{
 		const EvInterval *v = &e->interval[i];
+		double		usual = sum.inserted / sum.updated * v->updated;
 
 		sum.seconds += v->seconds;
-		sum.inserted += v->inserted;
+		sum.inserted += fresh && i == first && v->inserted > LOAD * usual ? usual : v->inserted;
 		sum.updated += v->updated;
 		sum.hot += v->hot;
 		sum.newpage += v->newpage;

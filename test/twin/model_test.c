@@ -412,6 +412,29 @@ test_split(void)
 	   "no statement sets an indexed column: all that is not HOT moved");
 }
 
+/* The rows that a table begins with are not those that its work inserts. */
+static void
+test_load(void)
+{
+	Evidence	e;
+
+	ff_evidence_clear(&e);
+	e.nintervals = 3;
+	e.interval[0] = e.interval[1] = (EvInterval) {60, 10, 1000, 900, 100, 0, 0};
+	e.interval[2] = (EvInterval) {60, 60000, 500, 400, 100, 0, 0};
+	ok(ff_evidence_window(&e).inserted == 25 && ff_evidence_window(&e).updated == 2500,
+	   "a load beside the first updates does not count as inserts");
+	e.interval[2].inserted = 40;
+	ok(ff_evidence_window(&e).inserted == 60, "a table that grows faster at first does");
+	e.interval[2].inserted = 60000;
+	e.earlier_updated = 1;
+	ok(ff_evidence_window(&e).inserted == 60020, "of a table updated before, everything counts");
+	e.earlier_updated = 0;
+	e.interval[2].updated = e.interval[2].hot = 0;
+	ok(ff_evidence_window(&e).seconds == 120 && ff_evidence_window(&e).inserted == 20,
+	   "what comes before the first update does not count at all");
+}
+
 int
 main(void)
 {
@@ -419,6 +442,7 @@ main(void)
 	test_thirds();
 	test_twin();
 	test_split();
+	test_load();
 	test_decisions();
 	test_without_a_fit();
 	test_any_evidence();
