@@ -23,6 +23,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mixture  # noqa: E402
@@ -32,6 +33,7 @@ from workloads import SHORT, WORKLOADS, workload  # noqa: E402
 
 STEPS = (100, 90, 80, 70, 60, 50, 40, 30)
 BEFORE, AFTER = 2, 2     # quarters of a run before and after what is done to the table; the last one counts
+FIRST_WAIT = 0.3         # seconds from the begin of a quarter to the midst of its first phase, about
 REPEATS = int(os.environ.get('REPEATS', '1'))
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -60,19 +62,24 @@ def vacuum(c):
         c.sql("VACUUM ANALYZE t")
 
 
-def quarter(c, w, number, seed, collect=None):
-    """One quarter of a run, in phases, each followed by a collection, if one is wanted, and by vacuum where it is due:
-    CPU and wall time and WAL of a transaction, HOT share, updates, inserts."""
+def quarter(c, w, number, seed, collect=None, amid=True):
+    """One quarter of a run, in phases, each followed by vacuum where it is due; collections come in the midst of each
+    phase, or what is by the time that the others took, or at its end: CPU and wall time and WAL of a transaction, HOT
+    share, updates, inserts."""
     stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins"
             " FROM pg_stat_user_tables WHERE relname = 't'")
     path = os.path.join(WORK, 'script.sql')
     w.phase(0, c.sql)   # what it takes to make the script is not of the run
+    beside = ThreadPoolExecutor(1)
     before, cpu, wall, transactions = c.sql(stat).split('|'), c.cpu(), time.monotonic(), 0
     for p in range(mixture.PHASES * number, mixture.PHASES * (number + 1)):
         text, tx, variables = w.phase(p, c.sql)
         with open(path, 'w') as f:
             f.write(text)
         held = Snapshot() if w.held and p % round(1 / w.held) == 0 else None
+        gone = p % mixture.PHASES
+        wait = (time.monotonic() - wall) / gone / 2 if gone else FIRST_WAIT
+        done = collect and amid and beside.submit(lambda: (time.sleep(wait), collect()))
         run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(w.sessions), '-j', '1', '-t', str(tx),
              '--max-tries=100', f'--random-seed={seed + p}',
              *(x for k, v in variables.items() for x in ('-D', f'{k}={v}')), '-f', path,
@@ -81,7 +88,9 @@ def quarter(c, w, number, seed, collect=None):
         # its sessions report their last counts when they end
         while c.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgbench' LIMIT 1"):
             time.sleep(0.01)
-        if collect:
+        if done:
+            done.result()
+        elif collect:
             collect()
         if held:
             held.end()
@@ -150,8 +159,9 @@ def truth(name, steps=STEPS, done=None):
                       f" {'-' if r['hot_pct'] is None else round(r['hot_pct'], 1)} %", flush=True)
 
 
-def observe(name):
-    """Runs a workload up to where it is asked, with a collection at the end of each phase."""
+def observe(name, amid=True):
+    """Runs a workload up to where it is asked, with a collection in the midst of each phase, as a scheduler would, or at
+    its end, where what it sees does not hang on the machine's pace."""
     w = workload(name)
     with open(os.path.join(HERE, 'evidence.sql')) as f:
         evidence = f.read()
@@ -163,7 +173,8 @@ def observe(name):
             c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
             load(c, w, fillfactor)
             c.sql('CALL ff_collect()')
-            quarters = [quarter(c, w, n, 5001, lambda: c.sql('CALL ff_collect()')) for n in range(BEFORE)]
+            quarters = [quarter(c, w, n, 5001, lambda: c.sql('CALL ff_collect()'), amid) for n in range(BEFORE)]
+            c.sql('CALL ff_collect()')
             seen = json.loads(c.sql(evidence))
         finally:
             c.stop()
@@ -223,7 +234,7 @@ def main():
     elif what == 'slopes':
         slopes(names)
     elif what == 'short':
-        failed = all_of(SHORT['names'], truth, steps=SHORT['steps']) + all_of(SHORT['names'], observe)
+        failed = all_of(SHORT['names'], truth, steps=SHORT['steps']) + all_of(SHORT['names'], observe, amid=False)
         report(SHORT['names'])
     else:
         sys.exit(__doc__)
