@@ -36,13 +36,16 @@ EvInterval
 ff_evidence_window(const Evidence *e)
 {
 	EvInterval	sum = {0};
-	int			first = (e->nintervals < EV_INTERVALS ? e->nintervals : EV_INTERVALS) - 1;
+	int			n = e->nintervals < EV_INTERVALS ? e->nintervals : EV_INTERVALS;
+	int			first = n - 1;
 	int			fresh = !(e->earlier_updated > 0);
 
 	/* before its first update ever a table is loaded, which is no workload */
-	while (fresh && first > 0 && !(e->interval[first].updated > 0))
+	while (fresh && first >= 0 && !(e->interval[first].updated > 0))
 		first--;
-	for (int i = 0; i <= first; i++)
+	if (first >= 0)
+		n = first + 1;
+	for (int i = 0; i < n; i++)
 	{
 		const EvInterval *v = &e->interval[i];
 		double		usual = sum.inserted / sum.updated * v->updated;

@@ -433,6 +433,8 @@ test_load(void)
 	e.interval[2].updated = e.interval[2].hot = 0;
 	ok(ff_evidence_window(&e).seconds == 120 && ff_evidence_window(&e).inserted == 20,
 	   "what comes before the first update does not count at all");
+	e.interval[0].updated = e.interval[1].updated = 0;
+	ok(ff_evidence_window(&e).inserted == 60020, "but where there was none");
 }
 
 int
