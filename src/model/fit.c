@@ -134,9 +134,13 @@ drawn_pick(double u, int growing)
 	return pick_prior[i].pick;
 }
 
-/* Which of its rows a transaction takes: sets stride and, of a table in parts, rows. */
+/*
+ * Which of its rows a transaction takes: sets stride and, of a table in parts, rows.
+ * One over the whole table takes every k-th row where its rows are known, else as many
+ * rows as its stride leaves.
+ */
 static void
-place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
+place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
 {
 	double		part = n / p->mean_live;
 	double		v = (u[D_STRIDE] - P_NEIGHBOURS) / P_EVERY;
@@ -148,6 +152,8 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n)
 	}
 	if (c->stride > 0 && n * c->stride >= WHOLE * p->mean_live)
 	{
+		if (known && c->stride > 1)
+			c->stride = floor(p->mean_live / n + 0.5);
 		c->rows = floor(p->mean_live * p->scale / c->stride);
 		c->whole = 1;
 		c->pick = TW_SWEEP;
@@ -182,7 +188,7 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 		c->calls = floor(drawn(PR_CALLS, u[D_ROWS], 1) + 0.5);
 		n *= c->calls;
 	}
-	place_rows(p, u, c, n);
+	place_rows(p, u, c, n, n == s->rows);
 	c->indexed = isnan(s->indexed) ? drawn(PR_INDEXED, u[D_INDEXED], 0) : s->indexed;
 	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
 	c->resizes = p->resizes;

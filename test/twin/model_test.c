@@ -256,6 +256,21 @@ promises(const TwinLife *l, const Evidence *e, int fillfactor, double laps, doub
 	return 0;
 }
 
+/* Whether no life passes over a table by other k-th rows than each third. */
+static int
+third_rows(const Fit *f)
+{
+	for (int i = 0; i < f->n; i++)
+		for (int k = 0; k < f->particle[i].life.nclasses; k++)
+		{
+			const TwinClass *c = &f->particle[i].life.class[k];
+
+			if (c->pick == TW_SWEEP && c->rows >= 100 && c->stride > 1 && c->stride != 3)
+				return 0;
+		}
+	return f->n > 0;
+}
+
 static void
 test_decisions(void)
 {
@@ -290,6 +305,14 @@ test_decisions(void)
 	add_statement(&e, &l.class[1]);
 	ok(promises(&l, &e, 70, 12, 5) && decision.action >= DC_SET && decision.gain > 0.1,
 	   "passes beside single updates: lower");
+	l.class[0].rate = 0.8;
+	l.class[1].rate = 0.2;
+	l.class[1].rows = 2000;
+	l.class[1].stride = 3;
+	e = observe(&l, 100, 8, 1);
+	add_statement(&e, &l.class[0]);
+	add_statement(&e, &l.class[1]);
+	ok(promises(&l, &e, 100, 8, 5) && third_rows(&fit), "every third row beside single updates: the rows of the statement are known");
 	l = life_of(136, 1000);
 	l.class[0].pick = TW_IN_TURN;
 	l.class[0].rows = l.class[0].distance = 500;
