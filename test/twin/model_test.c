@@ -335,6 +335,7 @@ test_without_a_fit(void)
 {
 	TwinLife	l = life_of(136, 6000);
 	Evidence	e = observe(&l, 70, 3, 0);
+	double		alone;
 
 	for (int i = 0; i < e.nintervals; i++)
 		e.interval[i] = (EvInterval) {
@@ -355,6 +356,13 @@ test_without_a_fit(void)
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action == DC_KEEP && fit.runs == 0 && decision.bound > 0.98,
 	   "reads cost nearly all: the bound decides, without a fit");
+	e = observe(&l, 100, 3, 0);
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	alone = decision.bound;
+	for (int i = 0; i < e.nintervals; i++)
+		e.interval[i].deleted = e.interval[i].updated;
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.bound > alone + 0.01, "rows deleted cost what no room saves");
 }
 
 static int
