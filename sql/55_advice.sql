@@ -178,7 +178,7 @@ BEGIN
     IF v.gain > 1 AND change IS NOT NULL THEN
         -- Room is given back only after a day, in which the table was at least half as busy as before its last change.
         -- Another set of indexes, too, is watched for a day, but for what was advised before; and a table that may
-        -- become HOT by itself.
+        -- become HOT by itself, unless room is clearly better all the same.
         v.because := CASE WHEN ff_internal.changed_lately(e, (v.then_step).fillfactor, v.gain) THEN 'taken'
                           WHEN change = 'raise'
                                AND (e.since_change_s < 86400
@@ -187,7 +187,7 @@ BEGIN
                                AND ((v.fit).action, (v.fit).to_fillfactor) IS DISTINCT FROM
                                    (change, (v.then_step).fillfactor) THEN 'short'
                           WHEN change = 'lower' AND (v.fit).action IS DISTINCT FROM change AND c.settling > 0.1
-                               AND e.window_s < 86400 THEN 'settling'
+                               AND e.window_s < 86400 AND v.gain < ff_internal.clearly_better() THEN 'settling'
                           ELSE v.because END;
         v.action := CASE WHEN v.because = 'taken' AND e.since_change_s >= 86400 THEN 'keep'
                          WHEN v.because IN ('taken', 'short', 'settling') OR v.confidence < v.needed_confidence

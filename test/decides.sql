@@ -77,7 +77,7 @@ SELECT $md$## Confidence
   model's confidence moves half of the way to 1, and below 0.8 it falls in proportion.
 
 A change needs `fillfactor_advisor.min_confidence` (0.2), and more if it makes the table more than twice as large: 0.6 at four times.
-What was advised before may be half as sure. Advice to lower waits for a full day where the table may become HOT by itself.
+What was advised before may be half as sure. Advice to lower waits for a full day where the table may become HOT by itself, unless the gain is clear (five times `min_gain` over).
 
 It does not turn with every collection. Each fit begins where the last one ended: the cost of a step is the mean of what was
 found then, with three times the weight where it was of as many updates, and now. A change that was chosen stays until another

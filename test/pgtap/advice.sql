@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(94);
+SELECT plan(96);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -94,6 +94,10 @@ SELECT is((SELECT bool_and(rewrite_seconds >= 0 AND rewrite_disk_bytes > 0 AND r
 SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'which nothing else has');
 SELECT matches(reason, 'Rewriting it takes about a second, .* of disk and .* of WAL[.]', 'the reason has it, too') FROM ff_advise() WHERE needs_rewrite LIMIT 1;
 SELECT matches(reason, '^10 % .* If nothing is done, .* HOT once settled, .* of WAL a day, and .* in 30 days[.] It settles by itself', 'what comes if nothing is done is said of a table that settles') FROM ff_advise('sheds');
+-- a gain is waited for where the table may become HOT by itself, but not a clear one
+SELECT is((SELECT concat_ws(' ', d.action, d.because) FROM ff_internal.decide_updated(jsonb_populate_record(NULL::ff_internal.decision, format(
+	'{"gain": %s, "confidence": 0.5, "needed_confidence": 0.2, "now_step": {"fillfactor": 100}, "then_step": {"fillfactor": 70}, "fit": {"choice": {"settling": 0.3}}, "diagnosis": {"evidence": {"window_s": 3600, "since_change_s": 3600}}}', gain)::jsonb)) d), said, format('it may settle by itself, gain %s', gain))
+  FROM (VALUES (1.05, 'wait settling'), (1.2, 'lower')) v(gain, said);
 
 -- a table that waits says when the next collection comes: nobody knows, by their pace, or not any more
 SELECT unalike(reason, '%next collection%', 'one or two collections have no pace') FROM ff_advise('few');
