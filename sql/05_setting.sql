@@ -53,7 +53,7 @@ CREATE FUNCTION ff_internal.lookback() RETURNS interval
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN make_interval(secs => ff_internal.setting('lookback')::double precision);
 
--- From what ratio of costs on another fillfactor is better.
+-- The ratio of costs from which another fillfactor is better.
 CREATE FUNCTION ff_internal.better() RETURNS double precision
 LANGUAGE sql STABLE
 RETURN 1 + ff_internal.setting('min_gain')::double precision / 100;

@@ -51,8 +51,7 @@ RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 -- ---------------------------------------------------------------------------
 -- Siblings
 -- ---------------------------------------------------------------------------
--- From what ratio of costs on another fillfactor is clearly better than one given before: better() five times over
--- (chosen).
+-- The ratio of costs from which it is clearly better: better() five times over (chosen).
 CREATE FUNCTION ff_internal.clearly_better() RETURNS double precision
 LANGUAGE sql STABLE
 RETURN ff_internal.better() ^ 5;

@@ -28,8 +28,8 @@ ff_evidence_count(Evidence *e, const EvField *field, int n)
 		e->nstatements = n;
 }
 
-/* The first interval of a table that was never updated before inserts so many times as many
- * rows for an update as the later ones where it loads the table, too (chosen). */
+/* A table that was never updated before is loaded in its first interval, if that inserts this
+ * many times as many rows per update as the later ones (chosen). */
 #define LOAD			10.0
 
 EvInterval

@@ -136,8 +136,8 @@ drawn_pick(double u, int growing)
 
 /*
  * Which of its rows a transaction takes: sets stride and, of a table in parts, rows.
- * One over the whole table takes every k-th row where its rows are known, else as many
- * rows as its stride leaves.
+ * Where the rows of a pass over the whole table are known, they give its stride; else
+ * the stride gives them.
  */
 static void
 place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)

@@ -78,7 +78,7 @@ column_number(const FfSample *sample, const FfColumn *c)
 		case FF_RATIO:
 		case FF_PERCENT:
 			/* of rows nobody knows how many more a page could have */
-			estimate = ratio ? ff_strata_ratio(strata, c->a, c->b) :
+			estimate = ratio ? ff_strata_estimate(strata, c->a, c->b) :
 				ff_strata_total(strata, c->a, c->source == FF_SHARE ? BLCKSZ : 0);
 			number = c->error ? estimate.error : estimate.value;
 			if (c->source == FF_SHARE)

@@ -373,9 +373,12 @@ spread_of(const FfStrata *strata, int y, int x, double ratio)
 	return spread;
 }
 
-/* Estimates a total or ratio; its error is of the pages read alone. */
-static FfEstimate
-estimate_of(const FfStrata *strata, int metric, int divisor)
+/*
+ * Estimates the total of a metric over all blocks, exact if all were read, or
+ * with a divisor (else -1) the ratio of two totals, NaN if the lower one is zero.
+ */
+FfEstimate
+ff_strata_estimate(const FfStrata *strata, int metric, int divisor)
 {
 	FfEstimate	estimate = {0, 0};
 	double		below = divisor < 0 ? 1 : 0;
@@ -398,11 +401,14 @@ estimate_of(const FfStrata *strata, int metric, int divisor)
 	return estimate;
 }
 
-/* The total over all blocks of a metric that a page has "most" of at most. */
+/*
+ * The total of a metric of which a page has "most" at most; its error also allows
+ * for pages that the sample missed.
+ */
 FfEstimate
 ff_strata_total(const FfStrata *strata, int metric, double most)
 {
-	FfEstimate	estimate = estimate_of(strata, metric, -1);
+	FfEstimate	estimate = ff_strata_estimate(strata, metric, -1);
 	double		nread = 0;
 
 	for (int i = 0; i < strata->nstrata; i++)
@@ -415,13 +421,6 @@ ff_strata_total(const FfStrata *strata, int metric, double most)
 		estimate.error = Max(estimate.error, missed * Max(mean, most - mean));
 	}
 	return estimate;
-}
-
-/* The ratio of the totals of two metrics, NaN if the lower one is zero. */
-FfEstimate
-ff_strata_ratio(const FfStrata *strata, int metric, int divisor)
-{
-	return estimate_of(strata, metric, divisor);
 }
 
 /* ---------- second sample ---------- */
@@ -484,7 +483,7 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 		wanted[i] = error > 0 ? (double) strata->stratum[i].nread :
 			strata->stratum[i].size;
 	for (int k = 0; k < nmetrics && error > 0; k++)
-		if (estimate_of(strata, metric[k], -1).error > total_error)
+		if (ff_strata_estimate(strata, metric[k], -1).error > total_error)
 			plan(strata, metric[k], total_error, wanted);
 
 	for (int i = 0; i < strata->nstrata; i++)

@@ -46,7 +46,7 @@ extern int	ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 							 double error, int max_pages, BlockNumber **block);
 extern int	ff_strata_add(FfStrata *strata, BlockNumber block, const double *metric);
 extern double ff_strata_weight(const FfStrata *strata, int stratum);
+extern FfEstimate ff_strata_estimate(const FfStrata *strata, int metric, int divisor);
 extern FfEstimate ff_strata_total(const FfStrata *strata, int metric, double most);
-extern FfEstimate ff_strata_ratio(const FfStrata *strata, int metric, int divisor);
 
 #endif							/* FF_STRATA_H */

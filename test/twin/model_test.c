@@ -312,7 +312,8 @@ test_decisions(void)
 	e = observe(&l, 100, 8, 1);
 	add_statement(&e, &l.class[0]);
 	add_statement(&e, &l.class[1]);
-	ok(promises(&l, &e, 100, 8, 5) && third_rows(&fit), "every third row beside single updates: the rows of the statement are known");
+	ok(promises(&l, &e, 100, 8, 5) && third_rows(&fit),
+	   "every third row beside single updates: the rows of the statement are known");
 	l = life_of(136, 1000);
 	l.class[0].pick = TW_IN_TURN;
 	l.class[0].rows = l.class[0].distance = 500;
