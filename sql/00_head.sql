@@ -33,7 +33,6 @@ COMMENT ON SCHEMA ff_internal IS 'Tables and inner functions of the extension fi
 -- or below it, is about the column; what stands below the first line is about the whole. The last piece drops it.
 CREATE PROCEDURE ff_internal.define(definition text)
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     name text[] := regexp_match(definition, 'CREATE (TABLE|TYPE|VIEW) ((?:"[^"]+"|[^\s"])+)');

@@ -24,7 +24,6 @@ RETURN ARRAY(SELECT o.option FROM unnest(options) WITH ORDINALITY o(option, plac
 -- The statements that set and reset options of a relation; NULL where it is gone, or where there is nothing to do.
 CREATE FUNCTION ff_internal.alter_options(relation oid, to_set text[], to_reset text[] DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     -- keeps its plan
@@ -52,7 +51,6 @@ $$;
 CREATE FUNCTION ff_internal.restore_options(
     relation oid, old_options text[], new_options text[], kind text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     -- keeps its plan

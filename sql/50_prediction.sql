@@ -7,7 +7,6 @@
 -- hurt.
 CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS double precision
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH outcome AS (
         SELECT p.made_at, p.verdict, p.predicted_hot_pct AS hot, p.predicted_hot_low AS low,
@@ -31,7 +30,6 @@ $$;
 CREATE FUNCTION ff_internal.calibrated(confidence double precision, calibration double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN calibration IS NULL THEN confidence
                 WHEN calibration < 0.8 THEN confidence * calibration / 0.8
@@ -41,7 +39,6 @@ $$;
 -- What came of the newest rehearsal of a table (its rel_id) at its present fillfactor, in words.
 CREATE FUNCTION ff_internal.rehearsed(relation_id bigint, fillfactor integer) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('Rehearsed at %s: HOT %s %% (predicted %s), %s', r.to_fillfactor, round(r.hot_pct::numeric, 1),
                   trim_scale(round(r.predicted_hot_pct::numeric, 1)), r.verdict)

@@ -9,7 +9,6 @@ AS 'MODULE_PATHNAME', 'ff_show_shards_sql';
 -- its table, shortened if need be, with its number.
 CREATE FUNCTION ff_internal.shards() RETURNS TABLE (parent oid, shard oid)
 LANGUAGE plpgsql STABLE ROWS 1
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM ff_internal.show_shards();
@@ -43,7 +42,6 @@ COMMENT ON VIEW ff_internal.sibling IS 'Partitions and shards (leaf), each with 
 -- them. Where there is no shard on this node, the table itself is the first.
 CREATE FUNCTION ff_internal.distributed(parent regclass, shards ff_internal.decision[]) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v    ff_internal.decision := shards[1];

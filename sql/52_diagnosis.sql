@@ -6,7 +6,6 @@
 -- its pages wait for one.
 CREATE FUNCTION ff_internal.held_back(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE
            WHEN c.free >= 100 AND c.free_hot >= 0.9 * c.free AND c.held_hot / c.held < c.free_hot / c.free - 0.1
@@ -34,7 +33,6 @@ $$;
 -- The cause that the evidence shows, one row a table.
 CREATE FUNCTION ff_internal.diagnosis(relation regclass DEFAULT NULL) RETURNS SETOF ff_internal.diagnosis
 LANGUAGE sql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     SELECT e, d.cause,
@@ -90,7 +88,6 @@ $$;
 -- table.
 CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF relation IS NOT NULL THEN

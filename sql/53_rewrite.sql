@@ -22,7 +22,6 @@ CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,
     OUT seconds double precision, OUT io_known boolean, OUT too_big text)
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
     -- CPU of copying rows and of building indexes, bytes of these per second: measured on one core by VACUUM FULL of
     -- two tables of 500 MB (rows of 1,000 bytes; of 120, with two indexes; 15). spare: disk to be left free (chosen).
@@ -66,7 +65,6 @@ $$;
 CREATE FUNCTION ff_internal.rewrite_conditions(
     relation oid, OUT schema text, OUT name text, OUT cluster_by text, OUT undecodable text, OUT unrepackable text)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT n.nspname, c.relname, i.cluster_by,
            CASE WHEN k.hindrance IS NOT NULL THEN k.hindrance
@@ -99,7 +97,6 @@ CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
                free_bytes bigint, wal_bytes bigint, seconds double precision, io_known boolean)
 LANGUAGE sql VOLATILE ROWS 4
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH extension AS (
         SELECT a.name, ff_internal.quoted_name(coalesce(n.nspname, 'squeeze')::text) AS schema,

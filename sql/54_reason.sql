@@ -25,7 +25,6 @@ RETURN CASE WHEN ((v.diagnosis).evidence).window_s < 86400
 -- When the next collection is due by the pace of the last ten; NULL where these have none, or it was not kept.
 CREATE FUNCTION ff_internal.next_collection() RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT 'next collection at ' || to_char(greatest(p.last + p.pace, now()), 'YYYY-MM-DD HH24:MI')
       FROM (SELECT max(c.began_at) AS last, percentile_cont(0.5) WITHIN GROUP (ORDER BY c.gap) AS pace
@@ -39,7 +38,6 @@ $$;
 -- Why nothing can be said of a table yet; NULL where something can.
 CREATE FUNCTION ff_internal.words_without_data(v ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     d      ff_internal.diagnosis := v.diagnosis;
@@ -85,7 +83,6 @@ $$;
 -- Of a table with hardly any updates.
 CREATE FUNCTION ff_internal.words_of_few(v ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     d      ff_internal.diagnosis := v.diagnosis;
@@ -121,7 +118,6 @@ RETURN CASE WHEN share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * share
 -- What the evidence shows of any other table.
 CREATE FUNCTION ff_internal.words_of_cause(v ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     d     ff_internal.diagnosis := v.diagnosis;
@@ -172,7 +168,6 @@ $$;
 -- What comes if nothing is done, over the time that the choice is made for.
 CREATE FUNCTION ff_internal.if_nothing_is_done(v ff_internal.decision) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT '. ' || concat_ws(', ', 'If nothing is done', ff_internal.percent(n.settled_hot_pct) || ' HOT once settled',
                pg_size_pretty((n.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(e))::bigint)
@@ -189,7 +184,6 @@ $$;
 -- What follows from it: what a change would bring, what is missing for one, or why the fillfactor stays.
 CREATE FUNCTION ff_internal.words_of_action(v ff_internal.decision) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     cause  CONSTANT text := (v.diagnosis).cause;
@@ -254,7 +248,6 @@ $$;
 -- Why, in at most 34 characters, and in a sentence or a few.
 CREATE FUNCTION ff_internal.words(v ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     d       ff_internal.diagnosis := v.diagnosis;

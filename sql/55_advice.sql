@@ -11,7 +11,6 @@
 -- useless, see table fit.
 CREATE FUNCTION ff_internal.fit_marks(e ff_internal.table_evidence, OUT mark text, OUT shape text)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT md5(concat_ws(' ', s.shape, e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot,
                          e.seen_same_page, e.seen_newpage, e.ram_bytes, v.settings)), md5(s.shape)
@@ -29,7 +28,6 @@ $$;
 CREATE FUNCTION ff_internal.new_fit(d ff_internal.diagnosis, last ff_internal.fit, curve boolean)
 RETURNS ff_internal.fit
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     e ff_internal.table_evidence := d.evidence;
@@ -62,7 +60,6 @@ RETURN ff_internal.better() ^ 5;
 -- own step where the best is not better.
 CREATE FUNCTION ff_internal.sibling_choices(relation regclass) RETURNS TABLE (relid oid, best integer)
 LANGUAGE sql STABLE ROWS 100
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH leaf AS MATERIALIZED (
         SELECT i.parent, i.leaf, f.updates_per_s AS weight, f.steps, count(*) OVER (PARTITION BY i.parent) AS leaves,
@@ -101,7 +98,6 @@ $$;
 -- Whether a partition has siblings whose rows were updated, more than one in a hundred inserted (chosen).
 CREATE FUNCTION ff_internal.siblings_updated(relation regclass) RETURNS boolean
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce(sum(n.updated) > 0.01 * sum(n.inserted), false)
       FROM ff_internal.sibling o
@@ -119,7 +115,6 @@ $$;
 CREATE FUNCTION ff_internal.changed_lately(e ff_internal.table_evidence, to_fillfactor integer, gain double precision)
 RETURNS boolean
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce((
         SELECT e.since_change_s < 86400 OR gain < ff_internal.clearly_better()
@@ -139,7 +134,6 @@ $$;
 -- own confidence in the light of what became of its earlier advice.
 CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS double precision
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     e ff_internal.table_evidence := d.evidence;
@@ -164,7 +158,6 @@ $$;
 -- What to do for a table where its updates speak.
 CREATE FUNCTION ff_internal.decide_updated(v ff_internal.decision) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     e      ff_internal.table_evidence := (v.diagnosis).evidence;
@@ -210,7 +203,6 @@ $$;
 CREATE FUNCTION ff_internal.decide(d ff_internal.diagnosis, f ff_internal.fit, siblings_best integer)
 RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     e     ff_internal.table_evidence := d.evidence;
@@ -278,7 +270,6 @@ $$;
 CREATE FUNCTION ff_internal.decisions(relation regclass, models integer DEFAULT NULL, always boolean DEFAULT false)
 RETURNS SETOF ff_internal.decision
 LANGUAGE plpgsql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
 DECLARE
@@ -323,7 +314,6 @@ $$;
 CREATE FUNCTION ff_internal.pooled_decisions(relation regclass, models integer, pooled boolean)
 RETURNS SETOF ff_internal.decision
 LANGUAGE plpgsql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     tables CONSTANT oid[] := (SELECT array_agg(s.parent) FROM ff_internal.shards() s
@@ -391,7 +381,6 @@ RETURNS TABLE (
     decision                   ff_internal.decision
 )
 LANGUAGE sql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     SELECT e.relation, e.fillfactor, v.recommended_fillfactor, v.action, v.cause, round(v.confidence::numeric, 2)::real,
@@ -468,7 +457,6 @@ RETURNS TABLE (
     ddl                        text
 )
 LANGUAGE sql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT a.relation, a.fillfactor, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.updates_per_s,
@@ -511,7 +499,6 @@ CREATE FUNCTION ff_internal.overview()
 RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, gain text, confidence real,
                why text)
 LANGUAGE plpgsql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM ff_internal.check_role('reader');
@@ -569,7 +556,6 @@ COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the w
 -- most fillfactor_advisor.fits; removes the fits of tables that are gone.
 CREATE FUNCTION ff_internal.fits_due(id bigint) RETURNS SETOF bigint
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
     DELETE FROM ff_internal.fit f
      WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
@@ -605,7 +591,6 @@ $$;
 -- prediction, once, and anew when it moved. Returns 1, or 0 where there is no such table.
 CREATE FUNCTION ff_internal.collect_fit(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     -- a promise is written anew when its HOT share moved by so many points, or after a day

@@ -19,7 +19,6 @@ RETURNS TABLE (
     is_advised           boolean
 )
 LANGUAGE plpgsql STABLE ROWS 50
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v ff_internal.decision;

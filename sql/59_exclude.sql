@@ -3,7 +3,6 @@
 -- The tables that a pattern of ff_exclude() fits now, in words; five by name.
 CREATE FUNCTION ff_internal.fitting(pattern text) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT concat(ff_internal.counted(count(*), 'table'),
                   ': ' || array_to_string((array_agg(f.name ORDER BY f.name))[:5], ', '),
@@ -15,7 +14,6 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_exclude(pattern text) RETURNS text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM ff_internal.check_role('collector');
@@ -35,7 +33,6 @@ COMMENT ON FUNCTION @extschema@.ff_exclude(text) IS
 
 CREATE FUNCTION @extschema@.ff_include(pattern text) RETURNS text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     tables text;

@@ -64,7 +64,6 @@ END $ff$;$text$;
 -- What else rewrites that write this much WAL (bytes) would touch: slots, standbys, subscribers, the WAL's disk.
 CREATE FUNCTION ff_internal.cautions(wal_bytes bigint) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 10
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH wal AS MATERIALIZED (
         SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END AS here
@@ -164,7 +163,6 @@ RETURN (
 -- What new partitions should get: that of the busiest one that changes. ahead: changes of empty ones made already.
 CREATE FUNCTION ff_internal.plan_templates(changes jsonb[]) RETURNS TABLE (template jsonb, ahead jsonb[])
 LANGUAGE sql VOLATILE ROWS 10
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT jsonb_build_object('parent', p.name, 'leaf', p.leaf->>'relation', 'statement', format(
                'CREATE TABLE ... PARTITION OF %s ... WITH (fillfactor = %s);', p.name, f.fillfactor)),
@@ -207,7 +205,6 @@ RETURN (
 -- All that ff_script() and ff_script_json() say: changes of tables, then of indexes, those first that gain most.
 CREATE FUNCTION ff_internal.plan(target regclass, top integer) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     kind      CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
@@ -257,7 +254,6 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_script_json(relation regclass DEFAULT NULL, top integer DEFAULT NULL) RETURNS jsonb
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT ff_internal.plan(relation, top)
@@ -275,7 +271,6 @@ total: what the changes bring together that are not provisional, or all if all a
 -- What stands above the guard.
 CREATE FUNCTION ff_internal.script_header(p jsonb, rewrite boolean) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 12
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT '-- ' || ff_internal.plain(l.line)
       FROM jsonb_to_record(p->'total') t(
@@ -308,7 +303,6 @@ $$;
 -- The way to rewrite that was chosen, and what it needs in words; NULL where none is wanted or possible.
 CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs text)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT m, format('%s, %s of %s free disk, about %s of WAL',
                      ff_internal.rewrite_time((m->>'seconds')::double precision, (m->>'io_known')::boolean),
@@ -320,7 +314,6 @@ $$;
 -- The lines of one change: what and what it brings, why, the rewrite, the call.
 CREATE FUNCTION ff_internal.script_change(c jsonb, n bigint, changes bigint) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 4
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT l.line
       FROM ff_internal.chosen_rewrite(c) w
@@ -345,7 +338,6 @@ $$;
 -- The lines of one rewrite; ff_script_json() has other ways.
 CREATE FUNCTION ff_internal.script_rewrite(c jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 10
-SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
     SELECT l
@@ -369,7 +361,6 @@ $$;
 -- A plan as lines of a psql script.
 CREATE FUNCTION ff_internal.script(plan jsonb, rewrite boolean) RETURNS SETOF text
 LANGUAGE plpgsql STABLE ROWS 100
-SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 DECLARE
@@ -416,7 +407,6 @@ $$;
 CREATE FUNCTION @extschema@.ff_script(
     relation regclass DEFAULT NULL, rewrite boolean DEFAULT false, top integer DEFAULT NULL) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 100
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT ff_internal.script(ff_internal.plan(relation, top), coalesce(rewrite, false))

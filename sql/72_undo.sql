@@ -13,7 +13,6 @@ RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '
 -- value none of it, as the history may name any.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     s      record;
@@ -68,7 +67,6 @@ RETURN (
 -- left to the reader stands in a comment.
 CREATE FUNCTION ff_internal.undo_indexes(relation oid, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH came AS (
         SELECT d.id, d.definition, ff_internal.index_shape(d.definition) AS shape

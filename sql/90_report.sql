@@ -11,7 +11,6 @@
 -- others is replaced, all else beyond ASCII is a numeric reference.
 CREATE FUNCTION ff_internal.html(content text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     unseen CONSTANT int4multirange := '{[0,32), [127,160), [1564,1565), [8203,8208), [8232,8239), [8288,8298),
@@ -64,7 +63,6 @@ RETURN to_char(at, 'YYYY-MM-DD HH24:MI');
 -- is left out. NULL without rows.
 CREATE FUNCTION ff_internal.html_table(caption text, rows json) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN (
@@ -110,7 +108,6 @@ RETURN format(E'<svg class="%s" xmlns="http://www.w3.org/2000/svg" viewBox="%s" 
 CREATE FUNCTION ff_internal.svg_path(class text, x0 double precision[], x1 double precision[], y double precision[],
     low double precision[] DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN (
@@ -136,7 +133,6 @@ RETURN format('<path class="%s" d="M%s 0V200"/><text x="%s" y="%s" text-anchor="
 CREATE FUNCTION ff_internal.chart(
     title text, x_title text, x_labels text[], y_title text, body text, legend text, words text) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN format(E'<figure>\n<h4>%s</h4>\n%s\n<figcaption>%s%s</figcaption>\n</figure>\n', title,
@@ -197,7 +193,6 @@ END;
 -- A table's updates over time, with its changes and rewrites. NULL where no update was seen.
 CREATE FUNCTION ff_internal.history_chart(id bigint) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN (
@@ -230,7 +225,6 @@ $$;
 -- The page-fill histogram of a sample; NULL where no page was read.
 CREATE FUNCTION ff_internal.fill_chart(bins integer[], sampled_at timestamptz) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN (
@@ -488,7 +482,6 @@ END;
 -- One table in detail: what is advised and known, its curve, history and pages, what blocks HOT.
 CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row, blockers text) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     e CONSTANT ff_internal.table_evidence := t.evidence;
@@ -583,7 +576,6 @@ RETURN (
 -- The whole page, so many tables in detail.
 CREATE FUNCTION ff_internal.report(detailed integer) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
 DECLARE

@@ -52,7 +52,6 @@ RETURN (
 
 CREATE FUNCTION @extschema@.ff_export() RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT ff_internal.export()

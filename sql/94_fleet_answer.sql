@@ -16,7 +16,6 @@ RETURN (10, '20 s'::interval, 2000, 67108864, 32, '2 min'::interval);
 -- What a function of dblink returns, given texts; error 55000 where dblink is not there.
 CREATE FUNCTION ff_internal.dblink(function text, arguments text[] DEFAULT '{}') RETURNS text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     called text;
@@ -38,7 +37,6 @@ $$;
 -- statement that helps, where there is no such server or no such bound.
 CREATE FUNCTION ff_internal.connect_timeout(server name) RETURNS integer
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     most    CONSTANT integer := (ff_internal.fleet_limits()).connect_s;
@@ -76,7 +74,6 @@ LANGUAGE c VOLATILE;
 -- does, a second later. Errors: those of dblink_connect(), 08001 also for the timeout.
 CREATE FUNCTION ff_internal.fleet_send(connection text, server name, query text, patience interval) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     bounds record;
@@ -108,7 +105,6 @@ $$;
 -- session's own statement uncaught, it becomes 38000.
 CREATE FUNCTION ff_internal.fleet_answer(connection text) RETURNS text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     most   CONSTANT integer := (ff_internal.fleet_limits()).bytes;
@@ -140,7 +136,6 @@ $$;
 -- statement_timeout. (A request to cancel would need another connection to a host that may hang.)
 CREATE FUNCTION ff_internal.fleet_hang_up(connection text) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF connection = ANY (ff_internal.dblink('get_connections')::text[]) THEN
@@ -157,7 +152,6 @@ $$;
 -- running mean. A table that was not told of before had not been read.
 CREATE FUNCTION ff_internal.store_reads(id integer, reads jsonb, seconds double precision) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     told CONSTANT ff_internal.fleet_reads[] := ARRAY(
@@ -185,7 +179,6 @@ $$;
 -- was made of.
 CREATE FUNCTION ff_internal.store_advice(id integer, advice jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     told CONSTANT ff_internal.fleet_advice[] := ARRAY(
@@ -207,7 +200,6 @@ $$;
 -- Error where a document is no export of a format that is known here.
 CREATE FUNCTION ff_internal.check_export(export jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     known   CONSTANT integer := ff_internal.export_format();
@@ -228,7 +220,6 @@ $$;
 -- Stores what a source said. Another database than before under the same name begins anew.
 CREATE FUNCTION ff_internal.store_export(id integer, export jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     old ff_internal.fleet_source;
@@ -261,7 +252,6 @@ $$;
 -- error of connecting: it names host and user, which are for the hub's owner only.
 CREATE FUNCTION ff_internal.fleet_failed(id integer, state text, message text, hint text) RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
     UPDATE ff_internal.fleet_source s
        SET (failures, error)
@@ -278,7 +268,6 @@ $$;
 -- Error 22023 where this cannot be the name of a source.
 CREATE FUNCTION ff_internal.check_source(source text) RETURNS void
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF source IS NULL OR length(source) NOT BETWEEN 1 AND 63 OR source ~ ff_internal.unprintable() THEN
@@ -290,7 +279,6 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_fleet_add(source text, server name) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM ff_internal.check_role('collector');
@@ -309,7 +297,6 @@ Errors: 42704 no such server, 22023 no such timeout, or no name.';
 
 CREATE FUNCTION @extschema@.ff_fleet_remove(source text) RETURNS boolean
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('collector');
     SELECT ff_internal.check_collector();
@@ -327,7 +314,6 @@ COMMENT ON FUNCTION @extschema@.ff_fleet_remove(text) IS
 
 CREATE FUNCTION @extschema@.ff_import(export jsonb, source text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     name text;

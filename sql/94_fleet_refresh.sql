@@ -22,7 +22,6 @@ COMMENT ON VIEW ff_internal.fleet_standby_reads IS 'Reads of a primary''s tables
 -- does not exceed; the next one goes on.
 CREATE FUNCTION ff_internal.fleet_weigh(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     a     record;
@@ -66,7 +65,6 @@ $$;
 -- Sources that this session is asking.
 CREATE FUNCTION ff_internal.fleet_mine() RETURNS SETOF integer
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT l.objid::integer
       FROM pg_locks l
@@ -77,7 +75,6 @@ $$;
 -- Done with a source, whatever came of it.
 CREATE FUNCTION ff_internal.fleet_leave(id integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM ff_internal.fleet_hang_up('fillfactor_advisor ' || id);
@@ -89,7 +86,6 @@ $$;
 -- awaited.
 CREATE FUNCTION ff_internal.fleet_turn(s ff_internal.fleet_source, asking boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     connection CONSTANT text := 'fillfactor_advisor ' || s.source_id;
@@ -127,7 +123,6 @@ $$;
 -- reached, once nothing is left, or no time.
 CREATE FUNCTION ff_internal.fleet_step(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     pause  CONSTANT double precision := 0.01;    -- seconds between two looks at connections, chosen
@@ -186,7 +181,6 @@ $$;
 -- Before a refresh: whether it can be, and nothing left of one that was interrupted in this session.
 CREATE FUNCTION ff_internal.fleet_begin(part integer, parts integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM ff_internal.check_collector();

@@ -91,7 +91,6 @@ $$);
 CREATE FUNCTION @extschema@.ff_fleet_script(source text, rewrite boolean DEFAULT false, top integer DEFAULT NULL)
 RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     connection CONSTANT text := 'fillfactor_advisor script';
@@ -176,7 +175,6 @@ RETURN (
 
 CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM ff_internal.check_role('reader');

@@ -37,7 +37,6 @@ RETURN format('DO %L', format(
 -- schedule is refused by pg_cron, in its own words.
 CREATE FUNCTION ff_internal.check_cron(schedule text, action text) RETURNS void
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF schedule IS NULL THEN
@@ -64,7 +63,6 @@ $$;
 -- there.
 CREATE FUNCTION ff_internal.schedule_job(job_name text, schedule text, action text) RETURNS text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     command CONSTANT text := ff_internal.job_command(job_name, action);
@@ -88,7 +86,6 @@ $$;
 -- database, a warning, and the statement to run there.
 CREATE FUNCTION ff_internal.unschedule_jobs(condition text) RETURNS text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     here    CONSTANT record := ff_internal.cron();
@@ -114,7 +111,6 @@ $$;
 -- nobody sees from here which databases have it. They begin spread over a minute, waiting without a snapshot.
 CREATE FUNCTION ff_internal.database_jobs() RETURNS TABLE (job_name text, command text, database text)
 LANGUAGE sql STABLE ROWS 10
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.job_name(d.datname), format('DO %L', format(
                'BEGIN FOR i IN 1 .. %s LOOP PERFORM pg_catalog.pg_sleep(1); COMMIT; END LOOP; '
@@ -129,7 +125,6 @@ $$;
 -- how many there are. A job of ff_schedule(all_databases => true) does this in the database that pg_cron runs from.
 CREATE FUNCTION ff_internal.schedule_databases(schedule text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM cron.unschedule(o.jobid)
@@ -149,7 +144,6 @@ $$;
 CREATE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *', all_databases boolean DEFAULT false)
 RETURNS text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     collect CONSTANT text := 'CALL ff_internal.collect()';
@@ -185,7 +179,6 @@ Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 th
 -- The keeper of the jobs of all databases has a comma where these have a space.
 CREATE FUNCTION @extschema@.ff_unschedule(all_databases boolean DEFAULT false) RETURNS text
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('collector');
     SELECT ff_internal.unschedule_jobs(
@@ -202,7 +195,6 @@ COMMENT ON FUNCTION @extschema@.ff_unschedule(boolean) IS
 CREATE FUNCTION @extschema@.ff_fleet_schedule(schedule text DEFAULT '*/5 * * * *', parts integer DEFAULT 1)
 RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     jobs CONSTANT text := (SELECT format('fillfactor_advisor, fleet %s ', d.oid)

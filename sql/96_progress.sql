@@ -4,7 +4,6 @@ CREATE FUNCTION @extschema@.ff_progress()
 RETURNS TABLE (pid integer, phase text, began_at timestamptz, running_s double precision, current_table regclass,
                sampled bigint, waiting bigint, collection_id bigint)
 LANGUAGE sql VOLATILE ROWS 1
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT l.pid, p.phase, a.query_start, extract(epoch FROM clock_timestamp() - a.query_start)::double precision,

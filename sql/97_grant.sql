@@ -2,7 +2,6 @@
 
 CREATE FUNCTION @extschema@.ff_grant(role name, what text) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     extension record;

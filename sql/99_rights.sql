@@ -3,6 +3,8 @@
 -- PUBLIC may ask the public functions and views only to be told who may: each calls check_role(). Members of
 -- pg_read_all_stats (so of pg_monitor) read the history and call what reads; members of pg_stat_scan_tables sample and
 -- collect. Functions run with the caller's rights. A function that is in no list is one that reads.
+--
+-- A function whose body is a text finds its names in pg_catalog alone; a procedure that commits cannot have this.
 
 DROP PROCEDURE ff_internal.define(text);
 
@@ -27,10 +29,11 @@ DECLARE
 BEGIN
     GRANT USAGE ON SCHEMA ff_internal TO PUBLIC;
     FOR object IN
-        SELECT d.objid, c.relkind, p.proname,
-               p.oid::regprocedure AS routine, c.oid::regclass AS relation, c.relname
+        SELECT d.objid, c.relkind, p.proname, p.oid::regprocedure AS routine, c.oid::regclass AS relation, c.relname,
+               p.prokind = 'f' AND p.prosqlbody IS NULL AND l.lanname IN ('sql', 'plpgsql') AS is_text
           FROM pg_depend d
           LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+          LEFT JOIN pg_language l ON l.oid = p.prolang
           LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
          WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
            AND d.refobjid = (SELECT e.oid FROM pg_extension e WHERE e.extname = 'fillfactor_advisor')
@@ -42,6 +45,9 @@ BEGIN
                 CASE WHEN object.proname ^@ 'ff_' OR object.proname = ANY (for_all) THEN 'PUBLIC'
                      WHEN object.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
                      WHEN object.proname = ANY (collecting) THEN 'pg_stat_scan_tables' ELSE 'pg_read_all_stats' END);
+            IF object.is_text THEN
+                EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, pg_temp', object.routine);
+            END IF;
         ELSIF object.relkind IN ('r', 'v') THEN
             EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.relation);
             -- a public view checks its caller, too
