@@ -8,12 +8,21 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN width > 0 THEN greatest(1,
                floor((8168 - floor(8192 * (100 - fillfactor) / 100.0)) / (ceil(width / 8) * 8 + 4))::integer) END;
 
+-- What model() says, as an object of the members choice and steps.
+CREATE FUNCTION ff_internal.model_json(evidence ff_internal.model_input, curve boolean) RETURNS json
+AS 'MODULE_PATHNAME', 'ff_model'
+LANGUAGE c STABLE PARALLEL SAFE COST 100000;
+
 -- The curve and the choice (src/model/decide.h); curve: replay all steps also where the choice does not need it. NULL
 -- where no row length is known. Errors: 42703 the evidence lacks a column, 42804 one is of another type.
 CREATE FUNCTION ff_internal.model(
     evidence ff_internal.model_input, curve boolean, OUT choice ff_internal.choice, OUT steps ff_internal.step[])
-AS 'MODULE_PATHNAME', 'ff_model'
-LANGUAGE c STRICT STABLE PARALLEL SAFE COST 100000;
+LANGUAGE sql STRICT STABLE PARALLEL SAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT m.* FROM json_to_record(ff_internal.model_json($1, $2))
+                    m(choice ff_internal.choice, steps ff_internal.step[])
+$$;
 
 -- Changes with what the model answers; fits of another version are not used.
 CREATE FUNCTION ff_internal.model_version() RETURNS integer

@@ -1,7 +1,7 @@
 /*
  * model.c
- *	  The model's way into SQL: one row of evidence in, one row out with the
- *	  choice and all steps of the curve.
+ *	  The model's way into SQL: one row of evidence in, a JSON object out
+ *	  with the choice and all steps of the curve.
  *
  * The model itself (src/model/) is plain C.  Nothing is read here but the
  * argument and the settings, and nothing is kept: the same row and settings
@@ -13,13 +13,11 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "model/decide.h"
@@ -31,8 +29,8 @@
  * fits of another version are not used. */
 #define MODEL_VERSION	6
 
-/* Nonsense beyond; fits an int64. */
-#define MOST_BYTES	1e18
+/* Nonsense beyond; all digits of what is below are written. */
+#define MOST_BYTES	1e16
 
 PG_FUNCTION_INFO_V1(ff_split_updates);
 PG_FUNCTION_INFO_V1(ff_model);
@@ -57,27 +55,6 @@ typedef struct Model
 	Forecast	forecast;
 	Decision	decision;
 } Model;
-
-static int
-attribute(TupleDesc desc, const char *name, Oid type)
-{
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute a = TupleDescAttr(desc, i);
-
-		if (a->attisdropped || strcmp(NameStr(a->attname), name) != 0)
-			continue;
-		if (a->atttypid != type)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of the evidence is of type %s, not %s", name,
-							format_type_be(a->atttypid), format_type_be(type))));
-		return i;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_COLUMN),
-			 errmsg("the evidence has no column \"%s\"", name)));
-}
 
 /* An unknown or infinite number is NAN. */
 static double
@@ -119,9 +96,19 @@ read_evidence(HeapTupleHeader row, Evidence *e)
 	heap_deform_tuple(&tuple, desc, values, nulls);
 	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
 	{
-		int			i = attribute(desc, f->name, f->n > 0 ? FLOAT8ARRAYOID : FLOAT8OID);
+		int			i = SPI_fnumber(desc, f->name) - 1;
+		Oid			type = f->n > 0 ? FLOAT8ARRAYOID : FLOAT8OID;
 		char	   *to = (char *) e + f->offset;
 
+		if (i < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("the evidence has no column \"%s\"", f->name)));
+		if (TupleDescAttr(desc, i)->atttypid != type)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column \"%s\" of the evidence is not of type %s", f->name,
+							format_type_be(type))));
 		if (f->n == 0)
 			*(double *) to = number(values[i], nulls[i]);
 		else if (!nulls[i])
@@ -144,71 +131,31 @@ read_settings(Evidence *e)
 	e->min_updates = ff_min_updates;
 }
 
-/* Columns of a row to be made, in the order of its type. */
-typedef struct Row
-{
-	TupleDesc	desc;
-	int			n;
-	Datum		values[24];
-	bool		nulls[24];
-} Row;
-
-static void
-start_row(Row *row, Oid type)
-{
-	memset(row, 0, sizeof(*row));
-	row->desc = lookup_rowtype_tupdesc_copy(type, -1);
-}
-
-static void
-put(Row *row, double v)
-{
-	row->nulls[row->n] = !isfinite(v);
-	row->values[row->n++] = Float8GetDatum(isfinite(v) ? v : 0);
-}
-
-static void
-put_int(Row *row, int v)
-{
-	row->values[row->n++] = Int32GetDatum(v);
-}
-
-static void
-put_bytes(Row *row, double v)
-{
-	row->values[row->n++] = Int64GetDatum((int64) bound(v, 0, MOST_BYTES));
-}
-
-static Datum
-finish_row(Row *row)
-{
-	if (row->n != row->desc->natts)
-		elog(ERROR, "%d columns for a row of %d", row->n, row->desc->natts);
-	return HeapTupleGetDatum(heap_form_tuple(row->desc, row->values, row->nulls));
-}
-
-static void
-put_bool(Row *row, bool v)
-{
-	row->values[row->n++] = BoolGetDatum(v);
-}
-
-static void
-put_text(Row *row, const char *v)
-{
-	row->nulls[row->n] = v == NULL;
-	row->values[row->n++] = v == NULL ? (Datum) 0 : CStringGetTextDatum(v);
-}
-
 /* Quantiles of row lengths that SQL gets. */
 #define LENGTHS_TOLD	16
 
-/* A key and a number, with a comma before all but the first of its object. */
-static void
-append_number(StringInfo t, const char *key, double v)
+/* Digits of a number that is to come back as it was, and of one that is for reading. */
+#define EXACT	17
+#define SHORT	6
+
+typedef struct Number
 {
-	appendStringInfo(t, "%s\"%s\": %.6g", t->data[t->len - 1] == '{' ? "" : ", ", key,
-					 isfinite(v) ? v : 0);
+	const char *key;			/* NULL behind the last */
+	double		value;
+} Number;
+
+/* Members of an object, null where unknown; a comma comes before all but its first. */
+static void
+append_numbers(StringInfo t, int digits, const Number *n)
+{
+	for (; n->key != NULL; n++)
+	{
+		appendStringInfo(t, "%s\"%s\": ", t->data[t->len - 1] == '{' ? "" : ", ", n->key);
+		if (isfinite(n->value))
+			appendStringInfo(t, "%.*g", digits, n->value);
+		else
+			appendStringInfoString(t, "null");
+	}
 }
 
 static void
@@ -229,37 +176,25 @@ append_class(StringInfo t, const TwinClass *c)
 
 	appendStringInfo(t, "{\"command\": \"%s\", \"pick\": \"%s\"",
 					 commands[c->command], picks[c->pick]);
-	append_number(t, "rate", c->rate);
-	append_number(t, "rows", c->rows);
-	append_number(t, "calls", c->calls);
-	append_number(t, "distance", c->distance);
-	append_number(t, "near", c->near);
-	append_number(t, "skew", c->skew);
-	append_number(t, "stride", c->stride);
-	append_number(t, "indexed", c->indexed);
-	append_number(t, "resizes", c->resizes);
-	append_number(t, "whole", c->whole);
+	append_numbers(t, SHORT, (Number[]) {
+		{"rate", c->rate}, {"rows", c->rows}, {"calls", c->calls}, {"distance", c->distance},
+		{"near", c->near}, {"skew", c->skew}, {"stride", c->stride}, {"indexed", c->indexed},
+		{"resizes", c->resizes}, {"whole", c->whole}, {NULL}
+	});
 	appendStringInfoChar(t, '}');
 }
 
-/* A life as jsonb; the names are those of TwinLife, and how much of the table it replays. */
-static Datum
-life_jsonb(const FitPlan *plan, const TwinLife *l)
+/* A life: the names are those of TwinLife, and how much of the table it replays. */
+static void
+append_life(StringInfo t, const FitPlan *plan, const TwinLife *l)
 {
-	StringInfoData text;
-	StringInfo	t = &text;
-
-	initStringInfo(t);
 	appendStringInfoChar(t, '{');
-	append_number(t, "start_rows", l->start_rows);
-	append_number(t, "replayed_rows", plan->rows);
-	append_number(t, "table_rows", plan->live);
-	append_number(t, "lag", l->lag);
-	append_number(t, "held", l->held);
-	append_number(t, "held_share", l->held_share);
-	append_number(t, "vacuum_share", l->vacuum_share);
-	append_number(t, "vacuum_gap", l->vacuum_gap);
-	append_number(t, "grow_updates", l->grow_updates);
+	append_numbers(t, SHORT, (Number[]) {
+		{"start_rows", l->start_rows}, {"replayed_rows", plan->rows}, {"table_rows", plan->live},
+		{"lag", l->lag}, {"held", l->held}, {"held_share", l->held_share},
+		{"vacuum_share", l->vacuum_share}, {"vacuum_gap", l->vacuum_gap},
+		{"grow_updates", l->grow_updates}, {NULL}
+	});
 	append_lengths(t, "insert_len", l->insert_len);
 	append_lengths(t, "update_len", l->update_len);
 	appendStringInfoString(t, ", \"classes\": [");
@@ -269,7 +204,6 @@ life_jsonb(const FitPlan *plan, const TwinLife *l)
 		append_class(t, &l->class[i]);
 	}
 	appendStringInfoString(t, "]}");
-	return DirectFunctionCall1(jsonb_in, CStringGetDatum(t->data));
 }
 
 /* The way to take to a step: with a rewrite only where that pays; as it is, that is to keep. */
@@ -297,74 +231,70 @@ least_ratio(const Model *m)
 }
 
 /* As type ff_internal.choice has it. */
-static Datum
-choice_row(const Model *m, Oid type)
+static void
+append_choice(StringInfo t, const Model *m)
 {
 	static const char *const actions[] = {"wait", "keep", "set", "rewrite"};
 	const Forecast *f = &m->forecast;
 	const Decision *d = &m->decision;
 	const FitPlan *p = &m->fit.plan;
+	const DcCost *keep = &d->cost[FC_SET][f->current];
 	bool		fitted = m->fit.n > 0;
-	Row			r;
 
-	start_row(&r, type);
-	put_text(&r, actions[d->action]);
-	put_int(&r, f->step[f->current].fillfactor);
-	put_int(&r, f->step[d->advised].fillfactor);
-	put_int(&r, f->step[d->advised_in_ram].fillfactor);
-	put(&r, 1 / (1 - d->gain));
-	put(&r, 1 / least_ratio(m));
-	put(&r, 1 / d->cost[FC_REWRITE][f->current].ratio);
-	put(&r, fitted ? f->rewritten_hot_pct : NAN);
-	put(&r, fitted ? d->cost[FC_SET][f->current].wal_bytes : NAN);
-	put(&r, fitted ? d->cost[FC_SET][f->current].time_us : NAN);
-	put(&r, d->confidence);
-	put(&r, fitted ? d->settling : NAN);
-	put(&r, fitted && d->settling > 0 ? d->settle_updates : NAN);
-	r.nulls[r.n] = p->filled_at <= p->fillfactor;
-	put_int(&r, p->filled_at);
-	put(&r, 1 / d->calls);
-	r.nulls[r.n] = !fitted;
-	r.values[r.n++] = fitted ? life_jsonb(p, &m->fit.particle[0].life) : (Datum) 0;
-	return finish_row(&r);
+	appendStringInfo(t, "{\"action\": \"%s\"", actions[d->action]);
+	append_numbers(t, EXACT, (Number[]) {
+		{"current_step", f->step[f->current].fillfactor},
+		{"advised_step", f->step[d->advised].fillfactor},
+		{"advised_in_ram", f->step[d->advised_in_ram].fillfactor},
+		{"gain", 1 / (1 - d->gain)},
+		{"best_gain", 1 / least_ratio(m)},
+		{"rewrite_gain", 1 / d->cost[FC_REWRITE][f->current].ratio},
+		{"rewrite_hot_pct", fitted ? f->rewritten_hot_pct : NAN},
+		{"wal_bytes_now", fitted ? keep->wal_bytes : NAN},
+		{"us_now", fitted ? keep->time_us : NAN},
+		{"confidence", d->confidence},
+		{"settling", fitted ? d->settling : NAN},
+		{"settle_updates", fitted && d->settling > 0 ? d->settle_updates : NAN},
+		{"filled_at", p->filled_at > p->fillfactor ? p->filled_at : NAN},
+		{"update_call_rows", 1 / d->calls},
+		{NULL}
+	});
+	if (fitted)
+	{
+		appendStringInfoString(t, ", \"life\": ");
+		append_life(t, p, &m->fit.particle[0].life);
+	}
+	appendStringInfoChar(t, '}');
 }
 
 /* As type ff_internal.step has it. */
-static Datum
-step_row(const Model *m, int step, Oid type)
+static void
+append_step(StringInfo t, const Model *m, int step)
 {
 	const FcStep *s = &m->forecast.step[step];
 	const DcCost *c = cost_of_step(m, step);
 	/* the size of pages that are all filled so, as the HOT share is of these */
 	const DcCost *filled = &m->decision.cost[step == m->forecast.current ? FC_SET : FC_REWRITE][step];
 	bool		fitted = m->fit.n > 0;
-	Row			r;
 
-	start_row(&r, type);
-	put_int(&r, s->fillfactor);
-	put_int(&r, s->rows_per_page);
-	put(&r, fitted ? s->hot_pct : NAN);
-	put(&r, fitted ? s->hot_low : NAN);
-	put(&r, fitted ? s->hot_high : NAN);
-	put(&r, fitted ? s->moved_pct : NAN);
-	put(&r, fitted ? s->settled_hot_pct : NAN);
-	put_bytes(&r, filled->heap_bytes);
-	put_bytes(&r, filled->index_bytes);
-	put(&r, fitted ? c->wal_bytes : NAN);
-	put(&r, fitted ? c->time_us : NAN);
-	put(&r, c->ratio / least_ratio(m));
-	put_bool(&r, way_of(m, step) == FC_REWRITE);
-	return finish_row(&r);
-}
-
-static Datum
-step_rows(const Model *m, Oid type)
-{
-	Datum	   *rows = palloc(sizeof(Datum) * m->forecast.n);
-
-	for (int i = 0; i < m->forecast.n; i++)
-		rows[i] = step_row(m, i, type);
-	return PointerGetDatum(construct_array(rows, m->forecast.n, type, -1, false, TYPALIGN_DOUBLE));
+	appendStringInfoChar(t, '{');
+	append_numbers(t, EXACT, (Number[]) {
+		{"fillfactor", s->fillfactor},
+		{"rows_per_page", s->rows_per_page},
+		{"hot_pct", fitted ? s->hot_pct : NAN},
+		{"hot_pct_low", fitted ? s->hot_low : NAN},
+		{"hot_pct_high", fitted ? s->hot_high : NAN},
+		{"newpage_pct", fitted ? s->moved_pct : NAN},
+		{"settled_hot_pct", fitted ? s->settled_hot_pct : NAN},
+		{"size_bytes", floor(bound(filled->heap_bytes, 0, MOST_BYTES))},
+		{"index_bytes", floor(bound(filled->index_bytes, 0, MOST_BYTES))},
+		{"wal_bytes_per_update", fitted ? c->wal_bytes : NAN},
+		{"us_per_update", fitted ? c->time_us : NAN},
+		{"cost", c->ratio / least_ratio(m)},
+		{"needs_rewrite", way_of(m, step) == FC_REWRITE},
+		{NULL}
+	});
+	appendStringInfoChar(t, '}');
 }
 
 static void
@@ -374,22 +304,21 @@ check_for_interrupts(void)
 }
 
 /*
- * ff_model(evidence ff_internal.model_input, curve boolean)
+ * ff_model(evidence ff_internal.model_input, curve boolean) returns json
  *
  * What each fillfactor would do to a table, and which to take: see decide.h.
- * Returns the choice and the steps, from 100 downwards; NULL where no row length is
- * known.
+ * Returns the choice and the steps, from 100 downwards; NULL where no row length, or an
+ * argument, is known.
  */
 Datum
 ff_model(PG_FUNCTION_ARGS)
 {
-	Model	   *m = palloc0(sizeof(Model));
-	TupleDesc	desc;
-	Datum		values[2];
-	bool		nulls[2] = {0};
+	Model	   *m;
+	StringInfoData t;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != 2)
-		elog(ERROR, "return type must be a row of two columns");
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	m = palloc0(sizeof(Model));
 	ff_evidence_clear(&m->e);
 	read_evidence(PG_GETARG_HEAPTUPLEHEADER(0), &m->e);
 	read_settings(&m->e);
@@ -398,10 +327,17 @@ ff_model(PG_FUNCTION_ARGS)
 	if (m->forecast.n == 0)
 		PG_RETURN_NULL();
 
-	values[0] = choice_row(m, TupleDescAttr(desc, 0)->atttypid);
-	values[1] = step_rows(m, get_element_type(TupleDescAttr(desc, 1)->atttypid));
+	initStringInfo(&t);
+	appendStringInfoString(&t, "{\"choice\": ");
+	append_choice(&t, m);
+	for (int i = 0; i < m->forecast.n; i++)
+	{
+		appendStringInfoString(&t, i == 0 ? ", \"steps\": [" : ", ");
+		append_step(&t, m, i);
+	}
+	appendStringInfoString(&t, "]}");
 	pfree(m);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(t.data, t.len));
 }
 
 Datum
@@ -410,18 +346,21 @@ ff_model_version(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(MODEL_VERSION);
 }
 
-/* A row of double precision columns, as the function's result. */
+/* A row of at most so many double precision columns, as the function's result. */
+#define NUMBERS_MAX	6
+
 static Datum
 numbers_row(FunctionCallInfo fcinfo, const double *v, int n)
 {
-	Row			r = {0};
+	Datum		values[NUMBERS_MAX];
+	bool		nulls[NUMBERS_MAX];
 
-	if (get_call_result_type(fcinfo, NULL, &r.desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	r.desc = BlessTupleDesc(r.desc);
 	for (int i = 0; i < n; i++)
-		put(&r, v[i]);
-	return finish_row(&r);
+	{
+		nulls[i] = !isfinite(v[i]);
+		values[i] = Float8GetDatum(v[i]);
+	}
+	return ff_row(fcinfo, values, nulls);
 }
 
 /* What one index entry costs: WAL bytes, microseconds of CPU. */
@@ -445,7 +384,7 @@ ff_index_entry_price(PG_FUNCTION_ARGS)
 Datum
 ff_split_updates(PG_FUNCTION_ARGS)
 {
-#define NUMBER(i) (PG_ARGISNULL(i) ? NAN : PG_GETARG_FLOAT8(i))
+#define NUMBER(i) number(PG_GETARG_DATUM(i), PG_ARGISNULL(i))
 	Evidence	e;
 	FitSplit	s;
 
@@ -461,5 +400,5 @@ ff_split_updates(PG_FUNCTION_ARGS)
 	s = ff_fit_split(&e);
 	PG_RETURN_DATUM(numbers_row(fcinfo, (double[]) {
 		s.moved, s.blocked, s.eligible, s.recoverable, s.kept, s.kept_with_room
-	}, 6));
+	}, NUMBERS_MAX));
 }
