@@ -488,12 +488,52 @@ BEGIN ATOMIC
            occurrences = p.occurrences + 1;
 END;
 
+-- Runs a step of a collection in a subtransaction, so that an error is the affair of this table, or of this step, alone:
+-- the function writer, given id, SQLSTATE and message, writes it down, or else a warning says that what could not be
+-- done (NULL: nothing is said), unless a table was not there for us now. An error that ends the collection goes on: the
+-- operator wants it, the server lacks room, or nothing can be written at all. Returns the step's number, -1 after an
+-- error.
+CREATE FUNCTION ff_internal.try_step(step text, id bigint, writer text, what text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    result text;
+BEGIN
+    EXECUTE format('SELECT ff_internal.%I($1)', step) INTO result USING id;
+    RETURN CASE WHEN result ~ '^[0-9]+$' THEN result::bigint END;
+EXCEPTION
+    WHEN operator_intervention OR insufficient_resources OR program_limit_exceeded OR invalid_transaction_state THEN
+        RAISE;
+    WHEN OTHERS THEN
+        IF writer IS NOT NULL THEN
+            EXECUTE format('SELECT ff_internal.%I($1, $2, $3)', writer) USING id, SQLSTATE, SQLERRM;
+        ELSIF what IS NOT NULL AND NOT ff_internal.is_skip(SQLSTATE) THEN
+            RAISE WARNING USING ERRCODE = SQLSTATE, MESSAGE = format('could not %s: %s', what, SQLERRM);
+        END IF;
+        RETURN -1;
+END
+$$;
+
+-- Whether an error says no more than that a table was locked, gone, or cannot be read now: next time will do.
+CREATE FUNCTION ff_internal.is_skip(state text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN state IN ('55P03', '42P01', '0A000');
+
 -- Closes a collection with its counts, and with what the reading and writing of a block took over the lookback, while
 -- that was timed. Writes before PostgreSQL 16 are those of the statements followed.
-CREATE FUNCTION ff_internal.collect_end(id bigint, sampled integer, skipped integer, failed integer, deferred integer)
-RETURNS void
-LANGUAGE sql VOLATILE
-BEGIN ATOMIC
+CREATE FUNCTION ff_internal.collect_end(id bigint, deferred integer) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    done record;
+BEGIN
+    SELECT (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at) AS sampled,
+           count(p.rel_id) FILTER (WHERE ff_internal.is_skip(p.sqlstate)) AS skipped,
+           count(p.rel_id) FILTER (WHERE NOT ff_internal.is_skip(p.sqlstate)) AS failed
+      INTO done
+      FROM ff_internal.collection c
+      LEFT JOIN ff_internal.problem p ON p.seen_at >= c.began_at
+     WHERE c.collection_id = id GROUP BY c.collection_id;
     WITH moved AS (
         SELECT v.*
           FROM (SELECT c AS now, lag(c) OVER (PARTITION BY c.epoch_id ORDER BY c.collection_id) AS was
@@ -511,11 +551,17 @@ BEGIN ATOMIC
           FROM moved m WHERE m.blocks > 0 AND m.ms > 0 GROUP BY m.what HAVING sum(m.blocks) >= 1000
     )
     UPDATE ff_internal.collection c
-       SET ended_at = clock_timestamp(), sampled = $2, skipped = $3, failed = $4, deferred = $5,
+       SET ended_at = clock_timestamp(), sampled = done.sampled, skipped = done.skipped, failed = done.failed,
+           deferred = collect_end.deferred,
            read_us = (SELECT t.us FROM took t WHERE t.what = 'read'),
            write_us = (SELECT t.us FROM took t WHERE t.what = 'write')
-     WHERE c.collection_id = $1;
-END;
+     WHERE c.collection_id = id;
+    IF done.failed > 0 THEN
+        RAISE WARNING '% of % relations could not be sampled', done.failed, done.failed + done.skipped + done.sampled
+            USING HINT = 'See the table ff_internal.problem for each one''s error.';
+    END IF;
+END
+$$;
 
 -- ---------------------------------------------------------------------------
 -- The collection

@@ -18,7 +18,6 @@ LANGUAGE c STABLE PARALLEL SAFE COST 100000;
 CREATE FUNCTION ff_internal.model(
     evidence ff_internal.model_input, curve boolean, OUT choice ff_internal.choice, OUT steps ff_internal.step[])
 LANGUAGE sql STRICT STABLE PARALLEL SAFE COST 100000
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT m.* FROM json_to_record(ff_internal.model_json($1, $2))
                     m(choice ff_internal.choice, steps ff_internal.step[])

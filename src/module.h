@@ -33,7 +33,6 @@ extern void ff_require(const char *role);
 extern void ff_show_shards(void);
 extern Datum ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 extern void ff_nap(double milliseconds);
-extern ErrorData *ff_try(void (*work) (void *context), void *context);
 
 /* collect/lock.c */
 extern void ff_keep_extension(Oid extension);

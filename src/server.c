@@ -12,7 +12,6 @@
 
 #include "access/amapi.h"
 #include "access/htup_details.h"
-#include "access/xact.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_tablespace_d.h"
 #include "commands/tablespace.h"
@@ -21,8 +20,6 @@
 #include "storage/latch.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
@@ -44,34 +41,6 @@ ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
-}
-
-/* Does this in a subtransaction.  Returns NULL, or a copy of the error that ended it. */
-ErrorData *
-ff_try(void (*work) (void *context), void *context)
-{
-	MemoryContext memory = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile error = NULL;
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(memory);
-	PG_TRY();
-	{
-		work(context);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(memory);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(memory);
-	CurrentResourceOwner = owner;
-	return error;
 }
 
 /* Sleeps, but for interrupts. */

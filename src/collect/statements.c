@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "catalog/objectaddress.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -22,6 +23,7 @@
 #include "parser/parser.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
 #include "module.h"
@@ -198,22 +200,14 @@ find_statements(List *statements, void *context)
 		find_targets(lfirst_node(RawStmt, lc)->stmt, context);
 }
 
-typedef struct FfText
-{
-	const char *text;
-	void		(*use) (List *statements, void *context);
-	void	   *context;
-} FfText;
-
 /*
  * The parser says nothing about other people's texts: no warning of backslashes,
  * no notice of names too long, which shows the whole name.  Where it fails, the
  * end of the subtransaction takes the settings back.
  */
-static void
-parse_and_use(void *context)
+static List *
+parse_quietly(const char *text)
 {
-	FfText	   *t = (FfText *) context;
 	int			nest = NewGUCNestLevel();
 	List	   *statements;
 
@@ -223,9 +217,9 @@ parse_and_use(void *context)
 	(void) set_config_option("escape_string_warning", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 #endif
-	statements = raw_parser(t->text, RAW_PARSE_DEFAULT);
+	statements = raw_parser(text, RAW_PARSE_DEFAULT);
 	AtEOXact_GUC(true, nest);
-	t->use(statements, t->context);
+	return statements;
 }
 
 /*
@@ -236,12 +230,29 @@ parse_and_use(void *context)
 const char *
 ff_parse_text(const char *text, void (*use) (List *statements, void *context), void *context)
 {
-	FfText		t = {text, use, context};
-	ErrorData  *error;
+	MemoryContext memory = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
 
 	if (strlen(text) >= FF_STATEMENT_MAX)
 		return "too long to parse";
-	error = ff_try(parse_and_use, &t);
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(memory);
+	PG_TRY();
+	{
+		use(parse_quietly(text), context);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(memory);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(memory);
+	CurrentResourceOwner = owner;
 	if (error == NULL)
 		return NULL;
 	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))

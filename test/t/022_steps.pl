@@ -48,8 +48,8 @@ value(q(
 		caller text;
 	BEGIN
 		GET DIAGNOSTICS stack = PG_CONTEXT;
-		-- what is outermost comes last
-		caller := (regexp_match(stack, '.*function (?:ff_internal\.|")([a-z_]+)'))[1];
+		-- what is outermost comes last, but for what tries the others
+		caller := (regexp_match(stack, '.*function (?:ff_internal\.|")(?!try_step)([a-z_]+)'))[1];
 		PERFORM pg_stat_clear_snapshot();
 		INSERT INTO step_log (xid, horizon, step, target, op)
 		SELECT pg_current_xact_id()::text::bigint, a.backend_xmin::text::bigint, caller, TG_TABLE_NAME, TG_OP
