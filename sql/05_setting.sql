@@ -39,14 +39,13 @@ AS 'MODULE_PATHNAME', 'ff_check_role';
 -- Error 42501, with a hint, where the calling role may not write the history, of which one table stands for all.
 CREATE FUNCTION ff_internal.check_collector() RETURNS void
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
+BEGIN ATOMIC
     SELECT ff_internal.refuse('42501', format('role %I may not write the history', current_user),
                'A collection inserts into, updates and deletes from the tables of the extension.',
                format('Ask a superuser to run SELECT ff_grant(%L, ''collector'').', current_user))
-     WHERE NOT (SELECT bool_and(has_table_privilege('ff_internal.collection', p))
-                  FROM unnest('{INSERT,UPDATE,DELETE}'::text[]) p)
-$$;
+      FROM unnest('{INSERT,UPDATE,DELETE}'::text[]) p
+    HAVING NOT bool_and(has_table_privilege('ff_internal.collection', p));
+END;
 
 -- How far back advice and ff_verify() look.
 CREATE FUNCTION ff_internal.lookback() RETURNS interval
@@ -58,9 +57,6 @@ CREATE FUNCTION ff_internal.better() RETURNS double precision
 LANGUAGE sql STABLE
 RETURN 1 + ff_internal.setting('min_gain')::double precision / 100;
 
--- ---------------------------------------------------------------------------
--- Words: quoting that keeps a script one statement a line
--- ---------------------------------------------------------------------------
 -- Regular expression for one character that must not stand in generated text: control characters, at which psql ends a
 -- comment, and those that hide or reverse others. Encodings other than LATIN and ISO 8859 have letters beyond ASCII.
 CREATE FUNCTION ff_internal.unprintable() RETURNS text

@@ -6,20 +6,11 @@ LANGUAGE sql STABLE
 RETURN (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
           FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
 
-CREATE FUNCTION ff_internal.option_name(option text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN split_part(option, '=', 1);
-
-CREATE FUNCTION ff_internal.option_value(option text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN substr(option, strpos(option, '=') + 1);
-
 -- Options as the server stores them after ALTER ... SET: the others keep their order, the new ones go last.
 CREATE FUNCTION ff_internal.options_after(options text[], to_set text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ARRAY(SELECT o.option FROM unnest(options) WITH ORDINALITY o(option, place)
-              WHERE ff_internal.option_name(o.option) NOT IN (SELECT ff_internal.option_name(s) FROM unnest(to_set) s)
-              ORDER BY o.place) || to_set;
+RETURN ARRAY(SELECT o FROM unnest(options) o
+              WHERE split_part(o, '=', 1) NOT IN (SELECT split_part(s, '=', 1) FROM unnest(to_set) s)) || to_set;
 
 -- The statements that set and reset options of a relation; NULL where it is gone, or where there is nothing to do.
 CREATE FUNCTION ff_internal.alter_options(relation oid, to_set text[], to_reset text[] DEFAULT NULL) RETURNS text
@@ -33,15 +24,12 @@ BEGIN
       JOIN (VALUES ('r'::"char", 'TABLE'), ('m', 'MATERIALIZED VIEW'), ('i', 'INDEX')) k(kind, word)
            ON k.kind = c.relkind
      CROSS JOIN LATERAL (SELECT format('ALTER %s %s ', k.word, ff_internal.qualified_name(c.oid))) h(head)
-     CROSS JOIN (SELECT string_agg(ff_internal.quoted_name(r.name), ', ' ORDER BY r.place)
-                   FROM unnest(to_reset) WITH ORDINALITY r(name, place)) r(options)
-     CROSS JOIN (
-           -- a plain integer is stored as it is written, anything else only as a literal
-           SELECT string_agg(ff_internal.quoted_name(ff_internal.option_name(s.option)) || ' = '
-                                 || CASE WHEN v.value ~ '^(0|[1-9][0-9]{0,8})$' THEN v.value
-                                         ELSE ff_internal.quoted_text(v.value) END, ', ' ORDER BY s.place)
-             FROM unnest(to_set) WITH ORDINALITY s(option, place)
-            CROSS JOIN LATERAL ff_internal.option_value(s.option) v(value)) s(options)
+     CROSS JOIN (SELECT string_agg(ff_internal.quoted_name(r), ', ') FROM unnest(to_reset) r) r(options)
+     -- a plain integer is stored as it is written, anything else only as a literal
+     CROSS JOIN (SELECT string_agg(ff_internal.quoted_name(split_part(s, '=', 1)) || ' = '
+                                   || CASE WHEN s ~ '^[^=]*=(0|[1-9][0-9]{0,8})$' THEN v.value
+                                           ELSE ff_internal.quoted_text(v.value) END, ', ')
+                   FROM unnest(to_set) s CROSS JOIN LATERAL (SELECT substr(s, strpos(s, '=') + 1)) v(value)) s(options)
      WHERE c.oid = relation);
 END
 $$;
@@ -56,11 +44,9 @@ BEGIN
     -- keeps its plan
     RETURN (
     WITH old AS (
-        SELECT o.option, o.place, ff_internal.option_name(o.option) AS name
-          FROM unnest(old_options) WITH ORDINALITY o(option, place)
+        SELECT *, split_part(o.option, '=', 1) AS name FROM unnest(old_options) WITH ORDINALITY o(option, place)
     ), new AS (
-        SELECT n.option, n.place, ff_internal.option_name(n.option) AS name
-          FROM unnest(new_options) WITH ORDINALITY n(option, place)
+        SELECT *, split_part(n.option, '=', 1) AS name FROM unnest(new_options) WITH ORDINALITY n(option, place)
     ), kept AS (
         -- the longest beginning that comes out right if all behind it is set again
         SELECT coalesce(max(g.place), 0) AS place

@@ -20,7 +20,6 @@ CREATE FUNCTION @extschema@.ff_sample(
     OUT free_pct real, OUT free_pct_err real, OUT live_rows double precision, OUT live_rows_err real,
     OUT inserted_width real, OUT updated_width real)
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('collector');
     SELECT $1, s.blocks, s.blocks_read, s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err,

@@ -11,7 +11,6 @@ AS 'MODULE_PATHNAME', 'ff_summarizing';
 CREATE FUNCTION ff_internal.index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 4
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT a.attnum, a.attname, CASE
            WHEN a.attnum = ANY (x.indkey)
@@ -38,7 +37,6 @@ $$;
 -- The columns an UPDATE sets and the stored generated columns that follow from them.
 CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT array_agg(DISTINCT c.name ORDER BY c.name)
       FROM (SELECT unnest(columns) AS name
@@ -58,7 +56,6 @@ $$;
 -- Columns (attnum) of which an UPDATE that sets one cannot be HOT because of these indexes; in order, empty: none.
 CREATE FUNCTION ff_internal.blocking_columns(indexes oid[]) RETURNS smallint[]
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ARRAY(SELECT DISTINCT k.attnum
                    FROM pg_class c CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
@@ -69,7 +66,6 @@ $$;
 -- The names of those of all indexes of a table.
 CREATE FUNCTION ff_internal.indexed_columns(relation oid) RETURNS text[]
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce(array_agg(a.attname::text ORDER BY a.attname::text), '{}')
       FROM pg_attribute a
@@ -81,25 +77,24 @@ $$;
 -- The table itself and the partitioned tables above it, by whose names statements may know it.
 CREATE FUNCTION ff_internal.with_ancestors(relation oid) RETURNS oid[]
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ARRAY(SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a)
 $$;
 
--- The rows that statements were seen to update in a table since a time, by the columns that they change (NULL: not
--- known).
+-- The UPDATE statements of a table over the collections since a time, and the columns that each changes (NULL: not
+-- known). rows: of those in a WITH query they are not known, and are here the statement's own.
 CREATE FUNCTION ff_internal.updates_seen(
-    relation oid, since timestamptz, OUT columns text[], OUT rows numeric, OUT began_at timestamptz)
+    relation oid, since timestamptz, OUT statement_id bigint, OUT how text, OUT columns text[], OUT calls numeric,
+    OUT rows numeric, OUT began_at timestamptz)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
-SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT ff_internal.changed_columns(relation, t.columns), sum(h.rows), min(h.began_at)
+    SELECT t.statement_id, t.how, ff_internal.changed_columns(relation, t.columns), h.*
       FROM ff_internal.statement_target t
-      JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id
-     WHERE t.relid = ANY (ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.ended_at > since
-       AND h.rows > 0
-     GROUP BY t.columns
+     CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows), min(n.began_at)
+                           FROM ff_internal.statement_history n
+                          WHERE n.statement_id = t.statement_id AND n.ended_at > since) h
+     WHERE t.relid = ANY (ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.calls > 0
 $$;
 
 -- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column.
@@ -107,7 +102,6 @@ $$;
 -- only index, most updates are HOT and no page shows otherwise, else NULL.
 CREATE FUNCTION ff_internal.indexed_share(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= 0.9 * (e.counters).updated
                 THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && i.columns), 0) / sum(s.rows)::double precision
@@ -119,45 +113,89 @@ AS $$
                 THEN 0 END
       FROM ff_internal.updates_seen(e.relation, (e.counters).began_at) s,
            (SELECT ff_internal.indexed_columns(e.relation) OFFSET 0) i(columns)
+     WHERE s.rows > 0
 $$;
 
--- Names of the indexes that make updates of a table non-HOT: those on a column that a statement of the recent window
--- set, or, where no such statement is known, all that may, the primary key only if there is no other; NULL: none.
-CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
+-- The indexes of a table that are in the way. seen: a statement of the window sets its columns; else it may be: the
+-- primary key only where there is no other. share: of the updates kept from being HOT those that set its columns;
+-- alone: those that set no other index's.
+CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
+RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
+               statements text[], columns text[], usage text)
+LANGUAGE sql STABLE ROWS 10
 AS $$
-    WITH changed AS MATERIALIZED (
-        SELECT unnest(s.columns) AS name FROM ff_internal.updates_seen($1, now() - ff_internal.lookback()) s
-    ), suspect AS (
-        SELECT c.relname, rank() OVER (ORDER BY t.touched DESC, NOT t.touched AND i.indisprimary) AS suspicion,
-               row_number() OVER (ORDER BY t.touched DESC, i.indisprimary, i.indisunique, c.relname) AS place
+    WITH indexed AS MATERIALIZED (
+        SELECT i.indexrelid, i.indisprimary, coalesce(ff_internal.summarizing(c.relam), false) AS summarizing,
+               k.column_name::text AS name, k.role
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
-         CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM ff_internal.index_columns(i.indexrelid) k
-                                              JOIN changed h ON h.name = k.column_name)) t(touched)
-         WHERE i.indrelid = $1 AND i.indislive AND NOT ff_internal.summarizing(c.relam)
+         CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
+         WHERE i.indrelid = relation AND i.indislive
+    ), updating AS MATERIALIZED (
+        SELECT u.statement_id, u.columns, u.calls, CASE WHEN u.how <> 'cte' THEN u.rows END AS rows, s.text
+          FROM ff_internal.updates_seen(relation, now() - ff_internal.lookback()) u
+          JOIN ff_internal.statement s ON s.statement_id = u.statement_id AND s.closed_at IS NULL
+    ), touching AS MATERIALIZED (
+        SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::double precision AS weight,
+               count(*) FILTER (WHERE NOT x.summarizing) OVER (PARTITION BY u.statement_id) AS in_the_way,
+               format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'),
+                      coalesce(max(u.rows)::text, 'unknown'),
+                      left(regexp_replace(max(u.text), '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
+          FROM indexed x JOIN updating u ON x.name = ANY (u.columns)
+         GROUP BY x.indexrelid, x.summarizing, u.statement_id
+    ), found AS (
+        SELECT t.indexrelid, t.summarizing, true AS seen,
+               CASE WHEN t.summarizing THEN 0 ELSE sum(t.weight) / w.weight END AS share,
+               CASE WHEN t.summarizing THEN 0
+                    ELSE coalesce(sum(t.weight) FILTER (WHERE t.in_the_way = 1), 0) / w.weight END AS alone,
+               (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
+          FROM touching t
+         CROSS JOIN (SELECT nullif(sum(o.weight / o.in_the_way), 0) FROM touching o WHERE NOT o.summarizing) w(weight)
+         GROUP BY t.indexrelid, t.summarizing, w.weight
+        UNION ALL
+        SELECT x.indexrelid, false, false, c.share, c.share, NULL
+          FROM indexed x
+         CROSS JOIN (SELECT CASE WHEN count(DISTINCT o.indexrelid) FILTER (WHERE NOT o.indisprimary) <= 1 THEN 1 END,
+                            bool_and(o.indisprimary)
+                       FROM indexed o WHERE NOT o.summarizing) c(share, primary_only)
+         WHERE NOT x.summarizing AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
+           AND x.indisprimary = c.primary_only
+         GROUP BY x.indexrelid, c.share
     )
-    SELECT string_agg(quote_ident(s.relname), ', ' ORDER BY s.place) FILTER (WHERE s.place <= 5)
-           || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
-      FROM suspect s WHERE s.suspicion = 1
+    SELECT f.*, c.columns, c.usage
+      FROM found f
+     CROSS JOIN LATERAL (
+           SELECT array_agg(DISTINCT x.name ORDER BY x.name) AS columns, string_agg(DISTINCT x.role, ', ') AS usage
+             FROM indexed x
+            WHERE x.indexrelid = f.indexrelid
+              AND (NOT f.seen OR EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns)))) c
 $$;
 
--- ---------------------------------------------------------------------------
--- When that changed
--- ---------------------------------------------------------------------------
+-- Their names, five at most; NULL: none.
+CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT string_agg(quote_ident(s.relname), ', ' ORDER BY s.place) FILTER (WHERE s.place <= 5)
+           || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
+      FROM (SELECT c.relname, row_number() OVER (ORDER BY i.indisprimary, i.indisunique, c.relname) AS place
+              FROM ff_internal.blocking_indexes($1) b
+              JOIN pg_index i USING (indexrelid)
+              JOIN pg_class c ON c.oid = b.indexrelid
+             WHERE NOT b.summarizing) s
+$$;
+
 -- Whether a change of a table's indexes changed which of its updates can be HOT: a column that a statement sets was in
 -- none before, or is in none now. True where nobody knows: of a tenth of the updates no statement, or not its columns.
 CREATE FUNCTION ff_internal.reblocks(c ff_internal.change) RETURNS boolean
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT c.indexed_columns IS NULL
         OR coalesce(bool_or(s.columns IS NULL OR s.columns && i.columns)
                     OR sum(s.rows) < 0.9 * (SELECT sum(i.updated) FROM ff_internal.counter_interval i
                                              WHERE i.rel_id = c.rel_id AND i.ended_at > min(s.began_at)), true)
       FROM ff_internal.relation r
-     CROSS JOIN LATERAL ff_internal.updates_seen(r.relid, now() - ff_internal.lookback()) s
+     CROSS JOIN LATERAL (SELECT * FROM ff_internal.updates_seen(r.relid, now() - ff_internal.lookback()) u
+                          WHERE u.rows > 0) s
      CROSS JOIN LATERAL (SELECT ARRAY(SELECT a.attname::text FROM pg_attribute a
                                        WHERE a.attrelid = r.relid AND a.attnum = ANY (c.indexed_columns))) i(columns)
      WHERE r.rel_id = c.rel_id

@@ -1,9 +1,8 @@
 -- Stage collect: read the counters, write intervals, choose what to sample. CALL ff_collect() drives these steps
 -- (src/collect/collect.c).
 
--- ---------------------------------------------------------------------------
--- Readers (src/collect/relation.c): none of them waits for a lock
--- ---------------------------------------------------------------------------
+-- Readers (src/collect/relation.c): none of them waits for a lock.
+
 -- A table's valid indexes, in order (NULL: none), and its statistics since the last reset.
 CREATE FUNCTION ff_internal.counters(
     relation oid,
@@ -33,55 +32,46 @@ CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS inte
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
 
--- ---------------------------------------------------------------------------
--- Epoch
--- ---------------------------------------------------------------------------
 -- The epoch that the server is in, new or not. one_reset: the counters of a single table, index or function were reset
 -- since the last collection; reported until all tables are read in one transaction (all_tables).
 CREATE FUNCTION ff_internal.current_epoch(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     here      ff_internal.epoch;
     last      ff_internal.epoch;
     none_fell boolean;
 BEGIN
-    SELECT 0, s.system_identifier, s.database_oid, s.timeline, current_setting('server_version_num')::integer,
-           pg_stat_get_db_stat_reset_time(s.database_oid), pg_stat_get_bgwriter_stat_reset_time(), clock_timestamp()
-      INTO here FROM ff_internal.server() s;
     SELECT * INTO last FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1;
+    SELECT last.epoch_id, s.system_identifier, s.database_oid, s.timeline,
+           current_setting('server_version_num')::integer, pg_stat_get_db_stat_reset_time(s.database_oid),
+           pg_stat_get_bgwriter_stat_reset_time(), last.began_at
+      INTO here FROM ff_internal.server() s;
+    epoch_id := last.epoch_id;
+    one_reset := last.database_reset IS DISTINCT FROM here.database_reset;
     -- A collection inserts one row into collection, so the counter of that table falls if, and only if, all were reset.
     -- Of the first collection's one row nobody can tell whether it was counted anew.
     SELECT c.own_inserts > 1 AND k.inserted >= c.own_inserts INTO none_fell
       FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
      ORDER BY c.collection_id DESC LIMIT 1;
-    one_reset := last.database_reset IS DISTINCT FROM here.database_reset;
-    IF (last.system_identifier, last.database_oid, last.timeline, last.server_version, last.cluster_reset)
-       IS NOT DISTINCT FROM
-       (here.system_identifier, here.database_oid, here.timeline, here.server_version, here.cluster_reset)
-       AND (NOT one_reset OR none_fell)
-    THEN
-        epoch_id := last.epoch_id;
-        IF one_reset AND all_tables THEN
-            UPDATE ff_internal.epoch e SET database_reset = here.database_reset WHERE e.epoch_id = last.epoch_id;
-        END IF;
-    ELSE
+    IF none_fell THEN
+        last.database_reset := here.database_reset;
+    END IF;
+    IF last IS DISTINCT FROM here THEN
         one_reset := false;
+        here.began_at := clock_timestamp();
         INSERT INTO ff_internal.epoch OVERRIDING USER VALUE SELECT here.* RETURNING epoch.epoch_id INTO epoch_id;
+    ELSIF one_reset AND all_tables THEN
+        UPDATE ff_internal.epoch e SET database_reset = here.database_reset WHERE e.epoch_id = here.epoch_id;
     END IF;
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- What tells one definition from another
--- ---------------------------------------------------------------------------
 -- What tells each of these indexes from others but for names and storage options: a hash that a dump and restore keeps.
 -- It knows a column by its place among those that are there, and takes one function or operator of the users, which may
 -- be renamed, for another; it leaves out casts, which a dump may write differently. NULL: the index is gone.
 CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT array_agg(k.key ORDER BY n.place)
       FROM unnest(indexes) WITH ORDINALITY n(id, place)
@@ -115,9 +105,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(option)
          WHERE o.option !~* '^fillfactor=');
 
--- ---------------------------------------------------------------------------
--- Counters: each batch of tables, by OID, is compared with the baselines; what differs is written
--- ---------------------------------------------------------------------------
+-- Counters: each batch of tables, by OID, is compared with the baselines; what differs is written.
+
 CREATE VIEW ff_internal.table_state AS
 SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
        ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.*
@@ -144,7 +133,6 @@ CREATE FUNCTION ff_internal.table_differences(
     first oid, last oid, epoch integer, one_reset boolean, previous timestamptz
 ) RETURNS ff_internal.table_difference[]
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 -- straight from shared memory: a snapshot of all tables would be kept until the end
 SET stats_fetch_consistency = none
 AS $$
@@ -217,7 +205,6 @@ CREATE FUNCTION ff_internal.write_differences(
     differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor,
@@ -290,7 +277,6 @@ $$;
 -- found are gone.
 CREATE FUNCTION ff_internal.collect_begin(snapshot_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     here record;
@@ -332,7 +318,6 @@ $$;
 -- that are left are one batch where the counters of a single table were reset: only together they tell which it was.
 CREATE FUNCTION ff_internal.collect_counters(snapshot_at timestamptz, after bigint, batch integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     most     CONSTANT oid := 4294967295;
@@ -369,7 +354,6 @@ $$;
 -- What reading and writing one block took, microseconds, as the last collection found it.
 CREATE FUNCTION ff_internal.io_speed(OUT read_us double precision, OUT write_us double precision)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT c.read_us, c.write_us FROM ff_internal.collection c WHERE c.ended_at IS NOT NULL
      ORDER BY c.began_at DESC LIMIT 1
@@ -378,7 +362,6 @@ $$;
 -- Writes down that the counters of all tables have been read: from then on intervals begin. Returns the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
 AS $$
 DECLARE
@@ -424,15 +407,11 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- Pages: what to sample, one sample, its failure
--- ---------------------------------------------------------------------------
 -- Rel_id of the tables to sample now: a hundredth of the rows changed since the last sample, or anything and a day has
 -- passed. Longest waiting first, then most changed; where nothing changed a wait counts for an eighth, where it changed
 -- since a sample for half: no table waits for ever.
 CREATE FUNCTION ff_internal.collect_due() RETURNS SETOF bigint
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT r.rel_id
       FROM ff_internal.relation r
@@ -451,7 +430,6 @@ $$;
 -- Samples one table into page_sample and returns the number of pages read.
 CREATE FUNCTION ff_internal.collect_pages(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     r          ff_internal.relation;
@@ -563,9 +541,6 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- The collection
--- ---------------------------------------------------------------------------
 CREATE PROCEDURE ff_internal.collect()
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'ff_collect';

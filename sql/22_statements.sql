@@ -9,42 +9,27 @@ CREATE FUNCTION ff_internal.parse_statement(
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'ff_parse_statement';
 
--- The table that a name in a statement's text means, or the reason why none; neither for system tables and our own.
+-- The table that a name in a statement's text means, or the reason why none; neither for system tables and our own. The
+-- session's search_path is not known: an unqualified name counts only if one table of the database can be meant. The
+-- catalog comes first in every search_path.
 CREATE FUNCTION ff_internal.resolve(schema_name text, relation_name text, OUT relid oid, OUT reason text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE
 AS $$
-DECLARE
-    meant record;
-BEGIN
-    -- The session's search_path is not known: an unqualified name counts only if one table of the database can be
-    -- meant.  The catalog comes first in every search_path.
-    SELECT count(*) AS tables,
-           bool_or(n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast', 'ff_internal')) AS ignored,
-           min(c.oid) AS oid, min(c.relkind) AS relkind, min(c.relpersistence) AS relpersistence,
-           left(string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname), 200) AS names
-      INTO meant
-      FROM pg_class c
-      JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.relname = resolve.relation_name AND c.relkind = ANY (ARRAY['r', 'p', 'v', 'm', 'f']::"char"[])
-       AND (n.nspname = resolve.schema_name
-            OR resolve.schema_name IS NULL AND n.nspname NOT IN ('information_schema', 'pg_toast'));
-    IF meant.ignored OR schema_name IN ('pg_catalog', 'information_schema', 'pg_toast') THEN
-        RETURN;
-    ELSIF meant.tables = 0 THEN
-        reason := 'no table of that name in this database: dropped, renamed or temporary';
-    ELSIF meant.tables > 1 THEN
-        reason := 'several tables of that name: ' || meant.names;
-    ELSIF meant.relpersistence = 't' OR schema_name = 'pg_temp' THEN
-        reason := 'temporary table';
-    ELSIF meant.relkind IN ('v', 'm') THEN
-        reason := 'view';
-    ELSIF meant.relkind = 'f' THEN
-        reason := 'foreign table';
-    ELSE
-        relid := meant.oid;
-    END IF;
-END
+    SELECT CASE WHEN r.reason IS NULL THEN m.oid END, nullif(r.reason, '')
+      FROM (SELECT count(*) AS tables, min(c.oid) AS oid, min(c.relkind) AS relkind, min(c.relpersistence) AS kept,
+                   bool_or(n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast', 'ff_internal')) AS ignored,
+                   left(string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname), 200) AS names
+              FROM pg_class c
+              JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE c.relname = $2 AND c.relkind = ANY (ARRAY['r', 'p', 'v', 'm', 'f']::"char"[])
+               AND (n.nspname = $1 OR $1 IS NULL AND n.nspname NOT IN ('information_schema', 'pg_toast'))) m
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN m.ignored OR $1 IN ('pg_catalog', 'information_schema', 'pg_toast') THEN ''
+                       WHEN m.tables = 0 THEN 'no table of that name in this database: dropped, renamed or temporary'
+                       WHEN m.tables > 1 THEN 'several tables of that name: ' || m.names
+                       WHEN m.kept = 't' OR $1 = 'pg_temp' THEN 'temporary table'
+                       WHEN m.relkind IN ('v', 'm') THEN 'view'
+                       WHEN m.relkind = 'f' THEN 'foreign table' END) r(reason)
 $$;
 
 -- The entries of this database, when the statistics were last reset, how often entries were evicted since, and the
@@ -53,7 +38,6 @@ CREATE FUNCTION ff_internal.read_statements(
     OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT reader text,
     OUT reason text)
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     columns text[];
@@ -91,7 +75,6 @@ $$;
 CREATE FUNCTION ff_internal.close_statements(entries ff_internal.statement_entry[], snapshot_at timestamptz)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     by_name CONSTANT boolean := current_setting('server_version_num')::integer >= 180000;
@@ -122,48 +105,10 @@ BEGIN
 END
 $$;
 
--- Chooses among the statements that write and are not known yet, and those that are followed but were evicted: as many
--- as there is room for, the most called first. Evicted ones without room are closed.
-CREATE FUNCTION ff_internal.choose_statements(
-    entries ff_internal.statement_entry[], snapshot_at timestamptz,
-    OUT queryids bigint[], OUT toplevels boolean[], OUT left_out bigint
-)
-LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH entry AS MATERIALIZED (
-        SELECT e.queryid, e.toplevel, sum((e.counted).calls) AS calls,
-               bool_or((e.counted).wal_records > 0 OR (e.counted).blocks_dirtied > 0) AS writes
-          FROM unnest(entries) e WHERE e.queryid IS NOT NULL GROUP BY e.queryid, e.toplevel
-    ), both_sides AS MATERIALIZED (
-        SELECT s.statement_id, s.kind, e.*,
-               CASE WHEN e.queryid IS NULL
-                    THEN (SELECT coalesce(sum(((b.entry).counted).calls), 0) FROM ff_internal.statement_baseline b
-                           WHERE b.statement_id = s.statement_id) ELSE e.calls END AS most_calls
-          FROM entry e
-          FULL JOIN (SELECT * FROM ff_internal.statement o WHERE o.closed_at IS NULL) s
-            ON s.queryid = e.queryid AND s.toplevel = e.toplevel
-    ), ranked AS MATERIALIZED (
-        SELECT c.statement_id, c.queryid, c.toplevel,
-               row_number() OVER (ORDER BY c.most_calls DESC, c.statement_id, c.queryid)
-               <= ff_internal.setting('statements')::integer
-                  - (SELECT count(*) FROM both_sides f WHERE f.kind <> 'other' AND f.queryid IS NOT NULL) AS fits
-          FROM both_sides c
-         WHERE c.statement_id IS NULL AND c.writes OR c.kind <> 'other' AND c.queryid IS NULL
-    ), displaced AS (
-        UPDATE ff_internal.statement s SET closed_at = snapshot_at
-          FROM ranked r WHERE r.statement_id = s.statement_id AND NOT r.fits
-    )
-    SELECT array_agg(r.queryid) FILTER (WHERE r.fits), array_agg(r.toplevel) FILTER (WHERE r.fits),
-           count(*) FILTER (WHERE NOT r.fits)
-      FROM ranked r WHERE r.statement_id IS NULL
-$$;
-
 -- Reads the text of one new statement and writes down what it does.
 CREATE FUNCTION ff_internal.add_statement(
     queryid bigint, toplevel boolean, query text, snapshot_at timestamptz) RETURNS void
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH target AS MATERIALIZED (
         SELECT p.command, p.how, p.relation_name, p.columns, p.reason AS unread, m.relid, m.reason,
@@ -186,21 +131,46 @@ AS $$
       FROM target t, statement s WHERE t.unread IS NULL
 $$;
 
--- Takes up new statements that write: each text is read once. left_out: those for which there was no room, or no text.
+-- Takes up statements that write and are not known yet, each text read once. Room is first for those followed, then for
+-- these and those evicted, the most called first; evicted ones without room are closed. left_out: new ones for which
+-- there was no room, or no text.
 CREATE FUNCTION ff_internal.admit_statements(
     reader text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
     OUT left_out integer, OUT texts_reason text
 )
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    chosen record;
-    one    record;
+    queryids  bigint[];
+    toplevels boolean[];
+    no_room   integer;
+    one       record;
 BEGIN
-    SELECT * INTO chosen FROM ff_internal.choose_statements(entries, snapshot_at);
-    left_out := chosen.left_out;
-    IF chosen.queryids IS NULL THEN
+    WITH entry AS MATERIALIZED (
+        SELECT e.queryid, e.toplevel, sum((e.counted).calls) AS calls,
+               bool_or((e.counted).wal_records > 0 OR (e.counted).blocks_dirtied > 0) AS writes
+          FROM unnest(entries) e WHERE e.queryid IS NOT NULL GROUP BY e.queryid, e.toplevel
+    ), ranked AS MATERIALIZED (
+        SELECT s.statement_id, e.queryid, e.toplevel,
+               row_number() OVER (ORDER BY s.queryid = e.queryid DESC NULLS LAST, coalesce(e.calls, b.calls, 0) DESC,
+                                           s.statement_id, e.queryid)
+               <= ff_internal.setting('statements')::integer AS fits
+          FROM entry e
+          FULL JOIN (SELECT * FROM ff_internal.statement o WHERE o.closed_at IS NULL) s
+            ON s.queryid = e.queryid AND s.toplevel = e.toplevel
+          LEFT JOIN LATERAL (SELECT sum(((o.entry).counted).calls) AS calls FROM ff_internal.statement_baseline o
+                              WHERE o.statement_id = s.statement_id AND e.queryid IS NULL) b ON true
+         WHERE coalesce(s.kind <> 'other', e.writes)
+    ), displaced AS (
+        UPDATE ff_internal.statement s SET closed_at = snapshot_at
+          FROM ranked r WHERE r.statement_id = s.statement_id AND r.queryid IS NULL AND NOT r.fits
+    )
+    SELECT array_agg(r.queryid) FILTER (WHERE r.fits), array_agg(r.toplevel) FILTER (WHERE r.fits),
+           count(*) FILTER (WHERE NOT r.fits)
+      INTO queryids, toplevels, no_room
+      FROM ranked r WHERE r.statement_id IS NULL;
+    left_out := no_room;
+    IF queryids IS NULL THEN
         RETURN;
     END IF;
     FOR one IN EXECUTE format($q$
@@ -209,7 +179,7 @@ BEGIN
           JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
           JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel)
             ON s.queryid = n.queryid AND s.toplevel = n.toplevel
-         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, reader) USING chosen.queryids, chosen.toplevels
+         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, reader) USING queryids, toplevels
     LOOP
         -- the server could not read its file of texts, or lost this one
         IF one.query IS NULL THEN
@@ -222,7 +192,7 @@ BEGIN
 EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
     -- one such text of any database, and the server gives none
     texts_reason := SQLERRM;
-    left_out := chosen.left_out + coalesce(cardinality(chosen.queryids), 0);
+    left_out := no_room + cardinality(queryids);
 END
 $$;
 
@@ -235,7 +205,6 @@ RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
 CREATE FUNCTION ff_internal.sum_statements(parts ff_internal.statement_history[], level integer, unit text)
 RETURNS SETOF ff_internal.statement_history
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.epoch_id, level,
            sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.squares), sum(p.blocks_hit), sum(p.blocks_read),
@@ -251,7 +220,6 @@ CREATE FUNCTION ff_internal.write_statements(
     previous ff_internal.statement_snapshot, snapshot_at timestamptz
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     lost bigint;
@@ -315,7 +283,6 @@ $$;
 -- Reads pg_stat_statements once. Returns NULL, or why nothing could be read.
 CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     snapshot_at CONSTANT timestamptz := clock_timestamp();
@@ -374,7 +341,6 @@ END;
 -- What is missing altogether from the statements of the recent window, one reason a row.
 CREATE FUNCTION ff_internal.statements_missing() RETURNS SETOF text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT m.reason
       FROM (SELECT sum(e.evictions) AS evictions, sum(e.lost) AS lost
@@ -408,7 +374,6 @@ RETURNS TABLE (
     query text, reason text
 )
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT c.oid::regclass, t.command, t.how, t.columns, s.calls, s.calls / nullif(p.seconds, 0), r.rows,

@@ -6,7 +6,6 @@ CREATE FUNCTION ff_internal.horizon_holders(
     OUT kind text, OUT holder text, OUT role_name name, OUT application text, OUT since timestamptz, OUT xids bigint,
     OUT catalog_only boolean, OUT doing text) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
-SET search_path = pg_catalog, pg_temp
 AS $$
     -- Sessions of this database; others do not hold back its tables. What VACUUM itself holds is ignored by pruning.
     -- Senders of WAL: hot_standby_feedback without a slot.
@@ -35,7 +34,6 @@ $$;
 -- Writes down what has held back pruning for longer than fillfactor_advisor.snapshot_age.
 CREATE FUNCTION ff_internal.collect_horizon(id bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     at   CONSTANT timestamptz := clock_timestamp();

@@ -3,7 +3,6 @@
 -- Rows that a history table has at least, without reading it; lacks those inserted since the last vacuum or analyze.
 CREATE FUNCTION ff_internal.rows_kept(history_table regclass) RETURNS bigint
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
 SET stats_fetch_consistency = none
 AS $$
     -- Two counts of the server, neither to be relied on alone: the running one may have rows twice that were reported
@@ -19,7 +18,6 @@ $$;
 -- of each. Returns how many.
 CREATE FUNCTION ff_internal.roll_up(level integer, unit text, before timestamptz, most bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     handled bigint;
@@ -74,7 +72,6 @@ $$;
 -- hours, those older than two weeks days. Returns the rows handled; fewer than the batch: nothing is left.
 CREATE FUNCTION ff_internal.prune(batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     oldest  CONSTANT timestamptz := clock_timestamp()

@@ -1,8 +1,7 @@
 -- Stage evidence: everything that is known of a table, on one row.
 
--- ---------------------------------------------------------------------------
--- The window (src/collect/window.c)
--- ---------------------------------------------------------------------------
+-- The window: src/collect/window.c.
+
 CREATE FUNCTION ff_internal.window_add(
     state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, inserted bigint, updated bigint,
     hot_updated bigint, newpage_updated bigint, seq_scans bigint, index_scans bigint, blocks_fetched bigint)
@@ -24,7 +23,6 @@ CREATE AGGREGATE ff_internal.window_of(
 CREATE FUNCTION ff_internal.windows(id bigint DEFAULT NULL, OUT rel_id bigint, OUT in_window ff_internal.table_window)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 -- chosen: 10,000 tables with a week of history need 40 MB, and take twice as long where they spill
 SET work_mem = '128MB'
@@ -51,14 +49,10 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- Evidence
--- ---------------------------------------------------------------------------
 -- Everything observed, one row a table, examined or not.
 CREATE FUNCTION ff_internal.evidence(relation regclass DEFAULT NULL)
 RETURNS SETOF ff_internal.table_evidence
 LANGUAGE sql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     -- No statistics, missing or old, make it loop over all tables for each table: LATERAL with LIMIT or an aggregate is

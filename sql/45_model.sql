@@ -49,14 +49,23 @@ CREATE FUNCTION ff_internal.split_updates(
 AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
 
--- ---------------------------------------------------------------------------
--- What the model is given besides the evidence
--- ---------------------------------------------------------------------------
+-- Autovacuum of a table with these options; scale, threshold: see autovacuum_vacuum_scale_factor.
+CREATE FUNCTION ff_internal.autovacuum(
+    reloptions text[], OUT enabled boolean, OUT scale double precision, OUT threshold double precision)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT coalesce(o.own ->> 'autovacuum_enabled', 'on')::boolean,
+           coalesce(o.own ->> 'autovacuum_vacuum_scale_factor',
+                    current_setting('autovacuum_vacuum_scale_factor'))::double precision,
+           coalesce(o.own ->> 'autovacuum_vacuum_threshold',
+                    current_setting('autovacuum_vacuum_threshold'))::double precision
+      FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
+END;
+
 -- Whether nothing but the statements writes WAL of the table's own: no triggers, no values out of line, no entries of
 -- other kinds of indexes or of one that is not counted.
 CREATE FUNCTION ff_internal.writes_alone(e ff_internal.table_evidence) RETURNS boolean
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT e.toast_bytes = 0
        AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
@@ -79,7 +88,6 @@ CREATE FUNCTION ff_internal.statement_input(
     OUT command double precision[], OUT calls double precision[], OUT rows double precision[],
     OUT sets_indexed double precision[], OUT wal_records double precision[], OUT wal_bytes double precision[])
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH seen AS MATERIALIZED (
         SELECT t.statement_id, t.command, t.how, t.columns,
@@ -132,28 +140,6 @@ AS $$
       FROM top t
 $$;
 
--- The arrays of model_input that are of a table's intervals at its present fillfactor and indexes: the newest 31, and
--- the older ones as one.
-CREATE FUNCTION ff_internal.interval_input(
-    e ff_internal.table_evidence,
-    OUT seconds double precision[], OUT inserted double precision[], OUT updated double precision[],
-    OUT hot double precision[], OUT newpage double precision[], OUT deleted double precision[],
-    OUT vacuums double precision[])
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT array_agg(s.seconds), array_agg(s.inserted), array_agg(s.updated), array_agg(s.hot), array_agg(s.newpage),
-           array_agg(s.deleted), array_agg(s.vacuums)
-      FROM (SELECT sum(extract(epoch FROM n.ended_at - n.began_at)) AS seconds, sum(n.inserted) AS inserted,
-                   sum(n.updated) AS updated, sum(n.hot_updated) AS hot,
-                   CASE WHEN count(n.newpage_updated) = count(*) THEN sum(n.newpage_updated) END AS newpage,
-                   sum(n.deleted) AS deleted, sum(n.vacuums) AS vacuums
-              FROM (SELECT i.*, least(32, row_number() OVER (ORDER BY i.ended_at DESC)) AS place
-                      FROM ff_internal.counter_interval i
-                     WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at) n
-             GROUP BY n.place ORDER BY n.place) s
-$$;
-
 -- What else of model_input the history says of a table; NULL where nobody knows. Columns as there.
 CREATE FUNCTION ff_internal.history_input(
     e ff_internal.table_evidence,
@@ -161,7 +147,6 @@ CREATE FUNCTION ff_internal.history_input(
     OUT filled_at double precision, OUT updated_since double precision, OUT followed double precision,
     OUT sessions double precision)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH present AS (
         SELECT * FROM ff_internal.counter_interval i
@@ -208,7 +193,6 @@ CREATE FUNCTION ff_internal.model_input(
     e ff_internal.table_evidence, indexed double precision, last ff_internal.fit DEFAULT NULL)
 RETURNS ff_internal.model_input
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT n.seconds, n.inserted, n.updated, n.hot, n.newpage, n.deleted, n.vacuums,
            e.since_change_s, greatest(0, r.updated - coalesce(w.updated, 0)), h.window_xids,
@@ -219,7 +203,9 @@ AS $$
            s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.update_distances,
            s.update_ages, e.fillfactor, h.filled_at, h.updated_since, o.standing, h.followed, o.updated, o.costs,
            e.indexes, e.index_bytes, e.ram_bytes,
-           v.scale, v.threshold, v.nap_s, h.sessions,
+           v.scale, v.threshold, CASE WHEN v.enabled AND current_setting('autovacuum') = 'on'
+                                      THEN extract(epoch FROM current_setting('autovacuum_naptime')::interval)
+                                      ELSE -1 END, h.sessions,
            coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
            extract(epoch FROM current_setting('checkpoint_timeout')::interval),
            -- scans read ahead, and the system's cache answers too: no random read of a disk takes less than 50 (chosen)
@@ -227,7 +213,19 @@ AS $$
       FROM unnest(ARRAY[e.since_change]) w
      CROSS JOIN unnest(ARRAY[e.sample]) s
       LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
-     CROSS JOIN LATERAL ff_internal.interval_input(e) n
+     CROSS JOIN LATERAL (
+           -- the intervals at its present fillfactor and indexes: the newest 31, and the older ones as one
+           SELECT array_agg(o.seconds) AS seconds, array_agg(o.inserted) AS inserted, array_agg(o.updated) AS updated,
+                  array_agg(o.hot) AS hot, array_agg(o.newpage) AS newpage, array_agg(o.deleted) AS deleted,
+                  array_agg(o.vacuums) AS vacuums
+             FROM (SELECT sum(extract(epoch FROM i.ended_at - i.began_at)), sum(i.inserted), sum(i.updated),
+                          sum(i.hot_updated),
+                          CASE WHEN count(i.newpage_updated) = count(*) THEN sum(i.newpage_updated) END,
+                          sum(i.deleted), sum(i.vacuums)
+                     FROM (SELECT *, least(32, row_number() OVER (ORDER BY ended_at DESC)) AS place
+                             FROM ff_internal.counter_interval
+                            WHERE rel_id = e.rel_id AND began_at >= w.began_at) i
+                    GROUP BY i.place ORDER BY i.place) o(seconds, inserted, updated, hot, newpage, deleted, vacuums)) n
      CROSS JOIN LATERAL ff_internal.statement_input(e) t
      CROSS JOIN LATERAL ff_internal.history_input(e) h
       LEFT JOIN LATERAL (
@@ -236,14 +234,5 @@ AS $$
                                                    LEFT JOIN unnest(last.steps) t ON t.fillfactor = p ORDER BY p) END
               FROM (SELECT last.made_at >= w.began_at AND (last.choice).life IS NOT NULL) k(counts)
              WHERE last.from_fillfactor = e.fillfactor) o(standing, updated, costs) ON true
-     CROSS JOIN LATERAL (
-           SELECT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_vacuum_scale_factor'),
-                           current_setting('autovacuum_vacuum_scale_factor'))::double precision AS scale,
-                  coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_vacuum_threshold'),
-                           current_setting('autovacuum_vacuum_threshold'))::double precision AS threshold,
-                  CASE WHEN current_setting('autovacuum') = 'off'
-                            OR NOT coalesce(max(o.option_value) FILTER (WHERE o.option_name = 'autovacuum_enabled'),
-                                            'on')::boolean
-                       THEN -1 ELSE extract(epoch FROM current_setting('autovacuum_naptime')::interval) END AS nap_s
-             FROM pg_options_to_table(e.reloptions) o) v
+     CROSS JOIN LATERAL ff_internal.autovacuum(e.reloptions) v
 $$;

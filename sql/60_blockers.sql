@@ -27,7 +27,6 @@ RETURN coalesce(
 -- Since when every scan of an index is known to be in its counter; NULL: no collection has seen the index since.
 CREATE FUNCTION ff_internal.scans_counted_since(index oid) RETURNS timestamptz
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT greatest(e.began_at, r.opened_at, f.seen_at,
                     -- a reset ends an epoch when a collection notices; that of one index moves the database's, too
@@ -54,66 +53,6 @@ AS $$
      WHERE e.server_version = current_setting('server_version_num')::integer AND f.seen_at IS NOT NULL
 $$;
 
--- The indexes of a table that are in the way. seen: a statement sets its columns; else it may be. share: of the updates
--- kept from being HOT those that set its columns; alone: those that set no other index's.
-CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
-RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
-               statements text[], columns text[], usage text)
-LANGUAGE sql STABLE ROWS 10
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH indexed AS MATERIALIZED (
-        SELECT i.indexrelid, i.indisprimary, coalesce(ff_internal.summarizing(c.relam), false) AS summarizing,
-               k.column_name::text AS name, k.role
-          FROM pg_index i
-          JOIN pg_class c ON c.oid = i.indexrelid
-         CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
-         WHERE i.indrelid = relation AND i.indislive
-    ), updating AS MATERIALIZED (
-        -- of an UPDATE within WITH, the rows are not known
-        SELECT t.statement_id, c.columns, h.calls, CASE WHEN t.how <> 'cte' THEN h.rows END AS rows, s.text
-          FROM ff_internal.statement_target t
-          JOIN ff_internal.statement s ON s.statement_id = t.statement_id AND s.closed_at IS NULL
-         CROSS JOIN LATERAL (SELECT sum(n.calls)::bigint AS calls, sum(n.rows)::bigint AS rows
-                               FROM ff_internal.statement_history n
-                              WHERE n.statement_id = s.statement_id AND n.ended_at > now() - ff_internal.lookback()) h
-         CROSS JOIN LATERAL (SELECT ff_internal.changed_columns(relation, t.columns)) c(columns)
-         WHERE t.command = 'UPDATE' AND t.relid = ANY (ff_internal.with_ancestors(relation)) AND h.calls > 0
-    ), touching AS MATERIALIZED (
-        SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::double precision AS weight,
-               count(*) FILTER (WHERE NOT x.summarizing) OVER (PARTITION BY u.statement_id) AS in_the_way,
-               format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'),
-                      coalesce(max(u.rows)::text, 'unknown'),
-                      left(regexp_replace(max(u.text), '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
-          FROM indexed x JOIN updating u ON x.name = ANY (u.columns)
-         GROUP BY x.indexrelid, x.summarizing, u.statement_id
-    ), found AS (
-        SELECT t.indexrelid, t.summarizing, true AS seen, sum(t.weight) / w.weight AS share,
-               coalesce(sum(t.weight) FILTER (WHERE t.in_the_way = 1), 0) / w.weight AS alone,
-               (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
-          FROM touching t
-         CROSS JOIN (SELECT nullif(sum(o.weight / o.in_the_way), 0) FROM touching o WHERE NOT o.summarizing) w(weight)
-         GROUP BY t.indexrelid, t.summarizing, w.weight
-        UNION ALL
-        -- the primary key only if there is no other
-        SELECT x.indexrelid, false, false, c.share, c.share, NULL
-          FROM indexed x
-         CROSS JOIN (SELECT CASE WHEN count(DISTINCT o.indexrelid) FILTER (WHERE NOT o.indisprimary) <= 1 THEN 1 END,
-                            bool_and(o.indisprimary)
-                       FROM indexed o WHERE NOT o.summarizing) c(share, primary_only)
-         WHERE NOT x.summarizing AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
-           AND x.indisprimary = c.primary_only
-         GROUP BY x.indexrelid, c.share
-    )
-    SELECT f.*, c.columns, c.usage
-      FROM found f
-     CROSS JOIN LATERAL (
-           SELECT array_agg(DISTINCT x.name ORDER BY x.name) AS columns, string_agg(DISTINCT x.role, ', ') AS usage
-             FROM indexed x
-            WHERE x.indexrelid = f.indexrelid
-              AND (NOT f.seen OR EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns)))) c
-$$;
-
 CREATE TYPE ff_internal.blocker AS (
     relid oid, indexrelid oid, summarizing boolean, seen boolean, statements text[], columns text[], usage text,
     rate double precision, kept_by double precision, kept_alone double precision, won double precision,
@@ -129,14 +68,13 @@ COMMENT ON TYPE ff_internal.blocker IS
 -- Of each table at most so many indexes that keep its updates from being HOT; NULL: all.
 CREATE FUNCTION ff_internal.blockers(relation regclass, most bigint DEFAULT NULL) RETURNS SETOF ff_internal.blocker
 LANGUAGE sql STABLE ROWS 100
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    SELECT e.relation, x.indexrelid, x.summarizing, x.seen, x.statements, x.columns, x.usage, r.rate, k.by, k.alone,
-           k.won,
+    SELECT e.relation, x.indexrelid, x.summarizing, x.seen, x.statements, x.columns, x.usage, r.rate,
+           d.kept_share * r.rate * x.share, d.kept_share * r.rate * x.alone, w.won,
            -- an update that becomes HOT saves an entry in every index, one that stays as it is the entry in this one
            CASE WHEN x.summarizing THEN 0
-                ELSE k.won * e.indexes + greatest((1 - d.hot_share) * r.rate - k.won, 0) END,
+                ELSE w.won * e.indexes + greatest((1 - d.hot_share) * r.rate - w.won, 0) END,
            pg_stat_get_numscans(x.indexrelid), f.since, ff_internal.index_needed(x.indexrelid),
            coalesce(f.since <= now() - interval '7 days', false), d.newpage_share IS NOT NULL,
            d.kept_with_room < 0.99 * d.kept_share
@@ -146,18 +84,14 @@ AS $$
      CROSS JOIN LATERAL (SELECT o.* FROM ff_internal.blocking_indexes(e.relation) o
                           ORDER BY o.summarizing, o.alone DESC NULLS LAST, o.share DESC NULLS LAST, o.indexrelid
                           LIMIT most) x
-     CROSS JOIN LATERAL (
-           SELECT d.kept_share * r.rate * n.share, d.kept_share * r.rate * n.alone, d.kept_with_room * r.rate * n.alone
-             FROM (SELECT CASE WHEN x.summarizing THEN 0 ELSE x.share END,
-                          CASE WHEN x.summarizing THEN 0 ELSE x.alone END) n(share, alone)) k(by, alone, won)
-     CROSS JOIN LATERAL (SELECT ff_internal.scans_counted_since(x.indexrelid) AS since) f
+     CROSS JOIN LATERAL (SELECT d.kept_with_room * r.rate * x.alone) w(won)
+     CROSS JOIN LATERAL ff_internal.scans_counted_since(x.indexrelid) f(since)
      WHERE e.not_examined IS NULL AND d.kept_share >= 0.01
 $$;
 
 -- Why an index is listed, and what could be done about it. free: nothing needs it.
 CREATE FUNCTION ff_internal.blocker_words(b ff_internal.blocker, OUT reason text, OUT suggestion text, OUT free boolean)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE
            WHEN b.summarizing
@@ -204,27 +138,11 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_blockers(relation regclass DEFAULT NULL)
 RETURNS TABLE (
-    relation         regclass,
-    index            regclass,
-    columns          text[],
-    usage            text,
-    blocked_per_s    real,
-    won_hot_per_s    real,
-    won_wal_per_s    bigint,
-    won_cpu_ms_per_s real,
-    scans            bigint,
-    scans_since      timestamptz,
-    index_bytes      bigint,
-    needed_for       text,
-    summarizing      boolean,
-    statements       text[],
-    reason           text,
-    suggestion       text,
-    ddl              text,
-    definition       text
+    relation regclass, index regclass, columns text[], usage text, blocked_per_s real, won_hot_per_s real,
+    won_wal_per_s bigint, won_cpu_ms_per_s real, scans bigint, scans_since timestamptz, index_bytes bigint,
+    needed_for text, summarizing boolean, statements text[], reason text, suggestion text, ddl text, definition text
 )
 LANGUAGE sql STABLE ROWS 100
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (
@@ -271,22 +189,11 @@ Errors: 42P01 unknown OID, 42809 not a table.';
 
 CREATE FUNCTION @extschema@.ff_horizon()
 RETURNS TABLE (
-    now          boolean,
-    kind         text,
-    holder       text,
-    role_name    name,
-    application  text,
-    since        timestamptz,
-    held_s       double precision,
-    xids         bigint,
-    hot_pct_held double precision,
-    hot_pct_else double precision,
-    lost_hot     bigint,
-    doing        text,
-    suggestion   text
+    now boolean, kind text, holder text, role_name name, application text, since timestamptz, held_s double precision,
+    xids bigint, hot_pct_held double precision, hot_pct_else double precision, lost_hot bigint, doing text,
+    suggestion text
 )
 LANGUAGE sql VOLATILE ROWS 20
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     WITH holders AS MATERIALIZED (
@@ -317,12 +224,12 @@ AS $$
            100 * c.hot / c.updated, 100 * c.otherwise / c.updated,
            CASE WHEN c.updated > 0 THEN greatest(round(c.otherwise - c.hot), 0) END, s.doing,
            CASE WHEN s.catalog_only THEN 'holds back system catalogs only'
-                ELSE CASE s.kind
-                     WHEN 'idle in transaction' THEN 'commit sooner, or set idle_in_transaction_session_timeout'
-                     WHEN 'transaction' THEN 'run long queries on a standby, or in smaller transactions'
-                     WHEN 'prepared transaction' THEN 'COMMIT PREPARED or ROLLBACK PREPARED, if it was forgotten'
-                     WHEN 'replication slot' THEN 'bring its consumer back, or drop the slot'
-                     ELSE 'long queries on the standby, with hot_standby_feedback on, hold it back here' END END
+                WHEN s.kind = 'idle in transaction'
+                THEN 'commit sooner, or set idle_in_transaction_session_timeout'
+                WHEN s.kind = 'transaction' THEN 'run long queries on a standby, or in smaller transactions'
+                WHEN s.kind = 'prepared transaction' THEN 'COMMIT PREPARED or ROLLBACK PREPARED, if it was forgotten'
+                WHEN s.kind = 'replication slot' THEN 'bring its consumer back, or drop the slot'
+                ELSE 'long queries on the standby, with hot_standby_feedback on, hold it back here' END
       FROM held s
       -- the same tables while it was, each table weighed by its updates then
      CROSS JOIN LATERAL (

@@ -7,57 +7,16 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN EXISTS (SELECT FROM unnest(reloptions) o WHERE o LIKE 'fillfactor=%')
             THEN ff_internal.effective_fillfactor(reloptions) ELSE 90 END;
 
--- What is known of indexes without reading their pages, largest first. hindrance: why it is not judged. cold: updates
--- not HOT. quiet_s: nothing was written for so long. ascends: sequence or time of insert. keyed: rows share no key.
-CREATE FUNCTION ff_internal.index_facts(target regclass)
-RETURNS TABLE (index regclass, relation regclass, fillfactor integer, hindrance text, collected boolean,
-               inserted bigint, cold bigint, window_s double precision, quiet_s double precision, ascends boolean,
-               keyed boolean)
-LANGUAGE sql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH asked AS MATERIALIZED (
-        SELECT (SELECT c.relkind FROM pg_class c WHERE c.oid = target) AS kind,
-               coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = target), target)::regclass AS relation
-    )
-    SELECT x.indexrelid, x.indrelid,
-           CASE WHEN m.amname = 'btree' THEN ff_internal.effective_index_fillfactor(c.reloptions) END,
-           CASE WHEN m.amname <> 'btree' THEN format('access method %I: only B-trees are judged', m.amname)
-                WHEN NOT x.indisvalid OR NOT x.indisready
-                THEN 'the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed or is still running'
-                ELSE t.not_examined END,
-           e.snapshot_at IS NOT NULL AND r.rel_id IS NOT NULL, coalesce((e.counters).inserted, 0),
-           coalesce((e.counters).updated - (e.counters).hot_updated, 0), coalesce(e.window_s, 0),
-           extract(epoch FROM e.snapshot_at - r.seen_at),
-           x.indoption[0] & 1 = 0 AND coalesce(a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid)
-               ~ '^(nextval[(]|now[(]|CURRENT_TIMESTAMP|clock_timestamp[(])', false),
-           x.indisunique AND x.indexprs IS NULL AND NOT EXISTS (
-               SELECT FROM pg_attribute k
-                WHERE k.attrelid = x.indrelid AND k.attnum = ANY (x.indkey) AND NOT k.attnotnull)
-      FROM asked s
-      JOIN pg_index x ON target IS NULL OR x.indexrelid = target OR x.indrelid = target
-                      OR s.kind = 'p' AND x.indrelid IN (SELECT q.relid FROM pg_partition_tree(target) q)
-      JOIN pg_class c ON c.oid = x.indexrelid AND c.relkind = 'i'
-      JOIN pg_am m ON m.oid = c.relam
-      JOIN ff_internal.candidate t ON t.relid = x.indrelid
-      LEFT JOIN ff_internal.evidence(CASE WHEN s.kind <> 'p' THEN s.relation END) e ON e.relation = x.indrelid
-      LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
-      LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
-      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-     ORDER BY c.relpages DESC, t.nspname, c.relname
-$$;
-
 -- What the pages of an index say: the columns of ff_sample_index().
 CREATE FUNCTION ff_internal.index_pages(index regclass) RETURNS jsonb
 LANGUAGE sql VOLATILE
 RETURN (SELECT to_jsonb(s) - '{index,relation}'::text[] FROM @extschema@.ff_sample_index(index) s);
 
--- The verdict on an index, given index_facts(), index_pages() or the problem with these: the first rule that holds.
+-- The verdict on an index, given what index_looks() knows of it: the first rule that holds.
 CREATE FUNCTION ff_internal.index_judged(
     facts jsonb, OUT action text, OUT cause text, OUT recommended_fillfactor integer, OUT size_bytes bigint,
     OUT predicted_size_bytes bigint, OUT reason text)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH f AS (
         SELECT f.*, f.inserted + f.cold AS written, f.cold > 0.01 * f.inserted AS revisited,
@@ -130,28 +89,57 @@ AS $$
                        ELSE v.blocks END::bigint) p(bytes)
 $$;
 
--- All that is known of indexes, their pages included, for index_judged(); within the budget of a collection.
+-- All that is known of indexes, largest first, for index_judged(); their pages within the budget of a collection.
+-- hindrance: why one is not judged. cold: updates not HOT. quiet_s: nothing was written for so long. ascends: sequence
+-- or time of insert. keyed: rows share no key.
 CREATE FUNCTION ff_internal.index_looks(target regclass)
 RETURNS TABLE (index regclass, relation regclass, fillfactor integer, facts jsonb)
 LANGUAGE plpgsql VOLATILE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
     deadline CONSTANT timestamptz
         := clock_timestamp() + make_interval(secs => ff_internal.setting('collect_time')::double precision);
+    kind     CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
+    owner    CONSTANT regclass := coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = target), target);
     budget   bigint := ff_internal.setting('collect_pages')::bigint;
     i        record;
     pages    jsonb;
 BEGIN
-    IF (SELECT c.relkind FROM pg_class c WHERE c.oid = target) IS DISTINCT FROM 'i' THEN
+    IF kind IS DISTINCT FROM 'i' THEN
         PERFORM ff_internal.checked_table(target);
-    ELSIF NOT EXISTS (SELECT FROM pg_index x JOIN ff_internal.candidate c ON c.relid = x.indrelid
-                       WHERE x.indexrelid = target) THEN
+    ELSIF NOT EXISTS (SELECT FROM ff_internal.candidate c WHERE c.relid = owner) THEN
         PERFORM ff_internal.refuse('42809', format('index "%s" is not on a table that can be advised', c.relname))
            FROM pg_class c WHERE c.oid = target;
     END IF;
-    FOR i IN SELECT * FROM ff_internal.index_facts(target) LOOP
+    FOR i IN
+        SELECT x.indexrelid::regclass AS index, x.indrelid::regclass AS relation,
+               CASE WHEN m.amname = 'btree' THEN ff_internal.effective_index_fillfactor(c.reloptions) END AS fillfactor,
+               CASE WHEN m.amname <> 'btree' THEN format('access method %I: only B-trees are judged', m.amname)
+                    WHEN NOT x.indisvalid OR NOT x.indisready
+                    THEN 'the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed or is still running'
+                    ELSE t.not_examined END AS hindrance,
+               e.snapshot_at IS NOT NULL AND r.rel_id IS NOT NULL AS collected,
+               coalesce((e.counters).inserted, 0) AS inserted,
+               coalesce((e.counters).updated - (e.counters).hot_updated, 0) AS cold,
+               coalesce(e.window_s, 0) AS window_s, extract(epoch FROM e.snapshot_at - r.seen_at) AS quiet_s,
+               x.indoption[0] & 1 = 0 AND coalesce(a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid)
+                   ~ '^(nextval[(]|now[(]|CURRENT_TIMESTAMP|clock_timestamp[(])', false) AS ascends,
+               x.indisunique AND x.indexprs IS NULL AND NOT EXISTS (
+                   SELECT FROM pg_attribute k
+                    WHERE k.attrelid = x.indrelid AND k.attnum = ANY (x.indkey) AND NOT k.attnotnull) AS keyed
+          FROM pg_index x
+          JOIN pg_class c ON c.oid = x.indexrelid AND c.relkind = 'i'
+          JOIN pg_am m ON m.oid = c.relam
+          JOIN ff_internal.candidate t ON t.relid = x.indrelid
+          LEFT JOIN ff_internal.evidence(CASE WHEN kind <> 'p' THEN owner END) e ON e.relation = x.indrelid
+          LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
+          LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
+          LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+         WHERE target IS NULL OR target IN (x.indexrelid, x.indrelid)
+            OR kind = 'p' AND x.indrelid IN (SELECT q.relid FROM pg_partition_tree(target) q)
+         ORDER BY c.relpages DESC, t.nspname, c.relname
+    LOOP
         pages := '{}';
         IF budget <= 0 OR clock_timestamp() > deadline THEN
             pages := '{"problem": "not looked at: larger indexes used up fillfactor_advisor.collect_pages or '
@@ -176,24 +164,11 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_advise_indexes(relation regclass DEFAULT NULL)
 RETURNS TABLE (
-    index                  regclass,
-    relation               regclass,
-    fillfactor             integer,
-    recommended_fillfactor integer,
-    action                 text,
-    cause                  text,
-    size_bytes             bigint,
-    predicted_size_bytes   bigint,
-    leaf_density           real,
-    leaf_density_err       real,
-    at_fillfactor_pct      real,
-    half_full_pct          real,
-    deduplicated_pct       real,
-    reason                 text,
-    ddl                    text
+    index regclass, relation regclass, fillfactor integer, recommended_fillfactor integer, action text, cause text,
+    size_bytes bigint, predicted_size_bytes bigint, leaf_density real, leaf_density_err real, at_fillfactor_pct real,
+    half_full_pct real, deduplicated_pct real, reason text, ddl text
 )
 LANGUAGE sql VOLATILE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT l.index, l.relation, l.fillfactor, j.recommended_fillfactor, j.action, j.cause, j.size_bytes,

@@ -16,7 +16,6 @@ CREATE FUNCTION ff_internal.compared(is_after boolean[], x double precision[], n
     q double precision[], logarithms boolean, OUT before double precision, OUT after double precision,
     OUT low double precision, OUT high double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH side AS (
         SELECT o.is_after, min(o.mean) AS mean, nullif(count(*) - 1, 0) AS freedom,
@@ -48,7 +47,6 @@ $$;
 -- Names of the indexes that these definitions make, in words; NULL for none.
 CREATE FUNCTION ff_internal.index_names(definitions text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT string_agg(coalesce(substring(d FROM 'INDEX ("(?:[^"]|"")*"|[^ ]+) ON'), d), ', ')
       FROM unnest(definitions) d
@@ -371,7 +369,6 @@ END;
 -- Why there is no history of a table, or of any; NULL where there is.
 CREATE FUNCTION ff_internal.no_history(relation regclass) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce((SELECT c.not_examined FROM ff_internal.candidate c WHERE c.relid = $1),
                     CASE WHEN NOT EXISTS (SELECT 1 FROM ff_internal.collection)
@@ -380,16 +377,16 @@ AS $$
                          THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
 $$;
 
--- What ff_verify() says.
 CREATE FUNCTION ff_internal.verified(target regclass, all_measures boolean)
 RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
                before double precision, after double precision, predicted double precision,
                difference_low double precision, difference_high double precision, unit text, note text, undo text)
 LANGUAGE sql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    WITH v AS MATERIALIZED (
+    WITH asked AS MATERIALIZED (
+        SELECT r.rel_id, r.opened_at FROM ff_internal.relation r WHERE r.relid = target AND r.closed_at IS NULL
+    ), v AS MATERIALIZED (
         SELECT c.*, j.*, f AS altered, p AS promised
           FROM ff_internal.changes c
          CROSS JOIN LATERAL ff_internal.judged(c) j
@@ -398,8 +395,7 @@ AS $$
                               WHERE o.rel_id = f.rel_id AND o.made_at < f.seen_at
                                 AND (o.from_fillfactor, o.to_fillfactor) = (f.old_fillfactor, f.new_fillfactor)
                               ORDER BY o.made_at DESC LIMIT 1) p ON true
-         WHERE target IS NULL
-            OR c.rel_id = (SELECT r.rel_id FROM ff_internal.relation r WHERE r.relid = target AND r.closed_at IS NULL)
+         WHERE target IS NULL OR c.rel_id = (SELECT a.rel_id FROM asked a)
          ORDER BY c.seen_at DESC, c.relation, c.change, j.place
     )
     SELECT v.relation, date_trunc('second', v.seen_at), v.change, v.measure,
@@ -429,28 +425,29 @@ AS $$
                                            WHERE i.rel_id = v.rel_id AND i.ended_at > v.before_at AND i.rewritten)
                                  THEN 'the table was not rewritten since, so its old pages are as full as before' END,
                             'changed at the same time, so not told apart: ' || v.together,
-                            CASE v.kind WHEN 'indexes' THEN 'what indexes are good for in reading is not judged here'
-                                 WHEN 'rewrite'
-                                 THEN CASE v.verdict WHEN 'hurt' THEN 'a rewrite cannot be taken back' END END)
+                            CASE WHEN v.kind = 'indexes'
+                                 THEN 'what indexes are good for in reading is not judged here'
+                                 WHEN v.kind = 'rewrite' AND v.verdict = 'hurt'
+                                 THEN 'a rewrite cannot be taken back' END)
                        WHEN v.measure <> 'HOT share' OR v.kind <> 'fillfactor' THEN v.note
                        ELSE coalesce('predicted between ' || round((v.promised).predicted_hot_low) || ' and '
                                          || round((v.promised).predicted_hot_high),
                                      'not advised by a collection before, so nothing was predicted') END) n(note)
      WHERE all_measures OR v.verdict <> '' OR v.measure IN ('overall', 'HOT share', 'statements', 'WAL per update',
-                                                    'statement time', 'bytes per row')
+                                                  'statement time', 'bytes per row')
     UNION ALL
     SELECT target, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            coalesce(ff_internal.no_history(target), 'no change was seen since ' || to_char(coalesce(
-               (SELECT r.opened_at FROM ff_internal.relation r WHERE r.relid = target AND r.closed_at IS NULL),
-               (SELECT min(k.began_at) FROM ff_internal.collection k)), 'YYYY-MM-DD HH24:MI')), NULL
+               (SELECT a.opened_at FROM asked a), (SELECT min(k.began_at) FROM ff_internal.collection k)),
+               'YYYY-MM-DD HH24:MI')), NULL
      WHERE NOT EXISTS (SELECT 1 FROM v)
 $$;
+
 CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
 RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
                before double precision, after double precision, predicted double precision,
                difference_low double precision, difference_high double precision, unit text, note text, undo text)
 LANGUAGE sql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT * FROM ff_internal.verified(ff_internal.checked_table($1), $2)

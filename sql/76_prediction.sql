@@ -4,7 +4,6 @@
 -- judged, then once an hour. Returns for how many tables it was asked: a random twenty at most, so that all get a turn.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH taken AS (

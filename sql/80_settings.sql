@@ -8,7 +8,6 @@ CREATE FUNCTION ff_internal.table_proposals()
 RETURNS TABLE (relation regclass, old text[], name text, wanted text, action text, evidence text, obstacle text,
                why text)
 LANGUAGE sql STABLE ROWS 20
-SET search_path = pg_catalog, pg_temp
 AS $$
     -- removable rows, as a share of all, and rows of the smallest table; both chosen
     WITH constant AS (
@@ -31,14 +30,7 @@ AS $$
      CROSS JOIN LATERAL (
            SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
              FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
-     CROSS JOIN LATERAL (
-           SELECT coalesce(j.own ->> 'autovacuum_enabled', 'on')::boolean AS enabled,
-                  coalesce(j.own ->> 'autovacuum_vacuum_scale_factor',
-                           current_setting('autovacuum_vacuum_scale_factor'))::double precision AS scale,
-                  coalesce(j.own ->> 'autovacuum_vacuum_threshold',
-                           current_setting('autovacuum_vacuum_threshold'))::double precision AS threshold
-             FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) AS own
-                     FROM pg_options_to_table(c.reloptions) u) j) o
+     CROSS JOIN LATERAL ff_internal.autovacuum(c.reloptions) o
      CROSS JOIN LATERAL (SELECT o.threshold + o.scale * coalesce(nullif(greatest(c.reltuples, 0), 0), p.live_rows))
                         l(starts_at)
      CROSS JOIN LATERAL (
@@ -54,7 +46,6 @@ $$;
 CREATE FUNCTION ff_internal.server_proposals()
 RETURNS TABLE (place integer, name text, wanted text, action text, evidence text, obstacle text, why text)
 LANGUAGE sql VOLATILE ROWS 20
-SET search_path = pg_catalog, pg_temp
 AS $$
     -- Nanoseconds up to which a reading of the clock costs little, and how often it is read; bytes of WAL from which on
     -- it is judged, and its share of full-page images that is much; milliseconds of a timeout that is low enough. All
@@ -130,7 +121,6 @@ CREATE FUNCTION @extschema@.ff_settings()
 RETURNS TABLE (setting text, relation regclass, current_value text, proposed_value text, action text, evidence text,
                reason text, ddl text, undo text)
 LANGUAGE plpgsql VOLATILE ROWS 20
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
 #variable_conflict use_column
@@ -160,8 +150,8 @@ BEGIN
           LEFT JOIN tried t ON t.setting = p.name
         UNION ALL
         SELECT 60, t.name, t.relation,
-               coalesce((SELECT ff_internal.option_value(u) FROM unnest(t.old) u
-                          WHERE ff_internal.option_name(u) = t.name), current_setting(t.name, true) || ' (system)'),
+               coalesce((SELECT u.option_value FROM pg_options_to_table(t.old) u WHERE u.option_name = t.name),
+                        current_setting(t.name, true) || ' (system)'),
                CASE WHEN t.obstacle IS NULL THEN t.wanted END, t.action, t.evidence, coalesce(t.obstacle, t.why),
                ff_internal.alter_options(t.relation, w.option),
                ff_internal.restore_options(t.relation, t.old, ff_internal.options_after(t.old, w.option), 'options')

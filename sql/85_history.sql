@@ -7,7 +7,6 @@ RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz,
                hot_pct double precision, newpage_pct double precision, blocked_pct double precision, inserts bigint,
                deletes bigint, size_bytes bigint, fillfactor integer, event text)
 LANGUAGE sql STABLE ROWS 100
-SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     -- buckets count from a Monday, so that weeks begin on one
@@ -48,7 +47,6 @@ $$;
 -- The shortest of the usual lengths that divides the history of a table (its rel_id) into that many buckets at most.
 CREATE FUNCTION ff_internal.history_bucket(id bigint, most integer) RETURNS interval
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce((SELECT b FROM unnest('{1 s,5 s,15 s,1 min,5 min,15 min,1 h,3 h,6 h,12 h,1 d,7 d}'::interval[]) b
                       WHERE b * most >= max(i.ended_at) - min(i.began_at) ORDER BY b LIMIT 1), interval '28 d')
@@ -59,7 +57,6 @@ CREATE FUNCTION @extschema@.ff_history(relation regclass, bucket interval DEFAUL
 RETURNS TABLE (began_at timestamptz, updates bigint, hot_pct numeric, newpage_pct numeric, blocked_pct numeric,
                inserts bigint, deletes bigint, size_bytes bigint, fillfactor integer, bar text, event text)
 LANGUAGE sql STABLE ROWS 100
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT ff_internal.refuse('22023', 'invalid bucket: ' || $2, NULL,
