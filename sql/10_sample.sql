@@ -5,14 +5,61 @@ CREATE FUNCTION ff_internal.sample(relation regclass) RETURNS ff_internal.page_s
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
+-- Two histograms, bin by bin, the second times keep.
+CREATE FUNCTION ff_internal.pool_bins(a real[], b real[], keep double precision) RETURNS real[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT array_agg((coalesce(u.a, 0) + keep * coalesce(u.b, 0))::real ORDER BY u.bin)
+          FROM unnest(a, b) WITH ORDINALITY u(a, b, bin));
+
+-- Of any number of pairs of lengths and rows, by length, as few as a sample has.
+CREATE FUNCTION ff_internal.merge_lengths(pairs real[]) RETURNS real[]
+AS 'MODULE_PATHNAME', 'ff_merge_lengths'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+-- Pairs of lengths and rows, length by length, the rows of the second times keep.
+CREATE FUNCTION ff_internal.pool_lengths(a real[], b real[], keep double precision) RETURNS real[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    SELECT ff_internal.merge_lengths(array_agg(ARRAY[p.length, p.rows]::real[] ORDER BY p.length))
+      FROM (SELECT o.length, sum(o.rows)
+              FROM (SELECT a[2 * i - 1], a[2 * i] FROM generate_series(1, cardinality(a) / 2) i
+                     UNION ALL
+                    SELECT b[2 * i - 1], keep * b[2 * i] FROM generate_series(1, cardinality(b) / 2) i) o(length, rows)
+             GROUP BY o.length) p(length, rows));
+
 -- A sample with what an earlier one of the same table knew: pooled columns are added, those of the earlier one times
 -- keep; what the pages do not say now stays as it was. same_state: fillfactor and indexes did not change in between,
 -- else the superseded versions begin anew. The sample alone where anything else is NULL.
 CREATE FUNCTION ff_internal.pool_samples(
     sample ff_internal.page_sample, earlier ff_internal.page_sample, keep double precision, same_state boolean)
 RETURNS ff_internal.page_sample
-AS 'MODULE_PATHNAME', 'ff_pool_samples'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+DECLARE
+    s ff_internal.page_sample := sample;
+    e ff_internal.page_sample := earlier;
+BEGIN
+    IF keep IS NULL OR same_state IS NULL THEN
+        RETURN s;
+    END IF;
+    s.inserted_width := coalesce(s.inserted_width, e.inserted_width);
+    s.inserted_width_err := coalesce(s.inserted_width_err, e.inserted_width_err);
+    s.updated_width := coalesce(s.updated_width, e.updated_width);
+    s.updated_width_err := coalesce(s.updated_width_err, e.updated_width_err);
+    s.update_group_rows := coalesce(s.update_group_rows, e.update_group_rows);
+    IF same_state THEN
+        s.superseded_hot := s.superseded_hot + keep * coalesce(e.superseded_hot, 0);
+        s.superseded_same_page := s.superseded_same_page + keep * coalesce(e.superseded_same_page, 0);
+        s.superseded_newpage := s.superseded_newpage + keep * coalesce(e.superseded_newpage, 0);
+    END IF;
+    s.inserted_lengths := ff_internal.pool_lengths(s.inserted_lengths, e.inserted_lengths, keep);
+    s.updated_lengths := ff_internal.pool_lengths(s.updated_lengths, e.updated_lengths, keep);
+    s.group_old_page := ff_internal.pool_bins(s.group_old_page, e.group_old_page, keep);
+    s.group_new_page := ff_internal.pool_bins(s.group_new_page, e.group_new_page, keep);
+    s.update_distances := ff_internal.pool_bins(s.update_distances, e.update_distances, keep);
+    RETURN s;
+END
+$$;
 
 CREATE FUNCTION @extschema@.ff_sample(
     relation regclass, OUT relation regclass, OUT blocks bigint, OUT blocks_read integer,

@@ -158,10 +158,6 @@ CREATE TABLE ff_internal.page_sample (
     updated_width_err    real,       -- bytes
     updated_pct          real,       -- live rows updated since insert, percent of live rows
     update_group_rows    real,       -- rows of a page that one transaction updated, median over such rows; kept
-    insert_group_rows    real,       -- rows of a page that one transaction inserted together, median over rows never
-        -- updated; kept
-    update_distance      real,       -- transactions from the inserts of a page to the newest version of an updated row,
-        -- median over rows, within 3 %; kept
     fill_histogram       integer[],  -- pages read by used share, ten bins from 0 to 100 %; not scaled to the table
     inserted_lengths     real[],     -- aligned lengths of rows never updated: pairs of bytes and rows, ascending, 16 at
         -- most, beyond which neighbours are merged to their mean; pooled
@@ -169,8 +165,8 @@ CREATE TABLE ff_internal.page_sample (
     group_old_page       real[],     -- rows updated by the number of rows of their page that one transaction updated,
         -- on pages that held them before: 1, 2, 3-4, 5-8, ..., 129-256, more; pooled
     group_new_page       real[],     -- the same on pages that one update filled with rows of other pages; pooled
-    update_distances     real[],     -- updated rows by the transactions of update_distance; bin i: from 2^i to below
-        -- 2^(i+1), the first one includes 0; pooled
+    update_distances     real[],     -- updated rows by the transactions from the inserts of their page to their newest
+        -- version; bin i: from 2^i to below 2^(i+1), the first one includes 0; pooled
     update_ages          real[]      -- updated rows by the transactions since their newest version, same bins
 );
 $$);

@@ -1,7 +1,6 @@
 /*
  * heap.c
- *	  A page sample of one table, with error bars, and what it keeps of earlier
- *	  samples.
+ *	  A page sample of one table, with error bars.
  *
  * A first sample of some 600 pages shows how much pages differ; from that
  * follows how many more must be read for the wanted error, whatever the size
@@ -12,20 +11,15 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
-#include "funcapi.h"
-#include "utils/array.h"
+#include "port/pg_bitutils.h"
 #include "utils/timestamp.h"
-#include "utils/typcache.h"
 
 #include "module.h"
 #include "sample/sample.h"
 
 PG_FUNCTION_INFO_V1(ff_sample);
-PG_FUNCTION_INFO_V1(ff_pool_samples);
 
 /* The type page_sample: all that has to know a column. */
 static const FfColumn columns[] = {
@@ -49,35 +43,32 @@ static const FfColumn columns[] = {
 	{"recently_dead_rows", FF_TOTAL, FF_HEAP_RECENT_ROWS},
 	{"updated_hot_rows", FF_TOTAL, FF_HEAP_UPDATED_HOT},
 	{"updated_nonhot_rows", FF_TOTAL, FF_HEAP_UPDATED_NONHOT},
-	{"superseded_hot", FF_TOTAL, FF_HEAP_SUPERSEDED_HOT, .pooling = FF_SPLIT_SUM},
-	{"superseded_same_page", FF_TOTAL, FF_HEAP_SUPERSEDED_SAME, .pooling = FF_SPLIT_SUM},
-	{"superseded_newpage", FF_TOTAL, FF_HEAP_SUPERSEDED_NEWPAGE, .pooling = FF_SPLIT_SUM},
+	{"superseded_hot", FF_TOTAL, FF_HEAP_SUPERSEDED_HOT},
+	{"superseded_same_page", FF_TOTAL, FF_HEAP_SUPERSEDED_SAME},
+	{"superseded_newpage", FF_TOTAL, FF_HEAP_SUPERSEDED_NEWPAGE},
 	{"rows_per_page", FF_RATIO, FF_HEAP_LIVE_ROWS, FF_HEAP_INHABITED},
 	{"rows_per_page_max", FF_MOST_ROWS},
-	{"inserted_width", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS, FF_LAST_KNOWN},
-	{"inserted_width_err", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS,
-	FF_LAST_KNOWN, true},
-	{"updated_width", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, FF_LAST_KNOWN},
-	{"updated_width_err", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS,
-	FF_LAST_KNOWN, true},
+	{"inserted_width", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS},
+	{"inserted_width_err", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS, .error = true},
+	{"updated_width", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS},
+	{"updated_width_err", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, .error = true},
 	{"updated_pct", FF_PERCENT, FF_HEAP_UPDATED_ROWS, FF_HEAP_LIVE_ROWS},
-	{"update_group_rows", FF_MEDIAN, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS, FF_LAST_KNOWN},
-	{"insert_group_rows", FF_MEDIAN, FF_INSERT_GROUPS, FF_INSERT_GROUPS, FF_LAST_KNOWN},
-	{"update_distance", FF_MEDIAN, FF_UPDATE_DISTANCES, FF_UPDATE_DISTANCES, FF_LAST_KNOWN},
+	{"update_group_rows", FF_MEDIAN, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS},
 	{"fill_histogram", FF_FILL},
-	{"inserted_lengths", FF_LENGTHS, FF_INSERTED_LENGTHS, .pooling = FF_SUM},
-	{"updated_lengths", FF_LENGTHS, FF_UPDATED_LENGTHS, .pooling = FF_SUM},
-	{"group_old_page", FF_GROUPS, FF_OLD_PAGE_GROUPS, .pooling = FF_SUM},
-	{"group_new_page", FF_GROUPS, FF_NEW_PAGE_GROUPS, .pooling = FF_SUM},
-	{"update_distances", FF_POWERS, FF_UPDATE_DISTANCES, .pooling = FF_SUM},
+	{"inserted_lengths", FF_LENGTHS, FF_INSERTED_LENGTHS},
+	{"updated_lengths", FF_LENGTHS, FF_UPDATED_LENGTHS},
+	{"group_old_page", FF_GROUPS, FF_OLD_PAGE_GROUPS},
+	{"group_new_page", FF_GROUPS, FF_NEW_PAGE_GROUPS},
+	{"update_distances", FF_POWERS, FF_UPDATE_DISTANCES},
 	{"update_ages", FF_POWERS, FF_UPDATE_AGES}
 };
 
-static const FfHistogram group_histogram[FF_GROUP_KINDS] = {
-	[FF_GROUP_INSERTED] = FF_INSERT_GROUPS,
-	[FF_GROUP_OLD_PAGE] = FF_OLD_PAGE_GROUPS,
-	[FF_GROUP_NEW_PAGE] = FF_NEW_PAGE_GROUPS
-};
+/* The bin of a number of transactions. */
+static int
+power_of(uint32 number)
+{
+	return pg_leftmost_one_pos32(Max(number, 1));
+}
 
 /* What the wanted error is about. */
 static const int exact_metrics[] = {
@@ -103,18 +94,17 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 			 measured->updated[i + n] == measured->updated[i]; n++)
 			;
 		ff_count(sample, measured->updated[i] ? FF_UPDATED_LENGTHS : FF_INSERTED_LENGTHS,
-				 stratum, measured->length[i], n);
+				 stratum, measured->length[i] / MAXIMUM_ALIGNOF, n);
 	}
 	for (int i = 0; i < measured->ngroups; i++)
 	{
 		const FfHeapGroup *group = &measured->group[i];
 
-		ff_count(sample, group_histogram[group->kind], stratum, group->rows, group->rows);
-		if (group->kind == FF_GROUP_INSERTED || group->live == 0)
-			continue;
-		ff_count(sample, FF_UPDATE_AGES, stratum, group->age, group->live);
+		ff_count(sample, group->new_page ? FF_NEW_PAGE_GROUPS : FF_OLD_PAGE_GROUPS, stratum,
+				 group->rows, group->rows);
+		ff_count(sample, FF_UPDATE_AGES, stratum, power_of(group->age), group->live);
 		if (group->distance >= 0)
-			ff_count(sample, FF_UPDATE_DISTANCES, stratum, group->distance, group->live);
+			ff_count(sample, FF_UPDATE_DISTANCES, stratum, power_of(group->distance), group->live);
 	}
 }
 
@@ -155,58 +145,4 @@ ff_sample(PG_FUNCTION_ARGS)
 	ff_visibility_begin(sample->rel, &sample->xacts);
 	ff_read_sample(sample, FF_HEAP_METRICS, exact_metrics, lengthof(exact_metrics), count_page);
 	PG_RETURN_DATUM(ff_sample_row(fcinfo, sample, columns, lengthof(columns)));
-}
-
-/*
- * pool_samples(sample page_sample, earlier page_sample, keep float8,
- *				same_state boolean) returns page_sample
- *
- * See the SQL function.
- */
-Datum
-ff_pool_samples(PG_FUNCTION_ARGS)
-{
-	Datum		value[2][lengthof(columns)];
-	bool		null[2][lengthof(columns)];
-	TupleDesc	desc;
-	double		keep;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	keep = PG_GETARG_FLOAT8(2);
-	for (int k = 0; k < 2; k++)
-	{
-		HeapTupleHeader row = PG_GETARG_HEAPTUPLEHEADER(k);
-		HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
-
-		desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(row),
-										   HeapTupleHeaderGetTypMod(row));
-		ff_check_columns(desc, columns, lengthof(columns));
-		heap_deform_tuple(&tuple, desc, value[k], null[k]);
-	}
-	for (int i = 0; i < (int) lengthof(columns); i++)
-	{
-		Datum	   *mine = &value[0][i];
-		Datum		earlier = value[1][i];
-
-		if (null[1][i])
-			continue;
-		if (columns[i].pooling == FF_LAST_KNOWN && null[0][i])
-		{
-			*mine = earlier;
-			null[0][i] = false;
-		}
-		else if (columns[i].pooling == FF_SUM)
-		{
-			if (null[0][i])
-				*mine = PointerGetDatum(construct_empty_array(FLOAT4OID));
-			*mine = ff_pool_arrays(columns[i].source == FF_LENGTHS, *mine, earlier, keep,
-								   &null[0][i]);
-		}
-		else if (columns[i].pooling == FF_SPLIT_SUM && PG_GETARG_BOOL(3))
-			*mine = Float8GetDatum(DatumGetFloat8(*mine) + keep * DatumGetFloat8(earlier));
-	}
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, value[0], null[0])));
 }

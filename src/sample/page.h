@@ -131,22 +131,14 @@ typedef enum FfHeapMetric
 	FF_HEAP_METRICS
 } FfHeapMetric;
 
-typedef enum FfGroupKind
-{
-	FF_GROUP_INSERTED,			/* live rows never updated */
-	FF_GROUP_OLD_PAGE,			/* rows updated where they were */
-	FF_GROUP_NEW_PAGE,			/* rows of a page that their update filled */
-	FF_GROUP_KINDS
-} FfGroupKind;
-
 /*
- * Rows of one page that one transaction wrote.  Of a group of FF_GROUP_OLD_PAGE
- * some versions, or all, may have gone to other pages: what counts is how many
- * rows of this page it updated.
+ * Rows of one page that one transaction updated: rows of other pages, with which it
+ * filled this one, or else rows of this page.  Of the latter some versions, or all,
+ * may have gone to other pages: what counts is how many rows of this page it updated.
  */
 typedef struct FfHeapGroup
 {
-	FfGroupKind kind;
+	bool		new_page;
 	uint16		rows;
 	uint16		live;			/* of them, live in this page */
 	uint32		age;			/* transactions since, of all databases */

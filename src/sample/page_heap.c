@@ -169,7 +169,7 @@ sort_versions(FfVersion *version, int n)
 }
 
 /*
- * Groups versions by the transaction that wrote or superseded them.  An update
+ * Groups updated versions by the transaction that wrote or superseded them.  An update
  * that took old versions from the page updated as many of its rows, whatever
  * lies there of other pages.  Live rows that all come from one update that
  * took none, and are not heap-only, came from other pages: it filled this one.
@@ -188,7 +188,7 @@ group_versions(FfVersion *version, int n, uint32 original, FfHeapPage *result)
 		original = version[inserted / 2].age;
 
 	result->ngroups = 0;
-	for (int i = 0; i < n;)
+	for (int i = inserted; i < n;)
 	{
 		FfHeapGroup *group = &result->group[result->ngroups++];
 		const FfVersion *first = &version[i];
@@ -197,20 +197,16 @@ group_versions(FfVersion *version, int n, uint32 original, FfHeapPage *result)
 
 		group->age = first->age;
 		group->live = 0;
-		for (; i < n && version[i].xid == first->xid &&
-			 version[i].updated == first->updated; i++)
+		for (; i < n && version[i].xid == first->xid; i++)
 		{
 			group->live += version[i].live;
 			superseded += !version[i].live;
 			heap_only += version[i].live && version[i].heap_only;
 		}
 		group->rows = superseded > 0 ? Max(superseded, heap_only) : group->live;
-		group->kind = !first->updated ? FF_GROUP_INSERTED :
-			group->live == n && 2 * heap_only < n ? FF_GROUP_NEW_PAGE :
-			FF_GROUP_OLD_PAGE;
+		group->new_page = group->live == n && 2 * heap_only < n;
 		group->distance = -1;
-		if (first->updated && original != PG_UINT32_MAX &&
-			first->age != PG_UINT32_MAX && original >= first->age)
+		if (original != PG_UINT32_MAX && first->age != PG_UINT32_MAX && original >= first->age)
 			group->distance = original - first->age;
 	}
 }

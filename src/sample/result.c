@@ -112,8 +112,8 @@ column_value(const FfSample *sample, const FfColumn *c, Oid type, bool *isnull)
 }
 
 /* Error 55000 where the type has other columns than the library. */
-void
-ff_check_columns(TupleDesc desc, const FfColumn *column, int ncolumns)
+static void
+check_columns(TupleDesc desc, const FfColumn *column, int ncolumns)
 {
 	for (int i = 0; i < Max(desc->natts, ncolumns); i++)
 	{
@@ -139,7 +139,7 @@ ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column,
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	ff_check_columns(desc, column, ncolumns);
+	check_columns(desc, column, ncolumns);
 	for (int i = 0; i < ncolumns; i++)
 		values[i] = column_value(sample, &column[i], TupleDescAttr(desc, i)->atttypid, &nulls[i]);
 	relation_close(sample->rel, AccessShareLock);

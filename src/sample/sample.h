@@ -17,15 +17,19 @@
 /* Bins of the used share of pages, each of 10 %. */
 #define FF_FILL_BINS 10
 
+/* Bins of lengths, by MAXALIGN, of groups, by rows, and of 32-bit numbers, by powers of two. */
+#define FF_LENGTH_BINS (BLCKSZ / MAXIMUM_ALIGNOF + 1)
+#define FF_GROUP_BINS (MaxHeapTuplesPerPage + 1)
+#define FF_POWER_BINS 32
+
 /* Counts by bin, of tables only. */
 typedef enum FfHistogram
 {
 	FF_INSERTED_LENGTHS,		/* rows, by aligned length */
 	FF_UPDATED_LENGTHS,
-	FF_INSERT_GROUPS,			/* rows, by rows of their group */
-	FF_OLD_PAGE_GROUPS,
+	FF_OLD_PAGE_GROUPS,			/* updated rows, by rows of their group */
 	FF_NEW_PAGE_GROUPS,
-	FF_UPDATE_DISTANCES,		/* updated rows, by xids */
+	FF_UPDATE_DISTANCES,		/* updated rows, by powers of two of xids */
 	FF_UPDATE_AGES,
 	FF_HISTOGRAMS
 } FfHistogram;
@@ -70,17 +74,8 @@ typedef enum FfSource
 	FF_MEDIAN,					/* of one histogram, or else of another */
 	FF_LENGTHS,					/* pairs of lengths and rows */
 	FF_GROUPS,					/* rows by number, powers of two as upper ends */
-	FF_POWERS					/* rows by number, powers of two as lower ends */
+	FF_POWERS					/* rows by powers of two, as lower ends */
 } FfSource;
-
-/* What becomes of an earlier sample's value. */
-typedef enum FfPooling
-{
-	FF_LAST,					/* nothing */
-	FF_LAST_KNOWN,				/* stands where this sample has none */
-	FF_SUM,						/* is added, faded */
-	FF_SPLIT_SUM				/* the same, since the last change */
-} FfPooling;
 
 typedef struct FfColumn
 {
@@ -88,7 +83,6 @@ typedef struct FfColumn
 	FfSource	source;
 	int			a;				/* metric or histogram, or what the source says */
 	int			b;
-	FfPooling	pooling;
 	bool		error;			/* half width of an estimate's interval, not its value */
 } FfColumn;
 
@@ -103,13 +97,11 @@ extern int	ff_count_page(FfSample *sample, BlockNumber block, FfPageState state,
 extern void ff_visibility_begin(Relation rel, FfXacts *xacts);
 
 /* histogram.c */
-extern void ff_count(FfSample *sample, FfHistogram histogram, int stratum, uint32 number, int rows);
+extern void ff_count(FfSample *sample, FfHistogram histogram, int stratum, int bin, int rows);
 extern double ff_median(const FfSample *sample, FfHistogram histogram);
 extern Datum ff_histogram_datum(const FfSample *sample, const FfColumn *column, bool *isnull);
-extern Datum ff_pool_arrays(bool lengths, Datum a, Datum b, double keep, bool *isnull);
 
 /* result.c */
-extern void ff_check_columns(TupleDesc desc, const FfColumn *column, int ncolumns);
 extern Datum ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column,
 						   int ncolumns);
 

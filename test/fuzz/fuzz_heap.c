@@ -35,7 +35,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	double	   *m = result.metric;
 	char	   *page = page_of(data, size);
 	FfPageState state = ff_heap_page(page, size % 4, &xacts, &result);
-	double		inserted = 0;
 	double		live = 0;
 
 	for (int i = 0; i < FF_HEAP_METRICS; i++)
@@ -55,12 +54,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		const FfHeapGroup *group = &result.group[i];
 
-		HOLDS(group->rows > 0 && group->distance >= -1 && group->kind < FF_GROUP_KINDS);
-		HOLDS(group->kind == FF_GROUP_OLD_PAGE || group->live == group->rows);
+		HOLDS(group->rows > 0 && group->distance >= -1);
+		HOLDS(!group->new_page || group->live == group->rows);
 		live += group->live;
-		inserted += group->kind == FF_GROUP_INSERTED ? group->live : 0;
 	}
-	HOLDS(live == m[FF_HEAP_LIVE_ROWS] && inserted == m[FF_HEAP_INSERTED_ROWS]);
+	HOLDS(live == (state == FF_PAGE_OK ? m[FF_HEAP_UPDATED_ROWS] : 0));
 	free(page);
 	return 0;
 }

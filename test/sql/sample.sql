@@ -17,7 +17,7 @@ SELECT live_pct = (100 * 140 * 105 / 16384.0)::real AS live, live_pct_err, dead_
        free_pct = (100 * 2 * (8168 - 70 * 116) / 16384.0)::real AS free, free_pct_err
   FROM ff_internal.sample('inserted');
 SELECT inserted_width, inserted_width_err, updated_width, updated_width_err, updated_pct,
-       insert_group_rows, update_group_rows, update_distance, inserted_lengths, updated_lengths
+       update_group_rows, update_distances, inserted_lengths, updated_lengths
   FROM ff_internal.sample('inserted');
 
 -- At fillfactor 50: floor((8168 - 4096) / 116) = 35 rows.  The bytes left
@@ -36,7 +36,7 @@ INSERT INTO hot SELECT g, g, 0, repeat('x', 76) FROM generate_series(1, 20) g;
 UPDATE hot SET v = 1 WHERE id <= 5;
 UPDATE hot SET indexed = -1 WHERE id BETWEEN 6 AND 8;
 SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_nonhot_rows, superseded_hot,
-       superseded_same_page, superseded_newpage, updated_pct, update_group_rows, insert_group_rows, group_old_page, group_new_page
+       superseded_same_page, superseded_newpage, updated_pct, update_group_rows, group_old_page, group_new_page
   FROM ff_internal.sample('hot');
 CREATE TEMP TABLE moved (id int PRIMARY KEY, v int, pad text);
 INSERT INTO moved SELECT g, 0, repeat('x', 76) FROM generate_series(1, 70) g;
@@ -83,25 +83,26 @@ VACUUM FULL hot;
 SELECT live_rows, updated_hot_rows, updated_nonhot_rows
   FROM ff_internal.sample('hot');
 
--- Rows that one transaction wrote: the median over rows, 5 and 3 in a page, of
--- which 2 are then updated together.  Distance in transaction ids.
+-- Rows that one transaction wrote: 5 and 3 in a page, of which 2 are then updated
+-- together.  Distance in transaction ids, by powers of two.
 CREATE TEMP TABLE groups (id int PRIMARY KEY, v int) WITH (fillfactor = 50);
 INSERT INTO groups SELECT g, 0 FROM generate_series(1, 5) g;
 INSERT INTO groups SELECT g, 0 FROM generate_series(6, 8) g;
-SELECT insert_group_rows, update_group_rows, update_distance FROM ff_internal.sample('groups');
+SELECT update_group_rows, update_distances FROM ff_internal.sample('groups');
+DO $$ BEGIN FOR i IN 1..3 LOOP PERFORM txid_current(); COMMIT; END LOOP; END $$;
 UPDATE groups SET v = 1 WHERE id IN (1, 2);
-SELECT insert_group_rows, update_group_rows, updated_pct FROM ff_internal.sample('groups');
+SELECT update_group_rows, updated_pct FROM ff_internal.sample('groups');
 -- three rows never updated are of each insert: the later one is the middle
-SELECT update_distance = (SELECT age(xmin) FROM groups WHERE id = 8) - (SELECT age(xmin) FROM groups WHERE id = 1) AS median
-  FROM ff_internal.sample('groups');
+SELECT update_distances = array_fill(0::real, ARRAY[d.bin]) || 2::real AS median
+  FROM ff_internal.sample('groups'),
+       (SELECT floor(log(2, (SELECT age(xmin) FROM groups WHERE id = 8) - (SELECT age(xmin) FROM groups WHERE id = 1)))::int) d(bin);
 -- all rows updated: the original versions tell when they were inserted
 CREATE TEMP TABLE batch (id int, v int) WITH (fillfactor = 50);
 INSERT INTO batch SELECT g, 0 FROM generate_series(1, 30) g;
 SELECT xmin::text::bigint AS inserted FROM batch LIMIT 1 \gset
 UPDATE batch SET v = 1;
-SELECT update_group_rows, insert_group_rows,
-       update_distance = (SELECT xmin::text::bigint FROM batch LIMIT 1) - :inserted AS distance
-  FROM ff_internal.sample('batch');
+SELECT update_group_rows, update_distances = array_fill(0::real, ARRAY[d.bin]) || 30::real AS distance
+  FROM ff_internal.sample('batch'), (SELECT floor(log(2, (SELECT xmin::text::bigint FROM batch LIMIT 1) - :inserted))::int) d(bin);
 
 -- A fifth of every page updated by one statement, while the pages are full:
 -- 14 of 70 rows, also where pages are looked at that the new versions filled.
@@ -117,7 +118,7 @@ SELECT update_group_rows FROM ff_internal.sample('fifth');
 CREATE TEMP TABLE taken AS SELECT s AS sample FROM ff_internal.sample('fifth') s;
 CREATE TEMP TABLE restored (LIKE fifth);
 INSERT INTO restored SELECT * FROM fifth;
-SELECT p.live_rows, p.updated_pct, p.update_group_rows, p.update_distance IS NOT NULL AS distance,
+SELECT p.live_rows, p.updated_pct, p.update_group_rows, p.update_distances IS NOT NULL AS distance,
        p.superseded_newpage = (t.sample).superseded_newpage / 2 AS same_state, q.superseded_newpage AS other_state,
        p.inserted_lengths, p.updated_lengths, p.group_old_page = ARRAY(SELECT (o / 2)::real FROM unnest((t.sample).group_old_page) o) AS groups
   FROM taken t, ff_internal.sample('restored') s, ff_internal.pool_samples(s, t.sample, 0.5, true) p, ff_internal.pool_samples(s, t.sample, 0.5, false) q;

@@ -87,7 +87,7 @@ scribble($path{holed}, 15, 24, "\0" x 1200);
 scribble($path{broken}, 7, 8056, pack('V', 1_000_000_000));
 scribble($path{broken}, 7, 8056 + 20, pack('v', 0x0802));
 # rows of 32 bytes, frozen: two inserted before transaction ids began anew, one after, and one updated then
-my @xmin = (4294967000, 4294967100, 100, undef, 200);
+my @xmin = (4294966000, 4294967100, 100, undef, 200);
 for my $row (0 .. $#xmin)
 {
 	next unless defined $xmin[$row];
@@ -99,7 +99,7 @@ scribble($path{holed_id}, 1, 8160, pack('vvvv', 0, 8, 0x2000 | 100, 0x2000 | 16)
 $node->start;
 is(result($node, "$counts('holed')"), '18|18|1|5|652|t',
 	'so are those with rows in the free space, a row beyond the end, two pointers to a row, a header longer than its row, and too many pointers');
-is(result($node, q(SELECT live_rows, update_distance BETWEEN 0.97 * 396 AND 1.03 * 396 FROM ff_internal.sample('wrapped'))), '4|t',
+is(result($node, q(SELECT live_rows, update_distances FROM ff_internal.sample('wrapped'))), '4|{0,0,0,0,0,0,0,0,1}',
 	'the middle insert of a page is the middle one also where transaction ids began anew');
 is(result($node, "$counts('broken')"), '18|18|0|2|884|t', 'and one with a row of a transaction that never was');
 is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|1|1', 'and one of an index with a posting list beyond its item');
