@@ -1,10 +1,10 @@
 -- Stage prediction: how far earlier predictions for a table came true. They
 -- are written and judged in 76_prediction.sql.
 
--- How well the last three predictions for a table (its rel_id) that were taken up and judged, or rehearsed without too
--- much noise, came true, 0 to 1; NULL where none was. 1: the HOT share came within the range promised (or 5 points) and
--- the change helped; halved for every 10 points beyond (both chosen), halved where it made no difference, 0.2 where it
--- hurt.
+-- How well the last three predictions for a table (its rel_id) that were taken up and judged, or rehearsed with a
+-- clear outcome, came true, 0 to 1; NULL where none was. 1: a rehearsal held, or the HOT share came within the range
+-- promised (or 5 points) and the change helped; halved for every 10 points beyond (both chosen), halved where it made
+-- no difference or a rehearsal did not hold, 0.2 where it hurt.
 CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS double precision
 LANGUAGE sql STABLE
 AS $$
@@ -14,8 +14,9 @@ AS $$
           FROM ff_internal.prediction p WHERE p.rel_id = relation_id AND p.judged_at IS NOT NULL
         UNION ALL
         SELECT r.measured_at, CASE r.verdict WHEN 'prediction held' THEN 'helped' ELSE 'no difference' END,
-               r.predicted_hot_pct, r.predicted_hot_low, r.predicted_hot_high, r.hot_pct
-          FROM ff_internal.rehearsal r WHERE r.rel_id = relation_id AND r.verdict <> 'noise too large'
+               CASE r.verdict WHEN 'did not hold' THEN r.predicted_hot_pct END, r.predicted_hot_low,
+               r.predicted_hot_high, r.hot_pct
+          FROM ff_internal.rehearsal r WHERE r.rel_id = relation_id AND r.verdict IN ('prediction held', 'did not hold')
          ORDER BY 1 DESC LIMIT 3
     )
     SELECT avg(CASE o.verdict WHEN 'hurt' THEN 0.2
@@ -40,8 +41,9 @@ $$;
 CREATE FUNCTION ff_internal.rehearsed(relation_id bigint, fillfactor integer) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT format('Rehearsed at %s: HOT %s %% (predicted %s), %s', r.to_fillfactor, round(r.hot_pct::numeric, 1),
-                  trim_scale(round(r.predicted_hot_pct::numeric, 1)), r.verdict)
+    SELECT format('Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% of that at %s; %s', r.to_fillfactor,
+                  round(r.hot_pct::numeric, 1), trim_scale(round(r.predicted_hot_pct::numeric, 1)),
+                  round(r.wal_pct::numeric), r.from_fillfactor, r.verdict)
       FROM ff_internal.rehearsal r WHERE r.rel_id = relation_id AND r.from_fillfactor = fillfactor
      ORDER BY r.measured_at DESC LIMIT 1
 $$;

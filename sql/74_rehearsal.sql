@@ -7,22 +7,31 @@
 -- SQL of the scratch server: what counts and measures. A lap is four phases.
 CREATE FUNCTION ff_internal.rehearsal_counting() RETURNS text
 LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
 RETURN $sql$
 SET check_function_bodies = off;
 CREATE TABLE ff_rehearsal.lap (id integer GENERATED ALWAYS AS IDENTITY, lsn pg_lsn, updates bigint, hot bigint,
-    seconds float8 DEFAULT 0, transactions bigint DEFAULT 0, hot_pct float8, wal_bytes float8);
--- the counters, with what sessions that have ended leave behind
+    others bigint, seconds float8 DEFAULT 0, transactions bigint DEFAULT 0, hot_pct float8, wal_bytes float8);
+-- the counters, with what sessions that have ended leave behind; others: rows written in other databases
 CREATE FUNCTION ff_rehearsal.counter(OUT lsn pg_lsn, OUT updates bigint, OUT hot bigint, OUT dead bigint,
-    OUT live bigint) LANGUAGE plpgsql AS $f$ BEGIN
+    OUT live bigint, OUT others bigint) LANGUAGE plpgsql AS $f$ BEGIN
     FOR i IN 1 .. 500 LOOP
         EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'pgbench'
             AND datname = current_database());
         PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
     END LOOP;
     SELECT pg_current_wal_insert_lsn(), pg_stat_get_tuples_updated(t), pg_stat_get_tuples_hot_updated(t),
-        pg_stat_get_dead_tuples(t), greatest(1, pg_stat_get_live_tuples(t)) INTO lsn, updates, hot, dead, live
+        pg_stat_get_dead_tuples(t), greatest(1, pg_stat_get_live_tuples(t)), (
+        SELECT sum(tup_inserted + tup_updated + tup_deleted) FROM pg_stat_database
+         WHERE datname <> current_database()) INTO lsn, updates, hot, dead, live, others
       FROM (SELECT 'ff_rehearsal.t'::regclass) r(t);
+    END $f$;
+-- WAL that the server writes while the rehearsal rests, percent of what its work writes in the same time
+CREATE FUNCTION ff_rehearsal.unrest() RETURNS integer LANGUAGE plpgsql AS $f$
+DECLARE own float8; was pg_lsn; BEGIN
+    SELECT (c.lsn - l.lsn) / l.seconds INTO own FROM ff_rehearsal.counter() c, ff_rehearsal.lap l;
+    was := pg_current_wal_insert_lsn();
+    PERFORM pg_sleep(3);
+    RETURN round(100 * (pg_current_wal_insert_lsn() - was) / 3 / own);
     END $f$;
 -- transactions of a session and of each class in a phase: what pgbench is given
 CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sql AS $f$
@@ -70,7 +79,8 @@ CREATE FUNCTION ff_rehearsal.lap(seconds float8) RETURNS boolean LANGUAGE sql AS
     UPDATE ff_rehearsal.lap l SET wal_bytes = (c.lsn - l.lsn) / nullif(c.updates - l.updates, 0),
            hot_pct = 100.0 * (c.hot - l.hot) / nullif(c.updates - l.updates, 0)
       FROM ff_rehearsal.counter() c WHERE l.id = (SELECT max(id) FROM ff_rehearsal.lap);
-    INSERT INTO ff_rehearsal.lap (lsn, updates, hot) SELECT lsn, updates, hot FROM ff_rehearsal.counter();
+    INSERT INTO ff_rehearsal.lap (lsn, updates, hot, others)
+    SELECT lsn, updates, hot, others FROM ff_rehearsal.counter();
     SELECT count(*) > 2 AND (abs(a.hot[2] - a.hot[3]) <= 1 OR sum(l.seconds) + max(l.seconds) > 6 * $1)
       FROM ff_rehearsal.lap l, (SELECT array_agg(hot_pct ORDER BY id DESC) FROM ff_rehearsal.lap) a(hot)
      GROUP BY a.hot $f$;
@@ -79,25 +89,28 @@ $sql$;
 -- SQL of the scratch server: what a run came to, how large the table is, and how fast the work comes.
 CREATE FUNCTION ff_internal.rehearsal_choosing() RETURNS text
 LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
 RETURN $sql$
 CREATE FUNCTION ff_rehearsal.run_end(pair integer, side text) RETURNS text LANGUAGE sql AS $f$
-    UPDATE ff_rehearsal.setup o SET runs = runs || jsonb_build_object('pair', pair, 'side', side, 'hot_pct', l.hot_pct,
+    UPDATE ff_rehearsal.setup o SET runs = runs || jsonb_build_object('pair', pair, 'side', side, 'laps', r.laps,
         'wal_bytes', l.wal_bytes, 'rows_per_page', o.loaded, 'size_bytes', pg_relation_size('ff_rehearsal.t'),
         'tps', l.transactions / l.seconds, 'latency_ms', 1000 * l.seconds / l.transactions * o.sessions)
-      FROM (SELECT * FROM ff_rehearsal.lap ORDER BY id DESC OFFSET 1 LIMIT 1) l
-    RETURNING format('HOT by lap %s %%, WAL %s bytes an update, %s transactions/s', (
-        SELECT string_agg(round(hot_pct::numeric, 1)::text, ' ' ORDER BY id) FROM ff_rehearsal.lap),
-        round(l.wal_bytes), round((l.transactions / l.seconds)::numeric, 1)) $f$;
+      FROM (SELECT max(id), max(others), jsonb_agg(hot_pct ORDER BY id) FILTER (WHERE hot_pct IS NOT NULL),
+                   string_agg(round(hot_pct::numeric, 1)::text, ' ' ORDER BY id) FROM ff_rehearsal.lap
+           ) r(next, others, laps, words)
+      JOIN ff_rehearsal.lap l ON l.id = r.next - 1
+    RETURNING format('HOT by lap %s %%, WAL %s bytes an update, %s transactions/s', r.words, round(l.wal_bytes),
+        round((l.transactions / l.seconds)::numeric, 1)) || CASE WHEN r.others - l.others > 0.01 * o.ticks
+        THEN format('; %s rows were written in other databases meanwhile', r.others - l.others) ELSE '' END $f$;
 CREATE FUNCTION ff_rehearsal.result() RETURNS jsonb LANGUAGE sql AS $f$
-    SELECT o.made || jsonb_build_object('predicted', o.predicted, 'measured_at', now(), 'runs', o.runs)
+    SELECT o.made - '{settings,started,database_oid}'::text[]
+           || jsonb_build_object('predicted', o.predicted, 'measured_at', now(), 'runs', o.runs)
       FROM ff_rehearsal.setup o $f$;
 -- an index that cannot be made of what rows hold here is left out, and said
 CREATE FUNCTION ff_rehearsal.index(statement text) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE statement;
     EXCEPTION WHEN OTHERS THEN RAISE WARNING 'left out: % (%)', statement, SQLERRM; END $f$;
 -- Rows: as many as a lap meets twice, passes over the table four times and a held snapshot is of a phase; without
--- --short and where memory matters, those of the table by the memory here and there. Disk: the table thrice, what is
--- inserted in five laps, and WAL. Transactions a second, and all of it in words.
+-- --short and where memory matters, those of the table by the memory here and there. Updates a lap, transactions a
+-- second, and all of it in words.
 CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, memory_mb float8, short boolean)
     RETURNS text LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.setup o
@@ -114,17 +127,13 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
             o.ticks / 4 / nullif((o.mixture->>'held_cycle')::float8, 0)))) END
       FROM ff_rehearsal.setup s, jsonb_to_record(s.made) f(table_rows float8, row_bytes float8, ram_bytes float8);
     UPDATE ff_rehearsal.setup o SET ticks = greatest(o.ticks, 4 * (o.mixture->>'held_cycle')::float8 * o.rows);
-    SELECT concat_ws(' ', o.rows, d.mb, round(o.pace::numeric, 3), format(
+    SELECT concat_ws(' ', o.rows, ceil(o.ticks), round(o.pace::numeric, 3), format(
         '%s rows of %s, %s updates a lap; table and indexes are %s times memory there, %s here',
         o.rows, round(f.table_rows), round(o.ticks),
         round((f.table_rows * f.row_bytes / f.ram_bytes)::numeric, 3),
         round((o.rows * f.row_bytes / o.memory)::numeric, 3)))
       FROM ff_rehearsal.setup o CROSS JOIN LATERAL jsonb_to_record(o.made)
-           f(table_rows float8, row_bytes float8, ram_bytes float8)
-     CROSS JOIN LATERAL (SELECT ceil((3 * f.row_bytes * (o.rows + 5 * o.ticks * (
-               SELECT coalesce(sum((c->>'rate')::float8) FILTER (WHERE c->>'command' = 'insert'), 0)
-                 FROM jsonb_array_elements(o.mixture->'classes') c))
-           + pg_size_bytes(current_setting('max_wal_size'))) / 1048576)) d(mb) $f$;
+           f(table_rows float8, row_bytes float8, ram_bytes float8) $f$;
 $sql$;
 
 -- SQL of the scratch server that is of this table. functions: between a row's number and its key, and its length; of a
@@ -132,7 +141,6 @@ $sql$;
 -- columns have the names of the table until the indexes are made.
 CREATE FUNCTION ff_internal.rehearsal_functions(copy text, t jsonb, life jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 RETURN format($f$
 \if :existing
@@ -171,7 +179,6 @@ $f$, t->>'key_type', t->>'key_value', t->>'key_number', t->>'key_name', copy,
 
 CREATE FUNCTION ff_internal.rehearsal_load(copy text, t jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 RETURN format($l$DROP TABLE IF EXISTS ff_rehearsal.t;
 CREATE TABLE ff_rehearsal.t (%s) WITH (fillfactor = :ff, autovacuum_enabled = off, toast_tuple_target = 8160);
@@ -196,10 +203,9 @@ SELECT ff_rehearsal.lap(0) \g /dev/null$l$,
 -- needs a POSIX sh, psql and pgbench.
 CREATE FUNCTION ff_internal.rehearsal_begins() RETURNS text
 LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
 RETURN $sh$set -eu
 seconds=120 load=75 pairs=3 memory=0 rows=0 existing=false short=false pace= schema=false child= holder= dir=
-most_a= most_b=
+most_a= most_b= seed=0
 say() { printf '%s\n' "$*" >&2 || :; }
 die() { say "error: $*"; exit 1; }
 q() { psql -XAtq -v ON_ERROR_STOP=1 "$@"; }
@@ -217,6 +223,13 @@ finish()
 }
 end() { [ -z "$1" ] || { kill "$1" 2>/dev/null || :; wait "$1" 2>/dev/null || :; }; }
 
+# Ends where disk is not enough for so many rows and updates in a lap.
+enough()    # ROWS UPDATES
+{
+    disk=$(room -v rows="$1" -v updates="$2")
+    [ -z "$free" ] || [ "$free" -gt "$disk" ] || die "too little disk: $disk MB are needed, $free MB are free"
+}
+
 # One of the four phases of a lap: its transactions are counted, so that every run does the same.
 phase()     # NUMBER
 {
@@ -227,7 +240,7 @@ phase()     # NUMBER
             printf 'SELECT ff_rehearsal.hold();\n\\sleep 1 ms\n' | pgbench -n -T 86400 -f - >/dev/null 2>&1 &
             holder=$!
         fi
-        pgbench -n -M prepared -c "$sessions" -j 1 -t "$each" $pace --max-tries=100 --random-seed=$((1000 + $1)) \
+        pgbench -n -M prepared -c "$sessions" -j 1 -t "$each" $pace --max-tries=100 --random-seed=$((seed + $1)) \
             -D rows="$rows" -D sessions="$sessions" -D n=0 -D own=0 -D i=0 ${counts#* } -f "$dir/script.sql" \
             >"$dir/out" 2>&1 &
         child=$!
@@ -246,9 +259,10 @@ fill()      # FILLFACTOR
 }
 
 # Load the table, go on until it has settled or there is no time left, and measure the last lap. The first run of a
-# fillfactor says how many laps the others have.
+# fillfactor says how many laps the others have. The two of a pair draw the same random numbers.
 run()       # FILLFACTOR PAIR SIDE
 {
+    seed=$((1000 * ($2 + 1)))
     fill "$1"
     case $3 in B) most=$most_b ;; *) most=$most_a ;; esac
     laps=0
@@ -268,7 +282,6 @@ $sh$;
 
 CREATE FUNCTION ff_internal.rehearsal_course() RETURNS text
 LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
 RETURN $sh$for option; do
     value=${option#*=}
     case $option in
@@ -288,6 +301,7 @@ export PGOPTIONS="-c search_path=pg_catalog,pg_temp -c client_min_messages=warni
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP PIPE
+[ -n "${PGDATABASE:-}${PGSERVICE:-}" ] || die "set PGDATABASE to a scratch database, and PGHOST, PGPORT, PGUSER"
 command -v psql >/dev/null && command -v pgbench >/dev/null || die "psql and pgbench have to be in the PATH"
 version=$(pgbench --version)
 version=${version##*) }
@@ -295,6 +309,17 @@ version=${version##*) }
 q -c 'SELECT 1' >/dev/null || die "no connection: set PGHOST, PGPORT, PGUSER, PGDATABASE"
 refused=$(check)
 [ -z "$refused" ] || die "$refused"
+for left in "${TMPDIR:-/tmp}"/ff_rehearsal.*; do
+    ! [ -w "$left" ] || kill -0 "${left##*.}" 2>/dev/null || say "a rehearsal that was killed left this: rm -r $left"
+done
+local=$(q -c "SELECT inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr()")
+free=
+data=$(q -c "SELECT setting FROM pg_settings WHERE name = 'data_directory'")
+if [ "$local" = t ] && [ -n "$data" ]; then
+    free=$(df -Pk "$data" 2>/dev/null | { read -r _; read -r _ _ _ kb _; echo $((kb / 1024)); }) || free=
+fi
+if $existing; then enough 0 0; else enough 10000 80000; fi
+differences >&2
 dir=${TMPDIR:-/tmp}/ff_rehearsal.$$
 ( umask 077; mkdir "$dir" ) || { dir=; die "no folder can be made in ${TMPDIR:-/tmp}"; }
 q -c 'CREATE SCHEMA ff_rehearsal' || die "the schema ff_rehearsal cannot be made: is another rehearsal at work here?"
@@ -312,21 +337,17 @@ fill "$from"
 if ! $existing; then bare; fill "$from"; fi
 phase 0
 phase 1
-local=$(q -c "SELECT inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr()")
+unrest=$(q -c 'SELECT ff_rehearsal.unrest()')
+[ "$unrest" -le 2 ] || die "other work on this server writes WAL, $unrest % of the rehearsal's, and would be counted"
 if [ "$memory" = 0 ] && [ "$local" = t ] && [ -r /proc/meminfo ]; then
     while read -r name kb _; do [ "$name" != MemTotal: ] || memory=$((kb / 1024)); done </proc/meminfo
 fi
 plan=$(q -c "SELECT ff_rehearsal.choose($seconds, $load, $chosen, $memory, $short)")
-IFS=' ' read -r rows disk rate plan <<END
+IFS=' ' read -r rows updates rate plan <<END
 $plan
 END
 [ "$load" = 100 ] || pace="-R $rate"
-free=
-data=$(q -c "SELECT setting FROM pg_settings WHERE name = 'data_directory'")
-if [ "$local" = t ] && [ -n "$data" ]; then
-    free=$(df -Pk "$data" 2>/dev/null | { read -r _; read -r _ _ _ kb _; echo $((kb / 1024)); }) || free=
-fi
-[ -z "$free" ] || [ "$free" -gt "$disk" ] || die "too little disk: $disk MB are needed, $free MB are free"
+enough "$rows" "$updates"
 say "$plan, about $disk MB of disk${free:+ of $free MB free}; $((2 * pairs + 2)) runs of 2 to 5 laps of $seconds s"
 run "$from" 0 A1
 run "$from" 0 A2
@@ -340,25 +361,33 @@ done
 answer
 $sh$;
 
+-- Settings whose values change what is measured: a rehearsal says which differ.
+CREATE FUNCTION ff_internal.rehearsal_settings() RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN '{server_version,block_size,data_checksums,shared_buffers,effective_cache_size,wal_level,wal_compression,
+         full_page_writes,wal_log_hints,max_wal_size,checkpoint_timeout,fsync,synchronous_commit}'::text[];
+
 -- What the script knows of its table besides the workload: where it comes from, what is compared, how large things are;
 -- and what is predicted, each as a figure, that of the HOT shares with a range that holds also that of the window seen.
 CREATE FUNCTION ff_internal.rehearsal_facts(v ff_internal.decision, to_fillfactor integer, OUT made jsonb,
     OUT predicted jsonb)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT jsonb_build_object('format', 1, 'system_identifier', s.system_identifier::text,
                'relid', e.relation::oid::bigint, 'schema', e.nspname, 'table', e.relname, 'from', e.fillfactor,
                'to', to_fillfactor, 'table_rows', r.rows, 'ram_bytes', e.ram_bytes,
-               'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows))),
+               'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
+               'advised', v.action IN ('lower', 'raise') AND v.recommended_fillfactor = to_fillfactor,
+               'started', extract(epoch FROM pg_postmaster_start_time())::text, 'database_oid', s.database_oid::text,
+               'settings', (SELECT jsonb_object_agg(n.name, current_setting(n.name))
+                              FROM unnest(ff_internal.rehearsal_settings()) n(name))),
            jsonb_build_object(
                'hot_a', jsonb_build_array(a.settled_hot_pct, least(a.settled_hot_pct, a.hot_pct_low),
                                           greatest(a.settled_hot_pct, a.hot_pct_high)),
                'hot_b', jsonb_build_array(b.settled_hot_pct, least(b.settled_hot_pct, b.hot_pct_low),
                                           greatest(b.settled_hot_pct, b.hot_pct_high)),
                'wal_pct', jsonb_build_array(100 * b.wal_bytes_per_update / nullif(c.wal_bytes_now, 0)),
-               'rows_a', jsonb_build_array(a.rows_per_page), 'rows_b', jsonb_build_array(b.rows_per_page),
-               'size_pct', jsonb_build_array(100.0 * b.size_bytes / nullif(a.size_bytes, 0)))
+               'rows_a', jsonb_build_array(a.rows_per_page), 'rows_b', jsonb_build_array(b.rows_per_page))
       FROM unnest(ARRAY[(v.diagnosis).evidence]) e
      CROSS JOIN unnest(ARRAY[(v.fit).choice]) c
      CROSS JOIN ff_internal.server() s
@@ -371,7 +400,6 @@ $$;
 -- A class of a mixture in words.
 CREATE FUNCTION ff_internal.rehearsal_words(c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
 RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
                WHEN c->>'pick' = 'all' THEN 'all rows'
                WHEN c ? 'part' THEN round(100 * (c->>'part')::numeric, 1) || ' % of the table'
@@ -382,13 +410,20 @@ RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
            CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END)
        || '; ' || round((c->>'rate')::numeric, 3) || ' rows for each row updated';
 
+-- A predicted share with its range: 96.3 % (80.2 to 100.0).
+CREATE FUNCTION ff_internal.rehearsal_range(share jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN share->>0 IS NULL THEN 'unknown'
+            ELSE format('%s %% (%s to %s)', round((share->>0)::numeric, 1), round((share->>1)::numeric, 1),
+                        round((share->>2)::numeric, 1)) END;
+
 -- What the head of the script says.
 CREATE FUNCTION ff_internal.rehearsal_head(made jsonb, predicted jsonb, m jsonb, t jsonb) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT string_agg(rtrim('# ' || ff_internal.plain(l.line)) || E'\n', '' ORDER BY l.place)
-      FROM unnest(ARRAY[
+      FROM pg_class c CROSS JOIN LATERAL (SELECT ARRAY['fillfactor=' || (made->>'to')]) a(options)
+     CROSS JOIN LATERAL unnest(ARRAY[
     format('Rehearsal: fillfactor %s instead of %s for %I.%I of database %I', made->>'to', made->>'from',
            made->>'schema', made->>'table', current_database()),
     '',
@@ -401,15 +436,23 @@ AS $$
     '   PGHOST, PGPORT and PGUSER say where; sh, psql, and pgbench 15 or later have to be here.',
     '2. PGDATABASE=scratch sh FILE --short     three to ten minutes; without --short 35 to 90 minutes',
     '   It ends where there is too little disk. Its schema ff_rehearsal is dropped at the end, also after Ctrl-C.',
-    '3. The last row is the verdict:',
-    '   prediction held   the advice holds for this work',
-    '   did not hold      the rows above say where, and whether the change pays all the same',
+    '3. The row verdict says whether what was predicted came true:',
+    '   prediction held   all figures are inside the range that is allowed beside them',
+    '   did not hold      the rows above say where',
+    '   not settled       the HOT share still changed from lap to lap: take longer laps',
     '   noise too large   equal runs differ too much to tell: repeat it while the machine is quiet, with longer laps',
     '                     and more runs (--short --seconds=20 --pairs=6, 20 to 30 minutes)',
+    '   The line below it says whether the change pays, by what was measured alone.',
     '4. SELECT * FROM ff_rehearsal_result(''...'') with its last line, where the table is: the advice will count it.',
-    format('   The change is ALTER TABLE %s SET (fillfactor = %s), and a rewrite;',
-           ff_internal.qualified_name((made->>'relid')::oid), made->>'to'),
-    format('   its undo is SET (fillfactor = %s).', made->>'from'),
+    CASE WHEN (made->>'advised')::boolean THEN '   The change that is advised, with a rewrite, and its undo:'
+         ELSE '   No such change is advised. This would be it, with a rewrite, and its undo:' END,
+    '   ' || ff_internal.alter_options(c.oid, a.options),
+    '   ' || ff_internal.restore_options(c.oid, c.reloptions, ff_internal.options_after(c.reloptions, a.options),
+                                         'fillfactor'),
+    '',
+    'The WAL of the whole server is counted, also that of other work on it: it refuses where WAL is written while it',
+    'rests, and names what is written in other databases meanwhile. The two runs of a pair draw the same random',
+    'numbers, each pair others: the 95 % intervals (low, high) hold the chance of the work and that of the machine.',
     '',
     '--short            laps of 8 s at full load, with as few rows as these can update: memory does not matter',
     '--seconds=120      of a lap; a run has two to five, until its HOT share settles, and the last one counts',
@@ -417,13 +460,17 @@ AS $$
     '--pairs=3          pairs of runs, 3 to 10, after one of equal runs that tells the noise',
     '--memory=MB        to which the table is scaled where its size matters; else that of the machine',
     '--rows=N           of the table, instead',
-    '--object=existing  takes rows and keys from a copy of the table in that database (restored, or a clone)',
+    '--object=existing  takes rows and keys from a copy of the table in that database: restored, or in a clone of the',
+    '                   server. In a clone, ALTER DATABASE ... RENAME TO ... first: that tells it from its source.',
     '',
-    format('Predicted, once settled: HOT share %s %% at %s, %s %% at %s',
-           coalesce(round((predicted->'hot_a'->>0)::numeric, 1)::text, '?'), made->>'from',
-           coalesce(round((predicted->'hot_b'->>0)::numeric, 1)::text, '?'), made->>'to'),
+    format('Predicted, once settled: HOT share %s at %s, %s at %s', ff_internal.rehearsal_range(predicted->'hot_a'),
+           made->>'from', ff_internal.rehearsal_range(predicted->'hot_b'), made->>'to'),
     format('The workload, in %s session(s):', m->>'sessions')]
     || ARRAY(SELECT '    ' || ff_internal.rehearsal_words(c) FROM jsonb_array_elements(m->'classes') c)
+    || ARRAY['Settings there (which are others here, it says before it begins):']
+    || ARRAY(SELECT '    ' || string_agg(n.name || ' ' || (made->'settings'->>n.name), ', ' ORDER BY n.place)
+               FROM unnest(ff_internal.rehearsal_settings()) WITH ORDINALITY n(name, place) GROUP BY (n.place - 1) / 4
+              ORDER BY min(n.place))
     || ARRAY['Not modelled: triggers, foreign keys, defaults, other tables and the locks between them, queries that',
     'only read, values stored out of line. Statements are prepared (extended protocol), whatever the application',
     'uses. Generated and identity columns are plain ones.']
@@ -432,37 +479,68 @@ AS $$
     || ARRAY(SELECT format('Column %s is bytea of the same width here', c)
                FROM jsonb_array_elements_text(t->'replaced') c))
            WITH ORDINALITY l(line, place)
+     WHERE c.oid = (made->>'relid')::oid
 $$;
 
--- The documents of SQL, and the pgbench script, as shell functions.
-CREATE FUNCTION ff_internal.rehearsal_documents(copy text, made jsonb, predicted jsonb, m jsonb, t jsonb, life jsonb)
-RETURNS text
+-- SQL of the scratch server: the copy of the table there, by name; NULL: there is none.
+CREATE FUNCTION ff_internal.rehearsal_copy(made jsonb) RETURNS text
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
-AS $$
-    SELECT string_agg(format(E'%s()\n{\n    %s <<''FF_END''\n%s\nFF_END\n}\n', d.name, d.command, d.document), '')
-      FROM (VALUES
-        ('check', 'q -v existing=$existing', format($q$SELECT CASE
-    WHEN s.system_identifier::text = %s THEN 'this is the server that the advice is for, or a clone of it'
-    WHEN current_setting('server_version_num')::integer / 10000 < %s
-        THEN 'this server is older than the one that the advice is for, PostgreSQL %2$s'
+RETURN format($q$(SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE c.relkind = 'r' AND (n.nspname, c.relname) = (%s, %s))$q$,
+    ff_internal.quoted_text(made->>'schema'), ff_internal.quoted_text(made->>'table'));
+
+-- SQL of the scratch server: why it cannot run there. A clone of the source has its system identifier, but was started
+-- at another time; and that its database was renamed shows that somebody made it for this.
+CREATE FUNCTION ff_internal.rehearsal_check(made jsonb) RETURNS text
+LANGUAGE sql STABLE
+SET standard_conforming_strings = on
+RETURN format($q$SELECT CASE
+    WHEN s.system_identifier::text = %1$s AND extract(epoch FROM pg_postmaster_start_time())::text = %2$s
+        THEN 'this is the server that the advice is for'
+    WHEN s.system_identifier::text = %1$s AND NOT EXISTS (SELECT FROM pg_database WHERE oid::text = %3$s
+                                                             AND datname <> %4$s)
+        THEN 'this is the server that the advice is for, or a clone of it: in a clone, rename its database first'
+    WHEN current_setting('server_version_num')::integer / 10000 < %5$s
+        THEN 'this server is older than the one that the advice is for, PostgreSQL %5$s'
     WHEN pg_is_in_recovery() THEN 'this server is a standby'
     WHEN current_setting('block_size') <> '8192' THEN 'this server has another block size than 8 kB'
+    WHEN to_regnamespace('ff_rehearsal') IS NOT NULL THEN 'the schema ff_rehearsal is here: another rehearsal is at '
+        || 'work in this database, or was killed: then DROP SCHEMA ff_rehearsal CASCADE'
     WHEN NOT has_database_privilege(current_database(), 'CREATE') THEN 'no right to make a schema in this database'
     WHEN :'existing'::boolean AND o.copy IS NULL THEN 'there is no copy of the table in this database'
-    WHEN :'existing'::boolean AND NOT has_table_privilege(o.copy, 'SELECT')
+    WHEN :'existing'::boolean
+         AND NOT (has_table_privilege(o.copy, 'SELECT') AND (
+             SELECT has_schema_privilege(c.relnamespace, 'USAGE') FROM pg_class c WHERE c.oid = o.copy))
         THEN 'no right to read the copy of the table'
     WHEN NOT :'existing'::boolean AND EXISTS (
          SELECT FROM pg_class c WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
             AND c.relpersistence <> 't' AND NOT EXISTS (SELECT FROM pg_depend d
             WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))
     THEN 'this database is not empty' END
-  FROM pg_control_system() s CROSS JOIN (SELECT (SELECT c.oid FROM pg_class c
-      JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.relkind = 'r' AND (n.nspname, c.relname) = (%s, %s))) o(copy);$q$,
-            ff_internal.quoted_text(made->>'system_identifier'), current_setting('server_version_num')::integer / 10000,
-            ff_internal.quoted_text(made->>'schema'), ff_internal.quoted_text(made->>'table'))),
+  FROM pg_control_system() s CROSS JOIN (SELECT %6$s) o(copy);$q$,
+    ff_internal.quoted_text(made->>'system_identifier'), ff_internal.quoted_text(coalesce(made->>'started', '')),
+    ff_internal.quoted_text(coalesce(made->>'database_oid', '')), ff_internal.quoted_text(current_database()),
+    current_setting('server_version_num')::integer / 10000, ff_internal.rehearsal_copy(made));
+
+-- The documents of SQL, and the pgbench script, as shell functions.
+CREATE FUNCTION ff_internal.rehearsal_documents(copy text, made jsonb, predicted jsonb, m jsonb, t jsonb, life jsonb)
+RETURNS text
+LANGUAGE sql STABLE
+SET standard_conforming_strings = on
+AS $$
+    SELECT string_agg(format(E'%s()\n{\n    %s <<''FF_END''\n%s\nFF_END\n}\n', d.name, d.command, d.document), '')
+      FROM (VALUES
+        ('check', 'q -v existing=$existing', ff_internal.rehearsal_check(made)),
+        ('room', 'q -v existing=$existing "$@"', format($q$SELECT ceil((3.0 * %1$s * (r.rows + 5.0 * :updates * %2$s)
+    + CASE WHEN :existing THEN 120 * r.rows ELSE 0 END + pg_size_bytes(current_setting('max_wal_size'))) / 1048576)
+  FROM (SELECT CASE WHEN :existing AND :rows = 0 THEN pg_total_relation_size(%3$s) / %1$s ELSE :rows END
+       ) r(rows);$q$, made->>'row_bytes', (SELECT coalesce(sum((c->>'rate')::float8), 0)
+              FROM jsonb_array_elements(m->'classes') c WHERE c->>'command' = 'insert'),
+            ff_internal.rehearsal_copy(made))),
+        ('differences', 'q', (SELECT string_agg(format($q$SELECT %1$L || ': ' || here || ' here, ' || %2$s || ' there'
+  FROM current_setting(%1$L) s(here) WHERE here <> %2$s;$q$, d.name, ff_internal.quoted_text(d.there)), E'\n')
+              FROM jsonb_each_text(made->'settings') d(name, there))),
         ('setup', 'q -v existing=$existing', format(E'CREATE TABLE ff_rehearsal.setup (mixture jsonb, predicted jsonb,'
             ' made jsonb, sessions integer,\n    runs jsonb DEFAULT \'[]\', rows bigint, ticks float8, pace float8,'
             ' memory float8, loaded float8,\n    unvacuumed float8, began timestamptz, xid bigint, cycle float8);\n'
@@ -471,24 +549,26 @@ AS $$
             ff_internal.quoted_text(made::text), m->>'sessions')
             || ff_internal.rehearsal_counting() || ff_internal.rehearsal_choosing()
             || ff_internal.rehearsal_functions(copy, t, life)
-            || replace(pg_get_functiondef('ff_internal.rehearsal_judged(jsonb)'::regprocedure), 'ff_internal.',
-                       'ff_rehearsal.') || ';'),
+            || (SELECT string_agg(replace(pg_get_functiondef(f), 'ff_internal.', 'ff_rehearsal.') || ';', E'\n')
+                  FROM unnest('{ff_internal.rehearsal_means,ff_internal.rehearsal_judged}'::regproc[]) f)),
         ('load', 'q "$@"', ff_internal.rehearsal_load(copy, t)),
         ('bare', 'q', $q$SELECT format('CREATE OR REPLACE FUNCTION ff_rehearsal.base() RETURNS integer'
     ' LANGUAGE sql IMMUTABLE AS %L', 'SELECT ' || round(avg(pg_column_size(t.*)))) FROM ff_rehearsal.t \gexec$q$),
         ('workload', 'cat', rtrim(ff_internal.pgbench_script(m), E'\n')),
         ('answer', 'psql -Xq -v ON_ERROR_STOP=1', $q$\pset footer off
 SELECT measure, round(measured::numeric, 1) AS measured, round(low::numeric, 1) AS low, round(high::numeric, 1) AS high,
-       round(predicted::numeric, 1) AS predicted, verdict FROM ff_rehearsal.rehearsal_judged(ff_rehearsal.result());
+       round(predicted::numeric, 1) AS predicted, round(allowed_low::numeric, 1) AS "allowed: from",
+       round(allowed_high::numeric, 1) AS "to", verdict
+  FROM ff_rehearsal.rehearsal_judged(ff_rehearsal.result()) WHERE place < 13;
 \pset format unaligned
 \pset tuples_only on
+SELECT measure || '? ' || verdict FROM ff_rehearsal.rehearsal_judged(ff_rehearsal.result()) WHERE place = 13;
 SELECT ff_rehearsal.result();$q$)) d(name, command, document)
 $$;
 
 -- The whole script, for a life of a table.
 CREATE FUNCTION ff_internal.rehearsal(relation oid, life jsonb, made jsonb, predicted jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 500
-SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT string_to_table(concat(E'#!/bin/sh\n', ff_internal.rehearsal_head(made, predicted, m, t),
                format(E'from=%s to=%s sessions=%s held=%s\n', made->>'from', made->>'to', m->>'sessions',
@@ -501,7 +581,6 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_rehearsal(relation regclass, fillfactor integer DEFAULT NULL) RETURNS SETOF text
 LANGUAGE plpgsql STABLE ROWS 500
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v    ff_internal.decision;

@@ -8,10 +8,13 @@ CREATE TABLE ff_internal.rehearsal (
     from_fillfactor    smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
         -- of the table when the rehearsal was written, percent
     to_fillfactor      smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100), -- compared with it, percent
-    verdict            text NOT NULL CHECK (verdict IN ('prediction held', 'did not hold', 'noise too large')),
+    verdict            text NOT NULL CHECK (
+        verdict IN ('prediction held', 'did not hold', 'not settled', 'noise too large')),
         -- whether what was predicted came true
     hot_pct            double precision NOT NULL CHECK (hot_pct BETWEEN 0 AND 100),
         -- HOT share measured at to_fillfactor, percent
+    wal_pct            double precision NOT NULL CHECK (wal_pct > 0 AND wal_pct < 'infinity'),
+        -- WAL per update measured at to_fillfactor, percent of that at from_fillfactor
     predicted_hot_pct  double precision NOT NULL CHECK (predicted_hot_pct BETWEEN 0 AND 100),
         -- HOT share predicted there, once settled, percent
     predicted_hot_low  double precision NOT NULL CHECK (predicted_hot_low BETWEEN 0 AND predicted_hot_pct),

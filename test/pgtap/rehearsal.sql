@@ -2,7 +2,7 @@
 \set ON_ERROR_STOP 1
 CREATE EXTENSION fillfactor_advisor;
 SET client_min_messages = warning;
-SELECT plan(50);
+SELECT plan(68);
 
 -- ------------------------------------------------------------------ a mixture in, a pgbench script out
 CREATE FUNCTION script(class jsonb, others jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
@@ -76,6 +76,15 @@ SELECT is((SELECT ff_internal.rehearsal_mixture('{"lag": 2, "replayed_rows": 100
 SELECT is((SELECT ff_internal.rehearsal_mixture('{"lag": 0, "held": 50, "held_share": 0.25, "replayed_rows": 1000, "classes": [{"command": "update", "rate": 1, "rows": 4}]}', t)
     FROM made)->>'held_cycle', '0.8', 'a snapshot held for 50 transactions of 200, which are 800 updates of 1000 rows');
 
+-- ------------------------------------------------------------------ the head
+CREATE FUNCTION head(more jsonb) RETURNS text LANGUAGE sql AS $$
+    SELECT ff_internal.rehearsal_head('{"from": 100, "to": 90, "schema": "public", "table": "t"}'::jsonb || jsonb_build_object('relid', 't'::regclass::oid::bigint) || more,
+        '{"hot_a": [96.26, 80.2, 100]}', '{"sessions": 1, "classes": []}', '{}') $$;
+SELECT matches(head('{"advised": true}'), E'# +The change that is advised, with a rewrite, and its undo:\n# +ALTER TABLE public.t SET \\(fillfactor = 90\\);\n# +ALTER TABLE public.t RESET \\(fillfactor\\);', 'the undo of a fillfactor that nobody set');
+ALTER TABLE t SET (fillfactor = 100);
+SELECT matches(head('{}'), E'# +No such change is advised. This would be it, with a rewrite, and its undo:\n# +ALTER TABLE public.t SET \\(fillfactor = 90\\);\n# +ALTER TABLE public.t SET \\(fillfactor = 100\\);', 'of one that is set, where nothing is advised');
+SELECT matches(head('{}'), E'# Predicted, once settled: HOT share 96.3 % \\(80.2 to 100.0\\) at 100, unknown at 90\n', 'what is predicted');
+
 CREATE FUNCTION functions() RETURNS text LANGUAGE sql AS $$
     SELECT regexp_replace(ff_internal.rehearsal_functions('public.t', t, jsonb_build_object('grow_updates', 3, 'insert_len', array_fill(100, '{16}'), 'update_len', array_fill(200, '{16}'))),
         E'.*\\\\else(.*)\\\\endif', 'CREATE SCHEMA ff_rehearsal; \1') FROM made $$;
@@ -83,20 +92,44 @@ SET check_function_bodies = off;
 DO $$ BEGIN EXECUTE replace(functions(), 'SELECT 100000', 'SELECT 40'); END $$;
 SELECT is((SELECT array_agg(ff_rehearsal.next(1, n)) FROM unnest('{56,100,152,200}'::int[]) n), '{89,133,153,153}', 'rows grow by thirds, until they have their length');
 -- ------------------------------------------------------------------ results
-CREATE FUNCTION result(more jsonb DEFAULT '{}', hot_b float8 DEFAULT 99, wal_b float8 DEFAULT 50, spread float8 DEFAULT 0.5) RETURNS jsonb LANGUAGE sql AS $$
+CREATE FUNCTION result(more jsonb DEFAULT '{}', hot_b float8 DEFAULT 99, wal_b float8 DEFAULT 50, spread float8 DEFAULT 0.5,
+    drift float8 DEFAULT 0.5, wal_pct float8 DEFAULT 50, latency float8[] DEFAULT '{10,10,10}') RETURNS jsonb LANGUAGE sql AS $$
     SELECT jsonb_build_object('format', 1, 'system_identifier', (SELECT system_identifier::text FROM pg_control_system()), 'relid', 't'::regclass::oid::bigint,
         'schema', 'public', 'table', 't', 'from', 100, 'to', 50, 'measured_at', now(),
-        'predicted', '{"hot_a": [1, 0, 2], "hot_b": [100, 99, 100], "wal_pct": [50], "rows_a": [55], "rows_b": [27], "size_pct": [200]}'::jsonb,
-        'runs', (SELECT jsonb_agg(jsonb_build_object('pair', p, 'side', s, 'wal_bytes', CASE s WHEN 'B' THEN wal_b ELSE 100 END, 'rows_per_page', 50,
-            'hot_pct', CASE s WHEN 'B' THEN hot_b + p * spread - 2 * spread ELSE 1 END, 'size_bytes', 8192, 'tps', 100, 'latency_ms', 10))
+        'predicted', '{"hot_a": [1, 0, 2], "hot_b": [100, 99, 100], "rows_a": [55], "rows_b": [27]}'::jsonb || jsonb_build_object('wal_pct', jsonb_build_array(wal_pct)),
+        'runs', (SELECT jsonb_agg(jsonb_build_object('pair', p, 'side', s, 'wal_bytes', CASE s WHEN 'B' THEN wal_b ELSE 100 END, 'rows_per_page', CASE s WHEN 'B' THEN 27 ELSE 54 END,
+            'laps', CASE s WHEN 'B' THEN jsonb_build_array(0, hot_b + p * spread - 2 * spread - drift, hot_b + p * spread - 2 * spread) ELSE '[1, 1]' END,
+            'size_bytes', CASE s WHEN 'B' THEN 16384 ELSE 8192 END, 'tps', 100, 'latency_ms', coalesce(latency[p], 10)))
             FROM generate_series(0, 3) p, unnest(CASE p WHEN 0 THEN '{A1,A2}'::text[] ELSE '{A,B}' END) s)) || more $$;
 CREATE FUNCTION verdict(r jsonb) RETURNS text LANGUAGE sql AS $$ SELECT verdict FROM ff_internal.rehearsal_judged(r) WHERE place = 12 $$;
+CREATE FUNCTION pays(r jsonb) RETURNS text LANGUAGE sql AS $$ SELECT verdict FROM ff_internal.rehearsal_judged(r) WHERE place = 13 $$;
 SELECT is(verdict(result()), 'prediction held', 'held');
 SELECT is(verdict(result(hot_b => 80)), 'did not hold', 'less HOT than predicted');
+SELECT is(verdict(result(hot_b => 93.3, spread => 0)), 'did not hold', '93.3 %, where 99 to 100 and 5 points beyond are allowed');
+SELECT results_eq($$ SELECT predicted, allowed_low, allowed_high FROM ff_internal.rehearsal_judged(result()) WHERE place IN (1, 2, 3, 4, 6) $$,
+    $$ VALUES (1::float8, 0::float8, 7::float8), (100, 94, 100), (50, 40, 62.5), (NULL, NULL, NULL), (55, 44, 68.75) $$, 'what is allowed');
 SELECT is(verdict(result(wal_b => 80)), 'did not hold', 'more WAL than predicted');
 SELECT is(verdict(result(hot_b => 90, spread => 9)), 'noise too large', 'runs that differ too much');
+SELECT is(verdict(result(drift => 2.1)), 'not settled', 'laps that still differ');
+SELECT is(verdict(result(drift => -6.2)), 'not settled', 'and such that fall');
+SELECT is(verdict(jsonb_set(result(), '{runs}', (SELECT jsonb_agg(jsonb_set(r, '{laps}', '[99]')) FROM jsonb_array_elements(result()->'runs') r))),
+    'not settled', 'nor that it settled, where no run has two');
+SELECT is(verdict(result(wal_pct => 95, wal_b => 99)), 'prediction held', 'a small saving');
+SELECT is(verdict(result(wal_pct => 95, wal_b => 101)), 'did not hold', 'that comes as a loss');
+SELECT is(verdict(result(wal_pct => 105, wal_b => 99)), 'did not hold', 'a loss that comes as a saving');
+SELECT is(verdict(result(wal_pct => 99.5, wal_b => 101)), 'prediction held', 'neither, within 2 %');
+SELECT is((SELECT string_agg(DISTINCT verdict, ' ') FROM ff_internal.rehearsal_judged(jsonb_set(result(), '{predicted,rows_b}', '[40]')) WHERE place IN (7, 12)),
+    'did not hold', 'fewer rows on a page than predicted');
+SELECT is(pays(result()), 'pays: WAL per update -50.0 % (-50.0 to -50.0), HOT share +98.0 points, size +100.0 %', 'it pays');
+SELECT is(split_part(pays(result(wal_b => 99)), ':', 1), 'no measurable gain', '1 % is none');
+SELECT is(split_part(pays(result(wal_b => 150)), ':', 1), 'costs more', 'more WAL');
+SELECT is(split_part(pays(jsonb_set(result(wal_b => 90), '{runs,0,wal_bytes}', '88')), ':', 1), 'no measurable gain', 'equal runs that differ as much');
 SELECT results_eq($$ SELECT measured, low, high FROM ff_internal.rehearsal_judged(result()) WHERE place = 2 $$,
-    $$ VALUES (99::float8, 99 - 4.303 * 0.5 / sqrt(3), 99 + 4.303 * 0.5 / sqrt(3)) $$, 'means with 95 % intervals');
+    $$ VALUES (99::float8, 99 - 4.303 * 0.5 / sqrt(3), 100::float8) $$, 'means with 95 % intervals, of shares up to 100');
+SELECT results_eq($$ SELECT round(measured::numeric, 6), round(low::numeric, 6), round(high::numeric, 6)
+                       FROM ff_internal.rehearsal_judged(result(latency => '{1,10,100}')) WHERE place = 10 $$,
+    $$ SELECT 10.0, round((10 / exp(h))::numeric, 6), round((10 * exp(h))::numeric, 6) FROM (SELECT 4.303 * ln(10::float8) / sqrt(3)) x(h) $$,
+    'of positive figures by their logarithms');
 CREATE TABLE parted (id int PRIMARY KEY) PARTITION BY RANGE (id);
 SELECT throws_ok($$ SELECT ff_rehearsal('parted') $$, '42809', '"parted" is partitioned', 'a partitioned table');
 SELECT throws_ok('SELECT * FROM ff_rehearsal_result(result())', '42P01', NULL, 'of a table that was never collected');
@@ -105,7 +138,7 @@ SELECT throws_ok('SELECT * FROM ff_rehearsal_result(NULL)', '22004', NULL, 'NULL
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result('[1]') $$, '22023', NULL, 'no object');
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"runs": []}')) $$, '22023', NULL, 'no runs');
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"runs": "x"}')) $$, '22023', NULL, 'runs that are none');
-SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(jsonb_set(result(), '{runs,3,hot_pct}', '"NaN"')) $$, '22023', NULL, 'NaN');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(jsonb_set(result(), '{runs,3,laps}', '[1, "NaN"]')) $$, '22023', NULL, 'NaN');
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(jsonb_set(result(), '{predicted,hot_b}', '[1, "two", 3]')) $$, '22023', NULL, 'a word for a number');
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"measured_at": "infinity"}')) $$, '22023', NULL, 'never');
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result(jsonb_build_object('more', repeat('x', 70000)))) $$, '22023', NULL, 'too large');

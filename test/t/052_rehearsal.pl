@@ -16,9 +16,9 @@ foreach my $name (qw(source scratch))
 	$node{$name} = PostgreSQL::Test::Cluster->new("rehearsal_$name");
 	# each with a system identifier of its own
 	local $ENV{FFA_INITDB} = 'anew';
-	$node{$name}->init;
+	$node{$name}->init(allows_streaming => 1);
 	$node{$name}->append_conf('postgresql.conf', "autovacuum = off\nlog_statement = none\n"
-		. ($name eq 'source' ? "shared_preload_libraries = 'pg_stat_statements'\n" : ''));
+		. ($name eq 'source' ? "shared_preload_libraries = 'pg_stat_statements'\n" : "checkpoint_timeout = 7min\n"));
 	$node{$name}->start;
 }
 my ($source, $scratch) = @node{qw(source scratch)};
@@ -80,6 +80,8 @@ append_to_file("$dir/rehearsal.sh", $script);
 note $script =~ /^(# Predicted.*?)^# Not modelled/ms;
 like($script, qr/^# Left out, as a scratch server may not have what it needs: index "mine\?FF_END"$/m, 'an index of a user\'s function is left out');
 like($script, qr/^# Column "where" is bytea/m, 'and the head says which type is not made');
+like($script, qr/^# +ALTER TABLE .* SET \(fillfactor = 50\);\n# +ALTER TABLE .* RESET \(fillfactor\);$/m, 'it has the change and its undo');
+like($script, qr/^# +.*checkpoint_timeout 5min, /m, 'and the settings there');
 is(scalar(() = $script =~ /^FF_END$/mg), scalar(() = $script =~ /<<'FF_END'/g), 'names end no document of the script');
 unlike($script, qr/ppppp|not stored/, 'no value of the table is in it, and no column that is not stored');
 
@@ -90,6 +92,7 @@ sub rehearse
 	local $ENV{PGHOST} = $node->host;
 	local $ENV{PGPORT} = $node->port;
 	local $ENV{PGDATABASE} = $database;
+	delete $ENV{PGDATABASE} if !defined $database;
 	local $ENV{TMPDIR} = '.';
 	my ($out, $err) = ('', '');
 	my $process = IPC::Run::start([ 'sh', '-c', 'cd "$0" && exec sh ./rehearsal.sh "$@"', $dir, @options ], '<', \undef, '>', \$out, '2>', \$err,
@@ -98,11 +101,30 @@ sub rehearse
 	return { process => $process, out => \$out, err => \$err };
 }
 
+# and in $said all that it said
+my $said;
+
 sub refusal
 {
 	my $run = rehearse(@_);
 	IPC::Run::finish($run->{process});
-	return ${ $run->{err} } =~ /^error: (.*)/m ? $1 : "passed: ${ $run->{out} }${ $run->{err} }";
+	$said = ${ $run->{err} };
+	return $said =~ /^error: (.*)/m ? $1 : "passed: ${ $run->{out} }$said";
+}
+
+# A session that works in another database until it is told to end
+sub elsewhere
+{
+	my ($statement) = @_;
+	append_to_file("$dir/elsewhere.sql", join '', map { "$statement; SELECT pg_stat_force_next_flush(), pg_sleep(0.05);\n" } 1 .. 9999);
+	my $psql = IPC::Run::start([ 'psql', '-Xq', '-o', '/dev/null', '-d', $scratch->connstr('used'), '-f', "$dir/elsewhere.sql" ], '<', \undef, '2>', '/dev/null');
+	$scratch->poll_query_until('used', 'SELECT count(*) > 0 FROM written') or die 'nothing is written';
+	return sub
+	{
+		IPC::Run::kill_kill($psql);
+		unlink "$dir/elsewhere.sql";
+		$scratch->safe_psql('used', "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = 'used' AND pid <> pg_backend_pid(); DROP TABLE written");
+	};
 }
 
 sub left_behind
@@ -110,7 +132,8 @@ sub left_behind
 	return $scratch->safe_psql('postgres', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join ' ', glob("$dir/ff_rehearsal.*");
 }
 
-like(refusal($source, 'postgres'), qr/^this is the server that the advice is for/, 'not on the source');
+is(refusal($source, 'postgres'), 'this is the server that the advice is for', 'not on the source');
+is(refusal($scratch, undef), 'set PGDATABASE to a scratch database, and PGHOST, PGPORT, PGUSER', 'not in a database that nobody named');
 $scratch->safe_psql('postgres', 'CREATE DATABASE used');
 $scratch->safe_psql('used', 'CREATE TABLE somebodys (n int); CREATE ROLE nobody LOGIN');
 is(refusal($scratch, 'used'), 'this database is not empty', 'not in a database with tables');
@@ -123,7 +146,16 @@ is(refusal($scratch, 'postgres', '--object=existing'), 'there is no copy of the 
 is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs is 3 to 10', 'options are checked');
 is(refusal($scratch, 'postgres', '--load=101'), '--load is 1 to 100', 'percents, too');
 is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number: 1;x', 'numbers are numbers');
+mkdir "$dir/ff_rehearsal.999999999";
 like(refusal($scratch, 'postgres', '--seconds=1', '--rows=999999999'), qr/^too little disk: \d+ MB are needed, \d+ MB are free$/, 'not on a small disk');
+like($said, qr/^a rehearsal that was killed left this: rm -r \.\/ff_rehearsal\.999999999$/m, 'what an earlier one left is named');
+rmdir "$dir/ff_rehearsal.999999999";
+like($said, qr/^checkpoint_timeout: 7min here, 5min there$/m, 'and which settings differ');
+unlike($said, qr/^(fsync|wal_level):/m, 'not those that are equal');
+$scratch->safe_psql('used', 'CREATE TABLE written (n int)');
+my $end = elsewhere('INSERT INTO written SELECT generate_series(1, 20000)');
+like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^other work on this server writes WAL, \d+ % of the rehearsal's, and would be counted$/, 'not beside other work');
+$end->();
 (my $newer = $script) =~ s/\d+(\s+THEN 'this server is older)/99$1/ or die 'no check of the version';
 rename "$dir/rehearsal.sh", "$dir/kept.sh";
 append_to_file("$dir/rehearsal.sh", $newer);
@@ -138,7 +170,8 @@ until ($scratch->safe_psql('postgres', "SELECT to_regclass('ff_rehearsal.t') IS 
 	die "it did not begin: ${ $run->{err} }" if !$run->{process}->pumpable;
 	sleep 0.1;
 }
-is(refusal($scratch, 'postgres'), 'this database is not empty', 'not twice at once');
+is(refusal($scratch, 'postgres'), 'the schema ff_rehearsal is here: another rehearsal is at work in this database, or was killed: then DROP SCHEMA ff_rehearsal CASCADE',
+	'not twice at once');
 ok(IPC::Run::finish($run->{process}), 'the script ran') or diag ${ $run->{err} };
 note ${ $run->{err} }, ${ $run->{out} };
 is(left_behind(), '0', 'and leaves nothing behind');
@@ -149,36 +182,61 @@ my $result = decode_json($line);
 is(scalar @{ $result->{runs} }, 8, 'a pair of equal runs and three pairs');
 foreach my $r (@{ $result->{runs} })
 {
-	$r->{side} eq 'B' ? cmp_ok($r->{hot_pct}, '>', 95, 'room for the batch: HOT') : cmp_ok($r->{hot_pct}, '<', 60, 'full pages: mostly not');
+	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 95, 'room for the batch: HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'full pages: mostly not');
 }
-like(${ $run->{out} }, qr/^\s*verdict\s.*(prediction held|did not hold|noise too large)\s*$/m, 'and a verdict');
+like(${ $run->{out} }, qr/^\s*verdict\s.*(prediction held|did not hold|not settled|noise too large)\s*$/m, 'and a verdict');
+like(${ $run->{out} }, qr/^does it pay\? pays: WAL per update -\d+\.\d % \(-\d.* to -\d.*\), HOT share \+\d+\.\d points, size \+\d+\.\d %$/m, 'and it pays');
 
 # ------------------------------------------------------------------ and back
-my $before = value("SELECT confidence FROM ff_advise($of)");
-my $literal = $line =~ s/'/''/gr;
-is(value("SELECT verdict FROM ff_rehearsal_result(E'" . ($literal =~ s/\\/\\\\/gr) . "') WHERE measure = 'verdict'"),
-	${ $run->{out} } =~ /verdict.*\| (\S.*\S)\s*$/m ? $1 : '?', 'the source judges as the script did');
-value("SELECT count(*) FROM ff_rehearsal_result(E'" . ($literal =~ s/\\/\\\\/gr) . "')");
+# The verdict on a result
+sub stored { return value("SELECT verdict FROM ff_rehearsal_result(E'" . ($_[0] =~ s/'/''/gr =~ s/\\/\\\\/gr) . "') WHERE measure = 'verdict'"); }
+sub confidence { return value("SELECT confidence FROM ff_advise($of)"); }
+my $before = confidence();
+is(stored($line), ${ $run->{out} } =~ /verdict.*\| (\S.*\S)\s*$/m ? $1 : '?', 'the source judges as the script did');
+stored($line);
 is(value('SELECT count(*) FROM ff_internal.rehearsal'), 1, 'stored twice it is stored once');
-like(value("SELECT reason FROM ff_advise($of)"), qr/Rehearsed at 50: HOT 9[5-9]\.\d|Rehearsed at 50: HOT 100/, 'the reason says so');
+my $says = qr/Rehearsed at 50: HOT (?:9[5-9]\.\d|100\.0) % \(predicted [\d.]+\), WAL per update \d+ % of that at 100; /;
+like(value("SELECT reason FROM ff_advise($of)"), $says, 'the reason says so');
+like(value('SELECT ff_report()'), $says, 'and the report');
+# what was measured, predicted
+value('DELETE FROM ff_internal.rehearsal');
+my $mean = sub { my ($side) = @_; my @hot = map { $_->{laps}[-1] } grep { $_->{pair} && $_->{side} eq $side } @{ $result->{runs} }; my $sum = 0; $sum += $_ foreach @hot; return $sum / @hot; };
+my $wal = value("SELECT measured FROM ff_rehearsal_result(E'" . ($line =~ s/'/''/gr =~ s/\\/\\\\/gr) . "') WHERE measure LIKE 'WAL per update%'");
+value('DELETE FROM ff_internal.rehearsal');
+$result->{predicted} = { %{ $result->{predicted} }, hot_a => [ ($mean->('A')) x 3 ], hot_b => [ ($mean->('B')) x 3 ], wal_pct => [ 0 + $wal ] };
+is(stored(encode_json($result)), 'prediction held', 'what comes as predicted');
+my $held = confidence();
+cmp_ok($held, '>', $before, 'makes for confidence');
+$result->{predicted}{hot_b} = [ 10, 10, 10 ];
+$result->{measured_at} = value("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US+00')");
+is(stored(encode_json($result)), 'did not hold', 'what does not');
+cmp_ok(confidence(), '<', $before, 'takes it');
+like(value("SELECT reason FROM ff_advise($of)"), qr/\(predicted 10\), WAL .*; did not hold/, 'and the reason has the newest');
 $result->{system_identifier} = '1';
 is(refused("SELECT * FROM ff_rehearsal_result('" . (encode_json($result) =~ s/'/''/gr) . "')"),
 	'55000 the script of this rehearsal was written by another server', 'results of other servers are not taken');
 
 # ------------------------------------------------------------------ a copy of the table
-$source->command_ok([ 'sh', '-c', "pg_dump -d '" . $source->connstr('postgres') . "' -n '*il*' | psql -Xq -d '" . $scratch->connstr('used') . "'" ],
-	'a copy of the table');
-$run = rehearse($scratch, 'used', '--short', '--seconds=1', '--load=80', '--object=existing');
+# in a clone of the source, which has its system identifier
+my $clone = PostgreSQL::Test::Cluster->new('rehearsal_clone');
+$source->backup('clone');
+$clone->init_from_backup($source, 'clone');
+$clone->start;
+like(refusal($clone, 'postgres', '--object=existing'), qr/^this is the server that the advice is for, or a clone of it: in a clone, rename its database first$/,
+	'not in what may be the source');
+$clone->safe_psql('template1', 'ALTER DATABASE postgres RENAME TO cloned');
+$run = rehearse($clone, 'cloned', '--short', '--seconds=1', '--load=80', '--object=existing');
 ok(IPC::Run::finish($run->{process}), 'its rows are rehearsed') or diag ${ $run->{err} };
 note ${ $run->{err} }, ${ $run->{out} };
-like(${ $run->{err} }, qr/^15000 rows of 15000, /, 'all of them');
+like(${ $run->{err} }, qr/^15000 rows of 15000, /m, 'all of them');
 $result = decode_json((${ $run->{out} } =~ /^(\{.*\})$/m)[0]);
 foreach my $r (@{ $result->{runs} })
 {
-	$r->{side} eq 'B' ? cmp_ok($r->{hot_pct}, '>', 90, 'room for the batch in the copy: HOT') : cmp_ok($r->{hot_pct}, '<', 60, 'full pages: mostly not');
+	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 90, 'room for the batch in the copy: HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'full pages: mostly not');
 }
-is($scratch->safe_psql('used', "SELECT count(*) FROM $table") . $scratch->safe_psql('used', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'"),
+is($clone->safe_psql('cloned', "SELECT count(*) FROM $table") . $clone->safe_psql('cloned', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'"),
 	'150000', 'the copy is as it was, and nothing is left behind');
+$clone->stop;
 
 # ------------------------------------------------------------------ memory, and Ctrl-C
 # a table half as large as memory again, and here half of that memory; a snapshot is held half of the time
@@ -188,6 +246,9 @@ $large =~ s/"ram_bytes": \d+/"ram_bytes": 2097152/ && $large =~ s/held=false/hel
 	&& $large =~ s/"held_cycle": 0, "held_share": 0,/"held_cycle": 0.2, "held_share": 0.5,/ or die 'no memory or snapshot in it';
 append_to_file("$dir/large.sh", $large);
 rename "$dir/large.sh", "$dir/rehearsal.sh";
+# and others write where nothing is logged
+$scratch->safe_psql('used', 'CREATE UNLOGGED TABLE written (n int)');
+$end = elsewhere('INSERT INTO written SELECT generate_series(1, 20000)');
 $run = rehearse($scratch, 'postgres', '--seconds=1', '--memory=1');
 for (1 .. 6000)
 {
@@ -195,19 +256,21 @@ for (1 .. 6000)
 	$run->{process}->pump_nb;
 	sleep 0.1;
 }
-like(${ $run->{err} }, qr/^@{[ $rows \/ 2 ]} rows of $rows, .* are (\d\.\d+) times memory there, \1 here/, 'rows by the memory here and there');
+$end->();
+like(${ $run->{err} }, qr/^pair 0, A1: .*; \d{4,} rows were written in other databases meanwhile$/m, 'what others write is named');
+like(${ $run->{err} }, qr/^@{[ $rows \/ 2 ]} rows of $rows, .* are (\d\.\d+) times memory there, \1 here/m, 'rows by the memory here and there');
 like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, HOT by lap \d+\.\d \d+\.\d/m, 'are rehearsed');
-my $held = 0;
+my $holds = 0;
 my $watch = $scratch->background_psql('postgres');
 for (1 .. 6000)
 {
-	$held = $watch->query_safe("SELECT count(*) FROM pg_stat_activity WHERE query ~ 'hold' AND age(backend_xmin) > 0 AND pid <> pg_backend_pid()");
-	last if $held;
+	$holds = $watch->query_safe("SELECT count(*) FROM pg_stat_activity WHERE query ~ 'hold' AND age(backend_xmin) > 0 AND pid <> pg_backend_pid()");
+	last if $holds;
 	$run->{process}->pump_nb;
 	sleep 0.05;
 }
 $watch->quit;
-is($held, 1, 'while a snapshot is held at times');
+is($holds, 1, 'while a snapshot is held at times');
 $run->{process}->signal('INT');
 ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends it');
 is(left_behind(), '0', 'and it cleans up');
