@@ -382,8 +382,9 @@ BEGIN
     IF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
         EXECUTE format($q$ SELECT sum(%s) / current_setting('block_size')::integer, sum(i.write_time) FILTER (WHERE $1)
                              FROM pg_catalog.pg_stat_io i WHERE i.object = 'relation' $q$,
-                       CASE WHEN current_setting('server_version_num')::integer >= 180000 THEN 'i.write_bytes'
-                            ELSE 'i.writes * i.op_bytes' END)
+                       CASE WHEN EXISTS (SELECT FROM pg_attribute a WHERE a.attname = 'write_bytes'
+                                            AND a.attrelid = to_regclass('pg_catalog.pg_stat_io'))
+                            THEN 'i.write_bytes' ELSE 'i.writes * i.op_bytes' END)
            INTO blocks_written, write_ms USING timed;
     END IF;
     INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,
@@ -522,7 +523,7 @@ BEGIN
                ) v(what, blocks, ms)
         UNION ALL
         SELECT 'write', h.blocks_written, h.write_ms FROM ff_internal.statement_history h
-         WHERE current_setting('server_version_num')::integer < 160000 AND h.ended_at > now() - ff_internal.lookback()
+         WHERE to_regclass('pg_catalog.pg_stat_io') IS NULL AND h.ended_at > now() - ff_internal.lookback()
     ), took AS (
         -- 1,000 blocks (chosen): fewer say more of chance than of the disk
         SELECT m.what, 1000 * sum(m.ms) / sum(m.blocks) AS us

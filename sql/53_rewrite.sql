@@ -124,7 +124,7 @@ AS $$
             'readers and writers go on; waits for all transactions that are open when it begins; where it fails, '
             'it leaves an invalid index to be dropped'),
            (2, 'REPACK (CONCURRENTLY)',
-            c.relkind <> 'i' AND current_setting('server_version_num')::integer >= 190000,
+            c.relkind <> 'i' AND current_setting('max_repack_replication_slots', true) IS NOT NULL,
             format('REPACK (CONCURRENTLY) %s%s;', o.target, ' USING INDEX ' || o.in_order), 'psql', 1.2,
             coalesce(t.undecodable, CASE
                 WHEN o.wal_level = 'minimal' THEN 'needs wal_level replica or logical'

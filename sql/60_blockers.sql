@@ -174,7 +174,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 'Indexes that keep updates from being HOT whatever room their page has, the surest gain first. For one table without '
-'any, a row that says why. NULL figures are unknown, see reason.
+'any, a row that says why. NULL figures are unknown, see reason. The verdict holds for PostgreSQL 15 to 19: a later '
+'one may let an update of an indexed column stay in its page.
 columns: those of it that are set by the statements seen (without statements: all). usage: what they are in it (key, '
 'include, expression, predicate, whole row).
 blocked_per_s: updates a second that it keeps from being HOT, over the window. won_hot_per_s: those that would be HOT '

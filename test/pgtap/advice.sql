@@ -1,7 +1,7 @@
 -- The cause of every kind of table, from a history written by hand: one
 -- story a cause, its numbers in one row.
 BEGIN;
-SELECT plan(96);
+SELECT plan(119);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -123,6 +123,19 @@ SELECT matches(ff_include('public.se?tled*'), ' no longer leaves out 2 tables: '
 SELECT is((SELECT cause FROM ff_advise('settled')), 'settled', 'as before');
 SELECT throws_ok('SELECT ff_exclude(''jobs'')', '22023', NULL, 'a pattern names a schema');
 SELECT throws_ok('SELECT ff_exclude(NULL)', '22023', NULL, 'NULL is none');
+-- all but * and ? stands for itself
+SAVEPOINT patterns;
+SELECT format('CREATE TABLE %I (i int)', name) FROM unnest(ARRAY['a%b', 'a_b', 'axb', 'a''b', 'a"b', 'a\b', 'a.b', 'a[x]b', 'a(x|y)b', 'A+b', E'a\nb']) name \gexec
+SELECT is(ff_exclude(pattern), pattern || ' leaves out ' || tables, format('what %s fits', pattern))
+  FROM (VALUES ('public.a%b', '1 table: public.a%b'), ('public.a_b', '1 table: public.a_b'), ('public.a''b', '1 table: public.a''b'), ('public.a"b', '1 table: public.a"b'),
+               ('public.a\b', '1 table: public.a\b'), ('public.a.b', '1 table: public.a.b'), ('public.a[x]b', '1 table: public.a[x]b'), ('public.a(x|y)b', '1 table: public.a(x|y)b'),
+               ('public.a+b', '0 tables'), ('public."a_b"', '0 tables'), ('nowhere.*', '0 tables'),
+               ('public.a?b', '8 tables: public.a"b, public.a%b, public.a''b, public.a.b, public.a?b, ...')) v(pattern, tables);
+SELECT is((SELECT count(*) FROM ff_internal.excluded), 12::bigint, 'each is listed');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE reason ~ 'excluded'), 10::bigint, 'a table that several fit is left out once');
+SELECT is(ff_exclude('*.*'), format('*.* leaves out %s tables: ', (SELECT count(*) FROM ff_internal.candidate)) || (SELECT string_agg(name, ', ') FROM (SELECT ff_internal.plain(nspname || '.' || relname) FROM ff_internal.candidate ORDER BY 1 LIMIT 5) n(name)) || ', ...', 'a pattern that everything fits says how many that is');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE cause <> 'not_examined'), 0::bigint, 'and leaves out everything');
+ROLLBACK TO patterns;
 
 -- what a collection fitted is taken as it is, while nothing changed
 SELECT is(ff_internal.collect_fit(rel_id), 1::bigint, 'a table is fitted') FROM ff_internal.relation WHERE relname IN ('full15', 'growth');
@@ -134,8 +147,23 @@ UPDATE ff_internal.counter_interval SET updated = updated + 1 WHERE rel_id = (SE
 SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 'lower', 'an older fit of the same table will do');
 ALTER INDEX full15_j RENAME TO full_i;
 SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 'lower', 'its indexes may be renamed');
-DROP INDEX full_i;
-SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 'wait', 'but not one of a table that was altered');
+-- fit_of_another(WHAT, COMMAND): after it the fit is none of this table; asked for this table alone, it is made anew
+CREATE FUNCTION fit_of_another(what text, command text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE command;
+    RETURN NEXT is(action || (reason ~ 'The model was not asked here'), 'waittrue', what || ' will not do, which is said') FROM ff_advise() WHERE relation = 'full15'::regclass;
+    RETURN NEXT is(action, 'lower', what || ': another is made') FROM ff_advise('full15');
+END $$;
+SAVEPOINT another;
+SELECT fit_of_another('one of another version of the model', 'CREATE OR REPLACE FUNCTION ff_internal.model_version() RETURNS integer LANGUAGE sql RETURN 0');
+ROLLBACK TO another;
+SELECT fit_of_another('one of the table''s old file', 'ALTER TABLE full15 ALTER i TYPE bigint; UPDATE ff_internal.relation r SET relfilenode = c.relfilenode FROM pg_class c WHERE c.oid = r.relid');
+ROLLBACK TO another;
+SELECT fit_of_another('one that came from another server', 'CREATE OR REPLACE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid) LANGUAGE sql STABLE RETURN (1::bigint, 1::bigint, (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()));
+	UPDATE ff_internal.relation SET system_identifier = 1; UPDATE ff_internal.epoch SET system_identifier = 1, timeline = 1');
+ROLLBACK TO another;
+SELECT fit_of_another('one of a table that was altered', 'DROP INDEX full_i');
+ROLLBACK TO another;
 RESET fillfactor_advisor.fits;
 
 -- what was chosen stands until the evidence against it is clear
