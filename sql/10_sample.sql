@@ -1,6 +1,6 @@
 -- Stage sample: what the pages of one relation say.
 
--- A sample of the pages of one heap table: see the columns of page_sample, of which rel_id and rollup stay NULL.
+-- A sample of the pages of one heap table: see the columns of page_sample; the first four stay NULL.
 CREATE FUNCTION ff_internal.sample(relation regclass) RETURNS ff_internal.page_sample
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;

@@ -437,12 +437,14 @@ DECLARE
     s          ff_internal.page_sample;
     earlier    ff_internal.page_sample;
     changed_at timestamptz;
+    began_at   CONSTANT timestamptz := clock_timestamp();
 BEGIN
     SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
     SELECT greatest(c.changed_at, c.samples_from) INTO changed_at FROM ff_internal.last_change c WHERE c.rel_id = id;
     SELECT p.* INTO earlier FROM ff_internal.page_sample p WHERE p.rel_id = id AND p.sampled_at = r.sampled_at;
     s := ff_internal.sample(r.relid);
     s.rel_id := id;
+    s.sampled_at := began_at;
     s.rollup := 0;
     s.fillfactor := r.fillfactor;
     s := ff_internal.pool_samples(s, earlier,

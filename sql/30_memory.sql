@@ -1,14 +1,38 @@
 -- Memory: how much of it may hold tables.
 
+-- Bytes of memory that the machine has, and the lowest limit of this server's control groups; NULL: unknown, none. note:
+-- where that stands.
+CREATE FUNCTION ff_internal.machine_memory(OUT ram bigint, OUT container_limit bigint, OUT note text)
+AS 'MODULE_PATHNAME', 'ff_machine_memory'
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
+
 CREATE FUNCTION @extschema@.ff_memory(OUT source text, OUT bytes bigint, OUT used boolean, OUT note text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'ff_memory'
-LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
+LANGUAGE sql VOLATILE PARALLEL SAFE
+AS $$
+    SELECT ff_internal.check_role('reader');
+    SELECT v.source, v.bytes, v.source = u.source, v.note
+      FROM ff_internal.machine_memory() m
+     CROSS JOIN nullif(ff_internal.setting('ram')::bigint, 0) s(mb)
+     -- the planner's setting is somebody's guess at the same thing
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN s.mb IS NOT NULL THEN 'fillfactor_advisor.ram'
+                       WHEN m.container_limit < coalesce(m.ram, 9e18) THEN 'container limit'
+                       WHEN m.ram IS NOT NULL THEN 'ram' ELSE 'effective_cache_size' END) u(source)
+     CROSS JOIN LATERAL (
+           VALUES ('fillfactor_advisor.ram', s.mb * 1048576, CASE WHEN s.mb IS NULL THEN 'setting, 0: detect'
+                                                                  ELSE 'setting, overrides what is detected' END),
+                  ('ram', m.ram, 'memory of the machine'),
+                  ('container limit', m.container_limit, m.note),
+                  ('shared_buffers', pg_size_bytes(current_setting('shared_buffers')), 'part of the memory above'),
+                  ('effective_cache_size', pg_size_bytes(current_setting('effective_cache_size')),
+                   'what the planner is told, not a measurement')) v(source, bytes, note)
+$$;
 COMMENT ON FUNCTION @extschema@.ff_memory() IS
 'Memory that may hold tables, one row a source: bytes (NULL: unknown or no limit), used (true in the one row that '
 'ram_ratio divides by), note. fillfactor_advisor.ram overrides what is detected.';
 
 -- Bytes of the used row of ff_memory().
 CREATE FUNCTION ff_internal.ram_bytes() RETURNS bigint
-AS 'MODULE_PATHNAME', 'ff_ram_bytes'
-LANGUAGE C STRICT STABLE PARALLEL SAFE;
+LANGUAGE sql VOLATILE PARALLEL SAFE
+RETURN (SELECT m.bytes FROM @extschema@.ff_memory() m WHERE m.used);

@@ -20,7 +20,6 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(ff_setting);
 
-int			ff_ram_setting;
 int			ff_sample_pages;
 double		ff_sample_error;
 double		ff_sample_delay;
@@ -38,80 +37,71 @@ int			ff_prune_batches;
  * Of those that SQL functions alone read, through ff_setting(), the value is of
  * no use here.
  */
-static int	unread_int[6];
+static int	unread_int[7];
 static double unread_real;
 
+/* A whole number where that has a place, else any. */
 static const struct
 {
 	const char *name;
-	int		   *value;
-	int			boot;
-	int			min;
-	int			max;
-	int			unit;
-	const char *description;
-}			whole_settings[] = {
-	{OURS("sample_pages"), &ff_sample_pages, 3000, 100, 1000000, 0,
-	"Pages that one sample of a table reads at most."},
-	{OURS("sample_seed"), &ff_sample_seed, 0, 0, INT_MAX, 0,
-	"Seed of the choice of pages, to repeat a sample; 0 chooses anew each time."},
-	{OURS("collect_pages"), &ff_collect_pages, 100000, 1, INT_MAX, 0,
-	"Pages of user tables after which a collection begins no further sample."},
-	{OURS("collect_time"), &ff_collect_time, 60, 1, INT_MAX, GUC_UNIT_S,
-	"Time after which a collection begins no further table."},
-	{OURS("prune_batches"), &ff_prune_batches, 20, 0, INT_MAX, 0,
-	"Batches of old history that one collection removes at most."},
-	{OURS("ram"), &ff_ram_setting, 0, 0, INT_MAX, GUC_UNIT_MB,
-	"Memory that tables are compared with; 0 detects the machine's memory or the "
-	"container's limit."},
-	{OURS("lookback"), &unread_int[0], 7 * SECS_PER_DAY, SECS_PER_DAY, LONGEST, GUC_UNIT_S,
-	"How far back advice looks."},
-	{OURS("min_updates"), &ff_min_updates, 500, 1, INT_MAX, 0,
-	"Updates that must have been seen before a table's HOT share is judged."},
-	{OURS("fits"), &unread_int[1], 100, 0, 1000000, 0,
-	"Tables that one collection fits at most, and one call that reads advice where "
-	"collections did not."},
-	{OURS("retention"), &unread_int[2], 90 * SECS_PER_DAY, SECS_PER_DAY, LONGEST, GUC_UNIT_S,
-	"How long history is kept."},
-	{OURS("history_rows"), &unread_int[3], 5000000, 1000, INT_MAX, 0,
-	"Intervals and page samples kept at most, rows of each; the oldest go first."},
-	{OURS("statements"), &unread_int[4], 1000, 0, 100000, 0,
-	"Statements of pg_stat_statements that are followed at most; 0 reads none."},
-	{OURS("snapshot_age"), &unread_int[5], 60, 0, INT_MAX, GUC_UNIT_S,
-	"Age from which a transaction that holds back pruning is written down."},
-	{OURS("payback_time"), &ff_payback_time, 30 * SECS_PER_DAY, SECS_PER_MINUTE, LONGEST,
-	GUC_UNIT_S,
-	"Time in which a change of fillfactor, with its rewrite, must have paid."}
-};
-
-static const struct
-{
-	const char *name;
-	double	   *value;
+	int		   *whole;
+	double	   *real;
 	double		boot;
+	double		min;
 	double		max;
 	int			unit;
 	const char *description;
-}			real_settings[] = {
-	{OURS("sample_error"), &ff_sample_error, 0.5, 100, 0,
+}			settings[] = {
+	{OURS("sample_pages"), &ff_sample_pages, NULL, 3000, 100, 1000000, 0,
+	"Pages that one sample of a table reads at most."},
+	{OURS("sample_error"), NULL, &ff_sample_error, 0.5, 0, 100, 0,
 	"Wanted half width of a sample's 95 % intervals, in percentage points of the table; "
 	"0 reads as much as allowed."},
-	{OURS("sample_delay"), &ff_sample_delay, 0, 10000, GUC_UNIT_MS,
+	{OURS("sample_delay"), NULL, &ff_sample_delay, 0, 0, 10000, GUC_UNIT_MS,
 	"Sleep after every 100 pages read, the table's lock held; 0 reads at full speed."},
-	{OURS("min_confidence"), &unread_real, 0.2, 1, 0,
+	{OURS("sample_seed"), &ff_sample_seed, NULL, 0, 0, INT_MAX, 0,
+	"Seed of the choice of pages, to repeat a sample; 0 chooses anew each time."},
+	{OURS("collect_pages"), &ff_collect_pages, NULL, 100000, 1, INT_MAX, 0,
+	"Pages of user tables after which a collection begins no further sample."},
+	{OURS("collect_time"), &ff_collect_time, NULL, 60, 1, INT_MAX, GUC_UNIT_S,
+	"Time after which a collection begins no further table."},
+	{OURS("prune_batches"), &ff_prune_batches, NULL, 20, 0, INT_MAX, 0,
+	"Batches of old history that one collection removes at most."},
+	{OURS("ram"), &unread_int[0], NULL, 0, 0, INT_MAX, GUC_UNIT_MB,
+	"Memory that tables are compared with; 0 detects the machine's memory or the "
+	"container's limit."},
+	{OURS("lookback"), &unread_int[1], NULL, 7 * SECS_PER_DAY, SECS_PER_DAY, LONGEST, GUC_UNIT_S,
+	"How far back advice looks."},
+	{OURS("min_updates"), &ff_min_updates, NULL, 500, 1, INT_MAX, 0,
+	"Updates that must have been seen before a table's HOT share is judged."},
+	{OURS("min_confidence"), NULL, &unread_real, 0.2, 0, 1, 0,
 	"Confidence below which a change is not advised yet."},
-	{OURS("time_weight"), &ff_time_weight, 0.5, 10, 0,
+	{OURS("fits"), &unread_int[2], NULL, 100, 0, 1000000, 0,
+	"Tables that one collection fits at most, and one call that reads advice where "
+	"collections did not."},
+	{OURS("retention"), &unread_int[3], NULL, 90 * SECS_PER_DAY, SECS_PER_DAY, LONGEST, GUC_UNIT_S,
+	"How long history is kept."},
+	{OURS("history_rows"), &unread_int[4], NULL, 5000000, 1000, INT_MAX, 0,
+	"Intervals and page samples kept at most, rows of each; the oldest go first."},
+	{OURS("statements"), &unread_int[5], NULL, 1000, 0, 100000, 0,
+	"Statements of pg_stat_statements that are followed at most; 0 reads none."},
+	{OURS("snapshot_age"), &unread_int[6], NULL, 60, 0, INT_MAX, GUC_UNIT_S,
+	"Age from which a transaction that holds back pruning is written down."},
+	{OURS("payback_time"), &ff_payback_time, NULL, 30 * SECS_PER_DAY, SECS_PER_MINUTE, LONGEST,
+	GUC_UNIT_S,
+	"Time in which a change of fillfactor, with its rewrite, must have paid."},
+	{OURS("time_weight"), NULL, &ff_time_weight, 0.5, 0, 10, 0,
 	"Weight (exponent) of time in the cost of a fillfactor."},
-	{OURS("wal_weight"), &ff_wal_weight, 0.3, 10, 0,
+	{OURS("wal_weight"), NULL, &ff_wal_weight, 0.3, 0, 10, 0,
 	"Weight (exponent) of WAL volume in the cost of a fillfactor."},
-	{OURS("size_weight"), &ff_size_weight, 0.2, 10, 0,
+	{OURS("size_weight"), NULL, &ff_size_weight, 0.2, 0, 10, 0,
 	"Weight (exponent) of size in the cost of a fillfactor."},
-	{OURS("storage_weight"), &ff_storage_weight, 1, 1, 0,
+	{OURS("storage_weight"), NULL, &ff_storage_weight, 1, 0, 1, 0,
 	"Share of unused page space that costs storage: 0 where the drive or file system "
 	"compresses it."},
-	{OURS("min_gain"), &ff_min_gain, 2, 100, 0,
+	{OURS("min_gain"), NULL, &ff_min_gain, 2, 0, 100, 0,
 	"Cost that a change of fillfactor must save, in percent."},
-	{OURS("page_read_cost"), &ff_page_read_cost, 0, 1e7, 0,
+	{OURS("page_read_cost"), NULL, &ff_page_read_cost, 0, 0, 1e7, 0,
 	"Time of one random page read, in microseconds; 0 takes what track_io_timing "
 	"measured, else 100."}
 };
@@ -121,16 +111,19 @@ extern PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
-	for (int i = 0; i < (int) lengthof(whole_settings); i++)
-		DefineCustomIntVariable(whole_settings[i].name, whole_settings[i].description, NULL,
-								whole_settings[i].value, whole_settings[i].boot,
-								whole_settings[i].min, whole_settings[i].max,
-								PGC_USERSET, whole_settings[i].unit, NULL, NULL, NULL);
-	for (int i = 0; i < (int) lengthof(real_settings); i++)
-		DefineCustomRealVariable(real_settings[i].name, real_settings[i].description, NULL,
-								 real_settings[i].value, real_settings[i].boot,
-								 0, real_settings[i].max,
-								 PGC_USERSET, real_settings[i].unit, NULL, NULL, NULL);
+	for (int i = 0; i < (int) lengthof(settings); i++)
+	{
+		if (settings[i].whole != NULL)
+			DefineCustomIntVariable(settings[i].name, settings[i].description, NULL,
+									settings[i].whole, settings[i].boot, settings[i].min,
+									settings[i].max, PGC_USERSET, settings[i].unit,
+									NULL, NULL, NULL);
+		else
+			DefineCustomRealVariable(settings[i].name, settings[i].description, NULL,
+									 settings[i].real, settings[i].boot, settings[i].min,
+									 settings[i].max, PGC_USERSET, settings[i].unit,
+									 NULL, NULL, NULL);
+	}
 	MarkGUCPrefixReserved("fillfactor_advisor");
 }
 

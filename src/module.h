@@ -18,7 +18,6 @@ extern int	ff_sample_seed;
 extern int	ff_collect_pages;
 extern int	ff_collect_time;	/* seconds */
 extern int	ff_prune_batches;
-extern int	ff_ram_setting;		/* MB */
 extern int	ff_payback_time;	/* seconds */
 extern int	ff_min_updates;
 extern double ff_time_weight;	/* exponents of the cost */

@@ -14,7 +14,6 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "port/pg_bitutils.h"
-#include "utils/timestamp.h"
 
 #include "module.h"
 #include "sample/sample.h"
@@ -24,9 +23,9 @@ PG_FUNCTION_INFO_V1(ff_sample);
 /* The type page_sample: all that has to know a column. */
 static const FfColumn columns[] = {
 	{"rel_id", FF_CALLER},
-	{"sampled_at", FF_SAMPLED_AT},
+	{"sampled_at", FF_CALLER},
 	{"rollup", FF_CALLER},
-	{"fillfactor", FF_FILLFACTOR},
+	{"fillfactor", FF_CALLER},
 	{"blocks", FF_BLOCKS},
 	{"blocks_read", FF_COUNT, offsetof(FfSample, pages_read)},
 	{"blocks_new", FF_COUNT, offsetof(FfSample, pages_new)},
@@ -140,8 +139,6 @@ ff_sample(PG_FUNCTION_ARGS)
 	FfSample   *sample = palloc0(sizeof(FfSample));
 
 	sample->rel = open_heap(fcinfo);
-	sample->fillfactor = RelationGetFillFactor(sample->rel, HEAP_DEFAULT_FILLFACTOR);
-	sample->sampled_at = GetCurrentTimestamp();
 	ff_visibility_begin(sample->rel, &sample->xacts);
 	ff_read_sample(sample, FF_HEAP_METRICS, exact_metrics, lengthof(exact_metrics), count_page);
 	PG_RETURN_DATUM(ff_sample_row(fcinfo, sample, columns, lengthof(columns)));

@@ -14,7 +14,6 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "utils/array.h"
-#include "utils/timestamp.h"
 
 #include "sample/sample.h"
 
@@ -27,8 +26,6 @@ number_datum(double value, Oid type, bool *isnull)
 		return (Datum) 0;
 	switch (type)
 	{
-		case INT2OID:
-			return Int16GetDatum((int16) value);
 		case INT4OID:
 			return Int32GetDatum((int32) value);
 		case INT8OID:
@@ -62,8 +59,6 @@ column_number(const FfSample *sample, const FfColumn *c)
 
 	switch (c->source)
 	{
-		case FF_FILLFACTOR:
-			return sample->fillfactor;
 		case FF_BLOCKS:
 			return strata->blocks;
 		case FF_COUNT:
@@ -98,8 +93,6 @@ column_value(const FfSample *sample, const FfColumn *c, Oid type, bool *isnull)
 			return ObjectIdGetDatum(RelationGetRelid(sample->rel));
 		case FF_TABLE:
 			return ObjectIdGetDatum(sample->rel->rd_index->indrelid);
-		case FF_SAMPLED_AT:
-			return TimestampTzGetDatum(sample->sampled_at);
 		case FF_FILL:
 			return fill_datum(sample);
 		case FF_LENGTHS:

@@ -7,7 +7,6 @@
 #define FF_SAMPLE_H
 
 #include "access/tupdesc.h"
-#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "utils/rel.h"
 
@@ -37,9 +36,8 @@ typedef enum FfHistogram
 typedef struct FfSample
 {
 	Relation	rel;
-	int			fillfactor;
-	TimestampTz sampled_at;
 	FfStrata	strata;
+	int			fillfactor;		/* of an index */
 
 	/* of the pages read */
 	int			pages_read;
@@ -62,8 +60,6 @@ typedef enum FfSource
 {
 	FF_CALLER,					/* the SQL function that calls fills it */
 	FF_RELATION, FF_TABLE,		/* OID of what is sampled, and of the table of an index */
-	FF_SAMPLED_AT,
-	FF_FILLFACTOR,
 	FF_BLOCKS,
 	FF_COUNT,					/* of pages read: offset in FfSample */
 	FF_SHARE,					/* percent of the relation's bytes */

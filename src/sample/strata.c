@@ -176,23 +176,36 @@ compare_blocks(const void *a, const void *b)
 }
 
 /*
- * Chooses pages until every stratum has wanted[] of them.  Returns how many are
- * new, and them in ascending order.
+ * Chooses pages until every stratum has wanted[] of them.  Where these are more than
+ * max_pages, what is wanted beyond those read and the two that every stratum gets
+ * shrinks; max_pages must allow for these.  Returns how many are new, and them in
+ * ascending order.
  */
 static int
-choose(FfStrata *strata, const double *wanted, BlockNumber **block)
+choose(FfStrata *strata, double *wanted, int max_pages, BlockNumber **block)
 {
 	int			nblocks = 0;
-	double		room = 1;
+	double		least[FF_MAX_STRATA];
+	double		room = max_pages;
+	double		more = 0;
 
 	for (int i = 0; i < strata->nstrata; i++)
-		room += Max(wanted[i] - strata->stratum[i].nread, 0);
-	*block = palloc(sizeof(BlockNumber) * (Size) room);
+	{
+		wanted[i] = Min(wanted[i], strata->stratum[i].size);
+		least[i] = Max(strata->stratum[i].nread, Min(wanted[i], FF_LEAST_PAGES));
+		more += wanted[i] - least[i];
+		room -= least[i];
+	}
+	Assert(room >= 0);
+	*block = palloc(sizeof(BlockNumber) * (Min((Size) max_pages, strata->blocks) + 1));
 	for (int i = 0; i < strata->nstrata; i++)
 	{
 		const FfStratum *s = &strata->stratum[i];
-		bool		whole = s->nread == 0 && wanted[i] >= s->size;
+		bool		whole;
 
+		if (more > room)
+			wanted[i] = least[i] + floor((wanted[i] - least[i]) * room / more);
+		whole = s->nread == 0 && wanted[i] >= s->size;
 		for (int k = s->nread; k < (int) wanted[i]; k++)
 			(*block)[nblocks++] = whole ? s->first + k : kth_block(strata, s, k);
 	}
@@ -200,37 +213,20 @@ choose(FfStrata *strata, const double *wanted, BlockNumber **block)
 	return nblocks;
 }
 
-/*
- * The first sample: some hundred pages, max_pages at most.  Every stratum gets
- * two, so max_pages must allow for these.  Returns how many blocks to read, and
- * them in ascending order.
- */
+/* The first sample: some hundred pages, max_pages at most; see choose(). */
 int
 ff_strata_first(FfStrata *strata, int max_pages, BlockNumber **block)
 {
 	double		wanted[FF_MAX_STRATA];
-	double		sum = 0;
-	double		least = 0;
 	int			last = strata->nstrata - 1;
 
 	for (int i = 0; i <= last; i++)
 	{
-		BlockNumber size = strata->stratum[i].size;
-
-		wanted[i] = Min(size, i < FF_ZONES - 1 ? FF_PAGES_PER_ZONE : FF_PAGES_PER_HALF);
-		if (last == 0 || (i == last && size <= FF_PAGES_AT_END))
-			wanted[i] = size;
-		sum += wanted[i];
-		least += Min(wanted[i], FF_LEAST_PAGES);
+		wanted[i] = i < FF_ZONES - 1 ? FF_PAGES_PER_ZONE : FF_PAGES_PER_HALF;
+		if (last == 0 || (i == last && strata->stratum[i].size <= FF_PAGES_AT_END))
+			wanted[i] = strata->stratum[i].size;
 	}
-	Assert(least <= max_pages);
-	for (int i = 0; i <= last && sum > max_pages; i++)
-	{
-		double		floor_of = Min(wanted[i], FF_LEAST_PAGES);
-
-		wanted[i] = floor_of + floor((wanted[i] - floor_of) * (max_pages - least) / (sum - least));
-	}
-	return choose(strata, wanted, block);
+	return choose(strata, wanted, max_pages, block);
 }
 
 /* Counts one page read.  Returns its stratum. */
@@ -467,8 +463,7 @@ plan(const FfStrata *strata, int metric, double error, double *wanted)
 /*
  * The second sample: pages such that the intervals of these metrics' means
  * become no wider than error to either side (zero: as exact as can be), at
- * most max_pages with those read already.  Returns how many blocks to read,
- * none if the first sample does, and them in ascending order.
+ * most max_pages with those read already; see choose().
  */
 int
 ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
@@ -476,8 +471,6 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 {
 	double		wanted[FF_MAX_STRATA];
 	double		total_error = error * strata->blocks;
-	double		sum = 0;
-	double		more = 0;
 
 	for (int i = 0; i < strata->nstrata; i++)
 		wanted[i] = error > 0 ? (double) strata->stratum[i].nread :
@@ -485,18 +478,5 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 	for (int k = 0; k < nmetrics && error > 0; k++)
 		if (ff_strata_estimate(strata, metric[k], -1).error > total_error)
 			plan(strata, metric[k], total_error, wanted);
-
-	for (int i = 0; i < strata->nstrata; i++)
-	{
-		wanted[i] = Min(wanted[i], strata->stratum[i].size);
-		sum += strata->stratum[i].nread;
-		more += wanted[i] - strata->stratum[i].nread;
-	}
-	for (int i = 0; i < strata->nstrata && more > 0 && sum + more > max_pages; i++)
-	{
-		int			nread = strata->stratum[i].nread;
-
-		wanted[i] = nread + floor((wanted[i] - nread) * (max_pages - sum) / more);
-	}
-	return choose(strata, wanted, block);
+	return choose(strata, wanted, max_pages, block);
 }

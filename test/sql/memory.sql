@@ -2,8 +2,8 @@
 CREATE EXTENSION fillfactor_advisor;
 
 -- the same function with a folder that stands for /
-CREATE FUNCTION memory_below(root text, OUT source text, OUT bytes bigint, OUT used boolean, OUT note text)
-RETURNS SETOF record AS '$libdir/fillfactor_advisor', 'ff_memory' LANGUAGE c;
+CREATE FUNCTION memory_below(root text, OUT ram bigint, OUT container_limit bigint, OUT note text)
+AS '$libdir/fillfactor_advisor', 'ff_machine_memory' LANGUAGE c;
 -- the limit that a system has with these lines in /proc/self/cgroup, and files of this content below /sys/fs/cgroup
 CREATE FUNCTION limit_of(cgroup text, VARIADIC files text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -17,8 +17,7 @@ BEGIN
         EXECUTE format('COPY (SELECT %L) TO PROGRAM %L', part[2],
             format('mkdir -p $(dirname %1$L); cat >%1$L', part[1]));
     END LOOP;
-    RETURN (SELECT concat_ws(' ', m.bytes, replace(m.note, root, '')) FROM memory_below(root) m
-             WHERE m.source = 'container limit');
+    RETURN (SELECT concat_ws(' ', m.container_limit, replace(m.note, root, '')) FROM memory_below(root) m);
 END $$;
 
 SELECT limit_of('0::/system.slice/pg.service', 'system.slice/pg.service/memory.max=536870912') AS version_2;

@@ -36,6 +36,10 @@ SELECT name, max(size_bytes) FILTER (WHERE fillfactor = 100) < 0.7 * min(size_by
 SELECT name, max((c).action) IN ('set', 'rewrite') AS change, max((c).advised_step) <= 80 AS room, max((c).advised_step) >= 90 AS full, bool_and(hot_pct < 3) AS never_hot
   FROM answered GROUP BY name ORDER BY name;
 SELECT bool_and(a = b) AS deterministic FROM seen s, model_of(s.facts) a, model_of(s.facts) b;
+-- the members of what the library answers are the columns of the types
+SELECT ARRAY(SELECT json_object_keys(j -> 'choice') ORDER BY 1) = ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = 'ff_internal.choice'::regclass AND attnum > 0 ORDER BY 1) AS choice,
+       ARRAY(SELECT json_object_keys(j -> 'steps' -> 0) ORDER BY 1) = ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = 'ff_internal.step'::regclass AND attnum > 0 ORDER BY 1) AS step
+  FROM seen s, LATERAL ff_internal.model_json(jsonb_populate_record(NULL::ff_internal.model_input, s.facts), true) j WHERE s.name = 'batch';
 -- what was chosen last stands until another step is clearly better
 CREATE TEMP TABLE batch AS
 SELECT s.facts, m.c, (SELECT min(t.fillfactor) FROM unnest(m.steps) t WHERE t.fillfactor > (m.c).advised_step) AS beside,
