@@ -1,8 +1,8 @@
 -- The settings of the extension, for its SQL functions, and the words of generated text.
 
--- Value of the setting fillfactor_advisor.NAME, a number of its base unit (lookback, retention, payback_time: seconds).
--- Error 42704 where there is none of that name.
-CREATE FUNCTION ff_internal.setting(name text) RETURNS text
+-- Value of the setting fillfactor_advisor.NAME in its base unit (lookback, retention, payback_time: seconds). Error
+-- 42704 where there is none of that name.
+CREATE FUNCTION ff_internal.setting(name text) RETURNS double precision
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
 
@@ -50,12 +50,12 @@ END;
 -- How far back advice and ff_verify() look.
 CREATE FUNCTION ff_internal.lookback() RETURNS interval
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN make_interval(secs => ff_internal.setting('lookback')::double precision);
+RETURN make_interval(secs => ff_internal.setting('lookback'));
 
 -- The ratio of costs from which another fillfactor is better.
 CREATE FUNCTION ff_internal.better() RETURNS double precision
 LANGUAGE sql STABLE
-RETURN 1 + ff_internal.setting('min_gain')::double precision / 100;
+RETURN 1 + ff_internal.setting('min_gain') / 100;
 
 -- Regular expression for one character that must not stand in generated text: control characters, at which psql ends a
 -- comment, and those that hide or reverse others. Encodings other than LATIN and ISO 8859 have letters beyond ASCII.

@@ -154,7 +154,7 @@ BEGIN
         SELECT s.statement_id, e.queryid, e.toplevel,
                row_number() OVER (ORDER BY s.queryid = e.queryid DESC NULLS LAST, coalesce(e.calls, b.calls, 0) DESC,
                                            s.statement_id, e.queryid)
-               <= ff_internal.setting('statements')::integer AS fits
+               <= ff_internal.setting('statements') AS fits
           FROM entry e
           FULL JOIN (SELECT * FROM ff_internal.statement o WHERE o.closed_at IS NULL) s
             ON s.queryid = e.queryid AND s.toplevel = e.toplevel
@@ -292,7 +292,7 @@ DECLARE
     new      record;
     lost     bigint;
 BEGIN
-    IF ff_internal.setting('statements') = '0' THEN
+    IF ff_internal.setting('statements') = 0 THEN
         why := 'fillfactor_advisor.statements is 0';
     ELSE
         BEGIN

@@ -37,7 +37,7 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     at   CONSTANT timestamptz := clock_timestamp();
-    past CONSTANT timestamptz := at - make_interval(secs => ff_internal.setting('snapshot_age')::double precision);
+    past CONSTANT timestamptz := at - make_interval(secs => ff_internal.setting('snapshot_age'));
 BEGIN
     -- A slot has no beginning: it is the same hold while every collection sees it, and is kept from the second on.
     INSERT INTO ff_internal.horizon_history AS h

@@ -75,8 +75,8 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     oldest  CONSTANT timestamptz := clock_timestamp()
-                                    - make_interval(secs => ff_internal.setting('retention')::integer);
-    most    CONSTANT bigint := ff_internal.setting('history_rows')::bigint;
+                                    - make_interval(secs => ff_internal.setting('retention'));
+    most    CONSTANT bigint := ff_internal.setting('history_rows');
     handled bigint := 0;
     n       bigint;
     t       record;

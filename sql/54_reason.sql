@@ -175,7 +175,7 @@ AS $$
                CASE WHEN s.later > 1.1 * s.now
                     THEN format('and %s of table and indexes instead of %s in %s', pg_size_pretty(s.later),
                                 pg_size_pretty(s.now),
-                                ff_internal.span(ff_internal.setting('payback_time')::double precision)) END)
+                                ff_internal.span(ff_internal.setting('payback_time'))) END)
       FROM unnest(ARRAY[(v.diagnosis).evidence]) e
      CROSS JOIN unnest(ARRAY[v.now_step]) n
      CROSS JOIN LATERAL (SELECT 8192 * (e.sample).blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(now, later)

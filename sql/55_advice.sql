@@ -14,7 +14,7 @@ LANGUAGE sql STABLE
 AS $$
     SELECT md5(concat_ws(' ', s.shape, e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot,
                          e.seen_same_page, e.seen_newpage, e.ram_bytes, v.settings)), md5(s.shape)
-      FROM (SELECT string_agg(ff_internal.setting(n.name), ' ' ORDER BY n.name) AS settings
+      FROM (SELECT string_agg(ff_internal.setting(n.name)::text, ' ' ORDER BY n.name) AS settings
               FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, '
                           'page_read_cost}'::text[]) n(name)) v
      CROSS JOIN LATERAL (
@@ -624,12 +624,9 @@ BEGIN
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, a.recommended_fillfactor)
             OR last.made_at < clock_timestamp() - interval '1 day' OR last.judged_at IS NOT NULL
             OR (abs(last.predicted_hot_pct - n.hot_pct) < new_promise OR n.hot_pct IS NULL) IS NOT TRUE) THEN
-        INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct,
-                    predicted_hot_low, predicted_hot_high, wal_bytes_saved, size_bytes, predicted_size_bytes,
-                    confidence)
-        VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, a.hot_pct, n.hot_pct, n.hot_pct_low,
-                n.hot_pct_high, (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes,
-                (f.choice).confidence);
+        INSERT INTO ff_internal.prediction
+        VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
+                (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes);
     END IF;
     RETURN 1;
 END

@@ -154,7 +154,7 @@ AS $$
             round(b.won::numeric, 2)::real, round(b.entries * p.wal_bytes)::bigint,
             round((b.entries * p.cpu_us / 1000)::numeric, 3)::real, b.scans, b.since, z.heap_bytes, b.needed,
             b.summarizing, b.statements, b.reason, b.suggestion,
-            CASE WHEN b.free THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(b.indexrelid)) END,
+            CASE WHEN b.free THEN ff_internal.drop_index(b.indexrelid) END,
             nullif((ff_internal.index_definitions(b.relid, ARRAY[b.indexrelid]))[1], '') || ';'
        FROM blocker b
       CROSS JOIN ff_internal.index_entry_price() p

@@ -20,8 +20,8 @@ LANGUAGE sql STABLE
 AS $$
     WITH f AS (
         SELECT f.*, f.inserted + f.cold AS written, f.cold > 0.01 * f.inserted AS revisited,
-               f.cold > 0.05 * f.row_pointers AS churned, ff_internal.setting('min_updates')::bigint AS enough,
-               ff_internal.setting('lookback')::double precision AS lookback,
+               f.cold > 0.05 * f.row_pointers AS churned, ff_internal.setting('min_updates') AS enough,
+               ff_internal.setting('lookback') AS lookback,
                current_setting('block_size')::integer AS block,
                -- pages as full as the fillfactor, one after the other, hardly any half
                f.at_fillfactor_pct >= 70 AND f.half_full_pct <= 10 AND f.fragmentation <= 10 AS orderly,
@@ -99,10 +99,10 @@ AS $$
 #variable_conflict use_column
 DECLARE
     deadline CONSTANT timestamptz
-        := clock_timestamp() + make_interval(secs => ff_internal.setting('collect_time')::double precision);
+        := clock_timestamp() + make_interval(secs => ff_internal.setting('collect_time'));
     kind     CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
     owner    CONSTANT regclass := coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = target), target);
-    budget   bigint := ff_internal.setting('collect_pages')::bigint;
+    budget   bigint := ff_internal.setting('collect_pages');
     i        record;
     pages    jsonb;
 BEGIN

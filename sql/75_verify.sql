@@ -110,37 +110,36 @@ BEGIN ATOMIC
     WITH constant AS (
         -- rate_factor and slack, by how much a look at the statements may follow that at the tables: chosen
         SELECT 4.0 AS rate_factor, interval '5 s' AS slack, greatest((c).before_at - r, (c).since) AS since,
-               least((c).seen_at + r, (c).until) AS until, (e.system_identifier, e.server_version / 10000) AS server
-          FROM ff_internal.lookback() r LEFT JOIN ff_internal.epoch e ON e.epoch_id = (c).epoch_id
+               least((c).seen_at + r, (c).until) AS until
+          FROM ff_internal.lookback() r
     ), look AS (
-        SELECT i.began_at, i.ended_at, i.updated::double precision AS updated, i AS counted, i.rewritten,
-               (e.system_identifier, e.server_version / 10000) AS server
+        SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::double precision AS updated, i AS counted, i.rewritten
           FROM constant k
           JOIN ff_internal.counter_interval i ON i.rel_id = (c).rel_id
                AND i.ended_at BETWEEN k.since AND k.until + k.slack
-          LEFT JOIN ff_internal.epoch e USING (epoch_id)
         UNION ALL
-        SELECT min(h.began_at), h.ended_at, sum(h.calls), NULL, false, (e.system_identifier, e.server_version / 10000)
+        SELECT min(h.began_at), h.ended_at, h.epoch_id, sum(h.calls), NULL, false
           FROM constant k
           JOIN ff_internal.statement_history h ON (c).rel_id IS NULL
                AND h.ended_at BETWEEN k.since AND k.until + k.slack
-          LEFT JOIN ff_internal.epoch e USING (epoch_id)
-         GROUP BY h.ended_at, e.system_identifier, e.server_version / 10000
-    ), sided AS (
-        -- neither: holds the change
-        SELECT l.*, CASE WHEN l.ended_at - s.slack <= (c).before_at THEN 'before'
-                         WHEN l.began_at + s.slack >= (c).seen_at THEN 'after' END AS side
-          FROM look l CROSS JOIN constant k
-         CROSS JOIN LATERAL (SELECT least(k.slack, (l.ended_at - l.began_at) / 4)) s(slack)
-         WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until
+         GROUP BY h.ended_at, h.epoch_id
     ), usable AS (
-        -- until a rewrite, old pages keep their density
-        SELECT s.*, CASE WHEN s.server IS DISTINCT FROM k.server THEN 'other server'
-                         WHEN s.rewritten THEN 'rewritten'
-                         WHEN s.side = 'after' AND s.ended_at <= min(s.ended_at) FILTER (
-                              WHERE s.side = 'after' AND s.rewritten) OVER () THEN 'before the rewrite'
-                         WHEN s.updated = 0 THEN 'no updates' END AS why
-          FROM sided s CROSS JOIN constant k WHERE s.side <> ''
+        SELECT l.*, d.side, CASE
+               WHEN (n.system_identifier, n.server_version / 10000)
+                    IS DISTINCT FROM (o.system_identifier, o.server_version / 10000) THEN 'other server'
+               WHEN l.rewritten THEN 'rewritten'
+               -- until a rewrite, old pages keep their density
+               WHEN d.side = 'after' AND l.ended_at <= min(l.ended_at) FILTER (
+                    WHERE d.side = 'after' AND l.rewritten) OVER () THEN 'before the rewrite'
+               WHEN l.updated = 0 THEN 'no updates' END AS why
+          FROM constant k CROSS JOIN look l
+          LEFT JOIN ff_internal.epoch n USING (epoch_id)
+          LEFT JOIN ff_internal.epoch o ON o.epoch_id = (c).epoch_id
+         CROSS JOIN LATERAL (SELECT least(k.slack, (l.ended_at - l.began_at) / 4)) s(slack)
+         -- neither: holds the change
+         CROSS JOIN LATERAL (SELECT CASE WHEN l.ended_at - s.slack <= (c).before_at THEN 'before'
+                                         WHEN l.began_at + s.slack >= (c).seen_at THEN 'after' END) d(side)
+         WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until AND d.side <> ''
     ), settled AS (
         SELECT r.*, coalesce(r.why, CASE WHEN count(*) OVER same >= 3
                     AND 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same
@@ -205,15 +204,13 @@ BEGIN ATOMIC
     ), statements AS MATERIALIZED (
         SELECT o.* FROM span b JOIN span a ON a.side = 'after'
          CROSS JOIN LATERAL ff_internal.statements_observed((c).rel_id, b.ranges, a.ranges) o WHERE b.side = 'before'
-    ), word AS (
-        SELECT CASE WHEN (c).rel_id IS NULL THEN 'calls' ELSE 'updates' END AS what
     ), observed AS (
         -- q of shares: never surer than single updates would allow (Agresti and Coull's share)
         SELECT v.place, v.measure, v.unit, w.side, v.x, v.n AS m, v.n, v.q, v.factor
-          FROM w CROSS JOIN word o
+          FROM w
          CROSS JOIN LATERAL (SELECT (w.counted).*) i
          CROSS JOIN LATERAL (VALUES
-               (3, o.what || ' per second', '1/s', w.updated,
+               (3, CASE WHEN (c).rel_id IS NULL THEN 'calls per second' ELSE 'updates per second' END, '1/s', w.updated,
                 extract(epoch FROM w.ended_at - w.began_at)::double precision, 0, 1.0),
                (4, 'HOT share', '%', i.hot_updated, w.updated,
                 (i.hot_updated + 2.0) * (w.updated - i.hot_updated + 2) / (w.updated + 4), 100),
@@ -243,7 +240,7 @@ BEGIN ATOMIC
           FROM observed o GROUP BY o.place, o.measure, o.unit
     )
     SELECT v.place, v.measure, NULL, v.before, v.after, NULL, NULL, NULL, v.note
-      FROM word o
+      FROM (VALUES (CASE WHEN (c).rel_id IS NULL THEN 'calls' ELSE 'updates' END)) o(what)
       LEFT JOIN span b ON b.side = 'before'
       LEFT JOIN span a ON a.side = 'after'
      CROSS JOIN LATERAL (VALUES
@@ -279,10 +276,10 @@ BEGIN ATOMIC
            d.difference, concat(m.measure, to_char(d.difference, ' FMSG999990.0 '), r.unit,
                                 CASE WHEN d.large AND NOT d.certain THEN ' (uncertain)' END), r.weight
       FROM ff_internal.measures(c) m
-     CROSS JOIN (SELECT ff_internal.setting('time_weight')::double precision AS time,
-                        ff_internal.setting('wal_weight')::double precision AS wal,
-                        ff_internal.setting('size_weight')::double precision
-                        * ff_internal.setting('storage_weight')::double precision AS size,
+     CROSS JOIN (SELECT ff_internal.setting('time_weight') AS time,
+                        ff_internal.setting('wal_weight') AS wal,
+                        ff_internal.setting('size_weight')
+                        * ff_internal.setting('storage_weight') AS size,
                         (c).rel_id IS NULL AS of_server) k
       -- What matters, and the half width of the interval beyond which no difference cannot be claimed either, both
       -- chosen. The standard deviation counts for a setting only: that of a table's statements follows their mean.
@@ -309,7 +306,7 @@ BEGIN ATOMIC
         -- Intervals without which their scatter says nothing. Bytes per row, percent: what is a gain without any other,
         -- what is a loss. Change of the cost (logarithm) below which gains and losses cancel out. All chosen.
         SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
-               ff_internal.setting('min_updates')::double precision AS updates
+               ff_internal.setting('min_updates') AS updates
     ), w AS MATERIALIZED (
         SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w
     ), found AS (

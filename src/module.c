@@ -11,6 +11,7 @@
 #include <limits.h>
 
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
@@ -139,5 +140,6 @@ ff_setting(PG_FUNCTION_ARGS)
 {
 	char	   *name = psprintf("fillfactor_advisor.%s", text_to_cstring(PG_GETARG_TEXT_PP(0)));
 
-	PG_RETURN_TEXT_P(cstring_to_text(GetConfigOption(name, false, false)));
+	PG_RETURN_DATUM(DirectFunctionCall1(float8in,
+										CStringGetDatum(GetConfigOption(name, false, false))));
 }

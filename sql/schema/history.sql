@@ -202,14 +202,12 @@ CREATE TABLE ff_internal.prediction (
     made_at              timestamptz NOT NULL, -- when the model was asked
     from_fillfactor      smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100), -- effective then, percent
     to_fillfactor        smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100), -- advised fillfactor, percent
-    hot_pct              double precision, -- HOT share of the recent updates then, percent
     predicted_hot_pct    double precision, -- HOT share promised, percent; NULL where the model did not say
     predicted_hot_low    double precision, -- lower end of its range, percent
     predicted_hot_high   double precision, -- upper end of its range, percent
     wal_bytes_saved      double precision, -- WAL promised to be saved per row updated, bytes; negative: more
     size_bytes           bigint,     -- size of the main fork then, bytes
     predicted_size_bytes bigint,     -- size of the main fork promised, bytes
-    confidence           double precision, -- confidence of the model then, 0 to 1
     judged_at            timestamptz, -- when the change was last judged; NULL: not made, or too early
     verdict              text CHECK (verdict IN ('helped', 'no difference', 'hurt')), -- of ff_verify()
     achieved_hot_pct     double precision, -- HOT share after the change, percent

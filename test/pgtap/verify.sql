@@ -311,8 +311,8 @@ SELECT is(ff_internal.calibration(:helped), NULL, 'no promise, no calibration');
 SELECT is(ff_internal.calibrated(0.6, NULL), 0.6::float8, 'confidence as it was');
 SELECT is(round(ff_internal.calibrated(0.6, 1)::numeric, 6), 0.8, 'confidence halfway to certain where all came true');
 SELECT is(round(ff_internal.calibrated(0.6, 0.4)::numeric, 6), 0.3, 'confidence halved where it did not');
-INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, hot_pct, predicted_hot_pct, predicted_hot_low, predicted_hot_high, wal_bytes_saved)
-VALUES (:helped, now() - interval '6 hours', 100, 50, 10, 97, 95, 98, 300);
+INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct, predicted_hot_low, predicted_hot_high, wal_bytes_saved)
+VALUES (:helped, now() - interval '6 hours', 100, 50, 97, 95, 98, 300);
 SELECT matches((SELECT predicted || ', ' || note FROM told('helped', 'HOT share')), '^97, predicted between 95 and 98$', 'the promise is shown');
 SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update')), '(1000,700)', 'by how much less than before');
 SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'a promise taken up is judged');
