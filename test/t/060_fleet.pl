@@ -236,6 +236,31 @@ $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_c
 is(value(q(SELECT error FROM ff_internal.fleet_source WHERE source = 'two')), '42501 permission denied for foreign server two', 'and the right to use the server');
 refresh();
 is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'all is well again');
+
+# ---------------------------------------------------------------------------
+# A database that is renamed, dropped, made again; a hub that is restored elsewhere
+# ---------------------------------------------------------------------------
+sub known { return value("SELECT concat_ws(' ', state, database, role, tables) FROM ff_fleet WHERE source = '$_[0]'"); }
+$there->safe_psql('postgres', 'ALTER DATABASE "more 5" RENAME TO moved');
+$there->safe_psql('postgres', 'DROP DATABASE "more 6"');
+is((refresh())[0], '6 of 8 sources answered, 2 failed, 0 were not asked', 'of two databases one was renamed, one dropped');
+is(join(', ', map { known("more $_") } 5, 6), 'failing more 5 primary 1, failing more 6 primary 1', 'their rows say so, and what they said stays');
+value('ALTER SERVER "more 5" OPTIONS (SET dbname \'moved\')');
+$there->safe_psql('postgres', 'CREATE DATABASE "more 6" TEMPLATE moved');
+refresh();
+is(known('more 5'), 'ok moved primary 1', 'under its new name it is the same source');
+is(known('more 6'), 'ok more 6 primary 1', 'a copy of it on the same server is a database of its own');
+is(value(q(SELECT string_agg(relation, ' ') FROM ff_fleet_advice WHERE source = 'more 6')), 'public."table of more 5"', 'and nothing stays of the one dropped, whose name it has');
+
+my $all = q(SELECT string_agg(concat_ws(' ', source, database, role, tables), ', ' ORDER BY source) FROM ff_fleet);
+my $dump = PostgreSQL::Test::Utils::tempdir . '/hub';
+$hub->command_ok([ 'pg_dump', '-Fc', '-f', $dump, 'postgres' ], 'a hub is dumped');
+$hub->safe_psql('postgres', 'CREATE DATABASE elsewhere');
+$hub->command_ok([ 'pg_restore', '-d', 'elsewhere', '--exit-on-error', $dump ], 'and restored elsewhere');
+is($hub->safe_psql('elsewhere', $all), value($all), 'it knows what the hub knew');
+($status, $out, $err) = $hub->psql('elsewhere', 'CALL ff_fleet_refresh()');
+like($err, qr/NOTICE:  8 of 8 sources answered, 0 failed/, 'and asks the same sources');
+is($hub->safe_psql('elsewhere', $all), value($all), 'none of which is there twice');
 $hub->stop;
 $there->stop;
-done_testing(67);
+done_testing(79);
