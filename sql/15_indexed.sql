@@ -68,10 +68,9 @@ CREATE FUNCTION ff_internal.indexed_columns(relation oid) RETURNS text[]
 LANGUAGE sql STABLE
 AS $$
     SELECT coalesce(array_agg(a.attname::text ORDER BY a.attname::text), '{}')
-      FROM pg_attribute a
-     WHERE a.attrelid = relation
-       AND a.attnum = ANY (ff_internal.blocking_columns(ARRAY(
-               SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = relation AND i.indislive)))
+      FROM unnest(ff_internal.blocking_columns(ARRAY(
+               SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = relation AND i.indislive))) k
+      JOIN pg_attribute a ON a.attrelid = relation AND a.attnum = k
 $$;
 
 -- The table itself and the partitioned tables above it, by whose names statements may know it.

@@ -125,10 +125,10 @@ AS $$
                     WHEN s.command = 'DELETE' THEN 2 ELSE 0 END AS command,
                s.calls * l.times AS calls, s.rows * p.part * l.times AS rows,
                s.wal_records * p.part * l.times AS wal_records, s.wal_bytes * p.part * l.times AS wal_bytes,
-               (ff_internal.changed_columns(e.relation, s.columns)
-                && ff_internal.indexed_columns(e.relation))::integer AS indexed
+               (ff_internal.changed_columns(e.relation, s.columns) && i.columns)::integer AS indexed
           FROM seen s
          CROSS JOIN later l
+         CROSS JOIN (SELECT ff_internal.indexed_columns(e.relation) OFFSET 0) i(columns)
           LEFT JOIN upserts u ON true
          CROSS JOIN LATERAL (SELECT CASE WHEN NOT s.upsert THEN 1 WHEN s.command = 'UPDATE' THEN u.updated
                                          ELSE 1 - u.updated END AS part) p

@@ -20,7 +20,9 @@ AS $$
      CROSS JOIN LATERAL (
             SELECT concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.oid, c.relfilenode, e.fillfactor,
                              e.indexes, ff_internal.indexed_columns(c.oid)) AS shape
-              FROM pg_class c CROSS JOIN ff_internal.server() o WHERE c.oid = e.relation) s
+              FROM pg_class c CROSS JOIN ff_internal.server() o WHERE c.oid = e.relation
+            -- once, not for each of the two
+            OFFSET 0) s
 $$;
 
 -- A table's fit made anew, not stored, with the HOT shares of its curve if these are wanted in any case; what was
@@ -417,8 +419,8 @@ AS $$
                   n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes AS disk_bytes,
                   round((coalesce((c.us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1)::real AS cpu_s,
                   ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || v.recommended_fillfactor]) AS ddl
-            WHERE x.changes) b ON true
-      -- the least disturbing way; OFFSET keeps the filter in front of the function
+            WHERE x.changes OFFSET 0) b ON true
+      -- the least disturbing way; OFFSET keeps the filter in front of the function, here as there
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
