@@ -74,11 +74,11 @@ AS $$
 $$;
 
 -- The table itself and the partitioned tables above it, by whose names statements may know it.
-CREATE FUNCTION ff_internal.with_ancestors(relation oid) RETURNS oid[]
-LANGUAGE sql STABLE
-AS $$
-    SELECT ARRAY(SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a)
-$$;
+CREATE FUNCTION ff_internal.with_ancestors(relation oid) RETURNS SETOF oid
+LANGUAGE sql STABLE ROWS 2
+BEGIN ATOMIC
+    SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a;
+END;
 
 -- The UPDATE statements of a table over the collections since a time, and the columns that each changes (NULL: not
 -- known). rows: of those in a WITH query they are not known, and are here the statement's own.
@@ -93,7 +93,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows), min(n.began_at)
                            FROM ff_internal.statement_history n
                           WHERE n.statement_id = t.statement_id AND n.ended_at > since) h
-     WHERE t.relid = ANY (ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.calls > 0
+     WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.calls > 0
 $$;
 
 -- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column.

@@ -395,7 +395,7 @@ AS $$
                    FROM ff_internal.statement_snapshot l
                   WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()) p
      CROSS JOIN LATERAL (SELECT CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows END AS rows) r
-     WHERE $1 IS NULL OR c.oid = ANY (ff_internal.with_ancestors($1))
+     WHERE $1 IS NULL OR c.oid IN (SELECT * FROM ff_internal.with_ancestors($1))
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.reason
       FROM ff_internal.statements_missing() m(reason)

@@ -109,7 +109,7 @@ AS $$
                       sum(o.wal_records) AS wal_records, sum(o.wal_bytes) AS wal_bytes, sum(o.wal_fpi) AS images
                  FROM ff_internal.statement_history o
                 WHERE o.statement_id = t.statement_id AND o.began_at >= (e.since_change).began_at) h
-         WHERE t.relid = ANY (ff_internal.with_ancestors(e.relation)) AND h.rows > 0
+         WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(e.relation)) AND h.rows > 0
     ), later AS (
         SELECT greatest(1, coalesce((e.since_change).updated / nullif(sum(i.updated), 0), 1))::double precision AS times
           FROM ff_internal.counter_interval i

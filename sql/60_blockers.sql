@@ -97,7 +97,7 @@ AS $$
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
            WHEN NOT b.seen AND EXISTS (SELECT FROM ff_internal.statement_target t WHERE t.command = 'UPDATE'
-                                       AND t.relid = ANY (ff_internal.with_ancestors(b.relid)))
+                                       AND t.relid IN (SELECT * FROM ff_internal.with_ancestors(b.relid)))
            THEN 'updates were not HOT, but no statement seen sets an indexed column: look for functions, triggers and '
                 'the unattributed rows of ff_statements()'
            WHEN NOT b.seen
@@ -216,7 +216,7 @@ AS $$
         -- each table's HOT share while nothing of all this was held
         SELECT i.rel_id, sum(i.hot_updated) / sum(i.updated) AS hot_share
           FROM ff_internal.counter_interval i
-         WHERE i.ended_at > clock_timestamp() - ff_internal.lookback()
+         WHERE i.ended_at > (SELECT clock_timestamp() - ff_internal.lookback())
            AND NOT EXISTS (SELECT FROM held h
                             WHERE NOT h.catalog_only AND h.since < i.ended_at AND h.until > i.began_at)
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
