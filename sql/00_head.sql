@@ -29,8 +29,8 @@ $$;
 CREATE SCHEMA ff_internal;
 COMMENT ON SCHEMA ff_internal IS 'Tables and inner functions of the extension fillfactor_advisor.';
 
--- Makes a table, type or view as its definition says, and COMMENTs of the comments in it: what stands behind a column,
--- or below it, is about the column; what stands below the first line is about the whole. The last piece drops it.
+-- Makes a table, type or view, and COMMENTs of the comments in its definition: behind or below a column about that,
+-- below the first line about the whole. The last piece drops it.
 CREATE PROCEDURE ff_internal.define(definition text)
 LANGUAGE plpgsql
 AS $$

@@ -6,13 +6,13 @@ LANGUAGE sql STABLE
 RETURN (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
           FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
 
--- Options as the server stores them after ALTER ... SET: the others keep their order, the new ones go last.
+-- Options as after ALTER ... SET: the new ones go last.
 CREATE FUNCTION ff_internal.options_after(options text[], to_set text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY(SELECT o FROM unnest(options) o
               WHERE split_part(o, '=', 1) NOT IN (SELECT split_part(s, '=', 1) FROM unnest(to_set) s)) || to_set;
 
--- The statements that set and reset options of a relation; NULL where it is gone, or where there is nothing to do.
+-- The statements that set and reset options of a relation; NULL where it is gone, or nothing is to be done.
 CREATE FUNCTION ff_internal.alter_options(relation oid, to_set text[], to_reset text[] DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -34,8 +34,8 @@ BEGIN
 END
 $$;
 
--- The statements that turn new_options back into old_options, text for text. kind NULL: all, in the order of old; kind
--- fillfactor, or options (all others): only those that differ, so that what somebody changed since stays.
+-- The statements that turn new_options back into old_options, text for text. kind NULL: all; fillfactor, or options
+-- (all others): only those that differ, so that what somebody changed since stays.
 CREATE FUNCTION ff_internal.restore_options(
     relation oid, old_options text[], new_options text[], kind text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -82,15 +82,15 @@ CREATE FUNCTION ff_internal.text_array(elements jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN jsonb_typeof(elements) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(elements))::text END;
 
--- The parts of a stored index definition; looked_up: it needs a search_path of pg_catalog alone. NULL where the text is
--- anything but one CREATE INDEX, or may call code other than the server's own.
+-- The parts of a stored index definition; looked_up: it needs a search_path of pg_catalog alone. NULL: it is not one
+-- CREATE INDEX, or may call code other than the server's own.
 CREATE FUNCTION ff_internal.index_definition(
     relation oid, definition text, OUT is_unique boolean, OUT name text, OUT method text, OUT looked_up boolean)
 LANGUAGE c STRICT STABLE
 AS 'MODULE_PATHNAME', 'ff_index_definition';
 
--- The statement that makes an index again on its table; NULL where index_definition() does not accept the definition.
--- Where names are looked up it needs a DO statement, which cannot run CONCURRENTLY and waits for its lock 2 s at most.
+-- The statement that makes an index again; NULL where index_definition() refuses. Where names are looked up it is a DO
+-- statement, which cannot run CONCURRENTLY and waits for its lock 2 s at most.
 CREATE FUNCTION ff_internal.index_statement(relation oid, definition text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (

@@ -1,10 +1,9 @@
--- Stage prediction: how far earlier predictions for a table came true. They
--- are written and judged in 76_prediction.sql.
+-- Stage prediction: how far earlier predictions for a table came true; 76_prediction.sql writes and judges them.
 
--- How well the last three predictions for a table (its rel_id) that were taken up and judged, or rehearsed with a
--- clear outcome, came true, 0 to 1; NULL where none was. 1: a rehearsal held, or the HOT share came within the range
--- promised (or 5 points) and the change helped; halved for every 10 points beyond (both chosen), halved where it made
--- no difference or a rehearsal did not hold, 0.2 where it hurt.
+-- How well the last three predictions for a table (rel_id) that were judged, or rehearsed with a clear outcome, came
+-- true, 0 to 1; NULL: none. 1: a rehearsal held, or the HOT share came within the range promised (or 5 points) and the
+-- change helped; halved for every 10 points beyond (both chosen), and where it made no difference or a rehearsal did not
+-- hold; 0.2 where it hurt.
 CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS double precision
 LANGUAGE sql STABLE
 AS $$
@@ -27,7 +26,7 @@ AS $$
 $$;
 
 -- A confidence (0 to 1) in the light of calibration(): halfway to 1 where all came true, as it was at 0.8, less in
--- proportion below; unchanged where none was judged.
+-- proportion below.
 CREATE FUNCTION ff_internal.calibrated(confidence double precision, calibration double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -37,7 +36,7 @@ AS $$
                 ELSE confidence + (1 - confidence) * (calibration - 0.8) / 0.4 END
 $$;
 
--- What came of the newest rehearsal of a table (its rel_id) at its present fillfactor, in words.
+-- The newest rehearsal of a table (rel_id) at its present fillfactor, in words.
 CREATE FUNCTION ff_internal.rehearsed(relation_id bigint, fillfactor integer) RETURNS text
 LANGUAGE sql STABLE
 AS $$

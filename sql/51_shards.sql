@@ -5,8 +5,8 @@ CREATE FUNCTION ff_internal.show_shards() RETURNS void
 LANGUAGE c VOLATILE
 AS 'MODULE_PATHNAME', 'ff_show_shards_sql';
 
--- The distributed tables, each with its shards on this node, or with NULL where there is none. A shard has the name of
--- its table, shortened if need be, with its number.
+-- The distributed tables, each with its shards on this node, or NULL. A shard has the name of its table, shortened if
+-- need be, with its number.
 CREATE FUNCTION ff_internal.shards() RETURNS TABLE (parent oid, shard oid)
 LANGUAGE plpgsql STABLE ROWS 1
 AS $$
@@ -38,8 +38,8 @@ UNION ALL
 SELECT shard.parent, shard.shard FROM shard;
 COMMENT ON VIEW ff_internal.sibling IS 'Partitions and shards (leaf), each with the table that it is of (parent).';
 
--- What is advised for a distributed table: as for its busiest shard, the first, with the counters and sizes of all of
--- them. Where there is no shard on this node, the table itself is the first.
+-- What is advised for a distributed table: as for its busiest shard, the first, with the counters and sizes of all.
+-- Without a shard on this node, the first is the table itself.
 CREATE FUNCTION ff_internal.distributed(parent regclass, shards ff_internal.decision[]) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 AS $$

@@ -1,9 +1,7 @@
--- Stage diagnosis: where the updates that are not HOT come from, by the evidence
--- alone.  Every table of the database gets a row.
+-- Stage diagnosis: where the updates that are not HOT come from, by the evidence alone. Every table gets a row.
 
--- What a recorded holder of the visibility horizon (ff_horizon()) cost a table, in words; NULL where it was none:
--- either the table's HOT share fell by more than 10 points while one was there, from 90 % or more, or most versions in
--- its pages wait for one.
+-- What a recorded holder of the visibility horizon cost a table, in words; NULL: none did. Either its HOT share fell by
+-- more than 10 points from 90 % or more while one was there, or most versions in its pages wait for one.
 CREATE FUNCTION ff_internal.held_back(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 AS $$

@@ -17,14 +17,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN seconds < 1 THEN 'about a second'
             ELSE CASE WHEN io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(seconds) END;
 
--- What a rewrite to about new_bytes (main fork) needs in any way; io_known: reading and writing are in its seconds.
+-- What any rewrite to about new_bytes (main fork) needs; io_known: its seconds include reading and writing.
 CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,
     OUT seconds double precision, OUT io_known boolean, OUT too_big text)
 LANGUAGE sql VOLATILE
 AS $$
-    -- CPU of copying rows and of building indexes, bytes of these per second: measured on one core by VACUUM FULL of
-    -- two tables of 500 MB (rows of 1,000 bytes; of 120, with two indexes; 15). spare: disk to be left free (chosen).
+    -- Bytes per second of copying rows and of building indexes, measured on one core by VACUUM FULL of two tables of
+    -- 500 MB (rows of 1,000 bytes; of 120, with two indexes; 15). spare: disk to be left free (chosen).
     WITH constant AS (
         SELECT 200e6 AS copied_per_s, 50e6 AS built_per_s, 1.1 AS spare,
                current_setting('block_size')::double precision AS block

@@ -5,7 +5,7 @@ CREATE FUNCTION ff_internal.until_day(seconds double precision) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'a full day has to be seen first, about ' || ff_internal.span(greatest(0, 86400 - seconds)) || ' are left';
 
--- How long it takes until so many updates were seen, at the window's rate.
+-- How long it takes at the window's rate until so many updates were seen.
 CREATE FUNCTION ff_internal.until_updated(e ff_internal.table_evidence, seen bigint, needed bigint) RETURNS text
 LANGUAGE sql STABLE
 RETURN format('%s updates needed, %s seen: ', needed, seen)
@@ -22,7 +22,7 @@ RETURN CASE WHEN ((v.diagnosis).evidence).window_s < 86400
                         trim_scale(round(v.needed_confidence::numeric, 2)),
                         trim_scale(round(v.confidence::numeric, 2))) END;
 
--- When the next collection is due by the pace of the last ten; NULL where these have none, or it was not kept.
+-- When the next collection is due by the pace of the last ten; NULL: they have none, or it was not kept.
 CREATE FUNCTION ff_internal.next_collection() RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -165,7 +165,7 @@ BEGIN
 END
 $$;
 
--- What comes if nothing is done, over the time that the choice is made for.
+-- What comes if nothing is done, over payback_time.
 CREATE FUNCTION ff_internal.if_nothing_is_done(v ff_internal.decision) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -181,7 +181,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT 8192 * (e.sample).blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(now, later)
 $$;
 
--- What follows from it: what a change would bring, what is missing for one, or why the fillfactor stays.
+-- What a change would bring, what is missing for one, or why the fillfactor stays.
 CREATE FUNCTION ff_internal.words_of_action(v ff_internal.decision) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$

@@ -7,8 +7,8 @@
 -- ---------------------------------------------------------------------------
 -- Fits
 -- ---------------------------------------------------------------------------
--- What a fit is known by. mark: the evidence and the settings that it is made of; shape: what makes any older fit
--- useless, see table fit.
+-- mark: hash of the evidence and settings that a fit is made of; shape: of what makes any older fit useless, see table
+-- fit.
 CREATE FUNCTION ff_internal.fit_marks(e ff_internal.table_evidence, OUT mark text, OUT shape text)
 LANGUAGE sql STABLE
 AS $$
@@ -25,22 +25,21 @@ AS $$
             OFFSET 0) s
 $$;
 
--- A table's fit made anew, not stored, with the HOT shares of its curve if these are wanted in any case; what was
--- advised last stays with it, and what the model made of the table last is where it begins.
+-- A table's fit made anew, not stored, with the HOT shares of its curve if wanted in any case. It begins with what the
+-- model made of the table last, and keeps what was advised last.
 CREATE FUNCTION ff_internal.new_fit(d ff_internal.diagnosis, last ff_internal.fit, curve boolean)
 RETURNS ff_internal.fit
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     e ff_internal.table_evidence := d.evidence;
-    f ff_internal.fit := last;
 BEGIN
-    SELECT m.choice, m.steps INTO f.choice, f.steps
+    SELECT m.choice, m.steps INTO last.choice, last.steps
       FROM ff_internal.model(
                ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e)), last), curve) m;
-    f.updates_per_s := ff_internal.updates_per_s(e);
-    f.updated := (e.since_change).updated;
-    RETURN f;
+    last.updates_per_s := ff_internal.updates_per_s(e);
+    last.updated := (e.since_change).updated;
+    RETURN last;
 END
 $$;
 
@@ -51,15 +50,14 @@ RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 -- ---------------------------------------------------------------------------
 -- Siblings
 -- ---------------------------------------------------------------------------
--- The ratio of costs from which it is clearly better: better() five times over (chosen).
+-- Ratio of costs from which it is clearly better: better() five times over (chosen).
 CREATE FUNCTION ff_internal.clearly_better() RETURNS double precision
 LANGUAGE sql STABLE
 RETURN ff_internal.better() ^ 5;
 
--- The step that is best for the partitions or shards of one parent together: the mean of their curves, each weighted
--- by its rate of updates. Curves, not evidence: what is seen of a partition are its own pages at its own age, and a
--- table of the pages of all would be none that exists. One row for each partition with a sibling that is updated; its
--- own step where the best is not better.
+-- The step that is best for the partitions or shards of one parent together: the mean of their curves, weighted by
+-- their updates. (A sample of all their pages would be of a table that does not exist.) One row for each with a sibling
+-- that is updated; its own step where the best is not better.
 CREATE FUNCTION ff_internal.sibling_choices(relation regclass) RETURNS TABLE (relid oid, best integer)
 LANGUAGE sql STABLE ROWS 100
 AS $$
@@ -97,43 +95,13 @@ AS $$
      WHERE $1 IS NULL OR i.leaf = $1
 $$;
 
--- Whether a partition has siblings whose rows were updated, more than one in a hundred inserted (chosen).
-CREATE FUNCTION ff_internal.siblings_updated(relation regclass) RETURNS boolean
-LANGUAGE sql STABLE
-AS $$
-    SELECT coalesce(sum(n.updated) > 0.01 * sum(n.inserted), false)
-      FROM ff_internal.sibling o
-      JOIN ff_internal.sibling i ON i.parent = o.parent AND i.leaf <> o.leaf
-      JOIN ff_internal.relation r ON r.relid = i.leaf AND r.closed_at IS NULL
-      JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
-     WHERE o.leaf = $1
-$$;
-
 -- ---------------------------------------------------------------------------
 -- Deciding
 -- ---------------------------------------------------------------------------
--- Whether a table's fillfactor was changed so lately that a gain does not call for another change: a day ago or less,
--- or where the gain is not clear. What was done as advised is taken back only where ff_verify() says that it hurt.
-CREATE FUNCTION ff_internal.changed_lately(e ff_internal.table_evidence, to_fillfactor integer, gain double precision)
-RETURNS boolean
-LANGUAGE sql STABLE
-AS $$
-    SELECT coalesce((
-        SELECT e.since_change_s < 86400 OR gain < ff_internal.clearly_better()
-               OR sign(c.new_fillfactor - c.old_fillfactor) <> sign(to_fillfactor - e.fillfactor)
-                  AND EXISTS (SELECT 1 FROM ff_internal.prediction p
-                               WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at AND p.verdict IS DISTINCT FROM 'hurt'
-                                 AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor))
-          FROM ff_internal.change c
-         WHERE c.rel_id = e.rel_id AND c.kind = 'fillfactor' AND c.seen_at > now() - ff_internal.lookback()
-         ORDER BY c.seen_at DESC LIMIT 1), false)
-$$;
-
--- How far advice can be trusted, 0 to 1, a product of: the updates seen (or, where there are hardly any, the rows
--- inserted) against four times min_updates; the time watched, from 0.5 at the first moment to 1 after a day in which
--- three cycles were seen, as the square root of the part of these that was; 0.5 where counters were off for a time, and
--- 0.5 where nobody knows whether an indexed column changes; and, where the model was asked of updates, its
--- own confidence in the light of what became of its earlier advice.
+-- How far advice can be trusted, 0 to 1, a product of: the updates seen (or, with hardly any, the inserts) against four
+-- times min_updates; the time watched, from 0.5 at first to 1 after a day with three cycles, by a square root; 0.5
+-- where counters were off for a time, and where nobody knows whether an indexed column changes; and the model's own
+-- confidence, in the light of what became of earlier advice.
 CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS double precision
 LANGUAGE plpgsql STABLE
 AS $$
@@ -157,7 +125,7 @@ BEGIN
 END
 $$;
 
--- What to do for a table where its updates speak.
+-- What to do where updates speak.
 CREATE FUNCTION ff_internal.decide_updated(v ff_internal.decision) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 AS $$
@@ -165,28 +133,38 @@ DECLARE
     e      ff_internal.table_evidence := (v.diagnosis).evidence;
     c      ff_internal.choice := (v.fit).choice;
     w      ff_internal.window_counters := e.counters;
+    next   CONSTANT integer := (v.then_step).fillfactor;
     calls  CONSTANT bigint := w.updated / greatest(1, coalesce(c.update_call_rows, 1));
-    change CONSTANT text := CASE sign((v.then_step).fillfactor - (v.now_step).fillfactor)
-                                 WHEN -1 THEN 'lower' WHEN 1 THEN 'raise' END;
+    change CONSTANT text := CASE sign(next - (v.now_step).fillfactor) WHEN -1 THEN 'lower' WHEN 1 THEN 'raise' END;
+    taken  boolean;
 BEGIN
     IF v.gain > 1 AND change IS NOT NULL THEN
-        -- Room is given back only after a day, in which the table was at least half as busy as before its last change.
-        -- Another set of indexes, too, is watched for a day, but for what was advised before; and a table that may
-        -- become HOT by itself, unless room is clearly better all the same.
-        v.because := CASE WHEN ff_internal.changed_lately(e, (v.then_step).fillfactor, v.gain) THEN 'taken'
+        -- Its fillfactor was changed so lately that the gain calls for no other change: a day ago or less, or where the
+        -- gain is not clear. What was done as advised is taken back only where ff_verify() says that it hurt.
+        SELECT e.since_change_s < 86400 OR v.gain < ff_internal.clearly_better()
+               OR sign(h.new_fillfactor - h.old_fillfactor) <> sign(next - e.fillfactor)
+                  AND EXISTS (SELECT FROM ff_internal.prediction p
+                               WHERE p.rel_id = h.rel_id AND p.made_at < h.seen_at AND p.verdict IS DISTINCT FROM 'hurt'
+                                 AND (p.from_fillfactor, p.to_fillfactor) = (h.old_fillfactor, h.new_fillfactor))
+          INTO taken
+          FROM ff_internal.change h
+         WHERE h.rel_id = e.rel_id AND h.kind = 'fillfactor' AND h.seen_at > now() - ff_internal.lookback()
+         ORDER BY h.seen_at DESC LIMIT 1;
+        -- Room is given back after a day in which the table was at least half as busy as before its last change. Other
+        -- indexes are watched for a day, too, but for what was advised before; and a table that may become HOT by
+        -- itself, unless room is clearly better.
+        v.because := CASE WHEN taken THEN 'taken'
                           WHEN change = 'raise'
                                AND (e.since_change_s < 86400
                                     OR (e.since_change).updated * e.window_s < 0.5 * w.updated * e.since_change_s)
                             OR e.since_change_s < least(86400, e.window_s)
-                               AND ((v.fit).action, (v.fit).to_fillfactor) IS DISTINCT FROM
-                                   (change, (v.then_step).fillfactor) THEN 'short'
+                               AND ((v.fit).action, (v.fit).to_fillfactor) IS DISTINCT FROM (change, next) THEN 'short'
                           WHEN change = 'lower' AND (v.fit).action IS DISTINCT FROM change AND c.settling > 0.1
                                AND e.window_s < 86400 AND v.gain < ff_internal.clearly_better() THEN 'settling'
                           ELSE v.because END;
-        v.action := CASE WHEN v.because = 'taken' AND e.since_change_s >= 86400 THEN 'keep'
+        v.action := CASE WHEN taken AND e.since_change_s >= 86400 THEN 'keep'
                          WHEN v.because IN ('taken', 'short', 'settling') OR v.confidence < v.needed_confidence
-                         THEN 'wait'
-                         ELSE change END;
+                         THEN 'wait' ELSE change END;
         RETURN v;
     END IF;
     v.action := CASE c.action WHEN 'wait' THEN 'wait' ELSE 'keep' END;
@@ -201,7 +179,7 @@ BEGIN
 END
 $$;
 
--- What is advised for a table, given its fit (NULL where the model was not asked) and the best step of its siblings.
+-- What is advised, given the fit (NULL: the model was not asked) and the best step of its siblings.
 CREATE FUNCTION ff_internal.decide(d ff_internal.diagnosis, f ff_internal.fit, siblings_best integer)
 RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
@@ -209,7 +187,7 @@ AS $$
 DECLARE
     e     ff_internal.table_evidence := d.evidence;
     c     ff_internal.choice := f.choice;
-    other ff_internal.step;
+    other ff_internal.step := ff_internal.step_at(f.steps, siblings_best);
     v     ff_internal.decision;
 BEGIN
     v.diagnosis := d;
@@ -223,7 +201,6 @@ BEGIN
         v.then_step := ff_internal.step_at(f.steps, c.advised_step);
         v.gain := CASE WHEN c.advised_step = c.current_step THEN 1 ELSE c.gain END;
         -- the siblings' step, unless its own is clearly better
-        other := ff_internal.step_at(f.steps, siblings_best);
         IF other.fillfactor <> c.advised_step AND other.cost < (v.then_step).cost * ff_internal.clearly_better() THEN
             v.then_step := other;
             v.gain := CASE WHEN siblings_best = c.current_step THEN 1 ELSE c.best_gain / other.cost END;
@@ -240,13 +217,17 @@ BEGIN
     END IF;
     IF d.cause = 'no_data' OR v.passed_over THEN
         v.action := 'wait';
-    ELSIF d.cause = 'few_updates' AND d.idle THEN
-        v.action := 'keep';
-    ELSIF d.cause = 'few_updates' THEN
-        -- a reserve is given back after a full day, but not where the other partitions are updated
+    ELSIF d.cause = 'few_updates' AND NOT d.idle THEN
+        -- A reserve is given back after a full day, but not where the other partitions are updated: by their curves,
+        -- or, where these rest, by their history, more than one row in a hundred inserted (chosen).
         v.because := CASE WHEN e.fillfactor = 100 THEN NULL
-                          -- their curves say so, or, where these rest, their history
-                          WHEN siblings_best < 100 OR ff_internal.siblings_updated(e.relation) THEN 'siblings'
+                          WHEN siblings_best < 100 OR (
+                              SELECT sum(n.updated) > 0.01 * sum(n.inserted)
+                                FROM ff_internal.sibling o
+                                JOIN ff_internal.sibling i ON i.parent = o.parent AND i.leaf <> o.leaf
+                                JOIN ff_internal.relation r ON r.relid = i.leaf AND r.closed_at IS NULL
+                                JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
+                               WHERE o.leaf = e.relation) THEN 'siblings'
                           WHEN e.window_s < 86400 THEN 'short' END;
         v.action := CASE WHEN v.because = 'siblings' THEN 'keep'
                          WHEN v.because = 'short' OR e.open_writers > 0 OR e.counts_lost THEN 'wait'
@@ -254,7 +235,7 @@ BEGIN
                          THEN CASE WHEN v.confidence < v.needed_confidence THEN 'wait' ELSE 'raise' END
                          WHEN (e.counters).updated < 0.01 * (e.counters).inserted OR e.window_s >= 86400 THEN 'keep'
                          ELSE 'wait' END;
-    ELSIF d.wants_model THEN
+    ELSIF d.wants_model AND d.cause <> 'few_updates' THEN
         v := ff_internal.decide_updated(v);
     ELSE
         v.action := 'keep';
@@ -265,10 +246,9 @@ BEGIN
 END
 $$;
 
--- Decides for a table, or for all of them. A fit that was stored is taken where it is of the same evidence; else the
--- model is asked, for so many tables at most (models; NULL: of all fillfactor_advisor.fits, of one itself), those with
--- the most recoverable updates first; beyond these an older fit is taken where the table is still the same. always: the
--- model is asked also where it does not matter.
+-- Decides for a table, or for all. A stored fit of the same evidence is taken; else the model is asked, for so many
+-- tables at most (models; NULL: fillfactor_advisor.fits, or one), the most recoverable updates first; beyond these an
+-- older fit of the same shape is taken. always: the model is asked also where it does not matter.
 CREATE FUNCTION ff_internal.decisions(relation regclass, models integer DEFAULT NULL, always boolean DEFAULT false)
 RETURNS SETOF ff_internal.decision
 LANGUAGE plpgsql STABLE ROWS 1000
@@ -311,8 +291,7 @@ BEGIN
 END
 $$;
 
--- The same, if pooled with one decision for a distributed table in the place of its shards, whichever of them relation
--- is.
+-- The same; if pooled, one decision for a distributed table in the place of its shards, of which relation may be one.
 CREATE FUNCTION ff_internal.pooled_decisions(relation regclass, models integer, pooled boolean)
 RETURNS SETOF ff_internal.decision
 LANGUAGE plpgsql STABLE ROWS 1000
@@ -345,8 +324,8 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Advice
 -- ---------------------------------------------------------------------------
--- A decision in figures and words, one row each: the columns of ff_advise(), those of ff_advice, and the decision.
--- whole: shards are not told of, but the table that they are of.
+-- A decision in figures and words: the columns of ff_advise(), those of ff_advice, and the decision. whole: a
+-- distributed table stands for its shards.
 CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, most integer DEFAULT NULL, whole bool DEFAULT true)
 RETURNS TABLE (
     relation                   regclass,
@@ -496,7 +475,7 @@ CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)));
 
--- The rows of ff_advice; the last ones, with the total, are of no table.
+-- The rows of ff_advice; those of the total have no relation.
 CREATE FUNCTION ff_internal.overview()
 RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, gain text, confidence real,
                why text)
@@ -534,7 +513,7 @@ BEGIN
 END
 $$;
 
--- A long name is shortened in its middle, so that a line has less than 100 characters.
+-- A long name is shortened in its middle: a line has less than 100 characters.
 CREATE VIEW @extschema@.ff_advice AS
 SELECT CASE WHEN length(n.name) > 22 THEN left(n.name, 8) || '..' || right(n.name, 12) ELSE n.name END AS relation,
        o.now, o.new, o.action, o.gain, o.confidence, o.why
@@ -554,17 +533,15 @@ COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the w
 -- ---------------------------------------------------------------------------
 -- Fits at collection
 -- ---------------------------------------------------------------------------
--- Rel_id of the tables whose advice may be another one after a collection, those in which most can be gained first, at
--- most fillfactor_advisor.fits; removes the fits of tables that are gone.
+-- Rel_id of the tables whose advice may be another one after a collection, most to gain first, at most
+-- fillfactor_advisor.fits; removes the fits of tables that are gone.
 CREATE FUNCTION ff_internal.fits_due(id bigint) RETURNS SETOF bigint
 LANGUAGE sql VOLATILE
 AS $$
     DELETE FROM ff_internal.fit f
      WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
 
-    -- Tables that changed in this collection, and those whose advice stands and
-    -- may have turned without a change.  One known for longer than an hour is
-    -- fitted once an hour, unless it was altered: answers move slowly.
+    -- Those that changed, and those whose advice stands and may have turned without a change; hourly, unless altered.
     SELECT r.rel_id
       FROM ff_internal.collection c
      CROSS JOIN LATERAL (
@@ -589,13 +566,13 @@ AS $$
      LIMIT ff_internal.setting('fits')::integer
 $$;
 
--- Fits a table (rel_id) and keeps what is advised for it now; where that is a change, what it promises is written to
--- prediction, once, and anew when it moved. Returns 1, or 0 where there is no such table.
+-- Fits a table (rel_id) and keeps what is advised now; what a change promises is written to prediction, and anew when
+-- it moved. Returns 1, or 0 where there is no such table.
 CREATE FUNCTION ff_internal.collect_fit(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    -- a promise is written anew when its HOT share moved by so many points, or after a day
+    -- points by which its HOT share moved; or after a day
     new_promise CONSTANT double precision := 2;
     a    record;
     f    ff_internal.fit;

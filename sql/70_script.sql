@@ -1,9 +1,8 @@
--- Stage script: the advice as a psql script to read, sign and run, and as JSON for tools, both made from one plan.
---
--- Names reach the script only quoted, and control characters not at all, so a line is always one line.
+-- Stage script: the advice as a psql script to read, sign and run, and as JSON, both made from one plan. Names reach
+-- the script only quoted, and control characters not at all: a line is always one line.
 
 -- What a session runs first. It knows a relation by {schema,name,identity}: a table's OID; of an index its table's and
--- the numbers of its columns, as REINDEX CONCURRENTLY gives it another OID.
+-- its column numbers, as REINDEX CONCURRENTLY gives it another OID.
 CREATE FUNCTION ff_internal.script_guard() RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -43,7 +42,7 @@ CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after t
                quote_literal(ff_internal.unprintable()))
       FROM ff_internal.server() s);
 
--- The guard of rewrites: it gives the statement, to be run by itself, and one to say what came of it; or it refuses.
+-- The guard of rewrites refuses, or gives the statement and one that says what came of it.
 CREATE FUNCTION ff_internal.rewrite_guard() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $text$CREATE OR REPLACE FUNCTION pg_temp.ff_rewrite(who text[], expected text[], old_file oid, statement text,
@@ -61,7 +60,7 @@ BEGIN
                                        who, expected, old_file, statement));
 END $ff$;$text$;
 
--- What else rewrites that write this much WAL (bytes) would touch: slots, standbys, subscribers, the WAL's disk.
+-- What rewrites that write so much WAL would touch: slots, standbys, subscribers, the WAL's disk.
 CREATE FUNCTION ff_internal.cautions(wal_bytes bigint) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
@@ -90,7 +89,7 @@ AS $$
       FROM ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
 $$;
 
--- The advice to change tables, then indexes, those first that gain most, and whether to rewrite them.
+-- The advice to change tables, then indexes, by gain, and whether to rewrite them.
 CREATE FUNCTION ff_internal.plan_advice(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql VOLATILE ROWS 1000
 SET jit = off
@@ -124,7 +123,7 @@ BEGIN ATOMIC
      ORDER BY a.kind, a.gain DESC NULLS LAST, a.oid;
 END;
 
--- One change of a plan: advice, statement, guard, undo and ways to rewrite; NULL where the relation is gone.
+-- One change of a plan: advice, statement, guard, undo, ways to rewrite; NULL where the relation is gone.
 CREATE FUNCTION ff_internal.plan_change(facts jsonb) RETURNS jsonb
 LANGUAGE sql VOLATILE
 RETURN (
@@ -160,7 +159,7 @@ RETURN (
             WHERE (facts->'rewrite'->>'wanted')::boolean) w(methods)
      WHERE c.oid = (facts->>'oid')::oid);
 
--- What new partitions should get: that of the busiest one that changes. ahead: changes of empty ones made already.
+-- What new partitions should get, that of the busiest one that changes; ahead: changes of empty ones made already.
 CREATE FUNCTION ff_internal.plan_templates(changes jsonb[]) RETURNS TABLE (template jsonb, ahead jsonb[])
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
@@ -202,7 +201,7 @@ RETURN (
       LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
       LEFT JOIN LATERAL jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
 
--- All that ff_script() and ff_script_json() say: changes of tables, then of indexes, those first that gain most.
+-- All that ff_script() and ff_script_json() say.
 CREATE FUNCTION ff_internal.plan(target regclass, top integer) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -300,7 +299,7 @@ AS $$
      WHERE l.line IS NOT NULL
 $$;
 
--- The way to rewrite that was chosen, and what it needs in words; NULL where none is wanted or possible.
+-- The way to rewrite that was chosen, and what it needs; no row where none is wanted or possible.
 CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs text)
 LANGUAGE sql STABLE
 AS $$

@@ -1,5 +1,5 @@
--- Stage undo: the statements that take a change back. Roles may write the history that are no superusers, and a
--- superuser may run the undo: it is made of quoted names and values, and of index definitions that were checked.
+-- Stage undo: the statements that take a change back, which a superuser may run. Others may write the history, so they
+-- are made of quoted names and values, and of index definitions that were checked.
 
 -- A setting's value, given as pg_settings has it, with its unit, as SET takes it: 256 of 8kB is 2048kB.
 CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
@@ -8,9 +8,8 @@ RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '
             THEN value::numeric * coalesce(substring(unit, '^[0-9]+')::numeric, 1) || ltrim(unit, '0123456789')
             ELSE value END;
 
--- The statements that bring a server setting back to a value that pg_settings had: RESET where that is what stands
--- without ALTER SYSTEM, as far as the caller may know. NULL where the setting is none of tracked_settings(), or the
--- value none of it, as the history may name any.
+-- The statements that bring a server setting back to a value of pg_settings: RESET where that stands without ALTER
+-- SYSTEM, as far as the caller may know. NULL: none of tracked_settings(), or no value of it.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
 AS $$
@@ -47,14 +46,14 @@ BEGIN
 END
 $$;
 
--- An index definition without its name and storage options: what it indexes, and how.
+-- What an index definition indexes, and how: without its name and storage options.
 CREATE FUNCTION ff_internal.index_shape(definition text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN definition LIKE 'CREATE UNIQUE %' THEN 'UNIQUE' ELSE '' END
        || coalesce(regexp_replace(substring(definition FROM ' USING .*'),
                                   ' WITH [(](, |[a-z_]+=(''[^'']*''|[a-z0-9_]+))*[)]', ''), definition);
 
--- The storage options in an index definition, as pg_class.reloptions holds them; NULL where it has none.
+-- The storage options in an index definition, as in pg_class.reloptions; NULL: none.
 CREATE FUNCTION ff_internal.index_options(definition text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -62,9 +61,9 @@ RETURN (
       FROM regexp_matches(substring(definition FROM ' WITH ([(][a-z_]+=.*)'),
                           '[(, ]([a-z_]+)=(?:''([^'']*)''|([a-z0-9_]+))(?=[,)])', 'g') WITH ORDINALITY o(m, place));
 
--- The statements that bring the indexes of a table back, given the definitions of those dropped and created since: of
--- those that are still there in another form their options, the others dropped, and then made as they were. What is
--- left to the reader stands in a comment.
+-- The statements that bring the indexes of a table back, given the definitions dropped and created since: those that
+-- are there in another form get their options, the others are dropped, and made as they were. A comment says what is
+-- left to the reader.
 CREATE FUNCTION ff_internal.undo_indexes(relation oid, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
 AS $$

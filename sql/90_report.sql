@@ -1,8 +1,5 @@
--- Stage report: everything that is known, on one HTML page.
---
--- The page stands alone: a policy in its head forbids every resource, and every
--- script and style but its own. It is plain ASCII whatever the encodings are,
--- and what comes from the database gets into it only through html().
+-- Stage report: everything that is known, on one HTML page. The page stands alone: a policy in its head forbids all but
+-- its own script and style. It is plain ASCII; what comes from the database gets into it only through html().
 
 -- ---------------------------------------------------------------------------
 -- Text and tables
@@ -44,7 +41,7 @@ BEGIN
 END
 $$;
 
--- A table's name as HTML, where a line may break only after a point or an underscore of it.
+-- A table's name as HTML, broken only after its points and underscores.
 CREATE FUNCTION ff_internal.html_name(nspname name, relname name) RETURNS text
 LANGUAGE sql STABLE
 RETURN replace(replace(ff_internal.html(nspname || '.' || relname), '.', '.<wbr>'), '_', '_<wbr>');
@@ -59,8 +56,8 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN to_char(at, 'YYYY-MM-DD HH24:MI');
 
 -- An HTML table of rows whose keys are its columns, NAME|FORM: empty for text, html, B for bytes, or decimal digits and
--- a unit; + for a difference. The first is the row's header, @|html its attributes. A column that is empty in all rows
--- is left out. NULL without rows.
+-- a unit; + for a difference. The first is the row's header, @|html its attributes. Columns without a value are left
+-- out. NULL without rows.
 CREATE FUNCTION ff_internal.html_table(caption text, rows json) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -128,8 +125,7 @@ RETURN format('<path class="%s" d="M%s 0V200"/><text x="%s" y="%s" text-anchor="
               (320 * x)::integer, (320 * x + sign(0.6 - x) * 4)::integer, y,
               CASE WHEN x < 0.6 THEN 'start' ELSE 'end' END, ff_internal.html(label));
 
--- A figure: its title, axes (upright: percent; labels divide the other evenly), body, what its lines mean (HTML), and
--- in words.
+-- A figure: title, axes (upright: percent; labels divide the other evenly), body, what its lines mean (HTML), in words.
 CREATE FUNCTION ff_internal.chart(
     title text, x_title text, x_labels text[], y_title text, body text, legend text, words text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -149,9 +145,9 @@ BEGIN
 END
 $$;
 
--- The steps of a curve from fillfactor 10 upwards, small and at large: HOT share with its range, size and WAL per
--- update against the present step (half the height), the present and the advised step (NULL: none). The small one shows
--- the size where no updates are foreseen. NULL without a curve.
+-- The steps of a curve, small and at large: HOT share with its range, size and WAL per update against the present step
+-- (half the height), the present and the advised step (NULL: none). The small one shows the size where no updates are
+-- foreseen. NULL without a curve.
 CREATE FUNCTION ff_internal.curve_pictures(
     steps ff_internal.step[], present integer, advised integer, OUT small text, OUT large text)
 LANGUAGE sql STABLE
@@ -386,7 +382,7 @@ COMMENT ON VIEW ff_internal.report_row IS
 'wait, fine, skipped (not examined). explains: there is something to show in detail. rewrite_s: seconds of the least '
 'disturbing rewrite, where one is advised. small, large: pictures of the curve.';
 
--- The answer in one sentence, how long it watched, and tiles that count the tables of a kind and show only these.
+-- The answer in one sentence, and tiles that count the tables of a kind and show only these.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -459,7 +455,7 @@ RETURN (
                         ELSE t.kind = of_kind END
              ORDER BY t.place LIMIT most) r);
 
--- Indexes that keep each table's updates from being HOT, twenty at most, a statement by its first 300 characters.
+-- Indexes that keep updates from being HOT, twenty a table, a statement by its first 300 characters.
 CREATE FUNCTION ff_internal.report_blockers() RETURNS TABLE (relation oid, html text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -479,7 +475,7 @@ BEGIN ATOMIC
      GROUP BY r.relid;
 END;
 
--- One table in detail: what is advised and known, its curve, history and pages, what blocks HOT.
+-- One table in detail.
 CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row, blockers text) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -573,19 +569,21 @@ RETURN (
                encode(sha256(convert_to(s.script, 'SQL_ASCII')), 'base64'), title, s.style, header, main, s.script)
       FROM (SELECT ff_internal.report_style(), ff_internal.report_script()) s(style, script));
 
--- The whole page, so many tables in detail.
-CREATE FUNCTION ff_internal.report(detailed integer) RETURNS text
+CREATE FUNCTION @extschema@.ff_report(detailed integer DEFAULT 20) RETURNS text
 LANGUAGE plpgsql STABLE
 SET jit = off
 AS $$
 DECLARE
-    tables CONSTANT ff_internal.report_row[] := ARRAY(SELECT t FROM ff_internal.report_row t ORDER BY t.place);
-    title  CONSTANT text := 'Fillfactor report of ' || ff_internal.html(current_database()::text);
+    tables ff_internal.report_row[];
+    title  text;
     body   text;
 BEGIN
+    PERFORM ff_internal.check_role('reader');
     IF detailed IS NULL OR detailed < 0 THEN
         PERFORM ff_internal.refuse('22023', 'the number of tables to show in detail must be zero or more');
     END IF;
+    title := 'Fillfactor report of ' || ff_internal.html(current_database()::text);
+    tables := ARRAY(SELECT t FROM ff_internal.report_row t ORDER BY t.place);
     SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), '') INTO body
       FROM (VALUES
         ('sql', 'The SQL', ff_internal.report_sql(tables)),
@@ -614,13 +612,6 @@ BEGIN
            FROM regexp_matches(body, E'<section id="([a-z]+)">\n<h2>([^<]*)', 'g') m), E'</nav>\n'), body);
 END
 $$;
-
-CREATE FUNCTION @extschema@.ff_report(detailed integer DEFAULT 20) RETURNS text
-LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.report(detailed);
-END;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
 'Everything on one HTML page that needs nothing else: the answer in a sentence, statements to copy, tables ranked by '
 'worth, whether earlier changes helped, settings, what is not known; as many tables as detailed says in detail. '

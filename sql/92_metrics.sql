@@ -1,7 +1,5 @@
--- Stage report, for machines: views whose columns keep their names, cheap
--- enough to be read every minute. They ask no model and read no page; what is
--- advised is what ff_advise() said when a collection last fitted the table.
--- Ready queries and a dashboard: sql/monitoring.
+-- Stage report, for machines: views whose columns keep their names, cheap enough to be read every minute. What is
+-- advised is of the last collection. Ready queries and a dashboard: sql/monitoring.
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_metrics (

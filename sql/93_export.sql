@@ -1,16 +1,14 @@
--- Stage export: what this database says of itself to a hub, or to a file.
---
--- The hub calls ff_internal.export() and ff_internal.export_script() by name, of
--- whatever version this one is: their names, arguments and the meaning of the
--- keys stay. A new key is no new format; a key that means something else is.
+-- Stage export: what this database says of itself to a hub, or to a file. The hub calls ff_internal.export() and
+-- ff_internal.export_script() by name, of whatever version this one is: names, arguments and the meaning of the keys
+-- stay.
 
--- Format of the export that this version writes, and the highest that it reads.
+-- Format of the export, and the highest that is read; a key that means something else is a new format.
 CREATE FUNCTION ff_internal.export_format() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1;
 
 -- advice is from stored fits only: a hub never makes a source ask its model. input: what the model was given, where the
--- reads of standbys could turn its answer. reads: of a standby, as a primary's own are in its advice.
+-- reads of standbys could turn its answer. reads: of a standby.
 CREATE FUNCTION ff_internal.export() RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (

@@ -1,12 +1,9 @@
--- Stage fleet: what the sources of a hub say, fetched by contrib's dblink through
--- foreign servers, and stored.
---
--- An answer is one text: it is cut by the server there, read as jsonb, and its
--- columns are typed and checked here.  Nothing of it is ever executed.
+-- Stage fleet: what the sources of a hub say, fetched by contrib's dblink through foreign servers. An answer is one
+-- text, read as jsonb; its columns are typed and checked here. Nothing of it is ever executed.
 
--- Bounds, all chosen. connect_s: the most that a server may set as connect_timeout. answer: from asking to the whole
--- answer; the server there gives up after nine tenths of it, waiting for a lock after lock_ms. bytes: of an answer.
--- sources: asked at a time by one refresh. refresh: no source is called up later after its beginning.
+-- Bounds, all chosen. connect_s: the highest connect_timeout of a server. answer: until the whole answer is there; the
+-- server there gives up after nine tenths of it, on a lock after lock_ms. bytes: of an answer. sources: asked at a time
+-- by one refresh. refresh: when it calls up no more.
 CREATE FUNCTION ff_internal.fleet_limits(
     OUT connect_s integer, OUT answer interval, OUT lock_ms integer, OUT bytes integer,
     OUT sources integer, OUT refresh interval)
@@ -18,23 +15,22 @@ CREATE FUNCTION ff_internal.dblink(function text, arguments text[] DEFAULT '{}')
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    called text;
+    schema CONSTANT regnamespace := (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'dblink');
     result text;
 BEGIN
-    SELECT format('%I.%I', n.nspname, 'dblink_' || function) INTO called
-      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'dblink';
-    IF called IS NULL THEN
+    IF schema IS NULL THEN
         PERFORM ff_internal.refuse('55000', 'extension dblink is not in this database', NULL,
                                    'A hub asks its sources by contrib''s dblink: run CREATE EXTENSION dblink here.');
     END IF;
-    EXECUTE format('SELECT %s(%s)::text', called, (SELECT string_agg(quote_literal(a), ', ' ORDER BY place)
-                                                    FROM unnest(arguments) WITH ORDINALITY u(a, place))) INTO result;
+    EXECUTE format('SELECT %s.dblink_%s(%s)::text', schema, function,
+                   (SELECT string_agg(quote_literal(a), ', ' ORDER BY place)
+                      FROM unnest(arguments) WITH ORDINALITY u(a, place))) INTO result;
     RETURN result;
 END
 $$;
 
--- The seconds that connecting to a foreign server may take: its connect_timeout for each of its hosts. Error, with the
--- statement that helps, where there is no such server or no such bound.
+-- Seconds that connecting to a foreign server may take: connect_timeout for each host. Errors: no such server, no such
+-- bound.
 CREATE FUNCTION ff_internal.connect_timeout(server name) RETURNS integer
 LANGUAGE plpgsql STABLE
 AS $$
@@ -44,11 +40,10 @@ DECLARE
     hosts   integer;
 BEGIN
     SELECT max(o.option_value) FILTER (WHERE o.option_name = 'connect_timeout'),
-           max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name IN ('host', 'hostaddr'))
+           max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name ^@ 'host')
       INTO timeout, hosts
       FROM pg_foreign_server s LEFT JOIN LATERAL pg_options_to_table(s.srvoptions) o ON true
-     WHERE s.srvname = server
-     GROUP BY s.oid;
+     WHERE s.srvname = server GROUP BY s.oid;
     IF NOT FOUND THEN
         PERFORM ff_internal.refuse('42704', format('server %s does not exist', quote_ident(server)), NULL,
             format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', '
@@ -64,14 +59,14 @@ BEGIN
 END
 $$;
 
--- Ends the statement that is running with error 57014 once a time is over; zero takes that back. See src/server.c.
+-- Ends the running statement with error 57014 once a time is over; zero takes that back. See src/server.c.
 CREATE FUNCTION ff_internal.deadline(span interval) RETURNS void
 AS 'MODULE_PATHNAME', 'ff_deadline'
 LANGUAGE c VOLATILE;
 
--- Connects and sends a query of one text, without waiting for its answer: read only, with an empty search_path, and
--- with timeouts a little shorter than patience. From PostgreSQL 16 on dblink does not heed connect_timeout; deadline()
--- does, a second later. Errors: those of dblink_connect(), 08001 also for the timeout.
+-- Connects and sends a query of one text: read only, with an empty search_path and timeouts a little shorter than
+-- patience. From PostgreSQL 16 on dblink does not heed connect_timeout; deadline() does, a second later. Errors: those
+-- of dblink_connect(), 08001 also for the timeout.
 CREATE FUNCTION ff_internal.fleet_send(connection text, server name, query text, patience interval) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -101,8 +96,8 @@ BEGIN
 END
 $$;
 
--- The answer on a connection, NULL while there is none. An error there is one here; of class 57, which would end this
--- session's own statement uncaught, it becomes 38000.
+-- The answer on a connection, NULL while there is none. An error there is one here; of class 57, which could not be
+-- caught, it becomes 38000.
 CREATE FUNCTION ff_internal.fleet_answer(connection text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -132,72 +127,17 @@ EXCEPTION WHEN query_canceled OR assert_failure THEN
 END
 $$;
 
--- Closes a connection, whatever it is doing: there is nothing to be waited for, and the server there gives up by its
--- statement_timeout. (A request to cancel would need another connection to a host that may hang.)
+-- Closes a connection, whatever it is doing. (A request to cancel would need another connection to a host that may
+-- hang.)
 CREATE FUNCTION ff_internal.fleet_hang_up(connection text) RETURNS void
-LANGUAGE plpgsql VOLATILE
-AS $$
-BEGIN
-    IF connection = ANY (ff_internal.dblink('get_connections')::text[]) THEN
-        PERFORM ff_internal.dblink('disconnect', ARRAY[connection]);
-    END IF;
-END
-$$;
+LANGUAGE sql VOLATILE
+RETURN (SELECT ff_internal.dblink('disconnect', ARRAY[connection])
+         WHERE connection = ANY (ff_internal.dblink('get_connections')::text[]));
 
 -- ---------------------------------------------------------------------------
 -- What an answer says
 -- ---------------------------------------------------------------------------
--- The rates at which a standby reads its tables, from its counters now and at the last answer, so many seconds ago
--- (NULL: a restart came in between, and there is no difference). The mean of what was observed, for a day; after that a
--- running mean. A table that was not told of before had not been read.
-CREATE FUNCTION ff_internal.store_reads(id integer, reads jsonb, seconds double precision) RETURNS void
-LANGUAGE plpgsql VOLATILE
-AS $$
-DECLARE
-    told CONSTANT ff_internal.fleet_reads[] := ARRAY(
-        SELECT (id, n.oid, c.now, n.since, least(86400, c.seen + coalesce(d.s, 0)),
-                ARRAY(SELECT coalesce(w.rate + ((w.now - w.was) / d.s - w.rate) * d.s
-                                               / greatest(d.s, least(86400, c.seen + d.s)), w.rate)
-                        FROM unnest(c.now, c.was, c.rates) w(now, was, rate)))::ff_internal.fleet_reads
-          FROM jsonb_to_recordset(reads)
-                   n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint, since timestamptz)
-          LEFT JOIN ff_internal.fleet_reads o ON (o.source_id, o.relid) = (id, n.oid)
-         CROSS JOIN LATERAL (
-               SELECT ARRAY[n.seq_scans, n.index_scans, n.blocks], coalesce(o.counters, '{0,0,0}'),
-                      coalesce(o.per_s, '{0,0,0}'), coalesce(o.observed_s, 0)) c(now, was, rates, seen)
-          LEFT JOIN LATERAL (
-               SELECT seconds
-                WHERE (o.relid IS NULL OR n.since IS NOT DISTINCT FROM o.since)
-                  AND NOT EXISTS (SELECT FROM unnest(c.now, c.was) u(now, was) WHERE u.now < u.was)) d(s) ON true);
-BEGIN
-    DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
-    INSERT INTO ff_internal.fleet_reads SELECT * FROM unnest(told);
-END
-$$;
-
--- The advice of a source, replaced; what did not change is not written. What was weighed stays with the advice that it
--- was made of.
-CREATE FUNCTION ff_internal.store_advice(id integer, advice jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
-AS $$
-DECLARE
-    told CONSTANT ff_internal.fleet_advice[] := ARRAY(
-        SELECT r
-          FROM jsonb_array_elements(advice) n
-          LEFT JOIN ff_internal.fleet_advice o
-                 ON (o.source_id, o.relid, o.fillfactor::text, o.advised::text)
-                    = (id, (n->>'oid')::bigint, n->>'fillfactor', n->>'advised')
-         CROSS JOIN LATERAL jsonb_populate_record(NULL::ff_internal.fleet_advice, n || jsonb_build_object(
-                   'source_id', id, 'relid', n->'oid', 'relation', ff_internal.plain(n->>'relation'),
-                   'why', ff_internal.plain(n->>'why'), 'weighed', o.weighed, 'weighed_at', o.weighed_at)) r);
-BEGIN
-    DELETE FROM ff_internal.fleet_advice a
-     WHERE a.source_id = id AND NOT EXISTS (SELECT FROM unnest(told) n WHERE n.relid = a.relid AND n = a);
-    INSERT INTO ff_internal.fleet_advice SELECT * FROM unnest(told) ON CONFLICT DO NOTHING;
-END
-$$;
-
--- Error where a document is no export of a format that is known here.
+-- Error: no export of a format that is known here.
 CREATE FUNCTION ff_internal.check_export(export jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -217,13 +157,18 @@ BEGIN
 END
 $$;
 
--- Stores what a source said. Another database than before under the same name begins anew.
+-- Stores what a source said; another database than before under its name begins anew. Its advice is replaced; what did
+-- not change is not written, and keeps what was weighed. The reads of a standby become rates: from its counters now and
+-- at the last answer, unless it was restarted since, the mean of a day, after that a running mean.
 CREATE FUNCTION ff_internal.store_export(id integer, export jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    old ff_internal.fleet_source;
-    new ff_internal.fleet_source;
+    old     ff_internal.fleet_source;
+    new     ff_internal.fleet_source;
+    seconds double precision;    -- since the last answer; NULL: restarted
+    advice  ff_internal.fleet_advice[];
+    reads   ff_internal.fleet_reads[];
 BEGIN
     PERFORM ff_internal.check_export(export);
     SELECT * INTO STRICT old FROM ff_internal.fleet_source s WHERE s.source_id = id FOR UPDATE;
@@ -234,10 +179,38 @@ BEGIN
         DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
         DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = id;
     END IF;
-    PERFORM ff_internal.store_advice(id, export->'advice');
-    PERFORM ff_internal.store_reads(id, coalesce(export->'reads', '[]'),
-        CASE WHEN (old.timeline, old.started_at) = (new.timeline, new.started_at) AND new.exported_at > old.exported_at
-             THEN extract(epoch FROM new.exported_at - old.exported_at)::double precision END);
+    advice := ARRAY(
+        SELECT jsonb_populate_record(NULL::ff_internal.fleet_advice, n || jsonb_build_object(
+                   'source_id', id, 'relid', n->'oid', 'relation', ff_internal.plain(n->>'relation'),
+                   'why', ff_internal.plain(n->>'why'), 'weighed', o.weighed, 'weighed_at', o.weighed_at))
+          FROM jsonb_array_elements(export->'advice') n
+          LEFT JOIN ff_internal.fleet_advice o
+                 ON (o.source_id, o.relid, o.fillfactor::text, o.advised::text)
+                    = (id, (n->>'oid')::bigint, n->>'fillfactor', n->>'advised'));
+    DELETE FROM ff_internal.fleet_advice a
+     WHERE a.source_id = id AND NOT EXISTS (SELECT FROM unnest(advice) n WHERE n.relid = a.relid AND n = a);
+    INSERT INTO ff_internal.fleet_advice SELECT * FROM unnest(advice) ON CONFLICT DO NOTHING;
+    IF (old.timeline, old.started_at) = (new.timeline, new.started_at) AND new.exported_at > old.exported_at THEN
+        seconds := extract(epoch FROM new.exported_at - old.exported_at);
+    END IF;
+    reads := ARRAY(
+        SELECT (id, n.oid, c.now, n.since, least(86400, c.seen + coalesce(d.s, 0)),
+                ARRAY(SELECT coalesce(w.rate + ((w.now - w.was) / d.s - w.rate) * d.s
+                                               / greatest(d.s, least(86400, c.seen + d.s)), w.rate)
+                        FROM unnest(c.now, c.was, c.rates) w(now, was, rate)))::ff_internal.fleet_reads
+          FROM jsonb_to_recordset(coalesce(export->'reads', '[]'))
+                   n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint, since timestamptz)
+          LEFT JOIN ff_internal.fleet_reads o ON (o.source_id, o.relid) = (id, n.oid)
+         -- a table that was not told of before had not been read
+         CROSS JOIN LATERAL (
+               SELECT ARRAY[n.seq_scans, n.index_scans, n.blocks], coalesce(o.counters, '{0,0,0}'),
+                      coalesce(o.per_s, '{0,0,0}'), coalesce(o.observed_s, 0)) c(now, was, rates, seen)
+          LEFT JOIN LATERAL (
+               SELECT seconds
+                WHERE (o.relid IS NULL OR n.since IS NOT DISTINCT FROM o.since)
+                  AND NOT EXISTS (SELECT FROM unnest(c.now, c.was) u(now, was) WHERE u.now < u.was)) d(s) ON true);
+    DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
+    INSERT INTO ff_internal.fleet_reads SELECT * FROM unnest(reads);
     UPDATE ff_internal.fleet_source s
        SET (succeeded_at, failures, error, version, model_version, server_version, system_identifier, timeline,
             in_recovery, started_at, database_oid, database, exported_at, collected_at)
@@ -248,28 +221,28 @@ BEGIN
 END
 $$;
 
--- Notes that a source could not be asked, or that its answer was none. What is between double quotes is left out of an
--- error of connecting: it names host and user, which are for the hub's owner only.
+-- Notes a failure. An error of connecting loses what it quotes: host and user are for the hub's owner only.
 CREATE FUNCTION ff_internal.fleet_failed(id integer, state text, message text, hint text) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
     UPDATE ff_internal.fleet_source s
-       SET (failures, error)
-         = (s.failures + 1, left(ff_internal.plain(concat_ws(' ', state, CASE WHEN state ^@ '08'
-                THEN regexp_replace(regexp_replace(message, '"[^"]*"( [(][^)]*[)])?', '"..."', 'g'),
-                                    '[[:space:]]+', ' ', 'g')
-                ELSE message END, nullif(hint, ''))), 600))
+       SET failures = s.failures + 1,
+           error = left(ff_internal.plain(concat_ws(' ', state, CASE WHEN state ^@ '08'
+                       THEN regexp_replace(regexp_replace(message, '"[^"]*"( [(][^)]*[)])?', '"..."', 'g'),
+                                           '[[:space:]]+', ' ', 'g')
+                       ELSE message END, nullif(hint, ''))), 600)
      WHERE s.source_id = id
 $$;
 
 -- ---------------------------------------------------------------------------
 -- Sources
 -- ---------------------------------------------------------------------------
--- Error 22023 where this cannot be the name of a source.
+-- Errors: the caller may not keep a fleet; no name of a source.
 CREATE FUNCTION ff_internal.check_source(source text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
+    PERFORM ff_internal.check_collector();
     IF source IS NULL OR length(source) NOT BETWEEN 1 AND 63 OR source ~ ff_internal.unprintable() THEN
         PERFORM ff_internal.refuse('22023', 'invalid name of a source: ' || coalesce(quote_literal(source), 'NULL'),
                                    NULL, 'A name has 1 to 63 characters, all of which can be printed.');
@@ -282,7 +255,6 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
     PERFORM ff_internal.check_role('collector');
-    PERFORM ff_internal.check_collector();
     PERFORM ff_internal.check_source(source);
     PERFORM ff_internal.connect_timeout(server);
     INSERT INTO ff_internal.fleet_source AS s (source, server) VALUES (source, server)

@@ -1,9 +1,6 @@
--- Stage fleet: a refresh asks the sources and weighs the reads of standbys.
---
--- Asking the hub never waits for a source: a refresh is a series of short
--- transactions.  A source that is being asked is known by a session's advisory
--- lock on its key, so several refreshes never ask it at once, and one that was
--- killed leaves nothing behind.
+-- Stage fleet: a refresh asks the sources and weighs the reads of standbys, in short transactions: asking the hub never
+-- waits for a source. A source that is being asked is known by a session's advisory lock on its key, so a killed
+-- refresh leaves nothing behind.
 
 -- How often the standbys of a primary's timeline read its tables, all of them together.
 CREATE VIEW ff_internal.fleet_standby_reads AS
@@ -16,10 +13,9 @@ SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.per_s[1]) AS seq_per_s,
  GROUP BY l.source_id, r.relid;
 COMMENT ON VIEW ff_internal.fleet_standby_reads IS 'Reads of a primary''s tables on its standbys, a second.';
 
--- Weighs the reads of standbys for one table whose advice is new, or an hour after the last time; false where there is
--- none: whether the model takes another step with these reads added to those of the primary, whose memory and speed of
--- reading are taken for theirs. A source whose model is another is not weighed. began: of the refresh, whose time it
--- does not exceed; the next one goes on.
+-- Whether the model takes another step for one table once the reads of standbys are added to those of the primary,
+-- whose memory and speed of reading are taken for theirs; asked for new advice and hourly, within the refresh's time.
+-- False: none is left. A source whose model is another is not weighed.
 CREATE FUNCTION ff_internal.fleet_weigh(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -82,8 +78,7 @@ BEGIN
 END
 $$;
 
--- Calls a source up (asking), or takes what it has answered; an error is noted in its row. False while its answer is
--- awaited.
+-- Calls a source up (asking), or stores its answer; an error is noted in its row. False while the answer is awaited.
 CREATE FUNCTION ff_internal.fleet_turn(s ff_internal.fleet_source, asking boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -118,9 +113,8 @@ BEGIN
 END
 $$;
 
--- One step of a refresh, a transaction of its own: at most one source more is asked and one answer taken; those that
--- failed last time come last, the one tried longest ago first. Then reads are weighed. False, and a notice of what was
--- reached, once nothing is left, or no time.
+-- One step of a refresh, a transaction: asks at most one source more and stores one answer, those that failed last time
+-- last; then weighs reads. False, and a notice, once nothing is left, or no time.
 CREATE FUNCTION ff_internal.fleet_step(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -178,7 +172,7 @@ BEGIN
 END
 $$;
 
--- Before a refresh: whether it can be, and nothing left of one that was interrupted in this session.
+-- Checks, and leaves what an interrupted refresh of this session was asking.
 CREATE FUNCTION ff_internal.fleet_begin(part integer, parts integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -194,8 +188,7 @@ BEGIN
 END
 $$;
 
--- Nothing in it is found by the caller's search_path: it has no operator and no name without a schema. (A procedure
--- that commits may not set one of its own.)
+-- Its names do not depend on search_path: a procedure that commits cannot set one.
 CREATE PROCEDURE ff_internal.fleet_refresh(part integer, parts integer)
 LANGUAGE plpgsql
 AS $$

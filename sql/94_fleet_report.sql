@@ -98,8 +98,6 @@ DECLARE
     began      CONSTANT timestamptz := clock_timestamp();
     s          ff_internal.fleet_source;
     answer     text;
-    detail     text;
-    hint       text;
 BEGIN
     PERFORM ff_internal.check_role('collector');
     SELECT * INTO s FROM ff_internal.fleet_source o WHERE o.source = ff_fleet_script.source;
@@ -121,9 +119,8 @@ BEGIN
             answer := ff_internal.fleet_answer(connection);
         END LOOP;
     EXCEPTION WHEN OTHERS THEN
-        GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
         PERFORM ff_internal.fleet_hang_up(connection);
-        PERFORM ff_internal.refuse(SQLSTATE, SQLERRM, nullif(detail, ''), nullif(hint, ''));
+        RAISE;
     END;
     PERFORM ff_internal.fleet_hang_up(connection);
     RETURN NEXT format('-- Sent by source %s. It is that server''s word: read it before you run it there.',
@@ -142,9 +139,11 @@ Errors: 42704 no such source, 55000 it was imported, 08001 it cannot be reached,
 -- ---------------------------------------------------------------------------
 -- The page
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION ff_internal.fleet_report(top integer) RETURNS text
+CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text
 LANGUAGE sql STABLE
-RETURN (
+BEGIN ATOMIC
+    SELECT ff_internal.check_role('reader');
+    SELECT ff_internal.refuse('22023', 'top must be greater than 0') WHERE top < 1;
     WITH change AS MATERIALIZED (
         SELECT row_number() OVER () AS place, a.* FROM @extschema@.ff_fleet_advice a WHERE a.new IS NOT NULL
     )
@@ -171,19 +170,8 @@ RETURN (
                            f.timeline AS "timeline|0", concat_ws('; ', f.error, f.note) AS note
                       FROM @extschema@.ff_fleet f ORDER BY f.state IN ('ok', 'imported'), f.note IS NULL, f.source) r),
             E'<p>There is none: see ff_fleet_add().</p>\n'),
-        E'</section>\n')));
-
-CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text
-LANGUAGE plpgsql STABLE
-AS $$
-BEGIN
-    PERFORM ff_internal.check_role('reader');
-    IF top < 1 THEN
-        PERFORM ff_internal.refuse('22023', 'top must be greater than 0');
-    END IF;
-    RETURN ff_internal.fleet_report(top);
-END
-$$;
+        E'</section>\n'));
+END;
 COMMENT ON FUNCTION @extschema@.ff_fleet_report(integer) IS
 'One HTML page of the fleet: the changes that save most over all sources (as many as top says), and the health of the '
 'sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html

@@ -1,13 +1,12 @@
 -- Schedule: ff_collect() as a pg_cron job.
 
--- The name of the job of a database. A name has 63 bytes: a long one is shortened, still unique.
+-- The job of a database; a long name is shortened to the 63 bytes of a name, still unique.
 CREATE FUNCTION ff_internal.job_name(database name) RETURNS text
 LANGUAGE sql STABLE
 RETURN 'fillfactor_advisor ' || CASE WHEN octet_length(database::text) <= 44 THEN database::text
                                      ELSE left(encode(sha256(convert_to(database, 'UTF8')), 'hex'), 32) END;
 
--- Where pg_cron is: here; elsewhere (it runs from cron_database); absent, or not created yet. A schema that merely is
--- called cron is never touched.
+-- Where pg_cron is: here; elsewhere (it runs from cron_database); absent, or not created yet.
 CREATE FUNCTION ff_internal.cron(OUT state text, OUT cron_database text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -17,8 +16,8 @@ BEGIN ATOMIC
       FROM (SELECT) one LEFT JOIN pg_settings s ON s.name = 'cron.database_name';
 END;
 
--- The command of a pg_cron job of this name: a DO block that does action (PL/pgSQL). A job outlives the extension; then
--- it is the job itself that has to say so, with error 42704, and how to remove it.
+-- The command of a pg_cron job: a DO block that does action (PL/pgSQL). A job outlives the extension; it then says so
+-- itself, with error 42704, and how to remove it.
 CREATE FUNCTION ff_internal.job_command(job_name text, action text DEFAULT 'CALL ff_internal.collect()') RETURNS text
 LANGUAGE sql STABLE
 RETURN format('DO %L', format(
@@ -33,8 +32,7 @@ RETURN format('DO %L', format(
            format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job '
                   'WHERE jobname = %L AND database = %L;', job_name, current_database()), action));
 
--- Error where there is no pg_cron, with a line for a crontab that calls the public procedure of a job's action; a wrong
--- schedule is refused by pg_cron, in its own words.
+-- Error where there is no pg_cron, with a line for a crontab that calls the public procedure of an action.
 CREATE FUNCTION ff_internal.check_cron(schedule text, action text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -59,8 +57,7 @@ BEGIN
 END
 $$;
 
--- Makes a job of a name in this database; where pg_cron runs from another one, a warning, and the statement to run
--- there.
+-- Makes a job in this database; where pg_cron runs from another one, a warning, and the statement to run there.
 CREATE FUNCTION ff_internal.schedule_job(job_name text, schedule text, action text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -82,8 +79,7 @@ BEGIN
 END
 $$;
 
--- Removes the jobs that this role may see and that a condition on cron.job holds for; where pg_cron runs from another
--- database, a warning, and the statement to run there.
+-- Removes the jobs that this role may see and a condition on cron.job holds for; elsewhere as above.
 CREATE FUNCTION ff_internal.unschedule_jobs(condition text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -107,8 +103,8 @@ $$;
 -- ---------------------------------------------------------------------------
 -- All databases of the server
 -- ---------------------------------------------------------------------------
--- A job for each database that can be connected to: it collects where the extension is and does nothing elsewhere, as
--- nobody sees from here which databases have it. They begin spread over a minute, waiting without a snapshot.
+-- A job for each database that can be connected to: it collects where the extension is, which nobody sees from here.
+-- They begin spread over a minute, waiting without a snapshot.
 CREATE FUNCTION ff_internal.database_jobs() RETURNS TABLE (job_name text, command text, database text)
 LANGUAGE sql STABLE ROWS 10
 AS $$
@@ -121,8 +117,8 @@ AS $$
      WHERE d.datallowconn AND NOT d.datistemplate AND has_database_privilege(d.oid, 'CONNECT')
 $$;
 
--- Makes the jobs of all databases what they should be now: new databases get theirs, those of dropped ones go. Returns
--- how many there are. A job of ff_schedule(all_databases => true) does this in the database that pg_cron runs from.
+-- Makes the jobs of all databases what they should be now, and returns how many there are; a job of
+-- ff_schedule(all_databases => true) does this.
 CREATE FUNCTION ff_internal.schedule_databases(schedule text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$

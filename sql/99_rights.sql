@@ -20,7 +20,7 @@ DECLARE
         schedule_job, unschedule_jobs, database_jobs, schedule_databases,
         fleet_refresh, dblink,
         deadline, connect_timeout, check_source, check_export, fleet_limits, fleet_send, fleet_answer, fleet_hang_up,
-        store_reads, store_advice, store_export, fleet_failed, fleet_mine, fleet_leave, fleet_turn, fleet_step,
+        store_export, fleet_failed, fleet_mine, fleet_leave, fleet_turn, fleet_step,
         fleet_begin, fleet_weigh, fits_due, collect_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, other_options, collect_due, parse_statement,
         resolve, server, shell_quoted, horizon_holders, tracked_settings}';
