@@ -469,11 +469,11 @@ BEGIN ATOMIC
            occurrences = p.occurrences + 1;
 END;
 
--- Runs a step of a collection in a subtransaction, so that an error is the affair of this table, or of this step, alone:
--- the function writer, given id, SQLSTATE and message, writes it down, or else a warning says that what could not be
--- done (NULL: nothing is said), unless a table was not there for us now. An error that ends the collection goes on: the
--- operator wants it, the server lacks room, or nothing can be written at all. Returns the step's number, -1 after an
--- error.
+-- Runs a step of a collection in a subtransaction, so that an error is the affair of this table, or of this step,
+-- alone. The function writer, given id, SQLSTATE and message, writes it down, or else a warning says that what could
+-- not be done (NULL: nothing is said), unless a table was not there for us now. An error that ends the collection goes
+-- on: the operator wants it, the server lacks room, or nothing can be written at all. Returns the step's number, -1
+-- after an error.
 CREATE FUNCTION ff_internal.try_step(step text, id bigint, writer text, what text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$

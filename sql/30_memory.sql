@@ -1,7 +1,7 @@
 -- Memory: how much of it may hold tables.
 
--- Bytes of memory that the machine has, and the lowest limit of this server's control groups; NULL: unknown, none. note:
--- where that stands.
+-- Bytes of memory that the machine has, and the lowest limit of this server's control groups; NULL: unknown, none.
+-- note: where that stands.
 CREATE FUNCTION ff_internal.machine_memory(OUT ram bigint, OUT container_limit bigint, OUT note text)
 AS 'MODULE_PATHNAME', 'ff_machine_memory'
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE;

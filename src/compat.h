@@ -54,10 +54,8 @@ extern int	no_such_variable
 #endif
 
 /* from 18 on, reads may be sent off in batches, as our callback never blocks */
-#if PG_VERSION_NUM >= 180000
-#define FF_READ_STREAM_FLAGS (READ_STREAM_MAINTENANCE | READ_STREAM_USE_BATCHING)
-#elif PG_VERSION_NUM >= 170000
-#define FF_READ_STREAM_FLAGS READ_STREAM_MAINTENANCE
+#if PG_VERSION_NUM < 180000
+#define READ_STREAM_USE_BATCHING 0
 #endif
 
 /* from 18 on, paths come in a struct */

@@ -89,16 +89,20 @@ end_step(Collector *c)
 static int64
 run_step(Collector *c, const char *call)
 {
-	Datum		result = (Datum) 0;
-	bool		isnull = true;
+	int64		result = 0;
+	Datum		d;
+	bool		isnull;
 
 	if (SPI_execute(psprintf("SELECT ff_internal.%s", call), false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "collection step %s failed", call);
 	if (SPI_processed == 1 && SPI_gettypeid(SPI_tuptable->tupdesc, 1) == INT8OID)
-		result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	{
+		d = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+		result = isnull ? 0 : DatumGetInt64(d);
+	}
 	SPI_freetuptable(SPI_tuptable);
 	end_step(c);
-	return isnull ? 0 : DatumGetInt64(result);
+	return result;
 }
 
 /*
@@ -130,8 +134,8 @@ try_each(Collector *c, const char *list, const char *function, const char *write
 	int64	   *due;
 
 	/* not read only: the rows that this command wrote are to be seen */
-	if (SPI_execute(psprintf("SELECT d.rel_id FROM ff_internal.%s WITH ORDINALITY d(rel_id, n) ORDER BY d.n",
-							 list), false, 0) != SPI_OK_SELECT)
+	if (SPI_execute(psprintf("SELECT d.rel_id FROM ff_internal.%s WITH ORDINALITY d(rel_id, n) "
+							 "ORDER BY d.n", list), false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list relations by %s", list);
 	n = (int) SPI_processed;
 	due = MemoryContextAlloc(c->cxt, sizeof(int64) * Max(n, 1));
@@ -266,7 +270,7 @@ ff_collect(PG_FUNCTION_ARGS)
 	}
 	PG_FINALLY();
 	{
-		if (!c.atomic)
+		if (alone && !c.atomic)
 			ff_unlock_collector();
 	}
 	PG_END_TRY();

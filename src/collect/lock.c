@@ -80,9 +80,6 @@ owner_at_lock(const LOCKTAG *tag, Oid extension)
 	return 0;
 }
 
-/* What this session has taken, for ff_unlock_collector(). */
-static bool locked = false;
-
 /*
  * A prepared transaction would keep collectors away, and DROP EXTENSION waiting,
  * until somebody remembers it.
@@ -112,21 +109,16 @@ ff_lock_collector(bool atomic)
 {
 	LOCKTAG		tag = collector_tag();
 
-	if (LockAcquire(&tag, ExclusiveLock, !atomic, true) == LOCKACQUIRE_NOT_AVAIL)
-		return false;
-	locked = !atomic;
-	return true;
+	return LockAcquire(&tag, ExclusiveLock, !atomic, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-/* Let go of what ff_lock_collector() took for the session, if it did. */
+/* Let go of what ff_lock_collector() took for the session. */
 void
 ff_unlock_collector(void)
 {
 	LOCKTAG		tag = collector_tag();
 
-	if (locked)
-		LockRelease(&tag, ExclusiveLock, true);
-	locked = false;
+	LockRelease(&tag, ExclusiveLock, true);
 }
 
 /* Where a job of pg_cron is left, how to be rid of it. */

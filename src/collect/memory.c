@@ -57,17 +57,14 @@ read_limit(const char *path, Limit *limit)
 
 /* From a control group up to where its hierarchy is mounted. */
 static void
-read_limits(const char *mount, const char *group, const char *first, const char *second,
-			Limit *limit)
+read_limits(const char *mount, const char *group, const char *file, Limit *limit)
 {
 	bool		below = strcmp(group, "/") != 0 && strstr(group, "/..") == NULL;
 	char	   *folder = psprintf("%s%s", mount, below ? group : "");
 
 	for (;;)
 	{
-		read_limit(psprintf("%s/%s", folder, first), limit);
-		if (second != NULL)
-			read_limit(psprintf("%s/%s", folder, second), limit);
+		read_limit(psprintf("%s/%s", folder, file), limit);
 		if (strlen(folder) <= strlen(mount))
 			break;
 		*strrchr(folder, '/') = '\0';
@@ -96,13 +93,15 @@ read_groups(const char *root, Limit *limit)
 		group[strcspn(group, "\n")] = '\0';
 		/* version 2, "0::/a/b"; memory.high does not kill, but takes the page cache beyond it */
 		if (*++controllers == '\0')
-			read_limits(psprintf("%s/sys/fs/cgroup", root), group, "memory.max", "memory.high",
-						limit);
+		{
+			read_limits(psprintf("%s/sys/fs/cgroup", root), group, "memory.max", limit);
+			read_limits(psprintf("%s/sys/fs/cgroup", root), group, "memory.high", limit);
+		}
 		/* version 1, "4:cpu,memory:/a/b" */
 		for (char *name = strtok(controllers, ","); name != NULL; name = strtok(NULL, ","))
 			if (strcmp(name, "memory") == 0)
 				read_limits(psprintf("%s/sys/fs/cgroup/memory", root), group,
-							"memory.limit_in_bytes", NULL, limit);
+							"memory.limit_in_bytes", limit);
 	}
 	if (file != NULL)
 		FreeFile(file);

@@ -115,8 +115,8 @@ read_batch(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *b
 	PGAlignedBlock copy;
 	ReadStream *stream;
 
-	stream = read_stream_begin_relation(FF_READ_STREAM_FLAGS, strategy, sample->rel,
-										MAIN_FORKNUM, next_block, &position, 0);
+	stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE | READ_STREAM_USE_BATCHING, strategy,
+										sample->rel, MAIN_FORKNUM, next_block, &position, 0);
 	for (int i = 0; i < nblocks; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
