@@ -465,6 +465,7 @@ AS $$
     '',
     format('Predicted, once settled: HOT share %s at %s, %s at %s', ff_internal.rehearsal_range(predicted->'hot_a'),
            made->>'from', ff_internal.rehearsal_range(predicted->'hot_b'), made->>'to'),
+    'WAL per update ' || round((predicted->'wal_pct'->>0)::numeric, 1) || ' % of that now',
     format('The workload, in %s session(s):', m->>'sessions')]
     || ARRAY(SELECT '    ' || ff_internal.rehearsal_words(c) FROM jsonb_array_elements(m->'classes') c)
     || ARRAY['Settings there (which are others here, it says before it begins):']

@@ -2,7 +2,7 @@
 # goes back.  The table is one of batches whose every name wants to be code.
 use strict;
 use warnings;
-use FindBin;
+use File::Spec;
 use IPC::Run ();
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
@@ -152,6 +152,16 @@ like($said, qr/^a rehearsal that was killed left this: rm -r \.\/ff_rehearsal\.9
 rmdir "$dir/ff_rehearsal.999999999";
 like($said, qr/^checkpoint_timeout: 7min here, 5min there$/m, 'and which settings differ');
 unlike($said, qr/^(fsync|wal_level):/m, 'not those that are equal');
+# of df's answer a megabyte is free: nothing is begun
+mkdir "$dir/bin";
+append_to_file("$dir/bin/df", "#!/bin/sh\necho Filesystem\necho disk 9999 9999 1024 1% /\n");
+chmod 0755, "$dir/bin/df";
+my $written = $scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())');
+{
+	local $ENV{PATH} = File::Spec->rel2abs("$dir/bin") . ":$ENV{PATH}";
+	like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^too little disk: \d+ MB are needed, 1 MB are free$/, 'not on a full one');
+}
+is($scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())'), $written, 'where nothing is loaded first');
 $scratch->safe_psql('used', 'CREATE TABLE written (n int)');
 my $end = elsewhere('INSERT INTO written SELECT generate_series(1, 20000)');
 like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^other work on this server writes WAL, \d+ % of the rehearsal's, and would be counted$/, 'not beside other work');
@@ -225,6 +235,10 @@ $clone->start;
 like(refusal($clone, 'postgres', '--object=existing'), qr/^this is the server that the advice is for, or a clone of it: in a clone, rename its database first$/,
 	'not in what may be the source');
 $clone->safe_psql('template1', 'ALTER DATABASE postgres RENAME TO cloned');
+{
+	local $ENV{PATH} = File::Spec->rel2abs("$dir/bin") . ":$ENV{PATH}";
+	like(refusal($clone, 'cloned', '--short', '--seconds=1', '--object=existing'), qr/^too little disk: (?!0 )\d+ MB are needed, 1 MB are free$/, 'nor is the table copied first');
+}
 $run = rehearse($clone, 'cloned', '--short', '--seconds=1', '--load=80', '--object=existing');
 ok(IPC::Run::finish($run->{process}), 'its rows are rehearsed') or diag ${ $run->{err} };
 note ${ $run->{err} }, ${ $run->{out} };
