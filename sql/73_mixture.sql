@@ -87,7 +87,9 @@ SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
     WITH class AS (
-        SELECT m->'table'->>'name' AS name, m->'table'->>'key' AS key, m->'table'->>'values' AS new,
+        SELECT m->'table'->>'name' AS name, m->'table'->>'key' AS key,
+               -- pgbench takes a variable 255 times
+               replace(m->'table'->>'values', '{n}', 'g') AS new,
                coalesce(c->>'rows', '1') AS rows, ff_internal.pgbench_where(m->'table', c) AS these,
                coalesce((c->>'calls')::integer, 1) AS calls, coalesce(c->>'ends', 'COMMIT') AS ends
     ), call AS (
@@ -99,15 +101,16 @@ AS $$
                     WHEN 'update' THEN format('UPDATE %s t SET %s%s', s.name, c->>'set', s.these)
                     WHEN 'delete' THEN format('DELETE FROM %s%s', s.name, s.these)
                     WHEN 'select' THEN format('SELECT * FROM %s%s', s.name, s.these)
-                    WHEN 'upsert' THEN format('INSERT INTO %s AS t VALUES (%s) ON CONFLICT (%s) DO UPDATE SET %s',
-                                              s.name, replace(s.new, '{n}', ':a'), s.key, c->>'set') END || E';\n'
+                    WHEN 'upsert' THEN format('INSERT INTO %s AS t SELECT %s FROM (VALUES (:a::bigint)) r(g)'
+                                              ' ON CONFLICT (%s) DO UPDATE SET %s', s.name, s.new, s.key, c->>'set')
+                    END || E';\n'
                  || CASE c->>'pick' WHEN 'follow' THEN E'\\endif\n' ELSE '' END
             WHEN s.rows = '1'
-            THEN format(E'\\set a :own + :i + 1\n\\set i :i + 1\nINSERT INTO %s VALUES (%s);\n',
-                        s.name, replace(s.new, '{n}', ':a'))
+            THEN format(E'\\set a :own + :i + 1\n\\set i :i + 1\n'
+                        'INSERT INTO %s SELECT %s FROM (VALUES (:a::bigint)) r(g);\n', s.name, s.new)
             ELSE format(E'\\set a :own + :i + 1\n\\set i :i + %s\n\\set b :own + :i\n'
                         'INSERT INTO %s SELECT %s FROM generate_series(:a::bigint, :b::bigint) g;\n',
-                        s.rows, s.name, replace(s.new, '{n}', 'g')) END AS text
+                        s.rows, s.name, s.new) END AS text
           FROM class s
     )
     SELECT CASE WHEN s.calls = 1 AND s.ends = 'COMMIT' THEN s.text
@@ -218,9 +221,10 @@ AS $$
                'skew', CASE WHEN s.how = 'skewed' THEN greatest(1.001, s.skew) END,
                -- as in the twin
                'scattered', CASE WHEN s.how = 'skewed' THEN true END,
-               'set', concat_ws(', ', CASE WHEN s.resizes > 0 THEN t->>'resize' END,
-                          CASE WHEN NOT coalesce(s.resizes > 0 AND t->>s.touch ^@ concat(t->>'pad', ' ='), false)
-                               THEN t->>s.touch END)) ELSE '{}' END) ORDER BY s.place, s.touch)
+               'set', CASE WHEN s.resizes = 0 OR NOT t ? 'pad' THEN t->>s.touch
+                           WHEN t->>s.touch ^@ concat(t->>'pad', ' =') THEN t->>'resize_touch'
+                           ELSE concat_ws(', ', t->>'resize', t->>s.touch) END) ELSE '{}' END)
+               ORDER BY s.place, s.touch)
       FROM shaped s CROSS JOIN LATERAL ceil(s.near / sessions) d(near)
 $$;
 

@@ -105,9 +105,21 @@ CREATE FUNCTION ff_rehearsal.result() RETURNS jsonb LANGUAGE sql AS $f$
     SELECT o.made - '{settings,started,database_oid}'::text[]
            || jsonb_build_object('predicted', o.predicted, 'measured_at', now(), 'runs', o.runs)
       FROM ff_rehearsal.setup o $f$;
--- an index that cannot be made of what rows hold here is left out, and said
-CREATE FUNCTION ff_rehearsal.index(statement text) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE statement;
-    EXCEPTION WHEN OTHERS THEN RAISE WARNING 'left out: % (%)', statement, SQLERRM; END $f$;
+-- the first of these statements that can be run; that it is not the first one is said once
+CREATE FUNCTION ff_rehearsal.index(statements text[]) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN
+    FOR i IN 1 .. cardinality(statements) LOOP
+        BEGIN
+            EXECUTE statements[i];
+            RETURN;
+        EXCEPTION WHEN OTHERS THEN
+            IF i = cardinality(statements) THEN
+                RAISE;
+            ELSIF (SELECT loaded IS NULL FROM ff_rehearsal.setup) THEN
+                RAISE WARNING 'another index instead, HOT as with this one, WAL not: % (%)', statements[i], SQLERRM;
+            END IF;
+        END;
+    END LOOP;
+    END $f$;
 -- Rows: as many as a lap meets twice, passes over the table four times and a held snapshot is of a phase; without
 -- --short and where memory matters, those of the table by the memory here and there. Updates a lap, transactions a
 -- second, and all of it in words.
@@ -136,68 +148,62 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
            f(table_rows float8, row_bytes float8, ram_bytes float8) $f$;
 $sql$;
 
--- SQL of the scratch server that is of this table. functions: between a row's number and its key, and its length; of a
--- copy (:existing), its keys, and behind them those of new rows. load: the table at fillfactor :ff with :rows rows;
--- columns have the names of the table until the indexes are made.
+-- SQL of the scratch server that is of this table. functions: between a row's number and its key, and its length; the
+-- rows of a copy (:existing), whose keys are numbered anew. load: the table at fillfactor :ff with :rows rows; columns
+-- of indexes have the names of the table until these are made.
 CREATE FUNCTION ff_internal.rehearsal_functions(copy text, t jsonb, life jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET standard_conforming_strings = on
 RETURN format($f$
-\if :existing
-CREATE TABLE ff_rehearsal.keys AS SELECT row_number() OVER (ORDER BY %4$s) AS n, %4$s::%1$s AS k FROM %5$s
-    WHERE %4$s IS NOT NULL;
-CREATE UNIQUE INDEX ON ff_rehearsal.keys (n);
-CREATE INDEX ON ff_rehearsal.keys (k);
-ANALYZE ff_rehearsal.keys;
-SELECT format('CREATE FUNCTION ff_rehearsal.behind() RETURNS bigint LANGUAGE sql IMMUTABLE AS %%L', 'SELECT ' || %6$s)
-  FROM ff_rehearsal.keys \gexec
-CREATE FUNCTION ff_rehearsal.key(bigint) RETURNS %1$s LANGUAGE sql STABLE AS $ff$
-    SELECT CASE WHEN $1 < 100000000 THEN (SELECT k FROM ff_rehearsal.keys WHERE n = $1)
-                ELSE (SELECT %2$s FROM (SELECT $1 + ff_rehearsal.behind()) r(n)) END $ff$;
-CREATE FUNCTION ff_rehearsal.number(k %1$s) RETURNS bigint LANGUAGE sql STABLE AS $ff$
-    SELECT coalesce((SELECT o.n FROM ff_rehearsal.keys o WHERE o.k = $1 LIMIT 1), %3$s - ff_rehearsal.behind()) $ff$;
-CREATE FUNCTION ff_rehearsal.next(n bigint, now integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$ SELECT $2 $ff$;
-\else
 CREATE FUNCTION ff_rehearsal.key(n bigint) RETURNS %1$s LANGUAGE sql IMMUTABLE AS $ff$ SELECT %2$s $ff$;
 CREATE FUNCTION ff_rehearsal.number(k %1$s) RETURNS bigint LANGUAGE sql IMMUTABLE AS $ff$ SELECT %3$s $ff$;
+-- a row as it is inserted (0), or once it was updated (1): its length, that of its columns that vary, and that of the
+-- one that has what the others leave
+CREATE FUNCTION ff_rehearsal.base() RETURNS float8 LANGUAGE sql IMMUTABLE AS $ff$ SELECT 100000.0 $ff$;
+CREATE FUNCTION ff_rehearsal.whole(n bigint, grown integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$
+    SELECT (CASE $2 WHEN 0 THEN '%7$s'::integer[] ELSE '%8$s'::integer[] END)[1 + $1 * 7 %% 16] $ff$;
+CREATE FUNCTION ff_rehearsal.payload(n bigint, grown integer) RETURNS float8 LANGUAGE sql IMMUTABLE AS $ff$
+    SELECT greatest(0, ff_rehearsal.whole($1, $2) - 4 - ff_rehearsal.base()) $ff$;
+CREATE FUNCTION ff_rehearsal.length(n bigint, grown integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$
+    SELECT greatest(0, ff_rehearsal.payload($1, $2) - %9$s * ff_rehearsal.payload($1, 0))::integer $ff$;
+\if :existing
+CREATE VIEW ff_rehearsal.copy AS
+    SELECT ctid AS place, row_number() OVER (ORDER BY %4$s) AS n FROM ONLY %5$s;
+CREATE FUNCTION ff_rehearsal.next(n bigint, now integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$ SELECT $2 $ff$;
+\else
 CREATE FUNCTION ff_rehearsal.next(n bigint, now integer) RETURNS integer LANGUAGE sql VOLATILE AS $ff$
-    SELECT CASE WHEN w.t >= w.f THEN least(w.t, $2 + ceil((w.t - w.f) / %7$s::float8)::integer)
-                ELSE greatest(w.t, $2 - ceil((w.f - w.t) / %7$s::float8)::integer) END
+    SELECT CASE WHEN w.t >= w.f THEN least(w.t, $2 + ceil((w.t - w.f) / %6$s::float8)::integer)
+                ELSE greatest(w.t, $2 - ceil((w.f - w.t) / %6$s::float8)::integer) END
       FROM (SELECT ff_rehearsal.length($1, 0), ff_rehearsal.length($1, 1)) w(f, t) $ff$;
 \endif
--- of a row as it is inserted (0), or once it was updated (1), its length less that of its other columns
-CREATE FUNCTION ff_rehearsal.base() RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$ SELECT 100000 $ff$;
-CREATE FUNCTION ff_rehearsal.length(n bigint, grown integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$
-    SELECT greatest(0, b - CASE WHEN b > 126 THEN 3 ELSE 0 END)
-      FROM (SELECT (CASE $2 WHEN 0 THEN '%8$s'::integer[] ELSE '%9$s'::integer[] END)[1 + $1 * 7 %% 16] - 4
-          - ff_rehearsal.base()) b(b) $ff$;
-$f$, t->>'key_type', t->>'key_value', t->>'key_number', t->>'key_name', copy,
-     CASE WHEN t->>'key_type' ~ '^(bigint|integer|numeric|timestamp)'
-          THEN format('coalesce(max(%s), 0)', t->>'key_number') ELSE '0' END,
+$f$, t->>'key_type', t->>'key_value', t->>'key_number',
+     CASE WHEN (t->>'in_order')::boolean THEN t->>'key_name' ELSE 'ctid' END, copy,
      greatest(1, (life->>'grow_updates')::numeric),
-     translate((life->'insert_len')::text, '[]', '{}'), translate((life->'update_len')::text, '[]', '{}'));
+     translate((life->'insert_len')::text, '[]', '{}'), translate((life->'update_len')::text, '[]', '{}'),
+     coalesce(t->>'rest', '0'));
 
 CREATE FUNCTION ff_internal.rehearsal_load(copy text, t jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET standard_conforming_strings = on
 RETURN format($l$DROP TABLE IF EXISTS ff_rehearsal.t;
-CREATE TABLE ff_rehearsal.t (%s) WITH (fillfactor = :ff, autovacuum_enabled = off, toast_tuple_target = 8160);
-SELECT format('ALTER TABLE ff_rehearsal.t ALTER %%I SET STORAGE EXTERNAL', a.attname)
-  FROM pg_attribute a WHERE a.attrelid = 'ff_rehearsal.t'::regclass AND a.attstorage = 'x' \gexec
+CREATE TABLE ff_rehearsal.t (%s) WITH (fillfactor = :ff, autovacuum_enabled = off);
 \if :existing
-INSERT INTO ff_rehearsal.t SELECT %s FROM %s;
+INSERT INTO ff_rehearsal.t SELECT %s FROM ff_rehearsal.copy r JOIN ONLY %s c ON c.ctid = r.place ORDER BY r.place;
 \else
+ALTER TABLE ff_rehearsal.t SET (toast_tuple_target = 8160);
 INSERT INTO ff_rehearsal.t SELECT %s FROM generate_series(1, :rows) g;
 \endif
-UPDATE ff_rehearsal.setup SET loaded = :rows / greatest(1, pg_relation_size('ff_rehearsal.t') / 8192)::float8,
+%sUPDATE ff_rehearsal.setup SET loaded = :rows / greatest(1, pg_relation_size('ff_rehearsal.t') / 8192)::float8,
     unvacuumed = 0;
-%s%s
+%s
 VACUUM ANALYZE ff_rehearsal.t;
 TRUNCATE ff_rehearsal.lap;
 SELECT ff_rehearsal.lap(0) \g /dev/null$l$,
     t->>'columns', t->>'copied', copy, replace(t->>'values', '{n}', 'g'),
-    (SELECT string_agg(format(E'SELECT ff_rehearsal.index(%s) \\g /dev/null\n', ff_internal.quoted_text(i)), '')
-       FROM jsonb_array_elements_text(t->'indexes') i), t->>'renames');
+    (SELECT string_agg(format(E'SELECT ff_rehearsal.index(ARRAY[%s]) \\g /dev/null\n',
+                (SELECT string_agg(ff_internal.quoted_text(s.text), ', ' ORDER BY s.place)
+                   FROM jsonb_array_elements_text(i) WITH ORDINALITY s(text, place))), '')
+       FROM jsonb_array_elements(t->'indexes') i), t->>'renames');
 
 -- The shell program before its documents of SQL: functions, among them what a run is; and after them: its course. It
 -- needs a POSIX sh, psql and pgbench.
@@ -330,11 +336,16 @@ workload >"$dir/script.sql"
 
 # What this machine can do, and how many rows it takes so that a lap meets each.
 chosen=$rows rows=10000
-if $existing; then rows=$(q -c 'SELECT count(*) FROM ff_rehearsal.keys') chosen=$rows; fi
-[ "$rows" -gt 0 ] || die "the table is empty"
 q -c "UPDATE ff_rehearsal.setup SET rows = $rows, ticks = 80000"
+copy=$existing existing=false
 fill "$from"
-if ! $existing; then bare; fill "$from"; fi
+bare
+fill "$from"
+bare
+existing=$copy
+if $existing; then rows=$(q -c 'SELECT count(*) FROM ff_rehearsal.copy') chosen=$rows; fi
+[ "$rows" -gt 0 ] || die "the table is empty"
+fill "$from"
 phase 0
 phase 1
 unrest=$(q -c 'SELECT ff_rehearsal.unrest()')
@@ -475,9 +486,11 @@ AS $$
     || ARRAY['Not modelled: triggers, foreign keys, defaults, other tables and the locks between them, queries that',
     'only read, values stored out of line. Statements are prepared (extended protocol), whatever the application',
     'uses. Generated and identity columns are plain ones.']
-    || ARRAY(SELECT format('Left out, as a scratch server may not have what it needs: index %I', i)
-               FROM jsonb_array_elements_text(t->'left_out') i)
-    || ARRAY(SELECT format('Column %s is bytea of the same width here', c)
+    || ARRAY(SELECT format('A plain B-tree where the scratch server has not what it needs: index %I', i)
+               FROM jsonb_array_elements_text(t->'plain') i)
+    || ARRAY(SELECT format('Updates that change an index change one on %s, which only the rehearsal has', t->>'column')
+              WHERE t ? 'column')
+    || ARRAY(SELECT format('Column %s of the same width here', c)
                FROM jsonb_array_elements_text(t->'replaced') c))
            WITH ORDINALITY l(line, place)
      WHERE c.oid = (made->>'relid')::oid
@@ -553,8 +566,12 @@ AS $$
             || (SELECT string_agg(replace(pg_get_functiondef(f), 'ff_internal.', 'ff_rehearsal.') || ';', E'\n')
                   FROM unnest('{ff_internal.rehearsal_means,ff_internal.rehearsal_judged}'::regproc[]) f)),
         ('load', 'q "$@"', ff_internal.rehearsal_load(copy, t)),
-        ('bare', 'q', $q$SELECT format('CREATE OR REPLACE FUNCTION ff_rehearsal.base() RETURNS integer'
-    ' LANGUAGE sql IMMUTABLE AS %L', 'SELECT ' || round(avg(pg_column_size(t.*)))) FROM ff_rehearsal.t \gexec$q$),
+        -- first what a row has besides what varies, then by how much its length is wrong
+        ('bare', 'q', $q$SELECT format('CREATE OR REPLACE FUNCTION ff_rehearsal.base() RETURNS float8'
+    ' LANGUAGE sql IMMUTABLE AS %L', 'SELECT ' || CASE ff_rehearsal.base() WHEN 100000 THEN avg(s.size)
+    ELSE ff_rehearsal.base() + avg((s.size + 7) / 8 * 8) - (SELECT avg(ff_rehearsal.whole(n, 0))
+    FROM generate_series(1, 16) n) END || '::float8') FROM (SELECT pg_column_size(t.*) FROM ff_rehearsal.t) s(size)
+\gexec$q$),
         ('workload', 'cat', rtrim(ff_internal.pgbench_script(m), E'\n')),
         ('answer', 'psql -Xq -v ON_ERROR_STOP=1', $q$\pset footer off
 SELECT measure, round(measured::numeric, 1) AS measured, round(low::numeric, 1) AS low, round(high::numeric, 1) AS high,
@@ -577,7 +594,12 @@ AS $$
                ff_internal.rehearsal_begins(),
                ff_internal.rehearsal_documents(ff_internal.qualified_name(relation), made, predicted, m, t, life),
                rtrim(ff_internal.rehearsal_course(), E'\n')), E'\n')
-      FROM ff_internal.rehearsal_table(relation) t CROSS JOIN LATERAL ff_internal.rehearsal_mixture(life, t) m
+      FROM ff_internal.rehearsal_table(relation) o
+     CROSS JOIN LATERAL (SELECT o || CASE WHEN jsonb_path_exists(life, '$.classes[*] ? (@.indexed > 0)') AND o ? 'spare'
+                                          THEN (o->'spare') || jsonb_build_object('indexes',
+                                               (o->'indexes') || jsonb_build_array(o->'spare'->'index'))
+                                          ELSE '{}' END) s(t)
+     CROSS JOIN LATERAL ff_internal.rehearsal_mixture(life, t) m
 $$;
 
 CREATE FUNCTION @extschema@.ff_rehearsal(relation regclass, fillfactor integer DEFAULT NULL) RETURNS SETOF text
@@ -611,7 +633,7 @@ BEGIN
             'Give the one to compare it with.');
     ELSIF NOT ff_internal.rehearsal_table(relation) ? 'key' THEN
         PERFORM ff_internal.refuse('0A000', 'no index of the table finds rows by a key that can be made up',
-            'A rehearsal needs a B-tree whose first column is a number, a text, a UUID or a time stamp.');
+            'A rehearsal needs a B-tree that begins with a column, and another column.');
     END IF;
     RETURN QUERY SELECT ff_internal.rehearsal(relation, life, f.made, f.predicted)
                    FROM ff_internal.rehearsal_facts(v, fillfactor) f;

@@ -1,154 +1,231 @@
 -- Stage rehearsal table: a table that is like one of the user's, as SQL for a scratch server, without a value of it.
 
--- How a rehearsal makes a value of a built-in type: value, for row {n}, with {w} bytes of payload; number, the row of
--- such a value, where it can be the key that rows are found by; touch, the value that an UPDATE sets instead of {c}.
--- NULL: of other types nothing is made.
-CREATE FUNCTION ff_internal.rehearsal_type(type regtype, OUT value text, OUT number text, OUT touch text)
+-- How a rehearsal makes a column of a type: made, its type there, the same or one as long; value, for row {n}, with {w}
+-- bytes of payload; number, the row of such a value, where it can be the key that rows are found by; touch, another
+-- value than {c}, whatever that is; resize, {c} as long as the row with key {k} needs it next. NULL: there is none.
+CREATE FUNCTION ff_internal.rehearsal_type(type oid, OUT made oid, OUT value text, OUT number text, OUT touch text,
+                                           OUT resize text)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT replace(v.value, '{t}', t.typname), replace(v.number, '{t}', t.typname), v.touch
-      FROM (VALUES
-        ('{int2}'::text[], '{n} / 100 % 32000', NULL, '{c} # 1::smallint'),
-        ('{int4,int8}', '{n}', '{c}', '{c} # 1'),
-        ('{numeric}', '{n}', '{c}', '1 - {c}'),
-        ('{float4,float8}', '{n} / 100', NULL, '1 - {c}'),
-        ('{bool}', '{n} % 2 = 0', NULL, 'NOT {c}'),
-        ('{date}', 'date ''2000-01-01'' + ({n} / 100 % 10000)::integer', NULL, '{c} + 1'),
+    SELECT m.oid, replace(v.value, '{t}', m.typname), replace(v.number, '{t}', m.typname),
+           replace(v.touch, '{x}', coalesce(v.content, '')),
+           replace(v.resize, '{x}', format('rpad(%1$s, ff_rehearsal.next(ff_rehearsal.number({k}), length(%1$s)), '
+                                           '''x'')', v.content))
+      FROM pg_type t
+      JOIN (VALUES
+        ('{int2}'::text[], '{n} / 100 % 32000', NULL, '{c} # 1::smallint', NULL, NULL),
+        ('{int4,int8}', '{n}', '{c}', '{c} # 1', NULL, NULL),
+        ('{numeric}', '{n}', '{c}', 'CASE WHEN {c} IN (0, ''NaN'') THEN 1 ELSE - {c} END', NULL, NULL),
+        ('{float4,float8}', '{n} / 100', NULL, 'CASE WHEN {c} IN (0, ''NaN'') THEN 1 ELSE - {c} END', NULL, NULL),
+        ('{bool}', '{n} % 2 = 0', NULL, 'NOT {c}', NULL, NULL),
+        ('{date}', 'date ''2000-01-01'' + ({n} / 100 % 10000)::integer', NULL,
+            'CASE WHEN isfinite({c}) THEN {c} + 1 ELSE date ''2000-01-01'' END', NULL, NULL),
         ('{timestamp,timestamptz}', '''2000-01-01 00:00+00''::{t} + interval ''1 s'' * {n}',
-            'extract(epoch FROM {c} - ''2000-01-01 00:00+00''::{t})', '{c} + interval ''1 ms'''),
-        ('{uuid}', 'lpad(to_hex({n}), 32, ''0'')', '(''x'' || right({c}::text, 12))::bit(48)', NULL),
+            'extract(epoch FROM {c} - ''2000-01-01 00:00+00''::{t})',
+            'CASE WHEN isfinite({c}) THEN {c} + interval ''1 s'' ELSE ''2000-01-01 00:00+00'' END', NULL, NULL),
+        ('{uuid}', 'lpad(to_hex({n}), 32, ''0'')', '(''x'' || right({c}::text, 12))::bit(48)',
+            '(translate(left({c}::text, 1), ''0123456789abcdef'', ''123456789abcdef0'') || substr({c}::text, 2))::uuid',
+            NULL, NULL),
         ('{text,varchar,bpchar}', 'lpad({n}::text, {w}, ''0'')', '{c}',
-            'translate(left({c}, 1), ''0x'', ''x0'') || substr({c}, 2)'),
-        ('{bytea}', 'decode(repeat(''78'', {w}), ''hex'')', NULL, NULL),
-        ('{jsonb}', '''"'' || repeat(''x'', {w} - 8) || ''"''', NULL, NULL)) v(names, value, number, touch)
-      JOIN pg_type t ON t.typname = ANY (v.names) AND t.typnamespace = 'pg_catalog'::regnamespace
-     WHERE t.oid = type
+            'CASE left({c}, 1) WHEN ''0'' THEN ''x'' ELSE ''0'' END || substr({c}, 2)', '{c}', '{x}'),
+        ('{bytea}', 'lpad({n}::text, {w}, ''0'')', 'encode({c}, ''escape'')',
+            'CASE length({c}) WHEN 0 THEN ''0'' ELSE set_byte({c}, 0, 255 - get_byte({c}, 0)) END',
+            'encode({c}, ''hex'')', 'decode({x}, ''hex'')'),
+        ('{jsonb}', 'to_jsonb(lpad({n}::text, {w}, ''0''))', NULL,
+            'to_jsonb(CASE left({x}, 1) WHEN ''0'' THEN ''x'' ELSE ''0'' END || substr({x}, 2))',
+            '({c} #>> ''{}'')', 'to_jsonb({x})'),
+        ('{_text,_varchar}', 'ARRAY[lpad({n}::text, {w} - 24, ''0'')]', NULL,
+            'CASE array_ndims({c}) WHEN 1 THEN array_prepend(CASE left(({c})[1], 1) WHEN ''0'' THEN ''x'''
+            ' ELSE ''0'' END || coalesce(substr(({c})[1], 2), ''''), ({c})[2:]) ELSE ''{0}'' END', NULL, NULL),
+        ('{_int4,_int8}', 'array_fill({n}, ARRAY[greatest(1, ({w} - 20) / 4)])', NULL,
+            'CASE array_ndims({c}) WHEN 1 THEN array_prepend(({c})[1] # 1, ({c})[2:]) ELSE ''{0}'' END', NULL, NULL))
+           v(names, value, number, touch, content, resize)
+      JOIN pg_type m ON m.typname = ANY (v.names) AND m.typnamespace = 'pg_catalog'::regnamespace
+        ON m.oid = t.oid OR m.typname = CASE t.typlen WHEN 1 THEN 'bool' WHEN 2 THEN 'int2' WHEN 4 THEN 'int4'
+                                                      WHEN 8 THEN 'int8' WHEN 16 THEN 'uuid' ELSE 'bytea' END
+     WHERE t.oid = type ORDER BY m.oid = t.oid DESC LIMIT 1
 $$;
 
--- The columns of a table as a rehearsal makes them: values of domains are of their base type, of enums integers, of all
--- other types that are not known here bytea of the same width (replaced), by the statistics that the caller may see.
--- Columns that are not stored are left out, and generated ones that are have values of their own: what an update sets
--- is up to its class, so nothing must follow from it. name: quoted; short: in the rehearsal; copied: the value of a
--- copy of the table; pads: it can give a row its length.
+-- The columns of a table as a rehearsal makes them, by the statistics that the caller may see. Lengths and precisions
+-- have no limit: it takes no room, and values made up have to fit. Columns that are not stored are left out, and
+-- generated ones that are have values of their own: what an update sets is up to its class, so nothing must follow from
+-- it. name: quoted; short: in the rehearsal; copied: the value of a copy of the table (c); varies: its length can be
+-- chosen; replaced: it is of another type; indexed: no update of it is HOT.
 CREATE FUNCTION ff_internal.rehearsal_columns(relation oid)
-RETURNS TABLE (attnum smallint, name text, short text, type text, value text, number text, touch text, copied text,
-               nulls real, replaced boolean, indexed boolean, pads boolean, width integer)
+RETURNS TABLE (attnum smallint, name text, short text, type text, value text, number text, touch text, resize text,
+               copied text, nulls real, replaced boolean, indexed boolean, varies boolean, width integer)
 LANGUAGE sql STABLE ROWS 20
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH RECURSIVE base AS (
-        SELECT a.attnum, a.attname, a.atttypid AS type, a.atttypmod AS typmod, a.attnotnull
+        SELECT a.attnum, a.attname, a.atttypid AS type, a.attnotnull
           FROM pg_attribute a
          WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v'
         UNION ALL
-        SELECT b.attnum, b.attname, t.typbasetype, t.typtypmod, b.attnotnull
+        SELECT b.attnum, b.attname, t.typbasetype, b.attnotnull
           FROM base b JOIN pg_type t ON t.oid = b.type AND t.typtype = 'd'
-    ), made AS (
-        SELECT b.attnum, b.attname, b.attnotnull, s.null_frac, t.typtype = 'e' AS enum, m.type,
-               ff_internal.quoted_name(b.attname) AS name, m.type <> b.type AND t.typtype <> 'e' AS replaced,
-               CASE WHEN m.type = b.type THEN b.typmod ELSE -1 END AS typmod,
+    ), known AS MATERIALIZED (
+        SELECT t.type, m.* FROM (SELECT DISTINCT b.type FROM base b) t CROSS JOIN ff_internal.rehearsal_type(t.type) m
+    ), stats AS MATERIALIZED (
+        SELECT s.attname, s.null_frac,
                -- a short value has a header of one byte
-               coalesce(greatest(1, s.avg_width - CASE WHEN s.avg_width > 127 THEN 4 ELSE 1 END), 15) AS payload
-          FROM base b
-          JOIN pg_type t ON t.oid = b.type AND t.typtype <> 'd'
-          JOIN pg_class c ON c.oid = relation
+               greatest(1, s.avg_width - CASE WHEN s.avg_width > 127 THEN 4 ELSE 1 END) AS payload
+          FROM pg_class c
           JOIN pg_namespace n ON n.oid = c.relnamespace
-          LEFT JOIN pg_stats s ON (s.schemaname, s.tablename, s.attname, s.inherited)
-                                  = (n.nspname, c.relname, b.attname, false)
-         CROSS JOIN ff_internal.rehearsal_type(b.type) known
-         CROSS JOIN LATERAL (SELECT CASE WHEN t.typtype = 'e' THEN 'int4'::regtype
-                                         WHEN known.value IS NULL THEN 'bytea'::regtype ELSE b.type END) m(type)
+          JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
+         WHERE c.oid = relation
+    ), own AS MATERIALIZED (
+        -- short names are no column's own
+        SELECT ff_internal.indexed_columns(relation) AS indexed,
+               'ff' || repeat('_', max(coalesce(1 + length(substring(b.attname FROM '^ff(_*)[0-9]+$')), 0))) AS prefix
+          FROM base b
     )
-    SELECT m.attnum, m.name, 'ff' || m.attnum, d.type,
-           format('(%s)::%s', replace(r.value, '{n}', '{n}::bigint'), d.type),
-           -- one that is too short holds no number
-           CASE WHEN m.typmod = -1 OR m.typmod >= 16 OR d.type !~ '^(character|numeric)'
-                THEN format('(%s)::bigint', r.number) END,
-           r.touch,
-           CASE WHEN m.replaced THEN format('convert_to(%s::text, ''UTF8'')', m.name)
-                WHEN m.enum THEN format('hashtext(%s::text)', m.name) ELSE format('%s::%s', m.name, d.type) END,
-           CASE WHEN m.attnotnull THEN 0 ELSE coalesce(m.null_frac, 0) END, m.replaced,
-           m.attname = ANY (ff_internal.indexed_columns(relation)), d.type IN ('text', 'character varying'),
-           CASE WHEN d.type ~ '^character' AND m.typmod > 4 THEN least(m.payload, m.typmod - 4) ELSE m.payload END
-      FROM made m
-     CROSS JOIN ff_internal.rehearsal_type(m.type) r
-     CROSS JOIN LATERAL (SELECT format_type(m.type, nullif(m.typmod, -1))) d(type)
+    SELECT b.attnum, q.name, own.prefix || b.attnum, d.type,
+           format('(%s)::%s', replace(m.value, '{n}', '{n}::bigint'), d.type), '(' || m.number || ')::bigint',
+           m.touch, m.resize,
+           CASE WHEN m.made = 'bpchar'::regtype
+                THEN format('c.%1$s::text || repeat(''x'', octet_length(c.%1$s) - octet_length(c.%1$s::text))', q.name)
+                WHEN m.made = b.type THEN format('c.%s', q.name)
+                ELSE format(CASE d.type WHEN 'bytea' THEN 'convert_to(c.%s::text, ''UTF8'')'
+                                        WHEN 'uuid' THEN 'md5(c.%s::text)::uuid'
+                                        WHEN 'boolean' THEN 'hashtext(c.%s::text) %% 2 = 0'
+                                        WHEN 'smallint' THEN 'hashtext(c.%s::text) %% 32000'
+                                        WHEN 'integer' THEN 'hashtext(c.%s::text)'
+                                        ELSE 'hashtextextended(c.%s::text, 0)' END, q.name) END,
+           CASE WHEN b.attnotnull THEN 0 ELSE coalesce(s.null_frac, 0) END, m.made <> b.type AND t.typtype <> 'e',
+           b.attname = ANY (own.indexed), m.resize IS NOT NULL, coalesce(s.payload, 15)
+      FROM base b
+      JOIN pg_type t ON t.oid = b.type AND t.typtype <> 'd'
+     CROSS JOIN own
+      LEFT JOIN stats s USING (attname)
+      JOIN known m ON m.type = b.type
+     CROSS JOIN LATERAL (SELECT format_type(m.made, -1)) d(type)
+     CROSS JOIN LATERAL (SELECT ff_internal.quoted_name(b.attname)) q(name)
 $$;
 
--- The table of a rehearsal, as JSON. columns: the definitions; renames: statements that give the columns their short
--- names; values: of a new row {n}; copied: of a copy. key: the column by which rows are found, NULL: there is none;
--- key_name and key_type: its name and type, key_value and key_number: between it and the row's number; pad: the column
--- that gives a row its length, and resize: what an update sets of it; touch and touch_indexed: what updates set that
--- change no index, or one. indexes: their statements; left_out: the names of those that need what a scratch server does
--- not have; replaced: of columns.
+-- The indexes of a table as a rehearsal makes them. statements: the first that the scratch server can run counts: the
+-- index itself, a plain B-tree of all columns that keep updates of its table from being HOT, hash indexes of these;
+-- columns: those that it needs by their names; finds: it can find rows by its first column; strange: it may need what a
+-- scratch server does not have.
+CREATE FUNCTION ff_internal.rehearsal_indexes(relation oid)
+RETURNS TABLE (indexrelid oid, relname name, first smallint, rank integer, finds boolean, columns smallint[],
+               definition text, strange boolean)
+LANGUAGE sql STABLE ROWS 10
+AS $$
+    SELECT x.indexrelid, o.relname, x.indkey[0], CASE WHEN x.indisprimary THEN 0 WHEN x.indisunique THEN 1 ELSE 2 END,
+           m.amname = 'btree' AND x.indpred IS NULL AND x.indkey[0] > 0, k.columns, d.method,
+           d.method IS NULL OR EXISTS (SELECT FROM pg_opclass p WHERE p.oid = ANY (x.indclass)
+                                          AND p.opcnamespace <> 'pg_catalog'::regnamespace)
+      FROM pg_index x
+      JOIN pg_class o ON o.oid = x.indexrelid
+      JOIN pg_am m ON m.oid = o.relam
+     -- without waiting for a lock
+     CROSS JOIN ff_internal.index_definition(relation,
+           nullif((ff_internal.index_definitions(relation, ARRAY[x.indexrelid]))[1], '')) d
+     CROSS JOIN LATERAL (
+           SELECT array_agg(c.attnum ORDER BY array_position(x.indkey::smallint[], c.attnum), c.attnum)
+             FROM ff_internal.index_columns(x.indexrelid) c) k(columns)
+     WHERE x.indrelid = relation AND x.indisvalid
+$$;
+
+-- The table of a rehearsal, as JSON. columns: the definitions; renames: statements that give those that indexes know by
+-- name their short ones; values: of a new row {n}; copied: of row r.n of a copy, c. key: the column by which rows are
+-- found, NULL: there is none; key_name and key_type: its name and type, key_value and key_number: between it and the
+-- row's number; in_order: a copy's rows are in its order. rest: the share of the payload that is not the pad's, which
+-- gives a row its length; touch and touch_indexed: what updates set that change no index, or one; resize, resize_touch:
+-- what they set of the pad. indexes: statements for each, of which the first that the scratch server can run counts;
+-- plain: names of those that it may not have as they are; replaced: columns, and their types there. spare: what is
+-- different where updates have to change an index, and there is none but that of the key.
 CREATE FUNCTION ff_internal.rehearsal_table(relation oid) RETURNS jsonb
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
 AS $$
     WITH c AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_columns(relation)
     ), i AS MATERIALIZED (
-        SELECT x.indexrelid, x.indkey[0] AS first, x.indisprimary, x.indisunique, o.relname,
-               coalesce(d.method, plain.method) AS method,
-               m.amname = 'btree' AND x.indpred IS NULL AND x.indkey[0] > 0 AS finds
-          FROM pg_index x
-          JOIN pg_class o ON o.oid = x.indexrelid
-          JOIN pg_am m ON m.oid = o.relam
-         -- without waiting for a lock
-         CROSS JOIN ff_internal.index_definition(relation,
-               nullif((ff_internal.index_definitions(relation, ARRAY[x.indexrelid]))[1], '')) d
-          -- what that refuses for a column's name alone
-          LEFT JOIN LATERAL (
-               SELECT format('USING btree (%s)', string_agg(c.name, ', ' ORDER BY u.place)) AS method
-                 FROM unnest(x.indkey::smallint[]) WITH ORDINALITY u(attnum, place) JOIN c USING (attnum)
-                WHERE u.place <= x.indnkeyatts AND m.amname = 'btree' AND x.indexprs IS NULL AND x.indpred IS NULL
-               HAVING count(*) > 0) plain ON true
-         WHERE x.indrelid = relation AND x.indisvalid
-    ), key AS (
-        SELECT c.* FROM i JOIN c ON c.attnum = i.first AND c.number IS NOT NULL
-         WHERE i.finds AND i.method IS NOT NULL
-         ORDER BY i.indisprimary DESC, i.indisunique DESC, i.indexrelid LIMIT 1
-    ), other AS MATERIALIZED (
-        SELECT c.*, format('%s = coalesce(%s, %s)', c.short, replace(c.touch, '{c}', 't.' || c.short),
-                           replace(replace(c.value, '{n}', '1'), '{w}', c.width::text)) AS sets,
-               row_number() OVER (ORDER BY NOT c.pads, c.indexed, c.width DESC, c.attnum) = 1 AND c.pads AS pad
-          FROM c WHERE c.attnum NOT IN (SELECT key.attnum FROM key)
-    ), made AS (
-        SELECT c.*, CASE WHEN c.attnum = key.attnum THEN 'ff_rehearsal.key({n}::bigint)'
-                         -- not the same for all rows: the column may be indexed
-                         WHEN other.pad THEN 'rpad({n}::text, ff_rehearsal.length({n}::bigint, 0), ''x'')'
-                         WHEN c.nulls > 0.005
-                         THEN format('CASE WHEN {n}::bigint %% 100 >= %s THEN %s END', round(100 * c.nulls), v.value)
-                         ELSE v.value END AS new
+        SELECT * FROM ff_internal.rehearsal_indexes(relation)
+    ), key AS MATERIALIZED (
+        -- one whose values do not tell the row becomes a number
+        SELECT c.attnum, c.name, c.short, c.type !~ '^(text|character|bpchar|bytea|uuid)' AS in_order,
+               -- where nothing else can be set: a new version with the same values is HOT as well
+               format('%1$s = t.%1$s', c.short) AS same,
+               CASE WHEN c.number IS NULL THEN 'integer' ELSE c.type END AS type, coalesce(c.number, '{c}') AS number,
+               CASE WHEN c.number IS NULL THEN '{n}::integer'
+                    ELSE replace(c.value, '{w}', greatest(10, c.width)::text) END AS value
+          FROM i JOIN c ON c.attnum = i.first
+         WHERE i.finds AND (SELECT count(*) FROM c) > 1
+         ORDER BY c.number IS NULL, i.rank, i.indexrelid LIMIT 1
+    ), varying AS (
+        SELECT c.attnum, c.width, w.mean, row_number() OVER (ORDER BY c.indexed, w.mean DESC, c.attnum) = 1 AS pad,
+               row_number() OVER (ORDER BY w.mean DESC, c.attnum) AS place
+          FROM c CROSS JOIN LATERAL (SELECT c.width * (1 - c.nulls)) w(mean)
+         WHERE c.varies AND c.attnum NOT IN (SELECT key.attnum FROM key)
+    ), part AS MATERIALIZED (
+        -- the widest, and the pad, which has no NULL, are of a length together
+        SELECT v.attnum, v.pad, v.width / sum(CASE WHEN v.pad THEN v.width ELSE v.mean END) OVER () AS share
+          FROM varying v WHERE v.pad OR v.place <= 8
+    ), made AS MATERIALIZED (
+        SELECT c.*, p.pad, key.attnum IS NOT NULL AS is_key, coalesce(key.type, c.type) AS becomes,
+               CASE WHEN n.named THEN c.name ELSE c.short END AS at_first,
+               CASE WHEN key.attnum IS NOT NULL THEN 'ff_rehearsal.key({n}::bigint)'
+                    WHEN c.nulls > 0.005 AND p.pad IS NOT TRUE
+                    THEN format('CASE WHEN {n}::bigint %% 100 >= %s THEN %s END', round(100 * c.nulls), v.value)
+                    ELSE v.value END AS new,
+               format('coalesce(%s, %s)', replace(c.touch, '{c}', 't.' || c.short),
+                      replace(replace(c.value, '{n}', '1'), '{w}', c.width::text)) AS touched
           FROM c
-         CROSS JOIN LATERAL (SELECT replace(c.value, '{w}', c.width::text)) v(value)
-          LEFT JOIN other ON other.attnum = c.attnum
-          LEFT JOIN key ON true
+          LEFT JOIN key USING (attnum)
+          LEFT JOIN part p USING (attnum)
+         CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM i WHERE c.attnum = ANY (i.columns))) n(named)
+         CROSS JOIN LATERAL (SELECT replace(c.value, '{w}', CASE
+               WHEN p.pad THEN 'ff_rehearsal.length({n}::bigint, 0)'
+               WHEN p.share > 0
+               THEN format('(ff_rehearsal.payload({n}::bigint, 0) * %s)::integer', round(p.share::numeric, 4))
+               ELSE c.width::text END)) v(value)
+    ), other AS MATERIALIZED (
+        SELECT m.*, m.short || ' = ' || m.touched AS sets,
+               row_number() OVER (PARTITION BY m.indexed ORDER BY m.varies, m.nulls, m.attnum) AS place
+          FROM made m WHERE NOT m.is_key
+    ), pad AS (
+        SELECT m.short, replace(m.resize, '{k}', 't.' || key.short) AS resize, m.touched, 1 - p.share AS rest
+          FROM made m JOIN part p USING (attnum) CROSS JOIN key WHERE m.pad
     )
-    SELECT jsonb_strip_nulls(jsonb_build_object('columns', string_agg(m.name || ' ' || m.type, ', ' ORDER BY m.attnum),
+    SELECT jsonb_strip_nulls(jsonb_build_object(
+               'columns', string_agg(m.at_first || ' ' || m.becomes, ', ' ORDER BY m.attnum),
                'renames', string_agg(format('ALTER TABLE ff_rehearsal.t RENAME %s TO %s;', m.name, m.short), E'\n'
-                                     ORDER BY m.attnum),
+                                     ORDER BY m.attnum) FILTER (WHERE m.at_first <> m.short),
                'values', string_agg(m.new, ', ' ORDER BY m.attnum),
-               'copied', string_agg(m.copied, ', ' ORDER BY m.attnum),
-               'replaced', array_agg(m.name ORDER BY m.attnum) FILTER (WHERE m.replaced))
+               'copied', string_agg(CASE WHEN m.is_key THEN 'ff_rehearsal.key(r.n)' ELSE m.copied END, ', '
+                                    ORDER BY m.attnum),
+               'replaced', array_agg(m.name || ' is ' || m.becomes ORDER BY m.attnum)
+                           FILTER (WHERE m.replaced OR m.becomes <> m.type))
            || coalesce((SELECT jsonb_build_object('key', key.short, 'key_name', key.name, 'key_type', key.type,
-                   'key_value', replace(replace(key.value, '{w}', greatest(10, key.width)::text), '{n}', 'n'),
-                   'key_number', replace(key.number, '{c}', 'k'),
-                   -- where nothing else can be set: a new version with the same values is HOT as well
-                   'touch', same.sets, 'touch_indexed', same.sets)
-                          FROM key, format('%1$s = t.%1$s', key.short) same(sets)), '{}')
+                   'key_value', replace(key.value, '{n}', 'n'), 'key_number', replace(key.number, '{c}', 'k'),
+                   'in_order', key.in_order, 'touch', key.same,
+                   'spare', (SELECT jsonb_build_object('touch_indexed', o.sets, 'column', o.name, 'index',
+                                    jsonb_build_array(
+                                        format('CREATE INDEX ON ff_rehearsal.t USING btree (%s)', o.at_first),
+                                        format('CREATE INDEX ON ff_rehearsal.t USING hash (%s)', o.at_first)))
+                                    || CASE WHEN o.place = 1 THEN jsonb_build_object('touch', key.same) ELSE '{}' END
+                               FROM other o WHERE NOT EXISTS (SELECT FROM other b WHERE b.indexed)
+                              ORDER BY o.pad IS TRUE, o.place DESC LIMIT 1)) FROM key), '{}')
            || coalesce((SELECT jsonb_object_agg(CASE WHEN o.indexed THEN 'touch_indexed' ELSE 'touch' END, o.sets)
-                          FROM (SELECT DISTINCT ON (o.indexed) o.* FROM other o WHERE o.touch IS NOT NULL
-                                 ORDER BY o.indexed, o.pads, o.nulls, o.attnum) o), '{}')
-           || coalesce((SELECT jsonb_build_object('pad', o.short, 'resize', format(
-                   '%1$s = rpad(t.%1$s, ff_rehearsal.next(ff_rehearsal.number(t.%2$s), octet_length(t.%1$s)), ''x'')',
-                   o.short, key.short))
-                          FROM other o, key WHERE o.pad), '{}')
-           || (SELECT jsonb_build_object(
-                   'indexes', coalesce(jsonb_agg(format('CREATE %sINDEX ON ff_rehearsal.t %s',
-                       CASE WHEN i.indisunique AND i.first IN (SELECT key.attnum FROM key) THEN 'UNIQUE ' ELSE '' END,
-                       i.method) ORDER BY i.indexrelid) FILTER (WHERE i.method IS NOT NULL), '[]'),
-                   'left_out', array_agg(i.relname ORDER BY i.indexrelid) FILTER (WHERE i.method IS NULL)) FROM i))
+                          FROM other o WHERE o.place = 1), '{}')
+           || coalesce((SELECT jsonb_build_object('pad', pad.short, 'rest', round(pad.rest::numeric, 4),
+                   'resize', pad.short || ' = ' || replace(pad.resize, '{c}', 't.' || pad.short),
+                   'resize_touch', pad.short || ' = ' || replace(pad.resize, '{c}', pad.touched)) FROM pad), '{}')
+           || (SELECT jsonb_build_object('indexes', coalesce(jsonb_agg(array_remove(ARRAY[
+                   format('CREATE %sINDEX ON ff_rehearsal.t ', CASE WHEN i.rank < 2 AND i.first = key.attnum
+                                                                    THEN 'UNIQUE ' ELSE '' END) || i.definition,
+                   p.plain, p.hash], NULL) ORDER BY i.indexrelid), '[]'),
+                   'plain', array_agg(i.relname ORDER BY i.indexrelid) FILTER (WHERE i.strange))
+                 FROM i
+                 LEFT JOIN key ON true
+                CROSS JOIN LATERAL (
+                      SELECT format('CREATE INDEX ON ff_rehearsal.t USING btree (%s)',
+                                    string_agg(m.name, ', ' ORDER BY u.place)),
+                             string_agg(format('CREATE INDEX ON ff_rehearsal.t USING hash (%s)', m.name), '; '
+                                        ORDER BY u.place)
+                        -- of so many columns at most
+                        FROM unnest(i.columns[:32]) WITH ORDINALITY u(attnum, place)
+                        JOIN made m USING (attnum)) p(plain, hash)))
       FROM made m
 $$;

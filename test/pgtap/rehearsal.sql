@@ -2,7 +2,7 @@
 \set ON_ERROR_STOP 1
 CREATE EXTENSION fillfactor_advisor;
 SET client_min_messages = warning;
-SELECT plan(68);
+SELECT plan(78);
 
 -- ------------------------------------------------------------------ a mixture in, a pgbench script out
 CREATE FUNCTION script(class jsonb, others jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
@@ -22,6 +22,7 @@ SELECT matches(script('{"command": "update", "pick": "all", "set": "n = 1"}'), E
 SELECT matches(script('{"command": "update", "pick": "any", "calls": 2, "ends": "ROLLBACK", "set": "n = 1"}'),
     E'BEGIN;\n\\\\set a [^\n]*\nUPDATE [^\n]*\n\\\\set a [^\n]*\nUPDATE [^\n]*\nROLLBACK;', 'two statements, rolled back');
 SELECT matches(script('{"command": "insert", "rows": 5}'), 'INSERT INTO t SELECT g, 0 FROM generate_series\(:a::bigint, :b::bigint\) g;', 'a batch is inserted');
+SELECT matches(script('{"command": "insert"}'), 'INSERT INTO t SELECT g, 0 FROM \(VALUES \(:a::bigint\)\) r\(g\);', 'a row takes one variable');
 SELECT matches(script('{"command": "update", "pick": "any", "part": 0.25, "set": "n = 1"}'), E'\\\\set part0 greatest\\(1, int\\(:rows \\* 0.25\\)\\)', 'a part of the table');
 SELECT matches(script('{"command": "update", "pick": "any", "set": "n = 1"}', '[{"command": "delete", "pick": "newest", "distance": [9, 9], "weight": 0.1}]'),
     E'\\\\if .*:rare1.*\n.*\n.*\nDELETE FROM t WHERE id = :a;\n\\\\elif ', 'the rarer class is asked first');
@@ -49,20 +50,41 @@ CREATE INDEX t_n ON t (n) WHERE n > 0;
 CREATE INDEX t_mine ON t (mine(n));
 CREATE TABLE made AS SELECT ff_internal.rehearsal_table('t'::regclass) AS t;
 SELECT is((SELECT t->>'columns' FROM made),
-    'id integer, m integer, s character varying(20), p bytea, n integer, c1 text, g integer', 'enums, domains, other types and generated columns');
+    'id integer, ff2 integer, ff3 character varying, ff4 uuid, n integer, ff6 text, ff8 integer', 'enums, domains, other types and generated columns');
 SELECT is((SELECT concat_ws(' ', t->>'key', t->>'pad', split_part(t->>'touch', ' ', 1), split_part(t->>'touch_indexed', ' ', 1)) FROM made),
-    'ff1 ff6 ff2 ff5', 'key, pad and what updates set');
-SELECT is((SELECT t->'replaced' FROM made), '["p"]', 'what is not made is said');
-SELECT is((SELECT t->'indexes' FROM made), '["CREATE UNIQUE INDEX ON ff_rehearsal.t USING btree (id)", "CREATE INDEX ON ff_rehearsal.t USING btree (n) WHERE (n > 0)"]', 'indexes');
-SELECT is((SELECT t->'left_out' FROM made), '["t_mine"]', 'but not one that calls a function of the user''s');
+    'ff1 ff3 ff2 ff5', 'key, pad and what updates set');
+SELECT is((SELECT t->'replaced' FROM made), '["p is uuid"]', 'what is not made is said');
+SELECT is((SELECT t->'indexes'->0->>0 FROM made), 'CREATE UNIQUE INDEX ON ff_rehearsal.t USING btree (id)', 'the index of the key');
+SELECT is((SELECT t->'indexes'->1 FROM made), '["CREATE INDEX ON ff_rehearsal.t USING btree (n) WHERE (n > 0)", "CREATE INDEX ON ff_rehearsal.t USING btree (n)", "CREATE INDEX ON ff_rehearsal.t USING hash (n)"]',
+    'an index, or a plain one of its columns');
+SELECT is((SELECT t->'indexes'->2 FROM made), '["CREATE INDEX ON ff_rehearsal.t USING btree (n)", "CREATE INDEX ON ff_rehearsal.t USING hash (n)"]', 'or that at once, for one that calls a function of the user''s');
+SELECT is((SELECT t->'plain' FROM made), '["t_mine"]', 'which is said');
 
+-- a value of each type, made up, set twice by an update: never the same again, nor what it was before
+CREATE FUNCTION unchanged(type regtype, value text DEFAULT NULL) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE k record; was text; now text;
+BEGIN
+    SELECT * INTO k FROM ff_internal.rehearsal_type(type);
+    EXECUTE format('SELECT (%s)::%s::text', coalesce(quote_literal(value), replace(replace(k.value, '{n}', '7::bigint'), '{w}', '30')), k.made::regtype) INTO was;
+    FOR i IN 1 .. 3 LOOP
+        EXECUTE format('SELECT (%s)::%2$s::text FROM (SELECT %3$L::%2$s) r(c)', replace(replace(k.touch, '{c}', 'c'), '{n}', '1'), k.made::regtype, was) INTO now;
+        IF now = was OR now IS NULL THEN RETURN NEXT format('%s %s %s', type, was, i); END IF;
+        was := now;
+    END LOOP;
+END $$;
+SELECT is_empty('SELECT unchanged(t.oid) FROM pg_type t WHERE t.typnamespace = ''pg_catalog''::regnamespace AND t.typtype IN (''b'', ''r'', ''m'') AND t.typlen <> -2
+    AND NOT t.typname = ANY (''{pg_node_tree}'')', 'an update of an indexed column changes it, whatever its type');
+SELECT is_empty($$ SELECT unchanged(v.type, v.value) FROM (VALUES ('text'::regtype, ''), ('varchar', 'open'), ('bpchar', 'Y'), ('bytea', ''), ('bytea', 'open'), ('jsonb', '{}'), ('jsonb', '[1, {"a": 2}]'),
+    ('text[]', '{}'), ('text[]', '{NULL}'), ('text[]', '{{a,b},{c,d}}'), ('int[]', '{}'), ('int[]', '{5,NULL}'), ('int[]', '{{1,2},{3,4}}'), ('numeric', '0'), ('numeric', 'NaN'), ('numeric', '0.5'),
+    ('float8', '0.5'), ('float8', '1e300'), ('float8', 'NaN'), ('float4', '0'), ('date', 'infinity'), ('timestamptz', '-infinity'), ('timestamp', '2020-01-01'), ('uuid', 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+    ('int2', '32767'), ('int4', '-2147483648'), ('int8', '9223372036854775807'), ('bool', 't')) v(type, value) $$, 'nor is any other value the same afterwards');
 -- ------------------------------------------------------------------ a life as a mixture
 CREATE FUNCTION class(c jsonb) RETURNS jsonb LANGUAGE sql AS $$
     SELECT ff_internal.rehearsal_classes(jsonb_build_object('replayed_rows', 1000, 'classes', jsonb_build_array(
         '{"command": "update", "pick": "any", "rate": 1, "rows": 1, "calls": 1, "distance": 1, "near": 0, "skew": 1, "stride": 1, "indexed": 0, "resizes": 0}'::jsonb || c)),
         t, 1) FROM made $$;
 SELECT is(class('{}')->0->>'set', 'ff2 = coalesce(t.ff2 # 1, (1::bigint)::integer)', 'what an update sets');
-SELECT is(class('{"resizes": 1}')->0->>'set', 'ff6 = rpad(t.ff6, ff_rehearsal.next(ff_rehearsal.number(t.ff1), octet_length(t.ff6)), ''x''), '
+SELECT is(class('{"resizes": 1}')->0->>'set', 'ff3 = rpad(t.ff3, ff_rehearsal.next(ff_rehearsal.number(t.ff1), length(t.ff3)), ''x''), '
     'ff2 = coalesce(t.ff2 # 1, (1::bigint)::integer)', 'also of a row that grows');
 SELECT is(jsonb_array_length(class('{"indexed": 0.25}')), 2, 'updates of which some set an indexed column are two classes');
 SELECT is((class('{"indexed": 0.25}')->1->>'rate')::float8, 0.25::float8, 'each with its part');
@@ -85,12 +107,71 @@ ALTER TABLE t SET (fillfactor = 100);
 SELECT matches(head('{}'), E'# +No such change is advised. This would be it, with a rewrite, and its undo:\n# +ALTER TABLE public.t SET \\(fillfactor = 90\\);\n# +ALTER TABLE public.t SET \\(fillfactor = 100\\);', 'of one that is set, where nothing is advised');
 SELECT matches(head('{}'), E'# Predicted, once settled: HOT share 96.3 % \\(80.2 to 100.0\\) at 100, unknown at 90\n', 'what is predicted');
 
-CREATE FUNCTION functions() RETURNS text LANGUAGE sql AS $$
-    SELECT regexp_replace(ff_internal.rehearsal_functions('public.t', t, jsonb_build_object('grow_updates', 3, 'insert_len', array_fill(100, '{16}'), 'update_len', array_fill(200, '{16}'))),
-        E'.*\\\\else(.*)\\\\endif', 'CREATE SCHEMA ff_rehearsal; \1') FROM made $$;
+-- the functions and the table of a rehearsal without rows, in this database
+CREATE FUNCTION loaded(t jsonb, insert_len int[], update_len int[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    DROP SCHEMA IF EXISTS ff_rehearsal CASCADE;
+    CREATE SCHEMA ff_rehearsal;
+    EXECUTE regexp_replace(ff_internal.rehearsal_functions('public.t', t, jsonb_build_object('grow_updates', 3, 'insert_len', insert_len, 'update_len', update_len)), E'\\\\if.*\\\\else(.*)\\\\endif', '\1');
+    EXECUTE format('CREATE TABLE ff_rehearsal.t (%s)', t->>'columns');
+END $$;
 SET check_function_bodies = off;
-DO $$ BEGIN EXECUTE replace(functions(), 'SELECT 100000', 'SELECT 40'); END $$;
-SELECT is((SELECT array_agg(ff_rehearsal.next(1, n)) FROM unnest('{56,100,152,200}'::int[]) n), '{89,133,153,153}', 'rows grow by thirds, until they have their length');
+SELECT loaded(t, array_fill(104, '{8}') || array_fill(304, '{8}'), array_fill(404, '{16}')) FROM made;
+CREATE OR REPLACE FUNCTION ff_rehearsal.base() RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT 40.0::float8';
+SELECT is((SELECT array_agg(ff_rehearsal.length(n, g) ORDER BY n, g) FROM unnest('{1,2}'::int[]) n, unnest('{0,1}'::int[]) g), '{30,330,130,230}',
+    'one of two columns of a length has the half of it, and all that an update adds');
+SELECT is((SELECT array_agg(ff_rehearsal.next(1, n)) FROM unnest('{30,130,300,330}'::int[]) n), '{130,230,330,330}', 'rows grow by thirds, until they have their length');
+
+-- each type as the only key: the numbers of loaded rows and of those that four sessions insert, there and back, in order
+CREATE FUNCTION keyed(type text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE bad text;
+BEGIN
+    DROP TABLE IF EXISTS keyed;
+    EXECUTE format('CREATE TABLE keyed (n int, k %s)', type);
+    CREATE INDEX ON keyed (k);
+    PERFORM loaded(ff_internal.rehearsal_table('keyed'::regclass), array_fill(104, '{16}'), array_fill(104, '{16}'));
+    SELECT string_agg(n::text, ' ') INTO bad
+      FROM (SELECT n, ff_rehearsal.number(ff_rehearsal.key(n)) AS back, ff_rehearsal.key(n) AS k, lag(ff_rehearsal.key(n)) OVER (ORDER BY n) AS before
+              FROM unnest('{1,2,3,99,100,65536,99999999,100000001,400000001,499999999}'::bigint[]) n) r
+     WHERE back <> n OR k <= before;
+    RETURN bad;
+END $$;
+SELECT is_empty($$ SELECT type, keyed(type) FROM unnest('{smallint,int,bigint,"numeric(4,2)","numeric(2,2)",numeric,real,float8,boolean,date,"timestamp(0)",timestamptz,time,interval,uuid,text,varchar(3),char(2),bytea,inet,mood,short,jsonb,int[],int4range}'::text[]) type
+    WHERE keyed(type) IS NOT NULL $$, 'rows are found by keys of all types');
+
+-- rows of many kinds of columns are as long as the table's
+CREATE TABLE kinds (id smallint PRIMARY KEY, v varchar(20), c char(60), e varchar(10) NOT NULL, n numeric(10,2), a text, b text, j jsonb, tags text[], x xml, i inet, u uuid, f boolean, "ff7" date, none text);
+INSERT INTO kinds SELECT g, repeat('€', g % 20), md5(g::text), repeat('e', 1 + g % 10), g / 7.0, CASE WHEN g % 2 = 0 THEN repeat('a', g % 150) END, repeat('b', g * 7 % 300),
+    jsonb_build_object('a', g), ARRAY['x' || g, 'y'], '<a/>', '10.0.0.1', gen_random_uuid(), NULL, now(), NULL FROM generate_series(1, 3000) g;
+ANALYZE kinds;
+CREATE FUNCTION lengths(relation regclass, OUT wanted int[], OUT mean float8, OUT made float8) LANGUAGE plpgsql AS $$
+DECLARE t jsonb := ff_internal.rehearsal_table(relation); bare text; statement text;
+BEGIN
+    EXECUTE format('SELECT percentile_disc((SELECT array_agg((i + 0.5) / 16) FROM generate_series(0, 15) i)) WITHIN GROUP (ORDER BY l), avg(l) FROM (SELECT (pg_column_size(t.*) + 7) / 8 * 8 FROM %s t) r(l)', relation)
+       INTO wanted, mean;
+    PERFORM loaded(t, wanted, wanted);
+    -- as the script does it
+    bare := substring(ff_internal.rehearsal_documents('t', '{}', '{}', jsonb_build_object('sessions', 1, 'table', '{}'::jsonb, 'classes', '[]'::jsonb), t, '{}') FROM E'\nbare\\(\\)\n[^\n]*\n[^\n]*\n(.*?)\n\\\\gexec');
+    FOR i IN 1 .. 3 LOOP
+        TRUNCATE ff_rehearsal.t;
+        EXECUTE format('INSERT INTO ff_rehearsal.t SELECT %s FROM generate_series(1, 1600) g', replace(t->>'values', '{n}', 'g'));
+        IF i < 3 THEN EXECUTE bare INTO statement; EXECUTE statement; END IF;
+    END LOOP;
+    SELECT avg((pg_column_size(r.*) + 7) / 8 * 8) INTO made FROM ff_rehearsal.t r;
+END $$;
+SELECT ok(abs(mean - made) < 8, format('rows are as long as the table''s: %s, made up %s', mean, made)) FROM lengths('kinds');
+
+-- a table as wide as can be
+DO $$ BEGIN EXECUTE (SELECT format('CREATE TABLE wide (id int PRIMARY KEY, %s)', string_agg(format('c%s %s', i, CASE WHEN i % 3 = 0 THEN 'int' ELSE 'text' END), ', ')) FROM generate_series(1, 1599) i); END $$;
+SET statement_timeout = '60s';
+SELECT is(jsonb_typeof(ff_internal.rehearsal_table('wide'::regclass)->'values'), 'string', 'of 1,600 columns');
+RESET statement_timeout;
+
+-- only the key has an index
+CREATE TABLE single (id int PRIMARY KEY, a int, b text);
+CREATE TABLE spared AS SELECT ff_internal.rehearsal_table('single'::regclass) AS t;
+SELECT is((SELECT concat_ws('|', t->'touch_indexed', split_part(t->>'touch', ' ', 1), t->'spare'->>'index', split_part(t->'spare'->>'touch', ' ', 1), split_part(t->'spare'->>'touch_indexed', ' ', 1)) FROM spared),
+    'ff2|["CREATE INDEX ON ff_rehearsal.t USING btree (ff2)", "CREATE INDEX ON ff_rehearsal.t USING hash (ff2)"]|ff1|ff2', 'another is made where updates have to change one');
 -- ------------------------------------------------------------------ results
 CREATE FUNCTION result(more jsonb DEFAULT '{}', hot_b float8 DEFAULT 99, wal_b float8 DEFAULT 50, spread float8 DEFAULT 0.5,
     drift float8 DEFAULT 0.5, wal_pct float8 DEFAULT 50, latency float8[] DEFAULT '{10,10,10}') RETURNS jsonb LANGUAGE sql AS $$
