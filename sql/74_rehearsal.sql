@@ -450,7 +450,7 @@ AS $$
     '3. The row verdict says whether what was predicted came true:',
     '   prediction held   all figures are inside the range that is allowed beside them',
     '   did not hold      the rows above say where',
-    '   not settled       the HOT share still changed from lap to lap: take longer laps',
+    '   not settled       the HOT share still changed from lap to lap: take longer laps (--short --seconds=20)',
     '   noise too large   equal runs differ too much to tell: repeat it while the machine is quiet, with longer laps',
     '                     and more runs (--short --seconds=20 --pairs=6, 20 to 30 minutes)',
     '   The line below it says whether the change pays, by what was measured alone.',
