@@ -5,11 +5,18 @@ CREATE FUNCTION ff_internal.sample(relation regclass) RETURNS ff_internal.page_s
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
+-- A weight and an earlier one times keep. What is next to nothing is nothing: numbers that are too small are errors.
+CREATE FUNCTION ff_internal.pooled(weight double precision, earlier double precision, keep double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(weight, 0) + CASE WHEN earlier > 1e-9 THEN greatest(keep, 1e-20) * earlier ELSE 0 END;
+
 -- Two histograms, bin by bin, the second times keep.
 CREATE FUNCTION ff_internal.pool_bins(a real[], b real[], keep double precision) RETURNS real[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT array_agg((coalesce(u.a, 0) + keep * coalesce(u.b, 0))::real ORDER BY u.bin)
-          FROM unnest(a, b) WITH ORDINALITY u(a, b, bin));
+RETURN (SELECT CASE WHEN max(p.weight) > 0 THEN array_agg(p.weight::real ORDER BY u.bin) END
+          FROM unnest(a, b) WITH ORDINALITY u(a, b, bin)
+         CROSS JOIN ff_internal.pooled(u.a, u.b, keep) p(weight));
 
 -- Of any number of pairs of lengths and rows, by length, as few as a sample has.
 CREATE FUNCTION ff_internal.merge_lengths(pairs real[]) RETURNS real[]
@@ -24,8 +31,9 @@ RETURN (
       FROM (SELECT o.length, sum(o.rows)
               FROM (SELECT a[2 * i - 1], a[2 * i] FROM generate_series(1, cardinality(a) / 2) i
                      UNION ALL
-                    SELECT b[2 * i - 1], keep * b[2 * i] FROM generate_series(1, cardinality(b) / 2) i) o(length, rows)
-             GROUP BY o.length) p(length, rows));
+                    SELECT b[2 * i - 1], ff_internal.pooled(0, b[2 * i], keep)
+                      FROM generate_series(1, cardinality(b) / 2) i) o(length, rows)
+             GROUP BY o.length HAVING sum(o.rows) > 0) p(length, rows));
 
 -- A sample with what an earlier one of the same table knew: pooled columns are added, those of the earlier one times
 -- keep; what the pages do not say now stays as it was. same_state: fillfactor and indexes did not change in between,
@@ -48,9 +56,9 @@ BEGIN
     s.updated_width_err := coalesce(s.updated_width_err, e.updated_width_err);
     s.update_group_rows := coalesce(s.update_group_rows, e.update_group_rows);
     IF same_state THEN
-        s.superseded_hot := s.superseded_hot + keep * coalesce(e.superseded_hot, 0);
-        s.superseded_same_page := s.superseded_same_page + keep * coalesce(e.superseded_same_page, 0);
-        s.superseded_newpage := s.superseded_newpage + keep * coalesce(e.superseded_newpage, 0);
+        s.superseded_hot := ff_internal.pooled(s.superseded_hot, e.superseded_hot, keep);
+        s.superseded_same_page := ff_internal.pooled(s.superseded_same_page, e.superseded_same_page, keep);
+        s.superseded_newpage := ff_internal.pooled(s.superseded_newpage, e.superseded_newpage, keep);
     END IF;
     s.inserted_lengths := ff_internal.pool_lengths(s.inserted_lengths, e.inserted_lengths, keep);
     s.updated_lengths := ff_internal.pool_lengths(s.updated_lengths, e.updated_lengths, keep);

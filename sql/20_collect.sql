@@ -448,8 +448,9 @@ BEGIN
     s.rollup := 0;
     s.fillfactor := r.fillfactor;
     s := ff_internal.pool_samples(s, earlier,
-             exp(least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
-                 / ff_internal.setting('lookback')),
+             -- not less than exp() can tell from zero
+             exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
+                                / ff_internal.setting('lookback'))),
              earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
     INSERT INTO ff_internal.page_sample SELECT s.*;
     UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;

@@ -123,6 +123,12 @@ SELECT p.live_rows, p.updated_pct, p.update_group_rows, p.update_distances IS NO
        p.inserted_lengths, p.updated_lengths, p.group_old_page = ARRAY(SELECT (o / 2)::real FROM unnest((t.sample).group_old_page) o) AS groups
   FROM taken t, ff_internal.sample('restored') s, ff_internal.pool_samples(s, t.sample, 0.5, true) p, ff_internal.pool_samples(s, t.sample, 0.5, false) q;
 
+-- what has faded to next to nothing is nothing, and no error
+SELECT p.superseded_hot, p.group_old_page, p.inserted_lengths, p.updated_lengths
+  FROM ff_internal.pool_samples(jsonb_populate_record(NULL::ff_internal.page_sample, '{"superseded_hot": 0}'),
+           jsonb_populate_record(NULL::ff_internal.page_sample, '{"superseded_hot": 1e-300, "group_old_page": [1e-38], "inserted_lengths": [32, 1e-38, 40, 1], "updated_lengths": [32, 1e-38]}'),
+           1e-300, true) p;
+
 -- Widths: 24 + 4 + 4 + 1 + n bytes.  Updated rows have grown.
 CREATE TEMP TABLE grows (id int, v int, note text) WITH (fillfactor = 30);
 INSERT INTO grows SELECT g, 0, repeat('x', 10 + g % 2 * 10) FROM generate_series(1, 40) g;
