@@ -152,6 +152,25 @@ find_in_chroots()
 	return 1
 }
 
+# For pg_upgrade into a server that lives in a chroot: a copy of this machine's own, older one in $WORK, with the
+# libraries that are not there.  Sets FFA_OLDER_SERVERS (its pg_config), and LD_LIBRARY_PATH.
+provide_older()
+{
+	local config what file dir=$WORK/older
+	config=/usr/lib/postgresql/$(default_version)/bin/pg_config
+	{ [ -n "$ROOT" ] && [ -x "$config" ]; } || return 0
+	mkdir -p "$dir/libraries"
+	for what in bindir pkglibdir sharedir includedir-server; do
+		what=$("$config" --"$what")
+		[ -e "$dir$what" ] || ( cd / && cp -a --parents ".$what" "$dir" )
+	done
+	rm -rf "$dir$("$config" --pkglibdir)/bitcode"
+	for file in $(ldd "$("$config" --bindir)"/{postgres,psql,pg_ctl,pg_dump} | sed -n 's/.*=> \([^ ]*\).*/\1/p' | sort -u); do
+		compgen -G "$ROOT/usr/lib/*/${file##*/}" >/dev/null || cp -L "$file" "$dir/libraries/"
+	done
+	export FFA_OLDER_SERVERS=$dir$config LD_LIBRARY_PATH=$dir/libraries
+}
+
 # inside COMMAND...: run COMMAND in the checkout where the provided server
 # lives, with BASE exported.  A chroot sees the checkout as /mnt and shares
 # /tmp; its mounts and processes are gone when COMMAND ends, however it ends.
