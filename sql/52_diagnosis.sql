@@ -79,7 +79,8 @@ AS $$
             WHEN p.updated_width > 1.1 * p.inserted_width AND p.updated_width - p.inserted_width >= 8 THEN 'row_growth'
             WHEN p.update_group_rows >= greatest(3, 0.1 * p.rows_per_page) THEN 'batch_update'
             ELSE 'page_full' END AS cause
-       FROM (SELECT CASE WHEN s.recoverable_share >= 0.02 THEN ff_internal.held_back(e) END AS held_back) b) d
+       -- OFFSET: asked once, not at each mention
+       FROM (SELECT CASE WHEN s.recoverable_share >= 0.02 THEN ff_internal.held_back(e) END OFFSET 0) b(held_back)) d
 $$;
 
 -- Its argument, NULL included, where that is a table that can be examined. Errors: 42P01 unknown OID, 42809 not a

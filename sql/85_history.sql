@@ -63,8 +63,8 @@ AS $$
                               'A bucket is longer than zero and has no months.')
      WHERE $2 <= interval '0' OR date_trunc('month', $2) <> interval '0';
     WITH own AS (
-        SELECT r.rel_id FROM ff_internal.relation r
-         WHERE r.relid = ff_internal.checked_table($1) AND r.closed_at IS NULL
+        SELECT r.rel_id FROM ff_internal.checked_table($1) t
+          JOIN ff_internal.relation r ON r.relid = t AND r.closed_at IS NULL
     )
     SELECT date_trunc('second', h.began_at), h.updates, round(h.hot_pct::numeric, 1), round(h.newpage_pct::numeric, 1),
            round(h.blocked_pct::numeric, 1), h.inserts, h.deletes, h.size_bytes, h.fillfactor,
