@@ -18,8 +18,8 @@ RETURN (SELECT CASE WHEN max(p.weight) > 0 THEN array_agg(p.weight::real ORDER B
           FROM unnest(a, b) WITH ORDINALITY u(a, b, bin)
          CROSS JOIN ff_internal.pooled(u.a, u.b, keep) p(weight));
 
--- Of any number of pairs of lengths and rows, by length, as few as a sample has.
-CREATE FUNCTION ff_internal.merge_lengths(pairs real[]) RETURNS real[]
+-- Of any number of pairs of lengths and rows, by length, as few as a sample has, as a real[] is written.
+CREATE FUNCTION ff_internal.merge_lengths(pairs real[]) RETURNS text
 AS 'MODULE_PATHNAME', 'ff_merge_lengths'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
@@ -27,7 +27,7 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION ff_internal.pool_lengths(a real[], b real[], keep double precision) RETURNS real[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
-    SELECT ff_internal.merge_lengths(array_agg(ARRAY[p.length, p.rows]::real[] ORDER BY p.length))
+    SELECT ff_internal.merge_lengths(array_agg(ARRAY[p.length, p.rows]::real[] ORDER BY p.length))::real[]
       FROM (SELECT o.length, sum(o.rows)
               FROM (SELECT a[2 * i - 1], a[2 * i] FROM generate_series(1, cardinality(a) / 2) i
                      UNION ALL

@@ -13,6 +13,7 @@
 #include "catalog/pg_type.h"
 #include "port/pg_bitutils.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 
 #include "module.h"
 #include "sample/sample.h"
@@ -79,27 +80,31 @@ ff_median(const FfSample *sample, FfHistogram histogram)
 	return NAN;
 }
 
-/* Values without the zeros at the end, as real[]; NULL where all are zero. */
-static Datum
-reals_datum(const double *value, int n, bool *isnull)
+/* As an array is written. */
+char *
+ff_array_text(const double *value, int n)
 {
-	Datum	   *element = palloc(sizeof(Datum) * Max(n, 1));
+	StringInfoData t;
 
-	while (n > 0 && value[n - 1] == 0)
-		n--;
+	initStringInfo(&t);
 	for (int i = 0; i < n; i++)
-		element[i] = Float4GetDatum((float4) value[i]);
-	*isnull = n == 0;
-	return PointerGetDatum(construct_array(element, n, FLOAT4OID, sizeof(float4),
-										   true, TYPALIGN_INT));
+		appendStringInfo(&t, "%c%.17g", i == 0 ? '{' : ',', value[i]);
+	appendStringInfoChar(&t, '}');
+	return t.data;
 }
 
-/*
- * (length, rows) pairs as real[], of which neighbours that differ least are merged
- * until few are left.
- */
-static Datum
-lengths_datum(double *pair, int n, bool *isnull)
+/* Weights without the zeros at the end; NULL where all are zero. */
+static char *
+weights_text(const double *value, int n)
+{
+	while (n > 0 && value[n - 1] == 0)
+		n--;
+	return n > 0 ? ff_array_text(value, n) : NULL;
+}
+
+/* (length, rows) pairs, of which neighbours that differ least are merged until few are left. */
+static char *
+lengths_text(double *pair, int n)
 {
 	while (n > LENGTHS)
 	{
@@ -128,12 +133,12 @@ lengths_datum(double *pair, int n, bool *isnull)
 		memmove(p + 2, p + 4, sizeof(double) * 2 * (n - best - 2));
 		n--;
 	}
-	return reals_datum(pair, 2 * n, isnull);
+	return weights_text(pair, 2 * n);
 }
 
 /* A histogram in the form that the column wants. */
-Datum
-ff_histogram_datum(const FfSample *sample, const FfColumn *column, bool *isnull)
+char *
+ff_histogram_text(const FfSample *sample, const FfColumn *column)
 {
 	double		pair[2 * FF_LENGTH_BINS];
 	double		group[GROUP_POWERS] = {0};
@@ -142,7 +147,7 @@ ff_histogram_datum(const FfSample *sample, const FfColumn *column, bool *isnull)
 	int			npairs = 0;
 
 	if (column->source == FF_POWERS)
-		return reals_datum(rows, n, isnull);
+		return weights_text(rows, n);
 	for (int i = 0; i < n; i++)
 	{
 		group[i < 2 ? 0 : Min(GROUP_POWERS - 1, pg_leftmost_one_pos32(i - 1) + 1)] += rows[i];
@@ -151,12 +156,12 @@ ff_histogram_datum(const FfSample *sample, const FfColumn *column, bool *isnull)
 		pair[2 * npairs] = i * MAXIMUM_ALIGNOF;
 		pair[2 * npairs++ + 1] = rows[i];
 	}
-	return column->source == FF_GROUPS ? reals_datum(group, GROUP_POWERS, isnull) :
-		lengths_datum(pair, npairs, isnull);
+	return column->source == FF_GROUPS ? weights_text(group, GROUP_POWERS) :
+		lengths_text(pair, npairs);
 }
 
 /*
- * ff_merge_lengths(pairs real[]) returns real[]
+ * ff_merge_lengths(pairs real[]) returns text, of a real[]
  *
  * Of any number of (length, rows) pairs, by length, few, as samples have them.
  */
@@ -165,8 +170,8 @@ ff_merge_lengths(PG_FUNCTION_ARGS)
 {
 	Datum	   *element;
 	double	   *pair;
+	char	   *merged;
 	int			n;
-	bool		isnull;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -175,5 +180,8 @@ ff_merge_lengths(PG_FUNCTION_ARGS)
 	pair = palloc(sizeof(double) * Max(n, 1));
 	for (int i = 0; i < n; i++)
 		pair[i] = DatumGetFloat4(element[i]);
-	PG_RETURN_DATUM(lengths_datum(pair, n / 2, &isnull));
+	merged = lengths_text(pair, n / 2);
+	if (merged == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(merged));
 }

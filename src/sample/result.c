@@ -9,45 +9,10 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/relation.h"
-#include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "utils/array.h"
 
 #include "sample/sample.h"
-
-/* A number, in the column's type; NaN is NULL. */
-static Datum
-number_datum(double value, Oid type, bool *isnull)
-{
-	*isnull = isnan(value);
-	if (*isnull)
-		return (Datum) 0;
-	switch (type)
-	{
-		case INT4OID:
-			return Int32GetDatum((int32) value);
-		case INT8OID:
-			return Int64GetDatum((int64) value);
-		case FLOAT4OID:
-			return Float4GetDatum((float4) value);
-		case FLOAT8OID:
-			return Float8GetDatum(value);
-	}
-	elog(ERROR, "a page sample has no columns of type %u", type);
-}
-
-static Datum
-fill_datum(const FfSample *sample)
-{
-	Datum		element[FF_FILL_BINS];
-
-	for (int i = 0; i < FF_FILL_BINS; i++)
-		element[i] = Int32GetDatum(sample->fill_bin[i]);
-	return PointerGetDatum(construct_array(element, FF_FILL_BINS, INT4OID,
-										   sizeof(int32), true, TYPALIGN_INT));
-}
 
 static double
 column_number(const FfSample *sample, const FfColumn *c)
@@ -59,6 +24,10 @@ column_number(const FfSample *sample, const FfColumn *c)
 
 	switch (c->source)
 	{
+		case FF_RELATION:
+			return RelationGetRelid(sample->rel);
+		case FF_TABLE:
+			return sample->rel->rd_index->indrelid;
 		case FF_BLOCKS:
 			return strata->blocks;
 		case FF_COUNT:
@@ -84,23 +53,23 @@ column_number(const FfSample *sample, const FfColumn *c)
 	}
 }
 
-static Datum
-column_value(const FfSample *sample, const FfColumn *c, Oid type, bool *isnull)
+/* As the column's type reads it; NULL where it is unknown. */
+static char *
+column_text(const FfSample *sample, const FfColumn *c)
 {
+	double		number;
+
 	switch (c->source)
 	{
-		case FF_RELATION:
-			return ObjectIdGetDatum(RelationGetRelid(sample->rel));
-		case FF_TABLE:
-			return ObjectIdGetDatum(sample->rel->rd_index->indrelid);
 		case FF_FILL:
-			return fill_datum(sample);
+			return ff_array_text(sample->fill_bin, FF_FILL_BINS);
 		case FF_LENGTHS:
 		case FF_GROUPS:
 		case FF_POWERS:
-			return ff_histogram_datum(sample, c, isnull);
+			return ff_histogram_text(sample, c);
 		default:
-			return number_datum(column_number(sample, c), type, isnull);
+			number = column_number(sample, c);
+			return isnan(number) ? NULL : psprintf("%.17g", number);
 	}
 }
 
@@ -127,14 +96,13 @@ Datum
 ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column, int ncolumns)
 {
 	TupleDesc	desc;
-	Datum	   *values = palloc(sizeof(Datum) * ncolumns);
-	bool	   *nulls = palloc0(sizeof(bool) * ncolumns);
+	char	  **values = palloc(sizeof(char *) * ncolumns);
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	check_columns(desc, column, ncolumns);
 	for (int i = 0; i < ncolumns; i++)
-		values[i] = column_value(sample, &column[i], TupleDescAttr(desc, i)->atttypid, &nulls[i]);
+		values[i] = column_text(sample, &column[i]);
 	relation_close(sample->rel, AccessShareLock);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+	return HeapTupleGetDatum(BuildTupleFromCStrings(TupleDescGetAttInMetadata(desc), values));
 }

@@ -45,7 +45,7 @@ typedef struct FfSample
 	int			pages_bad;
 
 	/* of tables only */
-	int			fill_bin[FF_FILL_BINS];
+	double		fill_bin[FF_FILL_BINS];
 	FfXacts		xacts;
 	FfHeapPage	page;			/* scratch */
 	double		most_rows;
@@ -95,7 +95,8 @@ extern void ff_visibility_begin(Relation rel, FfXacts *xacts);
 /* histogram.c */
 extern void ff_count(FfSample *sample, FfHistogram histogram, int stratum, int bin, int rows);
 extern double ff_median(const FfSample *sample, FfHistogram histogram);
-extern Datum ff_histogram_datum(const FfSample *sample, const FfColumn *column, bool *isnull);
+extern char *ff_array_text(const double *value, int n);
+extern char *ff_histogram_text(const FfSample *sample, const FfColumn *column);
 
 /* result.c */
 extern Datum ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column,
