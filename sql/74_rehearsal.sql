@@ -25,14 +25,6 @@ CREATE FUNCTION ff_rehearsal.counter(OUT lsn pg_lsn, OUT updates bigint, OUT hot
          WHERE datname <> current_database()) INTO lsn, updates, hot, dead, live, others
       FROM (SELECT 'ff_rehearsal.t'::regclass) r(t);
     END $f$;
--- WAL that the server writes while the rehearsal rests, percent of what its work writes in the same time
-CREATE FUNCTION ff_rehearsal.unrest() RETURNS integer LANGUAGE plpgsql AS $f$
-DECLARE own float8; was pg_lsn; BEGIN
-    SELECT (c.lsn - l.lsn) / l.seconds INTO own FROM ff_rehearsal.counter() c, ff_rehearsal.lap l;
-    was := pg_current_wal_insert_lsn();
-    PERFORM pg_sleep(3);
-    RETURN round(100 * (pg_current_wal_insert_lsn() - was) / 3 / own);
-    END $f$;
 -- transactions of a session and of each class in a phase: what pgbench is given
 CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sql AS $f$
     WITH class AS (
@@ -86,7 +78,8 @@ CREATE FUNCTION ff_rehearsal.lap(seconds float8) RETURNS boolean LANGUAGE sql AS
      GROUP BY a.hot $f$;
 $sql$;
 
--- SQL of the scratch server: what a run came to, how large the table is, and how fast the work comes.
+-- SQL of the scratch server: what a run came to, whether others work, how large the table is, and how fast the work
+-- comes.
 CREATE FUNCTION ff_internal.rehearsal_choosing() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $sql$
@@ -119,6 +112,20 @@ CREATE FUNCTION ff_rehearsal.index(statements text[]) RETURNS void LANGUAGE plpg
             END IF;
         END;
     END LOOP;
+    END $f$;
+-- why the server is not quiet: other work writes WAL, percent of what the rehearsal does, or keeps old row versions
+CREATE FUNCTION ff_rehearsal.unrest() RETURNS text LANGUAGE plpgsql AS $f$
+DECLARE own float8; was pg_lsn; next xid8; share integer; BEGIN
+    SELECT (c.lsn - l.lsn) / l.seconds INTO own FROM ff_rehearsal.counter() c, ff_rehearsal.lap l;
+    was := pg_current_wal_insert_lsn();
+    next := pg_snapshot_xmax(pg_current_snapshot());
+    PERFORM pg_sleep(3);
+    share := round(100 * (pg_current_wal_insert_lsn() - was) / 3 / own);
+    RETURN CASE WHEN share > 2
+        THEN format('other work on this server writes WAL, %s %% of the rehearsal''s, and would be counted', share)
+        WHEN pg_snapshot_xmin(pg_current_snapshot()) < next OR EXISTS (SELECT FROM pg_stat_replication
+             WHERE backend_xmin IS NOT NULL) OR EXISTS (SELECT FROM pg_replication_slots WHERE xmin IS NOT NULL)
+        THEN 'a transaction left open, a standby or a replication slot keeps old row versions on this server' END;
     END $f$;
 -- Rows: as many as a lap meets twice, passes over the table four times and a held snapshot is of a phase; without
 -- --short and where memory matters, those of the table by the memory here and there. Updates a lap, transactions a
@@ -349,7 +356,7 @@ fill "$from"
 phase 0
 phase 1
 unrest=$(q -c 'SELECT ff_rehearsal.unrest()')
-[ "$unrest" -le 2 ] || die "other work on this server writes WAL, $unrest % of the rehearsal's, and would be counted"
+[ -z "$unrest" ] || die "$unrest"
 if [ "$memory" = 0 ] && [ "$local" = t ] && [ -r /proc/meminfo ]; then
     while read -r name kb _; do [ "$name" != MemTotal: ] || memory=$((kb / 1024)); done </proc/meminfo
 fi

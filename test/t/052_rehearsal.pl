@@ -166,6 +166,11 @@ $scratch->safe_psql('used', 'CREATE TABLE written (n int)');
 my $end = elsewhere('INSERT INTO written SELECT generate_series(1, 20000)');
 like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^other work on this server writes WAL, \d+ % of the rehearsal's, and would be counted$/, 'not beside other work');
 $end->();
+my $open = $scratch->background_psql('used');
+$open->query_safe('BEGIN; SELECT pg_current_xact_id()');
+is(refusal($scratch, 'postgres', '--short', '--seconds=1'), 'a transaction left open, a standby or a replication slot keeps old row versions on this server',
+	'nor where old row versions stay');
+$open->quit;
 (my $newer = $script) =~ s/\d+(\s+THEN 'this server is older)/99$1/ or die 'no check of the version';
 rename "$dir/rehearsal.sh", "$dir/kept.sh";
 append_to_file("$dir/rehearsal.sh", $newer);
