@@ -2,9 +2,9 @@
 
 -- How well the last three predictions for a table (rel_id) that were judged, or rehearsed with a clear outcome, came
 -- true, 0 to 1; NULL: none. 1: a rehearsal held, or the HOT share came within the range promised (or 5 points) and the
--- change helped; halved for every 10 points beyond (both chosen), and where it made no difference or a rehearsal did not
--- hold; 0.2 where it hurt.
-CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS double precision
+-- change helped; halved for every 10 points beyond (both chosen), and where it made no difference or a rehearsal did
+-- not hold; 0.2 where it hurt.
+CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
     WITH outcome AS (
@@ -27,22 +27,11 @@ $$;
 
 -- A confidence (0 to 1) in the light of calibration(): halfway to 1 where all came true, as it was at 0.8, less in
 -- proportion below.
-CREATE FUNCTION ff_internal.calibrated(confidence double precision, calibration double precision)
-RETURNS double precision
+CREATE FUNCTION ff_internal.calibrated(confidence float8, calibration float8)
+RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT CASE WHEN calibration IS NULL THEN confidence
                 WHEN calibration < 0.8 THEN confidence * calibration / 0.8
                 ELSE confidence + (1 - confidence) * (calibration - 0.8) / 0.4 END
-$$;
-
--- The newest rehearsal of a table (rel_id) at its present fillfactor, in words.
-CREATE FUNCTION ff_internal.rehearsed(relation_id bigint, fillfactor integer) RETURNS text
-LANGUAGE sql STABLE
-AS $$
-    SELECT format('Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% of that at %s; %s', r.to_fillfactor,
-                  round(r.hot_pct::numeric, 1), trim_scale(round(r.predicted_hot_pct::numeric, 1)),
-                  round(r.wal_pct::numeric), r.from_fillfactor, r.verdict)
-      FROM ff_internal.rehearsal r WHERE r.rel_id = relation_id AND r.from_fillfactor = fillfactor
-     ORDER BY r.measured_at DESC LIMIT 1
 $$;

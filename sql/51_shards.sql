@@ -69,10 +69,10 @@ BEGIN
       INTO own.heap_bytes, own.index_bytes, own.ram_ratio, w.inserted, w.updated, w.hot_updated,
            now.size_bytes, now.index_bytes, next.size_bytes, next.index_bytes, p.blocks, skew
       FROM unnest(shards) u
-     CROSS JOIN LATERAL unnest(ARRAY[u.diagnosis]) g
-     CROSS JOIN LATERAL unnest(ARRAY[g.evidence]) e
-     CROSS JOIN LATERAL unnest(ARRAY[e.counters]) k
-      LEFT JOIN LATERAL unnest((u.fit).steps) x ON x.fillfactor = (v.then_step).fillfactor;
+     CROSS JOIN unnest(ARRAY[u.diagnosis]) g
+     CROSS JOIN unnest(ARRAY[g.evidence]) e
+     CROSS JOIN unnest(ARRAY[e.counters]) k
+      LEFT JOIN unnest((u.fit).steps) x ON x.fillfactor = (v.then_step).fillfactor;
     SELECT parent, n.nspname, c.relname, c.reloptions INTO own.relation, own.nspname, own.relname, own.reloptions
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
     own.counters := w;

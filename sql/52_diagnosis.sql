@@ -14,9 +14,9 @@ AS $$
            THEN format('%s old row versions wait for a snapshot to end (live rows: %s)',
                        round(s.recently_dead_rows::numeric), round(s.live_rows::numeric)) END
       FROM unnest(ARRAY[e.sample]) s
-     CROSS JOIN (SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0)::double precision AS held,
+     CROSS JOIN (SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0)::float8 AS held,
                         sum(i.hot_updated) FILTER (WHERE o.held) AS held_hot,
-                        coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0)::double precision AS free,
+                        coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0)::float8 AS free,
                         sum(i.hot_updated) FILTER (WHERE NOT o.held) AS free_hot
                    FROM ff_internal.counter_interval i
                   CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM ff_internal.horizon_history h
@@ -36,24 +36,24 @@ AS $$
     SELECT e, d.cause,
            -- where it could say something: an old snapshot has to end first, full pages need no advice
            d.cause NOT IN ('not_examined', 'no_data', 'too_wide', 'old_snapshot') AND NOT i.idle
-           AND (d.cause <> 'few_updates' OR e.fillfactor < 100), r.hot_updated / nullif(r.updated, 0)::double precision,
+           AND (d.cause <> 'few_updates' OR e.fillfactor < 100), r.hot_updated / nullif(r.updated, 0)::float8,
            s.newpage_share, s.blocked_share, CASE WHEN d.cause = 'too_wide' THEN 0 ELSE s.recoverable_share END,
            y.indexed, s.kept_share, s.kept_with_room,
            r.updated * (1 - s.newpage_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1,
            d.held_back, i.idle, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
       FROM ff_internal.evidence(relation) e
       -- composites, taken apart once and not field by field
-     CROSS JOIN LATERAL unnest(ARRAY[e.recent]) r
-     CROSS JOIN LATERAL unnest(ARRAY[e.sample]) p
+     CROSS JOIN unnest(ARRAY[e.recent]) r
+     CROSS JOIN unnest(ARRAY[e.sample]) p
      CROSS JOIN (SELECT ff_internal.setting('min_updates')::bigint AS updates) enough
       -- what the statements say of indexed columns, asked only where it matters
       LEFT JOIN LATERAL (SELECT ff_internal.indexed_share(w.e) AS indexed
                            FROM (SELECT e WHERE r.hot_updated < 0.98 * r.updated OFFSET 0) w) y ON true
-      LEFT JOIN LATERAL ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated, e.seen_same_page,
+      LEFT JOIN ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated, e.seen_same_page,
                                                   e.seen_newpage, y.indexed, e.seen_hot) s ON r.updated > 0
      CROSS JOIN LATERAL (
-            SELECT greatest(coalesce(p.updated_width, 0), coalesce(p.inserted_width, 0))::double precision AS width,
-                   coalesce(p.inserted_width, p.updated_width, 0)::double precision AS inserted_width) w
+            SELECT greatest(coalesce(p.updated_width, 0), coalesce(p.inserted_width, 0))::float8 AS width,
+                   coalesce(p.inserted_width, p.updated_width, 0)::float8 AS inserted_width) w
      CROSS JOIN LATERAL (SELECT coalesce(e.window_s >= 86400 AND CASE
             WHEN (e.counters).updated >= enough.updates AND coalesce((e.since_change).updated, 0) < enough.updates
             THEN NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval o

@@ -12,7 +12,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '''' || replace(word, '''', E'''\\''''') || '''';
 
 -- The time of a rewrite in words.
-CREATE FUNCTION ff_internal.rewrite_time(seconds double precision, io_known boolean) RETURNS text
+CREATE FUNCTION ff_internal.rewrite_time(seconds float8, io_known boolean) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN seconds < 1 THEN 'about a second'
             ELSE CASE WHEN io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(seconds) END;
@@ -20,14 +20,14 @@ RETURN CASE WHEN seconds < 1 THEN 'about a second'
 -- What any rewrite to about new_bytes (main fork) needs; io_known: its seconds include reading and writing.
 CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,
-    OUT seconds double precision, OUT io_known boolean, OUT too_big text)
+    OUT seconds float8, OUT io_known boolean, OUT too_big text)
 LANGUAGE sql VOLATILE
 AS $$
     -- Bytes per second of copying rows and of building indexes, measured on one core by VACUUM FULL of two tables of
     -- 500 MB (rows of 1,000 bytes; of 120, with two indexes; 15). spare: disk to be left free (chosen).
     WITH constant AS (
         SELECT 200e6 AS copied_per_s, 50e6 AS built_per_s, 1.1 AS spare,
-               current_setting('block_size')::double precision AS block
+               current_setting('block_size')::float8 AS block
     ), size AS (
         SELECT c.reltablespace, c.relpersistence <> 'u' AND current_setting('wal_level') <> 'minimal' AS logged,
                z.heap_bytes + coalesce(z.toast_bytes, 0) AS read_bytes,
@@ -43,7 +43,7 @@ AS $$
                  FROM (SELECT coalesce(i.indrelid, c.oid)
                        UNION ALL
                        SELECT d.shard FROM ff_internal.shards() d WHERE d.parent = c.oid) t(id)
-                CROSS JOIN LATERAL ff_internal.sizes(t.id) o) z(heap_bytes, index_bytes, toast_bytes)
+                CROSS JOIN ff_internal.sizes(t.id) o) z(heap_bytes, index_bytes, toast_bytes)
          WHERE c.oid = relation
     )
     SELECT n.bytes, d.free_bytes, n.wal_bytes,
@@ -56,7 +56,7 @@ AS $$
       FROM size z
      CROSS JOIN constant k
      CROSS JOIN ff_internal.io_speed() t
-     CROSS JOIN LATERAL ff_internal.free_bytes(z.reltablespace) d(free_bytes)
+     CROSS JOIN ff_internal.free_bytes(z.reltablespace) d(free_bytes)
      CROSS JOIN LATERAL (SELECT z.table_bytes + z.index_bytes,
                                 CASE WHEN z.logged THEN z.table_bytes + z.index_bytes ELSE 0 END) n(bytes, wal_bytes)
 $$;
@@ -95,7 +95,7 @@ $$;
 -- The ways to rewrite a table or index to about new_bytes (main fork), the least disturbing first; why: or why not.
 CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
-               free_bytes bigint, wal_bytes bigint, seconds double precision, io_known boolean)
+               free_bytes bigint, wal_bytes bigint, seconds float8, io_known boolean)
 LANGUAGE sql VOLATILE ROWS 4
 AS $$
     WITH extension AS (
@@ -109,7 +109,7 @@ AS $$
     SELECT w.method, y.hindrance IS NULL, coalesce(y.hindrance, 'possible'), w.statement, w.runs_in, w.lock,
            z.disk_bytes, z.free_bytes, z.wal_bytes, z.seconds * w.times, z.io_known
       FROM pg_class c
-     CROSS JOIN LATERAL ff_internal.rewrite_conditions(c.oid) t
+     CROSS JOIN ff_internal.rewrite_conditions(c.oid) t
      CROSS JOIN LATERAL (SELECT ff_internal.qualified_name(c.oid), ff_internal.quoted_name(t.cluster_by),
                                 current_setting('wal_level'),
                                 'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end')
@@ -162,7 +162,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
 
 -- What changes bring together, in words.
-CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s double precision, io_known boolean)
+CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s float8, io_known boolean)
 RETURNS text
 LANGUAGE sql STABLE
 RETURN concat_ws(', ', 'about ' || ff_internal.less_or_more(nullif(wal_saved, 0)) || ' WAL a day',

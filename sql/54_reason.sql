@@ -1,7 +1,7 @@
 -- Stage reason: a decision in words.  Nothing is decided here.
 
 -- How long it takes until a table was watched for a day.
-CREATE FUNCTION ff_internal.until_day(seconds double precision) RETURNS text
+CREATE FUNCTION ff_internal.until_day(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'a full day has to be seen first, about ' || ff_internal.span(greatest(0, 86400 - seconds)) || ' are left';
 
@@ -111,7 +111,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION ff_internal.of_recent_updates(share double precision) RETURNS text
+CREATE FUNCTION ff_internal.of_recent_updates(share float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * share) || ' of' END || ' recent updates';
 
@@ -274,7 +274,12 @@ BEGIN
         CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
         CASE WHEN e.open_writers > 0 AND NOT changes
              THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
-        '. ' || ff_internal.rehearsed(e.rel_id, e.fillfactor),
+        (SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% of that at %s; %s',
+                       r.to_fillfactor, round(r.hot_pct::numeric, 1),
+                       trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
+                       r.from_fillfactor, r.verdict)
+           FROM ff_internal.rehearsal r WHERE r.rel_id = e.rel_id AND r.from_fillfactor = e.fillfactor
+          ORDER BY r.measured_at DESC LIMIT 1),
         CASE WHEN changes AND e.window_s < 86400 THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
         '.');
 END

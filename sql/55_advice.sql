@@ -51,7 +51,7 @@ RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 -- Siblings
 -- ---------------------------------------------------------------------------
 -- Ratio of costs from which it is clearly better: better() five times over (chosen).
-CREATE FUNCTION ff_internal.clearly_better() RETURNS double precision
+CREATE FUNCTION ff_internal.clearly_better() RETURNS float8
 LANGUAGE sql STABLE
 RETURN ff_internal.better() ^ 5;
 
@@ -73,7 +73,7 @@ AS $$
         -- steps that all of them have: partitions with rows of other lengths are no siblings
         SELECT l.parent, s.fillfactor, array_agg(l.leaf) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised,
                sum(l.weight * ln(s.cost)) / sum(l.weight) AS log_cost
-          FROM leaf l CROSS JOIN LATERAL unnest(l.steps) s
+          FROM leaf l CROSS JOIN unnest(l.steps) s
          GROUP BY l.parent, s.fillfactor, l.leaves
         HAVING count(*) = l.leaves
     ), best AS (
@@ -102,7 +102,7 @@ $$;
 -- times min_updates; the time watched, from 0.5 at first to 1 after a day with three cycles, by a square root; 0.5
 -- where counters were off for a time, and where nobody knows whether an indexed column changes; and the model's own
 -- confidence, in the light of what became of earlier advice.
-CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS double precision
+CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS float8
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
@@ -264,7 +264,7 @@ BEGIN
     FOR t IN
         SELECT o AS diagnosis, l AS last, s.best
           FROM ff_internal.diagnosis($1) o
-         CROSS JOIN LATERAL unnest(ARRAY[o.evidence]) e
+         CROSS JOIN unnest(ARRAY[o.evidence]) e
           LEFT JOIN ff_internal.fit l ON l.rel_id = e.rel_id
           LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = e.relation
          ORDER BY (e.recent).updated * o.recoverable_share DESC NULLS LAST, e.heap_bytes DESC NULLS LAST
@@ -309,7 +309,7 @@ BEGIN
     WITH known AS MATERIALIZED (
         SELECT v, e.relation, s.parent, (e.counters).updated
           FROM ff_internal.decisions(NULL, CASE WHEN $1 IS NULL THEN $2 ELSE 2 * cardinality(tables) END) v
-         CROSS JOIN LATERAL unnest(ARRAY[(v.diagnosis).evidence]) e
+         CROSS JOIN unnest(ARRAY[(v.diagnosis).evidence]) e
           LEFT JOIN ff_internal.shards() s ON coalesce(s.shard, s.parent) = e.relation
     )
     SELECT (p.v).*
@@ -351,7 +351,7 @@ RETURNS TABLE (
     needs_rewrite              boolean,
     rewrite_disk_bytes         bigint,
     rewrite_wal_bytes          bigint,
-    rewrite_seconds            double precision,
+    rewrite_seconds            float8,
     observed                   interval,
     provisional                boolean,
     reason                     text,
@@ -380,17 +380,17 @@ AS $$
                       || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
                   ' ' || v.shards), b.ddl, t.phrase, m.io_known, e, v
       FROM ff_internal.pooled_decisions(relation, most, whole) v
-     CROSS JOIN LATERAL unnest(ARRAY[v.diagnosis]) d
-     CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
-     CROSS JOIN LATERAL unnest(ARRAY[e.counters]) w
-     CROSS JOIN LATERAL unnest(ARRAY[v.then_step]) n
-     CROSS JOIN LATERAL unnest(ARRAY[(v.fit).choice]) c
-     CROSS JOIN LATERAL ff_internal.words(v) t
+     CROSS JOIN unnest(ARRAY[v.diagnosis]) d
+     CROSS JOIN unnest(ARRAY[d.evidence]) e
+     CROSS JOIN unnest(ARRAY[e.counters]) w
+     CROSS JOIN unnest(ARRAY[v.then_step]) n
+     CROSS JOIN unnest(ARRAY[(v.fit).choice]) c
+     CROSS JOIN ff_internal.words(v) t
      CROSS JOIN LATERAL (SELECT c.changes, c.changes AND coalesce(n.needs_rewrite, true) AS needs_rewrite,
                                 CASE WHEN v.action = 'wait' THEN (SELECT ff_internal.next_collection()) END AS next
                            FROM (SELECT v.action IN ('lower', 'raise')) c(changes)) x
      CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM ff_internal.updates_per_s(e) s(n)) u(per_s, per_day)
-     CROSS JOIN LATERAL unnest(ARRAY[coalesce((v.now_step).rows_per_page,
+     CROSS JOIN unnest(ARRAY[coalesce((v.now_step).rows_per_page,
                                               ff_internal.rows_per_page(e.fillfactor, d.row_width))]) r(fits)
       LEFT JOIN LATERAL (
            SELECT round((100 * (1 - 1 / v.gain))::numeric, 1)::real AS gain_pct,
@@ -431,7 +431,7 @@ RETURNS TABLE (
     needs_rewrite              boolean,
     rewrite_disk_bytes         bigint,
     rewrite_wal_bytes          bigint,
-    rewrite_seconds            double precision,
+    rewrite_seconds            float8,
     observed                   interval,
     provisional                boolean,
     reason                     text,
@@ -560,7 +560,7 @@ AS $$
             OR r.opened_at > c.began_at - interval '1 hour'
             OR EXISTS (SELECT 1 FROM ff_internal.change h WHERE h.rel_id = d.rel_id AND h.seen_at > f.made_at))
      ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain),
-                                                d.cold / greatest(d.updated, 1)::double precision, 0.001)
+                                                d.cold / greatest(d.updated, 1)::float8, 0.001)
               * least(24, coalesce(extract(epoch FROM c.began_at - f.made_at) / 3600, 24)) DESC,
               r.rel_id
      LIMIT ff_internal.setting('fits')::integer
@@ -573,14 +573,14 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     -- points by which its HOT share moved; or after a day
-    new_promise CONSTANT double precision := 2;
+    new_promise CONSTANT float8 := 2;
     a    record;
     f    ff_internal.fit;
     n    ff_internal.step;
     last ff_internal.prediction;
 BEGIN
     SELECT x.* INTO a
-      FROM ff_internal.relation r CROSS JOIN LATERAL ff_internal.advice(r.relid, 1, false) x
+      FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, 1, false) x
      WHERE r.rel_id = id AND r.closed_at IS NULL;
     IF a.relation IS NULL THEN
         RETURN 0;

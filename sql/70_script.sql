@@ -106,7 +106,7 @@ BEGIN ATOMIC
                   FROM pg_class c
                   LEFT JOIN pg_partition_tree(target) t ON t.isleaf AND c.relkind = 'p'
                  WHERE c.oid = target AND c.relkind <> 'i') s
-         CROSS JOIN LATERAL ff_internal.advice(s.relation) a
+         CROSS JOIN ff_internal.advice(s.relation) a
          -- a raise must give back a tenth of the table to be worth it (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
@@ -174,7 +174,7 @@ AS $$
                    FROM pg_inherits i
                    JOIN pg_class c ON c.oid = i.inhrelid
                    JOIN ff_internal.candidate k ON k.relid = c.oid AND k.not_examined IS NULL
-                  CROSS JOIN LATERAL ff_internal.effective_fillfactor(c.reloptions) o(fillfactor)
+                  CROSS JOIN ff_internal.effective_fillfactor(c.reloptions) o(fillfactor)
                   WHERE i.inhparent = p.oid AND o.fillfactor <> f.fillfactor
                     AND (ff_internal.sizes(c.oid)).heap_bytes = 0
                     AND NOT EXISTS (SELECT FROM pg_partitioned_table d WHERE d.partdefid = c.oid))
@@ -182,7 +182,7 @@ AS $$
               FROM unnest(changes) c
               JOIN pg_inherits i ON i.inhrelid = (c->>'oid')::oid
               JOIN pg_class p ON p.oid = i.inhparent AND p.relkind = 'p'
-             ORDER BY p.oid, (c->>'updates_per_s')::double precision DESC NULLS LAST) p
+             ORDER BY p.oid, (c->>'updates_per_s')::float8 DESC NULLS LAST) p
      CROSS JOIN LATERAL (SELECT (p.leaf->>'recommended_fillfactor')::integer) f(fillfactor)
 $$;
 
@@ -195,11 +195,11 @@ RETURN (
                'wal_bytes_per_day_saved', sum((c->>'wal_bytes_per_day_saved')::numeric),
                'disk_bytes_change', sum((c->>'disk_bytes_change')::numeric), 'rewrites', count(m),
                'rewrite_wal_bytes', coalesce(sum((m->>'wal_bytes')::bigint), 0),
-               'rewrite_seconds', sum((m->>'seconds')::double precision),
+               'rewrite_seconds', sum((m->>'seconds')::float8),
                'io_known', bool_and((m->>'io_known')::boolean))
       FROM (SELECT count(*) AS n FROM unnest(changes) c WHERE (c->>'provisional')::boolean) p
       LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
-      LEFT JOIN LATERAL jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
+      LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
 
 -- All that ff_script() and ff_script_json() say.
 CREATE FUNCTION ff_internal.plan(target regclass, top integer) RETURNS jsonb
@@ -274,12 +274,12 @@ AS $$
     SELECT '-- ' || ff_internal.plain(l.line)
       FROM jsonb_to_record(p->'total') t(
                changes integer, provisional integer, wal_bytes_per_day_saved numeric, disk_bytes_change numeric,
-               rewrites integer, rewrite_seconds double precision, io_known boolean)
+               rewrites integer, rewrite_seconds float8, io_known boolean)
      CROSS JOIN ff_internal.plain(p->>'database') db
       -- psql takes what has an equals sign, or looks like an address, for a connection string
-     CROSS JOIN LATERAL ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
+     CROSS JOIN ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
                ELSE 'dbname=''' || regexp_replace(db, E'([''\\\\])', E'\\\\\\1', 'g') || '''' END) target
-     CROSS JOIN LATERAL unnest(ARRAY[
+     CROSS JOIN unnest(ARRAY[
            format('%s: changes for %s, to be read before they are run', p->>'generator', p->>'asked_for'),
            CASE WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
                 ELSE format('brings:    %s%s: %s', ff_internal.counted(t.changes, 'change'),
@@ -304,7 +304,7 @@ CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs tex
 LANGUAGE sql STABLE
 AS $$
     SELECT m, format('%s, %s of %s free disk, about %s of WAL',
-                     ff_internal.rewrite_time((m->>'seconds')::double precision, (m->>'io_known')::boolean),
+                     ff_internal.rewrite_time((m->>'seconds')::float8, (m->>'io_known')::boolean),
                      pg_size_pretty((m->>'disk_bytes')::bigint), pg_size_pretty((m->>'free_bytes')::bigint),
                      pg_size_pretty((m->>'wal_bytes')::bigint))
       FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'
@@ -316,7 +316,7 @@ LANGUAGE sql STABLE ROWS 4
 AS $$
     SELECT l.line
       FROM ff_internal.chosen_rewrite(c) w
-     CROSS JOIN LATERAL unnest(ARRAY[
+     CROSS JOIN unnest(ARRAY[
            format('-- %s of %s: %s, %s', n, changes, c->>'relation', concat_ws('; ',
                CASE c->>'action' WHEN 'rebuild' THEN 'rebuild at fillfactor ' || (c->>'fillfactor')
                     ELSE format('fillfactor %s -> %s', c->>'fillfactor', c->>'recommended_fillfactor') END,
@@ -341,11 +341,11 @@ SET standard_conforming_strings = on
 AS $$
     SELECT l
       FROM ff_internal.chosen_rewrite(c) w
-     CROSS JOIN LATERAL format('pg_temp.ff_rewrite(%s, %s, %s, %s',
+     CROSS JOIN format('pg_temp.ff_rewrite(%s, %s, %s, %s',
                ff_internal.quoted_text(ff_internal.text_array(c->'who')),
                ff_internal.quoted_text(ff_internal.text_array(c->'options_after')), c->>'relfilenode',
                ff_internal.quoted_text(w.way->>'statement')) call
-     CROSS JOIN LATERAL unnest(
+     CROSS JOIN unnest(
                ARRAY['', format('-- %s: %s', c->>'relation', c->'rewrite'->>'reason'),
                      format('--   * %s: %s; %s; %s', w.way->>'method', w.way->>'why', w.needs, w.way->>'lock')]
                || CASE WHEN (c->>'provisional')::boolean THEN ARRAY['\if :provisional'] END

@@ -12,20 +12,13 @@ AS $$
 DECLARE
     unseen CONSTANT int4multirange := '{[0,32), [127,160), [1564,1565), [8203,8208), [8232,8239), [8288,8298),
         [64976,65008), [65279,65280), [65534,65536), [917504,917632)}';
-    escaped CONSTANT text := replace(replace(replace(replace(replace(content, '&', '&amp;'), '<', '&lt;'),
-                                                     '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
-    result text := '';
+    result text := replace(replace(replace(replace(replace(content, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'),
+                                   '"', '&quot;'), '''', '&#39;');
     ch     text;
     code   integer;
 BEGIN
-    IF escaped !~ '[^ -~]' THEN
-        RETURN escaped;
-    END IF;
-    FOREACH ch IN ARRAY string_to_array(escaped, NULL) LOOP
-        IF ch ~ '[ -~]' THEN
-            result := result || ch;
-            CONTINUE;
-        END IF;
+    WHILE result ~ '[^ -~]' LOOP
+        ch := substring(result, '[^ -~]');
         BEGIN
             -- by its UTF-8: the first of n bytes has as many bits less
             SELECT sum((get_byte(b, k) & CASE k WHEN 0 THEN ('{127,31,15,7}'::integer[])[length(b)] ELSE 63 END)
@@ -34,8 +27,8 @@ BEGIN
         EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire OR undefined_function THEN
             code := 0;    -- it is not in Unicode
         END;
-        result := result || CASE WHEN ch ~ E'[\t\n\r]' THEN ' '
-                                 WHEN code <@ unseen THEN '&#xFFFD;' ELSE '&#' || code || ';' END;
+        result := replace(result, ch, CASE WHEN ch ~ E'[\t\n\r]' THEN ' ' WHEN code <@ unseen THEN '&#xFFFD;'
+                                           ELSE '&#' || code || ';' END);
     END LOOP;
     RETURN result;
 END
@@ -47,7 +40,7 @@ LANGUAGE sql STABLE
 RETURN replace(replace(ff_internal.html(nspname || '.' || relname), '.', '.<wbr>'), '_', '_<wbr>');
 
 -- A number with so many decimal digits and a unit, and a time to the minute; NULL for NULL.
-CREATE FUNCTION ff_internal.number(value double precision, digits integer, unit text DEFAULT '') RETURNS text
+CREATE FUNCTION ff_internal.number(value float8, digits integer, unit text DEFAULT '') RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(value::numeric, digits) || unit;
 
@@ -72,12 +65,12 @@ BEGIN
                            WHEN 'B' THEN pg_size_pretty(c.value::numeric)
                            WHEN '+B' THEN ff_internal.signed_size(c.value::numeric)
                            ELSE CASE WHEN f.form ^@ '+' AND c.value::numeric > 0 THEN '+' ELSE '' END
-                                || ff_internal.number(c.value::double precision, left(d.digits, 1)::integer,
+                                || ff_internal.number(c.value::float8, left(d.digits, 1)::integer,
                                                       substr(d.digits, 2)) END AS content
           FROM json_array_elements(rows) WITH ORDINALITY r(value, n)
-         CROSS JOIN LATERAL json_each_text(r.value) WITH ORDINALITY c(key, value, place)
-         CROSS JOIN LATERAL split_part(c.key, '|', 2) f(form)
-         CROSS JOIN LATERAL ltrim(f.form, '+') d(digits)
+         CROSS JOIN json_each_text(r.value) WITH ORDINALITY c(key, value, place)
+         CROSS JOIN split_part(c.key, '|', 2) f(form)
+         CROSS JOIN ltrim(f.form, '+') d(digits)
     ), line AS (
         SELECT c.n, format(E'<tr%s>%s</tr>\n', ' ' || max(c.content) FILTER (WHERE c.head = '@'),
                    string_agg(CASE c.place WHEN 1 THEN format('<th scope="row">%s</th>', c.content)
@@ -102,8 +95,8 @@ RETURN format(E'<svg class="%s" xmlns="http://www.w3.org/2000/svg" viewBox="%s" 
               '\n<title>%s</title>\n<desc>%s</desc>\n%s</svg>', class, view, title, ff_internal.html(words), body);
 
 -- Pieces from x0 to x1: of a line at y (NULL: none), joined across gaps of up to 3 %, or rectangles between y and low.
-CREATE FUNCTION ff_internal.svg_path(class text, x0 double precision[], x1 double precision[], y double precision[],
-    low double precision[] DEFAULT NULL) RETURNS text
+CREATE FUNCTION ff_internal.svg_path(class text, x0 float8[], x1 float8[], y float8[],
+    low float8[] DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
@@ -119,7 +112,7 @@ END
 $$;
 
 -- An upright line at x, with its label so far from the top.
-CREATE FUNCTION ff_internal.svg_mark(class text, x double precision, label text, y integer) RETURNS text
+CREATE FUNCTION ff_internal.svg_mark(class text, x float8, label text, y integer) RETURNS text
 LANGUAGE sql STABLE STRICT
 RETURN format('<path class="%s" d="M%s 0V200"/><text x="%s" y="%s" text-anchor="%s">%s</text>', class,
               (320 * x)::integer, (320 * x + sign(0.6 - x) * 4)::integer, y,
@@ -211,9 +204,9 @@ BEGIN
                    ff_internal.minute(max(p.ended_at)),
                    ff_internal.number(sum(p.updates * p.hot_pct) / sum(p.updates), 1, ' %'),
                    ' Changes: ' || string_agg(p.event || ' at ' || ff_internal.minute(p.ended_at), '; ') || '.'))
-      FROM (SELECT h.*, (extract(epoch FROM h.first_at - h.t0) / e.s)::double precision AS x0,
-                   (extract(epoch FROM h.ended_at - h.t0) / e.s)::double precision AS x1
-              FROM h CROSS JOIN LATERAL extract(epoch FROM h.span) e(s) ORDER BY h.began_at) p
+      FROM (SELECT h.*, (extract(epoch FROM h.first_at - h.t0) / e.s)::float8 AS x0,
+                   (extract(epoch FROM h.ended_at - h.t0) / e.s)::float8 AS x1
+              FROM h CROSS JOIN extract(epoch FROM h.span) e(s) ORDER BY h.began_at) p
     HAVING sum(p.updates) > 0);
 END
 $$;
@@ -229,7 +222,7 @@ BEGIN
                ff_internal.svg_path('bar', array_agg(b.n / 10.0 - 0.095), array_agg(b.n / 10.0 - 0.005),
                                     array_agg(b.pages / nullif(b.total, 0)), array_agg(0.0)), NULL,
                format('%s pages, sampled at %s.', min(b.total), ff_internal.minute(sampled_at)))
-      FROM (SELECT u.*, sum(u.pages) OVER ()::double precision AS total FROM unnest(bins) WITH ORDINALITY u(pages, n)) b
+      FROM (SELECT u.*, sum(u.pages) OVER ()::float8 AS total FROM unnest(bins) WITH ORDINALITY u(pages, n)) b
     HAVING min(b.total) > 0);
 END
 $$;
@@ -371,7 +364,7 @@ SELECT a.*, k.kind, k.explains, n.name, c.small, c.large,
        SELECT t.kind, t.kind = 'change' OR t.other
                       OR EXISTS (SELECT 1 FROM ff_internal.change h
                                   WHERE h.rel_id = (a.evidence).rel_id AND h.kind = 'fillfactor') AS explains) k
- CROSS JOIN LATERAL ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
+ CROSS JOIN ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
   LEFT JOIN LATERAL (
        -- OFFSET keeps the filter in front of the function
        SELECT p.* FROM (SELECT WHERE k.explains OFFSET 0) o,
@@ -398,7 +391,7 @@ RETURN (
       FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
                    sum(t.disk_bytes_change) AS disk, sum(t.rewrite_s) AS seconds,
                    bool_and(t.rewrite_io_known) AS io_known, bool_or(t.provisional) AS provisional,
-                   extract(epoch FROM min(t.observed))::double precision AS watched
+                   extract(epoch FROM min(t.observed))::float8 AS watched
               FROM unnest(tables) t
              -- with nothing to change, all that was examined
              WHERE t.kind = CASE (tables[1]).kind WHEN 'change' THEN 'change' ELSE t.kind END
@@ -412,7 +405,7 @@ RETURN (
                            (4, 'fine', 'are fine'), (5, 'skipped', 'not examined')) k(place, kind, words)
              CROSS JOIN LATERAL (
                    SELECT count(*) AS tables, sum(((t.evidence).counters).updated) AS updated,
-                          sum(((t.evidence).counters).hot_updated)::double precision AS hot
+                          sum(((t.evidence).counters).hot_updated)::float8 AS hot
                      FROM unnest(tables) t WHERE t.kind = k.kind) n) k);
 
 -- The statements to copy, those of provisional advice as comments.
@@ -470,8 +463,8 @@ BEGIN ATOMIC
                        'what could be done', concat_ws('. ', w.reason, w.suggestion, CASE WHEN w.free
                            THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(c.oid)) END)) AS line
               FROM ff_internal.blockers(NULL, 20) b JOIN pg_class c ON c.oid = b.indexrelid
-             CROSS JOIN LATERAL ff_internal.blocker_words(b) w
-              LEFT JOIN LATERAL ff_internal.sizes(b.indexrelid) z ON true) r
+             CROSS JOIN ff_internal.blocker_words(b) w
+              LEFT JOIN ff_internal.sizes(b.indexrelid) z ON true) r
      GROUP BY r.relid;
 END;
 

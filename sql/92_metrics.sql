@@ -23,19 +23,19 @@ CREATE VIEW @extschema@.ff_metrics (
     advice_age_s             -- seconds since a collection asked for its advice; NULL: not yet
 ) WITH (security_barrier) AS
 SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
-       (SELECT round(p.hot_pct::numeric, 1)::double precision / 100
+       (SELECT round(p.hot_pct::numeric, 1)::float8 / 100
           FROM unnest(a.steps) p WHERE p.fillfactor = a.to_fillfactor),
-       a.confidence::double precision, h.updated / nullif(h.seconds, 0), h.hot / nullif(h.updated, 0),
+       a.confidence::float8, h.updated / nullif(h.seconds, 0), h.hot / nullif(h.updated, 0),
        h.newpage / nullif(h.updated, 0), h.heap_bytes, h.index_bytes, s.live_pct / 100, s.dead_pct / 100,
-       s.free_pct / 100, extract(epoch FROM now() - r.sampled_at)::double precision,
-       extract(epoch FROM now() - r.seen_at)::double precision,
-       extract(epoch FROM now() - f.made_at)::double precision
+       s.free_pct / 100, extract(epoch FROM now() - r.sampled_at)::float8,
+       extract(epoch FROM now() - r.seen_at)::float8,
+       extract(epoch FROM now() - f.made_at)::float8
   FROM ff_internal.relation r
   LEFT JOIN LATERAL (
-        SELECT sum(i.updated)::double precision AS updated, sum(i.hot_updated)::double precision AS hot,
+        SELECT sum(i.updated)::float8 AS updated, sum(i.hot_updated)::float8 AS hot,
                CASE WHEN bool_and(i.newpage_updated IS NOT NULL)
-                    THEN sum(i.newpage_updated)::double precision END AS newpage,
-               extract(epoch FROM max(i.ended_at) - min(i.began_at))::double precision AS seconds,
+                    THEN sum(i.newpage_updated)::float8 END AS newpage,
+               extract(epoch FROM max(i.ended_at) - min(i.began_at))::float8 AS seconds,
                (array_agg(i.heap_bytes ORDER BY i.ended_at DESC))[1] AS heap_bytes,
                (array_agg(i.index_bytes ORDER BY i.ended_at DESC))[1] AS index_bytes
           FROM ff_internal.counter_interval i
@@ -62,8 +62,8 @@ CREATE VIEW @extschema@.ff_metrics_collection (
     deferred,              -- tables left for the next collection
     problems               -- tables that could not be sampled the last time
 ) WITH (security_barrier) AS
-SELECT (SELECT count(*) FROM ff_internal.collection), extract(epoch FROM now() - c.began_at)::double precision,
-       extract(epoch FROM c.ended_at - c.began_at)::double precision, c.relations, c.changed, c.sampled, c.skipped,
+SELECT (SELECT count(*) FROM ff_internal.collection), extract(epoch FROM now() - c.began_at)::float8,
+       extract(epoch FROM c.ended_at - c.began_at)::float8, c.relations, c.changed, c.sampled, c.skipped,
        c.failed, c.deferred, (SELECT count(*) FROM ff_internal.problem)
   FROM (VALUES (1)) one(row)
   LEFT JOIN (SELECT * FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1) c ON true

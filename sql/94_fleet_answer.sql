@@ -42,7 +42,7 @@ BEGIN
     SELECT max(o.option_value) FILTER (WHERE o.option_name = 'connect_timeout'),
            max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name ^@ 'host')
       INTO timeout, hosts
-      FROM pg_foreign_server s LEFT JOIN LATERAL pg_options_to_table(s.srvoptions) o ON true
+      FROM pg_foreign_server s LEFT JOIN pg_options_to_table(s.srvoptions) o ON true
      WHERE s.srvname = server GROUP BY s.oid;
     IF NOT FOUND THEN
         PERFORM ff_internal.refuse('42704', format('server %s does not exist', quote_ident(server)), NULL,
@@ -166,7 +166,7 @@ AS $$
 DECLARE
     old     ff_internal.fleet_source;
     new     ff_internal.fleet_source;
-    seconds double precision;    -- since the last answer; NULL: restarted
+    seconds float8;    -- since the last answer; NULL: restarted
     advice  ff_internal.fleet_advice[];
     reads   ff_internal.fleet_reads[];
 BEGIN

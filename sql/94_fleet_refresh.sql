@@ -119,7 +119,7 @@ CREATE FUNCTION ff_internal.fleet_step(part integer, parts integer, began timest
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    pause  CONSTANT double precision := 0.01;    -- seconds between two looks at connections, chosen
+    pause  CONSTANT float8 := 0.01;    -- seconds between two looks at connections, chosen
     bounds record;
     id     integer;
     s      ff_internal.fleet_source;

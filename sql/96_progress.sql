@@ -1,12 +1,12 @@
 -- How far a running collection is, told by what it holds and has committed.
 
 CREATE FUNCTION @extschema@.ff_progress()
-RETURNS TABLE (pid integer, phase text, began_at timestamptz, running_s double precision, current_table regclass,
+RETURNS TABLE (pid integer, phase text, began_at timestamptz, running_s float8, current_table regclass,
                sampled bigint, waiting bigint, collection_id bigint)
 LANGUAGE sql VOLATILE ROWS 1
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT l.pid, p.phase, a.query_start, extract(epoch FROM clock_timestamp() - a.query_start)::double precision,
+    SELECT l.pid, p.phase, a.query_start, extract(epoch FROM clock_timestamp() - a.query_start)::float8,
            -- the one user table that it holds a lock on
            (SELECT t.relation::regclass FROM pg_locks t
               JOIN ff_internal.relation r ON r.relid = t.relation AND r.closed_at IS NULL

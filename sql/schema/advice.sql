@@ -27,16 +27,16 @@ CREATE TYPE ff_internal.step AS (
     -- What one fillfactor would do to a table; between two steps nothing changes.
     fillfactor           integer, -- highest of the step, percent
     rows_per_page        integer, -- rows with which inserts fill a page
-    hot_pct              double precision, -- HOT share over a window such as the one observed, percent
-    hot_pct_low          double precision, -- lower end of its range
-    hot_pct_high         double precision, -- upper end
-    newpage_pct          double precision, -- updates that go to another page, percent
-    settled_hot_pct      double precision, -- HOT share once the table has settled, percent
+    hot_pct              float8, -- HOT share over a window such as the one observed, percent
+    hot_pct_low          float8, -- lower end of its range
+    hot_pct_high         float8, -- upper end
+    newpage_pct          float8, -- updates that go to another page, percent
+    settled_hot_pct      float8, -- HOT share once the table has settled, percent
     size_bytes           bigint, -- main fork after fillfactor_advisor.payback_time
     index_bytes          bigint, -- all indexes, the same
-    wal_bytes_per_update double precision, -- with what comes along with it, a rewrite included; mean over that time
-    us_per_update        double precision, -- microseconds of CPU and waiting for pages, the same
-    cost                 double precision, -- time, WAL and size, weighted by the settings, relative to the best step
+    wal_bytes_per_update float8, -- with what comes along with it, a rewrite included; mean over that time
+    us_per_update        float8, -- microseconds of CPU and waiting for pages, the same
+    cost                 float8, -- time, WAL and size, weighted by the settings, relative to the best step
     needs_rewrite        boolean -- it costs less where the table is rewritten at once
 );
 $$);
@@ -48,17 +48,17 @@ CREATE TYPE ff_internal.choice AS (
     current_step     integer, -- fillfactor of the step that the table is at, percent
     advised_step     integer, -- of the step advised; the current one where no other saves min_gain
     advised_in_ram   integer, -- of the step that would be advised if everything were in memory
-    gain             double precision, -- cost as it is against cost at advised_step
-    best_gain        double precision, -- the same of the cheapest step, advised or not
-    rewrite_gain     double precision, -- cost as it is against cost once rewritten at the fillfactor it has
-    rewrite_hot_pct  double precision, -- HOT share then
-    wal_bytes_now    double precision, -- WAL of a row updated as it is, mean over payback_time
-    us_now           double precision, -- microseconds, the same
-    confidence       double precision, -- how well the model explains what was seen, 0 to 1
-    settling         double precision, -- weight of the explanations by which the table becomes HOT by itself, 0 to 1
-    settle_updates   double precision, -- rows updated until then
+    gain             float8, -- cost as it is against cost at advised_step
+    best_gain        float8, -- the same of the cheapest step, advised or not
+    rewrite_gain     float8, -- cost as it is against cost once rewritten at the fillfactor it has
+    rewrite_hot_pct  float8, -- HOT share then
+    wal_bytes_now    float8, -- WAL of a row updated as it is, mean over payback_time
+    us_now           float8, -- microseconds, the same
+    confidence       float8, -- how well the model explains what was seen, 0 to 1
+    settling         float8, -- weight of the explanations by which the table becomes HOT by itself, 0 to 1
+    settle_updates   float8, -- rows updated until then
     filled_at        integer, -- fillfactor at which its pages were filled, where higher than the table's
-    update_call_rows double precision, -- rows updated by one call of a statement
+    update_call_rows float8, -- rows updated by one call of a statement
     life             jsonb -- what explains best what was seen, as TwinLife (src/model/twin.h)
 );
 $$);
@@ -88,17 +88,17 @@ CREATE TYPE ff_internal.diagnosis AS (
     evidence          ff_internal.table_evidence, -- what it was made of
     cause             text, -- as ff_advise() has it
     wants_model       boolean, -- the model decides
-    hot_share         double precision, -- HOT
-    newpage_share     double precision, -- went to another page
-    blocked_share     double precision, -- not HOT, whatever the room
-    recoverable_share double precision, -- not HOT for want of room only
-    indexed_share     double precision, -- by statements that set an indexed column; NULL where not asked, or not known
-    kept_share        double precision, -- kept from being HOT by an index, whether or not they lacked room as well
-    kept_with_room    double precision, -- of these, those that had room
+    hot_share         float8, -- HOT
+    newpage_share     float8, -- went to another page
+    blocked_share     float8, -- not HOT, whatever the room
+    recoverable_share float8, -- not HOT for want of room only
+    indexed_share     float8, -- by statements that set an indexed column; NULL where not asked, or not known
+    kept_share        float8, -- kept from being HOT by an index, whether or not they lacked room as well
+    kept_with_room    float8, -- of these, those that had room
     eligible_known    boolean, -- it is known whether updates change an indexed column
     held_back         text, -- what an old snapshot cost, in words; NULL: none did
     idle              boolean, -- nothing was written to it for a day, or as long as the window
-    row_width         double precision -- length of rows as inserted, bytes with header
+    row_width         float8 -- length of rows as inserted, bytes with header
 );
 $$);
 
@@ -112,9 +112,9 @@ CREATE TYPE ff_internal.decision AS (
     action                 text, -- lower, raise, keep or wait
     cause                  text, -- as ff_advise() has it
     recommended_fillfactor integer, -- percent; the table's own where nothing is to be changed
-    gain                   double precision, -- cost now against cost at then_step
-    confidence             double precision, -- 0 to 1, see confidence()
-    needed_confidence      double precision, -- that a change would need
+    gain                   float8, -- cost now against cost at then_step
+    confidence             float8, -- 0 to 1, see confidence()
+    needed_confidence      float8, -- that a change would need
     passed_over            boolean, -- the model would have been asked, but was not
     because                text, -- what decided besides its own curve: siblings; taken: a change made lately; short: no
         -- full day, as busy as others, was watched; settling: no full day was, and it may become HOT by itself

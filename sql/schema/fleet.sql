@@ -61,8 +61,8 @@ CREATE TABLE ff_internal.fleet_reads (
     relid      bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table, the same on its primary
     counters   bigint[] NOT NULL CHECK (cardinality(counters) = 3 AND 0 <= ALL (counters)), -- so far
     since      timestamptz,       -- their last reset
-    observed_s double precision NOT NULL, -- seconds that the rates cover, at most a day
-    per_s      double precision[] NOT NULL, -- a second: the mean of that time, beyond a day a running mean
+    observed_s float8 NOT NULL, -- seconds that the rates cover, at most a day
+    per_s      float8[] NOT NULL, -- a second: the mean of that time, beyond a day a running mean
     PRIMARY KEY (source_id, relid)
 );
 $$);
