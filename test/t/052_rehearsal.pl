@@ -295,6 +295,30 @@ ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends it');
 is(left_behind(), '0', 'and it cleans up');
 ok($scratch->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'"), 'also the snapshot that was held');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
+
+# ------------------------------------------------------------------ a disk that is full in the middle
+SKIP:
+{
+	# of a tablespace it asks nobody beforehand; this one is a file system of 20 MB that only the server sees
+	my $space = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
+	my @unshare = qw(unshare --user --mount --map-current-user --keep-caps);
+	skip 'no user namespaces here, so no file system of our own: disk full', 4
+	  if system("@unshare mount -t tmpfs -o size=20m tmpfs $space >/dev/null 2>&1") != 0;
+	$scratch->stop;
+	system(@unshare, 'sh', '-c', "mount -t tmpfs -o size=20m,mode=0700 tmpfs $space && exec pg_ctl -s -w -D '" . $scratch->data_dir . "' -l '" . $scratch->logfile . "' start") == 0
+	  or die 'could not start the server in a namespace';
+	$scratch->_update_pid(1);
+	$scratch->safe_psql('postgres', "CREATE TABLESPACE small LOCATION '$space'");
+	$scratch->safe_psql('postgres', 'CREATE DATABASE small TABLESPACE small');
+	unlink "$dir/rehearsal.sh";
+	append_to_file("$dir/rehearsal.sh", $script);
+	$run = rehearse($scratch, 'small', '--short', '--seconds=1', '--rows=200000');
+	ok(!IPC::Run::finish($run->{process}), 'a disk that is full in the middle ends it');
+	like(${ $run->{err} }, qr/No space left on device/, 'it says why');
+	is($scratch->safe_psql('small', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join(' ', glob("$dir/ff_rehearsal.*")), '0', 'and cleans up');
+	is($scratch->safe_psql('small', 'CREATE TABLE room (pad text); ALTER TABLE room ALTER pad SET STORAGE PLAIN; INSERT INTO room SELECT repeat(\'x\', 8000) FROM generate_series(1, 500); SELECT count(*) FROM room'), 500,
+		'so that the disk has its room again');
+}
 $source->stop;
 $scratch->stop;
 done_testing();
