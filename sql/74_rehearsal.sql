@@ -212,8 +212,8 @@ SELECT ff_rehearsal.lap(0) \g /dev/null$l$,
                    FROM jsonb_array_elements_text(i) WITH ORDINALITY s(text, place))), '')
        FROM jsonb_array_elements(t->'indexes') i), t->>'renames');
 
--- The shell program before its documents of SQL: functions, among them what a run is; and after them: its course. It
--- needs a POSIX sh, psql and pgbench.
+-- The shell program before its documents of SQL: functions, among them what a run is; and after them: options and what
+-- is refused, and its course. It needs a POSIX sh, psql and pgbench.
 CREATE FUNCTION ff_internal.rehearsal_begins() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $sh$set -eu
@@ -293,7 +293,7 @@ run()       # FILLFACTOR PAIR SIDE
 }
 $sh$;
 
-CREATE FUNCTION ff_internal.rehearsal_course() RETURNS text
+CREATE FUNCTION ff_internal.rehearsal_checks() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $sh$for option; do
     value=${option#*=}
@@ -333,7 +333,11 @@ if [ "$local" = t ] && [ -n "$data" ]; then
 fi
 if $existing; then enough 0 0; else enough 10000 80000; fi
 differences >&2
-dir=${TMPDIR:-/tmp}/ff_rehearsal.$$
+$sh$;
+
+CREATE FUNCTION ff_internal.rehearsal_course() RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN $sh$dir=${TMPDIR:-/tmp}/ff_rehearsal.$$
 ( umask 077; mkdir "$dir" ) || { dir=; die "no folder can be made in ${TMPDIR:-/tmp}"; }
 q -c 'CREATE SCHEMA ff_rehearsal' || die "the schema ff_rehearsal cannot be made: is another rehearsal at work here?"
 schema=true
@@ -600,7 +604,7 @@ AS $$
                       ((m->>'held_cycle')::float8 > 0)::text),
                ff_internal.rehearsal_begins(),
                ff_internal.rehearsal_documents(ff_internal.qualified_name(relation), made, predicted, m, t, life),
-               rtrim(ff_internal.rehearsal_course(), E'\n')), E'\n')
+               ff_internal.rehearsal_checks(), rtrim(ff_internal.rehearsal_course(), E'\n')), E'\n')
       FROM ff_internal.rehearsal_table(relation) o
      CROSS JOIN LATERAL (SELECT o || CASE WHEN jsonb_path_exists(life, '$.classes[*] ? (@.indexed > 0)') AND o ? 'spare'
                                           THEN (o->'spare') || jsonb_build_object('indexes',
