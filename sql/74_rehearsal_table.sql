@@ -182,7 +182,7 @@ AS $$
                ELSE c.width::text END)) v(value)
     ), other AS MATERIALIZED (
         SELECT m.*, m.short || ' = ' || m.touched AS sets,
-               row_number() OVER (PARTITION BY m.indexed ORDER BY m.varies, m.nulls, m.attnum) AS place
+               row_number() OVER (PARTITION BY m.indexed ORDER BY m.replaced, m.varies, m.nulls, m.attnum) AS place
           FROM made m WHERE NOT m.is_key
     ), pad AS (
         SELECT m.short, replace(m.resize, '{k}', 't.' || key.short) AS resize, m.touched, 1 - p.share AS rest
@@ -206,7 +206,7 @@ AS $$
                                         format('CREATE INDEX ON ff_rehearsal.t USING hash (%s)', o.at_first)))
                                     || CASE WHEN o.place = 1 THEN jsonb_build_object('touch', key.same) ELSE '{}' END
                                FROM other o WHERE NOT EXISTS (SELECT FROM other b WHERE b.indexed)
-                              ORDER BY o.pad IS TRUE, o.place DESC LIMIT 1)) FROM key), '{}')
+                              ORDER BY o.pad IS TRUE, o.place = 1, o.place LIMIT 1)) FROM key), '{}')
            || coalesce((SELECT jsonb_object_agg(CASE WHEN o.indexed THEN 'touch_indexed' ELSE 'touch' END, o.sets)
                           FROM other o WHERE o.place = 1), '{}')
            || coalesce((SELECT jsonb_build_object('pad', pad.short, 'rest', round(pad.rest::numeric, 4),
