@@ -5,35 +5,35 @@ CREATE FUNCTION ff_internal.sample(relation regclass) RETURNS ff_internal.page_s
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
+-- The functions that pool are called for each table in a transaction of its own, where SQL would be planned anew.
+
 -- A weight and an earlier one times keep. What is next to nothing is nothing: numbers that are too small are errors.
 CREATE FUNCTION ff_internal.pooled(weight double precision, earlier double precision, keep double precision)
 RETURNS double precision
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN coalesce(weight, 0) + CASE WHEN earlier > 1e-9 THEN greatest(keep, 1e-20) * earlier ELSE 0 END;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+    RETURN coalesce(weight, 0) + CASE WHEN earlier > 1e-9 THEN greatest(keep, 1e-20) * earlier ELSE 0 END;
+END
+$$;
 
 -- Two histograms, bin by bin, the second times keep.
 CREATE FUNCTION ff_internal.pool_bins(a real[], b real[], keep double precision) RETURNS real[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT CASE WHEN max(p.weight) > 0 THEN array_agg(p.weight::real ORDER BY u.bin) END
-          FROM unnest(a, b) WITH ORDINALITY u(a, b, bin)
-         CROSS JOIN ff_internal.pooled(u.a, u.b, keep) p(weight));
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+    FOR i IN 1 .. coalesce(cardinality(b), 0) LOOP
+        a[i] := coalesce(a[i], 0) + CASE WHEN b[i] > 1e-9 THEN greatest(keep, 1e-20) * b[i] ELSE 0 END;
+    END LOOP;
+    RETURN CASE WHEN 0 < ANY (a) THEN a END;
+END
+$$;
 
--- Of any number of pairs of lengths and rows, by length, as few as a sample has, as a real[] is written.
-CREATE FUNCTION ff_internal.merge_lengths(pairs real[]) RETURNS text
-AS 'MODULE_PATHNAME', 'ff_merge_lengths'
+-- Pairs of lengths and rows, length by length, the rows of the second times keep; as few as a sample has. A real[] as
+-- text.
+CREATE FUNCTION ff_internal.pool_lengths(a real[], b real[], keep double precision) RETURNS text
+AS 'MODULE_PATHNAME', 'ff_pool_lengths'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
--- Pairs of lengths and rows, length by length, the rows of the second times keep.
-CREATE FUNCTION ff_internal.pool_lengths(a real[], b real[], keep double precision) RETURNS real[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
-    SELECT ff_internal.merge_lengths(array_agg(ARRAY[p.length, p.rows]::real[] ORDER BY p.length))::real[]
-      FROM (SELECT o.length, sum(o.rows)
-              FROM (SELECT a[2 * i - 1], a[2 * i] FROM generate_series(1, cardinality(a) / 2) i
-                     UNION ALL
-                    SELECT b[2 * i - 1], ff_internal.pooled(0, b[2 * i], keep)
-                      FROM generate_series(1, cardinality(b) / 2) i) o(length, rows)
-             GROUP BY o.length HAVING sum(o.rows) > 0) p(length, rows));
 
 -- A sample with what an earlier one of the same table knew: pooled columns are added, those of the earlier one times
 -- keep; what the pages do not say now stays as it was. same_state: fillfactor and indexes did not change in between,

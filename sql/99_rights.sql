@@ -10,7 +10,7 @@ DROP PROCEDURE ff_internal.define(text);
 
 DO $$
 DECLARE
-    collecting CONSTANT text[] := '{sample, pool_samples, pooled, pool_bins, pool_lengths, merge_lengths, index_pages,
+    collecting CONSTANT text[] := '{sample, pool_samples, pooled, pool_bins, pool_lengths, index_pages,
         collect, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem, try_step, is_skip,
         collect_end, collect_statements, collect_statements_failed, collect_horizon, collect_settings, current_epoch,
         index_keys, table_differences, close_tables, write_differences, read_statements,

@@ -24,7 +24,10 @@
 /* Lengths told apart; where there are more, neighbours become their mean. */
 #define LENGTHS 16
 
-PG_FUNCTION_INFO_V1(ff_merge_lengths);
+/* Rows that have faded so far are forgotten. */
+#define NEXT_TO_NOTHING 1e-20
+
+PG_FUNCTION_INFO_V1(ff_pool_lengths);
 
 static const int first_bin[FF_HISTOGRAMS + 1] = {
 	[FF_INSERTED_LENGTHS] = 0,
@@ -102,11 +105,14 @@ weights_text(const double *value, int n)
 	return n > 0 ? ff_array_text(value, n) : NULL;
 }
 
-/* (length, rows) pairs, of which neighbours that differ least are merged until few are left. */
+/*
+ * (length, rows) pairs, by length, of which equal neighbours are merged, and those that
+ * differ least until few are left.
+ */
 static char *
 lengths_text(double *pair, int n)
 {
-	while (n > LENGTHS)
+	for (;;)
 	{
 		int			best = 0;
 		double		least = INFINITY;
@@ -126,6 +132,8 @@ lengths_text(double *pair, int n)
 				best = i;
 			}
 		}
+		if (n <= LENGTHS && least > 0)
+			return weights_text(pair, 2 * n);
 		p = pair + 2 * best;
 		rows = p[1] + p[3];
 		p[0] = (p[0] * p[1] + p[2] * p[3]) / rows;
@@ -133,7 +141,6 @@ lengths_text(double *pair, int n)
 		memmove(p + 2, p + 4, sizeof(double) * 2 * (n - best - 2));
 		n--;
 	}
-	return weights_text(pair, 2 * n);
 }
 
 /* A histogram in the form that the column wants. */
@@ -160,28 +167,46 @@ ff_histogram_text(const FfSample *sample, const FfColumn *column)
 		lengths_text(pair, npairs);
 }
 
+static int
+compare_lengths(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
 /*
- * ff_merge_lengths(pairs real[]) returns text, of a real[]
+ * ff_pool_lengths(a real[], b real[], keep float8) returns text, of a real[]
  *
- * Of any number of (length, rows) pairs, by length, few, as samples have them.
+ * See the SQL function.
  */
 Datum
-ff_merge_lengths(PG_FUNCTION_ARGS)
+ff_pool_lengths(PG_FUNCTION_ARGS)
 {
-	Datum	   *element;
-	double	   *pair;
-	char	   *merged;
-	int			n;
+	double	   *pair = palloc(0);
+	char	   *pooled;
+	int			npairs = 0;
 
-	if (PG_ARGISNULL(0))
+	for (int arg = 0; arg < 2 && !PG_ARGISNULL(2); arg++)
+	{
+		Datum	   *element;
+		int			n = 0;
+
+		if (!PG_ARGISNULL(arg))
+			deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg), FLOAT4OID, sizeof(float4), true,
+							  TYPALIGN_INT, &element, NULL, &n);
+		pair = repalloc(pair, sizeof(double) * (2 * npairs + n + 1));
+		for (int i = 0; i + 1 < n; i += 2)
+		{
+			pair[2 * npairs] = DatumGetFloat4(element[i]);
+			pair[2 * npairs + 1] = DatumGetFloat4(element[i + 1]) * (arg == 0 ? 1 : PG_GETARG_FLOAT8(2));
+			npairs += pair[2 * npairs + 1] > NEXT_TO_NOTHING;
+		}
+	}
+	qsort(pair, npairs, 2 * sizeof(double), compare_lengths);
+	pooled = lengths_text(pair, npairs);
+	if (pooled == NULL)
 		PG_RETURN_NULL();
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), FLOAT4OID, sizeof(float4), true,
-					  TYPALIGN_INT, &element, NULL, &n);
-	pair = palloc(sizeof(double) * Max(n, 1));
-	for (int i = 0; i < n; i++)
-		pair[i] = DatumGetFloat4(element[i]);
-	merged = lengths_text(pair, n / 2);
-	if (merged == NULL)
-		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(cstring_to_text(merged));
+	PG_RETURN_TEXT_P(cstring_to_text(pooled));
 }
