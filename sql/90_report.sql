@@ -357,13 +357,13 @@ SELECT a.*, k.kind, k.explains, n.name, c.small, c.large,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
   FROM ff_internal.advice() a
  CROSS JOIN LATERAL (
-       SELECT CASE WHEN a.action IN ('lower', 'raise') THEN 'change' WHEN a.action = 'wait' THEN 'wait'
-                   WHEN a.cause = 'not_examined' THEN 'skipped' WHEN c.other THEN 'cure' ELSE 'fine' END, c.other
-         FROM (SELECT a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide')) c(other)) t(kind, other)
- CROSS JOIN LATERAL (
-       SELECT t.kind, t.kind = 'change' OR t.other
-                      OR EXISTS (SELECT 1 FROM ff_internal.change h
-                                  WHERE h.rel_id = (a.evidence).rel_id AND h.kind = 'fillfactor') AS explains) k
+       SELECT CASE WHEN c.changes THEN 'change' WHEN a.action = 'wait' THEN 'wait'
+                   WHEN a.cause = 'not_examined' THEN 'skipped' WHEN c.other THEN 'cure' ELSE 'fine' END AS kind,
+              c.changes OR c.other
+              OR EXISTS (SELECT FROM ff_internal.change h
+                          WHERE h.rel_id = (a.evidence).rel_id AND h.kind = 'fillfactor') AS explains
+         FROM (SELECT a.action IN ('lower', 'raise'),
+                      a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide')) c(changes, other)) k
  CROSS JOIN ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
   LEFT JOIN LATERAL (
        -- OFFSET keeps the filter in front of the function
