@@ -322,7 +322,7 @@ ff_model(PG_FUNCTION_ARGS)
 	ff_evidence_clear(&m->e);
 	read_evidence(PG_GETARG_HEAPTUPLEHEADER(0), &m->e);
 	read_settings(&m->e);
-	m->work.check = check_for_interrupts;
+	ff_twin_check = check_for_interrupts;
 	ff_decide(&m->work, &m->e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->decision);
 	if (m->forecast.n == 0)
 		PG_RETURN_NULL();

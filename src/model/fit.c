@@ -463,8 +463,6 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 static void
 try_point(FitWork *w, const Evidence *e, Fit *fit, FitParticle *x)
 {
-	if (w->check)
-		w->check();
 	make_life(&fit->plan, e, x->u, &x->life);
 	x->log_likelihood = likelihood(w, &fit->plan, e, x);
 	fit->runs++;

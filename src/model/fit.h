@@ -36,14 +36,13 @@ typedef struct Fit
 	int			runs;			/* of the twin */
 } Fit;
 
-/* What a caller lends: memory, and what to call between replays (or NULL). */
+/* The memory that a caller lends. */
 typedef struct FitWork
 {
 	Twin		twin;
 	Twin		today;			/* the table as it is now, of one particle */
 	FitParticle trial;
 	FitParticle draw[FIT_DRAWS];
-	void		(*check) (void);	/* such as CHECK_FOR_INTERRUPTS */
 } FitWork;
 
 /* The lives that explain a table, its plan being made. */

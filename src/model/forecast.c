@@ -65,8 +65,6 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	int			i,
 				k = 0;
 
-	if (w->check)
-		w->check();
 	for (i = 0; i < (f->ticks < LIFE_TICKS ? CHUNKS : FEW_CHUNKS); i++)
 	{
 		k = i;

@@ -701,6 +701,8 @@ transaction(Twin *t, int class)
 		t->first_row++;
 }
 
+void		(*ff_twin_check) (void) = NULL;
+
 void
 ff_twin_run(Twin *t, double ticks)
 {
@@ -720,6 +722,8 @@ ff_twin_run(Twin *t, double ticks)
 			t->now = end;
 			break;
 		}
+		if (ff_twin_check)
+			ff_twin_check();
 		c = &t->life.class[next];
 		t->now = t->due[next];
 		transaction(t, next);

@@ -198,8 +198,12 @@ extern void ff_twin_set_fillfactor(Twin *t, int fillfactor);
 /* All live rows into new pages at the fillfactor (VACUUM FULL). */
 extern void ff_twin_rewrite(Twin *t, int fillfactor);
 
-/* Go on for so many ticks; always finite. */
+/*
+ * Go on for so many ticks; always finite.  Before each transaction ff_twin_check()
+ * is called, if there is one: it may leave for good, as CHECK_FOR_INTERRUPTS does.
+ */
 extern void ff_twin_run(Twin *t, double ticks);
+extern void (*ff_twin_check) (void);
 
 extern void ff_twin_count_from_here(Twin *t);
 

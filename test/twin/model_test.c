@@ -395,12 +395,12 @@ test_any_evidence(void)
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action == DC_WAIT && forecast.n == 0, "nothing known: wait");
 	base = observe(&l, 100, 4, 0);
-	work.check = count_check;
+	ff_twin_check = count_check;
 	ff_decide(&work, &base, 0, &fit, &forecast, &decision);
 	first = decision;
 	ff_decide(&work, &base, 0, &fit, &forecast, &decision);
 	ok(memcmp(&first, &decision, sizeof(first)) == 0, "the same evidence gives the same decision");
-	ok(checks >= fit.runs && sane(&decision, &forecast), "there is a check before every replay");
+	ok(checks >= 100 * fit.runs && sane(&decision, &forecast), "a replay may be left at each of its transactions");
 	/* one number after the other is unknown or odd */
 	for (size_t i = 0; i < sizeof(e) / sizeof(double); i += 7)
 	{
