@@ -1,7 +1,7 @@
 -- The window of the history: what its intervals add up to, whatever pruning
 -- made of them, and which of them are recent.
 BEGIN;
-SELECT plan(16);
+SELECT plan(17);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -24,6 +24,8 @@ SELECT is((SELECT (ff_internal.window_of(false, now(), now(), 1, 2, 1, 0, 4, 5, 
 -- of nine tenths of the updates in one hour and a tenth in another there is hardly more than one cycle
 SELECT is((SELECT round((w.counters).cycles::numeric, 2) FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, n, n, 0, 0, 0, 0)).*
              FROM (VALUES (170, 400), (160, 500), (350, 100)) v(minutes, n), LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w), 1.22, 'cycles are hours, weighed by their updates');
+SELECT is((SELECT (w.counters).cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, 5, 5, 0, 0, 0, 0)).*
+             FROM (VALUES (10), (20), (30)) v(minutes), LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w), 1::float8, 'intervals of one hour are one cycle, also while they stay apart');
 SELECT is((ff_internal.window_of(true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)).counters::text, '(,0,0,0,0,0,0,0,0,)', 'nothing is nothing');
 -- one interval a minute over three days: minutes, hours, days
 SELECT ok((w.counters).intervals BETWEEN 120 + 45 AND 60 * 3 + 24 * 3 + 2,
