@@ -271,7 +271,7 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 		FitSlot		s = p->slot[i];
 
 		if (s.shared)
-			s.rate *= shared++ == 0 ? 1 - second : second;
+			s.rate *= 2 * (shared++ == 0 ? 1 - second : second);
 		if (s.rate > 0)
 			make_class(p, &s, u + D_CLASS * i, &l->class[l->nclasses++]);
 	}

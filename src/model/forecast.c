@@ -9,9 +9,8 @@
 
 /* Course of one forecast (chosen: a curve within 50 ms). */
 #define CHUNKS			60		/* at most; the last two are taken as settled */
-#define FEW_CHUNKS		8		/* at most, where a life has used its share */
 #define LIFE_TICKS		250000.0
-#define LEAST_CHUNKS	4
+#define LEAST_CHUNKS	4		/* twice as many at most, where a life has used its share */
 #define CHUNK_LAPS		1.3		/* updates of each row in one */
 #define CHUNK_TICKS		1500.0
 #define LEAST_LAPS		1.5		/* updates of each row: pages shed rows in two waves */
@@ -20,8 +19,6 @@
 #define ALL_HOT			0.998
 /* Between replayed steps: HOT shares that differ by more have one more replayed. */
 #define STEEP			0.03
-/* Of the settled HOT share: within it, the table counts as settled (chosen). */
-#define NEARLY			0.02
 /* Error of the twin given the true life, points, and of the way from what was seen,
  * within which nine of ten runs lie (mixture_reality.py). */
 #define RANGE_POINTS	1.5
@@ -65,7 +62,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	int			i,
 				k = 0;
 
-	for (i = 0; i < (f->ticks < LIFE_TICKS ? CHUNKS : FEW_CHUNKS); i++)
+	for (i = 0; i < (f->ticks < LIFE_TICKS ? CHUNKS : 2 * LEAST_CHUNKS); i++)
 	{
 		k = i;
 		f->ticks += chunk;
@@ -106,10 +103,9 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	o->window_hot = (k + 1) * chunk < window * 0.75 && n > 0 ? (last[0].hot + last[1].hot) / n :
 		seen[0] > 0 ? seen[1] / seen[0] : o->hot;
 	o->settled_hot = n > 0 ? (last[0].hot + last[1].hot) / n : o->hot;
-	while (k >= 0 && fabs(hot[k] - o->settled_hot) <= NEARLY)
+	while (k >= 0 && fabs(hot[k] - o->settled_hot) <= 2 * STEADY)
 		k--;
 	o->settle_updates = (k + 1) * chunk / p->scale;
-	f->runs++;
 }
 
 /* Steps between two that were replayed: a line over the rows of a page, of pages one over

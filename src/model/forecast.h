@@ -64,7 +64,6 @@ typedef struct Forecast
 	double		updates;		/* rows of the table, over the horizon */
 	double		window;			/* and over the window seen */
 	double		ticks;			/* replayed of the present life */
-	int			runs;			/* of the twin */
 } Forecast;
 
 extern void ff_forecast(FitWork *work, const Evidence *e, const Fit *fit, Forecast *f);

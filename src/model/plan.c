@@ -200,23 +200,13 @@ share_blocked(FitPlan *p)
 {
 	double		left = p->split.blocked;
 	double		rate = 0;
-	int			i;
 
-	for (i = 0; i < p->nslots; i++)
-	{
-		const FitSlot *s = &p->slot[i];
-
-		if (!isnan(s->indexed))
-			left -= s->rate * s->indexed;
-		else if (!s->shared)
-			rate += s->rate;
-	}
-	for (i = 0; i < p->nslots && p->slot[i].shared == 0; i++)
-		;
-	/* the two that share what is left count once */
-	if (i < p->nslots)
-		rate += p->slot[i].rate;
-	for (i = 0; i < p->nslots; i++)
+	for (int i = 0; i < p->nslots; i++)
+		if (isnan(p->slot[i].indexed))
+			rate += p->slot[i].rate;
+		else
+			left -= p->slot[i].rate * p->slot[i].indexed;
+	for (int i = 0; i < p->nslots; i++)
 		if (isnan(p->slot[i].indexed) && !isnan(left))
 			p->slot[i].indexed = bound(left / rate, 0, 1);
 }
@@ -244,7 +234,7 @@ plan_slots(const Evidence *e, FitPlan *p)
 		s->indexed = v->sets_indexed;
 	}
 	for (int i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
-		add_slot(p, EV_UPDATE, left)->shared = 1;
+		add_slot(p, EV_UPDATE, left / 2)->shared = 1;
 	share_blocked(p);
 	for (int i = EV_INSERT; i <= EV_DELETE; i += EV_DELETE - EV_INSERT)
 	{

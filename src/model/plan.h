@@ -38,7 +38,7 @@ typedef struct FitSlot
 	EvCommand	command;
 	double		rate;			/* rows a tick */
 	double		rows;			/* rows a call; NAN: unknown */
-	double		indexed;		/* 0, 1; NAN: unknown */
+	double		indexed;		/* 0..1; NAN: unknown */
 	int			shared;			/* one of two that share what no statement explains */
 } FitSlot;
 

@@ -241,12 +241,15 @@ extend(Twin *t)
 	return t->npages++;
 }
 
-static inline uint8_t
-fsm_category(int space)
+/* Tell the free space map how much room a page has. */
+static void
+fsm_tell(Twin *t, TwinPage *p)
 {
-	int			cat = space / FSM_CATEGORY_BYTES;
+	int			cat = heap_free_space(p) / FSM_CATEGORY_BYTES;
 
-	return (uint8_t) (cat > 255 ? 255 : cat);
+	p->fsm = (uint8_t) (cat > 255 ? 255 : cat);
+	if (p->fsm > t->fsm_most)
+		t->fsm_most = p->fsm;
 }
 
 /* A page the free space map believes to have room, or -1. */
@@ -259,7 +262,7 @@ fsm_search(Twin *t, int space)
 
 	if (need > 255)
 		need = 255;
-	for (n = 0, i = t->fsm_next; n < t->npages; n++, i++)
+	for (n = 0, i = t->fsm_next; n < t->npages && need <= t->fsm_most; n++, i++)
 	{
 		if (i >= t->npages)
 			i = 0;
@@ -269,6 +272,8 @@ fsm_search(Twin *t, int space)
 			return i;
 		}
 	}
+	if (need <= t->fsm_most)
+		t->fsm_most = need - 1;
 	return -1;
 }
 
@@ -292,15 +297,9 @@ page_for_version(Twin *t, int len)
 	}
 	while (target >= 0)
 	{
-		TwinPage   *p = &t->page[target];
-		int			space = heap_free_space(p);
-
-		if (space >= need)
-		{
-			t->target = target;
-			return target;
-		}
-		p->fsm = fsm_category(space);
+		if (heap_free_space(&t->page[target]) >= need)
+			return t->target = target;
+		fsm_tell(t, &t->page[target]);
 		target = fsm_search(t, need);
 	}
 	return t->target = extend(t);
@@ -428,7 +427,7 @@ vacuum(Twin *t)
 				p->nline = p->nunused = 0;
 			}
 		}
-		p->fsm = fsm_category(heap_free_space(p));
+		fsm_tell(t, p);
 	}
 	t->last_vacuum = t->now;
 	t->count.vacuums++;
@@ -858,65 +857,48 @@ ff_twin_copy(Twin *to, const Twin *from)
 	memcpy(to->dead, from->dead, sizeof(TwinDead) * (size_t) from->dead_used);
 }
 
-/* Rows of one page by who wrote them. */
-typedef struct PageGroups
+/* One page, its rows of t->order: those updated in the order of who wrote them. */
+static void
+look_at_page(const Twin *t, int from, int to, TwinView *view)
 {
-	int			n;
 	uint32_t	xmin[TW_MAX_TUPLES];
-	int			rows[TW_MAX_TUPLES];
-	int			slot[512];		/* hash of xmin; 0: free */
-	int			inserted;		/* rows never updated */
-	double		born;			/* their transactions, summed */
-} PageGroups;
+	int			n = 0;
+	double		inserted,
+				born = 0;
 
-static void
-group_row(PageGroups *g, const TwinRow *r)
-{
-	unsigned	h = (r->xmin * 2654435761u) >> 23;
-
-	if (r->updates == 0)
+	for (int k = from; k < to; k++)
 	{
-		g->inserted++;
-		g->born += r->born;
-		return;
+		const TwinRow *r = &t->row[t->order[k]];
+		int			i = n;
+
+		if (r->updates == 0)
+		{
+			born += r->born;
+			continue;
+		}
+		for (; i > 0 && xmin[i - 1] > r->xmin; i--)
+			xmin[i] = xmin[i - 1];
+		xmin[i] = r->xmin;
+		n++;
 	}
-	while (g->slot[h] != 0 && g->xmin[g->slot[h] - 1] != r->xmin)
-		h = (h + 1) & 511;
-	if (g->slot[h] == 0)
+	inserted = to - from - n;
+	for (int i = 0, rows; i < n; i += rows)
 	{
-		if (g->n >= TW_MAX_TUPLES)
-			return;
-		g->xmin[g->n] = r->xmin;
-		g->rows[g->n] = 0;
-		g->slot[h] = ++g->n;
+		double	   *group = inserted == 0 && xmin[0] == xmin[n - 1] ?
+			view->group_new_page : view->group_old_page;
+
+		for (rows = 1; i + rows < n && xmin[i + rows] == xmin[i]; rows++)
+			;
+		group[ev_group_bin(rows)] += rows;
+		view->update_age[ev_log2_bin(t->xid - xmin[i])] += rows;
+		if (inserted > 0)
+			view->update_distance[ev_log2_bin(xmin[i] - born / inserted)] += rows;
 	}
-	g->rows[g->slot[h] - 1]++;
-}
-
-static void
-look_at_page(const Twin *t, const PageGroups *g, TwinView *view)
-{
-	int			whole_page = g->n == 1 && g->inserted == 0;
-	double		live = g->inserted;
-
-	for (int i = 0; i < g->n; i++)
-	{
-		int			rows = g->rows[i];
-
-		live += rows;
-		view->updated_rows += rows;
-		if (whole_page)
-			view->group_new_page[ev_group_bin(rows)] += rows;
-		else
-			view->group_old_page[ev_group_bin(rows)] += rows;
-		view->update_age[ev_log2_bin(t->xid - g->xmin[i])] += rows;
-		if (g->inserted > 0)
-			view->update_distance[ev_log2_bin(g->xmin[i] - g->born / g->inserted)] += rows;
-	}
-	view->rows += live;
+	view->updated_rows += n;
+	view->rows += to - from;
 	view->pages++;
-	if (live > view->rows_per_page_max)
-		view->rows_per_page_max = live;
+	if (to - from > view->rows_per_page_max)
+		view->rows_per_page_max = to - from;
 }
 
 /*
@@ -926,9 +908,6 @@ look_at_page(const Twin *t, const PageGroups *g, TwinView *view)
 void
 ff_twin_look(Twin *t, TwinView *view)
 {
-	static const PageGroups none;
-	PageGroups	g;
-
 	memset(view, 0, sizeof(*view));
 	order_by_page(t);
 	for (int i = 0; i < t->npages; i++)
@@ -937,9 +916,6 @@ ff_twin_look(Twin *t, TwinView *view)
 
 		if (from == t->page_end[i] && t->nforgotten > 0)
 			continue;
-		g = none;
-		for (int k = from; k < t->page_end[i]; k++)
-			group_row(&g, &t->row[t->order[k]]);
-		look_at_page(t, &g, view);
+		look_at_page(t, from, t->page_end[i], view);
 	}
 }

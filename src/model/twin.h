@@ -137,6 +137,7 @@ typedef struct Twin
 	int			prune_below;	/* prune on access under this many free bytes */
 	int			npages;
 	int			fsm_next;		/* where the next search begins */
+	int			fsm_most;		/* no page has a higher category */
 	int			target;			/* page that rows are put on */
 	int			visiting;		/* page that the statement reads; -1 none */
 	int			dead_free;		/* free list of dead[] */
