@@ -409,12 +409,17 @@ AS $$
                'hot_b', jsonb_build_array(b.settled_hot_pct, least(b.settled_hot_pct, b.hot_pct_low),
                                           greatest(b.settled_hot_pct, b.hot_pct_high)),
                'wal_pct', jsonb_build_array(100 * b.wal_bytes_per_update / nullif(c.wal_bytes_now, 0)),
-               'rows_a', jsonb_build_array(a.rows_per_page), 'rows_b', jsonb_build_array(b.rows_per_page))
+               -- the model's steps are those of its middle row
+               'rows_a', jsonb_build_array(greatest(1, floor((8168 - 81.92 * (100 - e.fillfactor)) / w.mean))),
+               'rows_b', jsonb_build_array(greatest(1, floor((8168 - 81.92 * (100 - to_fillfactor)) / w.mean))))
       FROM unnest(ARRAY[(v.diagnosis).evidence]) e
      CROSS JOIN unnest(ARRAY[(v.fit).choice]) c
      CROSS JOIN ff_internal.server() s
      CROSS JOIN unnest(ARRAY[v.now_step]) a
      CROSS JOIN LATERAL (SELECT greatest(1, round((c.life->>'table_rows')::float8))) r(rows)
+     -- with line pointers
+     CROSS JOIN LATERAL (SELECT 4 + avg(l.len::float8)
+                           FROM jsonb_array_elements_text(c.life->'insert_len') l(len)) w(mean)
       LEFT JOIN LATERAL (SELECT x.* FROM unnest((v.fit).steps) x WHERE x.fillfactor >= to_fillfactor
                           ORDER BY x.fillfactor LIMIT 1) b ON true
 $$;
