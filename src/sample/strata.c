@@ -189,6 +189,7 @@ choose(FfStrata *strata, double *wanted, int max_pages, BlockNumber **block)
 	double		room = max_pages;
 	double		more = 0;
 
+	*block = palloc(sizeof(BlockNumber) * (Min((Size) max_pages, strata->blocks) + 1));
 	for (int i = 0; i < strata->nstrata; i++)
 	{
 		wanted[i] = Min(wanted[i], strata->stratum[i].size);
@@ -197,7 +198,6 @@ choose(FfStrata *strata, double *wanted, int max_pages, BlockNumber **block)
 		room -= least[i];
 	}
 	Assert(room >= 0);
-	*block = palloc(sizeof(BlockNumber) * (Min((Size) max_pages, strata->blocks) + 1));
 	for (int i = 0; i < strata->nstrata; i++)
 	{
 		const FfStratum *s = &strata->stratum[i];
