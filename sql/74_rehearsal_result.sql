@@ -100,8 +100,9 @@ AS $$
            '%s: WAL per update %s %% (%s to %s), HOT share %s points, size %s %%',
            CASE WHEN w.high < 100 AND 100 - w.mean > w.noise THEN 'pays'
                 WHEN w.low > 100 AND w.mean - 100 > w.noise THEN 'costs more' ELSE 'no measurable gain' END,
-           to_char(w.mean - 100, f.f), to_char(w.low - 100, f.f), to_char(w.high - 100, f.f),
-           to_char(b.mean - a.mean, f.f), to_char(s.mean - 100, f.f))
+           to_char(round(w.mean::numeric - 100, 1), f.f), to_char(round(w.low::numeric - 100, 1), f.f),
+           to_char(round(w.high::numeric - 100, 1), f.f), to_char(round((b.mean - a.mean)::numeric, 1), f.f),
+           to_char(round(s.mean::numeric - 100, 1), f.f))
       FROM told w, told a, told b, told s, (SELECT 'FMSG99999990.0') f(f)
      WHERE (w.place, a.place, b.place, s.place) = (3, 1, 2, 8)
      ORDER BY 1

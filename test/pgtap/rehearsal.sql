@@ -2,7 +2,7 @@
 \set ON_ERROR_STOP 1
 CREATE EXTENSION fillfactor_advisor;
 SET client_min_messages = warning;
-SELECT plan(78);
+SELECT plan(79);
 
 -- ------------------------------------------------------------------ a mixture in, a pgbench script out
 CREATE FUNCTION script(class jsonb, others jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
@@ -202,6 +202,7 @@ SELECT is(verdict(result(wal_pct => 99.5, wal_b => 101)), 'prediction held', 'ne
 SELECT is((SELECT string_agg(DISTINCT verdict, ' ') FROM ff_internal.rehearsal_judged(jsonb_set(result(), '{predicted,rows_b}', '[40]')) WHERE place IN (7, 12)),
     'did not hold', 'fewer rows on a page than predicted');
 SELECT is(pays(result()), 'pays: WAL per update -50.0 % (-50.0 to -50.0), HOT share +98.0 points, size +100.0 %', 'it pays');
+SELECT matches(pays(result(hot_b => 0.98)), ', HOT share \+0.0 points, ', 'nothing has no sign of less');
 SELECT is(split_part(pays(result(wal_b => 99)), ':', 1), 'no measurable gain', '1 % is none');
 SELECT is(split_part(pays(result(wal_b => 150)), ':', 1), 'costs more', 'more WAL');
 SELECT is(split_part(pays(jsonb_set(result(wal_b => 90), '{runs,0,wal_bytes}', '88')), ':', 1), 'no measurable gain', 'equal runs that differ as much');
