@@ -176,6 +176,8 @@ AS $$
           LEFT JOIN part p USING (attnum)
          CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM i WHERE c.attnum = ANY (i.columns))) n(named)
          CROSS JOIN LATERAL (SELECT replace(c.value, '{w}', CASE
+               -- no value takes less room than an empty one
+               WHEN p.pad AND c.nulls > 0.005 THEN 'nullif(ff_rehearsal.length({n}::bigint, 0), 0)'
                WHEN p.pad THEN 'ff_rehearsal.length({n}::bigint, 0)'
                WHEN p.share > 0
                THEN format('(ff_rehearsal.payload({n}::bigint, 0) * %s)::integer', round(p.share::numeric, 4))
@@ -185,7 +187,9 @@ AS $$
                row_number() OVER (PARTITION BY m.indexed ORDER BY m.replaced, m.varies, m.nulls, m.attnum) AS place
           FROM made m WHERE NOT m.is_key
     ), pad AS (
-        SELECT m.short, replace(m.resize, '{k}', 't.' || key.short) AS resize, m.touched, 1 - p.share AS rest
+        SELECT m.short, replace(m.resize, '{k}', 't.' || key.short) AS resize, m.touched, 1 - p.share AS rest,
+               format(CASE m.type WHEN 'jsonb' THEN 'coalesce(t.%s, to_jsonb(''''::text))'
+                                  ELSE 'coalesce(t.%s, '''')' END, m.short) AS now
           FROM made m JOIN part p USING (attnum) CROSS JOIN key WHERE m.pad
     )
     SELECT jsonb_strip_nulls(jsonb_build_object(
@@ -210,7 +214,7 @@ AS $$
            || coalesce((SELECT jsonb_object_agg(CASE WHEN o.indexed THEN 'touch_indexed' ELSE 'touch' END, o.sets)
                           FROM other o WHERE o.place = 1), '{}')
            || coalesce((SELECT jsonb_build_object('pad', pad.short, 'rest', round(pad.rest::numeric, 4),
-                   'resize', pad.short || ' = ' || replace(pad.resize, '{c}', 't.' || pad.short),
+                   'resize', pad.short || ' = ' || replace(pad.resize, '{c}', pad.now),
                    'resize_touch', pad.short || ' = ' || replace(pad.resize, '{c}', pad.touched)) FROM pad), '{}')
            || (SELECT jsonb_build_object('indexes', coalesce(jsonb_agg(array_remove(ARRAY[
                    format('CREATE %sINDEX ON ff_rehearsal.t ', CASE WHEN i.rank < 2 AND i.first = key.attnum
