@@ -81,9 +81,9 @@ What was advised before may be half as sure. Advice to lower waits for a full da
 
 It does not turn with every collection. Each fit begins where the last one ended: the cost of a step is the mean of what was
 found then, with three times the weight where it was of as many updates, and now. A change that was chosen stays until another
-one saves five times `fillfactor_advisor.min_gain` against it, or none is better, each in eight of ten lives that explain what
+one saves five times `fillfactor_advisor.min_gain` against it, or none is better, each in seven of ten lives that explain what
 was seen, or until it saves less than half of `min_gain`. A fillfactor below 100, which somebody chose, is changed for what is
-better in eight of ten; to give it still more room, two updates of a hundred must lack it, and five times `min_gain` be saved.
+better in seven of ten; to give it still more room, two updates of a hundred must not be HOT, and five times `min_gain` be saved.
 An index that comes or goes begins nothing anew unless a statement sets a column that it blocks, or that nothing blocks any
 more.
 

@@ -57,7 +57,7 @@ static const struct
 	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
 	[CLEAR] = {0.7, "and that must find it better than what was chosen before", CHOSEN},
 	[CLEAR_GAINS] = {5, "times min_gain by which it must be better than what was advised", CHOSEN},
-	[LACKING] = {0.02, "share of updates not HOT for want of room, from which they lack it", CHOSEN},
+	[LACKING] = {0.02, "share of updates not HOT, from which they may lack room", CHOSEN},
 	[PRIOR] = {3, "weight of what was made of the table before, of as many updates", CHOSEN},
 	[SETTLES] = {0.05, "HOT share by which a table must still rise to be settling", CHOSEN},
 	[SETTLED] = {0.9, "and part of what can be HOT that it must reach", CHOSEN},
@@ -419,8 +419,7 @@ choose_standing(const Evidence *e, const Forecast *f, double min_gain, Decision 
 /*
  * One rule for all: what somebody chose before is changed for what is clearly better, and
  * what was advised here and followed for still more room only where much is to be saved.
- * More room is for updates that are seen to lack it: not for those that an index keeps
- * from being HOT, and below 100 not where all are.
+ * Below 100 there is no more room for updates that are all HOT.
  */
 static void
 choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
@@ -438,7 +437,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 	cheaper = ff_decide_cheaper(f, d, d->best_way, d->best, FC_SET, f->current);
 	if (standing)
 		enough = 1;
-	else if (more && seen->recoverable < P(LACKING) && (below || seen->hot < 1 - P(LACKING)))
+	else if (below && more && seen->hot >= 1 - P(LACKING))
 		enough = 0;
 	else if (below)
 		enough = clearly_better(f, d, FC_SET, f->current,
