@@ -221,6 +221,8 @@ AS $$
                'skew', CASE WHEN s.how = 'skewed' THEN greatest(1.001, s.skew) END,
                -- as in the twin
                'scattered', CASE WHEN s.how = 'skewed' THEN true END,
+               'indexed', CASE WHEN s.touch = 'touch_indexed' THEN true END,
+               'resizes', CASE WHEN s.resizes > 0 THEN true END,
                'set', CASE WHEN s.resizes = 0 OR NOT t ? 'pad' THEN t->>s.touch
                            WHEN t->>s.touch ^@ concat(t->>'pad', ' =') THEN t->>'resize_touch'
                            ELSE concat_ws(', ', t->>'resize', t->>s.touch) END) ELSE '{}' END)

@@ -301,7 +301,7 @@ RETURN $sh$for option; do
     --short) short=true seconds=8 load=100 ;;
     --object=existing) existing=true ;;
     --seconds=*|--load=*|--pairs=*|--memory=*|--rows=*)
-        case $value in ''|0*|*[!0-9]*|??????????*) die "not a whole number: $value" ;; esac
+        case $value in ''|0*|*[!0-9]*|??????????*) die "not a whole number of 1 to 999999999: $value" ;; esac
         export "${option#--}" ;;
     *) die "no such option: $option; see the head of this file" ;;
     esac
@@ -435,6 +435,8 @@ RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
              "follow": "each some time after its insert", "turn": "in turn", "oldest": "the oldest"}'::jsonb
                ->>(CASE WHEN c->>'command' <> 'insert' THEN c->>'pick' END),
            CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END)
+       || CASE WHEN c->>'indexed' = 'true' THEN ', changes an indexed column' ELSE '' END
+       || CASE WHEN c->>'resizes' = 'true' THEN ', changes the length of the row' ELSE '' END
        || '; ' || round((c->>'rate')::numeric, 3) || ' rows for each row updated';
 
 -- A predicted share with its range: 96.3 % (80.2 to 100.0).
@@ -469,7 +471,7 @@ AS $$
     '   not settled       the HOT share still changed from lap to lap: take longer laps (--short --seconds=20)',
     '   noise too large   equal runs differ too much to tell: repeat it while the machine is quiet, with longer laps',
     '                     and more runs (--short --seconds=20 --pairs=6, 20 to 30 minutes)',
-    '   The line below it says whether the change pays, by what was measured alone.',
+    '   The line below it says what the change brings, by what was measured alone.',
     '4. SELECT * FROM ff_rehearsal_result(''...'') with its last line, where the table is: the advice will count it.',
     CASE WHEN (made->>'advised')::boolean THEN '   The change that is advised, with a rewrite, and its undo:'
          ELSE '   No such change is advised. This would be it, with a rewrite, and its undo:' END,
@@ -493,7 +495,9 @@ AS $$
     format('Predicted, once settled: HOT share %s at %s, %s at %s', ff_internal.rehearsal_range(predicted->'hot_a'),
            made->>'from', ff_internal.rehearsal_range(predicted->'hot_b'), made->>'to'),
     'WAL per update ' || round((predicted->'wal_pct'->>0)::numeric, 1) || ' % of that now',
-    format('The workload, in %s session(s):', m->>'sessions')]
+    format('The workload as the advisor infers it, in %s session(s). If the application does something else, neither the',
+           m->>'sessions'),
+    'advice nor this holds:']
     || ARRAY(SELECT '    ' || ff_internal.rehearsal_words(c) FROM jsonb_array_elements(m->'classes') c)
     || ARRAY['Settings there (which are others here, it says before it begins):']
     || ARRAY(SELECT '    ' || string_agg(n.name || ' ' || (made->'settings'->>n.name), ', ' ORDER BY n.place)
@@ -596,7 +600,7 @@ SELECT measure, round(measured::numeric, 1) AS measured, round(low::numeric, 1) 
   FROM ff_rehearsal.rehearsal_judged(ff_rehearsal.result()) WHERE place < 13;
 \pset format unaligned
 \pset tuples_only on
-SELECT measure || '? ' || verdict FROM ff_rehearsal.rehearsal_judged(ff_rehearsal.result()) WHERE place = 13;
+SELECT measure || ': ' || verdict FROM ff_rehearsal.rehearsal_judged(ff_rehearsal.result()) WHERE place = 13;
 SELECT ff_rehearsal.result();$q$)) d(name, command, document)
 $$;
 
@@ -610,7 +614,7 @@ AS $$
                ff_internal.rehearsal_begins(),
                ff_internal.rehearsal_documents(ff_internal.qualified_name(relation), made, predicted, m, t, life),
                ff_internal.rehearsal_checks(), rtrim(ff_internal.rehearsal_course(), E'\n')), E'\n')
-      FROM ff_internal.rehearsal_table(relation) o
+      FROM ff_internal.rehearsal_table(relation, jsonb_path_exists(life, '$.classes[*] ? (@.resizes > 0)')) o
      CROSS JOIN LATERAL (SELECT o || CASE WHEN jsonb_path_exists(life, '$.classes[*] ? (@.indexed > 0)') AND o ? 'spare'
                                           THEN (o->'spare') || jsonb_build_object('indexes',
                                                (o->'indexes') || jsonb_build_array(o->'spare'->'index'))

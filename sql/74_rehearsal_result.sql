@@ -49,7 +49,7 @@ AS $$
      GROUP BY m.place, m.at, m.measure, m.predicted
 $$;
 
--- One row a measure, one for the verdict (12) and one that says whether the change pays (13).
+-- One row a measure, one for the verdict (12) and one that says what the change brings (13).
 CREATE FUNCTION ff_internal.rehearsal_judged(result jsonb)
 RETURNS TABLE (place integer, measure text, measured float8, low float8, high float8, predicted float8,
                allowed_low float8, allowed_high float8, verdict text)
@@ -96,13 +96,14 @@ AS $$
                 WHEN bool_and(t.verdict = 'held') THEN 'prediction held' ELSE 'did not hold' END
       FROM told t
     UNION ALL
-    SELECT 13, 'does it pay', NULL, NULL, NULL, NULL, NULL, NULL, format(
-           '%s: WAL per update %s %% (%s to %s), HOT share %s points, size %s %%',
-           CASE WHEN w.high < 100 AND 100 - w.mean > w.noise THEN 'pays'
-                WHEN w.low > 100 AND w.mean - 100 > w.noise THEN 'costs more' ELSE 'no measurable gain' END,
+    SELECT 13, 'what it brings', NULL, NULL, NULL, NULL, NULL, NULL, format(
+           '%s: WAL per update %s %% (%s to %s; up to %s %% is noise), HOT share %s points, size %s %%',
+           CASE WHEN w.high < 100 AND 100 - w.mean > w.noise THEN 'saves WAL'
+                WHEN w.low > 100 AND w.mean - 100 > w.noise THEN 'writes more WAL'
+                WHEN w.noisy THEN 'cannot be told' ELSE 'no measurable difference' END,
            to_char(round(w.mean::numeric - 100, 1), f.f), to_char(round(w.low::numeric - 100, 1), f.f),
-           to_char(round(w.high::numeric - 100, 1), f.f), to_char(round((b.mean - a.mean)::numeric, 1), f.f),
-           to_char(round(s.mean::numeric - 100, 1), f.f))
+           to_char(round(w.high::numeric - 100, 1), f.f), round(w.noise::numeric, 1),
+           to_char(round((b.mean - a.mean)::numeric, 1), f.f), to_char(round(s.mean::numeric - 100, 1), f.f))
       FROM told w, told a, told b, told s, (SELECT 'FMSG99999990.0') f(f)
      WHERE (w.place, a.place, b.place, s.place) = (3, 1, 2, 8)
      ORDER BY 1
@@ -171,8 +172,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal_result(jsonb) IS
-E'Stores the result of a rehearsal and shows what it says: one row a measure, then the verdict, then whether the '
-'change pays. ff_advise() mentions the newest of a table, and its confidence counts it. The last ten of a table are '
+E'Stores the result of a rehearsal and shows what it says: one row a measure, then the verdict, then what the '
+'change brings. ff_advise() mentions the newest of a table, and its confidence counts it. The last ten of a table are '
 'kept.\n'
 'result: the last line that the script of ff_rehearsal() printed. measured, low, high: mean over the pairs with its '
 '95 % interval. predicted: by the advice; allowed_low, allowed_high: where measured has to be. verdict: held, did not '

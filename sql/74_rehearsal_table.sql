@@ -135,11 +135,20 @@ $$;
 -- what they set of the pad. indexes: statements for each, of which the first that the scratch server can run counts;
 -- plain: names of those that it may not have as they are; replaced: columns, and their types there. spare: what is
 -- different where updates have to change an index, and there is none but that of the key.
-CREATE FUNCTION ff_internal.rehearsal_table(relation oid) RETURNS jsonb
+-- Where rows grow, what may be NULL is so when a row is inserted, and where each column that could make a row longer has
+-- an index, one more does.
+CREATE FUNCTION ff_internal.rehearsal_table(relation oid, grows boolean DEFAULT false) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
-    WITH c AS MATERIALIZED (
+    WITH own AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_columns(relation)
+    ), c AS MATERIALIZED (
+        SELECT * FROM own
+         UNION ALL
+        SELECT n.attnum, n.short, n.short, 'text', k.value, NULL, k.touch, k.resize, '''''', 0, false, false, true, 1
+          FROM (SELECT (max(o.attnum) + 1)::smallint, max(rtrim(o.short, '0123456789')) || max(o.attnum) + 1
+                  FROM own o HAVING grows AND NOT bool_or(o.varies AND NOT o.indexed)) n(attnum, short)
+         CROSS JOIN ff_internal.rehearsal_type('text'::regtype) k
     ), i AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_indexes(relation)
     ), key AS MATERIALIZED (
@@ -167,7 +176,8 @@ AS $$
                CASE WHEN n.named THEN c.name ELSE c.short END AS at_first,
                CASE WHEN key.attnum IS NOT NULL THEN 'ff_rehearsal.key({n}::bigint)'
                     WHEN c.nulls > 0.005 AND p.pad IS NOT TRUE
-                    THEN format('CASE WHEN {n}::bigint %% 100 >= %s THEN %s END', round(100 * c.nulls), v.value)
+                    THEN format('CASE WHEN {n}::bigint %% 100 >= %s THEN %s END',
+                                CASE WHEN grows THEN 100 ELSE round(100 * c.nulls) END, v.value)
                     ELSE v.value END AS new,
                format('coalesce(%s, %s)', replace(c.touch, '{c}', 't.' || c.short),
                       replace(replace(c.value, '{n}', '1'), '{w}', c.width::text)) AS touched

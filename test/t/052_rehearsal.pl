@@ -145,7 +145,7 @@ $scratch->safe_psql('used', 'DROP TABLE somebodys');
 is(refusal($scratch, 'postgres', '--object=existing'), 'there is no copy of the table in this database', 'not without a copy');
 is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs is 3 to 10', 'options are checked');
 is(refusal($scratch, 'postgres', '--load=101'), '--load is 1 to 100', 'percents, too');
-is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number: 1;x', 'numbers are numbers');
+is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number of 1 to 999999999: 1;x', 'numbers are numbers');
 mkdir "$dir/ff_rehearsal.999999999";
 like(refusal($scratch, 'postgres', '--seconds=1', '--rows=999999999'), qr/^too little disk: \d+ MB are needed, \d+ MB are free$/, 'not on a small disk');
 like($said, qr/^a rehearsal that was killed left this: rm -r \.\/ff_rehearsal\.999999999$/m, 'what an earlier one left is named');
@@ -200,7 +200,7 @@ foreach my $r (@{ $result->{runs} })
 	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 95, 'room for the batch: HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'full pages: mostly not');
 }
 like(${ $run->{out} }, qr/^\s*verdict\s.*(prediction held|did not hold|not settled|noise too large)\s*$/m, 'and a verdict');
-like(${ $run->{out} }, qr/^does it pay\? pays: WAL per update -\d+\.\d % \(-\d.* to -\d.*\), HOT share \+\d+\.\d points, size \+\d+\.\d %$/m, 'and it pays');
+like(${ $run->{out} }, qr/^what it brings: saves WAL: WAL per update -\d+\.\d % \(-\d.* to -\d.*; up to \d+\.\d % is noise\), HOT share \+\d+\.\d points, size \+\d+\.\d %$/m, 'and what it brings');
 
 # ------------------------------------------------------------------ and back
 # The verdict on a result
