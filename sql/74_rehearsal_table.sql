@@ -108,11 +108,11 @@ $$;
 -- scratch server does not have.
 CREATE FUNCTION ff_internal.rehearsal_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, relname name, first smallint, rank integer, finds boolean, columns smallint[],
-               definition text, strange boolean)
+               plain text, hash text, definition text, strange boolean)
 LANGUAGE sql STABLE ROWS 10
 AS $$
     SELECT x.indexrelid, o.relname, x.indkey[0], CASE WHEN x.indisprimary THEN 0 WHEN x.indisunique THEN 1 ELSE 2 END,
-           m.amname = 'btree' AND x.indpred IS NULL AND x.indkey[0] > 0, k.columns, d.method,
+           m.amname = 'btree' AND x.indpred IS NULL AND x.indkey[0] > 0, k.columns, k.plain, k.hash, d.method,
            d.method IS NULL OR EXISTS (SELECT FROM pg_opclass p WHERE p.oid = ANY (x.indclass)
                                           AND p.opcnamespace <> 'pg_catalog'::regnamespace)
       FROM pg_index x
@@ -122,9 +122,33 @@ AS $$
      CROSS JOIN ff_internal.index_definition(relation,
            nullif((ff_internal.index_definitions(relation, ARRAY[x.indexrelid]))[1], '')) d
      CROSS JOIN LATERAL (
-           SELECT array_agg(c.attnum ORDER BY array_position(x.indkey::smallint[], c.attnum), c.attnum)
-             FROM ff_internal.index_columns(x.indexrelid) c) k(columns)
+           SELECT array_agg(c.attnum),
+                  -- of so many columns at most
+                  format('CREATE INDEX ON ff_rehearsal.t USING btree (%s)',
+                         string_agg(c.name, ', ' ORDER BY c.place) FILTER (WHERE c.place <= 32)),
+                  string_agg(format('CREATE INDEX ON ff_rehearsal.t USING hash (%s)', c.name), '; ' ORDER BY c.place)
+             FROM (SELECT c.attnum, ff_internal.quoted_name(c.column_name),
+                          row_number() OVER (ORDER BY array_position(x.indkey::smallint[], c.attnum), c.attnum)
+                     FROM ff_internal.index_columns(x.indexrelid) c) c(attnum, name, place)) k(columns, plain, hash)
      WHERE x.indrelid = relation AND x.indisvalid
+$$;
+
+-- The column by which a rehearsal finds rows; no row: there is none. value: for row {n}; number: the row of value {c}.
+CREATE FUNCTION ff_internal.rehearsal_key(relation oid)
+RETURNS TABLE (attnum smallint, name text, short text, in_order boolean, same text, type text, number text, value text)
+LANGUAGE sql STABLE ROWS 1
+AS $$
+    WITH c AS MATERIALIZED (SELECT * FROM ff_internal.rehearsal_columns(relation))
+    -- one whose values do not tell the row becomes a number
+    SELECT c.attnum, c.name, c.short, c.type !~ '^(text|character|bpchar|bytea|uuid)' AS in_order,
+           -- where nothing else can be set: a new version with the same values is HOT as well
+           format('%1$s = t.%1$s', c.short) AS same,
+           CASE WHEN c.number IS NULL THEN 'integer' ELSE c.type END AS type, coalesce(c.number, '{c}') AS number,
+           CASE WHEN c.number IS NULL THEN '{n}::integer'
+                ELSE replace(c.value, '{w}', greatest(10, c.width)::text) END AS value
+      FROM ff_internal.rehearsal_indexes(relation) i JOIN c ON c.attnum = i.first
+     WHERE i.finds AND (SELECT count(*) FROM c) > 1
+     ORDER BY c.number IS NULL, i.rank, i.indexrelid LIMIT 1
 $$;
 
 -- The table of a rehearsal, as JSON. columns: the definitions; renames: statements that give those that indexes know by
@@ -152,16 +176,7 @@ AS $$
     ), i AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_indexes(relation)
     ), key AS MATERIALIZED (
-        -- one whose values do not tell the row becomes a number
-        SELECT c.attnum, c.name, c.short, c.type !~ '^(text|character|bpchar|bytea|uuid)' AS in_order,
-               -- where nothing else can be set: a new version with the same values is HOT as well
-               format('%1$s = t.%1$s', c.short) AS same,
-               CASE WHEN c.number IS NULL THEN 'integer' ELSE c.type END AS type, coalesce(c.number, '{c}') AS number,
-               CASE WHEN c.number IS NULL THEN '{n}::integer'
-                    ELSE replace(c.value, '{w}', greatest(10, c.width)::text) END AS value
-          FROM i JOIN c ON c.attnum = i.first
-         WHERE i.finds AND (SELECT count(*) FROM c) > 1
-         ORDER BY c.number IS NULL, i.rank, i.indexrelid LIMIT 1
+        SELECT * FROM ff_internal.rehearsal_key(relation)
     ), varying AS (
         SELECT c.attnum, c.width, w.mean, row_number() OVER (ORDER BY c.indexed, w.mean DESC, c.attnum) = 1 AS pad,
                row_number() OVER (ORDER BY w.mean DESC, c.attnum) AS place
@@ -229,17 +244,8 @@ AS $$
            || (SELECT jsonb_build_object('indexes', coalesce(jsonb_agg(array_remove(ARRAY[
                    format('CREATE %sINDEX ON ff_rehearsal.t ', CASE WHEN i.rank < 2 AND i.first = key.attnum
                                                                     THEN 'UNIQUE ' ELSE '' END) || i.definition,
-                   p.plain, p.hash], NULL) ORDER BY i.indexrelid), '[]'),
+                   i.plain, i.hash], NULL) ORDER BY i.indexrelid), '[]'),
                    'plain', array_agg(i.relname ORDER BY i.indexrelid) FILTER (WHERE i.strange))
-                 FROM i
-                 LEFT JOIN key ON true
-                CROSS JOIN LATERAL (
-                      SELECT format('CREATE INDEX ON ff_rehearsal.t USING btree (%s)',
-                                    string_agg(m.name, ', ' ORDER BY u.place)),
-                             string_agg(format('CREATE INDEX ON ff_rehearsal.t USING hash (%s)', m.name), '; '
-                                        ORDER BY u.place)
-                        -- of so many columns at most
-                        FROM unnest(i.columns[:32]) WITH ORDINALITY u(attnum, place)
-                        JOIN made m USING (attnum)) p(plain, hash)))
+                 FROM i LEFT JOIN key ON true))
       FROM made m
 $$;
