@@ -7,19 +7,25 @@
 -- ---------------------------------------------------------------------------
 -- Fits
 -- ---------------------------------------------------------------------------
+-- The settings that a fit is made of.
+CREATE FUNCTION ff_internal.fit_settings() RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT string_agg(ff_internal.setting(n.name)::text, ' ' ORDER BY n.name)
+          FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, '
+                      'page_read_cost}'::text[]) n(name));
+
 -- mark: hash of the evidence and settings that a fit is made of; shape: of what makes any older fit useless, see table
 -- fit.
-CREATE FUNCTION ff_internal.fit_marks(e ff_internal.table_evidence, OUT mark text, OUT shape text)
+CREATE FUNCTION ff_internal.fit_marks(
+    e ff_internal.table_evidence, settings text, OUT mark text, OUT shape text)
 LANGUAGE sql STABLE
 AS $$
     SELECT md5(concat_ws(' ', s.shape, e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot,
-                         e.seen_same_page, e.seen_newpage, e.ram_bytes, v.settings)), md5(s.shape)
-      FROM (SELECT string_agg(ff_internal.setting(n.name)::text, ' ' ORDER BY n.name) AS settings
-              FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, '
-                          'page_read_cost}'::text[]) n(name)) v
-     CROSS JOIN LATERAL (
-            SELECT concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.oid, c.relfilenode, e.fillfactor,
-                             e.indexes, ff_internal.indexed_columns(c.oid)) AS shape
+                         e.seen_same_page, e.seen_newpage, e.ram_bytes, settings)), md5(s.shape)
+      FROM (SELECT concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.oid, c.relfilenode, e.fillfactor,
+                             (SELECT array_agg(k.keys ORDER BY k.keys)
+                                FROM pg_index i, concat_ws(' ', i.indkey, i.indexprs, i.indpred) k(keys)
+                               WHERE i.indrelid = c.oid AND i.indislive)) AS shape
               FROM pg_class c CROSS JOIN ff_internal.server() o WHERE c.oid = e.relation
             -- once, not for each of the two
             OFFSET 0) s
@@ -256,6 +262,7 @@ SET jit = off
 AS $$
 DECLARE
     more  integer := coalesce(models, CASE WHEN $1 IS NULL THEN ff_internal.setting('fits')::integer ELSE 1 END);
+    settings CONSTANT text := ff_internal.fit_settings();
     t     record;
     d     ff_internal.diagnosis;
     fit   ff_internal.fit;
@@ -271,9 +278,10 @@ BEGIN
     LOOP
         d := t.diagnosis;
         fit := NULL;
-        IF (d.wants_model OR always) AND ((d.evidence).sample).sampled_at IS NOT NULL THEN
+        IF (d.wants_model OR always) AND ((d.evidence).sample).sampled_at IS NOT NULL
+           AND (more > 0 OR (t.last).mark IS NOT NULL) THEN
             fit := t.last;
-            SELECT * INTO marks FROM ff_internal.fit_marks(d.evidence);
+            SELECT * INTO marks FROM ff_internal.fit_marks(d.evidence, settings);
             IF fit.mark = marks.mark AND fit.steps IS NOT NULL
                AND NOT (always AND (fit.steps[1]).settled_hot_pct IS NULL) THEN
                 NULL; -- it is of this evidence
