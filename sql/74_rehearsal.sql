@@ -495,9 +495,9 @@ AS $$
     format('Predicted, once settled: HOT share %s at %s, %s at %s', ff_internal.rehearsal_range(predicted->'hot_a'),
            made->>'from', ff_internal.rehearsal_range(predicted->'hot_b'), made->>'to'),
     'WAL per update ' || round((predicted->'wal_pct'->>0)::numeric, 1) || ' % of that now',
-    format('The workload as the advisor infers it, in %s session(s). If the application does something else, neither the',
+    format('The workload as the advisor infers it, in %s session(s). If the application does something else, neither',
            m->>'sessions'),
-    'advice nor this holds:']
+    'the advice nor this holds:']
     || ARRAY(SELECT '    ' || ff_internal.rehearsal_words(c) FROM jsonb_array_elements(m->'classes') c)
     || ARRAY['Settings there (which are others here, it says before it begins):']
     || ARRAY(SELECT '    ' || string_agg(n.name || ' ' || (made->'settings'->>n.name), ', ' ORDER BY n.place)

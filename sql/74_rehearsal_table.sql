@@ -151,18 +151,15 @@ AS $$
      ORDER BY c.number IS NULL, i.rank, i.indexrelid LIMIT 1
 $$;
 
--- The table of a rehearsal, as JSON. columns: the definitions; renames: statements that give those that indexes know by
--- name their short ones; values: of a new row {n}; copied: of row r.n of a copy, c. key: the column by which rows are
--- found, NULL: there is none; key_name and key_type: its name and type, key_value and key_number: between it and the
--- row's number; in_order: a copy's rows are in its order. rest: the share of the payload that is not the pad's, which
--- gives a row its length; touch and touch_indexed: what updates set that change no index, or one; resize, resize_touch:
--- what they set of the pad. indexes: statements for each, of which the first that the scratch server can run counts;
--- plain: names of those that it may not have as they are; replaced: columns, and their types there. spare: what is
--- different where updates have to change an index, and there is none but that of the key.
--- Where rows grow, what may be NULL is so when a row is inserted, and where each column that could make a row longer has
--- an index, one more does.
-CREATE FUNCTION ff_internal.rehearsal_table(relation oid, grows boolean DEFAULT false) RETURNS jsonb
-LANGUAGE sql STABLE
+-- The columns again, and how each is made. pad: it gives a row its length; share: of what varies; is_key: rows are
+-- found by it; becomes: its type; at_first: its name until the indexes are made; new: its value in a new row {n};
+-- touched: in an update, of the row t. Where rows grow (grows), what may be NULL is so when a row is inserted, and
+-- where each column that could make a row longer has an index, one more does.
+CREATE FUNCTION ff_internal.rehearsal_made(relation oid, grows boolean)
+RETURNS TABLE (attnum smallint, name text, short text, type text, value text, number text, touch text, resize text,
+               copied text, nulls real, replaced boolean, indexed boolean, varies boolean, width integer, pad boolean,
+               share float8, is_key boolean, becomes text, at_first text, new text, touched text)
+LANGUAGE sql STABLE ROWS 20
 AS $$
     WITH own AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_columns(relation)
@@ -173,8 +170,6 @@ AS $$
           FROM (SELECT (max(o.attnum) + 1)::smallint, max(rtrim(o.short, '0123456789')) || max(o.attnum) + 1
                   FROM own o HAVING grows AND NOT bool_or(o.varies AND NOT o.indexed)) n(attnum, short)
          CROSS JOIN ff_internal.rehearsal_type('text'::regtype) k
-    ), i AS MATERIALIZED (
-        SELECT * FROM ff_internal.rehearsal_indexes(relation)
     ), key AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_key(relation)
     ), varying AS (
@@ -186,36 +181,57 @@ AS $$
         -- the widest, and the pad, which has no NULL, are of a length together
         SELECT v.attnum, v.pad, v.width / sum(CASE WHEN v.pad THEN v.width ELSE v.mean END) OVER () AS share
           FROM varying v WHERE v.pad OR v.place <= 8
+    ), named AS MATERIALIZED (
+        SELECT unnest(i.columns) AS attnum FROM ff_internal.rehearsal_indexes(relation) i
+    )
+    SELECT c.*, p.pad, p.share, key.attnum IS NOT NULL, coalesce(key.type, c.type),
+           CASE WHEN n.named THEN c.name ELSE c.short END,
+           CASE WHEN key.attnum IS NOT NULL THEN 'ff_rehearsal.key({n}::bigint)'
+                WHEN c.nulls > 0.005 AND p.pad IS NOT TRUE
+                THEN format('CASE WHEN {n}::bigint %% 100 >= %s THEN %s END',
+                            CASE WHEN grows THEN 100 ELSE round(100 * c.nulls) END, v.value)
+                ELSE v.value END,
+           format('coalesce(%s, %s)', replace(c.touch, '{c}', 't.' || c.short),
+                  replace(replace(c.value, '{n}', '1'), '{w}', c.width::text))
+      FROM c
+      LEFT JOIN key USING (attnum)
+      LEFT JOIN part p USING (attnum)
+     CROSS JOIN LATERAL (SELECT c.attnum IN (SELECT named.attnum FROM named)) n(named)
+     CROSS JOIN LATERAL (SELECT replace(c.value, '{w}', CASE
+           -- no value takes less room than an empty one
+           WHEN p.pad AND c.nulls > 0.005 THEN 'nullif(ff_rehearsal.length({n}::bigint, 0), 0)'
+           WHEN p.pad THEN 'ff_rehearsal.length({n}::bigint, 0)'
+           WHEN p.share > 0
+           THEN format('(ff_rehearsal.payload({n}::bigint, 0) * %s)::integer', round(p.share::numeric, 4))
+           ELSE c.width::text END)) v(value)
+$$;
+
+-- The table of a rehearsal, as JSON. columns: the definitions; renames: statements that give those that indexes know by
+-- name their short ones; values: of a new row {n}; copied: of row r.n of a copy, c. key: the column by which rows are
+-- found, NULL: there is none; key_name and key_type: its name and type, key_value and key_number: between it and the
+-- row's number; in_order: a copy's rows are in its order. rest: the share of the payload that is not the pad's, which
+-- gives a row its length; touch and touch_indexed: what updates set that change no index, or one; resize, resize_touch:
+-- what they set of the pad. indexes: statements for each, of which the first that the scratch server can run counts;
+-- plain: names of those that it may not have as they are; replaced: columns, and their types there. spare: what is
+-- different where updates have to change an index, and there is none but that of the key.
+CREATE FUNCTION ff_internal.rehearsal_table(relation oid, grows boolean DEFAULT false) RETURNS jsonb
+LANGUAGE sql STABLE
+AS $$
+    WITH i AS MATERIALIZED (
+        SELECT * FROM ff_internal.rehearsal_indexes(relation)
+    ), key AS MATERIALIZED (
+        SELECT * FROM ff_internal.rehearsal_key(relation)
     ), made AS MATERIALIZED (
-        SELECT c.*, p.pad, key.attnum IS NOT NULL AS is_key, coalesce(key.type, c.type) AS becomes,
-               CASE WHEN n.named THEN c.name ELSE c.short END AS at_first,
-               CASE WHEN key.attnum IS NOT NULL THEN 'ff_rehearsal.key({n}::bigint)'
-                    WHEN c.nulls > 0.005 AND p.pad IS NOT TRUE
-                    THEN format('CASE WHEN {n}::bigint %% 100 >= %s THEN %s END',
-                                CASE WHEN grows THEN 100 ELSE round(100 * c.nulls) END, v.value)
-                    ELSE v.value END AS new,
-               format('coalesce(%s, %s)', replace(c.touch, '{c}', 't.' || c.short),
-                      replace(replace(c.value, '{n}', '1'), '{w}', c.width::text)) AS touched
-          FROM c
-          LEFT JOIN key USING (attnum)
-          LEFT JOIN part p USING (attnum)
-         CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM i WHERE c.attnum = ANY (i.columns))) n(named)
-         CROSS JOIN LATERAL (SELECT replace(c.value, '{w}', CASE
-               -- no value takes less room than an empty one
-               WHEN p.pad AND c.nulls > 0.005 THEN 'nullif(ff_rehearsal.length({n}::bigint, 0), 0)'
-               WHEN p.pad THEN 'ff_rehearsal.length({n}::bigint, 0)'
-               WHEN p.share > 0
-               THEN format('(ff_rehearsal.payload({n}::bigint, 0) * %s)::integer', round(p.share::numeric, 4))
-               ELSE c.width::text END)) v(value)
+        SELECT * FROM ff_internal.rehearsal_made(relation, grows)
     ), other AS MATERIALIZED (
         SELECT m.*, m.short || ' = ' || m.touched AS sets,
                row_number() OVER (PARTITION BY m.indexed ORDER BY m.replaced, m.varies, m.nulls, m.attnum) AS place
           FROM made m WHERE NOT m.is_key
     ), pad AS (
-        SELECT m.short, replace(m.resize, '{k}', 't.' || key.short) AS resize, m.touched, 1 - p.share AS rest,
+        SELECT m.short, replace(m.resize, '{k}', 't.' || key.short) AS resize, m.touched, 1 - m.share AS rest,
                format(CASE m.type WHEN 'jsonb' THEN 'coalesce(t.%s, to_jsonb(''''::text))'
                                   ELSE 'coalesce(t.%s, '''')' END, m.short) AS now
-          FROM made m JOIN part p USING (attnum) CROSS JOIN key WHERE m.pad
+          FROM made m CROSS JOIN key WHERE m.pad
     )
     SELECT jsonb_strip_nulls(jsonb_build_object(
                'columns', string_agg(m.at_first || ' ' || m.becomes, ', ' ORDER BY m.attnum),
