@@ -456,8 +456,8 @@ AS $$
     SELECT string_agg(rtrim('# ' || ff_internal.plain(l.line)) || E'\n', '' ORDER BY l.place)
       FROM pg_class c CROSS JOIN LATERAL (SELECT ARRAY['fillfactor=' || (made->>'to')]) a(options)
      CROSS JOIN LATERAL unnest(ARRAY[
-    format('Rehearsal: fillfactor %s instead of %s for %I.%I of database %I', made->>'to', made->>'from',
-           made->>'schema', made->>'table', current_database()),
+    format('Rehearsal: fillfactor %s instead of %s for %s of database %I', made->>'to', made->>'from',
+           ff_internal.qualified_name(c.oid), current_database()),
     '',
     'This script makes a table like that one on a scratch server, of made-up rows of the same lengths (no value of the',
     'table is in it). There pgbench does the work that the advisor inferred, at both fillfactors by turns. Then it',
