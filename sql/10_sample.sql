@@ -23,7 +23,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
     FOR i IN 1 .. coalesce(cardinality(b), 0) LOOP
-        a[i] := coalesce(a[i], 0) + CASE WHEN b[i] > 1e-9 THEN greatest(keep, 1e-20) * b[i] ELSE 0 END;
+        a[i] := ff_internal.pooled(a[i], b[i], keep);
     END LOOP;
     RETURN CASE WHEN 0 < ANY (a) THEN a END;
 END
