@@ -2,13 +2,13 @@
 # before stays, and the next one goes on from there.
 use strict;
 use warnings;
-use File::Spec;
 use FindBin;
 use lib "$FindBin::Bin/../perl";
 use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Beside qw(psql_beside wake freeze);
+use SmallDisk qw(small_disk);
 use Test::More tests => 84;
 
 my $node = PostgreSQL::Test::Cluster->new('resources');
@@ -173,14 +173,8 @@ value('VACUUM FULL ff_internal.counter_interval');
 # Disk full: history on a file system of two megabytes that only the server sees
 SKIP:
 {
-	my $space = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
-	my @unshare = qw(unshare --user --mount --map-current-user --keep-caps);
-	skip 'no user namespaces here, so no file system of our own: disk full', 9
-	  if system("@unshare mount -t tmpfs -o size=2m tmpfs $space >/dev/null 2>&1") != 0;
-	$node->stop;
-	system(@unshare, 'sh', '-c', "mount -t tmpfs -o size=2m,mode=0700 tmpfs $space && exec pg_ctl -s -w -D '" . $node->data_dir . "' -l '" . $node->logfile . "' start") == 0
-	  or die 'could not start the server in a namespace';
-	$node->_update_pid(1);
+	my $space = small_disk($node, '2m');
+	skip 'no user namespaces here, so no file system of our own: disk full', 9 if !defined $space;
 	value("CREATE TABLESPACE small LOCATION '$space'");
 	value('ALTER TABLE ff_internal.page_sample SET TABLESPACE small');
 

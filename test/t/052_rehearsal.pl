@@ -3,10 +3,13 @@
 use strict;
 use warnings;
 use File::Spec;
+use FindBin;
+use lib "$FindBin::Bin/../perl";
 use IPC::Run ();
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SmallDisk qw(small_disk);
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -300,14 +303,8 @@ ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 SKIP:
 {
 	# of a tablespace it asks nobody beforehand; this one is a file system of 20 MB that only the server sees
-	my $space = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
-	my @unshare = qw(unshare --user --mount --map-current-user --keep-caps);
-	skip 'no user namespaces here, so no file system of our own: disk full', 4
-	  if system("@unshare mount -t tmpfs -o size=20m tmpfs $space >/dev/null 2>&1") != 0;
-	$scratch->stop;
-	system(@unshare, 'sh', '-c', "mount -t tmpfs -o size=20m,mode=0700 tmpfs $space && exec pg_ctl -s -w -D '" . $scratch->data_dir . "' -l '" . $scratch->logfile . "' start") == 0
-	  or die 'could not start the server in a namespace';
-	$scratch->_update_pid(1);
+	my $space = small_disk($scratch, '20m');
+	skip 'no user namespaces here, so no file system of our own: disk full', 4 if !defined $space;
 	$scratch->safe_psql('postgres', "CREATE TABLESPACE small LOCATION '$space'");
 	$scratch->safe_psql('postgres', 'CREATE DATABASE small TABLESPACE small');
 	unlink "$dir/rehearsal.sh";
