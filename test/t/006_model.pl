@@ -1,5 +1,5 @@
-# The model outside the server: compile it with its stand-alone test and pass the
-# test's TAP on.  Needs a C compiler, no cluster.
+# The model outside the server: compile it with its stand-alone tests and pass their
+# TAP on.  Needs a C compiler, no cluster.
 use strict;
 use warnings;
 
@@ -13,7 +13,7 @@ my $cc = $ENV{CC} || 'cc';
 my @sources = map { "$top/src/model/$_.c" } qw(evidence twin plan fit forecast decide);
 my $tests = 0;
 
-for my $name (qw(model_test mixture_cli model_cli))
+for my $name (qw(decide_test model_test mixture_cli model_cli))
 {
 	my $compiled = system(shellwords($cc), qw(-std=c11 -O2 -Wall -Wextra -Werror -o), "$dir/$name",
 		"-I$top/src", "$top/test/twin/$name.c", @sources, '-lm') == 0;
@@ -21,14 +21,18 @@ for my $name (qw(model_test mixture_cli model_cli))
 	$tests++;
 	print $compiled ? '' : 'not ', "ok $tests - $name compiles alone, without warnings\n";
 }
-my $ended = 0;
-for my $line (-x "$dir/model_test" ? `$dir/model_test` : ())
+for my $name (qw(decide_test model_test))
 {
-	$ended ||= $line =~ /^1\.\./;
-	next unless $line =~ /^(not )?ok \d+ (.*)/;
+	my $ended = 0;
+
+	for my $line (-x "$dir/$name" ? `$dir/$name` : ())
+	{
+		$ended ||= $line =~ /^1\.\./;
+		next unless $line =~ /^(not )?ok \d+ (.*)/;
+		$tests++;
+		print $1 // '', "ok $tests $2\n";
+	}
 	$tests++;
-	print $1 // '', "ok $tests $2\n";
+	print $ended ? '' : 'not ', "ok $tests - $name ran to its end\n";
 }
-$tests++;
-print $ended ? '' : 'not ', "ok $tests - the test ran to its end\n";
 print "1..$tests\n";
