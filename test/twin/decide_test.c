@@ -187,9 +187,18 @@ test_rows_beside(void)
 			   near(by[0], cost[i] (both), 1e-6),
 			   "twice the rows a call is half the calls; unknown ones are as large as the updates");
 		}
-	add_rows(&e, EV_UPDATE, 5, 4);
+	for (EvCommand c = EV_INSERT; c <= EV_DELETE; c += EV_DELETE - EV_INSERT)
+	{
+		more = counted(1, 0);
+		more.indexes = 0;
+		add_rows(&more, EV_UPDATE, ROWS, 1);
+		add_rows(&more, c, ROWS, ROWS);
+		ok(linear(more, c == EV_INSERT ? NUMBER(interval[0].inserted) : NUMBER(interval[0].deleted),
+				  ROWS / 2, time_by_saving), "so do the rows of a single call, each for itself");
+	}
+	add_rows(&e, EV_UPDATE, 8, 4);
 	more = e;
-	add_rows(&more, EV_INSERT, 5, 4);
+	add_rows(&more, EV_INSERT, 8, 4);
 	ok(near(wal_by_saving(e), wal_by_saving(more), 1e-6) && near(decision.calls, 0.25, 1e-9),
 	   "calls are those of the statements");
 	e = counted(1, 0);
@@ -392,6 +401,481 @@ test_room(void)
 	ok(near(bound_of(e, 1, 1, 0), base * bound_of(e, 0, 1, 0), 1e-9), "and costs multiply");
 }
 
+/* ---------- the same in forecasts ---------- */
+
+/* Decide with a fit, whatever the bound says. */
+static Decision *
+decided(Evidence e, double time, double wal, double size)
+{
+	e.time_weight = time;
+	e.wal_weight = wal;
+	e.size_weight = size;
+	ff_decide(&work, &e, 1, &fit, &forecast, &decision);
+	return &decision;
+}
+
+/* A table that has settled, by single updates of which a share changes an index. */
+static Evidence
+settled(double indexed)
+{
+	TwinLife	l = life_of(136, 2000);
+	Evidence	e;
+
+	l.class[0].indexed = indexed;
+	e = observe(&l, 100, 8, 1);
+	e.checkpoint_s = 1e9;
+	e.earlier_updated = 1;
+	add_statement(&e, &l.class[0]);
+	e.statement[0].sets_indexed = NAN;
+	return e;
+}
+
+static void
+test_exponents(void)
+{
+	static Decision d[6];
+	Evidence	e = settled(0.5);
+	int			law = 1,
+				sums = 1,
+				rows;
+	double		x;
+
+	d[0] = *decided(e, 0, 0, 0);
+	d[1] = *decided(e, 1, 0, 0);
+	d[2] = *decided(e, 0, 1, 0);
+	d[3] = *decided(e, 0, 0, 1);
+	d[4] = *decided(e, 2, 0, 0);
+	d[5] = *decided(e, 1, 1, 1);
+	rows = forecast.step[forecast.current].rows_per_page;
+	x = log(d[0].ratio[0][0][forecast.n - 1]) / log((double) rows / forecast.step[forecast.n - 1].rows_per_page);
+	for (int way = 0; way < FC_WAYS; way++)
+		for (int i = 0; i < forecast.n; i++)
+		{
+			double		sum = 0;
+
+			for (int k = 0; k < forecast.nlives; k++)
+			{
+				double		c = d[0].ratio[way][k][i];
+
+				law &= near(d[4].ratio[way][k][i] * c, pow(d[1].ratio[way][k][i], 2), 1e-9) &&
+					near(d[5].ratio[way][k][i] * c * c, d[1].ratio[way][k][i] * d[2].ratio[way][k][i] *
+						 d[3].ratio[way][k][i], 1e-9) &&
+					near(c, pow((double) rows / forecast.step[i].rows_per_page, x), 1e-9);
+				sum += forecast.weight[k] * d[5].ratio[way][k][i];
+			}
+			sums &= near(sum, d[5].cost[way][i].ratio, 1e-9);
+		}
+	ok(law && x > 0, "a life's cost is time, WAL and size to the powers of their weights, and caution");
+	ok(sums && near(d[5].cost[FC_SET][forecast.current].ratio, 1, 1e-9),
+	   "an option costs what it does in the lives on average, to keep everything 1");
+	x = 0;
+	for (int k = 0; k < forecast.nlives; k++)
+		x += forecast.weight[k] * (d[4].ratio[FC_REWRITE][k][0] < d[4].ratio[FC_SET][k][forecast.n - 1]);
+	ok(near(ff_decide_cheaper(&forecast, &d[4], FC_REWRITE, 0, FC_SET, forecast.n - 1), x, 1e-9) &&
+	   ff_decide_cheaper(&forecast, &d[4], FC_SET, 1, FC_SET, 1) == 0, "cheaper: weight of lives, ties are none");
+	e.min_gain = 0.1;
+	d[0].cost[FC_SET][1].ratio = 0.5;
+	d[0].cost[FC_REWRITE][1].ratio = 0.46;
+	sums = ff_decide_way(&e, &d[0], 1) == FC_SET;
+	d[0].cost[FC_REWRITE][1].ratio = 0.44;
+	ok(sums && ff_decide_way(&e, &d[0], 1) == FC_REWRITE, "a rewrite must save min_gain");
+}
+
+static void
+test_sizes(void)
+{
+	static Decision d[2];
+	Evidence	e = settled(0);
+	int			same = 1;
+	DcCost		keep;
+	double		index = e.index_bytes;
+
+	d[0] = *decided(e, 1, 1, 1);
+	keep = d[0].cost[FC_SET][forecast.current];
+	ok(near(keep.heap_bytes, e.blocks * TW_BLCKSZ, 0.05) && near(keep.index_bytes, e.index_bytes, 0.1),
+	   "what all HOT updates leave is as large as it is");
+	e.blocks *= 1.5;
+	d[1] = *decided(e, 1, 1, 1);
+	for (int i = 0; i < forecast.n; i++)
+		same &= near(d[1].cost[FC_SET][i].heap_bytes, 1.5 * d[0].cost[FC_SET][i].heap_bytes, 1e-9);
+	ok(same, "pages that nothing explains stay where all are HOT");
+	e.blocks = 10 * e.live_rows;
+	decided(e, 1, 1, 1);
+	ok(near(decision.cost[FC_SET][forecast.current].heap_bytes, 4 * keep.heap_bytes, 0.1), "up to four times");
+
+	e = settled(1);
+	d[0] = *decided(e, 1, 1, 1);
+	keep = d[0].cost[FC_SET][forecast.current];
+	ok(keep.index_bytes > 1.2 * index && keep.index_bytes < 2 * index,
+	   "entries of updates make indexes larger, not beyond one more a row");
+	ok(near(keep.heap_bytes, e.blocks * TW_BLCKSZ, 0.1), "what no HOT update leaves is as large as it is");
+	e.horizon_s *= 4;
+	ok(near(decided(e, 1, 1, 1)->cost[FC_SET][forecast.current].index_bytes, keep.index_bytes, 1e-3),
+	   "however many updates there are");
+
+	/* of what nothing explains as much goes as of the updates that leave it */
+	e = settled(0.5);
+	e.blocks *= 1.5;
+	d[0] = *decided(e, 1, 1, 1);
+	keep = d[0].cost[FC_SET][forecast.current];
+	ok(near(keep.heap_bytes, e.blocks * TW_BLCKSZ, 0.1), "nor where half of them is HOT");
+}
+
+static void
+test_rewrite(void)
+{
+	static Decision d[3];
+	Evidence	e = settled(0);
+	int			i;
+	double		bytes,
+				more,
+				reads = 0;
+	DcCost	   *set,
+			   *rewrite;
+
+	d[0] = *decided(e, 1, 1, 1);
+	i = forecast.current;
+	bytes = e.index_bytes;
+	e.index_bytes *= 3;
+	d[1] = *decided(e, 1, 1, 1);
+	ok(near(d[1].cost[FC_REWRITE][i].wal_bytes - d[0].cost[FC_REWRITE][i].wal_bytes,
+			2 * bytes / forecast.updates, 1e-2) &&
+	   near(d[1].cost[FC_SET][i].wal_bytes, d[0].cost[FC_SET][i].wal_bytes, 1e-4),
+	   "a rewrite logs its indexes once, setting does not");
+	more = d[1].cost[FC_REWRITE][i].time_us - d[0].cost[FC_REWRITE][i].time_us;
+	ok(more > 0 && near(d[1].cost[FC_SET][i].time_us, d[0].cost[FC_SET][i].time_us, 1e-4), "and writes them");
+	e.index_bytes = bytes;
+	bytes = d[0].cost[FC_REWRITE][i].heap_bytes;
+	e.blocks *= 1.5;
+	d[1] = *decided(e, 1, 1, 1);
+	ok(near(d[1].cost[FC_REWRITE][i].wal_bytes - d[0].cost[FC_REWRITE][i].wal_bytes,
+			0.5 * bytes / forecast.updates, 1e-2), "and the table");
+	e.blocks /= 1.5;
+	e.indexes = 4;
+	d[1] = *decided(e, 1, 1, 1);
+	e.indexes = 6;
+	d[2] = *decided(e, 1, 1, 1);
+	rewrite = &d[1].cost[FC_REWRITE][i];
+	ok(rewrite->time_us > d[0].cost[FC_REWRITE][i].time_us &&
+	   near(d[2].cost[FC_REWRITE][i].time_us - rewrite->time_us,
+			rewrite->time_us - d[0].cost[FC_REWRITE][i].time_us, 1e-2), "each index takes time once more");
+	ok(d[0].cost[FC_REWRITE][i].time_us > d[0].cost[FC_SET][i].time_us, "there is no rewrite for nothing");
+	e.ram_bytes = 1e-9;
+	e.read_us = 1e9;
+	e.indexes = 2;
+	d[1] = *decided(e, 1, 1, 1);
+	set = &d[1].cost[FC_SET][i];
+	rewrite = &d[1].cost[FC_REWRITE][i];
+	for (int way = 0; way < FC_WAYS; way++)
+	{
+		reads = 0;
+		for (int k = 0; k < forecast.nlives; k++)
+			reads += forecast.weight[k] * (2 * forecast.outcome[way][k][i].touched + 1 +
+										   3 * (1 - forecast.outcome[way][k][i].hot));
+		if (way == FC_SET)
+			ok(near(set->time_us / e.read_us, reads, 1e-3), "pages touched are read and written back");
+	}
+	ok(near(rewrite->time_us / e.read_us, reads + e.blocks / 8 / forecast.updates, 1e-4),
+	   "a rewrite reads the table once, eight pages at a time");
+	e.ram_bytes = e.blocks * TW_BLCKSZ / 2;
+	e.index_bytes = 0;
+	decided(e, 1, 1, 1);
+	ok(near(decision.cost[FC_REWRITE][i].time_us / e.read_us,
+			reads / 2 + e.blocks / 16 / forecast.updates, 0.05), "but for what is in memory");
+}
+
+/* What statements were seen to write is what they are said to write. */
+static void
+test_wal_seen(void)
+{
+	static Decision d[2];
+	Evidence	e = settled(0.5);
+	double		n = ff_evidence_window(&e).updated;
+	double		seen = 700;
+	int			same = 1;
+
+	for (int beside = 0; beside < 2; beside++)
+	{
+		double		keep;
+
+		for (int i = 0; i < 2; i++)
+		{
+			e.statement[0].wal_bytes = n * (seen + 100 * i);
+			d[i] = *decided(e, 1, 1, 1);
+		}
+		for (int way = 0; way < FC_WAYS; way++)
+			for (int i = 0; i < forecast.n; i++)
+				same &= near(d[1].cost[way][i].wal_bytes - d[0].cost[way][i].wal_bytes, 100, 1e-6) &&
+					near(d[1].cost[way][i].time_us, d[0].cost[way][i].time_us, 1e-9);
+		ok(same, "bytes more that updates write are so many more, whatever is done");
+		keep = d[0].cost[FC_SET][forecast.current].wal_bytes;
+		if (!beside)
+			ok(keep > seen && near(keep, seen, 0.1), "as much as they are seen to write, and their commit");
+		else
+			ok(keep > seen + 100 && keep < seen + 700, "and what inserts and deletes write");
+		for (int i = 0; i < e.nintervals; i++)
+			e.interval[i].inserted = e.interval[i].deleted = e.interval[i].updated;
+	}
+}
+/* ---------- the choice ---------- */
+
+static double wanted[FC_STEPS];
+
+static void
+want_all(double ratio)
+{
+	for (int i = 0; i < FC_STEPS; i++)
+		wanted[i] = ratio;
+}
+
+static Decision *
+asked(Evidence e)
+{
+	return decided(e, 0.5, 0.3, 0.2);
+}
+
+static double
+ratio_of(const Evidence *e, int i)
+{
+	return decision.cost[ff_decide_way(e, &decision, i)][i].ratio;
+}
+
+static double now[FC_STEPS];	/* what options cost without a history */
+static double part;				/* of a history, in logs */
+
+static void
+prepare(Evidence e)
+{
+	asked(e);
+	for (int i = 0; i < forecast.n; i++)
+		now[i] = ratio_of(&e, i);
+	for (int i = 0; i < forecast.n; i++)
+		e.prior_cost[forecast.step[i].fillfactor] = 10 * (i == forecast.current ? 1 : 2 * now[i]);
+	e.prior_updated = ff_evidence_window(&e).updated;
+	asked(e);
+	part = log2(ratio_of(&e, forecast.n - 1) / now[forecast.n - 1]);
+}
+
+/* Decide with a history such that each step costs what is wanted. */
+static void
+choose(Evidence e)
+{
+	for (int i = 0; i < forecast.n; i++)
+		e.prior_cost[forecast.step[i].fillfactor] = i == forecast.current ? 1 :
+			now[i] * pow(wanted[i] / now[i], 1 / part);
+	e.prior_updated = ff_evidence_window(&e).updated;
+	asked(e);
+}
+
+static int
+advises(int step)
+{
+	return decision.advised == step && decision.action == (decision.best_way == FC_REWRITE ?
+														   DC_REWRITE : DC_SET) &&
+		decision.best == step && near(decision.gain, 1 - wanted[step], 0.02) &&
+		decision.agreement >= 0.6;
+}
+
+static int
+keeps(void)
+{
+	return decision.advised == forecast.current && decision.action == DC_KEEP && decision.gain == 0;
+}
+
+static void
+test_history(void)
+{
+	Evidence	e = settled(0.5);
+	double		none,
+				half,
+				full;
+	int			i = 1;
+
+	asked(e);
+	none = ratio_of(&e, i);
+	for (int k = 0; k < forecast.n; k++)
+		e.prior_cost[forecast.step[k].fillfactor] = k == forecast.current ? 1 : 3 * none;
+	asked(e);
+	ok(near(ratio_of(&e, i), none, 1e-9), "a history of no update counts nothing");
+	e.prior_updated = ff_evidence_window(&e).updated / 2;
+	asked(e);
+	half = ratio_of(&e, i);
+	e.prior_updated *= 2;
+	asked(e);
+	full = ratio_of(&e, i);
+	ok(none < half && half < full && full < 3 * none, "the more updates it is of, the more it counts");
+	ok(near(decision.cost[FC_SET][forecast.current].ratio, 1, 1e-9), "to keep everything costs the same");
+	for (int k = 0; k < EV_STEPS; k++)
+		e.prior_cost[k] *= 7;
+	e.prior_updated *= 5;
+	asked(e);
+	ok(near(ratio_of(&e, i), full, 1e-9), "up to as many as now; only its ratios count");
+	e.prior_cost[forecast.step[2].fillfactor] = NAN;
+	asked(e);
+	ok(near(ratio_of(&e, i), none, 1e-9), "costs of other steps count nothing");
+}
+
+static void
+test_choice(void)
+{
+	Evidence	e = settled(0.5);
+	int			i;
+
+	prepare(e);
+	i = forecast.n / 2;
+	want_all(1.001);
+	choose(e);
+	ok(keeps() && decision.best == forecast.current && decision.agreement == 1, "the cheapest is as it is");
+	want_all(1.3);
+	wanted[i] = 0.9;
+	choose(e);
+	ok(advises(i) && decision.advised_in_ram == i, "one is cheaper: that one");
+	wanted[i - 2] = 0.8;
+	choose(e);
+	ok(advises(i - 2), "of two the cheaper");
+	want_all(1.3);
+	wanted[i] = 0.985;
+	choose(e);
+	ok(keeps() && decision.best == i, "less than min_gain: not advised");
+	e.standing = forecast.step[i + 1].fillfactor + 1;
+	choose(e);
+	ok(advises(i), "but kept, if it was chosen before");
+	wanted[i] = 0.995;
+	choose(e);
+	ok(keeps(), "as long as it saves half of that");
+	wanted[i] = 0.9;
+	wanted[i - 2] = 0.87;
+	choose(e);
+	ok(advises(i), "and nothing is much better");
+	wanted[i - 2] = 0.7;
+	choose(e);
+	ok(advises(i - 2), "what is much better replaces it");
+	e.standing = forecast.step[forecast.current].fillfactor;
+	wanted[i - 2] = 0.87;
+	choose(e);
+	ok(advises(i - 2), "as it is was chosen: the cheapest");
+}
+
+static void
+test_choice_below(void)
+{
+	TwinLife	l = life_of(136, 2000);
+	Evidence	hot,
+				e;
+	int			lower,
+				higher;
+
+	hot = observe(&l, 70, 8, 1);
+	l.class[0].indexed = 0.5;
+	e = observe(&l, 70, 8, 1);
+	prepare(e);
+	lower = forecast.current + 3;
+	higher = forecast.current - 3;
+	want_all(1.3);
+	wanted[lower] = 0.95;
+	choose(e);
+	ok(advises(lower), "below 100: more room, where that is better");
+	e.followed = 1;
+	choose(e);
+	ok(keeps(), "not so soon again, where less was advised here");
+	wanted[lower] = 0.8;
+	choose(e);
+	ok(advises(lower), "but where much is to be saved");
+	wanted[lower] = 1.3;
+	wanted[higher] = 0.95;
+	choose(e);
+	ok(advises(higher), "or less room is better");
+	wanted[higher] = 0.985;
+	choose(e);
+	ok(keeps(), "by min_gain");
+	prepare(hot);
+	want_all(1.3);
+	wanted[lower] = 0.7;
+	choose(hot);
+	ok(keeps(), "no more room for updates that are all HOT");
+	want_all(1.3);
+	wanted[higher] = 0.9;
+	choose(hot);
+	ok(advises(higher), "less room for them");
+}
+
+/* Hardly any update: what the room that is left costs. */
+static Evidence
+unused(double inserted, double updated, double updated_pct, double seconds)
+{
+	Evidence	e = counted(1, 0);
+
+	e.interval[0] = (EvInterval) {
+		seconds, inserted, updated, updated, 0, 0, 0
+	};
+	e.updated_pct = updated_pct;
+	e.fillfactor = 50;
+	e.min_updates = 200;
+	e.min_gain = 0.02;
+	e.time_weight = 0.5;
+	e.wal_weight = 0.3;
+	e.size_weight = 0.2;
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	return e;
+}
+
+static int
+raises(void)
+{
+	return decision.action == DC_SET && decision.advised == 0 && decision.best == 0 &&
+		decision.advised_in_ram == 0 && decision.gain > 0.02;
+}
+
+static void
+test_unused(void)
+{
+	Evidence	e = unused(1000, 0, 0, 86400);
+	double		index = e.index_bytes;
+	double		heap = PAGES * TW_BLCKSZ;
+	double		full = heap * ff_twin_rows_per_page(50, 136) / ff_twin_rows_per_page(100, 136);
+
+	ok(raises() && decision.agreement == 1 && decision.confidence == 1, "room that a day made no use of is given back");
+	ok(near(decision.cost[FC_SET][forecast.current].heap_bytes, heap, 1e-9) &&
+	   near(decision.cost[FC_SET][0].heap_bytes, full, 1e-9) &&
+	   near(decision.cost[FC_REWRITE][0].index_bytes, index, 1e-9) &&
+	   near(1 - decision.gain, pow((full + index) / (heap + index), 0.2), 1e-6), "it costs its size");
+	unused(1000, 0, 0, 86399);
+	ok(decision.action == DC_WAIT && decision.advised == forecast.current, "not before a day is over");
+	unused(1000, 9, 0.9, 86400);
+	ok(raises(), "an update in a hundred inserts is none");
+	unused(1000, 11, 0.9, 86400);
+	ok(keeps(), "more are");
+	unused(1000, 9, 1.1, 86400);
+	ok(keeps(), "so are rows updated");
+	unused(199, 0, 0, 86400);
+	ok(keeps(), "few inserts tell nothing");
+	unused(200, 0, 0, 86400);
+	ok(raises(), "min_updates of them do");
+	e.fillfactor = 97;
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ok(keeps(), "what saves less than min_gain is left");
+	unused(20000, 199, 0, 86400);
+	ok(raises(), "updates below min_updates are few");
+	e = unused(20000, 199, 0, 86400);
+	e.min_gain = 0.99;
+	e.interval[0].updated = 200;
+	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ok(keeps() && decision.agreement == 1 && decision.confidence == 1 && fit.n == 0,
+	   "others are judged by what could be saved");
+}
+
+/* How sure it is. */
+static void
+test_confidence(void)
+{
+	Evidence	e = settled(0);
+	double		sure = asked(e)->confidence;
+
+	ok(sure > 0.5 && sure <= 1 && decision.settling == 0, "what is well explained is sure, and settled");
+	e.updated_pct = 3;
+	ok(asked(e)->confidence < sure, "what contradicts itself is less sure");
+}
+
 int
 main(void)
 {
@@ -401,6 +885,15 @@ main(void)
 	test_checkpoints();
 	test_slow_disk();
 	test_room();
+	test_exponents();
+	test_sizes();
+	test_rewrite();
+	test_wal_seen();
+	test_history();
+	test_choice();
+	test_choice_below();
+	test_unused();
+	test_confidence();
 	printf("1..%d\n", tests);
 	return failed != 0;
 }
