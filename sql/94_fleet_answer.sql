@@ -268,18 +268,19 @@ source: a name of your choice. server: a foreign server of dblink_fdw or postgre
 Errors: 42704 no such server, 22023 no such timeout, or no name.';
 
 CREATE FUNCTION @extschema@.ff_fleet_remove(source text) RETURNS boolean
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 AS $$
-    SELECT ff_internal.check_role('collector');
-    SELECT ff_internal.check_collector();
-    WITH gone AS (
-        DELETE FROM ff_internal.fleet_source s WHERE s.source = $1 RETURNING s.source_id
-    ), advice AS (
-        DELETE FROM ff_internal.fleet_advice a USING gone WHERE a.source_id = gone.source_id
-    ), reads AS (
-        DELETE FROM ff_internal.fleet_reads r USING gone WHERE r.source_id = gone.source_id
-    )
-    SELECT EXISTS (SELECT FROM gone)
+DECLARE
+    gone integer;
+BEGIN
+    PERFORM ff_internal.check_role('collector');
+    PERFORM ff_internal.check_collector();
+    -- waits for a session that stores an answer; only later statements see what that was
+    DELETE FROM ff_internal.fleet_source s WHERE s.source = ff_fleet_remove.source RETURNING s.source_id INTO gone;
+    DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = gone;
+    DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = gone;
+    RETURN gone IS NOT NULL;
+END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_remove(text) IS
 'Removes a source and what it said; returns whether there was one. Its foreign server stays.';

@@ -2,6 +2,9 @@
 # dead, slow or lying costs its own deadline and nothing else.
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../perl";
+use Beside qw(psql_beside);
 use IO::Socket::INET;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -238,6 +241,21 @@ refresh();
 is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'all is well again');
 
 # ---------------------------------------------------------------------------
+# A source that is removed while its answer is stored
+# ---------------------------------------------------------------------------
+value(q(CREATE TABLE on_the_hub (id int); CALL ff_collect(); SELECT ff_import(ff_export(), 'itself'); CREATE TABLE new_there (id int); CALL ff_collect()));
+my $storing = $hub->background_psql('postgres');
+$storing->query_safe(q(BEGIN; SELECT ff_import(ff_export(), 'itself')));
+my $removing = psql_beside($hub, 'postgres', q(SELECT ff_fleet_remove('itself')));
+$hub->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity WHERE query ~ '^SELECT ff_fleet_remove' AND wait_event_type = 'Lock'));
+$storing->query_safe('COMMIT');
+$storing->quit;
+$removing->ended;
+is(value(q(SELECT count(*) FROM ff_internal.fleet_source WHERE source = 'itself')), '0', 'a source is removed while its answer is stored');
+is(value(q(SELECT count(*) FROM ff_internal.fleet_advice WHERE source_id NOT IN (SELECT source_id FROM ff_internal.fleet_source))), '0', 'and nothing of the answer stays');
+value('DROP TABLE on_the_hub, new_there');
+
+# ---------------------------------------------------------------------------
 # A database that is renamed, dropped, made again; a hub that is restored elsewhere
 # ---------------------------------------------------------------------------
 sub known { return value("SELECT concat_ws(' ', state, database, role, tables) FROM ff_fleet WHERE source = '$_[0]'"); }
@@ -263,4 +281,4 @@ like($err, qr/NOTICE:  8 of 8 sources answered, 0 failed/, 'and asks the same so
 is($hub->safe_psql('elsewhere', $all), value($all), 'none of which is there twice');
 $hub->stop;
 $there->stop;
-done_testing(79);
+done_testing(81);
