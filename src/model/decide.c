@@ -11,71 +11,55 @@
 
 #include <string.h>
 
-typedef enum PriceId
-{
-	US_STATEMENT, US_ROW, US_READ, US_ENTRY, US_ENTRY_VISIT, US_MOVE, US_PRUNE, US_SCAN_PAGE,
-	US_NEW_PAGE, US_PAGE_WRITE, US_VACUUM_PAGE, US_PAGE_READ, US_REWRITE_ROW,
-	WAL_COMMIT, WAL_UPDATE, WAL_PRUNE, WAL_ROW, WAL_ENTRY, WAL_MOVE, WAL_DELETE, WAL_VACUUM_PAGE,
-	INDEX_BLOAT, BLOCKS_ROW, CAUTION, AGREEMENT, CLEAR, CLEAR_GAINS, LACKING, PRIOR,
-	SETTLES, SETTLED, MISFIT, FULL_DAY, FEW, PRICES
-} PriceId;
-
-#define BENCH	"test/bench/regret/constants.py on PostgreSQL 15"
-#define LSN		"differences of pg_current_wal_lsn() on PostgreSQL 15"
-#define CHOSEN	"chosen"
-
-static const struct
-{
-	double		value;
-	const char *what;
-	const char *source;
-}			price[PRICES] = {
-	[US_STATEMENT] = {28.0, "CPU of a statement and its transaction, no row yet", BENCH},
-	[US_ROW] = {1.3, "one row inserted, updated or deleted", BENCH},
-	[US_READ] = {12.0, "a read by index: inside a join less, alone more", BENCH},
-	[US_ENTRY] = {1.6, "one index entry, leaf in cache, vacuum included", BENCH},
-	[US_ENTRY_VISIT] = {3.5, "on top of it, once a statement that updates", BENCH},
-	[US_MOVE] = {1.5, "find another page, write the whole row", BENCH},
-	[US_PRUNE] = {7.0, "prune a page on access (+- 2.6)", BENCH},
-	[US_SCAN_PAGE] = {1.0, "a page more for a sequential scan", BENCH},
-	[US_NEW_PAGE] = {8.0, "extend the table by a page, write it later", BENCH},
-	[US_PAGE_WRITE] = {8.0, "log a page whole and write it once a checkpoint", BENCH},
-	[US_VACUUM_PAGE] = {3.0, "vacuum a page that was changed", BENCH},
-	[US_PAGE_READ] = {100.0, "one random read, where not measured", CHOSEN},
-	[US_REWRITE_ROW] = {2.0, "a row read, written and indexed by VACUUM FULL, per index", CHOSEN},
-	[WAL_COMMIT] = {40.0, "bytes of a commit record", LSN},
-	[WAL_UPDATE] = {80.0, "an update in its page: the changed part of the row", LSN},
-	[WAL_PRUNE] = {62.0, "one page pruned", LSN},
-	[WAL_ROW] = {70.0, "heap insert record without the row", LSN},
-	[WAL_ENTRY] = {72.0, "index entry with its share of splits and vacuum", LSN},
-	[WAL_MOVE] = {60.0, "an update to another page, without the row", LSN},
-	[WAL_DELETE] = {60.0, "a delete", LSN},
-	[WAL_VACUUM_PAGE] = {150.0, "prune a page and mark it all-visible", LSN},
-	[INDEX_BLOAT] = {0.7, "entries that stay per entry added, vacuum running, up to one a row", CHOSEN},
-	[BLOCKS_ROW] = {2.0, "heap pages that an index scan or a change of one row asks for", CHOSEN},
-	[CAUTION] = {0.02, "ln of cost for halving the rows of a page: forecasts err more", CHOSEN},
-	[AGREEMENT] = {0.6, "weight of the lives that must find a change cheaper", CHOSEN},
-	[CLEAR] = {0.7, "and that must find it better than what was chosen before", CHOSEN},
-	[CLEAR_GAINS] = {5, "times min_gain by which it must be better than what was advised", CHOSEN},
-	[LACKING] = {0.02, "share of updates not HOT, from which they may lack room", CHOSEN},
-	[PRIOR] = {3, "weight of what was made of the table before, of as many updates", CHOSEN},
-	[SETTLES] = {0.05, "HOT share by which a table must still rise to be settling", CHOSEN},
-	[SETTLED] = {0.9, "and part of what can be HOT that it must reach", CHOSEN},
-	[MISFIT] = {12, "misfit by which confidence falls to a third", CHOSEN},
-	[FULL_DAY] = {86400, "seconds after which so few updates are few", CHOSEN},
-	[FEW] = {0.01, "updates by inserts, and rows updated, below which there are none", CHOSEN},
-};
-
-#define P(id)	(price[id].value)
+/*
+ * Prices, in microseconds of CPU and bytes of WAL, and thresholds, with the source of
+ * each.  On PostgreSQL 15 were measured "bench", by test/bench/regret/constants.py, and
+ * "lsn", by differences of pg_current_wal_lsn().
+ */
+static const double
+	US_STATEMENT = 28.0,		/* bench: CPU of a statement and its transaction, no row yet */
+	US_ROW = 1.3,				/* bench: one row inserted, updated or deleted */
+	US_READ = 12.0,				/* bench: a read by index: inside a join less, alone more */
+	US_ENTRY = 1.6,				/* bench: one index entry, leaf in cache, vacuum included */
+	US_ENTRY_VISIT = 3.5,		/* bench: on top of it, once a statement that updates */
+	US_MOVE = 1.5,				/* bench: find another page, write the whole row */
+	US_PRUNE = 7.0,				/* bench: prune a page on access (+- 2.6) */
+	US_SCAN_PAGE = 1.0,			/* bench: a page more for a sequential scan */
+	US_NEW_PAGE = 8.0,			/* bench: extend the table by a page, write it later */
+	US_PAGE_WRITE = 8.0,		/* bench: log a page whole and write it once a checkpoint */
+	US_VACUUM_PAGE = 3.0,		/* bench: vacuum a page that was changed */
+	US_PAGE_READ = 100.0,		/* chosen: one random read, where not measured */
+	US_REWRITE_ROW = 2.0,		/* chosen: a row read, written and indexed by VACUUM FULL, per index */
+	WAL_COMMIT = 40.0,			/* lsn: bytes of a commit record */
+	WAL_UPDATE = 80.0,			/* lsn: an update in its page: the changed part of the row */
+	WAL_PRUNE = 62.0,			/* lsn: one page pruned */
+	WAL_ROW = 70.0,				/* lsn: heap insert record without the row */
+	WAL_ENTRY = 72.0,			/* lsn: index entry with its share of splits and vacuum */
+	WAL_MOVE = 60.0,			/* lsn: an update to another page, without the row */
+	WAL_DELETE = 60.0,			/* lsn: a delete */
+	WAL_VACUUM_PAGE = 150.0,	/* lsn: prune a page and mark it all-visible */
+	INDEX_BLOAT = 0.7,			/* chosen: entries that stay per entry added, up to one a row */
+	BLOCKS_ROW = 2.0,			/* chosen: heap pages that a scan or change of one row asks for */
+	CAUTION = 0.02,				/* chosen: ln of cost for half the rows a page: forecasts err more */
+	AGREEMENT = 0.6,			/* chosen: weight of the lives that must find a change cheaper */
+	CLEAR = 0.7,				/* chosen: and better than what was chosen before */
+	CLEAR_GAINS = 5,			/* chosen: times min_gain, where another was advised before */
+	LACKING = 0.02,				/* chosen: share of updates not HOT, from which they may lack room */
+	PRIOR = 3,					/* chosen: weight of an earlier choice made of as many updates */
+	SETTLES = 0.05,				/* chosen: HOT share by which a table must still rise to be settling */
+	SETTLED = 0.9,				/* chosen: and part of what can be HOT that it must reach */
+	MISFIT = 12,				/* chosen: misfit by which confidence falls to a third */
+	FULL_DAY = 86400,			/* chosen: seconds after which so few updates are few */
+	FEW = 0.01;					/* chosen: updates by inserts, rows updated: fewer are none */
 
 /* What comes along with a row updated. */
 typedef struct Rates
 {
-	double		statements;
+	double		statements;		/* that update */
 	double		inserts;
-	double		insert_calls;
 	double		deletes;
-	double		delete_calls;
+	double		calls;			/* statements of all kinds */
+	double		wal_beside;		/* bytes of commits, inserts and deletes */
 	double		reads;
 	double		scans;
 	double		vacuums;
@@ -85,33 +69,42 @@ typedef struct Rates
 	double		updated_len;	/* and of one updated */
 	double		indexes;
 	double		index_bytes;
+	double		rows;			/* of the table, and its pages */
+	double		pages;
 	double		ram;
 	double		read_us;
 	double		checkpoint_s;
 } Rates;
+
+/* Statements for each row that a command writes, or "otherwise". */
+static double
+calls_per_row(const Evidence *e, EvCommand command, double otherwise)
+{
+	EvStatement s = ff_evidence_statements(e, command, offsetof(EvStatement, rows));
+
+	return s.rows > 0 ? s.calls / s.rows : otherwise;
+}
 
 static Rates
 read_rates(const Evidence *e, const FitPlan *p)
 {
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
-	EvStatement updates = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, rows));
-	EvStatement inserts = ff_evidence_statements(e, EV_INSERT, offsetof(EvStatement, rows));
-	EvStatement deletes = ff_evidence_statements(e, EV_DELETE, offsetof(EvStatement, rows));
-	Rates		r = {0};
+	double		pages = bound(e->blocks, 1, 1e15);
+	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.pages = pages};
+	double		delete_calls;
 
-	r.statements = updates.rows > 0 ? updates.calls / updates.rows : 1 / bound(p->together, 1, 1e4);
+	r.statements = calls_per_row(e, EV_UPDATE, 1 / bound(p->together, 1, 1e4));
 	/* what no statement tells of is written by calls as large as the updates */
 	r.inserts = bound(w.inserted / n, 0, 1e9);
-	r.insert_calls = r.inserts * (inserts.rows > 0 ? inserts.calls / inserts.rows : r.statements);
 	r.deletes = bound(w.deleted / n, 0, 1e9);
-	r.delete_calls = r.deletes * (deletes.rows > 0 ? deletes.calls / deletes.rows : r.statements);
-	r.reads = bound(e->index_scans / n - r.statements - r.delete_calls, 0, 1e9);
+	delete_calls = r.deletes * calls_per_row(e, EV_DELETE, r.statements);
+	r.calls = r.statements + r.inserts * calls_per_row(e, EV_INSERT, r.statements) + delete_calls;
+	r.reads = bound(e->index_scans / n - r.statements - delete_calls, 0, 1e9);
 	/* pages asked for beyond those of index scans and changes: sequential scans */
 	r.scans = bound(e->blocks_fetched -
-					P(BLOCKS_ROW) * (bound(e->index_scans, 0, 1e15) + n + w.inserted + w.deleted), 0,
-					bound(e->seq_scans, 0, 1e15) * bound(e->blocks, 1, 1e15)) /
-		n / bound(e->blocks, 1, 1e15);
+					BLOCKS_ROW * (bound(e->index_scans, 0, 1e15) + n + w.inserted + w.deleted), 0,
+					bound(e->seq_scans, 0, 1e15) * pages) / n / pages;
 	r.vacuums = w.vacuums / n;
 	for (int i = 0; i < e->nintervals; i++)
 	{
@@ -124,8 +117,10 @@ read_rates(const Evidence *e, const FitPlan *p)
 	r.indexes = bound(e->indexes, 0, 1000);
 	r.index_bytes = bound(e->index_bytes, 0, 1e18);
 	r.ram = e->ram_bytes > 0 ? e->ram_bytes : 1e18;
-	r.read_us = e->read_us > 0 ? e->read_us : P(US_PAGE_READ);
+	r.read_us = e->read_us > 0 ? e->read_us : US_PAGE_READ;
 	r.checkpoint_s = bound(or_else(e->checkpoint_s, 300), 1, 1e9);
+	r.wal_beside = WAL_COMMIT * r.calls + r.inserts * (WAL_ROW + r.len + r.indexes * WAL_ENTRY) +
+		r.deletes * WAL_DELETE;
 	return r;
 }
 
@@ -145,29 +140,27 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	double		images;
 
 	c->heap_bytes = heap_bytes;
-	c->index_bytes = r->index_bytes * (1 + P(INDEX_BLOAT) * bound(entries, 0, 1));
+	c->index_bytes = r->index_bytes * (1 + INDEX_BLOAT * bound(entries, 0, 1));
 	leaves = bound(n > 0 ? c->index_bytes / TW_BLCKSZ / n : 1, 1, 1e15);
 	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
 	/* pages touched for the first time since a checkpoint are logged whole */
 	images = (pages * (1 - exp(-o->touched * per_checkpoint / pages)) +
 			  n * leaves * (1 - exp(-cold * per_checkpoint / leaves))) / per_checkpoint;
-	c->time_us = P(US_STATEMENT) * (r->statements + r->insert_calls + r->delete_calls) +
-		P(US_ROW) * (1 + r->inserts + r->deletes) + r->inserts * n * P(US_ENTRY) +
-		r->reads * P(US_READ) + r->scans * pages * P(US_SCAN_PAGE) +
-		cold * n * (P(US_ENTRY) + P(US_ENTRY_VISIT) * r->statements) + o->moved * P(US_MOVE) +
-		o->prunes * P(US_PRUNE) + vacuumed * P(US_VACUUM_PAGE) + images * P(US_PAGE_WRITE) +
-		(r->inserts > r->deletes ? r->inserts - r->deletes : 0) * o->pages * P(US_NEW_PAGE) +
+	c->time_us = US_STATEMENT * r->calls +
+		US_ROW * (1 + r->inserts + r->deletes) + r->inserts * n * US_ENTRY +
+		r->reads * US_READ + r->scans * pages * US_SCAN_PAGE +
+		cold * n * (US_ENTRY + US_ENTRY_VISIT * r->statements) + o->moved * US_MOVE +
+		o->prunes * US_PRUNE + vacuumed * US_VACUUM_PAGE + images * US_PAGE_WRITE +
+		(r->inserts > r->deletes ? r->inserts - r->deletes : 0) * o->pages * US_NEW_PAGE +
 	/* the heap pages, written back, and the leaf that finds the row */
 		miss * (o->touched * page_us + r->read_us + r->reads * 2 * r->read_us) +
 	/* not HOT: that leaf is written, too, those of other indexes read and written */
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;
-	c->wal_bytes = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->delete_calls) +
-		P(WAL_UPDATE) + r->more_wal + o->prunes * P(WAL_PRUNE) +
-		r->inserts * (P(WAL_ROW) + r->len + n * P(WAL_ENTRY)) + r->deletes * P(WAL_DELETE) +
-		o->moved * P(WAL_MOVE) + o->moved_bytes + cold * n * P(WAL_ENTRY) +
-		vacuumed * P(WAL_VACUUM_PAGE) + TW_BLCKSZ * images;
+	c->wal_bytes = r->wal_beside + WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE +
+		o->moved * WAL_MOVE + o->moved_bytes + cold * n * WAL_ENTRY +
+		vacuumed * WAL_VACUUM_PAGE + TW_BLCKSZ * images;
 }
 
 static double
@@ -178,39 +171,48 @@ log_cost(const Evidence *e, const DcCost *c)
 		bound(e->size_weight, 0, 10) * log(c->heap_bytes + c->index_bytes + 1);
 }
 
-/* Index entries that updates have left, per row. */
-static double
-entries_of(const Evidence *e, const Forecast *f, const FcOutcome *o)
+/* Reading, writing and logging the whole table once, per row updated later on. */
+static void
+add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
 {
-	return (1 - o->hot) * f->updates / bound(e->live_rows, 1, 1e15);
+	double		n = bound(f->updates, 1, 1e18);
+	double		then = (c->heap_bytes + r->index_bytes) / TW_BLCKSZ;
+	double		cached = bound(r->ram / (r->pages * TW_BLCKSZ), 0, 1);
+
+	c->wal_bytes += then * TW_BLCKSZ / n;
+	c->time_us += (r->pages * (US_SCAN_PAGE + (1 - cached) * r->read_us / 8) + then * US_PAGE_WRITE +
+				   r->rows * (1 + r->indexes) * US_REWRITE_ROW) / n;
 }
 
 /*
- * Bytes of the heap at the end.  What the twin does not explain of the pages seen
- * is put down to versions that wait for vacuum: it goes as the updates go that
- * leave them.
+ * What one option costs in one life.  What the twin does not explain of the pages seen is
+ * put down to versions that wait for vacuum: it goes as the updates go that leave them.
  */
 static double
-heap_of(const Evidence *e, const Forecast *f, int life, const FcOutcome *o, double hot_now)
+option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int life, int step,
+			double hot_now, DcCost *c)
 {
+	const FcOutcome *o = &f->outcome[way][life][step];
 	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[life]), 1), 0.3, 4);
 	double		part = hot_now < 0.98 ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 1;
 
-	return TW_BLCKSZ * bound(e->live_rows, 1, 1e15) * o->pages * pow(off, part);
+	cost_of(r, o, TW_BLCKSZ * r->rows * o->pages * pow(off, part),
+			(1 - o->hot) * f->updates / r->rows, c);
+	if (way == FC_REWRITE)
+		add_rewrite(f, r, c);
+	return log_cost(e, c);
 }
 
-/* Reading, writing and logging the whole table once, per row updated later on. */
-static void
-add_rewrite(const Evidence *e, const Forecast *f, const Rates *r, DcCost *c)
+/* The updates as they were seen; what one prunes and touches is not. */
+static FcOutcome
+seen_outcome(const FitSplit *s, const Rates *r, double prunes, double touched)
 {
-	double		n = bound(f->updates, 1, 1e18);
-	double		now = bound(e->blocks, 1, 1e15);
-	double		then = (c->heap_bytes + r->index_bytes) / TW_BLCKSZ;
-	double		cached = bound(r->ram / (now * TW_BLCKSZ), 0, 1);
+	double		moved = or_else(s->moved, 0);
 
-	c->wal_bytes += then * TW_BLCKSZ / n;
-	c->time_us += (now * (P(US_SCAN_PAGE) + (1 - cached) * r->read_us / 8) + then * P(US_PAGE_WRITE) +
-				   bound(e->live_rows, 0, 1e15) * (1 + r->indexes) * P(US_REWRITE_ROW)) / n;
+	return (FcOutcome) {
+		.hot = or_else(s->hot, 1),.moved = moved,.moved_bytes = moved * r->updated_len,
+		.prunes = prunes,.touched = touched
+	};
 }
 
 /* What the statements were seen to write, less what the prices know of. */
@@ -218,14 +220,12 @@ static void
 calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 {
 	EvStatement s = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, wal_bytes));
-	double		beside = P(WAL_COMMIT) * (r->statements + r->insert_calls + r->delete_calls) +
-		r->inserts * (P(WAL_ROW) + r->len + r->indexes * P(WAL_ENTRY)) + r->deletes * P(WAL_DELETE);
 	DcCost		c;
 
 	if (!(s.rows > 0))
 		return;
-	cost_of(r, now, TW_BLCKSZ * bound(e->blocks, 1, 1e15), 0, &c);
-	r->more_wal = bound(s.wal_bytes / s.rows - (c.wal_bytes - beside), -0.5 * P(WAL_UPDATE), 1e9);
+	cost_of(r, now, TW_BLCKSZ * r->pages, 0, &c);
+	r->more_wal = bound(s.wal_bytes / s.rows - (c.wal_bytes - r->wal_beside), -0.5 * WAL_UPDATE, 1e9);
 }
 
 /*
@@ -235,26 +235,21 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 static double
 least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
 {
-	FitSplit	s = p->split;
-	FcOutcome	now = {.hot = or_else(s.hot, 1), .moved = or_else(s.moved, 0), .prunes = 1,
-	.touched = 1};
-	FcOutcome	best = {.hot = 1 - or_else(s.blocked, 0)};
-	double		bytes = TW_BLCKSZ * bound(e->blocks, 1, 1e15);
-	double		full = bound(e->live_rows, 0, 1e15) * (r->len + 8);
+	FcOutcome	now = seen_outcome(&p->split, r, 1, 1);
+	FcOutcome	best = {.hot = 1 - or_else(p->split.blocked, 0)};
 	DcCost		a,
 				b;
 
-	now.moved_bytes = now.moved * r->updated_len;
-	cost_of(r, &now, bytes, 0, &a);
-	cost_of(r, &best, bound(full, TW_BLCKSZ, bytes), 0, &b);
+	cost_of(r, &now, TW_BLCKSZ * r->pages, 0, &a);
+	cost_of(r, &best, bound(r->rows * (r->len + 8), TW_BLCKSZ, TW_BLCKSZ * r->pages), 0, &b);
 	return exp(log_cost(e, &b) - log_cost(e, &a));
 }
 
 void
 ff_decide_index_entry(double *wal_bytes, double *cpu_us)
 {
-	*wal_bytes = P(WAL_ENTRY);
-	*cpu_us = P(US_ENTRY);
+	*wal_bytes = WAL_ENTRY;
+	*cpu_us = US_ENTRY;
 }
 
 /* ln of what it costs that forecasts far from what was seen err more. */
@@ -263,37 +258,26 @@ caution(const Forecast *f, int step)
 {
 	double		fewer = (double) f->step[f->current].rows_per_page / f->step[step].rows_per_page;
 
-	return fewer > 1 ? P(CAUTION) * log2(fewer) : 0;
+	return fewer > 1 ? CAUTION * log2(fewer) : 0;
 }
 
 /* All options, in all lives. */
 static void
 cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Decision *d)
 {
-	int			way,
-				i,
-				k;
-
 	memset(d->cost, 0, sizeof(d->cost));
-	for (k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nlives; k++)
 	{
-		const FcOutcome *keep = &f->outcome[FC_SET][k][f->current];
 		DcCost		c;
-		double		log_keep;
+		double		log_keep = option_cost(e, f, r, FC_SET, k, f->current, hot_now, &c);
 
-		cost_of(r, keep, heap_of(e, f, k, keep, hot_now), entries_of(e, f, keep), &c);
-		log_keep = log_cost(e, &c);
-		for (way = 0; way < FC_WAYS; way++)
-			for (i = 0; i < f->n; i++)
+		for (int way = 0; way < FC_WAYS; way++)
+			for (int i = 0; i < f->n; i++)
 			{
-				const FcOutcome *o = &f->outcome[way][k][i];
 				DcCost	   *sum = &d->cost[way][i];
-				double		ratio;
+				double		ratio = exp(option_cost(e, f, r, (FcWay) way, k, i, hot_now, &c) -
+										log_keep + caution(f, i));
 
-				cost_of(r, o, heap_of(e, f, k, o, hot_now), entries_of(e, f, o), &c);
-				if (way == FC_REWRITE)
-					add_rewrite(e, f, r, &c);
-				ratio = exp(log_cost(e, &c) - log_keep + caution(f, i));
 				d->ratio[way][k][i] = ratio;
 				sum->time_us += f->weight[k] * c.time_us;
 				sum->wal_bytes += f->weight[k] * c.wal_bytes;
@@ -308,7 +292,7 @@ FcWay
 ff_decide_way(const Evidence *e, const Decision *d, int step)
 {
 	return d->cost[FC_REWRITE][step].ratio <
-		d->cost[FC_SET][step].ratio * (1 - or_else(e->min_gain, 0.02)) ? FC_REWRITE : FC_SET;
+		d->cost[FC_SET][step].ratio * (1 - e->min_gain) ? FC_REWRITE : FC_SET;
 }
 
 double
@@ -331,17 +315,14 @@ static void
 pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 {
 	double		n = bound(ff_evidence_window(e).updated, 1, 1e15);
-	double		weight = P(PRIOR) * bound(e->prior_updated / n, 0, 1);
+	double		weight = PRIOR * bound(e->prior_updated / n, 0, 1);
 	double		keep = e->prior_cost[f->step[f->current].fillfactor];
-	int			way,
-				i,
-				k;
 
 	/* of rows of another length the steps are others */
-	for (i = 0; i < f->n; i++)
+	for (int i = 0; i < f->n; i++)
 		if (!(e->prior_cost[f->step[i].fillfactor] > 0))
 			return;
-	for (i = 0; i < f->n; i++)
+	for (int i = 0; i < f->n; i++)
 	{
 		double		now = d->cost[ff_decide_way(e, d, i)][i].ratio;
 		double		before = e->prior_cost[f->step[i].fillfactor] / keep;
@@ -349,38 +330,37 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 
 		if (i == f->current)
 			continue;
-		for (way = 0; way < FC_WAYS; way++)
+		for (int way = 0; way < FC_WAYS; way++)
 		{
 			d->cost[way][i].ratio *= factor;
-			for (k = 0; k < f->nlives; k++)
+			for (int k = 0; k < f->nlives; k++)
 				d->ratio[way][k][i] *= factor;
 		}
 	}
 }
 
 /*
- * Is the best option clearly better than another: by min_gain on the mean, and in nearly
+ * Is the best option clearly better than another: by so much on the mean, and in nearly
  * all lives?
  */
 static int
-clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, double min_gain)
+clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, double by)
 {
-	return ff_decide_cheaper(f, d, d->best_way, d->best, than_way, than) >= P(CLEAR) &&
-		d->cost[d->best_way][d->best].ratio < (1 - min_gain) * d->cost[than_way][than].ratio;
+	return ff_decide_cheaper(f, d, d->best_way, d->best, than_way, than) >= CLEAR &&
+		d->cost[d->best_way][d->best].ratio < (1 - by) * d->cost[than_way][than].ratio;
 }
 
 /* The cheapest, ties to what changes least: keep, then set, then the higher fillfactor. */
 static void
-choose_cheapest(const Evidence *e, const Forecast *f, double min_gain, Decision *d)
+choose_cheapest(const Evidence *e, const Forecast *f, Decision *d)
 {
 	double		best = 1;
 	/* what a rewrite gains without another fillfactor is no gain of that one */
-	double		rewritten = d->cost[FC_REWRITE][f->current].ratio * (1 - min_gain);
-	int			way;
+	double		rewritten = d->cost[FC_REWRITE][f->current].ratio * (1 - e->min_gain);
 
 	d->best_way = FC_SET;
 	d->best = f->current;
-	for (way = 0; way < FC_WAYS; way++)
+	for (int way = 0; way < FC_WAYS; way++)
 		for (int i = 0; i < f->n; i++)
 			if (d->cost[way][i].ratio < best &&
 				(way == FC_SET || (ff_decide_way(e, d, i) == FC_REWRITE &&
@@ -397,7 +377,7 @@ choose_cheapest(const Evidence *e, const Forecast *f, double min_gain, Decision 
  * it saves not even half of min_gain.
  */
 static int
-choose_standing(const Evidence *e, const Forecast *f, double min_gain, Decision *d)
+choose_standing(const Evidence *e, const Forecast *f, Decision *d)
 {
 	FcWay		way;
 	int			i;
@@ -408,8 +388,8 @@ choose_standing(const Evidence *e, const Forecast *f, double min_gain, Decision 
 	if (i < 0 || i == f->current)
 		return 0;
 	way = ff_decide_way(e, d, i);
-	if (d->cost[way][i].ratio > 1 - min_gain / 2 ||
-		clearly_better(f, d, way, i, d->best == f->current ? 0 : P(CLEAR_GAINS) * min_gain))
+	if (d->cost[way][i].ratio > 1 - e->min_gain / 2 ||
+		clearly_better(f, d, way, i, d->best == f->current ? 0 : CLEAR_GAINS * e->min_gain))
 		return 0;
 	d->best = i;
 	d->best_way = way;
@@ -424,26 +404,25 @@ choose_standing(const Evidence *e, const Forecast *f, double min_gain, Decision 
 static void
 choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
 {
-	double		min_gain = or_else(e->min_gain, 0.02);
 	int			below = e->fillfactor < TW_MAX_FF;
 	int			more,
 				enough,
 				standing;
 	double		cheaper;
 
-	choose_cheapest(e, f, min_gain, d);
+	choose_cheapest(e, f, d);
 	more = d->best > f->current;
-	standing = choose_standing(e, f, min_gain, d);
+	standing = choose_standing(e, f, d);
 	cheaper = ff_decide_cheaper(f, d, d->best_way, d->best, FC_SET, f->current);
 	if (standing)
 		enough = 1;
-	else if (below && more && seen->hot >= 1 - P(LACKING))
+	else if (below && more && seen->hot >= 1 - LACKING)
 		enough = 0;
 	else if (below)
 		enough = clearly_better(f, d, FC_SET, f->current,
-								(more && e->followed > 0 ? P(CLEAR_GAINS) : 1) * min_gain);
+								(more && e->followed > 0 ? CLEAR_GAINS : 1) * e->min_gain);
 	else
-		enough = d->cost[d->best_way][d->best].ratio <= 1 - min_gain && cheaper >= P(AGREEMENT);
+		enough = d->cost[d->best_way][d->best].ratio <= 1 - e->min_gain && cheaper >= AGREEMENT;
 	d->agreement = d->best == f->current && d->best_way == FC_SET ? 1 : cheaper;
 	d->action = DC_KEEP;
 	d->gain = 0;
@@ -456,15 +435,6 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 	}
 }
 
-/* All options with the memory that the rates say, and the choice. */
-static void
-choose(const Evidence *e, const FitSplit *seen, const Forecast *f, const Rates *r, Decision *d)
-{
-	cost_all(e, f, r, seen->hot, d);
-	pool_costs(e, f, d);
-	choose_best(e, seen, f, d);
-}
-
 /* How sure that is, and whether it settles by itself. */
 static void
 describe(const Fit *fit, const Forecast *f, Decision *d)
@@ -473,8 +443,8 @@ describe(const Fit *fit, const Forecast *f, Decision *d)
 	{
 		const FcOutcome *o = &f->outcome[FC_SET][k][f->current];
 
-		if (o->settled_hot <= fit->plan.split.hot + P(SETTLES) ||
-			o->settled_hot < P(SETTLED) * (1 - or_else(fit->plan.split.blocked, 0)))
+		if (o->settled_hot <= fit->plan.split.hot + SETTLES ||
+			o->settled_hot < SETTLED * (1 - or_else(fit->plan.split.blocked, 0)))
 			continue;
 		d->settling += f->weight[k];
 		d->settle_updates += f->weight[k] * o->settle_updates;
@@ -482,27 +452,35 @@ describe(const Fit *fit, const Forecast *f, Decision *d)
 	if (d->settling > 0)
 		d->settle_updates /= d->settling;
 	/* how well it is understood, and how many agree */
-	d->confidence = exp(-fit->misfit / P(MISFIT)) * (0.5 + 0.5 * d->agreement);
+	d->confidence = exp(-fit->misfit / MISFIT) * (0.5 + 0.5 * d->agreement);
 }
 
 /* Without updates only room counts: new pages as full as a step allows. */
 static void
-cost_room(const Evidence *e, const Forecast *f, Decision *d)
+cost_room(const Evidence *e, const Forecast *f, const Rates *r, Decision *d)
 {
-	double		heap = TW_BLCKSZ * bound(e->blocks, 1, 1e15);
-	double		indexes = bound(e->index_bytes, 0, 1e18);
-	int			way;
+	double		heap = TW_BLCKSZ * r->pages;
 
-	for (way = 0; way < FC_WAYS; way++)
+	for (int way = 0; way < FC_WAYS; way++)
 		for (int i = 0; i < f->n; i++)
 		{
 			DcCost	   *c = &d->cost[way][i];
 
 			c->heap_bytes = heap * f->step[f->current].rows_per_page / f->step[i].rows_per_page;
-			c->index_bytes = indexes;
-			c->ratio = pow((c->heap_bytes + indexes + 1) / (heap + indexes + 1),
+			c->index_bytes = r->index_bytes;
+			c->ratio = pow((c->heap_bytes + r->index_bytes + 1) / (heap + r->index_bytes + 1),
 						   bound(e->size_weight, 0, 10));
 		}
+}
+
+/* Nothing is advised. */
+static void
+stay(const Forecast *f, DcAction action, Decision *d)
+{
+	d->action = action;
+	d->best = d->advised_in_ram = d->advised = f->current;
+	d->gain = 0;
+	d->agreement = d->confidence = 1;
 }
 
 /*
@@ -514,12 +492,10 @@ choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
 {
 	EvInterval	w = ff_evidence_window(e);
 
-	d->best = d->advised_in_ram = d->advised = f->current;
-	d->agreement = d->confidence = 1;
-	d->action = ff_evidence_seconds(e) < P(FULL_DAY) ? DC_WAIT : DC_KEEP;
+	stay(f, ff_evidence_seconds(e) < FULL_DAY ? DC_WAIT : DC_KEEP, d);
 	if (d->action == DC_WAIT || f->n == 0 || f->nlives > 0 || !(w.inserted >= e->min_updates) ||
-		w.updated > P(FEW) * w.inserted || e->updated_pct > 100 * P(FEW) ||
-		1 - d->cost[FC_SET][0].ratio < or_else(e->min_gain, 0.02))
+		w.updated > FEW * w.inserted || e->updated_pct > 100 * FEW ||
+		1 - d->cost[FC_SET][0].ratio < e->min_gain)
 		return;
 	d->gain = 1 - d->cost[FC_SET][0].ratio;
 	d->best = d->advised_in_ram = d->advised = 0;
@@ -530,20 +506,21 @@ choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
 static void
 weigh(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Decision *d)
 {
+	const FitSplit *seen = &fit->plan.split;
+	const FcOutcome *keep = &f->outcome[FC_SET][0][f->current];
+	FcOutcome	now = seen_outcome(seen, &r, keep->prunes, keep->touched);
 	double		ram = r.ram;
-	FcOutcome	now = {
-		.hot = fit->plan.split.hot, .moved = or_else(fit->plan.split.moved, 0),
-		.prunes = f->outcome[FC_SET][0][f->current].prunes,
-		.touched = f->outcome[FC_SET][0][f->current].touched
-	};
 
-	now.moved_bytes = now.moved * r.updated_len;
 	calibrate_wal(e, &r, &now);
-	r.ram = INFINITY;
-	choose(e, &fit->plan.split, f, &r, d);
-	d->advised_in_ram = d->advised;
-	r.ram = ram;
-	choose(e, &fit->plan.split, f, &r, d);
+	for (int in_ram = 1; in_ram >= 0; in_ram--)
+	{
+		r.ram = in_ram ? INFINITY : ram;
+		cost_all(e, f, &r, seen->hot, d);
+		pool_costs(e, f, d);
+		choose_best(e, seen, f, d);
+		if (in_ram)
+			d->advised_in_ram = d->advised;
+	}
 	describe(fit, f, d);
 }
 
@@ -561,7 +538,7 @@ ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decis
 	r = read_rates(e, &fit->plan);
 	d->calls = r.statements;
 	d->bound = least_cost(e, &fit->plan, &r);
-	settled = 1 - d->bound < or_else(e->min_gain, 0.02);
+	settled = 1 - d->bound < e->min_gain;
 	if (planned && (curve || !(few || settled)))
 		ff_fit(w, e, fit);
 	ff_forecast(w, e, fit, f);
@@ -569,14 +546,9 @@ ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decis
 	if (f->nlives > 0)
 		weigh(e, fit, f, r, d);
 	else
-		cost_room(e, f, d);
+		cost_room(e, f, &r, d);
 	if (few)
 		choose_by_room(e, f, d);
 	else if (settled)
-	{
-		d->action = DC_KEEP;
-		d->best = d->advised_in_ram = d->advised = f->current;
-		d->gain = 0;
-		d->agreement = d->confidence = 1;
-	}
+		stay(f, DC_KEEP, d);
 }
