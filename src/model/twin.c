@@ -726,13 +726,14 @@ ff_twin_run(Twin *t, double ticks)
 		c = &t->life.class[next];
 		t->now = t->due[next];
 		transaction(t, next);
-		/* a transaction makes "rows" of its rate, at times that vary */
-		t->due[next] += c->rows / c->rate * (0.5 + random_unit(&t->rng));
+		/* a transaction at a random time of each interval: times vary, and do not drift */
+		t->interval[next] += c->rows / c->rate;
+		t->due[next] = t->interval[next] + c->rows / c->rate * random_unit(&t->rng);
 		autovacuum(t);
 	}
 }
 
-/* Where each class begins, with a random part of its interval gone by. */
+/* Where each class begins. */
 static void
 prepare_classes(Twin *t)
 {
@@ -743,6 +744,7 @@ prepare_classes(Twin *t)
 		int			turns = turns_of(t, c, &share);
 		int64_t		span = (int64_t) (c->rows * (c->stride > 1 ? c->stride : 1));
 
+		t->interval[i] = 0;
 		t->due[i] = c->rows / c->rate * random_unit(&t->rng);
 		t->position[i] = 0;
 		t->turn_now[i] = 0;

@@ -153,7 +153,8 @@ typedef struct Twin
 	int64_t		nforgotten;
 	double		now;			/* ticks */
 	double		last_vacuum;	/* ticks */
-	double		due[TW_CLASSES];	/* when it comes next */
+	double		interval[TW_CLASSES];	/* begin of the interval of its next transaction */
+	double		due[TW_CLASSES];	/* when that comes */
 	int64_t		position[TW_CLASSES];	/* of a sweep */
 	int			turn_now[TW_CLASSES];	/* whose turn it is */
 	int64_t		turn[TW_CLASSES][TW_TURNS]; /* row that each takes next */
