@@ -31,7 +31,7 @@ typedef struct Decision
 {
 	DcAction	action;
 	DcCost		cost[FC_WAYS][FC_STEPS];	/* [FC_SET][current]: keep */
-	double		ratio[FC_WAYS][FC_LIVES][FC_STEPS]; /* the same in each life */
+	double		ratio[FC_WAYS][FIT_PARTICLES][FC_STEPS]; /* the same in each life */
 	FcWay		best_way;
 	int			best;			/* the step chosen, whether or not that is enough to advise it */
 	int			advised;		/* step; the current one where nothing is advised */

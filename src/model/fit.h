@@ -32,7 +32,6 @@ typedef struct Fit
 	FitParticle particle[FIT_PARTICLES];	/* the most weight first */
 	FitPlan		plan;
 	double		misfit;			/* squared standard deviations per observation, best */
-	double		tempered;		/* power of the likelihood that was used, 0..1 */
 	int			runs;			/* of the twin */
 } Fit;
 

@@ -9,7 +9,7 @@
 
 /* Course of one forecast (chosen: a curve within 50 ms). */
 #define CHUNKS			60		/* at most; the last two are taken as settled */
-#define LIFE_TICKS		250000.0
+#define LIFE_TICKS		100000.0
 #define LEAST_CHUNKS	4		/* twice as many at most, where a life has used its share */
 #define CHUNK_LAPS		1.3		/* updates of each row in one */
 #define CHUNK_TICKS		1500.0
@@ -188,7 +188,7 @@ replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 static double
 hot_quantile(const Forecast *f, FcWay way, int step, double share)
 {
-	int			order[FC_LIVES] = {0};
+	int			order[FIT_PARTICLES] = {0};
 	double		at = 0;
 	int			i,
 				k;
@@ -226,6 +226,8 @@ summarise(const Fit *fit, Forecast *f)
 				s->moved_pct += 100 * f->weight[k] * (1 - o->window_hot) * o->moved / (1 - o->hot);
 			s->settled_hot_pct += 100 * f->weight[k] * o->settled_hot;
 		}
+		/* a sum of weights may be a rounding error above 1 */
+		s->hot_pct = bound(s->hot_pct, 0, 100);
 		off = RANGE_POINTS + RANGE_WAY * fabs(s->hot_pct - 100 * fit->plan.split.hot);
 		s->hot_low = bound(100 * hot_quantile(f, way, i, 0.05) - off, 0, s->hot_pct);
 		s->hot_high = bound(100 * hot_quantile(f, way, i, 0.95) + off, s->hot_pct, 100);
@@ -237,7 +239,6 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 {
 	const FitPlan *p = &fit->plan;
 	int			len = p->step_len;
-	double		weight = 0;
 	int			at;
 
 	memset(f, 0, sizeof(*f));
@@ -255,12 +256,10 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 	f->updates = p->window.updated / ff_evidence_seconds(e) *
 		bound(or_else(e->horizon_s, 30 * 86400.0), 1, 1e12);
 	f->window = p->window.updated;
-	f->nlives = fit->n < FC_LIVES ? fit->n : FC_LIVES;
-	for (int i = 0; i < f->nlives; i++)
-		weight += fit->particle[i].weight;
+	f->nlives = fit->n;
 	for (int i = 0; i < f->nlives; i++)
 	{
-		f->weight[i] = fit->particle[i].weight / weight;
+		f->weight[i] = fit->particle[i].weight;
 		ff_fit_today(&w->today, p, &fit->particle[i]);
 		f->ticks = 0;
 		f->pages_now[i] = w->today.npages / bound((double) w->today.nlive, 1, 1e15);

@@ -12,7 +12,6 @@
 
 #include "fit.h"
 
-#define FC_LIVES	8			/* replayed: those with the most weight */
 #define FC_STEPS	91			/* fillfactors from 10 to 100 that can be step edges */
 
 typedef enum FcWay
@@ -56,10 +55,10 @@ typedef struct Forecast
 	int			n;				/* steps, from 100 downwards */
 	int			current;		/* the one that the table is at */
 	FcStep		step[FC_STEPS];
-	int			nlives;			/* the first particles of the fit */
-	double		weight[FC_LIVES];	/* sums to 1 */
-	FcOutcome	outcome[FC_WAYS][FC_LIVES][FC_STEPS];
-	double		pages_now[FC_LIVES];	/* today, per row */
+	int			nlives;			/* the particles of the fit */
+	double		weight[FIT_PARTICLES];	/* sums to 1 */
+	FcOutcome	outcome[FC_WAYS][FIT_PARTICLES][FC_STEPS];
+	double		pages_now[FIT_PARTICLES];	/* today, per row */
 	double		rewritten_hot_pct;	/* as a step's hot_pct: rewritten as it is */
 	double		updates;		/* rows of the table, over the horizon */
 	double		window;			/* and over the window seen */

@@ -91,12 +91,23 @@ def costs(t, limited):
     return {o: math.prod(max(v, 1e-3) ** p for v, p in zip(at[o], WEIGHTS)) for o in at}
 
 
-def regret(cost, way, fillfactor):
-    """Percent above the cheapest; between two steps that were rewritten at on a line of logarithms.  Where the
-    fillfactor was to be set only and that was not run, as if the table were rewritten."""
+def page_rows(m, fillfactor):
+    """Rows of a page filled at a fillfactor; without a mixture each fillfactor is one of its own."""
+    if m is None:
+        return fillfactor
+    length = math.ceil(mixture.row_bytes(m['table']) / 8) * 8 + 4
+    return max(1, (8168 - 8192 * (100 - fillfactor) // 100) // length)
+
+
+def regret(cost, way, fillfactor, m=None):
+    """Percent above the cheapest; what fills a page with as many rows as a step that was rewritten at is as dear as
+    that, between two such it lies on a line of logarithms.  Where the fillfactor was to be set only and that was not
+    run, as if the table were rewritten."""
     if (way, fillfactor) in cost:
         return 100 * (cost[way, fillfactor] / min(cost.values()) - 1)
     steps = {f: c for (w, f), c in cost.items() if w == 'rewrite'}
+    fillfactor = min((f for f in steps if page_rows(m, f) == page_rows(m, fillfactor)),
+                     key=lambda f: abs(f - fillfactor), default=fillfactor)
     above = min((f for f in steps if f >= fillfactor), default=max(steps))
     below = max((f for f in steps if f <= fillfactor), default=min(steps))
     part = 0 if above == below else (above - fillfactor) / (above - below)
@@ -184,7 +195,7 @@ def judged(o, t):
             'gather': at if seen is None else gather_formula(seen, last['inserts'], last['updates']), 'keep': at}
     done = {'advice': done_by(o['advice'], at),
             **{k: f and ('keep' if f == at else 'rewrite', f) for k, f in said.items()}}
-    regrets = {k: d and regret(cost, *d) for k, d in done.items()}
+    regrets = {k: d and regret(cost, *d, o['mixture']) for k, d in done.items()}
     rows = {s: promised(o['curve'] or [], s) for s in hot}
     errors = {s: rows[s]['hot_pct'] - hot[s] for s in hot if rows[s]}
     inside = [rows[s]['hot_pct_low'] - INSIDE <= hot[s] <= rows[s]['hot_pct_high'] + INSIDE for s in errors]
