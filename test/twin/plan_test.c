@@ -96,6 +96,33 @@ test_lengths(void)
 	planned(&e);
 	ok(!plan.resizes && plan.insert_len[40] == 96 && near(plan.insert_mean, 98, 1e-9) &&
 	   plan.update_len[40] == 96, "as most rows are updated: theirs");
+	e.updated_length[1] = 0;
+	ok(near(planned(&e)->update_mean, 100, 1e-9) && !plan.resizes, "none of a length that no row has");
+	e.updated_length[0] = 104;
+	e.updated_length[1] = 1;
+	e.updated_length[2] = NAN;
+	e.updated_length[3] = NAN;
+	ok(near(planned(&e)->update_mean, 104, 1e-9) && plan.resizes, "half an alignment is a difference");
+	for (int i = 0; i < EV_LENGTHS; i++)
+	{
+		e.updated_length[2 * i] = 96 + 8 * i;
+		e.updated_length[2 * i + 1] = i % 4 + 1;
+	}
+	planned(&e);
+	right = 1;
+	for (int i = 0, at = 0, k = 0; i < TW_QUANTILES; i++)
+	{
+		/* of 40 rows */
+		while (i * 40 + 20 > (at + k % 4 + 1) * TW_QUANTILES)
+			at += k++ % 4 + 1;
+		right &= plan.update_len[i] == 96 + 8 * k;
+	}
+	ok(right, "sixteen lengths");
+	e.updated_length[0] = 96;
+	e.updated_length[2] = 104;
+	e.updated_length[1] = 3;
+	e.updated_length[3] = 1;
+	e.updated_length[5] = NAN;
 	e.inserted_length[0] = NAN;
 	e.inserted_length[1] = NAN;
 	e.updated_pct = 1;
@@ -346,6 +373,41 @@ test_kept(void)
 	e.indexed_share = 0.1;
 	s = ff_fit_split(&e);
 	ok(near(s.kept, 0.1, 1e-9) && near(s.kept_with_room, 0.02, 1e-9), "where hardly any stayed, the statements do");
+	e = known(0.9, 0.1);
+	e.indexed_share = 0.3;
+	s = ff_fit_split(&e);
+	ok(near(s.kept, 0, 1e-9), "unless most of what sets an indexed column is HOT");
+	e = known(0.8, 0);
+	s = ff_fit_split(&e);
+	ok(s.moved == 0 && near(s.blocked, 0.2, 1e-9), "none left");
+	e.interval[0] = (EvInterval) {3600, 0, 40, 0, 20, 0, 0};
+	e.indexed_share = 0.25;
+	s = ff_fit_split(&e);
+	ok(near(s.eligible, 0.75, 1e-9) && near(s.recoverable, 0.375, 1e-9), "few stayed: the statements tell which could be");
+	e.indexed_share = NAN;
+	s = ff_fit_split(&e);
+	ok(near(s.eligible, 1, 1e-9) && near(s.blocked, 0.5, 1e-9), "or nothing does");
+	e.interval[0] = (EvInterval) {3600, 0, 1, 1, 0, 0, 0};
+	s = ff_fit_split(&e);
+	ok(s.hot == 1 && s.moved == 0, "a single update");
+	e = known(0.8, NAN);
+	e.indexed_share = 0.5;
+	s = ff_fit_split(&e);
+	ok(s.moved == 0 && near(s.hot, 0.8, 1e-9), "more set an indexed column than were not HOT: none left");
+	e.interval[0].hot = 10000;
+	s = ff_fit_split(&e);
+	ok(s.moved == 0 && s.kept == 0, "all HOT: none left either");
+	e = known(0.8, NAN);
+	e.indexed_share = 1;
+	s = ff_fit_split(&e);
+	ok(isnan(s.moved) && isnan(s.eligible), "all set one: nobody knows");
+	e.seen_same_page = e.seen_moved = 0;
+	s = ff_fit_split(&e);
+	ok(isnan(s.moved), "pages that show none do not tell either");
+	e.seen_same_page = 0.4;
+	e.seen_moved = 0.1;
+	s = ff_fit_split(&e);
+	ok(near(s.moved, 0.04, 1e-9), "others do, by their ratio");
 	e = known(0.8, NAN);
 	e.indexed_share = NAN;
 	s = ff_fit_split(&e);
