@@ -36,10 +36,21 @@ assertion_failed(void)
 	abort();
 }
 
+/* each with a byte behind it that nobody may write */
+static struct
+{
+	char	   *at;
+	Size		size;
+}			lent[10000];
+static int	nlent = 0;
+
 void *
 palloc(Size size)
 {
-	return malloc(size);
+	lent[nlent].at = malloc(size + 1);
+	lent[nlent].at[size] = 'x';
+	lent[nlent].size = size;
+	return lent[nlent++].at;
 }
 
 void *
@@ -420,6 +431,14 @@ test_second(void)
 	more = ff_strata_second(&strata, &metric, 1, 0.01, first + 1000, &block);
 	ok(more <= 1000 && more > 900, "but not larger than allowed");
 	ok(ff_strata_second(&strata, &metric, 0, 0.01, first + 1000, &block) == 0, "nothing is wanted: no second one");
+	more = ff_strata_second(&strata, &metric, 1, 0.01, 20000, &block);
+	for (int i = 0; i < more; i++)
+		right &= block[i] < 16000 && (i == 0 || block[i] > block[i - 1]);
+	ok(right && more > 4500 && more <= 16000 - first, "no page twice, however exact it is to be");
+	right = 1;
+	for (int i = 0; i < nlent; i++)
+		right &= lent[i].at[lent[i].size] == 'x';
+	ok(right, "nothing is written beyond its memory");
 }
 
 int

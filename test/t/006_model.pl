@@ -13,7 +13,7 @@ my $cc = $ENV{CC} || 'cc';
 my @sources = map { "$top/src/model/$_.c" } qw(evidence twin plan fit forecast decide);
 my $tests = 0;
 
-for my $name (qw(twin_test plan_test decide_test model_test mixture_cli model_cli))
+for my $name (qw(twin_test plan_test fit_test decide_test model_test mixture_cli model_cli))
 {
 	my $compiled = system(shellwords($cc), qw(-std=c11 -O2 -Wall -Wextra -Werror -o), "$dir/$name",
 		"-I$top/src", "$top/test/twin/$name.c", @sources, '-lm') == 0;
@@ -21,7 +21,7 @@ for my $name (qw(twin_test plan_test decide_test model_test mixture_cli model_cl
 	$tests++;
 	print $compiled ? '' : 'not ', "ok $tests - $name compiles alone, without warnings\n";
 }
-for my $name (qw(twin_test plan_test decide_test model_test))
+for my $name (qw(twin_test plan_test fit_test decide_test model_test))
 {
 	my $ended = 0;
 

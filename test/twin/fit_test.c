@@ -1,0 +1,353 @@
+/*
+ * fit_test.c
+ *	  Facts about the lives that are found: what is known is not searched, and what
+ *	  contradicts them is noticed, as TAP.
+ */
+#include <stdlib.h>
+
+#include "lives.h"
+
+static FitWork work;
+static Fit	fit;
+
+static int
+near(double a, double b, double by)
+{
+	int			good = fabs(a - b) <= by;
+
+	if (!good)
+		printf("# %.10g is not %.10g\n", a, b);
+	return good;
+}
+
+static double
+misfit(const Evidence *e)
+{
+	memset(&fit, 0, sizeof(fit));
+	if (!ff_plan(e, &fit.plan))
+		return NAN;
+	ff_fit(&work, e, &fit);
+	return fit.misfit;
+}
+
+static const TwinLife *
+life(int i)
+{
+	return &fit.particle[i].life;
+}
+
+/* Single updates of old rows, an insert for every tenth, all statements known. */
+static Evidence
+observed(TwinLife *l, double rows, double start)
+{
+	Evidence	e;
+
+	*l = life_of(136, start);
+	l->class[0].rows = rows;
+	add_class(l, EV_INSERT, 0.1, 1, TW_ANY);
+	e = observe(l, 100, 6, 1);
+	e.earlier_updated = 1e-9;
+	add_statement(&e, &l->class[0]);
+	add_statement(&e, &l->class[1]);
+	e.statement[0].sets_indexed = 0;
+	return e;
+}
+
+static void
+test_particles(void)
+{
+	TwinLife	l;
+	Evidence	e = observed(&l, 1, 2000);
+	double		sum = 0,
+				best;
+	int			right;
+
+	best = misfit(&e);
+	right = fit.n >= 1 && fit.n <= FIT_PARTICLES && fit.runs == FIT_DRAWS + FIT_ROUNDS * FIT_PARTICLES;
+	for (int i = 0; i < fit.n; i++)
+	{
+		const FitParticle *x = &fit.particle[i];
+
+		sum += x->weight;
+		right &= x->weight > 0 && (i == 0 || x->weight < x[-1].weight ||
+								   (x->weight == x[-1].weight && x->log_likelihood <= x[-1].log_likelihood));
+		for (int k = 0; k < FIT_DIMS; k++)
+			right &= x->u[k] >= 0 && x->u[k] < 1;
+		for (int k = 0; k < i; k++)
+			right &= memcmp(x->u, fit.particle[k].u, sizeof(x->u)) != 0;
+		right &= near(x->hot, ff_evidence_window(&e).hot / ff_evidence_window(&e).updated, 0.05);
+	}
+	ok(right && near(sum, 1, 1e-9), "different lives, the most weight first, that have the HOT share seen");
+	ok(best >= 0 && best < 3 && fit.tempered > 0.2 && fit.tempered <= 1, "a life of the model's own making is understood");
+	right = 1;
+	for (int i = 0; i < fit.n; i++)
+	{
+		Twin	   *t = &work.today;
+		double		ticks = fit.plan.before;
+
+		for (int k = 0; k < FIT_SEGMENTS; k++)
+			ticks += fit.plan.segment[k];
+		ff_fit_today(t, &fit.plan, &fit.particle[i]);
+		right &= near(t->now, ticks, 1e-6) && t->fillfactor == 100 &&
+			near((double) t->nlive, fit.plan.rows, 0.1 * fit.plan.rows);
+	}
+	ok(right, "each comes to the table as it is today");
+}
+
+/* What is known of the table and its statements is so in every life. */
+static void
+test_known(void)
+{
+	TwinLife	l;
+	Evidence	e = observed(&l, 1, 2000);
+	int			right = 1,
+				pick = 1;
+
+	e.vacuum_scale = 0.3;
+	e.vacuum_threshold = 1000;
+	e.live_rows = 4000;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		const TwinLife *x = life(i);
+		const TwinClass *u = &x->class[0],
+				   *n = &x->class[1];
+
+		right &= x->nclasses == 2 && u->command == EV_UPDATE && near(u->rate, 1, 1e-9) && n->command == EV_INSERT &&
+			near(n->rate, fit.plan.slot[1].rate, 1e-9) && near(n->rows, 1, 1e-9) && u->indexed == 0 && u->resizes == 0 &&
+			near(u->rows, u->calls, 1e-9) && u->calls >= 1 && u->calls <= 20 && u->calls == floor(u->calls) &&
+			x->insert_len[7] == 136 && x->update_len[7] == 136 && near(x->vacuum_share, 0.3 + 1000 / 4000.0, 1e-9) &&
+			near(x->start_rows, ff_plan_start_rows(&fit.plan), 1e-9);
+		pick &= u->pick != TW_OLDEST && u->distance >= 1 && u->distance <= fit.plan.rows && u->near >= 0 &&
+			u->near < u->distance && u->skew >= 0.8 && u->skew <= 1.3 && n->pick == TW_ANY;
+	}
+	ok(right, "statements, lengths and vacuum's rule are as known");
+	ok(pick, "which rows they take is not");
+
+	/* vacuums seen: they come about as often */
+	right = 1;
+	for (int i = 0; i < e.nintervals; i++)
+		e.interval[i].vacuums = 1;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		double		each = fit.plan.window.updated / e.live_rows / 8;
+
+		right &= life(i)->vacuum_gap >= 0.59 * each && life(i)->vacuum_gap <= 1.71 * each;
+	}
+	ok(right, "vacuums come as often as seen");
+	for (int i = 0; i < e.nintervals; i++)
+		e.interval[i].vacuums = 0;
+	e.vacuum_nap_s = -1;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+		right &= life(i)->vacuum_gap == -1;
+	ok(right, "never, where they are off");
+	e.vacuum_nap_s = 60;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+		right &= near(life(i)->vacuum_gap, 60 / (8 * 3600.0) * fit.plan.window.updated / e.live_rows, 1e-9);
+	ok(right, "else not before autovacuum looks again");
+}
+
+/* Statements for a share of the table, and those nobody knows of. */
+static void
+test_shares(void)
+{
+	TwinLife	l;
+	Evidence	e = observed(&l, 1, 2000);
+	int			right = 1;
+	double		rate;
+
+	/* a quarter of a table that is two hundred times as large */
+	e.live_rows = 400000;
+	for (int i = 0; i < e.nintervals; i++)
+	{
+		e.interval[i].updated *= 200;
+		e.interval[i].hot *= 200;
+		e.interval[i].newpage *= 200;
+		e.interval[i].inserted *= 200;
+	}
+	e.statement[0].rows *= 200;
+	e.statement[0].calls = e.statement[0].rows / 100000;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		const TwinClass *u = &life(i)->class[0];
+		double		share = u->rows * (u->stride > 1 ? u->stride : 1) / fit.plan.rows;
+
+		right &= share >= 0.22 && share <= 1.3 && u->calls == 1;
+	}
+	ok(right && fit.plan.scale < 0.1, "a statement for a share of the rows is for such a share of those replayed");
+	e.statement[0].calls = e.statement[0].rows / 20;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+		right &= near(life(i)->class[0].rows, 20, 1e-9);
+	ok(right, "a small one is as large as it is");
+	right = 1;
+	e.statement[0].calls = e.statement[0].rows / 400000;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		const TwinClass *u = &life(i)->class[0];
+
+		right &= u->whole && u->stride == 1 && u->pick == TW_SWEEP && near(u->rows / fit.plan.rows, 1, 0.4);
+	}
+	ok(right, "one for all rows takes all");
+	right = 1;
+
+	e = observed(&l, 1, 2000);
+	e.nstatements = 0;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		rate = 0;
+		for (int k = 0; k < life(i)->nclasses; k++)
+			if (life(i)->class[k].command == EV_UPDATE)
+				rate += life(i)->class[k].rate;
+		right &= near(rate, 1, 1e-9) && life(i)->nclasses >= 2 && life(i)->nclasses <= 3;
+	}
+	ok(right, "updates of no statement are one class or two, all updates together");
+	/* ten rows of each page together */
+	for (int i = 0; i < EV_GROUP_BINS; i++)
+		e.group_old_page[i] = i == 4;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+		right &= life(i)->class[0].rows > 2;
+	ok(right, "rows that pages show together come together");
+}
+
+static void
+test_snapshots(void)
+{
+	TwinLife	l;
+	Evidence	e = observed(&l, 1, 2000);
+	double		alone = 0,
+				beside = 0;
+	int			right = 1;
+
+	e.sessions = 0.3;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+		alone += fit.particle[i].weight * (life(i)->lag > 0);
+	e.sessions = 20;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		beside += fit.particle[i].weight * (life(i)->lag > 0);
+		right &= life(i)->lag <= 0.021 * fit.plan.rows && life(i)->held == 0;
+	}
+	ok(beside > alone + 0.3, "the more sessions, the older snapshots are");
+	ok(right, "no older than pages allow that show none");
+	e.recent_share = 0.4;
+	e.recent_dead = 0.5;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		double		rows = fit.plan.mean_live * fit.plan.scale;
+		double		a_tick = 0;
+
+		for (int k = 0; k < life(i)->nclasses; k++)
+			a_tick += life(i)->class[k].rate / life(i)->class[k].rows;
+		right &= near(life(i)->held_share, 0.4, 1e-9) && life(i)->held >= 1.29 * 0.5 * rows * a_tick &&
+			life(i)->held <= 2.51 * 0.5 * rows * a_tick;
+	}
+	ok(right, "held as often as pages showed, and longer than until then");
+}
+
+/* Each thing observed counts: where it contradicts the others, the fit is worse. */
+static void
+test_contradictions(void)
+{
+	TwinLife	l;
+	Evidence	e = observed(&l, 1, 3000);
+	Evidence	odd;
+	double		base = misfit(&e);
+
+	odd = e;
+	odd.updated_pct = 3;
+	ok(misfit(&odd) > base + 1, "rows updated");
+	odd = e;
+	odd.rows_per_page /= 2;
+	ok(misfit(&odd) > base + 1, "rows on a page");
+	odd.rows_per_page *= 4;
+	ok(misfit(&odd) > base + 1, "or more");
+	odd = e;
+	for (int i = 0; i < EV_GROUP_BINS; i++)
+		odd.group_old_page[i] = i == EV_GROUP_BINS - 1;
+	ok(misfit(&odd) > base + 1, "rows updated together");
+	odd = e;
+	for (int i = 0; i < EV_GROUP_BINS; i++)
+		odd.group_new_page[i] = i == 6 ? 1e6 : 0;
+	ok(misfit(&odd) > base + 1, "on pages of their own");
+	odd = e;
+	for (int i = 0; i < EV_LOG2_BINS; i++)
+		odd.update_age[i] = i == 25;
+	ok(misfit(&odd) > base + 0.5, "their age");
+	odd = e;
+	for (int i = 0; i < EV_LOG2_BINS; i++)
+		odd.update_age[i] = i == 0;
+	ok(misfit(&odd) > base + 0.5, "however young");
+	odd = e;
+	for (int i = 0; i < EV_LOG2_BINS; i++)
+		odd.update_distance[i] = i == 0 || i == EV_LOG2_BINS - 1;
+	ok(misfit(&odd) > base + 0.5, "their distance from the insert");
+	odd = e;
+	for (int i = 0; i < odd.nintervals; i++)
+		odd.interval[i].newpage = 0.9 * odd.interval[i].updated, odd.interval[i].hot = 0.1 * odd.interval[i].updated;
+	ok(misfit(&odd) > base + 1, "their HOT share");
+	odd = e;
+	for (int i = 0; i < odd.nintervals; i++)
+		odd.interval[i].hot = 0.5 * odd.interval[i].updated;
+	ok(misfit(&odd) > base + 0.5, "even if nothing moved");
+	odd = e;
+	for (int i = 0; i < odd.nintervals; i++)
+		odd.interval[i].hot *= i < 4 ? 1 : 0.3;
+	ok(misfit(&odd) > base + 0.5, "in each part of the time");
+	odd = e;
+	odd.statement[0].wal_records = 4 * odd.statement[0].rows;
+	ok(misfit(&odd) > base + 0.5, "pages pruned");
+}
+
+/* What is not known is left out. */
+static void
+test_unknown(void)
+{
+	static const char *const needed[] = {"live_rows"};
+	TwinLife	l;
+	Evidence	e = observed(&l, 1, 2000);
+	double		base = misfit(&e);
+	int			good = 1;
+
+	for (int i = 0; i < ev_nfields; i++)
+	{
+		Evidence	less = e;
+		double	   *number = (double *) ((char *) &less + ev_field[i].offset);
+		double		m;
+
+		if (ev_field[i].step > 0 || strcmp(ev_field[i].name, needed[0]) == 0 || isnan(*number))
+			continue;
+		for (int k = 0; k < (ev_field[i].n > 0 ? ev_field[i].n : 1); k++)
+			number[k] = NAN;
+		m = misfit(&less);
+		if (!isfinite(m) || m > base + 2.5 || fit.n < 1 || !(fit.particle[0].weight > 0))
+		{
+			printf("# without %s: misfit %g, %d lives\n", ev_field[i].name, m, fit.n);
+			good = 0;
+		}
+	}
+	ok(good, "each number may be unknown");
+}
+
+int
+main(void)
+{
+	test_particles();
+	test_known();
+	test_shares();
+	test_snapshots();
+	test_contradictions();
+	test_unknown();
+	printf("1..%d\n", tests);
+	return failed != 0;
+}
