@@ -18,10 +18,13 @@ my $compiled = system(shellwords($cc), qw(-std=gnu11 -O2 -Wall -Wextra -Werror -
 	-Wno-sign-compare -Wno-missing-field-initializers -o), "$dir/strata_test", "-I$headers", "-I$top/src",
 	"$top/test/sample/strata_test.c", "$top/src/sample/strata.c", '-lm') == 0;
 my @lines = $compiled ? `$dir/strata_test` : ();
-
-print grep { /^(not )?ok \d+ / } @lines;
-my $tests = grep { /^(not )?ok \d+ / } @lines;
+my @results = grep { /^(not )?ok \d+ / } @lines;
+my $tests = @results;
 my $ended = grep { /^1\.\.$tests$/ } @lines;
+
+print @results;
 $tests++;
-print $ended ? '' : 'not ', "ok $tests - the test compiles and runs to its end\n";
+print $compiled ? '' : 'not ', "ok $tests - strata_test compiles alone, without warnings\n";
+$tests++;
+print $ended ? '' : 'not ', "ok $tests - strata_test ran to its end\n";
 print "1..$tests\n";
