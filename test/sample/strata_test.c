@@ -94,17 +94,18 @@ t_of(double df)
 static void
 test_quantiles(void)
 {
-	/* any table of Student's distribution */
-	static const double table[][2] = {
-		{0.5, 12.706}, {1, 12.706}, {2, 4.303}, {3, 3.182}, {4, 2.776}, {5, 2.571}, {6, 2.447}, {10, 2.228},
-		{20, 2.086}, {30, 2.042}, {120, 1.980}, {1e9, 1.960}
+	/* any table of Student's distribution, and how near an expansion comes */
+	static const double table[][3] = {
+		{0.5, 12.7062, 1e-4}, {1, 12.7062, 1e-4}, {2, 4.30265, 1e-4}, {2.999, 3.18245, 1e-3}, {3, 3.18245, 1e-2},
+		{5, 2.57058, 1.2e-3}, {6, 2.44691, 6e-4}, {7, 2.36462, 3e-4}, {8, 2.30600, 2e-4}, {10, 2.22814, 1e-4},
+		{20, 2.08596, 1e-5}, {120, 1.97993, 1e-5}, {1e9, 1.95996, 1e-5}
 	};
 	int			right = 1;
 
 	for (size_t i = 0; i < lengthof(table); i++)
-		right &= close_to(t_of(table[i][0]), table[i][1], 0.01);
+		right &= close_to(t_of(table[i][0]), table[i][1], table[i][2]);
 	for (double df = 1; df < 20; df += 0.125)
-		right &= t_of(df) > t_of(df + 0.125) - 0.002;
+		right &= t_of(df) > t_of(df + 0.125);
 	ok(right, "quantiles of Student's distribution");
 }
 
@@ -267,6 +268,12 @@ same(int i, int n)
 }
 
 static double
+tiny(int i, int n)
+{
+	return i == 3 ? 1e-6 : 0;
+}
+
+static double
 nothing(int i, int n)
 {
 	return 0;
@@ -318,6 +325,13 @@ test_estimates(void)
 	e = ff_strata_estimate(&strata, 0, -1);
 	ok(close_to(e.value, N * 1e9 / 3, 1e-9) && e.error == 0 && ff_strata_estimate(&strata, 0, 1).error == 0,
 	   "all alike: no error by rounding");
+	some(20, tiny);
+	ok(close_to(ff_strata_estimate(&strata, 0, -1).error, 1e-6 * t_of(19) * sqrt(variance + 2 * 27 * 27), 1e-6),
+	   "in any unit");
+	some(1, evenly_above);
+	ff_strata_begin(&strata, 16000, 1, 1);
+	ff_strata_add(&strata, 5, (double[]) {7});
+	ok(ff_strata_estimate(&strata, 0, -1).value == 7000, "a single page stands for its range");
 	some(1, evenly_above);
 	ok(ff_strata_estimate(&strata, 0, -1).error == 0, "a single page tells no error");
 
@@ -370,13 +384,30 @@ test_strata(void)
 		   close_to(e.error, sqrt((3 + k) * part[k]) * t_of((3 + k) * 3), 1e-6),
 		   k ? "and two of them" : "a range between others that differ from it");
 	}
-	/* the last has a neighbour on one side only */
-	ff_strata_begin(&strata, 16000, 1, 1);
-	for (int i = 0; i < strata.nstrata; i++)
-		for (int j = 0; j < 2; j++)
-			ff_strata_add(&strata, strata.stratum[i].first + j, (double[]) {i == strata.nstrata - 1 ? 3 : 0});
-	e = ff_strata_estimate(&strata, 0, -1);
-	ok(close_to(e.value, 3 * strata.stratum[strata.nstrata - 1].size, 1e-9) && e.error > 0, "as does the last one");
+	/* the first and the last have a neighbour on one side only */
+	for (int k = 0; k < 2; k++)
+	{
+		int			odd;
+		double		divisor = 0;
+
+		part[k] = 0;
+		ff_strata_begin(&strata, 16000, 1, 1);
+		odd = k == 0 ? 0 : strata.nstrata - 1;
+		for (int i = 0; i < strata.nstrata; i++)
+			for (int j = 0; j < 2; j++)
+				ff_strata_add(&strata, strata.stratum[i].first + j, (double[]) {i == odd ? 3 : 0});
+		for (int i = k == 0 ? 0 : odd - 1; i < (k == 0 ? 2 : odd + 1); i++)
+		{
+			double		of = strata.stratum[i].size;
+			double		more = of * of / 2 * (1 - 2 / of) * 9;
+
+			part[k] += more;
+			divisor += more * more;
+		}
+		e = ff_strata_estimate(&strata, 0, -1);
+		ok(close_to(e.value, 3.0 * strata.stratum[odd].size, 1e-9) &&
+		   close_to(e.error, sqrt(part[k]) * t_of(part[k] * part[k] / divisor), 1e-6), k ? "at the end" : "at the begin");
+	}
 }
 
 /* A relation of which the first ranges differ from page to page, the others hardly. */
@@ -441,6 +472,42 @@ test_second(void)
 	ok(right, "nothing is written beyond its memory");
 }
 
+/* Pages that differ as much everywhere: Neyman's allocation is a simple random sample. */
+static void
+test_plan(void)
+{
+	BlockNumber *block;
+	int			metric = 0;
+	int			n,
+				right = 1;
+
+	for (int k = 0; k < 2; k++)
+	{
+		double		error = k == 0 ? 0.05 : 0.01;
+		double		target = error * 16000 / 1.959964;
+		/* of 16,000 pages that are 1 above or below, and 15 % more */
+		double		wanted = 1.15 * 16000.0 * 16000 / (target * target + 16000);
+
+		ff_strata_begin(&strata, 16000, 1, 3);
+		n = ff_strata_first(&strata, 16000, &block);
+		for (int i = 0; i < n; i++)
+			ff_strata_add(&strata, block[i], (double[]) {murmurhash32(block[i]) % 2 * 2.0 - 1});
+		n += ff_strata_second(&strata, &metric, 1, error, 16000, &block);
+		ok(close_to(n, wanted, k == 0 ? 0.06 : 0.005), "so many as a simple sample needs");
+	}
+	/* one page in 331: ranges where some were met are no others */
+	ff_strata_begin(&strata, 160000, 1, 3);
+	n = ff_strata_first(&strata, 160000, &block);
+	for (int i = 0; i < n; i++)
+		ff_strata_add(&strata, block[i], (double[]) {block[i] % 331 == 0 ? 100 : 0});
+	n = ff_strata_second(&strata, &metric, 1, 0.5, 160000, &block);
+	for (int i = 0; i < n; i++)
+		ff_strata_add(&strata, block[i], (double[]) {block[i] % 331 == 0 ? 100 : 0});
+	for (int i = 0; i < 15; i++)
+		right &= strata.stratum[i].nread == strata.stratum[0].nread;
+	ok(right && n > 500, "where rare pages make the difference, those ranges that showed some are like the others");
+}
+
 int
 main(void)
 {
@@ -450,6 +517,7 @@ main(void)
 	test_estimates();
 	test_strata();
 	test_second();
+	test_plan();
 	printf("1..%d\n", tests);
 	return failed != 0;
 }
