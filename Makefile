@@ -118,7 +118,7 @@ PG_CONFIG ?= pg_config
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc] [FLEET=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (doc/reference.md,
 # doc/how-it-decides.md), make upgrade-diff, make sanitize, make valgrind, make assertions,
-# make faults-large, make soak [MINUTES=10] (on the running server of PGHOST, PGPORT)
+# make faults-large, make soak [MINUTES=10]
 ifneq ($(filter test demo check-twin dist reference upgrade-diff sanitize valgrind assertions faults-large soak,$(MAKECMDGOALS)),)
 test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
@@ -156,7 +156,7 @@ faults-large:
 	@PG_CONFIG='$(PG_CONFIG)' test/faults_large
 
 soak:
-	@MINUTES='$(MINUTES)' test/bench/soak
+	@PG_CONFIG='$(PG_CONFIG)' MINUTES='$(MINUTES)' test/bench/soak
 
 .PHONY: test demo check-twin dist reference upgrade-diff sanitize valgrind assertions faults-large soak
 else
