@@ -384,6 +384,14 @@ test_strata(void)
 		   close_to(e.error, sqrt((3 + k) * part[k]) * t_of((3 + k) * 3), 1e-6),
 		   k ? "and two of them" : "a range between others that differ from it");
 	}
+	/* of one range a single page could be read: its neighbours differ from it all the same */
+	ff_strata_begin(&strata, 16000, 1, 1);
+	for (int i = 0; i < 15; i++)
+		for (int j = 0; j < (i == 5 ? 1 : 4); j++)
+			ff_strata_add(&strata, 1000 * i + j, (double[]) {i == 5 ? 3 : 0});
+	e = ff_strata_estimate(&strata, 0, -1);
+	ok(close_to(e.value, 3 * size, 1e-9) && close_to(e.error, sqrt(2 * part[0]) * t_of(2 * 3), 1e-6),
+	   "a range of which a single page could be read");
 	/* the first and the last have a neighbour on one side only */
 	for (int k = 0; k < 2; k++)
 	{

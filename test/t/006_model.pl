@@ -17,7 +17,8 @@ my $tests = 0;
 sub compile
 {
 	my ($name, @arguments) = @_;
-	my $compiled = system(shellwords($cc), qw(-std=c11 -O2 -Wall -Wextra -Werror -o), "$dir/$name", "-I$top/src",
+	my $compiled = system(shellwords($cc), qw(-std=c11 -O2 -Wall -Wextra -Werror
+		-fsanitize=bounds -fsanitize-undefined-trap-on-error -o), "$dir/$name", "-I$top/src",
 		@arguments) == 0;
 
 	$tests++;

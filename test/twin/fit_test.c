@@ -305,6 +305,11 @@ test_contradictions(void)
 		odd.interval[i].hot *= i < 4 ? 1 : 0.3;
 	ok(misfit(&odd) > base + 0.5, "in each part of the time");
 	odd = e;
+	hot_pct(&l, 100, 9000, 9000);
+	odd.statement[0].wal_records = odd.statement[0].rows *
+		(1 + (twin.count.updates - twin.count.hot) / twin.count.updates * odd.indexes +
+		 (twin.count.moved + twin.count.prunes) / twin.count.updates);
+	ok(misfit(&odd) < base + 0.5, "as many pages pruned as really were");
 	odd.statement[0].wal_records = 4 * odd.statement[0].rows;
 	ok(misfit(&odd) > base + 0.5, "pages pruned");
 }
