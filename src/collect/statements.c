@@ -43,16 +43,9 @@ enum
 	COMMAND, SCHEMA, RELATION, SET_COLUMNS, HOW, REASON, COLUMNS
 };
 
-/* One table that the statement writes. */
-typedef struct FfTarget
-{
-	Datum		values[COLUMNS];
-	bool		nulls[COLUMNS];
-} FfTarget;
-
 typedef struct FfParse
 {
-	List	   *targets;
+	ReturnSetInfo *result;
 	int			depth;			/* of statements: 0 is the one the client sent */
 } FfParse;
 
@@ -87,25 +80,27 @@ add_columns(List *columns, List *targetlist)
 	return columns;
 }
 
-/* command: INSERT, UPDATE, DELETE, COPY; columns: names set by an UPDATE, each once */
+/*
+ * One row of the result: a table that the statement writes.  command: INSERT, UPDATE,
+ * DELETE, COPY; columns: names set by an UPDATE, each once
+ */
 static void
 add_target(FfParse *parse, const char *command, const char *how, RangeVar *relation, List *columns)
 {
-	FfTarget   *t;
+	Datum		values[COLUMNS] = {0};
+	bool		nulls[COLUMNS] = {[REASON] = true};
 
 	if (relation == NULL)
 		return;
-	t = palloc0(sizeof(FfTarget));
-	t->values[COMMAND] = CStringGetTextDatum(command);
-	t->nulls[SCHEMA] = relation->schemaname == NULL;
+	values[COMMAND] = CStringGetTextDatum(command);
+	nulls[SCHEMA] = relation->schemaname == NULL;
 	if (relation->schemaname != NULL)
-		t->values[SCHEMA] = CStringGetTextDatum(relation->schemaname);
-	t->values[RELATION] = CStringGetTextDatum(relation->relname);
-	t->nulls[SET_COLUMNS] = strcmp(command, "UPDATE") != 0;
-	t->values[SET_COLUMNS] = PointerGetDatum(strlist_to_textarray(columns));
-	t->values[HOW] = CStringGetTextDatum(parse->depth > 0 ? "cte" : how);
-	t->nulls[REASON] = true;
-	parse->targets = lappend(parse->targets, t);
+		values[SCHEMA] = CStringGetTextDatum(relation->schemaname);
+	values[RELATION] = CStringGetTextDatum(relation->relname);
+	nulls[SET_COLUMNS] = strcmp(command, "UPDATE") != 0;
+	values[SET_COLUMNS] = PointerGetDatum(strlist_to_textarray(columns));
+	values[HOW] = CStringGetTextDatum(parse->depth > 0 ? "cte" : how);
+	tuplestore_putvalues(parse->result->setResult, parse->result->setDesc, values, nulls);
 }
 
 /* The actions of a MERGE, one row for each command it may run. */
@@ -281,12 +276,11 @@ ff_parse_text(const char *text, void (*use) (List *statements, void *context), v
 Datum
 ff_parse_statement(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	FfTarget	unread = {.nulls = {true, true, true, true, true, false}};
+	FfParse		parse = {(ReturnSetInfo *) fcinfo->resultinfo, 0};
+	Datum		values[COLUMNS] = {0};
+	bool		nulls[COLUMNS] = {true, true, true, true, true, false};
 	const char *query = PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0));
 	const char *reason;
-	FfParse		parse = {NIL, 0};
-	ListCell   *lc;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (query == NULL)
@@ -298,14 +292,10 @@ ff_parse_statement(PG_FUNCTION_ARGS)
 
 	if (reason != NULL)
 	{
-		unread.values[REASON] = CStringGetTextDatum(reason);
-		parse.targets = list_make1(&unread);
-	}
-	foreach(lc, parse.targets)
-	{
-		FfTarget   *t = (FfTarget *) lfirst(lc);
-
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, t->values, t->nulls);
+		/* without what was found before the error */
+		tuplestore_clear(parse.result->setResult);
+		values[REASON] = CStringGetTextDatum(reason);
+		tuplestore_putvalues(parse.result->setResult, parse.result->setDesc, values, nulls);
 	}
 	return (Datum) 0;
 }

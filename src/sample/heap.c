@@ -13,8 +13,8 @@
 
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
-#include "port/pg_bitutils.h"
 
+#include "model/evidence.h"
 #include "module.h"
 #include "sample/sample.h"
 
@@ -62,13 +62,6 @@ static const FfColumn columns[] = {
 	{"update_ages", FF_POWERS, FF_UPDATE_AGES}
 };
 
-/* The bin of a number of transactions. */
-static int
-power_of(uint32 number)
-{
-	return pg_leftmost_one_pos32(Max(number, 1));
-}
-
 /* What the wanted error is about. */
 static const int exact_metrics[] = {
 	FF_HEAP_LIVE_BYTES, FF_HEAP_DEAD_BYTES, FF_HEAP_FREE_BYTES
@@ -101,9 +94,9 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 
 		ff_count(sample, group->new_page ? FF_NEW_PAGE_GROUPS : FF_OLD_PAGE_GROUPS, stratum,
 				 group->rows, group->rows);
-		ff_count(sample, FF_UPDATE_AGES, stratum, power_of(group->age), group->live);
+		ff_count(sample, FF_UPDATE_AGES, stratum, ev_log2_bin(group->age), group->live);
 		if (group->distance >= 0)
-			ff_count(sample, FF_UPDATE_DISTANCES, stratum, power_of(group->distance), group->live);
+			ff_count(sample, FF_UPDATE_DISTANCES, stratum, ev_log2_bin(group->distance), group->live);
 	}
 }
 

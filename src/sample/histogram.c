@@ -11,70 +11,50 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "port/pg_bitutils.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "model/evidence.h"
 #include "module.h"
 #include "sample/sample.h"
-
-/* Bins of an array of groups: 1, 2, 3-4, 5-8, ..., 129-256, more. */
-#define GROUP_POWERS 10
-
-/* Lengths told apart; where there are more, neighbours become their mean. */
-#define LENGTHS 16
 
 /* Rows that have faded so far are forgotten. */
 #define NEXT_TO_NOTHING 1e-20
 
 PG_FUNCTION_INFO_V1(ff_pool_lengths);
 
-static const int first_bin[FF_HISTOGRAMS + 1] = {
-	[FF_INSERTED_LENGTHS] = 0,
-	[FF_UPDATED_LENGTHS] = FF_LENGTH_BINS,
-	[FF_OLD_PAGE_GROUPS] = 2 * FF_LENGTH_BINS,
-	[FF_NEW_PAGE_GROUPS] = 2 * FF_LENGTH_BINS + FF_GROUP_BINS,
-	[FF_UPDATE_DISTANCES] = 2 * FF_LENGTH_BINS + 2 * FF_GROUP_BINS,
-	[FF_UPDATE_AGES] = 2 * FF_LENGTH_BINS + 2 * FF_GROUP_BINS + FF_POWER_BINS,
-	[FF_HISTOGRAMS] = 2 * FF_LENGTH_BINS + 2 * FF_GROUP_BINS + 2 * FF_POWER_BINS
-};
-
 /* Counts rows of this bin, met in this stratum. */
 void
 ff_count(FfSample *sample, FfHistogram histogram, int stratum, int bin, int rows)
 {
-	Assert(first_bin[histogram] + bin < first_bin[histogram + 1]);
+	Assert(bin < FF_BINS);
 	if (sample->count == NULL)
-		sample->count = palloc0(sizeof(uint32) * first_bin[FF_HISTOGRAMS] * sample->strata.nstrata);
-	sample->count[stratum * first_bin[FF_HISTOGRAMS] + first_bin[histogram] + bin] += rows;
+		sample->count = palloc0(sizeof(*sample->count) * sample->strata.nstrata);
+	sample->count[stratum][histogram][bin] += rows;
 }
 
-/* How many rows of the whole relation are in each bin?  Returns how many bins there are. */
-static int
-weigh(const FfSample *sample, FfHistogram histogram, double **rows)
+/* How many rows of the whole relation are in each bin? */
+static void
+weigh(const FfSample *sample, FfHistogram histogram, double *rows)
 {
-	int			n = sample->count ? first_bin[histogram + 1] - first_bin[histogram] : 0;
-
-	*rows = palloc0(sizeof(double) * Max(n, 1));
-	for (int bin = 0; bin < n; bin++)
-		for (int i = 0; i < sample->strata.nstrata; i++)
-			(*rows)[bin] += ff_strata_weight(&sample->strata, i) *
-				sample->count[i * first_bin[FF_HISTOGRAMS] + first_bin[histogram] + bin];
-	return n;
+	memset(rows, 0, sizeof(double) * FF_BINS);
+	for (int i = 0; i < sample->strata.nstrata && sample->count != NULL; i++)
+		for (int bin = 0; bin < FF_BINS; bin++)
+			rows[bin] += ff_strata_weight(&sample->strata, i) * sample->count[i][histogram][bin];
 }
 
 /* The bin of the middle row; NAN where there is none. */
 double
 ff_median(const FfSample *sample, FfHistogram histogram)
 {
-	double	   *rows;
-	int			n = weigh(sample, histogram, &rows);
+	double		rows[FF_BINS];
 	double		sum = 0;
 	double		seen = 0;
 
-	for (int i = 0; i < n; i++)
+	weigh(sample, histogram, rows);
+	for (int i = 0; i < FF_BINS; i++)
 		sum += rows[i];
-	for (int i = 0; i < n && sum > 0; i++)
+	for (int i = 0; i < FF_BINS && sum > 0; i++)
 	{
 		seen += rows[i];
 		if (seen >= 0.5 * sum)
@@ -132,7 +112,7 @@ lengths_text(double *pair, int n)
 				best = i;
 			}
 		}
-		if (n <= LENGTHS && least > 0)
+		if (n <= EV_LENGTHS && least > 0)
 			return weights_text(pair, 2 * n);
 		p = pair + 2 * best;
 		rows = p[1] + p[3];
@@ -147,23 +127,23 @@ lengths_text(double *pair, int n)
 char *
 ff_histogram_text(const FfSample *sample, const FfColumn *column)
 {
-	double		pair[2 * FF_LENGTH_BINS];
-	double		group[GROUP_POWERS] = {0};
-	double	   *rows;
-	int			n = weigh(sample, column->a, &rows);
+	double		rows[FF_BINS];
+	double		pair[2 * FF_BINS];
+	double		group[EV_GROUP_BINS] = {0};
 	int			npairs = 0;
 
+	weigh(sample, column->a, rows);
 	if (column->source == FF_POWERS)
-		return weights_text(rows, n);
-	for (int i = 0; i < n; i++)
+		return weights_text(rows, FF_BINS);
+	for (int i = 0; i < FF_BINS; i++)
 	{
-		group[i < 2 ? 0 : Min(GROUP_POWERS - 1, pg_leftmost_one_pos32(i - 1) + 1)] += rows[i];
+		group[ev_group_bin(i)] += rows[i];
 		if (rows[i] == 0)
 			continue;
 		pair[2 * npairs] = i * MAXIMUM_ALIGNOF;
 		pair[2 * npairs++ + 1] = rows[i];
 	}
-	return column->source == FF_GROUPS ? weights_text(group, GROUP_POWERS) :
+	return column->source == FF_GROUPS ? weights_text(group, EV_GROUP_BINS) :
 		lengths_text(pair, npairs);
 }
 

@@ -16,10 +16,8 @@
 /* Bins of the used share of pages, each of 10 %. */
 #define FF_FILL_BINS 10
 
-/* Bins of lengths, by MAXALIGN, of groups, by rows, and of 32-bit numbers, by powers of two. */
-#define FF_LENGTH_BINS (BLCKSZ / MAXIMUM_ALIGNOF + 1)
-#define FF_GROUP_BINS (MaxHeapTuplesPerPage + 1)
-#define FF_POWER_BINS 32
+/* Bins of a histogram: no other needs as many as one of aligned lengths. */
+#define FF_BINS (BLCKSZ / MAXIMUM_ALIGNOF + 1)
 
 /* Counts by bin, of tables only. */
 typedef enum FfHistogram
@@ -49,7 +47,7 @@ typedef struct FfSample
 	FfXacts		xacts;
 	FfHeapPage	page;			/* scratch */
 	double		most_rows;
-	uint32	   *count;			/* [stratum][bin of all histograms] */
+	uint32		(*count)[FF_HISTOGRAMS][FF_BINS];	/* of each stratum */
 } FfSample;
 
 /* Gets a private, MAXALIGNed copy of each page read. */
