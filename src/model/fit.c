@@ -289,7 +289,7 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 		l->vacuum_gap = seen / p->window.vacuums * drawn(PR_VACUUM, u[G_VACUUM], 1);
 	else if (e->vacuum_nap_s < 0)
 		l->vacuum_gap = -1;
-	l->start_rows = ff_plan_start_rows(p);
+	l->start_rows = p->start_rows;
 }
 
 /* One deviation, in standard deviations: the logarithm of its density. */

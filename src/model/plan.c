@@ -26,13 +26,6 @@
 #define NEGLIGIBLE		0.01
 #define TELLING			0.05
 
-/* How many left their page, if such a share of those that stayed is HOT. */
-static double
-moved_of(double cold, double hot, double eligible)
-{
-	return eligible > 0 ? bound(cold - hot * (1 - eligible) / eligible, 0, cold) : 0;
-}
-
 /*
  * What an index keeps from being HOT.  Those that stayed in their page and were
  * not HOT, and of those that left it the same part.  Where hardly any that sets
@@ -85,15 +78,14 @@ ff_fit_split(const Evidence *e)
 		moved = bound(w.newpage, 0, cold);
 	else if (cold <= 0 || indexed == 0)
 		moved = cold;
-	else if (stayed >= ENOUGH_STAYED && !never && !(indexed >= 1))
+	else if (!never && !(indexed >= 1) && (stayed >= ENOUGH_STAYED || !isnan(indexed)))
 	{
-		eligible = or_else(e->seen_hot, 0) / stayed;
-		if (1 - eligible >= CONFIRMED * indexed || eligible < 1 - indexed)
-			eligible = 1 - indexed;
-		moved = moved_of(cold, w.hot, eligible);
+		/* of those that left as many could be HOT as of those that stayed */
+		double		seen = stayed >= ENOUGH_STAYED ? or_else(e->seen_hot, 0) / stayed : NAN;
+
+		eligible = 1 - seen < CONFIRMED * indexed || isnan(indexed) ? seen : 1 - indexed;
+		moved = eligible > 0 ? bound(cold - w.hot * (1 - eligible) / eligible, 0, cold) : 0;
 	}
-	else if (indexed < 1 && !never)
-		moved = moved_of(cold, w.hot, 1 - indexed);
 	else if (e->seen_same_page + e->seen_moved > 0)
 		/* none can be HOT: only the pages tell */
 		moved = cold * e->seen_moved / (e->seen_same_page + e->seen_moved);
@@ -158,8 +150,7 @@ plan_lengths(const Evidence *e, FitPlan *p)
 		p->update_mean = p->insert_mean;
 	}
 	/* steps are those of the shorter rows: they are the finer ones */
-	p->step_len = p->insert_len[TW_QUANTILES / 2] < p->update_len[TW_QUANTILES / 2] ?
-		p->insert_len[TW_QUANTILES / 2] : p->update_len[TW_QUANTILES / 2];
+	p->step_len = (int) fmin(p->insert_len[TW_QUANTILES / 2], p->update_len[TW_QUANTILES / 2]);
 	p->page_rows = ff_twin_rows_per_page(p->fillfactor, (int) p->insert_mean);
 	return 1;
 }
@@ -265,31 +256,17 @@ prunes_seen(const Evidence *e, const FitPlan *p)
 static void
 plan_density(const Evidence *e, FitPlan *p)
 {
-	int			len = p->insert_len[0] < p->update_len[0] ? p->insert_len[0] : p->update_len[0];
-	int			at = p->fillfactor;
+	int			len = (int) fmin(p->insert_len[0], p->update_len[0]);
 
-	p->filled_at = at;
+	p->filled_at = p->fillfactor;
 	if (e->filled_at >= TW_MIN_FF && e->filled_at <= TW_MAX_FF)
-	{
 		p->filled_at = (int) e->filled_at;
-		return;
+	else if (e->rows_per_page_max > ff_twin_rows_per_page(p->fillfactor, len) + 0.5)
+	{
+		while (p->filled_at < TW_MAX_FF && e->rows_per_page_max > ff_twin_rows_per_page(p->filled_at, len))
+			p->filled_at++;
+		p->filled_at = ff_twin_step_edge(p->filled_at, len);
 	}
-	if (!(e->rows_per_page_max > ff_twin_rows_per_page(at, len) + 0.5))
-		return;
-	while (at < TW_MAX_FF && e->rows_per_page_max > ff_twin_rows_per_page(at, len))
-		at++;
-	p->filled_at = ff_twin_step_edge(at, len);
-}
-
-double
-ff_plan_start_rows(const FitPlan *p)
-{
-	double		ticks = p->before;
-	double		net = (p->window.inserted - p->window.deleted) / p->window.updated;
-
-	for (int i = 0; i < FIT_SEGMENTS; i++)
-		ticks += p->segment[i];
-	return net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
 }
 
 /* Intervals become segments, the oldest first. */
@@ -311,10 +288,8 @@ plan_segments(const Evidence *e, FitPlan *p)
 		hot[k] += v->hot;
 	}
 	for (int i = 0; i < FIT_SEGMENTS; i++)
-	{
 		p->segment_hot[i] = p->segment_updates[i] > 0 ?
 			bound(hot[i] / p->segment_updates[i], 0, 1) : NAN;
-	}
 }
 
 /*
@@ -330,6 +305,8 @@ plan_course(const Evidence *e, FitPlan *p)
 	double		laps = bound(earlier + window, 0, MOST_LAPS);
 	double		largest = 0;
 	double		length = fmax(p->insert_mean, p->update_mean);
+	double		net = (p->window.inserted - p->window.deleted) / p->window.updated;
+	double		ticks;
 	double		cut;
 
 	p->rows = MOST_EVENTS / bound(laps * events, 0.01, 1e9);
@@ -358,20 +335,23 @@ plan_course(const Evidence *e, FitPlan *p)
 			p->segment_hot[i] = NAN;
 		}
 		cut *= 0.4;
-		p->segment[FIT_SEGMENTS - 1] = window * p->rows;
+		p->segment[FIT_SEGMENTS - 1] = window * p->rows * cut;
 	}
-	for (int i = 0; i < FIT_SEGMENTS; i++)
-		p->segment[i] *= cut;
 	p->before = bound(laps - window * cut, 0, earlier + window * (1 - cut)) * p->rows;
 	p->before_set = p->filled_at == p->fillfactor ? 0 :
 		isnan(e->updated_since) ? p->before :
 		bound(p->before - (e->updated_since - p->window.updated) * p->scale, 0, p->before);
+	ticks = p->before;
+	for (int i = 0; i < FIT_SEGMENTS; i++)
+		ticks += p->segment[i];
+	p->start_rows = net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
 }
 
 int
 ff_plan(const Evidence *e, FitPlan *p)
 {
-	double		p50 = NAN;
+	double		at = 0,
+				sum = 0;
 
 	memset(p, 0, sizeof(*p));
 	p->window = ff_evidence_window(e);
@@ -392,22 +372,14 @@ ff_plan(const Evidence *e, FitPlan *p)
 		p->peak = fmax(p->peak, e->interval[i].updated / bound(e->interval[i].seconds, 1e-3, 1e12));
 	/* rows that one transaction of the cluster stands for, to scale distances by */
 	p->xids_per_tick = e->window_xids > 0 ? e->window_xids / p->window.updated : NAN;
-	p->insert_distance = NAN;
-	if (!isnan(e->update_distance[0]))
+	for (int i = 0; i < EV_LOG2_BINS; i++)
 	{
-		double		at = 0,
-					sum = 0;
-
-		for (int i = 0; i < EV_LOG2_BINS; i++)
-		{
-			at += e->update_distance[i] * (i + 0.5);
-			sum += e->update_distance[i];
-		}
-		p50 = sum > 0 ? exp2(at / sum) : NAN;
+		at += e->update_distance[i] * (i + 0.5);
+		sum += e->update_distance[i];
 	}
-	if (p->window.inserted > 0 && !isnan(p->xids_per_tick) && p50 >= 1)
-		p->insert_distance = bound(1.5 * p50 / p->xids_per_tick * p->window.inserted / p->window.updated,
-								   1, p->live);
+	p->insert_distance = p->window.inserted > 0 && p->xids_per_tick > 0 && sum > 0 ?
+		bound(1.5 * exp2(at / sum) / p->xids_per_tick * p->window.inserted / p->window.updated,
+			  1, p->live) : NAN;
 	/* rows that came together are as far from each other as they are many */
 	for (int i = 0; i < p->nslots && !isnan(p->insert_distance); i++)
 		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)

@@ -67,6 +67,7 @@ typedef struct FitPlan
 	double		peak;			/* updates a second, in the busiest interval */
 	double		insert_distance;	/* rows between insert and update; NAN */
 	double		prunes;			/* pages pruned by an update, from WAL records; NAN */
+	double		start_rows;		/* to begin a replay with: a growing table has fewer */
 	/* the course of a replay, ticks */
 	double		before;			/* the window */
 	double		before_set;		/* of these, before the fillfactor was set */
@@ -83,8 +84,5 @@ extern FitSplit ff_fit_split(const Evidence *e);
 
 /* False where no row or no update was seen. */
 extern int	ff_plan(const Evidence *e, FitPlan *plan);
-
-/* Rows to begin a replay with: a growing table has fewer. */
-extern double ff_plan_start_rows(const FitPlan *p);
 
 #endif							/* FF_MODEL_PLAN_H */

@@ -40,7 +40,6 @@
 /* A multiplier that spreads ranks over the table (Knuth). */
 #define SCATTER		UINT64_C(2654435761)
 
-
 /* Uniform in 0 .. n-1. */
 static inline int64_t
 random_below(Twin *t, int64_t n)
@@ -122,8 +121,8 @@ next_xid(Twin *t)
 static int
 prune(Twin *t, TwinPage *p, uint32_t oldest)
 {
-	int			removed = 0;
-
+	if (p->dead_head < 0 || t->dead[p->dead_head].xid >= oldest)
+		return 0;
 	while (p->dead_head >= 0 && t->dead[p->dead_head].xid < oldest)
 	{
 		int			i = p->dead_head;
@@ -137,11 +136,11 @@ prune(Twin *t, TwinPage *p, uint32_t oldest)
 		d->next = t->dead_free;
 		t->dead_free = i;
 		t->ndead--;
-		removed++;
 	}
 	if (p->dead_head < 0)
 		p->dead_tail = -1;
-	return removed;
+	p->full = 0;
+	return 1;
 }
 
 /*
@@ -152,19 +151,12 @@ static void
 visit(Twin *t, int page)
 {
 	TwinPage   *p = &t->page[page];
-	uint32_t	oldest;
 
 	if (page == t->visiting)
 		return;
 	t->visiting = page;
-	if (p->dead_head < 0 || (!p->full && heap_free_space(p) >= t->prune_below))
-		return;
-	oldest = horizon(t);
-	if (t->dead[p->dead_head].xid >= oldest)
-		return;
-	prune(t, p, oldest);
-	p->full = 0;
-	t->count.prunes++;
+	if (p->full || heap_free_space(p) < t->prune_below)
+		t->count.prunes += prune(t, p, horizon(t));
 }
 
 static void
@@ -245,9 +237,7 @@ extend(Twin *t)
 static void
 fsm_tell(Twin *t, TwinPage *p)
 {
-	int			cat = heap_free_space(p) / FSM_CATEGORY_BYTES;
-
-	p->fsm = (uint8_t) (cat > 255 ? 255 : cat);
+	p->fsm = (uint8_t) (heap_free_space(p) / FSM_CATEGORY_BYTES);
 	if (p->fsm > t->fsm_most)
 		t->fsm_most = p->fsm;
 }
@@ -260,8 +250,6 @@ fsm_search(Twin *t, int space)
 	int			n;
 	int			i;
 
-	if (need > 255)
-		need = 255;
 	for (n = 0, i = t->fsm_next; n < t->npages && need <= t->fsm_most; n++, i++)
 	{
 		if (i >= t->npages)
@@ -407,8 +395,7 @@ vacuum(Twin *t)
 	{
 		TwinPage   *p = &t->page[i];
 
-		if (p->dead_head >= 0 && prune(t, p, oldest))
-			p->full = 0;
+		prune(t, p, oldest);
 		with_dead += p->ndead > 0;
 	}
 	for (int i = 0; i < t->npages; i++)
@@ -638,7 +625,7 @@ scan_rows(Twin *t, const TwinClass *c, int64_t id, int64_t stride)
 	int32_t		n;
 
 	order_by_page(t);
-	n = t->npages > 0 ? t->page_end[t->npages - 1] : 0;
+	n = t->page_end[t->npages - 1];
 	for (int32_t i = 0; i < n && !t->exhausted; i++)
 	{
 		int64_t		at = t->order[i];
@@ -746,11 +733,8 @@ prepare_classes(Twin *t)
 
 		t->interval[i] = 0;
 		t->due[i] = c->rows / c->rate * random_unit(&t->rng);
-		t->position[i] = 0;
-		t->turn_now[i] = 0;
-		for (int k = 0; k < TW_TURNS; k++)
-			t->turn[i][k] = k < turns ?
-				t->next_row - turn_delay(c, k, turns, span) : 0;
+		for (int k = 0; k < turns; k++)
+			t->turn[i][k] = t->next_row - turn_delay(c, k, turns, span);
 	}
 }
 
@@ -785,8 +769,7 @@ clamp_life(TwinLife *l)
 void
 ff_twin_set_fillfactor(Twin *t, int fillfactor)
 {
-	t->fillfactor = (int) bound(fillfactor, TW_MIN_FF, TW_MAX_FF);
-	t->reserve = TW_BLCKSZ * (100 - t->fillfactor) / 100;
+	t->reserve = TW_BLCKSZ * (100 - (int) bound(fillfactor, TW_MIN_FF, TW_MAX_FF)) / 100;
 	t->prune_below = t->reserve > TW_BLCKSZ / 10 ? t->reserve : TW_BLCKSZ / 10;
 }
 
@@ -797,8 +780,6 @@ ff_twin_start(Twin *t, const TwinLife *life, int fillfactor, uint64_t seed)
 	t->life = *life;
 	clamp_life(&t->life);
 	t->rng = seed * UINT64_C(0x9E3779B97F4A7C15) + UINT64_C(0xD1B54A32D192ED03);
-	if (t->rng == 0)
-		t->rng = 1;
 	ff_twin_set_fillfactor(t, fillfactor);
 	t->target = t->visiting = -1;
 	t->dead_free = -1;

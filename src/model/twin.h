@@ -132,7 +132,6 @@ typedef struct Twin
 {
 	TwinLife	life;
 	uint64_t	rng;
-	int			fillfactor;
 	int			reserve;		/* bytes inserts leave free */
 	int			prune_below;	/* prune on access under this many free bytes */
 	int			npages;

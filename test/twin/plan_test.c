@@ -322,20 +322,20 @@ test_growth(void)
 	double		distance;
 
 	e.earlier_updated = 1e-9;
-	ok(ff_plan_start_rows(planned(&e)) == plan.rows && plan.mean_live == 2000, "a table that does not grow begins as it is");
+	ok(planned(&e)->start_rows == plan.rows && plan.mean_live == 2000, "a table that does not grow begins as it is");
 	e.interval[0].updated = 2000;
 	e.interval[0].hot = 1800;
 	e.interval[0].newpage = 200;
 	e.interval[0].inserted = 900;
 	e.interval[0].deleted = 100;
 	planned(&e);
-	ok(near(ff_plan_start_rows(&plan) + 0.4 * (plan.before + ticks()), plan.rows, 1e-6) && plan.mean_live == 1600,
+	ok(near(plan.start_rows + 0.4 * (plan.before + ticks()), plan.rows, 1e-6) && plan.mean_live == 1600,
 	   "one that grows with as many less as come, and has half of these on average");
 	e.interval[0].deleted = 1700;
-	ok(ff_plan_start_rows(planned(&e)) == plan.rows && plan.mean_live == 2400, "one that shrinks had more");
+	ok(planned(&e)->start_rows == plan.rows && plan.mean_live == 2400, "one that shrinks had more");
 	e.interval[0].inserted = 1e5;
 	e.interval[0].deleted = 0;
-	ok(ff_plan_start_rows(planned(&e)) == 0 && plan.mean_live == 1000, "none, where all came in the window");
+	ok(planned(&e)->start_rows == 0 && plan.mean_live == 1000, "none, where all came in the window");
 
 	e.interval[0].inserted = 500;
 	for (int i = 0; i < EV_LOG2_BINS; i++)
