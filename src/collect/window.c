@@ -134,11 +134,9 @@ find_span(Window *w, bool fresh, TimestampTz began_at, TimestampTz ended_at)
 		w->span = repalloc(w->span, sizeof(Span) * w->room);
 	}
 	s = &w->span[w->nspans++];
-	memset(s, 0, sizeof(Span));
-	s->unit = unit;
-	s->fresh = fresh;
-	s->began_at = began_at;
-	s->ended_at = ended_at;
+	*s = (Span) {
+		.unit = unit,.fresh = fresh,.began_at = began_at,.ended_at = ended_at
+	};
 	return s;
 }
 

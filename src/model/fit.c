@@ -14,36 +14,27 @@
 
 #include <string.h>
 
-/* A distribution: with chance "none" nothing, else log-uniform. */
+/* A distribution: with chance "none" nothing, else log-uniform.  All were chosen. */
 typedef struct Prior
 {
-	const char *what;
 	double		none;
 	double		low;
 	double		high;
-	const char *source;
 } Prior;
 
-typedef enum PriorId
-{
-	PR_ROWS, PR_PAGES, PR_CALLS, PR_EVERY, PR_DISTANCE, PR_SKEW, PR_SHARE, PR_LAG,
-	PR_GROW, PR_VACUUM, PR_INDEXED, PR_HELD
-} PriorId;
-
-static const Prior prior[] = {
-	[PR_ROWS] = {"rows of a transaction, where nothing tells", 0.5, 2, 5000, "chosen"},
-	[PR_PAGES] = {"the same by those of one page, where the page tells", 0.3, 1, 100, "chosen"},
-	[PR_CALLS] = {"statements for one row each in a transaction", 0.75, 2, 20, "chosen"},
-	[PR_EVERY] = {"every k-th row", 0, 2, 20, "chosen"},
-	[PR_DISTANCE] = {"rows from insert to update, by what pages show", 0, 0.2, 5, "chosen"},
-	[PR_SKEW] = {"exponent of a skewed pick", 0, 0.8, 1.3, "chosen"},
-	[PR_SHARE] = {"share of a second kind of unknown updates", 0.4, 0.03, 0.6, "chosen"},
-	[PR_LAG] = {"age of the oldest snapshot, transactions", 0.5, 0.5, 1000, "chosen"},
-	[PR_GROW] = {"updates until a row has grown", 0.3, 2, 8, "chosen"},
-	[PR_VACUUM] = {"gap between vacuums, by the mean one seen", 0, 0.6, 1.7, "chosen"},
-	[PR_INDEXED] = {"share of updates that change an index", 0.7, 0.05, 1, "chosen"},
-	[PR_HELD] = {"time that a snapshot is held, by what pages showed amid it", 0, 1.3, 2.5, "chosen"},
-};
+static const Prior
+	PR_ROWS = {0.5, 2, 5000},		/* rows of a transaction, where nothing tells */
+	PR_PAGES = {0.3, 1, 100},		/* the same by those of one page, where the page tells */
+	PR_CALLS = {0.75, 2, 20},		/* statements for one row each in a transaction */
+	PR_EVERY = {0, 2, 20},			/* every k-th row */
+	PR_DISTANCE = {0, 0.2, 5},		/* rows from insert to update, by what pages show */
+	PR_SKEW = {0, 0.8, 1.3},		/* exponent of a skewed pick */
+	PR_SHARE = {0.4, 0.03, 0.6},	/* share of a second kind of unknown updates */
+	PR_LAG = {0.5, 0.5, 1000},		/* age of the oldest snapshot, transactions */
+	PR_GROW = {0.3, 2, 8},			/* updates until a row has grown */
+	PR_VACUUM = {0, 0.6, 1.7},		/* gap between vacuums, by the mean one seen */
+	PR_INDEXED = {0.7, 0.05, 1},	/* share of updates that change an index */
+	PR_HELD = {0, 1.3, 2.5};		/* time that a snapshot is held, by what pages showed amid it */
 
 /* How likely each pick is, where rows are inserted and where not (chosen). */
 static const struct
@@ -60,30 +51,19 @@ static const struct
 #define P_NEIGHBOURS	0.5
 #define P_EVERY			0.35
 
-/* Standard deviations of what is compared, beside the noise of counting. */
-typedef enum SeenId
-{
-	SEEN_HOT, SEEN_HOT_SHARE, SEEN_MOVED, SEEN_UPDATED, SEEN_FILL, SEEN_GROUP, SEEN_NEW_PAGES,
-	SEEN_DISTANCE, SEEN_AGE, SEEN_PRUNES, SEEN_KINDS
-} SeenId;
-
-static const struct
-{
-	const char *what;
-	double		sd;
-	const char *source;
-}			seen_sd[SEEN_KINDS] = {
-	[SEEN_HOT] = {"HOT share: the twin against equal runs of a server", 0.012, "mixture_reality.py"},
-	[SEEN_HOT_SHARE] = {"the same, by the share that is (not) HOT", 0.06, "mixture_reality.py"},
-	[SEEN_MOVED] = {"share that went to another page", 0.03, "chosen"},
-	[SEEN_UPDATED] = {"share of rows updated since insert", 0.08, "chosen"},
-	[SEEN_FILL] = {"ln of rows on a page", 0.15, "mixture_reality.py"},
-	[SEEN_GROUP] = {"rows of a transaction on a page, bins", 0.5, "chosen"},
-	[SEEN_NEW_PAGES] = {"share of updated rows on pages of one transaction", 0.1, "chosen"},
-	[SEEN_DISTANCE] = {"transactions from insert to update, bins", 0.5, "chosen"},
-	[SEEN_AGE] = {"transactions since the update, bins", 0.5, "chosen"},
-	[SEEN_PRUNES] = {"pages pruned by an update; as much more for each index entry", 0.15, "chosen"},
-};
+/*
+ * Standard deviations of what is compared, beside the noise of counting.  Those of the
+ * twin were measured by mixture_reality.py.
+ */
+static const double
+	SEEN_HOT = 0.012,				/* twin: HOT share, against equal runs of a server */
+	SEEN_HOT_SHARE = 0.06,			/* twin: the same, by the share that is (not) HOT */
+	SEEN_MOVED = 0.03,				/* chosen: share that went to another page */
+	SEEN_UPDATED = 0.08,			/* chosen: share of rows updated since insert */
+	SEEN_FILL = 0.15,				/* twin: ln of rows on a page */
+	SEEN_BINS = 0.5,				/* chosen: histograms: bins off on average */
+	SEEN_NEW_PAGES = 0.1,			/* chosen: share of updated rows on pages of one transaction */
+	SEEN_PRUNES = 0.15;				/* chosen: pages pruned by an update, and for each index entry */
 
 /* Seconds after which a snapshot is recorded as one that is held (ff_horizon()). */
 #define UNSEEN			60.0
@@ -112,11 +92,9 @@ enum
 };
 
 static double
-drawn(PriorId id, double u, double otherwise)
+drawn(Prior p, double u, double otherwise)
 {
-	const Prior *p = &prior[id];
-
-	return u < p->none ? otherwise : p->low * pow(p->high / p->low, (u - p->none) / (1 - p->none));
+	return u < p.none ? otherwise : p.low * pow(p.high / p.low, (u - p.none) / (1 - p.none));
 }
 
 static TwinPick
@@ -150,9 +128,7 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
 
 	c->stride = 1;
 	if (stride >= 1.5 && n >= 1.5 && u[D_STRIDE] >= P_NEIGHBOURS)
-	{
 		c->stride = v < 1 ? floor(drawn(PR_EVERY, v, 1) + 0.5) : 0;
-	}
 	if (c->stride > 0 && n * c->stride >= WHOLE * p->mean_live)
 	{
 		if (known && c->stride > 1)
@@ -203,10 +179,9 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 static void
 make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 {
-	memset(c, 0, sizeof(*c));
-	c->command = s->command;
-	c->rate = s->rate;
-	c->calls = c->stride = 1;
+	*c = (TwinClass) {
+		.command = s->command,.rate = s->rate,.calls = 1,.stride = 1
+	};
 	if (s->command == EV_UPDATE)
 	{
 		make_update(p, s, u, c);
@@ -228,7 +203,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 {
 	double		alone = bound(1.2 - 0.4 * or_else(e->sessions, 1.5), 0.1, 0.9);
 	double		v = u[G_LAG] < alone ? 0 :
-		prior[PR_LAG].none + (1 - prior[PR_LAG].none) * (u[G_LAG] - alone) / (1 - alone);
+		PR_LAG.none + (1 - PR_LAG.none) * (u[G_LAG] - alone) / (1 - alone);
 	double		fresh = 0;
 	double		ours = 0,		/* transactions a tick, of the replay and of the table */
 				real = 0;
@@ -247,7 +222,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 	}
 	near = fresh > 0.5 ? 1 : p->scale * ours / real;
 	/* squared: the most by far are as old as the sessions beside it are many */
-	l->lag = v > 0 ? drawn(PR_LAG, v * v > prior[PR_LAG].none ? v * v : v, 0) : 0;
+	l->lag = v > 0 ? drawn(PR_LAG, v * v > PR_LAG.none ? v * v : v, 0) : 0;
 	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
 	/* while a snapshot is held, each update leaves a version that stays: so many transactions
 	 * make as many as there are rows */
@@ -346,9 +321,9 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	double		shift = log2(xids / p->xids_per_tick);
 
 	if (!isnan(e->updated_pct) && v->rows > 0)
-		sum += log_density((v->updated_rows / v->rows - e->updated_pct / 100) / seen_sd[SEEN_UPDATED].sd);
+		sum += log_density((v->updated_rows / v->rows - e->updated_pct / 100) / SEEN_UPDATED);
 	if (e->rows_per_page > 0 && v->pages > 0)
-		sum += log_density(log(v->rows / v->pages / e->rows_per_page) / seen_sd[SEEN_FILL].sd);
+		sum += log_density(log(v->rows / v->pages / e->rows_per_page) / SEEN_FILL);
 	for (int i = 0; i < EV_GROUP_BINS; i++)
 		groups[i] = v->group_old_page[i] + v->group_new_page[i];
 	if (total(groups, EV_GROUP_BINS) <= 0)
@@ -359,19 +334,19 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 		double		off = share - total(v->group_old_page, EV_GROUP_BINS) / total(groups, EV_GROUP_BINS);
 
 		sum += log_density(bins_off(e->group_old_page, v->group_old_page, EV_GROUP_BINS, 0) *
-						   share / seen_sd[SEEN_GROUP].sd) +
+						   share / SEEN_BINS) +
 			log_density(bins_off(e->group_new_page, v->group_new_page, EV_GROUP_BINS, 0) *
-						(1 - share) / seen_sd[SEEN_GROUP].sd) +
-			log_density(off / seen_sd[SEEN_NEW_PAGES].sd);
+						(1 - share) / SEEN_BINS) +
+			log_density(off / SEEN_NEW_PAGES);
 	}
 	if (isnan(shift))
 		return sum;
 	if (!isnan(e->update_distance[0]))
 		sum += log_density(bins_off(e->update_distance, v->update_distance, EV_LOG2_BINS, shift) /
-						   seen_sd[SEEN_DISTANCE].sd);
+						   SEEN_BINS);
 	if (!isnan(e->update_age[0]))
 		sum += log_density(bins_off(e->update_age, v->update_age, EV_LOG2_BINS, shift) /
-						   seen_sd[SEEN_AGE].sd);
+						   SEEN_BINS);
 	return sum;
 }
 
@@ -445,17 +420,17 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 		if (isnan(p->segment_hot[i]) || t->count.updates < 1)
 			continue;
 		hot = t->count.hot / t->count.updates;
-		result += share_density(hot - p->segment_hot[i], p->segment_hot[i], seen_sd[SEEN_HOT].sd,
-								seen_sd[SEEN_HOT_SHARE].sd, &chance, t->count.updates,
+		result += share_density(hot - p->segment_hot[i], p->segment_hot[i], SEEN_HOT,
+								SEEN_HOT_SHARE, &chance, t->count.updates,
 								p->segment_updates[i]);
 	}
 	x->hot = sum.updates > 0 ? sum.hot / sum.updates : NAN;
 	if (!isnan(p->split.moved) && sum.updates > 0)
 		result += share_density(sum.moved / sum.updates - p->split.moved, p->split.moved,
-								seen_sd[SEEN_MOVED].sd, 0, &chance, sum.updates, p->window.updated);
+								SEEN_MOVED, 0, &chance, sum.updates, p->window.updated);
 	if (!isnan(p->prunes) && sum.updates > 0)
 		result += log_density((sum.prunes / sum.updates - p->prunes) /
-							  (seen_sd[SEEN_PRUNES].sd * (1 + (1 - p->split.hot) * or_else(e->indexes, 0))));
+							  (SEEN_PRUNES * (1 + (1 - p->split.hot) * or_else(e->indexes, 0))));
 	ff_twin_look(t, &view);
 	result += log_likelihood_of_pages(p, e, t, &view);
 	/* a life in which little happens explains nothing */

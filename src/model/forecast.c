@@ -56,7 +56,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	TwinCount	sum = {0};
 	TwinCount	last[2] = {{0}};
 	double		hot[CHUNKS] = {0};
-	double		window = bound(f->window * p->scale, 0, horizon);
+	double		window = bound(p->window.updated * p->scale, 0, horizon);
 	double		seen[2] = {0};
 	double		n;
 	int			i,
@@ -188,22 +188,19 @@ replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 static double
 hot_quantile(const Forecast *f, FcWay way, int step, double share)
 {
-	int			order[FIT_PARTICLES] = {0};
-	double		at = 0;
-	int			i,
-				k;
+	double		least = INFINITY;
 
-	for (i = 0; i < f->nlives; i++)
+	for (int i = 0; i < f->nlives; i++)
 	{
-		for (k = i; k > 0 && f->outcome[way][order[k - 1]][step].window_hot >
-			 f->outcome[way][i][step].window_hot; k--)
-			order[k] = order[k - 1];
-		order[k] = i;
+		double		hot = f->outcome[way][i][step].window_hot;
+		double		weight = 0;
+
+		for (int k = 0; k < f->nlives; k++)
+			weight += f->outcome[way][k][step].window_hot <= hot ? f->weight[k] : 0;
+		if (weight >= share && hot < least)
+			least = hot;
 	}
-	for (i = 0; i < f->nlives - 1; i++)
-		if ((at += f->weight[order[i]]) >= share)
-			break;
-	return f->outcome[way][order[i]][step].window_hot;
+	return least;
 }
 
 static void
@@ -250,12 +247,12 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 			continue;
 		if (at == ff_twin_step_edge(p->fillfactor, len))
 			f->current = f->n;
-		f->step[f->n].fillfactor = at;
-		f->step[f->n++].rows_per_page = ff_twin_rows_per_page(at, len);
+		f->step[f->n++] = (FcStep) {
+			.fillfactor = at,.rows_per_page = ff_twin_rows_per_page(at, len)
+		};
 	}
 	f->updates = p->window.updated / ff_evidence_seconds(e) *
 		bound(or_else(e->horizon_s, 30 * 86400.0), 1, 1e12);
-	f->window = p->window.updated;
 	f->nlives = fit->n;
 	for (int i = 0; i < f->nlives; i++)
 	{

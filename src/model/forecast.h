@@ -61,7 +61,6 @@ typedef struct Forecast
 	double		pages_now[FIT_PARTICLES];	/* today, per row */
 	double		rewritten_hot_pct;	/* as a step's hot_pct: rewritten as it is */
 	double		updates;		/* rows of the table, over the horizon */
-	double		window;			/* and over the window seen */
 	double		ticks;			/* replayed of the present life */
 } Forecast;
 

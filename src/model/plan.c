@@ -173,13 +173,10 @@ rows_together(const Evidence *e)
 static FitSlot *
 add_slot(FitPlan *p, EvCommand command, double rows)
 {
-	FitSlot    *s = &p->slot[p->nslots++];
-
-	memset(s, 0, sizeof(*s));
-	s->command = command;
-	s->rate = rows / p->window.updated;
-	s->rows = s->indexed = NAN;
-	return s;
+	p->slot[p->nslots] = (FitSlot) {
+		.command = command,.rate = rows / p->window.updated,.rows = NAN,.indexed = NAN
+	};
+	return &p->slot[p->nslots++];
 }
 
 /*

@@ -163,7 +163,6 @@ static void
 add_dead(Twin *t, TwinPage *p, int len, int frees_lp, int ends_chain)
 {
 	int			i;
-	TwinDead   *d;
 
 	if (t->dead_free >= 0)
 	{
@@ -177,12 +176,7 @@ add_dead(Twin *t, TwinPage *p, int len, int frees_lp, int ends_chain)
 		t->exhausted = 1;
 		return;
 	}
-	d = &t->dead[i];
-	d->xid = t->xid;
-	d->next = -1;
-	d->len = (int16_t) len;
-	d->frees_lp = (uint8_t) frees_lp;
-	d->ends_chain = (uint8_t) ends_chain;
+	t->dead[i] = (TwinDead) {t->xid, -1, (int16_t) len, (uint8_t) frees_lp, (uint8_t) ends_chain};
 	if (p->dead_tail >= 0)
 		t->dead[p->dead_tail].next = i;
 	else
@@ -219,17 +213,14 @@ add_version(Twin *t, TwinPage *p, int len)
 static int
 extend(Twin *t)
 {
-	TwinPage   *p;
-
 	if (t->npages >= TW_PAGES)
 	{
 		t->exhausted = 1;
 		return -1;
 	}
-	p = &t->page[t->npages];
-	memset(p, 0, sizeof(*p));
-	p->gap = TW_BLCKSZ - TW_PAGE_HEADER;
-	p->dead_head = p->dead_tail = -1;
+	t->page[t->npages] = (TwinPage) {
+		.gap = TW_BLCKSZ - TW_PAGE_HEADER,.dead_head = -1,.dead_tail = -1
+	};
 	return t->npages++;
 }
 
@@ -299,7 +290,6 @@ insert_row(Twin *t)
 	int			q = (int) random_below(t, TW_QUANTILES);
 	int			len = t->life.insert_len[q];
 	int			page = page_for_version(t, len);
-	TwinRow    *r;
 
 	if (page < 0)
 		return;
@@ -310,12 +300,10 @@ insert_row(Twin *t)
 		t->nforgotten += row_of(t, t->first_row)->page >= 0;
 		t->first_row++;
 	}
-	r = row_of(t, t->next_row++);
-	memset(r, 0, sizeof(*r));
-	r->born = r->xmin = t->xid;
-	r->page = (int16_t) page;
-	r->len = (int16_t) len;
-	r->quantile = (uint8_t) q;
+	*row_of(t, t->next_row++) = (TwinRow) {
+		.born = t->xid,.xmin = t->xid,.page = (int16_t) page,.len = (int16_t) len,
+		.quantile = (uint8_t) q
+	};
 	t->nlive++;
 }
 
@@ -731,7 +719,6 @@ prepare_classes(Twin *t)
 		int			turns = turns_of(t, c, &share);
 		int64_t		span = (int64_t) (c->rows * (c->stride > 1 ? c->stride : 1));
 
-		t->interval[i] = 0;
 		t->due[i] = c->rows / c->rate * random_unit(&t->rng);
 		for (int k = 0; k < turns; k++)
 			t->turn[i][k] = t->next_row - turn_delay(c, k, turns, span);

@@ -229,13 +229,9 @@ static void
 add_version(FfWalk *walk, TransactionId xid, bool updated, bool live,
 			bool heap_only)
 {
-	FfVersion  *v = &walk->version[walk->nversions++];
-
-	v->xid = xid;
-	v->age = xid_age(walk->xacts, xid);
-	v->updated = updated;
-	v->live = live;
-	v->heap_only = heap_only;
+	walk->version[walk->nversions++] = (FfVersion) {
+		xid, xid_age(walk->xacts, xid), updated, live, heap_only
+	};
 }
 
 static void
@@ -344,7 +340,8 @@ ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts,
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	double	   *metric = result->metric;
-	FfWalk		walk;
+	FfWalk		walk = {.header = header,.block = block,.xacts = xacts,.result = result,
+		.original = PG_UINT32_MAX};
 	OffsetNumber nlps;
 
 	memset(metric, 0, sizeof(result->metric));
@@ -366,13 +363,6 @@ ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts,
 		return FF_PAGE_BAD;
 	nlps = ff_line_pointers(header);
 
-	walk.header = header;
-	walk.block = block;
-	walk.xacts = xacts;
-	walk.result = result;
-	walk.nversions = walk.unused = 0;
-	walk.original = PG_UINT32_MAX;
-	memset(walk.taken, 0, sizeof(walk.taken));
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= nlps; offset++)
 		if (!count_line_pointer(&walk, offset, nlps))
 		{

@@ -506,7 +506,7 @@ test_steps(void)
 	   forecast.step[forecast.current].rows_per_page == ff_twin_rows_per_page(87, 136), "each number of rows is a step");
 	e.horizon_s = 7200;
 	foresee(&e, &l, NULL, 1);
-	ok(near(forecast.updates, 20000, 1e-6) && near(forecast.window, 10000, 1e-9), "updates of the horizon, at today's rate");
+	ok(near(forecast.updates, 20000, 1e-6), "updates of the horizon, at today's rate");
 	e.observed_s = 7200;
 	e.horizon_s = NAN;
 	foresee(&e, &l, NULL, 1);
