@@ -864,6 +864,31 @@ test_unused(void)
 	   "others are judged by what could be saved");
 }
 
+/* Each page sheds a row at first: lives that settle by themselves. */
+static void
+test_settling(void)
+{
+	TwinLife	l = life_of(136, 3000);
+	Evidence	e = observe(&l, 100, 0.2, 1);
+	double		surely = 0,
+				maybe = 0,
+				updates = 0;
+
+	asked(e);
+	for (int k = 0; k < forecast.nlives; k++)
+	{
+		const FcOutcome *o = &forecast.outcome[FC_SET][k][forecast.current];
+
+		surely += forecast.weight[k] * (o->settled_hot > 0.97);
+		maybe += forecast.weight[k] * (o->settled_hot > fit.plan.split.hot);
+		if (o->settled_hot > 0.97)
+			updates += forecast.weight[k] * o->settle_updates;
+	}
+	ok(surely > 0.5 && decision.settling > surely - 1e-6 && decision.settling < maybe + 1e-6,
+	   "lives that settle weigh what they weigh");
+	ok(near(decision.settle_updates, updates / surely, 0.1), "and take their time on average");
+}
+
 /* How sure it is. */
 static void
 test_confidence(void)
@@ -893,6 +918,7 @@ main(void)
 	test_choice();
 	test_choice_below();
 	test_unused();
+	test_settling();
 	test_confidence();
 	printf("1..%d\n", tests);
 	return failed != 0;
