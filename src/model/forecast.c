@@ -19,10 +19,10 @@
 #define ALL_HOT			0.998
 /* Between replayed steps: HOT shares that differ by more have one more replayed. */
 #define STEEP			0.03
-/* Error of the twin given the true life, points, and of the way from what was seen,
- * within which nine of ten runs lie (mixture_reality.py). */
+/* Error of the twin given the true life, points, within which nine of ten runs lie
+ * (mixture_reality.py), and of the way from what was seen (chosen). */
 #define RANGE_POINTS	1.5
-#define RANGE_WAY		0.15
+#define RANGE_WAY		0.1
 
 /* Ticks in which the rarest class that matters comes once. */
 static double

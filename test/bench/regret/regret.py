@@ -56,10 +56,12 @@ class Snapshot:
 
 
 def vacuum(c):
-    """What autovacuum would do by its rules, when it comes; it is off, as its pace is the clock's."""
-    if c.sql("SELECT n_dead_tup > 50 + 0.2 * reltuples OR n_ins_since_vacuum > 1000 + 0.2 * reltuples"
-             " FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid WHERE s.relname = 't'") == 't':
-        c.sql("VACUUM ANALYZE t")
+    """What autovacuum would do by its rules, when it comes, to the table and to its TOAST table, each by itself; it is
+    off, as its pace is the clock's."""
+    c.sql("SELECT format('VACUUM %s', coalesce(k.toast, '(ANALYZE, PROCESS_TOAST false) t'))"
+          " FROM pg_class t, LATERAL (VALUES (t.oid, NULL), (t.reltoastrelid, t.reltoastrelid::regclass::text)) k(oid, toast)"
+          " JOIN pg_class c USING (oid) JOIN pg_stat_all_tables s ON s.relid = c.oid WHERE t.oid = 't'::regclass"
+          " AND (n_dead_tup > 50 + 0.2 * c.reltuples OR n_ins_since_vacuum > 1000 + 0.2 * c.reltuples) \\gexec")
 
 
 def quarter(c, w, number, seed, collect=None, amid=True):

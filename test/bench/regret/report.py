@@ -92,8 +92,8 @@ def costs(t, limited):
 
 
 def page_rows(m, fillfactor):
-    """Rows of a page filled at a fillfactor; without a mixture each fillfactor is one of its own."""
-    if m is None:
+    """Rows of a page filled at a fillfactor; where they are not all of one length, each fillfactor is one of its own."""
+    if m is None or len(m['table']['widths']) > 1:
         return fillfactor
     length = math.ceil(mixture.row_bytes(m['table']) / 8) * 8 + 4
     return max(1, (8168 - 8192 * (100 - fillfactor) // 100) // length)
