@@ -110,6 +110,10 @@ test_growing(void)
 		run_updates(290);
 	}
 	ok(right, "rows grow with each of their updates, to their last length");
+	l.grow_updates = -3;
+	ff_twin_start(&twin, &l, 30, 3);
+	run_updates(290);
+	ok(row(0)->len == 208, "at once, where it is said to take less than an update");
 	l.class[0].resizes = 0;
 	ff_twin_start(&twin, &l, 30, 3);
 	run_updates(290);
