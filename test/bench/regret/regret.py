@@ -166,7 +166,7 @@ REST = """
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '25 hours';
 INSERT INTO ff_internal.collection (epoch_id, began_at, ended_at, relations, changed, track_counts, open_writers, own_inserts, next_xid)
 SELECT epoch_id, began_at - interval '25 hours', ended_at - interval '25 hours', relations, 0, track_counts, 0, own_inserts, next_xid
-  FROM ff_internal.collection ORDER BY began_at LIMIT 1;
+  FROM ff_internal.collection WHERE began_at IN (SELECT min(began_at) FROM ff_internal.counter_interval GROUP BY rel_id);
 INSERT INTO ff_internal.counter_interval
 SELECT DISTINCT ON (i.rel_id) (jsonb_populate_record(i, jsonb_build_object('began_at', i.began_at - interval '25 hours',
            'ended_at', i.began_at, 'inserted', 0, 'updated', 0, 'hot_updated', 0, 'newpage_updated', 0 * i.newpage_updated,
