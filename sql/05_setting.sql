@@ -61,12 +61,11 @@ RETURN 1 + ff_internal.setting('min_gain') / 100;
 -- comment, and those that hide or reverse others. Encodings other than LATIN and ISO 8859 have letters beyond ASCII.
 CREATE FUNCTION ff_internal.unprintable() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT CASE WHEN e.encoding = 'UTF8'
-                    THEN E'[\\u0001-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e'
-                         '\\u2060-\\u2069\\ufeff\\U000e0000-\\U000e007f]'
-                    WHEN e.encoding ~ '^(LATIN|ISO_8859_)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]'
-                    ELSE E'[\\u0001-\\u001f\\u007f]' END
-          FROM (SELECT getdatabaseencoding()) e(encoding));
+RETURN CASE WHEN getdatabaseencoding() = 'UTF8'
+            THEN E'[\\u0001-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e'
+                 '\\u2060-\\u2069\\ufeff\\U000e0000-\\U000e007f]'
+            WHEN getdatabaseencoding() ~ '^(LATIN|ISO_8859_)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]'
+            ELSE E'[\\u0001-\\u001f\\u007f]' END;
 
 -- The inside of E'...' or of U&"...", whichever quote says, unprintable characters as escapes.
 CREATE FUNCTION ff_internal.escaped(content text, quote text) RETURNS text

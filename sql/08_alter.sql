@@ -2,9 +2,14 @@
 
 -- A relation's name with its schema, quoted, on one line; NULL where it is gone.
 CREATE FUNCTION ff_internal.qualified_name(relation oid) RETURNS text
-LANGUAGE sql STABLE
-RETURN (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
-          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    -- keeps its plan, as no SQL function does
+    RETURN (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
+              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
+END
+$$;
 
 -- Options as after ALTER ... SET: the new ones go last.
 CREATE FUNCTION ff_internal.options_after(options text[], to_set text[]) RETURNS text[]

@@ -11,7 +11,7 @@ AS 'MODULE_PATHNAME', 'ff_summarizing';
 CREATE FUNCTION ff_internal.index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 4
-AS $$
+BEGIN ATOMIC
     SELECT a.attnum, a.attname, CASE
            WHEN a.attnum = ANY (x.indkey)
                -- counted from 0
@@ -31,13 +31,15 @@ AS $$
       JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum > 0 AND NOT a.attisdropped
            AND (d.whole_row OR a.attnum = ANY (x.indkey) OR a.attnum = ANY (d.named))
      WHERE x.indexrelid = index
-     ORDER BY a.attnum
-$$;
+     ORDER BY a.attnum;
+END;
 
 -- The columns an UPDATE sets and the stored generated columns that follow from them.
 CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
+BEGIN
+    RETURN (
     SELECT array_agg(DISTINCT c.name ORDER BY c.name)
       FROM (SELECT unnest(columns) AS name
             UNION ALL
@@ -50,27 +52,33 @@ AS $$
                                    OR d.classid = 'pg_class'::regclass AND d.objid = g.attrelid
                                       AND d.objsubid = g.attnum)
               JOIN pg_attribute b ON b.attrelid = g.attrelid AND b.attnum = d.refobjsubid
-             WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c
+             WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c);
+END
 $$;
 
 -- Columns (attnum) of which an UPDATE that sets one cannot be HOT because of these indexes; in order, empty: none.
 CREATE FUNCTION ff_internal.blocking_columns(indexes oid[]) RETURNS smallint[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT ARRAY(SELECT DISTINCT k.attnum
+BEGIN
+    RETURN ARRAY(SELECT DISTINCT k.attnum
                    FROM pg_class c CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
                   WHERE c.oid = ANY (indexes) AND NOT ff_internal.summarizing(c.relam)
-                  ORDER BY 1)
+                  ORDER BY 1);
+END
 $$;
 
 -- The names of those of all indexes of a table.
 CREATE FUNCTION ff_internal.indexed_columns(relation oid) RETURNS text[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT coalesce(array_agg(a.attname::text ORDER BY a.attname::text), '{}')
-      FROM unnest(ff_internal.blocking_columns(ARRAY(
-               SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = relation AND i.indislive))) k
-      JOIN pg_attribute a ON a.attrelid = relation AND a.attnum = k
+BEGIN
+    RETURN ARRAY(SELECT a.attname::text
+                   FROM unnest(ff_internal.blocking_columns(ARRAY(
+                            SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = relation AND i.indislive))) k
+                   JOIN pg_attribute a ON a.attrelid = relation AND a.attnum = k
+                  ORDER BY 1);
+END
 $$;
 
 -- The table itself and the partitioned tables above it, by whose names statements may know it.
@@ -87,14 +95,14 @@ CREATE FUNCTION ff_internal.updates_seen(
     OUT rows numeric, OUT began_at timestamptz)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
-AS $$
+BEGIN ATOMIC
     SELECT t.statement_id, t.how, ff_internal.changed_columns(relation, t.columns), h.*
       FROM ff_internal.statement_target t
      CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows), min(n.began_at)
                            FROM ff_internal.statement_history n
                           WHERE n.statement_id = t.statement_id AND n.ended_at > since) h
-     WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.calls > 0
-$$;
+     WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.calls > 0;
+END;
 
 -- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column.
 -- Where they do not account for nine updates of ten, or the columns of one are not known: 0 if the primary key is its
@@ -103,15 +111,15 @@ CREATE FUNCTION ff_internal.indexed_share(e ff_internal.table_evidence) RETURNS 
 LANGUAGE sql STABLE
 AS $$
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= 0.9 * (e.counters).updated
-                THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && i.columns), 0) / sum(s.rows)::double precision
+                THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && (SELECT ff_internal.indexed_columns(e.relation))),
+                              0) / sum(s.rows)::double precision
                 -- keys are hardly ever changed, and neither the pages nor the counters show that they were
                 WHEN coalesce(e.seen_same_page, 0) = 0 AND (e.recent).hot_updated >= 0.5 * (e.recent).updated
                      AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary
                                         AND NOT ff_internal.summarizing(c.relam))
                 THEN 0 END
-      FROM ff_internal.updates_seen(e.relation, (e.counters).began_at) s,
-           (SELECT ff_internal.indexed_columns(e.relation) OFFSET 0) i(columns)
+      FROM ff_internal.updates_seen(e.relation, (e.counters).began_at) s
      WHERE s.rows > 0
 $$;
 

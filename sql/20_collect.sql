@@ -353,10 +353,12 @@ $$;
 
 -- What reading and writing one block took, microseconds, as the last collection found it.
 CREATE FUNCTION ff_internal.io_speed(OUT read_us double precision, OUT write_us double precision)
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT c.read_us, c.write_us FROM ff_internal.collection c WHERE c.ended_at IS NOT NULL
-     ORDER BY c.began_at DESC LIMIT 1
+BEGIN
+    SELECT c.read_us, c.write_us INTO read_us, write_us FROM ff_internal.collection c WHERE c.ended_at IS NOT NULL
+     ORDER BY c.began_at DESC LIMIT 1;
+END
 $$;
 
 -- Writes down that the counters of all tables have been read: from then on intervals begin. Returns the collection_id.

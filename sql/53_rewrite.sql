@@ -21,8 +21,9 @@ RETURN CASE WHEN seconds < 1 THEN 'about a second'
 CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,
     OUT seconds float8, OUT io_known boolean, OUT too_big text)
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 AS $$
+BEGIN
     -- Bytes per second of copying rows and of building indexes, measured on one core by VACUUM FULL of two tables of
     -- 500 MB (rows of 1,000 bytes; of 120, with two indexes; 15). spare: disk to be left free (chosen).
     WITH constant AS (
@@ -53,19 +54,22 @@ AS $$
            CASE WHEN n.bytes * k.spare > d.free_bytes
                 THEN format('needs %s of disk, and %s are free', pg_size_pretty(n.bytes), pg_size_pretty(d.free_bytes))
            END
+      INTO disk_bytes, free_bytes, wal_bytes, seconds, io_known, too_big
       FROM size z
      CROSS JOIN constant k
      CROSS JOIN ff_internal.io_speed() t
      CROSS JOIN ff_internal.free_bytes(z.reltablespace) d(free_bytes)
      CROSS JOIN LATERAL (SELECT z.table_bytes + z.index_bytes,
-                                CASE WHEN z.logged THEN z.table_bytes + z.index_bytes ELSE 0 END) n(bytes, wal_bytes)
+                                CASE WHEN z.logged THEN z.table_bytes + z.index_bytes ELSE 0 END) n(bytes, wal_bytes);
+END
 $$;
 
 -- What the ways to rewrite ask of a relation: why its changes cannot be decoded from WAL, why pg_repack cannot do it.
 CREATE FUNCTION ff_internal.rewrite_conditions(
     relation oid, OUT schema text, OUT name text, OUT cluster_by text, OUT undecodable text, OUT unrepackable text)
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
+BEGIN
     SELECT n.nspname, c.relname, i.cluster_by,
            CASE WHEN k.hindrance IS NOT NULL THEN k.hindrance
                 WHEN i.identity IS NOT TRUE THEN 'needs a primary key or a replica identity index' END,
@@ -75,6 +79,7 @@ AS $$
                 WHEN k.hindrance IS NOT NULL THEN k.hindrance
                 WHEN i.keyed IS NOT TRUE
                 THEN 'needs a primary key or a unique index over columns that are NOT NULL' END
+      INTO schema, name, cluster_by, undecodable, unrepackable
       FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
      CROSS JOIN LATERAL (SELECT CASE WHEN c.relkind <> 'r' THEN 'only for tables'
@@ -89,22 +94,24 @@ AS $$
                               SELECT FROM pg_attribute a
                                WHERE a.attrelid = c.oid AND a.attnum = ANY (x.indkey) AND NOT a.attnotnull))
              FROM pg_index x WHERE x.indrelid = c.oid AND x.indisvalid) i(cluster_by, identity, keyed)
-     WHERE c.oid = relation
+     WHERE c.oid = relation;
+END
 $$;
 
 -- The ways to rewrite a table or index to about new_bytes (main fork), the least disturbing first; why: or why not.
-CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint)
+-- all_ways: also those that are not possible.
+CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint, all_ways boolean DEFAULT true)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
                free_bytes bigint, wal_bytes bigint, seconds float8, io_known boolean)
 LANGUAGE sql VOLATILE ROWS 4
 AS $$
     WITH extension AS (
-        SELECT a.name, ff_internal.quoted_name(coalesce(n.nspname, 'squeeze')::text) AS schema,
-               CASE WHEN e.oid IS NULL
-                    THEN 'available here, but not created in this database: CREATE EXTENSION ' || a.name END AS missing
-          FROM pg_available_extensions a
-          LEFT JOIN pg_extension e ON e.extname = a.name
-          LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
+        SELECT e.extname AS name, ff_internal.quoted_name(n.nspname::text) AS schema, NULL AS missing
+          FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+        UNION ALL
+        -- reads the control files of all extensions
+        SELECT a.name, 'squeeze', 'available here, but not created in this database: CREATE EXTENSION ' || a.name
+          FROM pg_available_extensions a WHERE a.installed_version IS NULL AND all_ways
     )
     SELECT w.method, y.hindrance IS NULL, coalesce(y.hindrance, 'possible'), w.statement, w.runs_in, w.lock,
            z.disk_bytes, z.free_bytes, z.wal_bytes, z.seconds * w.times, z.io_known
@@ -152,7 +159,7 @@ AS $$
            w(place, method, fits, statement, runs_in, times, hindrance, lock)
      CROSS JOIN ff_internal.rewrite_cost(rewrites.relation, new_bytes) z
      CROSS JOIN LATERAL (SELECT coalesce(w.hindrance, z.too_big)) y(hindrance)
-     WHERE c.oid = rewrites.relation AND w.fits
+     WHERE c.oid = rewrites.relation AND w.fits AND (all_ways OR y.hindrance IS NULL)
      ORDER BY w.place
 $$;
 

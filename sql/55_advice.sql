@@ -14,22 +14,25 @@ RETURN (SELECT string_agg(ff_internal.setting(n.name)::text, ' ' ORDER BY n.name
           FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, '
                       'page_read_cost}'::text[]) n(name));
 
--- mark: hash of the evidence and settings that a fit is made of; shape: of what makes any older fit useless, see table
--- fit.
-CREATE FUNCTION ff_internal.fit_marks(
-    e ff_internal.table_evidence, settings text, OUT mark text, OUT shape text)
-LANGUAGE sql STABLE
+-- Hash of what makes any older fit useless, see table fit.
+CREATE FUNCTION ff_internal.fit_shape(relation oid, fillfactor integer) RETURNS text
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT md5(concat_ws(' ', s.shape, e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot,
-                         e.seen_same_page, e.seen_newpage, e.ram_bytes, settings)), md5(s.shape)
-      FROM (SELECT concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.oid, c.relfilenode, e.fillfactor,
-                             (SELECT array_agg(k.keys ORDER BY k.keys)
-                                FROM pg_index i, concat_ws(' ', i.indkey, i.indexprs, i.indpred) k(keys)
-                               WHERE i.indrelid = c.oid AND i.indislive)) AS shape
-              FROM pg_class c CROSS JOIN ff_internal.server() o WHERE c.oid = e.relation
-            -- once, not for each of the two
-            OFFSET 0) s
+BEGIN
+    RETURN (
+    SELECT md5(concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.oid, c.relfilenode, fillfactor,
+                         (SELECT array_agg(k.keys ORDER BY k.keys)
+                            FROM pg_index i, concat_ws(' ', i.indkey, i.indexprs, i.indpred) k(keys)
+                           WHERE i.indrelid = c.oid AND i.indislive)))
+      FROM pg_class c CROSS JOIN ff_internal.server() o WHERE c.oid = relation);
+END
 $$;
+
+-- Hash of the evidence, beside the shape, and the settings that a fit is made of.
+CREATE FUNCTION ff_internal.fit_mark(e ff_internal.table_evidence) RETURNS text
+LANGUAGE sql STABLE
+RETURN md5(concat_ws(' ', e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot, e.seen_same_page,
+                     e.seen_newpage, e.ram_bytes, ff_internal.fit_settings()));
 
 -- A table's fit made anew, not stored, with the HOT shares of its curve if wanted in any case. It begins with what the
 -- model made of the table last, and keeps what was advised last.
@@ -252,45 +255,40 @@ BEGIN
 END
 $$;
 
--- Decides for a table, or for all. A stored fit of the same evidence is taken; else the model is asked, for so many
--- tables at most (models; NULL: fillfactor_advisor.fits, or one), the most recoverable updates first; beyond these an
--- older fit of the same shape is taken. always: the model is asked also where it does not matter.
-CREATE FUNCTION ff_internal.decisions(relation regclass, models integer DEFAULT NULL, always boolean DEFAULT false)
+-- Decides for a table, or for all. Fits are those that collections stored, of the same shape; for a single table of the
+-- same evidence, too, or else the model is asked anew. always: it is asked also where it does not matter.
+CREATE FUNCTION ff_internal.decisions(relation regclass, always boolean DEFAULT false)
 RETURNS SETOF ff_internal.decision
 LANGUAGE plpgsql STABLE ROWS 1000
 SET jit = off
 AS $$
 DECLARE
-    more  integer := coalesce(models, CASE WHEN $1 IS NULL THEN ff_internal.setting('fits')::integer ELSE 1 END);
-    settings CONSTANT text := ff_internal.fit_settings();
     t     record;
     d     ff_internal.diagnosis;
     fit   ff_internal.fit;
-    marks record;
+    one   CONSTANT boolean := $1 IS NOT NULL;
+    shape text;
+    mark  text;
 BEGIN
     FOR t IN
         SELECT o AS diagnosis, l AS last, s.best
           FROM ff_internal.diagnosis($1) o
-         CROSS JOIN unnest(ARRAY[o.evidence]) e
-          LEFT JOIN ff_internal.fit l ON l.rel_id = e.rel_id
-          LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = e.relation
-         ORDER BY (e.recent).updated * o.recoverable_share DESC NULLS LAST, e.heap_bytes DESC NULLS LAST
+          LEFT JOIN ff_internal.fit l ON l.rel_id = (o.evidence).rel_id
+          LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = (o.evidence).relation
     LOOP
         d := t.diagnosis;
         fit := NULL;
         IF (d.wants_model OR always) AND ((d.evidence).sample).sampled_at IS NOT NULL
-           AND (more > 0 OR (t.last).mark IS NOT NULL) THEN
+           AND (one OR (t.last).steps IS NOT NULL) THEN
             fit := t.last;
-            SELECT * INTO marks FROM ff_internal.fit_marks(d.evidence, settings);
-            IF fit.mark = marks.mark AND fit.steps IS NOT NULL
-               AND NOT (always AND (fit.steps[1]).settled_hot_pct IS NULL) THEN
-                NULL; -- it is of this evidence
-            ELSIF more > 0 THEN
-                more := more - 1;
+            shape := ff_internal.fit_shape((d.evidence).relation, (d.evidence).fillfactor);
+            mark := CASE WHEN one THEN ff_internal.fit_mark(d.evidence) END;
+            IF one AND ((fit.shape, fit.mark) = (shape, mark) AND fit.steps IS NOT NULL
+                        AND NOT (always AND (fit.steps[1]).settled_hot_pct IS NULL)) IS NOT TRUE THEN
                 fit := ff_internal.new_fit(d, fit, always);
-                fit.mark := marks.mark;
-                fit.shape := marks.shape;
-            ELSIF fit.shape IS DISTINCT FROM marks.shape THEN
+                fit.mark := mark;
+                fit.shape := shape;
+            ELSIF fit.shape <> shape THEN
                 fit := NULL;
             END IF;
         END IF;
@@ -300,7 +298,7 @@ END
 $$;
 
 -- The same; if pooled, one decision for a distributed table in the place of its shards, of which relation may be one.
-CREATE FUNCTION ff_internal.pooled_decisions(relation regclass, models integer, pooled boolean)
+CREATE FUNCTION ff_internal.pooled_decisions(relation regclass, pooled boolean)
 RETURNS SETOF ff_internal.decision
 LANGUAGE plpgsql STABLE ROWS 1000
 AS $$
@@ -309,14 +307,14 @@ DECLARE
                                WHERE pooled AND ($1 IS NULL OR $1 IN (s.parent, s.shard)));
 BEGIN
     IF tables IS NULL THEN
-        RETURN QUERY SELECT * FROM ff_internal.decisions($1, $2);
+        RETURN QUERY SELECT * FROM ff_internal.decisions($1);
         RETURN;
     END IF;
     PERFORM ff_internal.show_shards();
     RETURN QUERY
     WITH known AS MATERIALIZED (
         SELECT v, e.relation, s.parent, (e.counters).updated
-          FROM ff_internal.decisions(NULL, CASE WHEN $1 IS NULL THEN $2 ELSE 2 * cardinality(tables) END) v
+          FROM ff_internal.decisions(NULL) v
          CROSS JOIN unnest(ARRAY[(v.diagnosis).evidence]) e
           LEFT JOIN ff_internal.shards() s ON coalesce(s.shard, s.parent) = e.relation
     )
@@ -334,7 +332,7 @@ $$;
 -- ---------------------------------------------------------------------------
 -- A decision in figures and words: the columns of ff_advise(), those of ff_advice, and the decision. whole: a
 -- distributed table stands for its shards.
-CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, most integer DEFAULT NULL, whole bool DEFAULT true)
+CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, whole boolean DEFAULT true)
 RETURNS TABLE (
     relation                   regclass,
     fillfactor                 integer,
@@ -387,7 +385,7 @@ AS $$
                   ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds, m.io_known) || ', '
                       || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
                   ' ' || v.shards), b.ddl, t.phrase, m.io_known, e, v
-      FROM ff_internal.pooled_decisions(relation, most, whole) v
+      FROM ff_internal.pooled_decisions(relation, whole) v
      CROSS JOIN unnest(ARRAY[v.diagnosis]) d
      CROSS JOIN unnest(ARRAY[d.evidence]) e
      CROSS JOIN unnest(ARRAY[e.counters]) w
@@ -409,8 +407,7 @@ AS $$
             WHERE x.changes OFFSET 0) b ON true
       -- the least disturbing way; OFFSET keeps the filter in front of the function, here as there
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
-                                         ff_internal.rewrites(e.relation, n.size_bytes) m
-                          WHERE m.possible LIMIT 1) m ON true
+                                         ff_internal.rewrites(e.relation, n.size_bytes, false) m LIMIT 1) m ON true
      ORDER BY x.changes DESC, b.gain_pct DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
 
@@ -588,7 +585,7 @@ DECLARE
     last ff_internal.prediction;
 BEGIN
     SELECT x.* INTO a
-      FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, 1, false) x
+      FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, false) x
      WHERE r.rel_id = id AND r.closed_at IS NULL;
     IF a.relation IS NULL THEN
         RETURN 0;

@@ -29,7 +29,7 @@ BEGIN
         PERFORM ff_internal.refuse('22004', CASE WHEN relation IS NULL THEN 'relation' ELSE 'all_steps' END
                                             || ' must not be null');
     END IF;
-    SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), always => true);
+    SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), true);
     e := (v.diagnosis).evidence;
     IF e.not_examined IS NOT NULL THEN
         PERFORM ff_internal.refuse('55000', format('"%s" is not examined', e.relname), e.not_examined || '.');

@@ -644,7 +644,7 @@ BEGIN
         PERFORM ff_internal.refuse('22023', format('fillfactor %s is out of range', fillfactor),
             'It must be between 10 and 100.');
     END IF;
-    SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), 1, true);
+    SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), true);
     now := ((v.diagnosis).evidence).fillfactor;
     life := ((v.fit).choice).life;
     fillfactor := coalesce(fillfactor, CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor

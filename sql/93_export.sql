@@ -35,7 +35,7 @@ RETURN (
                                             THEN to_jsonb(ff_internal.model_input(a.evidence, coalesce(
                                                      ((a.decision).diagnosis).indexed_share,
                                                      ff_internal.indexed_share(a.evidence)))) END)), '[]')
-                     FROM ff_internal.advice(NULL, 0) a WHERE a.cause <> 'not_examined'),
+                     FROM ff_internal.advice() a WHERE a.cause <> 'not_examined'),
                'reads', CASE WHEN pg_is_in_recovery() THEN (
                    SELECT coalesce(jsonb_agg(jsonb_build_object(
                               'oid', t.relid::bigint, 'seq_scans', coalesce(t.seq_scan, 0),

@@ -58,16 +58,16 @@ CREATE TABLE faraway (i int, j int);
 SELECT story('orders_' || n, 1000 * share, 1000 * share, 0, 1000 * share, '{"update_group_rows": 56, "updated_pct": 98, "live_rows": 1260000, "blocks": 21000}') FROM (VALUES (102008, 1), (102009, 3)) v(n, share);
 SELECT story('orders_7', 1000, 2000, 1000, 1000, '{"updated_pct": 85}');
 INSERT INTO pg_dist_shard VALUES ('orders', 102008), ('orders', 102009), ('orders', 102010), ('faraway', 102011);
-SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname ~ '^orders_10';
+SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname ~ '^orders_';
 SELECT set_eq($$ SELECT relation::text, action FROM ff_advise() WHERE relation::text ~ '^(orders|faraway)' $$,
 	$$ VALUES ('orders', 'lower'), ('orders_7', (SELECT action FROM ff_advise('orders_7'))), ('faraway', 'wait') $$, 'one row for a distributed table, none for its shards');
 SELECT is((SELECT row(a.*)::text FROM ff_advise('orders_102008') a), (SELECT row(a.*)::text FROM ff_advise('orders') a), 'also where a shard is named');
 SELECT matches((SELECT reason FROM ff_advise('orders')), 'It is distributed; 2 shards here judged together, with 25 % to 75 % of the updates each, [0-9.]+ % to [0-9.]+ % of them HOT\. Change it on the coordinator, .*lock_timeout does not reach them', 'the skew is said');
 SELECT is((SELECT ddl FROM ff_advise('orders')), (SELECT format('ALTER TABLE public.orders SET (fillfactor = %s);', recommended_fillfactor) FROM ff_advise('orders')), 'the statement is for the table');
 SELECT results_eq($$ SELECT size_bytes, updates_per_s FROM ff_advise('orders') $$,
-	$$ SELECT sum(a.size_bytes)::bigint, sum(a.updates_per_s)::real FROM ff_internal.relation r CROSS JOIN LATERAL ff_internal.advice(r.relid, 1, false) a WHERE r.relname ~ '^orders_10' $$, 'size and updates are those of all shards');
+	$$ SELECT sum(a.size_bytes)::bigint, sum(a.updates_per_s)::real FROM ff_internal.relation r CROSS JOIN LATERAL ff_internal.advice(r.relid, false) a WHERE r.relname ~ '^orders_10' $$, 'size and updates are those of all shards');
 SELECT ok((SELECT count(DISTINCT a.recommended_fillfactor) = 1 AND max(a.recommended_fillfactor) = (SELECT recommended_fillfactor FROM ff_advise('orders'))
-             FROM ff_internal.relation r CROSS JOIN LATERAL ff_internal.advice(r.relid, 1, false) a WHERE r.relname ~ '^orders_10'), 'which are judged together');
+             FROM ff_internal.relation r CROSS JOIN LATERAL ff_internal.advice(r.relid, false) a WHERE r.relname ~ '^orders_10'), 'which are judged together');
 SELECT is((SELECT count(*) FROM ff_script() WHERE ff_script ~ 'ALTER TABLE public.orders_102'), 0::bigint, 'no script alters a shard');
 SELECT matches((SELECT reason FROM ff_advise('faraway')), 'its shards are on other nodes: collect there', 'a node without shards says where they are');
 SELECT * FROM finish();
