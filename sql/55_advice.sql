@@ -454,7 +454,8 @@ AS $$
       FROM ff_internal.advice(ff_internal.checked_table($1)) a
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
-'Advice for one table or for all: one row each, also where nothing should change. ff_advice is the overview.
+'Advice for one table or for all: one row each, also where nothing should change. For all, it is what '
+'collections made of each; for one, it is made anew where the evidence is newer. ff_advice is the overview.
 action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates '
 'leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, settling, few_updates, read_mostly, '
 'too_wide (it does not); no_data (nobody can know yet); not_examined (partitioned, foreign, temporary, excluded, or '
@@ -542,28 +543,30 @@ COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the w
 -- fillfactor_advisor.fits; removes the fits of tables that are gone.
 CREATE FUNCTION ff_internal.fits_due(id bigint) RETURNS SETOF bigint
 LANGUAGE sql VOLATILE
+SET jit = off
 AS $$
     DELETE FROM ff_internal.fit f
      WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
 
-    -- Those that changed, and those whose advice stands and may have turned without a change; hourly, unless altered.
+    -- Those that changed since their fit, and those whose advice stands and may have turned without a change; hourly,
+    -- unless altered.
     SELECT r.rel_id
       FROM ff_internal.collection c
+      JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL
+      LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
+     CROSS JOIN LATERAL (SELECT coalesce(f.action IN ('lower', 'raise'), false) AS stands) a
+     -- before the first fit, of the last hour
      CROSS JOIN LATERAL (
-           SELECT u.rel_id, max(u.updated) AS updated, max(u.updated - u.hot) AS cold, bool_or(u.stands) AS stands
-             FROM (SELECT i.rel_id, i.updated, i.hot_updated, false
-                     FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = c.began_at
-                   UNION ALL
-                   SELECT f.rel_id, 0, 0, true FROM ff_internal.fit f WHERE f.action IN ('lower', 'raise')
-                  ) u(rel_id, updated, hot, stands)
-            GROUP BY u.rel_id) d
-      JOIN ff_internal.relation r ON r.rel_id = d.rel_id
-      LEFT JOIN ff_internal.fit f ON f.rel_id = d.rel_id
-     WHERE c.collection_id = id AND (d.updated > 0 OR r.fillfactor < 100 OR d.stands)
-       AND r.closed_at IS NULL AND r.sampled_at IS NOT NULL
+           SELECT sum(i.updated) AS updated, sum(i.updated - i.hot_updated) AS cold,
+                  coalesce(bool_or(i.rewritten), false)
+                  OR EXISTS (SELECT FROM ff_internal.change h WHERE h.rel_id = r.rel_id AND h.seen_at > f.made_at)
+                     AS altered
+             FROM ff_internal.counter_interval i
+            WHERE i.rel_id = r.rel_id AND i.ended_at > coalesce(f.made_at, c.began_at - interval '1 hour')) d
+     WHERE c.collection_id = id AND (r.seen_at > coalesce(f.made_at, r.opened_at) OR a.stands)
        AND (f.rel_id IS NULL OR f.made_at <= c.began_at - interval '1 hour'
-            OR r.opened_at > c.began_at - interval '1 hour'
-            OR EXISTS (SELECT 1 FROM ff_internal.change h WHERE h.rel_id = d.rel_id AND h.seen_at > f.made_at))
+            OR r.opened_at > c.began_at - interval '1 hour' OR d.altered)
+       AND (d.updated > 0 OR f.rel_id IS NULL AND r.updated > 0 OR r.fillfactor < 100 OR a.stands OR d.altered)
      ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain),
                                                 d.cold / greatest(d.updated, 1)::float8, 0.001)
               * least(24, coalesce(extract(epoch FROM c.began_at - f.made_at) / 3600, 24)) DESC,

@@ -7,8 +7,7 @@ CREATE FUNCTION ff_internal.export_format() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1;
 
--- advice is from stored fits only: a hub never makes a source ask its model. input: what the model was given, where the
--- reads of standbys could turn its answer. reads: of a standby.
+-- input: what the model was given, where the reads of standbys could turn its answer. reads: of a standby.
 CREATE FUNCTION ff_internal.export() RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (

@@ -78,8 +78,7 @@ static const struct
 	{OURS("min_confidence"), NULL, &unread_real, 0.2, 0, 1, 0,
 	"Confidence below which a change is not advised yet."},
 	{OURS("fits"), &unread_int[2], NULL, 100, 0, 1000000, 0,
-	"Tables that one collection fits at most, and one call that reads advice where "
-	"collections did not."},
+	"Tables that one collection fits at most; the rest follow in the next ones."},
 	{OURS("retention"), &unread_int[3], NULL, 90 * SECS_PER_DAY, SECS_PER_DAY, LONGEST, GUC_UNIT_S,
 	"How long history is kept."},
 	{OURS("history_rows"), &unread_int[4], NULL, 5000000, 1000, INT_MAX, 0,

@@ -41,6 +41,7 @@ sub write_file
 sub watched
 {
 	sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
+	sql('SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation');
 	return;
 }
 
