@@ -566,7 +566,8 @@ AS $$
      WHERE c.collection_id = id AND (r.seen_at > coalesce(f.made_at, r.opened_at) OR a.stands)
        AND (f.rel_id IS NULL OR f.made_at <= c.began_at - interval '1 hour'
             OR r.opened_at > c.began_at - interval '1 hour' OR d.altered)
-       AND (d.updated > 0 OR f.rel_id IS NULL AND r.updated > 0 OR r.fillfactor < 100 OR a.stands OR d.altered)
+       AND (d.updated > 0 OR d.updated = 0 AND r.fillfactor < 100 OR f.rel_id IS NULL AND r.updated > 0 OR a.stands
+            OR d.altered)
      ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain),
                                                 d.cold / greatest(d.updated, 1)::float8, 0.001)
               * least(24, coalesce(extract(epoch FROM c.began_at - f.made_at) / 3600, 24)) DESC,
