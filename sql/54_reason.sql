@@ -206,8 +206,8 @@ BEGIN
                  ELSE '; updates fall on new pages, so no rewrite is needed' END,
             CASE v.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(v) END);
     ELSIF v.passed_over THEN
-        RETURN format('. Its fit is to come: each collection makes up to %s, most to gain first; ff_advise() with the name '
-                      'of the table makes it at once', ff_internal.setting('fits'));
+        RETURN format('. Its fit is to come: each collection makes up to %s, most to gain first; ff_advise() with the '
+                      'name of the table makes it at once', ff_internal.setting('fits'));
     ELSIF v.action = 'wait' AND cause <> 'few_updates' AND n.fillfactor <> (v.now_step).fillfactor THEN
         RETURN format('. %s may be better, but ', n.fillfactor) || CASE
             WHEN v.because = 'taken' THEN 'it was changed lately: ' || ff_internal.until_day(e.since_change_s)

@@ -65,11 +65,11 @@ COMMENT ON TYPE ff_internal.blocker IS
 'when its scans began to be counted, watched: 7 days ago; room_known: whether they lacked room as well, roomless: they '
 'did.';
 
--- Of each table at most so many indexes that keep its updates from being HOT; NULL: all.
-CREATE FUNCTION ff_internal.blockers(relation regclass, most bigint DEFAULT NULL) RETURNS SETOF ff_internal.blocker
-LANGUAGE sql STABLE ROWS 100
-SET jit = off
-AS $$
+-- Of a table at most so many indexes that keep its updates from being HOT; NULL: all.
+CREATE FUNCTION ff_internal.blockers(d ff_internal.diagnosis, most bigint DEFAULT NULL)
+RETURNS SETOF ff_internal.blocker
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
     SELECT e.relation, x.indexrelid, x.summarizing, x.seen, x.statements, x.columns, x.usage, r.rate,
            d.kept_share * r.rate * x.share, d.kept_share * r.rate * x.alone, w.won,
            -- an update that becomes HOT saves an entry in every index, one that stays as it is the entry in this one
@@ -78,16 +78,15 @@ AS $$
            pg_stat_get_numscans(x.indexrelid), f.since, ff_internal.index_needed(x.indexrelid),
            coalesce(f.since <= now() - interval '7 days', false), d.newpage_share IS NOT NULL,
            d.kept_with_room < 0.99 * d.kept_share
-      FROM ff_internal.diagnosis(relation) d
-     CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+      FROM unnest(ARRAY[d.evidence]) e
      CROSS JOIN LATERAL ff_internal.updates_per_s(e) r(rate)
      CROSS JOIN LATERAL (SELECT o.* FROM ff_internal.blocking_indexes(e.relation) o
                           ORDER BY o.summarizing, o.alone DESC NULLS LAST, o.share DESC NULLS LAST, o.indexrelid
                           LIMIT most) x
      CROSS JOIN LATERAL (SELECT d.kept_with_room * r.rate * x.alone) w(won)
      CROSS JOIN LATERAL ff_internal.scans_counted_since(x.indexrelid) f(since)
-     WHERE e.not_examined IS NULL AND d.kept_share >= 0.01
-$$;
+     WHERE e.not_examined IS NULL AND d.kept_share >= 0.01;
+END;
 
 -- Why an index is listed, and what could be done about it. free: nothing needs it.
 CREATE FUNCTION ff_internal.blocker_words(b ff_internal.blocker, OUT reason text, OUT suggestion text, OUT free boolean)
@@ -147,7 +146,8 @@ AS $$
     SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (
         SELECT b.*, w.*
-          FROM ff_internal.blockers(ff_internal.checked_table($1)) b
+          FROM ff_internal.diagnosis(ff_internal.checked_table($1)) d
+         CROSS JOIN LATERAL ff_internal.blockers(d) b
          CROSS JOIN LATERAL ff_internal.blocker_words(b) w
     )
     (SELECT b.relid::regclass, b.indexrelid::regclass, b.columns, b.usage, round(b.kept_by::numeric, 2)::real,

@@ -449,27 +449,25 @@ RETURN (
              ORDER BY t.place LIMIT most) r);
 
 -- Indexes that keep updates from being HOT, twenty a table, a statement by its first 300 characters.
-CREATE FUNCTION ff_internal.report_blockers() RETURNS TABLE (relation oid, html text)
+CREATE FUNCTION ff_internal.report_blockers(d ff_internal.diagnosis) RETURNS text
 LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT r.relid, ff_internal.html_table(
+RETURN (
+    SELECT ff_internal.html_table(
                'Indexes on columns that updates set, which keep them from being HOT; ff_blockers() has all.',
                json_agg(r.line ORDER BY r.place))
-      FROM (SELECT b.relid, row_number() OVER (ORDER BY b.kept_by DESC NULLS LAST, c.relname) AS place,
+      FROM (SELECT row_number() OVER (ORDER BY b.kept_by DESC NULLS LAST, c.relname) AS place,
                    json_build_object(
                        'index', c.relname, 'columns', array_to_string(b.columns, ', '),
                        'blocked/s|1', b.kept_by, 'scans|0', b.scans, 'size|B', z.heap_bytes, 'statements', (
                            SELECT string_agg(left(q, 300), '; ') FROM unnest(b.statements[:3]) q),
                        'what could be done', concat_ws('. ', w.reason, w.suggestion, CASE WHEN w.free
                            THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(c.oid)) END)) AS line
-              FROM ff_internal.blockers(NULL, 20) b JOIN pg_class c ON c.oid = b.indexrelid
+              FROM ff_internal.blockers(d, 20) b JOIN pg_class c ON c.oid = b.indexrelid
              CROSS JOIN ff_internal.blocker_words(b) w
-              LEFT JOIN ff_internal.sizes(b.indexrelid) z ON true) r
-     GROUP BY r.relid;
-END;
+              LEFT JOIN ff_internal.sizes(b.indexrelid) z ON true) r);
 
 -- One table in detail.
-CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row, blockers text) RETURNS text
+CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
@@ -488,7 +486,8 @@ BEGIN
             'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id),
         ff_internal.fill_chart((e.sample).fill_histogram, (e.sample).sampled_at), E'</div>\n',
-        coalesce(blockers, E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n');
+        coalesce(ff_internal.report_blockers((t.decision).diagnosis),
+                 E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n');
 END
 $$;
 
@@ -588,8 +587,7 @@ BEGIN
         ('verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
             E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
         ('details', 'Tables in detail', (
-            SELECT string_agg(ff_internal.report_table(t, b.html), '' ORDER BY t.place)
-              FROM unnest(tables) t LEFT JOIN ff_internal.report_blockers() b ON b.relation = t.relation
+            SELECT string_agg(ff_internal.report_table(t), '' ORDER BY t.place) FROM unnest(tables) t
              WHERE t.explains AND t.kind <> 'skipped' AND t.place <= detailed)),
         ('rest', 'All other tables', ff_internal.report_list(tables, NULL, detailed, NULL, 'The busiest first.')),
         ('settings', 'Settings', ff_internal.report_settings()),
