@@ -255,17 +255,30 @@ DECLARE
     e       ff_internal.table_evidence := d.evidence;
     c       ff_internal.choice := (v.fit).choice;
     changes CONSTANT boolean := v.action IN ('lower', 'raise');
+    w       record := ff_internal.words_without_data(v);
+    rehearsed text;
 BEGIN
-    SELECT * INTO phrase, reason FROM ff_internal.words_without_data(v);
+    phrase := w.phrase;
+    reason := w.reason;
     IF reason IS NOT NULL THEN
         RETURN;
     ELSIF d.cause = 'few_updates' THEN
-        SELECT * INTO phrase, reason FROM ff_internal.words_of_few(v);
+        w := ff_internal.words_of_few(v);
     ELSE
-        SELECT * INTO phrase, reason FROM ff_internal.words_of_cause(v);
+        w := ff_internal.words_of_cause(v);
+    END IF;
+    phrase := w.phrase;
+    IF c.current_step IS NOT NULL THEN
+        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% of that at %s; %s',
+                      r.to_fillfactor, round(r.hot_pct::numeric, 1),
+                      trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
+                      r.from_fillfactor, r.verdict)
+          INTO rehearsed
+          FROM ff_internal.rehearsal r WHERE r.rel_id = e.rel_id AND r.from_fillfactor = e.fillfactor
+         ORDER BY r.measured_at DESC LIMIT 1;
     END IF;
     reason := concat(
-        upper(left(reason, 1)), substr(reason, 2), ff_internal.words_of_action(v),
+        upper(left(w.reason, 1)), substr(w.reason, 2), ff_internal.words_of_action(v),
         CASE WHEN changes AND v.because = 'siblings' THEN '. Judged together with the other partitions' END,
         CASE WHEN v.action <> 'wait' AND c.advised_step <> c.advised_in_ram
              THEN format('. Table and indexes are %s times memory; within it %s would be best',
@@ -275,12 +288,7 @@ BEGIN
         CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
         CASE WHEN e.open_writers > 0 AND NOT changes
              THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
-        (SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% of that at %s; %s',
-                       r.to_fillfactor, round(r.hot_pct::numeric, 1),
-                       trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
-                       r.from_fillfactor, r.verdict)
-           FROM ff_internal.rehearsal r WHERE r.rel_id = e.rel_id AND r.from_fillfactor = e.fillfactor
-          ORDER BY r.measured_at DESC LIMIT 1),
+        rehearsed,
         CASE WHEN changes AND e.window_s < 86400 THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
         '.');
 END

@@ -129,7 +129,8 @@ BEGIN
            * CASE WHEN e.counts_lost THEN 0.5 ELSE 1 END
            * CASE WHEN d.wants_model AND NOT d.eligible_known THEN 0.5 ELSE 1 END
            * CASE WHEN d.wants_model AND d.cause <> 'few_updates'
-                  THEN ff_internal.calibrated(coalesce((f.choice).confidence, 0), ff_internal.calibration(e.rel_id))
+                  THEN CASE WHEN (f.choice).confidence IS NULL THEN 0
+                            ELSE ff_internal.calibrated((f.choice).confidence, ff_internal.calibration(e.rel_id)) END
                   ELSE 1 END;
 END
 $$;
