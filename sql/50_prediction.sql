@@ -1,9 +1,9 @@
 -- Stage prediction: how far earlier predictions for a table came true; 76_prediction.sql writes and judges them.
 
--- How well the last three predictions for a table (rel_id) that were judged, or rehearsed with a clear outcome, came
--- true, 0 to 1; NULL: none. 1: a rehearsal held, or the HOT share came within the range promised (or 5 points) and the
--- change helped; halved for every 10 points beyond (both chosen), and where it made no difference or a rehearsal did
--- not hold; 0.2 where it hurt.
+-- How well the last three predictions for a table (rel_id) that were judged, or rehearsed with a clear outcome and
+-- nothing left out, came true, 0 to 1; NULL: none. 1: a rehearsal held, or the HOT share came within the range promised
+-- (or 5 points) and the change helped; halved for every 10 points beyond (both chosen), and where it made no difference
+-- or a rehearsal did not hold; 0.2 where it hurt.
 CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
@@ -15,7 +15,8 @@ AS $$
         SELECT r.measured_at, CASE r.verdict WHEN 'prediction held' THEN 'helped' ELSE 'no difference' END,
                CASE r.verdict WHEN 'did not hold' THEN r.predicted_hot_pct END, r.predicted_hot_low,
                r.predicted_hot_high, r.hot_pct
-          FROM ff_internal.rehearsal r WHERE r.rel_id = relation_id AND r.verdict IN ('prediction held', 'did not hold')
+          FROM ff_internal.rehearsal r
+         WHERE r.rel_id = relation_id AND r.verdict IN ('prediction held', 'did not hold') AND r.left_out = 0
          ORDER BY 1 DESC LIMIT 3
     )
     SELECT avg(CASE o.verdict WHEN 'hurt' THEN 0.2

@@ -273,6 +273,8 @@ BEGIN
                       r.to_fillfactor, round(r.hot_pct::numeric, 1),
                       trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
                       r.from_fillfactor, r.verdict)
+               || CASE WHEN r.left_out > 0
+                       THEN format(', with %s of its kinds of work left out as too rare', r.left_out) ELSE '' END
           INTO rehearsed
           FROM ff_internal.rehearsal r WHERE r.rel_id = e.rel_id AND r.from_fillfactor = e.fillfactor
          ORDER BY r.measured_at DESC LIMIT 1;

@@ -152,12 +152,13 @@ AS $$
                                  '\\set to%1$s :to%1$s * %2$s / greatest(1, :to)\n', x.k, k.modulus), '') AS text
           FROM class x CROSS JOIN constant k
     ), chosen AS (
-        -- the rarest are asked first, as the others lose little where two meet
-        SELECT string_agg(format(E'\\%s (:g * :rare%2$s + %3$s * :total / %4$s) %% :total < :rare%2$s'
-                                 ' or :u >= :from%2$s and :u < :to%2$s\n%5$s',
-                                 CASE x.place WHEN 1 THEN 'if' ELSE 'elif' END, x.k,
-                                 k.stride * x.place * x.place % k.modulus, k.modulus,
-                                 ff_internal.pgbench_transaction(m, x.k, x.c)), '' ORDER BY x.place) AS text
+        -- the rare ones are asked first, the rarest of them before all, as the others lose little where two meet
+        SELECT format(E'\\set pick case%s%s end\n',
+                      string_agg(format(' when (:g * :rare%1$s + %2$s * :total / %3$s) %% :total < :rare%1$s then %1$s',
+                                        x.k, k.stride * x.place * x.place % k.modulus, k.modulus), '' ORDER BY x.place),
+                      string_agg(format(' when :u >= :from%1$s and :u < :to%1$s then %1$s', x.k), '' ORDER BY x.place))
+               || string_agg(format(E'\\%s :pick = %s\n%s', CASE x.place WHEN 1 THEN 'if' ELSE 'elif' END, x.k,
+                                    ff_internal.pgbench_transaction(m, x.k, x.c)), '' ORDER BY x.place) AS text
           FROM class x CROSS JOIN constant k
     )
     SELECT E'\\if :n = 0\n' || b.text
@@ -187,34 +188,45 @@ AS $$
          CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8,
                distance float8, near float8, skew float8, stride float8, indexed float8, resizes float8, whole float8)
     ), shaped AS (
-        -- updates of which some change an indexed column are two classes
-        SELECT c.*, i.touch, c.rate * i.share AS calls_rate, greatest(1, round(c.rows)) AS n,
+        -- updates of which some change an indexed column are two classes; and those that come back to new rows, each
+        -- time at a distance of its own, as many as in the twin
+        SELECT c.*, i.touch, t.turns, k AS turn, c.rate * i.share / t.turns AS calls_rate,
+               greatest(1, round(c.rows)) AS n,
                -- rows picked each by itself: statement by statement, where these are few
                c.stride < 0.5 AND c.rows <= 20 AND c.pick NOT IN ('turn', 'sweep') AND c.command = 'update' AS single,
+               -- what is not for a share of the table has a quarter of the rows replayed at most
+               c.part * greatest(1, c.stride) > 0.251 AND c.command = 'update' AS scaled,
                CASE WHEN c.command = 'delete' THEN 'oldest' WHEN c.whole > 0 THEN 'all'
                     -- a sweep that inserts keep ahead of comes to each new row in turn
                     WHEN c.pick = 'turn' OR c.pick = 'sweep' AND c.rate <= 1.2 * c.inserts THEN 'follow'
                     WHEN c.pick = 'sweep' THEN 'turn' ELSE c.pick END AS how
           FROM class c
          CROSS JOIN LATERAL (VALUES ('touch', 1 - c.indexed), ('touch_indexed', c.indexed)) i(touch, share)
+         CROSS JOIN LATERAL (SELECT CASE WHEN c.pick = 'turn' AND c.inserts > 0
+               THEN least(4, greatest(1, ceil(c.rate * greatest(1, c.stride) / c.inserts / 1.05))) ELSE 1 END) t(turns)
+         CROSS JOIN LATERAL generate_series(1, t.turns::integer) k
          WHERE i.share > 0 AND (c.command <> 'delete' OR c.inserts > 0)
     )
     SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                'command', s.command, 'pick', s.how,
-               'rate', s.calls_rate, 'weight', s.calls_rate / s.n,
+               'rate', s.calls_rate,
+               -- of what is a part of the table, with about as many rows as a rehearsal has
+               'weight', s.calls_rate / CASE WHEN s.how = 'all' THEN 20000 / s.every
+                                             WHEN s.scaled THEN 20000 * s.part ELSE s.n END,
                'rows', CASE WHEN s.single THEN 1 ELSE s.n END, 'calls', CASE WHEN s.single THEN s.n END,
                'distance', CASE WHEN s.how = 'newest'
                                 THEN jsonb_build_array(d.near, greatest(d.near, ceil(s.distance / sessions) - 1))
-                                WHEN s.pick = 'turn' THEN jsonb_build_array(ceil(s.distance / sessions))
+                                WHEN s.pick = 'turn'
+                                THEN jsonb_build_array(ceil(s.distance * s.turn / s.turns / sessions))
                                 WHEN s.how = 'follow' AND (life->>'start_rows')::float8 >= 1
                                 THEN '[":rows / :sessions"]'
                                 WHEN s.how = 'follow' THEN '[0]'::jsonb END,
-               -- rows that it goes on by: it comes to each row as often as it updates more than are inserted
+               -- rows that it goes on by: as many as are inserted until it comes again
                'step', CASE WHEN s.how = 'follow'
-                            THEN greatest(1, round(s.n * s.every * greatest(1, s.inserts / s.rate))) END)
+                            THEN greatest(1, round(s.n * greatest(s.every, s.inserts * s.turns / s.rate))) END)
                || CASE s.command WHEN 'update' THEN jsonb_build_object(
                'part', CASE WHEN s.how = 'all' THEN 1.0 / s.every
-                            WHEN s.part * greatest(1, s.stride) > 0.25 THEN s.part END,
+                            WHEN s.scaled THEN s.part END,
                'every', CASE WHEN NOT s.single THEN
                              CASE WHEN s.stride < 0.5 AND s.how IN ('any', 'skewed') THEN 0 ELSE s.every END END,
                -- the least exponent that pgbench takes is 1.001
@@ -226,16 +238,35 @@ AS $$
                'set', CASE WHEN s.resizes = 0 OR NOT t ? 'pad' THEN t->>s.touch
                            WHEN t->>s.touch ^@ concat(t->>'pad', ' =') THEN t->>'resize_touch'
                            ELSE concat_ws(', ', t->>'resize', t->>s.touch) END) ELSE '{}' END)
-               ORDER BY s.place, s.touch)
+               ORDER BY s.place, s.touch, s.turn)
       FROM shaped s CROSS JOIN LATERAL ceil(s.near / sessions) d(near)
 $$;
+
+-- A class of a mixture in words.
+CREATE FUNCTION ff_internal.rehearsal_words(c jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
+               WHEN c->>'pick' = 'all' THEN 'all rows'
+               WHEN c ? 'part' THEN round(100 * (c->>'part')::numeric, 1) || ' % of the table'
+               ELSE ff_internal.counted((c->>'rows')::bigint * coalesce((c->>'calls')::bigint, 1), 'row') END,
+           '{"any": "at random", "skewed": "some far more often than others", "newest": "inserted lately",
+             "follow": "each some time after its insert", "turn": "in turn", "oldest": "the oldest"}'::jsonb
+               ->>(CASE WHEN c->>'command' <> 'insert' THEN c->>'pick' END),
+           CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END)
+       || CASE WHEN c->>'indexed' = 'true' THEN ', changes an indexed column' ELSE '' END
+       || CASE WHEN c->>'resizes' = 'true' THEN ', changes the length of the row' ELSE '' END
+       || format(CASE c->>'command' WHEN 'update' THEN '; %s %% of the updates' ELSE '; %s rows for 100 updates' END,
+                 round(100 * (c->>'rate')::numeric, 1));
 
 -- A life as a mixture: what pgbench_script() takes, and what the counts of each phase are made of.
 CREATE FUNCTION ff_internal.rehearsal_mixture(life jsonb, t jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT jsonb_build_object('sessions', s.sessions, 'classes', c.classes, 'held_share', h.share,
+    SELECT jsonb_build_object('sessions', s.sessions, 'held_share', h.share, 'classes', (
+                   SELECT jsonb_agg(d.value || jsonb_build_object('words', ff_internal.rehearsal_words(d.value))
+                                    ORDER BY d.ordinality)
+                     FROM jsonb_array_elements(c.classes) WITH ORDINALITY d),
                'held_cycle', coalesce(h.held / nullif(h.share, 0) / h.rows / h.work, 0),
                'vacuum_share', life->'vacuum_share', 'vacuum_gap', life->'vacuum_gap',
                'oldest', '1 - :rows / :sessions' || coalesce((

@@ -46,66 +46,10 @@ AS $$
      WHERE t.oid = type ORDER BY m.oid = t.oid DESC LIMIT 1
 $$;
 
--- The columns of a table as a rehearsal makes them, by the statistics that the caller may see. Lengths and precisions
--- have no limit: it takes no room, and values made up have to fit. Columns that are not stored are left out, and
--- generated ones that are have values of their own: what an update sets is up to its class, so nothing must follow from
--- it. name: quoted; short: in the rehearsal; copied: the value of a copy of the table (c); varies: its length can be
--- chosen; replaced: it is of another type; indexed: no update of it is HOT.
-CREATE FUNCTION ff_internal.rehearsal_columns(relation oid)
-RETURNS TABLE (attnum smallint, name text, short text, type text, value text, number text, touch text, resize text,
-               copied text, nulls real, replaced boolean, indexed boolean, varies boolean, width integer)
-LANGUAGE sql STABLE ROWS 20
-AS $$
-    WITH RECURSIVE base AS (
-        SELECT a.attnum, a.attname, a.atttypid AS type, a.attnotnull
-          FROM pg_attribute a
-         WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v'
-        UNION ALL
-        SELECT b.attnum, b.attname, t.typbasetype, b.attnotnull
-          FROM base b JOIN pg_type t ON t.oid = b.type AND t.typtype = 'd'
-    ), known AS MATERIALIZED (
-        SELECT t.type, m.* FROM (SELECT DISTINCT b.type FROM base b) t CROSS JOIN ff_internal.rehearsal_type(t.type) m
-    ), stats AS MATERIALIZED (
-        SELECT s.attname, s.null_frac,
-               -- a short value has a header of one byte
-               greatest(1, s.avg_width - CASE WHEN s.avg_width > 127 THEN 4 ELSE 1 END) AS payload
-          FROM pg_class c
-          JOIN pg_namespace n ON n.oid = c.relnamespace
-          JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
-         WHERE c.oid = relation
-    ), own AS MATERIALIZED (
-        -- short names are no column's own
-        SELECT ff_internal.indexed_columns(relation) AS indexed,
-               'ff' || repeat('_', max(coalesce(1 + length(substring(b.attname FROM '^ff(_*)[0-9]+$')), 0))) AS prefix
-          FROM base b
-    )
-    SELECT b.attnum, q.name, own.prefix || b.attnum, d.type,
-           format('(%s)::%s', replace(m.value, '{n}', '{n}::bigint'), d.type), '(' || m.number || ')::bigint',
-           m.touch, m.resize,
-           CASE WHEN m.made = 'bpchar'::regtype
-                THEN format('c.%1$s::text || repeat(''x'', octet_length(c.%1$s) - octet_length(c.%1$s::text))', q.name)
-                WHEN m.made = b.type THEN format('c.%s', q.name)
-                ELSE format(CASE d.type WHEN 'bytea' THEN 'convert_to(c.%s::text, ''UTF8'')'
-                                        WHEN 'uuid' THEN 'md5(c.%s::text)::uuid'
-                                        WHEN 'boolean' THEN 'hashtext(c.%s::text) %% 2 = 0'
-                                        WHEN 'smallint' THEN 'hashtext(c.%s::text) %% 32000'
-                                        WHEN 'integer' THEN 'hashtext(c.%s::text)'
-                                        ELSE 'hashtextextended(c.%s::text, 0)' END, q.name) END,
-           CASE WHEN b.attnotnull THEN 0 ELSE coalesce(s.null_frac, 0) END, m.made <> b.type AND t.typtype <> 'e',
-           b.attname = ANY (own.indexed), m.resize IS NOT NULL, coalesce(s.payload, 15)
-      FROM base b
-      JOIN pg_type t ON t.oid = b.type AND t.typtype <> 'd'
-     CROSS JOIN own
-      LEFT JOIN stats s USING (attname)
-      JOIN known m ON m.type = b.type
-     CROSS JOIN LATERAL (SELECT format_type(m.made, -1)) d(type)
-     CROSS JOIN LATERAL (SELECT ff_internal.quoted_name(b.attname)) q(name)
-$$;
-
--- The indexes of a table as a rehearsal makes them. statements: the first that the scratch server can run counts: the
--- index itself, a plain B-tree of all columns that keep updates of its table from being HOT, hash indexes of these;
--- columns: those that it needs by their names; finds: it can find rows by its first column; strange: it may need what a
--- scratch server does not have.
+-- The indexes of a table as a rehearsal makes them. definition, plain, hash: the first that the scratch server can make
+-- counts: the index itself, a plain B-tree of all columns that keep updates of its table from being HOT, hash indexes
+-- of these; columns: those that it needs by their names; finds: it can find rows by its first column; strange: it may
+-- need what a scratch server does not have.
 CREATE FUNCTION ff_internal.rehearsal_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, relname name, first smallint, rank integer, finds boolean, columns smallint[],
                plain text, hash text, definition text, strange boolean)
@@ -133,60 +77,106 @@ AS $$
      WHERE x.indrelid = relation AND x.indisvalid
 $$;
 
--- The column by which a rehearsal finds rows; no row: there is none. value: for row {n}; number: the row of value {c}.
-CREATE FUNCTION ff_internal.rehearsal_key(relation oid)
-RETURNS TABLE (attnum smallint, name text, short text, in_order boolean, same text, type text, number text, value text)
-LANGUAGE sql STABLE ROWS 1
+-- The columns of a table as a rehearsal makes them, by the statistics that the caller may see. Lengths and precisions
+-- have no limit: it takes no room, and values made up have to fit. Columns that are not stored are left out, and
+-- generated ones that are have values of their own: what an update sets is up to its class, so nothing must follow from
+-- it. name: quoted; short: in the rehearsal; copied: the value of a copy of the table (c); varies: its length can be
+-- chosen; replaced: it is of another type; indexed: no update of it is HOT; named: an index needs its name; finds: the
+-- index that can find rows by it.
+CREATE FUNCTION ff_internal.rehearsal_columns(relation oid)
+RETURNS TABLE (attnum smallint, name text, short text, type text, value text, number text, touch text, resize text,
+               copied text, nulls real, replaced boolean, indexed boolean, varies boolean, width integer, named boolean,
+               finds bigint[])
+LANGUAGE sql STABLE ROWS 20
 AS $$
-    WITH c AS MATERIALIZED (SELECT * FROM ff_internal.rehearsal_columns(relation))
-    -- one whose values do not tell the row becomes a number
-    SELECT c.attnum, c.name, c.short, c.type !~ '^(text|character|bpchar|bytea|uuid)' AS in_order,
-           -- where nothing else can be set: a new version with the same values is HOT as well
-           format('%1$s = t.%1$s', c.short) AS same,
-           CASE WHEN c.number IS NULL THEN 'integer' ELSE c.type END AS type, coalesce(c.number, '{c}') AS number,
-           CASE WHEN c.number IS NULL THEN '{n}::integer'
-                ELSE replace(c.value, '{w}', greatest(10, c.width)::text) END AS value
-      FROM ff_internal.rehearsal_indexes(relation) i JOIN c ON c.attnum = i.first
-     WHERE i.finds AND (SELECT count(*) FROM c) > 1
-     ORDER BY c.number IS NULL, i.rank, i.indexrelid LIMIT 1
+    WITH RECURSIVE base AS (
+        SELECT a.attnum, a.attname, a.atttypid AS type, a.attnotnull
+          FROM pg_attribute a
+         WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v'
+        UNION ALL
+        SELECT b.attnum, b.attname, t.typbasetype, b.attnotnull
+          FROM base b JOIN pg_type t ON t.oid = b.type AND t.typtype = 'd'
+    ), known AS MATERIALIZED (
+        SELECT t.type, m.* FROM (SELECT DISTINCT b.type FROM base b) t CROSS JOIN ff_internal.rehearsal_type(t.type) m
+    ), stats AS MATERIALIZED (
+        SELECT s.attname, s.null_frac,
+               -- a short value has a header of one byte
+               greatest(1, s.avg_width - CASE WHEN s.avg_width > 127 THEN 4 ELSE 1 END) AS payload
+          FROM pg_class c
+          JOIN pg_namespace n ON n.oid = c.relnamespace
+          JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
+         WHERE c.oid = relation
+    ), index AS MATERIALIZED (
+        SELECT * FROM ff_internal.rehearsal_indexes(relation)
+    ), own AS MATERIALIZED (
+        -- short names are no column's own
+        SELECT ff_internal.indexed_columns(relation) AS indexed,
+               'ff' || repeat('_', max(coalesce(1 + length(substring(b.attname FROM '^ff(_*)[0-9]+$')), 0))) AS prefix
+          FROM base b
+    )
+    SELECT b.attnum, q.name, own.prefix || b.attnum, d.type,
+           format('(%s)::%s', replace(m.value, '{n}', '{n}::bigint'), d.type), '(' || m.number || ')::bigint',
+           m.touch, m.resize,
+           CASE WHEN m.made = 'bpchar'::regtype
+                THEN format('c.%1$s::text || repeat(''x'', octet_length(c.%1$s) - octet_length(c.%1$s::text))', q.name)
+                WHEN m.made = b.type THEN format('c.%s', q.name)
+                ELSE format(CASE d.type WHEN 'bytea' THEN 'convert_to(c.%s::text, ''UTF8'')'
+                                        WHEN 'uuid' THEN 'md5(c.%s::text)::uuid'
+                                        WHEN 'boolean' THEN 'hashtext(c.%s::text) %% 2 = 0'
+                                        WHEN 'smallint' THEN 'hashtext(c.%s::text) %% 32000'
+                                        WHEN 'integer' THEN 'hashtext(c.%s::text)'
+                                        ELSE 'hashtextextended(c.%s::text, 0)' END, q.name) END,
+           CASE WHEN b.attnotnull THEN 0 ELSE coalesce(s.null_frac, 0) END, m.made <> b.type AND t.typtype <> 'e',
+           b.attname = ANY (own.indexed), m.resize IS NOT NULL, coalesce(s.payload, 15),
+           b.attnum IN (SELECT unnest(i.columns) FROM index i),
+           (SELECT min(ARRAY[i.rank, i.indexrelid::bigint]) FROM index i WHERE i.finds AND i.first = b.attnum)
+      FROM base b
+      JOIN pg_type t ON t.oid = b.type AND t.typtype <> 'd'
+     CROSS JOIN own
+      LEFT JOIN stats s USING (attname)
+      JOIN known m ON m.type = b.type
+     CROSS JOIN LATERAL (SELECT format_type(m.made, -1)) d(type)
+     CROSS JOIN LATERAL (SELECT ff_internal.quoted_name(b.attname)) q(name)
 $$;
 
--- The columns again, and how each is made. pad: it gives a row its length; share: of what varies; is_key: rows are
--- found by it; becomes: its type; at_first: its name until the indexes are made; new: its value in a new row {n};
--- touched: in an update, of the row t. Where rows grow (grows), what may be NULL is so when a row is inserted, and
--- where each column that could make a row longer has an index, one more does.
+-- The columns again, and how each is made. is_key: rows are found by it, and number is the row of value {c}; pad: it
+-- gives a row its length; share: of what varies; becomes: its type; at_first: its name until the indexes are made; new:
+-- its value in a new row {n}; touched: in an update, of the row t. Where rows grow (grows), what may be NULL is so when
+-- a row is inserted, and where each column that could make a row longer has an index, one more does.
 CREATE FUNCTION ff_internal.rehearsal_made(relation oid, grows boolean)
 RETURNS TABLE (attnum smallint, name text, short text, type text, value text, number text, touch text, resize text,
-               copied text, nulls real, replaced boolean, indexed boolean, varies boolean, width integer, pad boolean,
-               share float8, is_key boolean, becomes text, at_first text, new text, touched text)
+               copied text, nulls real, replaced boolean, indexed boolean, varies boolean, width integer,
+               is_key boolean, pad boolean, share float8, becomes text, at_first text, new text, touched text)
 LANGUAGE sql STABLE ROWS 20
 AS $$
     WITH own AS MATERIALIZED (
-        SELECT * FROM ff_internal.rehearsal_columns(relation)
+        SELECT o.*, o.finds IS NOT NULL AND count(*) OVER () > 1
+                    AND row_number() OVER (ORDER BY o.finds IS NULL, o.number IS NULL, o.finds) = 1 AS is_key
+          FROM ff_internal.rehearsal_columns(relation) o
     ), c AS MATERIALIZED (
         SELECT * FROM own
          UNION ALL
-        SELECT n.attnum, n.short, n.short, 'text', k.value, NULL, k.touch, k.resize, '''''', 0, false, false, true, 1
+        SELECT n.attnum, n.short, n.short, 'text', k.value, NULL, k.touch, k.resize, '''''', 0, false, false, true, 1,
+               false, NULL, false
           FROM (SELECT (max(o.attnum) + 1)::smallint, max(rtrim(o.short, '0123456789')) || max(o.attnum) + 1
                   FROM own o HAVING grows AND NOT bool_or(o.varies AND NOT o.indexed)) n(attnum, short)
          CROSS JOIN ff_internal.rehearsal_type('text'::regtype) k
-    ), key AS MATERIALIZED (
-        SELECT * FROM ff_internal.rehearsal_key(relation)
     ), varying AS (
         SELECT c.attnum, c.width, w.mean, row_number() OVER (ORDER BY c.indexed, w.mean DESC, c.attnum) = 1 AS pad,
                row_number() OVER (ORDER BY w.mean DESC, c.attnum) AS place
           FROM c CROSS JOIN LATERAL (SELECT c.width * (1 - c.nulls)) w(mean)
-         WHERE c.varies AND c.attnum NOT IN (SELECT key.attnum FROM key)
+         WHERE c.varies AND NOT c.is_key
     ), part AS MATERIALIZED (
         -- the widest, and the pad, which has no NULL, are of a length together
         SELECT v.attnum, v.pad, v.width / sum(CASE WHEN v.pad THEN v.width ELSE v.mean END) OVER () AS share
           FROM varying v WHERE v.pad OR v.place <= 8
-    ), named AS MATERIALIZED (
-        SELECT unnest(i.columns) AS attnum FROM ff_internal.rehearsal_indexes(relation) i
     )
-    SELECT c.*, p.pad, p.share, key.attnum IS NOT NULL, coalesce(key.type, c.type),
-           CASE WHEN n.named THEN c.name ELSE c.short END,
-           CASE WHEN key.attnum IS NOT NULL THEN 'ff_rehearsal.key({n}::bigint)'
+    SELECT c.attnum, c.name, c.short, c.type, v.value, CASE WHEN c.is_key THEN coalesce(c.number, '{c}') END, c.touch,
+           c.resize, c.copied, c.nulls, c.replaced, c.indexed, c.varies, c.width, c.is_key, p.pad, p.share,
+           -- a key whose values do not tell the row becomes a number
+           CASE WHEN c.is_key AND c.number IS NULL THEN 'integer' ELSE c.type END,
+           CASE WHEN c.named THEN c.name ELSE c.short END,
+           CASE WHEN c.is_key THEN 'ff_rehearsal.key({n}::bigint)'
                 WHEN c.nulls > 0.005 AND p.pad IS NOT TRUE
                 THEN format('CASE WHEN {n}::bigint %% 100 >= %s THEN %s END',
                             CASE WHEN grows THEN 100 ELSE round(100 * c.nulls) END, v.value)
@@ -194,16 +184,16 @@ AS $$
            format('coalesce(%s, %s)', replace(c.touch, '{c}', 't.' || c.short),
                   replace(replace(c.value, '{n}', '1'), '{w}', c.width::text))
       FROM c
-      LEFT JOIN key USING (attnum)
       LEFT JOIN part p USING (attnum)
-     CROSS JOIN LATERAL (SELECT c.attnum IN (SELECT named.attnum FROM named)) n(named)
-     CROSS JOIN LATERAL (SELECT replace(c.value, '{w}', CASE
+     CROSS JOIN LATERAL (SELECT CASE WHEN c.is_key AND c.number IS NULL THEN '{n}::integer'
+           ELSE replace(c.value, '{w}', CASE
+           WHEN c.is_key THEN greatest(10, c.width)::text
            -- no value takes less room than an empty one
            WHEN p.pad AND c.nulls > 0.005 THEN 'nullif(ff_rehearsal.length({n}::bigint, 0), 0)'
            WHEN p.pad THEN 'ff_rehearsal.length({n}::bigint, 0)'
            WHEN p.share > 0
            THEN format('(ff_rehearsal.payload({n}::bigint, 0) * %s)::integer', round(p.share::numeric, 4))
-           ELSE c.width::text END)) v(value)
+           ELSE c.width::text END) END) v(value)
 $$;
 
 -- The table of a rehearsal, as JSON. columns: the definitions; renames: statements that give those that indexes know by
@@ -211,18 +201,19 @@ $$;
 -- found, NULL: there is none; key_name and key_type: its name and type, key_value and key_number: between it and the
 -- row's number; in_order: a copy's rows are in its order. rest: the share of the payload that is not the pad's, which
 -- gives a row its length; touch and touch_indexed: what updates set that change no index, or one; resize, resize_touch:
--- what they set of the pad. indexes: statements for each, of which the first that the scratch server can run counts;
--- plain: names of those that it may not have as they are; replaced: columns, and their types there. spare: what is
+-- what they set of the pad. indexes: the name of each, and statements of which the first that can be run counts; plain:
+-- names of those that it may not have as they are; replaced: columns, and their types there. spare: what is
 -- different where updates have to change an index, and there is none but that of the key.
 CREATE FUNCTION ff_internal.rehearsal_table(relation oid, grows boolean DEFAULT false) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
     WITH i AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_indexes(relation)
-    ), key AS MATERIALIZED (
-        SELECT * FROM ff_internal.rehearsal_key(relation)
     ), made AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_made(relation, grows)
+    ), key AS (
+        -- where nothing else can be set: a new version with the same values is HOT as well
+        SELECT m.*, format('%1$s = t.%1$s', m.short) AS same FROM made m WHERE m.is_key
     ), other AS MATERIALIZED (
         SELECT m.*, m.short || ' = ' || m.touched AS sets,
                row_number() OVER (PARTITION BY m.indexed ORDER BY m.replaced, m.varies, m.nulls, m.attnum) AS place
@@ -242,11 +233,11 @@ AS $$
                                     ORDER BY m.attnum),
                'replaced', array_agg(m.name || ' is ' || m.becomes ORDER BY m.attnum)
                            FILTER (WHERE m.replaced OR m.becomes <> m.type))
-           || coalesce((SELECT jsonb_build_object('key', key.short, 'key_name', key.name, 'key_type', key.type,
+           || coalesce((SELECT jsonb_build_object('key', key.short, 'key_name', key.name, 'key_type', key.becomes,
                    'key_value', replace(key.value, '{n}', 'n'), 'key_number', replace(key.number, '{c}', 'k'),
-                   'in_order', key.in_order, 'touch', key.same,
+                   'in_order', key.type !~ '^(text|character|bpchar|bytea|uuid)', 'touch', key.same,
                    'spare', (SELECT jsonb_build_object('touch_indexed', o.sets, 'column', o.name, 'index',
-                                    jsonb_build_array(
+                                    jsonb_build_array(o.name,
                                         format('CREATE INDEX ON ff_rehearsal.t USING btree (%s)', o.at_first),
                                         format('CREATE INDEX ON ff_rehearsal.t USING hash (%s)', o.at_first)))
                                     || CASE WHEN o.place = 1 THEN jsonb_build_object('touch', key.same) ELSE '{}' END
@@ -258,6 +249,7 @@ AS $$
                    'resize', pad.short || ' = ' || replace(pad.resize, '{c}', pad.now),
                    'resize_touch', pad.short || ' = ' || replace(pad.resize, '{c}', pad.touched)) FROM pad), '{}')
            || (SELECT jsonb_build_object('indexes', coalesce(jsonb_agg(array_remove(ARRAY[
+                   ff_internal.quoted_name(i.relname),
                    format('CREATE %sINDEX ON ff_rehearsal.t ', CASE WHEN i.rank < 2 AND i.first = key.attnum
                                                                     THEN 'UNIQUE ' ELSE '' END) || i.definition,
                    i.plain, i.hash], NULL) ORDER BY i.indexrelid), '[]'),

@@ -230,6 +230,30 @@ least_ratio(const Model *m)
 	return least;
 }
 
+/* The life that stands for all: once settled, its HOT shares are nearest to those predicted. */
+static const TwinLife *
+typical_life(const Model *m)
+{
+	const Forecast *f = &m->forecast;
+	double		least = INFINITY;
+	int			typical = 0;
+
+	for (int i = 0; i < f->nlives; i++)
+	{
+		double		off = 0;
+
+		for (int k = 0; k < f->n; k++)
+			off += fabs(100 * f->outcome[k == f->current ? FC_SET : FC_REWRITE][i][k].settled_hot -
+						f->step[k].settled_hot_pct);
+		if (off < least)
+		{
+			least = off;
+			typical = i;
+		}
+	}
+	return &m->fit.particle[typical].life;
+}
+
 /* As type ff_internal.choice has it. */
 static void
 append_choice(StringInfo t, const Model *m)
@@ -262,7 +286,7 @@ append_choice(StringInfo t, const Model *m)
 	if (fitted)
 	{
 		appendStringInfoString(t, ", \"life\": ");
-		append_life(t, p, &m->fit.particle[0].life);
+		append_life(t, p, typical_life(m));
 	}
 	appendStringInfoChar(t, '}');
 }

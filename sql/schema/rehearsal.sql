@@ -21,6 +21,8 @@ CREATE TABLE ff_internal.rehearsal (
         -- lower end of its range, percent
     predicted_hot_high double precision NOT NULL CHECK (predicted_hot_high BETWEEN predicted_hot_pct AND 100),
         -- upper end of its range, percent
+    left_out           smallint NOT NULL CHECK (left_out >= 0),
+        -- kinds of transactions too rare for its laps, which the verdict does not cover
     PRIMARY KEY (rel_id, measured_at)
 );
 $$);

@@ -2,7 +2,7 @@
 \set ON_ERROR_STOP 1
 CREATE EXTENSION fillfactor_advisor;
 SET client_min_messages = warning;
-SELECT plan(87);
+SELECT plan(107);
 
 -- ------------------------------------------------------------------ a mixture in, a pgbench script out
 CREATE FUNCTION script(class jsonb, others jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
@@ -25,7 +25,8 @@ SELECT matches(script('{"command": "insert", "rows": 5}'), 'INSERT INTO t SELECT
 SELECT matches(script('{"command": "insert"}'), 'INSERT INTO t SELECT g, 0 FROM \(VALUES \(:a::bigint\)\) r\(g\);', 'a row takes one variable');
 SELECT matches(script('{"command": "update", "pick": "any", "part": 0.25, "set": "n = 1"}'), E'\\\\set part0 greatest\\(1, int\\(:rows \\* 0.25\\)\\)', 'a part of the table');
 SELECT matches(script('{"command": "update", "pick": "any", "set": "n = 1"}', '[{"command": "delete", "pick": "newest", "distance": [9, 9], "weight": 0.1}]'),
-    E'\\\\if .*:rare1.*\n.*\n.*\nDELETE FROM t WHERE id = :a;\n\\\\elif ', 'the rarer class is asked first');
+    E'\\\\set pick case when [^\n]* < :rare1 then 1 when [^\n]* < :rare0 then 0 when :u >= [^\n]* then 1 when :u >= [^\n]* then 0 end\n\\\\if :pick = 1\n.*\n.*\nDELETE FROM t WHERE id = :a;\n\\\\elif :pick = 0\n',
+    'the rarer class is asked first, and the frequent ones, which have what is left, after all that are rare');
 CREATE FUNCTION dealt(class jsonb) RETURNS text LANGUAGE sql AS $$
     SELECT ff_internal.pgbench_script(jsonb_build_object('oldest', '1 - :rows / :sessions + :turn1 * 3', 'classes', '[{"command": "insert", "weight": 1}, {"command": "delete", "pick": "oldest", "rows": 3, "weight": 0.1}]' || class,
         'table', '{"name": "t", "key": "id", "number": "id", "to_key": "{n}", "values": "{n}, 0"}'::jsonb)) $$;
@@ -54,10 +55,10 @@ SELECT is((SELECT t->>'columns' FROM made),
 SELECT is((SELECT concat_ws(' ', t->>'key', t->>'pad', split_part(t->>'touch', ' ', 1), split_part(t->>'touch_indexed', ' ', 1)) FROM made),
     'ff1 ff3 ff2 ff5', 'key, pad and what updates set');
 SELECT is((SELECT t->'replaced' FROM made), '["p is uuid"]', 'what is not made is said');
-SELECT is((SELECT t->'indexes'->0->>0 FROM made), 'CREATE UNIQUE INDEX ON ff_rehearsal.t USING btree (id)', 'the index of the key');
-SELECT is((SELECT t->'indexes'->1 FROM made), '["CREATE INDEX ON ff_rehearsal.t USING btree (n) WHERE (n > 0)", "CREATE INDEX ON ff_rehearsal.t USING btree (n)", "CREATE INDEX ON ff_rehearsal.t USING hash (n)"]',
+SELECT is((SELECT t->'indexes'->0->>1 FROM made), 'CREATE UNIQUE INDEX ON ff_rehearsal.t USING btree (id)', 'the index of the key');
+SELECT is((SELECT t->'indexes'->1 FROM made), '["t_n", "CREATE INDEX ON ff_rehearsal.t USING btree (n) WHERE (n > 0)", "CREATE INDEX ON ff_rehearsal.t USING btree (n)", "CREATE INDEX ON ff_rehearsal.t USING hash (n)"]',
     'an index, or a plain one of its columns');
-SELECT is((SELECT t->'indexes'->2 FROM made), '["CREATE INDEX ON ff_rehearsal.t USING btree (n)", "CREATE INDEX ON ff_rehearsal.t USING hash (n)"]', 'or that at once, for one that calls a function of the user''s');
+SELECT is((SELECT t->'indexes'->2 FROM made), '["t_mine", "CREATE INDEX ON ff_rehearsal.t USING btree (n)", "CREATE INDEX ON ff_rehearsal.t USING hash (n)"]', 'or that at once, for one that calls a function of the user''s');
 SELECT is((SELECT t->'plain' FROM made), '["t_mine"]', 'which is said');
 
 -- a value of each type, made up, set twice by an update: never the same again, nor what it was before
@@ -92,6 +93,7 @@ SELECT is(class('{"pick": "sweep", "rows": 500, "stride": 2, "whole": 1}')->0->>
 SELECT is(class('{"pick": "sweep", "rows": 334, "stride": 2, "whole": 1}')->0->>'part', '0.5', 'and also of half a table that has grown since');
 SELECT is(class('{"pick": "sweep", "rows": 10}')->0->>'pick', 'turn', 'one in parts is not');
 SELECT is(class('{"rows": 400}')->0->>'part', '0.4', 'rows for a part of the table are scaled');
+SELECT is((class('{"rows": 400}')->0->>'weight')::float8, 1 / 8000.0::float8, 'and so much rarer than rows that are not');
 SELECT is(class('{"command": "delete", "pick": "oldest"}'), NULL, 'without inserts, nothing is deleted');
 SELECT is((SELECT ff_internal.rehearsal_mixture('{"lag": 2, "replayed_rows": 1000, "classes": [{"command": "insert", "rate": 1, "rows": 1, "indexed": 0}, {"command": "delete", "rate": 1, "rows": 7, "indexed": 0}]}', t)
     FROM made)->>'oldest', '1 - :rows / :sessions + :turn1 * 7', 'where deletes have come to');
@@ -210,7 +212,66 @@ SELECT results_eq('SELECT count(ff3), count(ff4), count(ff5) FROM ff_rehearsal.t
 CREATE TABLE single (id int PRIMARY KEY, a int, b text);
 CREATE TABLE spared AS SELECT ff_internal.rehearsal_table('single'::regclass) AS t;
 SELECT is((SELECT concat_ws('|', t->'touch_indexed', split_part(t->>'touch', ' ', 1), t->'spare'->>'index', split_part(t->'spare'->>'touch', ' ', 1), split_part(t->'spare'->>'touch_indexed', ' ', 1)) FROM spared),
-    'ff2|["CREATE INDEX ON ff_rehearsal.t USING btree (ff2)", "CREATE INDEX ON ff_rehearsal.t USING hash (ff2)"]|ff1|ff2', 'another is made where updates have to change one');
+    'ff2|["a", "CREATE INDEX ON ff_rehearsal.t USING btree (ff2)", "CREATE INDEX ON ff_rehearsal.t USING hash (ff2)"]|ff1|ff2', 'another is made where updates have to change one');
+-- ------------------------------------------------------------------ indexes, and what the work does to them
+-- all of the scratch server's functions, as the script makes them
+CREATE FUNCTION prepared(t jsonb, classes jsonb, made jsonb DEFAULT '{}', held float8 DEFAULT 0) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    DROP SCHEMA IF EXISTS ff_rehearsal CASCADE;
+    CREATE SCHEMA ff_rehearsal;
+    EXECUTE regexp_replace(split_part(split_part(ff_internal.rehearsal_documents('t', made, '{}', jsonb_build_object('sessions', 1, 'held_cycle', held, 'held_share', 0.5, 'classes', classes,
+        'table', jsonb_build_object('values', t->'values')), t, '{"grow_updates": 1, "insert_len": [104], "update_len": [104]}'),
+        E'\nsetup()\n{\n    q -v existing=$existing <<''FF_END''\n', 2), E'\nFF_END\n', 1), E'\\\\if.*\\\\else(.*)\\\\endif', '\1');
+    EXECUTE format('CREATE TABLE ff_rehearsal.t (%s)', t->>'columns');
+    UPDATE ff_rehearsal.setup SET rows = 1000, ticks = 4000;
+END $$;
+CREATE TABLE casts (id int PRIMARY KEY, code text NOT NULL, payload jsonb, n int, later int);
+CREATE INDEX casts_code ON casts ((code::int));
+CREATE INDEX casts_payload ON casts (((payload->>'id')::int));
+CREATE INDEX casts_n ON casts ((100 / n)) WHERE n > 0;
+CREATE INDEX casts_later ON casts (later) WHERE 10 / later >= 0;
+CREATE TABLE cast_made AS SELECT ff_internal.rehearsal_table('casts'::regclass) AS t;
+SELECT prepared(t, jsonb_build_array(jsonb_build_object('command', 'update', 'rate', 1, 'rows', 1, 'set', 'ff2 = CASE left(t.ff2, 1) WHEN ''0'' THEN ''x'' ELSE ''0'' END || substr(t.ff2, 2)'),
+    jsonb_build_object('command', 'update', 'rate', 1, 'rows', 1, 'set', 'ff5 = 0'), '{"command": "insert", "rate": 1, "rows": 1}')) FROM cast_made;
+INSERT INTO ff_rehearsal.t SELECT g, g::text, jsonb_build_object('id', g), g, g FROM generate_series(1, 100) g;
+SET client_min_messages = error;
+SELECT ff_rehearsal.index(i->>0, VARIADIC ARRAY(SELECT jsonb_array_elements_text(i - 0))) FROM cast_made, jsonb_array_elements(t->'indexes') i;
+SET client_min_messages = warning;
+SELECT results_eq($$ SELECT regexp_replace(pg_get_indexdef(indexrelid), '.* USING ', '') FROM pg_index WHERE indrelid = 'ff_rehearsal.t'::regclass ORDER BY indexrelid $$,
+    $$ VALUES ('btree (id)'), ('btree (code)'), ('btree ((((payload ->> ''id''::text))::integer))'), ('btree (((100 / n))) WHERE (n > 0)'), ('btree (later)') $$,
+    'an index whose expression fails for what the work writes becomes a plain one, the others stay');
+SELECT results_eq('SELECT count(*), min(code), count(*) FILTER (WHERE later = 0) FROM ff_rehearsal.t', $$ VALUES (100::bigint, '1', 0::bigint) $$, 'which is tried out without a trace');
+SELECT is(pg_relation_size('ff_rehearsal.t'), 8192::bigint, 'also in its file');
+SELECT matches((SELECT string_agg(l, E'\n') FROM cast_made, ff_internal.rehearsal_load('t', t) l), 'index\(''casts_code'', ''CREATE INDEX', 'and the index has its name in what is said');
+
+-- ------------------------------------------------------------------ a lap, and what is too rare for it
+-- where 1,000 single updates take a second: rows for passes over nine tenths, and laps of 8 s at first
+CREATE FUNCTION chosen(classes jsonb, held float8 DEFAULT 0) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM prepared(t, classes, '{"table_rows": 100000, "row_bytes": 100, "ram_bytes": 1e12}', held) FROM made;
+    INSERT INTO ff_rehearsal.lap (lsn, updates, hot, seconds, transactions) VALUES ('0/0', -1000, 0, 1, 1000);
+    RETURN ff_rehearsal.choose(8, 100, 0, 1000, true);
+END $$;
+CREATE FUNCTION counted(k int, OUT counts bigint[]) LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+    FOR p IN 0 .. 7 LOOP
+        n := substring(ff_rehearsal.phase_begin(p) FROM format('n%s=(\d+)', k));
+        counts := counts || n;
+    END LOOP;
+END $$;
+SELECT matches(chosen('[{"command": "update", "rate": 1, "rows": 1}]'), '^4000 8000 1000.000 8 ', 'as many rows as a lap meets twice');
+SELECT matches(chosen('[{"command": "update", "rate": 0.5, "rows": 1}, {"command": "update", "rate": 0.5, "rows": 9, "part": 0.9}]'), '^1111 8000 1000.000 8 ', 'fewer for a pass in each phase');
+SELECT is(counted(1), '{1,1,1,1,1,1,1,1}', 'which comes there');
+SELECT matches(chosen('[{"command": "update", "rate": 1, "rows": 1}, {"command": "update", "rate": 0.05, "rows": 1000, "words": "a batch"}]'), '^4000 20000 1000.000 20 ', 'a lap is longer for a batch');
+SELECT is(counted(1), '{0,1,0,0,0,1,0,0}', 'which comes once in each, in the same phase');
+SELECT is_empty('SELECT ff_rehearsal.never(20)', 'and nothing is left out');
+SELECT matches(chosen('[{"command": "update", "rate": 1, "rows": 1}, {"command": "update", "rate": 0.2, "rows": 1000, "words": "a batch"}]'), '^4000 10000 1000.000 10 ', 'and it comes a whole number of times');
+SELECT matches(chosen('[{"command": "update", "rate": 1, "rows": 1, "words": "one"}, {"command": "update", "rate": 0.04, "rows": 1000, "words": "a batch"}]'), '^4000 8000 1000.000 8 ', 'not longer than three times');
+SELECT is(counted(1), '{0,0,0,0,0,0,0,0}', 'what would take more is left out');
+SELECT results_eq('SELECT ff_rehearsal.never(8)', $$ VALUES ('left out, as it comes less than once in a lap: a batch (--seconds=9 is long enough)') $$, 'which is said');
+SELECT is(ff_rehearsal.result()->'never', '["a batch"]', 'also in the result');
+SELECT matches(chosen('[{"command": "update", "rate": 1, "rows": 1}]', 20), '^1000 80000 1000.000 80 ', 'a snapshot that is held for long makes it as long as it takes');
 -- ------------------------------------------------------------------ results
 CREATE FUNCTION result(more jsonb DEFAULT '{}', hot_b float8 DEFAULT 99, wal_b float8 DEFAULT 50, spread float8 DEFAULT 0.5,
     drift float8 DEFAULT 0.5, wal_pct float8 DEFAULT 50, latency float8[] DEFAULT '{10,10,10}') RETURNS jsonb LANGUAGE sql AS $$
@@ -257,6 +318,11 @@ SELECT throws_ok($$ SELECT ff_rehearsal('parted') $$, '42809', '"parted" is part
 SELECT throws_ok('SELECT * FROM ff_rehearsal_result(result())', '42P01', NULL, 'of a table that was never collected');
 CALL ff_collect();
 SELECT throws_ok('SELECT * FROM ff_rehearsal_result(NULL)', '22004', NULL, 'NULL');
+SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"never": "all"}')) $$, '22023', NULL, 'what is left out, as no list');
+SELECT results_eq($$ SELECT measure, verdict FROM ff_rehearsal_result(result('{"never": ["update of all rows"]}')) WHERE verdict LIKE '%all rows' $$,
+    $$ VALUES ('not covered by the verdict', 'left out as too rare for a lap: update of all rows') $$, 'what was left out is said');
+SELECT is((SELECT ff_internal.calibration(rel_id) FROM ff_internal.rehearsal), NULL, 'and then the verdict counts for no promise');
+DELETE FROM ff_internal.rehearsal;
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result('[1]') $$, '22023', NULL, 'no object');
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"runs": []}')) $$, '22023', NULL, 'no runs');
 SELECT throws_ok($$ SELECT * FROM ff_rehearsal_result(result('{"runs": "x"}')) $$, '22023', NULL, 'runs that are none');

@@ -3,10 +3,10 @@
 
 usage: rehearse.py NAME ...      after regret.py truth and observe of these, in the same WORK
 
-For each workload the model is asked anew with the evidence kept, the script of ff_rehearsal() is made of the
-likeliest life that it finds, and its first run is made at the fillfactor of the table, with laps of SECONDS
-(default 4).  The line: HOT share of the original's last quarter; of the rehearsed table when each row was updated
-as often, and once settled; what the model takes that to be; and the differences, points.
+For each workload the model is asked anew with the evidence kept, the script of ff_rehearsal() is made of the life
+that stands for what it predicts, and its first run is made at the fillfactor of the table, with laps of SECONDS
+(default 4).  The line: HOT share of the original's last quarter; of the rehearsed table when a row that is there was
+updated as often, and once settled; what the model takes that to be; and the differences, points.
 """
 import glob
 import json
@@ -28,7 +28,7 @@ LIMIT_S = 300
 
 
 def script(c, o):
-    """The script, and the HOT share that the model promises once settled."""
+    """The script, rows that its table grows by with each update, and the HOT share that the model promises once settled."""
     table = o['mixture']['table']
     c.sql(mixture.setup(o['mixture'], o['fillfactor']) + "\nANALYZE t; CREATE EXTENSION fillfactor_advisor;")
     made = dict(format=1, system_identifier='0', schema='public', table='t', to=100 if o['fillfactor'] < 100 else 90,
@@ -40,7 +40,9 @@ def script(c, o):
                  f" {mixture.quoted(json.dumps(made))}::jsonb || jsonb_build_object('relid', 't'::regclass::oid::bigint), '{{}}') FROM fit f")
     promised = c.sql("SELECT s.settled_hot_pct FROM fit f, unnest(f.steps) s"
                      f" WHERE s.fillfactor >= {o['fillfactor']} ORDER BY s.fillfactor LIMIT 1")
-    return text, float(promised or 'nan')
+    grows = c.sql("SELECT sum(rate * CASE command WHEN 'insert' THEN 1 WHEN 'delete' THEN -1 ELSE 0 END)"
+                  " FROM fit f, jsonb_to_recordset((f.choice).life->'classes') c(command text, rate float8)")
+    return text, max(0, float(grows)), float(promised or 'nan')
 
 
 def first_run(c, text):
@@ -59,10 +61,13 @@ def first_run(c, text):
     try:
         for line in p.stderr:
             said += line
+            if line.startswith(('left out', 'WARNING', 'error')):
+                print(line, end='', file=sys.stderr, flush=True)
             found = re.match(r'pair 0, A1: .* HOT by lap ([\d. ]+) %', line)
             if found:
-                rows, updates = re.search(r'^(\d+) rows of .*?, (\d+) updates a lap', said, re.M).groups()
-                return int(updates) / int(rows), [float(hot) for hot in found[1].split()]
+                rows, updates = re.search(r'^(\d+) rows of .*?, (\d+) updates in a lap', said, re.M).groups()
+                # a dot tells that time goes by
+                return int(updates) / int(rows), [float(hot) for hot in found[1].split() if hot != '.']
         raise RuntimeError(said)
     finally:
         late.cancel()
@@ -70,12 +75,25 @@ def first_run(c, text):
         p.communicate()
 
 
-def as_old(t, original, a_lap, laps):
-    """HOT share of the laps in which each row was updated as often as in the original's last quarter."""
-    updates = [q['updates'] / t['mixture']['table']['rows'] for q in original['before'] + original['quarters']]
-    begin, end = sum(updates[:-1]), sum(updates)
+def ages(updates, rows, new):
+    """Updates of a row that is there, before and after each time; updates and new rows by time, rows at first."""
+    at = [0]
+    for u, n in zip(updates, new):
+        at.append(at[-1] + (u / n * math.log(1 + n / rows) if n > 0 else u / rows))
+        rows += n
+    return at
+
+
+def as_old(t, original, a_lap, laps, grows):
+    """HOT share of the laps in which a row was updated as often as in the original's last quarter."""
+    quarters = original['before'] + original['quarters']
+    deletes = any(c['command'] == 'delete' for c in t['mixture']['classes'])
+    *_, begin, end = ages([q['updates'] for q in quarters], t['mixture']['table']['rows'],
+                          [0 if deletes else q['inserts'] for q in quarters])
+    at = ages([a_lap] * len(laps), 1, [a_lap * grows] * len(laps))
     # what comes after the last lap is like it
-    spans = [(i * a_lap, (i + 1) * a_lap) for i in range(len(laps) - 1)] + [((len(laps) - 1) * a_lap, math.inf)]
+    at[-1] = math.inf
+    spans = list(zip(at, at[1:]))
     return sum(hot * max(0, min(end, b) - max(begin, a)) for hot, (a, b) in zip(laps, spans)) / (end - begin)
 
 
@@ -88,11 +106,11 @@ def rehearse(path):
         return None
     c = Cluster(settings=SETTINGS)
     try:
-        text, promised = script(c, o)
+        text, grows, promised = script(c, o)
         a_lap, laps = first_run(c, text)
     finally:
         c.stop()
-    hot, then = original['hot_pct'], as_old(t, original, a_lap, laps)
+    hot, then = original['hot_pct'], as_old(t, original, a_lap, laps, grows)
     print(f"| {o['name']} | {o['fillfactor']} | {hot:.1f} | {then:.1f} | {laps[-1]:.1f} | {promised:.1f} | {len(laps)} |"
           f" {then - hot:+.1f} | {laps[-1] - hot:+.1f} | {laps[-1] - promised:+.1f} |", flush=True)
     return abs(then - hot), abs(laps[-1] - hot), abs(laps[-1] - promised)
