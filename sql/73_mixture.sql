@@ -205,7 +205,8 @@ AS $$
          CROSS JOIN LATERAL (SELECT CASE WHEN c.pick = 'turn' AND c.inserts > 0
                THEN least(4, greatest(1, ceil(c.rate * greatest(1, c.stride) / c.inserts / 1.05))) ELSE 1 END) t(turns)
          CROSS JOIN LATERAL generate_series(1, t.turns::integer) k
-         WHERE i.share > 0 AND (c.command <> 'delete' OR c.inserts > 0)
+         -- less is rounding
+         WHERE i.share > 0.0001 AND (c.command <> 'delete' OR c.inserts > 0)
     )
     SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                'command', s.command, 'pick', s.how,
