@@ -269,8 +269,8 @@ SELECT ff_rehearsal.lap(0) \g /dev/null$l$,
                    FROM jsonb_array_elements_text(i) WITH ORDINALITY s(text, place))), '')
        FROM jsonb_array_elements(t->'indexes') i));
 
--- The shell program before its documents of SQL: functions, among them what a run is; and after them: options and what
--- is refused, and its course. It needs a POSIX sh, psql and pgbench.
+-- The shell program before its documents of SQL: functions; and after them: options and what is refused, and its
+-- course. It needs a POSIX sh, psql and pgbench.
 CREATE FUNCTION ff_internal.rehearsal_begins() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $sh$set -eu
@@ -308,7 +308,12 @@ enough()    # ROWS UPDATES
     disk=$(room -v rows="$1" -v updates="$2")
     [ -z "$free" ] || [ "$free" -gt "$disk" ] || die "too little disk: $disk MB are needed, $free MB are free"
 }
+$sh$;
 
+-- What a run is.
+CREATE FUNCTION ff_internal.rehearsal_runs() RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN $sh$
 # One of the four phases of a lap: its transactions are counted, so that every run does the same.
 phase()     # NUMBER
 {
@@ -668,7 +673,7 @@ AS $$
     SELECT string_to_table(concat(E'#!/bin/sh\n', ff_internal.rehearsal_head(made, predicted, m, t),
                format(E'from=%s to=%s sessions=%s held=%s\n', made->>'from', made->>'to', m->>'sessions',
                       ((m->>'held_cycle')::float8 > 0)::text),
-               ff_internal.rehearsal_begins(),
+               ff_internal.rehearsal_begins(), ff_internal.rehearsal_runs(),
                ff_internal.rehearsal_documents(ff_internal.qualified_name(relation), made, predicted, m, t, life),
                ff_internal.rehearsal_checks(), rtrim(ff_internal.rehearsal_course(), E'\n')), E'\n')
       FROM ff_internal.rehearsal_table(relation, jsonb_path_exists(life, '$.classes[*] ? (@.resizes > 0)')) o
