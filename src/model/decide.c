@@ -40,6 +40,7 @@ static const double
 	WAL_VACUUM_PAGE = 150.0,	/* lsn: prune a page and mark it all-visible */
 	INDEX_BLOAT = 0.7,			/* chosen: entries that stay per entry added, up to one a row */
 	BLOCKS_ROW = 2.0,			/* chosen: heap pages that a scan or change of one row asks for */
+	CAUTION = 0.02,				/* chosen: ln of cost for half the rows a page: forecasts err more */
 	AGREEMENT = 0.6,			/* chosen: weight of the lives that must find a change cheaper */
 	CLEAR = 0.7,				/* chosen: and better than what was chosen before */
 	CLEAR_GAINS = 5,			/* chosen: times min_gain, where another was advised before */
@@ -251,6 +252,15 @@ ff_decide_index_entry(double *wal_bytes, double *cpu_us)
 	*cpu_us = US_ENTRY;
 }
 
+/* ln of what it costs that forecasts far from what was seen err more. */
+static double
+caution(const Forecast *f, int step)
+{
+	double		fewer = (double) f->step[f->current].rows_per_page / f->step[step].rows_per_page;
+
+	return fewer > 1 ? CAUTION * log2(fewer) : 0;
+}
+
 /* All options, in all lives. */
 static void
 cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Decision *d)
@@ -265,7 +275,8 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, D
 			for (int i = 0; i < f->n; i++)
 			{
 				DcCost	   *sum = &d->cost[way][i];
-				double		ratio = exp(option_cost(e, f, r, (FcWay) way, k, i, hot_now, &c) - log_keep);
+				double		ratio = exp(option_cost(e, f, r, (FcWay) way, k, i, hot_now, &c) -
+										log_keep + caution(f, i));
 
 				d->ratio[way][k][i] = ratio;
 				sum->time_us += f->weight[k] * c.time_us;

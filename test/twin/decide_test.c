@@ -436,8 +436,9 @@ test_exponents(void)
 	static Decision d[6];
 	Evidence	e = settled(0.5);
 	int			law = 1,
-				sums = 1;
-	double		x = 0;
+				sums = 1,
+				rows;
+	double		x;
 
 	d[0] = *decided(e, 0, 0, 0);
 	d[1] = *decided(e, 1, 0, 0);
@@ -445,6 +446,8 @@ test_exponents(void)
 	d[3] = *decided(e, 0, 0, 1);
 	d[4] = *decided(e, 2, 0, 0);
 	d[5] = *decided(e, 1, 1, 1);
+	rows = forecast.step[forecast.current].rows_per_page;
+	x = log(d[0].ratio[0][0][forecast.n - 1]) / log((double) rows / forecast.step[forecast.n - 1].rows_per_page);
 	for (int way = 0; way < FC_WAYS; way++)
 		for (int i = 0; i < forecast.n; i++)
 		{
@@ -452,16 +455,20 @@ test_exponents(void)
 
 			for (int k = 0; k < forecast.nlives; k++)
 			{
-				law &= near(d[4].ratio[way][k][i], pow(d[1].ratio[way][k][i], 2), 1e-9) &&
-					near(d[5].ratio[way][k][i], d[1].ratio[way][k][i] * d[2].ratio[way][k][i] *
-						 d[3].ratio[way][k][i], 1e-9) && near(d[0].ratio[way][k][i], 1, 1e-9);
+				double		c = d[0].ratio[way][k][i];
+
+				law &= near(d[4].ratio[way][k][i] * c, pow(d[1].ratio[way][k][i], 2), 1e-9) &&
+					near(d[5].ratio[way][k][i] * c * c, d[1].ratio[way][k][i] * d[2].ratio[way][k][i] *
+						 d[3].ratio[way][k][i], 1e-9) &&
+					near(c, pow((double) rows / forecast.step[i].rows_per_page, x), 1e-9);
 				sum += forecast.weight[k] * d[5].ratio[way][k][i];
 			}
 			sums &= near(sum, d[5].cost[way][i].ratio, 1e-9);
 		}
-	ok(law, "a life's cost is time, WAL and size to the powers of their weights");
+	ok(law && x > 0, "a life's cost is time, WAL and size to the powers of their weights, and caution");
 	ok(sums && near(d[5].cost[FC_SET][forecast.current].ratio, 1, 1e-9),
 	   "an option costs what it does in the lives on average, to keep everything 1");
+	x = 0;
 	for (int k = 0; k < forecast.nlives; k++)
 		x += forecast.weight[k] * (d[4].ratio[FC_REWRITE][k][0] < d[4].ratio[FC_SET][k][forecast.n - 1]);
 	ok(near(ff_decide_cheaper(&forecast, &d[4], FC_REWRITE, 0, FC_SET, forecast.n - 1), x, 1e-9) &&
