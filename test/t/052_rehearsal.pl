@@ -61,8 +61,7 @@ value(qq(
 	CREATE INDEX "mine\nFF_END" ON $table ($evil.mine("pay load"));
 	CREATE TABLE quiet (id int PRIMARY KEY);
 	CREATE TABLE texts (code text PRIMARY KEY, amount text NOT NULL, payload jsonb NOT NULL, n int NOT NULL);
-	CREATE INDEX ON texts (((payload->>'id')::int)); CREATE INDEX "of
-FF_END" ON texts ((amount::int));
+	CREATE INDEX ON texts (((payload->>'id')::int)); CREATE INDEX of_amount ON texts ((amount::int));
 	INSERT INTO texts SELECT 'code ' || i, i, jsonb_build_object('id', i), i FROM generate_series(1, 3000) i;
 	CREATE TABLE uuids (id uuid PRIMARY KEY, n int NOT NULL, pad text NOT NULL);
 	INSERT INTO uuids SELECT gen_random_uuid(), i, repeat('p', 60) FROM generate_series(1, 3000) i;
@@ -279,7 +278,7 @@ foreach my $name (qw(texts uuids))
 	like(${ $of{$name}{err} }, $name eq 'texts' ? qr/^3000 rows of 3000, /m : qr/^2000 rows of 3000, /m, 'all of them');
 	is(scalar @{ decode_json((${ $of{$name}{out} } =~ /^(\{.*\})$/m)[0])->{runs} }, 8, 'in all runs');
 }
-like(${ $of{texts}{err} }, qr/WARNING:  index U&"of\\000AFF_END" is made as USING btree \(amount\): .*invalid input syntax for type integer/m,
+like(${ $of{texts}{err} }, qr/WARNING:  index of_amount is made as USING btree \(amount\): .*invalid input syntax for type integer/m,
 	'an index whose expression fails for what updates set is a plain one, and it is said which');
 unlike(${ $of{texts}{err} }, qr/index texts_/, 'the others are as they are');
 $scratch->safe_psql('used', 'DROP TABLE uuids');
