@@ -88,6 +88,7 @@ CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect()
 -- as though watched for a day, and the index dropped before
 UPDATE ff_internal.change SET seen_at = seen_at - interval '1 day', before_at = before_at - interval '1 day';
 UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at);
+SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE closed_at IS NULL;
 \o
 SELECT is((SELECT string_agg(format('%s %s', relation, action), ', ' ORDER BY relation::text) FROM advisor.ff_advise() WHERE action IN ('lower', 'raise')), 'log raise, t lower', 'advice to act on');
 SELECT cmp_ok((SELECT count(*) FROM advisor.ff_verify('public.t')), '>=', 2::bigint, 'and changes to judge');

@@ -35,7 +35,7 @@ foreach my $name (qw(third indexed_fourth lengths))
 	is(join(' ', map { "$_->{way} $_->{fillfactor}" } @$runs), 'keep 100 rewrite 100 rewrite 90 rewrite 70', "$name: everything was done");
 	$truth{$name} = { map { $_->{fillfactor} => $_ } grep { $_->{way} eq 'keep' || $_->{fillfactor} < 100 } @$runs };
 	$seen{$name} = decode_json(slurp_file("$work/data/$name-100.observe.json"));
-	is(scalar @{ $seen{$name}{intervals} }, 8, "$name: each phase is an interval");
+	is(scalar @{ $seen{$name}{intervals} }, 9, "$name: each phase is an interval, and so is the day of rest before");
 }
 
 # off: by how many points the curve misses the HOT share measured at a fillfactor,

@@ -57,15 +57,18 @@ sub run_lines
 
 # ---------------------------------------------------------------------------
 # A table of each kind whose batches need room, and one that wastes it and is to
-# be clustered again
+# be rewritten
 # ---------------------------------------------------------------------------
 sql('CREATE EXTENSION fillfactor_advisor; CREATE TABLE public.plain (x int); CREATE TABLE public.made (what text, rel regclass)');
+my $clustered = 0;
 foreach my $kind (@kinds)
 {
 	my ($n, $q) = ($hostile{$kind}, name($hostile{$kind}));
 	my $role = name($line_ends || $n !~ /[\r\n]/ ? $n : "role $kind");
 	my ($waste, $order) = map { name(substr($n, 0, 40) . " $_") } 'waste', 'order';
 	my $index = name(substr($n, 0, 40) . ' index');
+	# every other one is clustered again, the others get VACUUM FULL
+	my $cluster = ++$clustered % 2 ? "CLUSTER $q.$waste USING $index" : '';
 	my $named = literal($n);
 	sql(qq{
 		CREATE ROLE $role;
@@ -75,7 +78,7 @@ foreach my $kind (@kinds)
 		ALTER TABLE $q.$q OWNER TO $role;
 		CREATE TABLE $q.$waste (id bigint GENERATED ALWAYS AS IDENTITY, $q text) WITH (fillfactor = 50);
 		CREATE INDEX $index ON $q.$waste (id);
-		CLUSTER $q.$waste USING $index;
+		$cluster;
 		INSERT INTO public.made SELECT CASE relname WHEN $named THEN 'batch' ELSE 'waste' END, oid FROM pg_class WHERE relkind = 'r' AND relnamespace = to_regnamespace(quote_ident($named))});
 }
 # keys that come in ascending, so that their index is to be packed
@@ -105,6 +108,7 @@ for my $round (1 .. 3)
 }
 # as though watched for a day
 sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
+sql('SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE closed_at IS NULL');
 my $tables = sql('SELECT count(*) FROM public.made');
 is($tables, 2 * @kinds, 'the tables are there');
 is(sql(q{SELECT string_agg(DISTINCT m.what || ' ' || a.action, ', ') FROM ff_advise() a RIGHT JOIN public.made m ON m.rel = a.relation}), 'batch lower, waste raise', 'all are advised to change');
@@ -122,14 +126,16 @@ my %ddl = map { $_ => sql("SELECT ddl FROM $_ WHERE ddl ~ '^ALTER'") } @calls;
 is(sql(q{SELECT count(*) FROM (SELECT ff_script(NULL, true) UNION ALL SELECT ddl FROM ff_advise() UNION ALL SELECT ddl FROM ff_advise_indexes() UNION ALL SELECT ff_internal.alter_options(rel, '{fillfactor=50}') FROM public.made) x(s) WHERE s ~ '[\u0001-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]'}), 0, 'a line is a line, and shows all that it holds');
 my ($status, $said) = run_lines('script.sql', $text);
 is($status, 0, 'the script runs') or diag $said;
-like($said, qr/@{[4 * @kinds + 1]} done, 0 unchanged, 0 refused/, 'each change and each rewrite of it');
+# of those that waste each rewrite, of the batches where it pays
+my ($done) = $said =~ /\b(\d+) done, 0 unchanged, 0 refused/;
+cmp_ok($done // 0, '>=', 3 * @kinds + 1, 'each change and each rewrite of it') or diag $said;
 ok(!-e $marker, 'no name was run by psql or a shell');
 is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) JOIN public.made m ON m.rel = c.oid WHERE c.reloptions IS NOT DISTINCT FROM b.reloptions OR what = 'waste' AND c.relfilenode = b.relfilenode}), 0,
 	'each table has what was advised, and its rewrite');
 is(sql(q{SELECT c.reloptions FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indrelid = 'i.keys'::regclass}), '{fillfactor=100}', 'so has the index');
 is(sql('SELECT count(*) FROM public.plain'), 0, 'and no name was run by the server');
 ($status, $said) = run_lines('script.sql', $text);
-like($said, qr/\b0 done, @{[4 * @kinds + 1]} unchanged, 0 refused/, 'twice is once');
+like($said, qr/\b0 done, $done unchanged, 0 refused/, 'twice is once');
 ($status, $said) = run_lines('undo.sql', "\\set undo on\n$text");
 is($status, 0, 'undone') or diag $said;
 is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) WHERE c.reloptions IS DISTINCT FROM b.reloptions}), 0, 'to what it was');
@@ -210,6 +216,7 @@ SKIP:
 		sql('CALL ff_collect()');
 	}
 	sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
+	sql('SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE closed_at IS NULL');
 	$text = sql('SELECT * FROM ff_script(NULL, true)');
 	is(scalar(() = $text =~ /^\\! pg_repack /mg), scalar @printable, 'pg_repack is to rewrite each');
 	($status, $said) = run_lines('repack.sql', $text);
