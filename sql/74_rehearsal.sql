@@ -286,7 +286,7 @@ begins()
     dots=$!
 }
 ends() { end "$dots"; dots=; say "$*"; }
-q() { psql -XAtq -v ON_ERROR_STOP=1 "$@"; }
+q() { psql -XAtq -P pager=off -v ON_ERROR_STOP=1 "$@"; }
 
 # The end, an error or Ctrl-C: nothing is left behind.
 finish()
@@ -531,7 +531,9 @@ AS $$
     '   noise too large   equal runs differ too much to tell: repeat it while the machine is quiet, with longer laps',
     '                     and more runs (--short --seconds=20 --pairs=6, 20 to 30 minutes)',
     '   The line below it says what the change brings, by what was measured alone.',
-    '4. SELECT * FROM ff_rehearsal_result(''...'') with its last line, where the table is: the advice will count it.',
+    '4. In psql, where the table is, with the last line of what it printed; the advice will count it:',
+    E'   \\set result `tail -n 1 OUTPUT`',
+    '   SELECT * FROM ff_rehearsal_result(:''result'');',
     CASE WHEN (made->>'advised')::boolean THEN '   The change that is advised, with a rewrite, and its undo:'
          ELSE '   No such change is advised. This would be it, with a rewrite, and its undo:' END,
     '   ' || ff_internal.alter_options(c.oid, a.options),
