@@ -10,16 +10,6 @@
 static FitWork work;
 static Fit	fit;
 
-static int
-near(double a, double b, double by)
-{
-	int			good = fabs(a - b) <= by;
-
-	if (!good)
-		printf("# %.10g is not %.10g\n", a, b);
-	return good;
-}
-
 static double
 misfit(const Evidence *e)
 {

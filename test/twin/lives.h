@@ -23,6 +23,16 @@ ok(int pass, const char *what)
 	failed += !pass;
 }
 
+static inline int
+near(double a, double b, double by)
+{
+	int			good = fabs(a - b) <= by;
+
+	if (!good)
+		printf("# %.10g is not %.10g\n", a, b);
+	return good;
+}
+
 /* One class of updates of rows of one length. */
 static inline TwinLife
 life_of(int len, double rows)

@@ -12,16 +12,6 @@ static Fit	fit;
 static Forecast forecast;
 static FitPlan plan;
 
-static int
-near(double a, double b, double by)
-{
-	int			good = fabs(a - b) <= by;
-
-	if (!good)
-		printf("# %.10g is not %.10g\n", a, b);
-	return good;
-}
-
 /* 2,000 rows of 136 bytes, 10,000 updates in an hour. */
 static Evidence
 known(double hot, double moved)

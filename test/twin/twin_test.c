@@ -9,16 +9,6 @@
 
 static Twin before;
 
-static int
-near(double a, double b, double by)
-{
-	int			good = fabs(a - b) <= by;
-
-	if (!good)
-		printf("# %.10g is not %.10g\n", a, b);
-	return good;
-}
-
 /* Until so many rows more were updated. */
 static void
 run_updates(double rows)

@@ -1,5 +1,21 @@
 -- All that the extension holds of table t, as one JSON value: to put another model to it.
 -- The one place of the bench that knows the extension's internal names.
+
+-- As if the table had been there, at rest, for a day before: advice waits for that.
+UPDATE ff_internal.relation SET opened_at = opened_at - interval '25 hours';
+INSERT INTO ff_internal.collection (epoch_id, began_at, ended_at, relations, changed, track_counts, open_writers,
+                                    own_inserts, next_xid)
+SELECT epoch_id, began_at - interval '25 hours', ended_at - interval '25 hours', relations, 0, track_counts, 0,
+       own_inserts, next_xid
+  FROM ff_internal.collection
+ WHERE began_at IN (SELECT min(began_at) FROM ff_internal.counter_interval GROUP BY rel_id);
+INSERT INTO ff_internal.counter_interval
+SELECT DISTINCT ON (i.rel_id) (jsonb_populate_record(i, jsonb_build_object(
+           'began_at', i.began_at - interval '25 hours', 'ended_at', i.began_at, 'inserted', 0, 'updated', 0,
+           'hot_updated', 0, 'newpage_updated', 0 * i.newpage_updated, 'deleted', 0, 'seq_scans', 0, 'index_scans', 0,
+           'blocks_fetched', 0, 'blocks_hit', 0, 'vacuums', 0))).*
+  FROM ff_internal.counter_interval i ORDER BY i.rel_id, i.began_at;
+
 WITH e AS MATERIALIZED (SELECT * FROM ff_internal.evidence('t') e),
      s AS (SELECT DISTINCT statement_id FROM ff_internal.statement_target WHERE relid = 't'::regclass)
 SELECT jsonb_build_object(

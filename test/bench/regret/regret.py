@@ -161,20 +161,6 @@ def truth(name, steps=STEPS, done=None):
                       f" {'-' if r['hot_pct'] is None else round(r['hot_pct'], 1)} %", flush=True)
 
 
-# As if the table had been there, at rest, for a day before: advice waits for that.
-REST = """
-UPDATE ff_internal.relation SET opened_at = opened_at - interval '25 hours';
-INSERT INTO ff_internal.collection (epoch_id, began_at, ended_at, relations, changed, track_counts, open_writers, own_inserts, next_xid)
-SELECT epoch_id, began_at - interval '25 hours', ended_at - interval '25 hours', relations, 0, track_counts, 0, own_inserts, next_xid
-  FROM ff_internal.collection WHERE began_at IN (SELECT min(began_at) FROM ff_internal.counter_interval GROUP BY rel_id);
-INSERT INTO ff_internal.counter_interval
-SELECT DISTINCT ON (i.rel_id) (jsonb_populate_record(i, jsonb_build_object('began_at', i.began_at - interval '25 hours',
-           'ended_at', i.began_at, 'inserted', 0, 'updated', 0, 'hot_updated', 0, 'newpage_updated', 0 * i.newpage_updated,
-           'deleted', 0, 'seq_scans', 0, 'index_scans', 0, 'blocks_fetched', 0, 'blocks_hit', 0, 'vacuums', 0))).*
-  FROM ff_internal.counter_interval i ORDER BY i.rel_id, i.began_at
-"""
-
-
 def observe(name, amid=True):
     """Runs a workload up to where it is asked, with a collection in the midst of each phase, as a scheduler would, or at
     its end, where what it sees does not hang on the machine's pace; what it would be told after a day of such work."""
@@ -191,7 +177,6 @@ def observe(name, amid=True):
             c.sql('CALL ff_collect()')
             quarters = [quarter(c, w, n, 5001, lambda: c.sql('CALL ff_collect()'), amid) for n in range(BEFORE)]
             c.sql('CALL ff_collect()')
-            c.sql(REST)
             seen = json.loads(c.sql(evidence))
         finally:
             c.stop()
