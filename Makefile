@@ -1,4 +1,4 @@
-# Stages in the order in which the data flows; nothing clever.
+# Stages in the order in which the data flows.
 EXTENSION  = fillfactor_advisor
 EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_advisor.control)
 
@@ -30,8 +30,8 @@ OBJS = \
 	src/server.o \
 	src/index_definition.o
 
-# The pieces of the install script, in the order in which they depend on each
-# other: tables and views first, then one piece a stage.
+# The pieces of the install script in dependency order: tables and views first,
+# then one piece per stage.
 SQL_PIECES = \
 	sql/00_head.sql \
 	sql/schema/history.sql \
@@ -85,12 +85,12 @@ SQL_PIECES = \
 	sql/97_grant.sql \
 	sql/99_rights.sql
 
-# A release adds its script to sql/, frozen; the scripts that lead from there are
-# written by hand (make upgrade-diff says what they lack).
+# A release adds its frozen script to sql/; the upgrade scripts from there are
+# written by hand (make upgrade-diff shows what they lack).
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(wildcard sql/$(EXTENSION)--*.sql)
 
-# pg_regress: exact facts, one file a stage.
+# pg_regress: exact facts, one file per stage.
 REGRESS      = \
 	install \
 	sample \
@@ -109,28 +109,30 @@ ISOLATION_OPTS = --inputdir=test --outputdir=.
 EXTRA_CLEAN = $(DATA_built) output_iso
 
 PG_CPPFLAGS = -I$(srcdir)/src
-# from 16 on, the server's own choice; see compat.h
+# PGXS sets it itself from 16 on; see compat.h
 PG_CFLAGS   = -fvisibility=hidden
 
 PG_CONFIG ?= pg_config
 
-# These set up what they need themselves, so they work without a PG_CONFIG:
+# These targets set up what they need, so they work without PG_CONFIG:
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc] [FLEET=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (doc/reference.md,
 # doc/how-it-decides.md), make upgrade-diff, make sanitize, make valgrind, make assertions,
-# make faults-large, make soak [MINUTES=10]
-ifneq ($(filter test demo check-twin dist reference upgrade-diff sanitize valgrind assertions faults-large soak,$(MAKECMDGOALS)),)
+# make faults-large, make soak [MINUTES=10], make fuzz, make fuzz-long
+SET_UP = test demo check-twin dist reference upgrade-diff sanitize valgrind assertions faults-large soak fuzz fuzz-long
+.PHONY: $(SET_UP)
+ifneq ($(filter $(SET_UP),$(MAKECMDGOALS)),)
 test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
 demo:
 	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' PICTURES='$(PICTURES)' test/demo$(if $(FLEET),_fleet)
 
-# the model's stand-alone tests, no server
+# the model's stand-alone tests, without a server
 check-twin:
 	@perl test/t/006_model.pl
 
-# the same bytes whoever makes it, wherever
+# reproducible: the same bytes everywhere
 dist:
 	TZ=UTC git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD
 
@@ -143,38 +145,35 @@ upgrade-diff:
 sanitize:
 	@test/sanitize
 
-# the parsers and the sampler's tests under valgrind, about ten minutes
+# tests of the parsers and the sampler under valgrind, about ten minutes
 valgrind:
 	@PG_CONFIG='$(PG_CONFIG)' test/valgrind
 
-# all tests on a server with assertions, which is built first
+# all tests on a server with assertions, built first
 assertions:
 	@test/assertions
 
-# what is too large for every run of the tests
+# tests that are too large for every run
 faults-large:
 	@PG_CONFIG='$(PG_CONFIG)' test/faults_large
 
 soak:
 	@PG_CONFIG='$(PG_CONFIG)' MINUTES='$(MINUTES)' test/bench/soak
 
-.PHONY: test demo check-twin dist reference upgrade-diff sanitize valgrind assertions faults-large soak
-else
-PGXS := $(shell $(PG_CONFIG) --pgxs)
-include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
-
-# PGXS follows no includes.
-$(OBJS): $(wildcard src/*.h src/*/*.h)
-
-$(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
-	cat $(SQL_PIECES) > $@
-
-# The page parsers alone, under sanitizers: short for every change, long at night.
+# The page parsers alone, under sanitizers: short after each change, long at night.
 fuzz:
 	@PG_CONFIG='$(PG_CONFIG)' test/fuzz/run 20
 
 fuzz-long:
 	@PG_CONFIG='$(PG_CONFIG)' test/fuzz/run 300
 
-.PHONY: fuzz fuzz-long
+else
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
+
+# PGXS does not track includes.
+$(OBJS): $(wildcard src/*.h src/*/*.h)
+
+$(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
+	cat $(SQL_PIECES) > $@
 endif

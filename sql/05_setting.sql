@@ -1,12 +1,12 @@
--- The settings of the extension, for its SQL functions, and the words of generated text.
+-- The extension's settings, for its SQL functions, and helpers for generated text.
 
--- Value of the setting fillfactor_advisor.NAME in its base unit (lookback, retention, payback_time: seconds). Error
--- 42704 where there is none of that name.
+-- Value of fillfactor_advisor.NAME in its base unit (lookback, retention, payback_time: seconds). Error 42704: no such
+-- setting.
 CREATE FUNCTION ff_internal.setting(name text) RETURNS double precision
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
 
--- A number of seconds in words, rounded to the unit that fits.
+-- Seconds in words, rounded to a suitable unit.
 CREATE FUNCTION ff_internal.span(seconds double precision) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
@@ -14,7 +14,7 @@ RETURN CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
             WHEN seconds < 172800 THEN round((seconds / 3600)::numeric) || ' hours'
             ELSE round((seconds / 86400)::numeric) || ' days' END;
 
--- A percentage with one digit, or none where that is 0.
+-- A percentage with at most one decimal.
 CREATE FUNCTION ff_internal.percent(value double precision) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN trim_scale(round(value::numeric, 1)) || ' %';
@@ -24,19 +24,19 @@ CREATE FUNCTION ff_internal.counted(n bigint, noun text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN n || ' ' || noun || CASE n WHEN 1 THEN '' ELSE 's' END;
 
--- Ends with an error, whose context names no inner function.
+-- Raises an error whose context names no inner function.
 CREATE FUNCTION ff_internal.refuse(sqlstate text, message text, detail text DEFAULT NULL, hint text DEFAULT NULL)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_refuse';
 
--- Error 42501, with the statement that mends it, where the caller is no reader or collector, as ff_grant() makes them.
--- Public functions, which everybody may call, begin with it.
+-- Error 42501, with the statement that fixes it, if the caller is not a reader or collector (see ff_grant()). Public
+-- functions begin with it, because everybody may call them.
 CREATE FUNCTION ff_internal.check_role(what text) RETURNS void
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_check_role';
 
--- Error 42501, with a hint, where the calling role may not write the history, of which one table stands for all.
+-- Error 42501, with a hint, if the calling role may not write the history; one table stands for all.
 CREATE FUNCTION ff_internal.check_collector() RETURNS void
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -52,13 +52,13 @@ CREATE FUNCTION ff_internal.lookback() RETURNS interval
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN make_interval(secs => ff_internal.setting('lookback'));
 
--- The ratio of costs from which another fillfactor is better.
+-- Another fillfactor is better if costs differ by at least this factor.
 CREATE FUNCTION ff_internal.better() RETURNS double precision
 LANGUAGE sql STABLE
 RETURN 1 + ff_internal.setting('min_gain') / 100;
 
--- Regular expression for one character that must not stand in generated text: control characters, at which psql ends a
--- comment, and those that hide or reverse others. Encodings other than LATIN and ISO 8859 have letters beyond ASCII.
+-- Regular expression for a character not allowed in generated text: control characters, which end a comment in psql,
+-- and those that hide or reverse others. Encodings other than LATIN and ISO 8859 have letters beyond ASCII.
 CREATE FUNCTION ff_internal.unprintable() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN getdatabaseencoding() = 'UTF8'
@@ -67,7 +67,7 @@ RETURN CASE WHEN getdatabaseencoding() = 'UTF8'
             WHEN getdatabaseencoding() ~ '^(LATIN|ISO_8859_)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]'
             ELSE E'[\\u0001-\\u001f\\u007f]' END;
 
--- The inside of E'...' or of U&"...", whichever quote says, unprintable characters as escapes.
+-- The inside of E'...' (quote ') or U&"..." (quote "), with unprintable characters as escapes.
 CREATE FUNCTION ff_internal.escaped(content text, quote text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (SELECT string_agg(
@@ -79,20 +79,19 @@ RETURN (SELECT string_agg(
                    END, '' ORDER BY c.place)
           FROM string_to_table(content, NULL) WITH ORDINALITY AS c(ch, place));
 
--- An identifier for generated SQL, on one line whatever it contains: quote_ident(), or U&"..." where it holds
--- unprintable characters.
+-- An identifier for generated SQL, always on one line: quote_ident(), or U&"..." if it has unprintable characters.
 CREATE FUNCTION ff_internal.quoted_name(name text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN name ~ ff_internal.unprintable() THEN 'U&"' || ff_internal.escaped(name, '"') || '"'
             ELSE quote_ident(name) END;
 
--- A literal for generated SQL, on one line whatever it contains; NULL for NULL.
+-- A literal for generated SQL, always on one line; NULL for NULL.
 CREATE FUNCTION ff_internal.quoted_text(content text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN content ~ ff_internal.unprintable() THEN 'E''' || ff_internal.escaped(content, '''') || ''''
             ELSE quote_nullable(content) END;
 
--- Text for a comment: unprintable characters, line ends among them, become question marks.
+-- Text for a comment: unprintable characters, including line ends, become question marks.
 CREATE FUNCTION ff_internal.plain(content text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN regexp_replace(content, ff_internal.unprintable(), '?', 'g');

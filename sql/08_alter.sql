@@ -1,23 +1,23 @@
 -- Statements that change or restore storage options (name=value, as in pg_class.reloptions) and indexes.
 
--- A relation's name with its schema, quoted, on one line; NULL where it is gone.
+-- A relation's quoted name with its schema, on one line; NULL: it is gone.
 CREATE FUNCTION ff_internal.qualified_name(relation oid) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    -- keeps its plan, as no SQL function does
+    -- PL/pgSQL keeps the plan, SQL functions do not
     RETURN (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
 END
 $$;
 
--- Options as after ALTER ... SET: the new ones go last.
+-- Options as after ALTER ... SET: new ones come last.
 CREATE FUNCTION ff_internal.options_after(options text[], to_set text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY(SELECT o FROM unnest(options) o
               WHERE split_part(o, '=', 1) NOT IN (SELECT split_part(s, '=', 1) FROM unnest(to_set) s)) || to_set;
 
--- The statements that set and reset options of a relation; NULL where it is gone, or nothing is to be done.
+-- The statements that set and reset options of a relation; NULL: it is gone, or nothing is to be done.
 CREATE FUNCTION ff_internal.alter_options(relation oid, to_set text[], to_reset text[] DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -30,7 +30,7 @@ BEGIN
            ON k.kind = c.relkind
      CROSS JOIN LATERAL (SELECT format('ALTER %s %s ', k.word, ff_internal.qualified_name(c.oid))) h(head)
      CROSS JOIN (SELECT string_agg(ff_internal.quoted_name(r), ', ') FROM unnest(to_reset) r) r(options)
-     -- a plain integer is stored as it is written, anything else only as a literal
+     -- a plain integer is stored as written, anything else only as a literal
      CROSS JOIN (SELECT string_agg(ff_internal.quoted_name(split_part(s, '=', 1)) || ' = '
                                    || CASE WHEN s ~ '^[^=]*=(0|[1-9][0-9]{0,8})$' THEN v.value
                                            ELSE ff_internal.quoted_text(v.value) END, ', ')
@@ -40,7 +40,7 @@ END
 $$;
 
 -- The statements that turn new_options back into old_options, text for text. kind NULL: all; fillfactor, or options
--- (all others): only those that differ, so that what somebody changed since stays.
+-- (all others): only those that differ, which keeps later changes by others.
 CREATE FUNCTION ff_internal.restore_options(
     relation oid, old_options text[], new_options text[], kind text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -53,7 +53,7 @@ BEGIN
     ), new AS (
         SELECT *, split_part(n.option, '=', 1) AS name FROM unnest(new_options) WITH ORDINALITY n(option, place)
     ), kept AS (
-        -- the longest beginning that comes out right if all behind it is set again
+        -- the longest prefix that comes out right if everything after it is set again
         SELECT coalesce(max(g.place), 0) AS place
           FROM old g
          WHERE old_options[:g.place] = ARRAY(
@@ -69,12 +69,12 @@ BEGIN
     SELECT ff_internal.alter_options(relation, array_agg(w.option ORDER BY w.place) FILTER (WHERE w.option IS NOT NULL),
                                      array_agg(w.name ORDER BY w.place) FILTER (WHERE w.option IS NULL))
       FROM wanted w
-     -- the history may hold anything; the server knows no other names
+     -- the history may hold anything; valid option names look like this
      WHERE w.name ~ '^[A-Za-z_][A-Za-z0-9_]*$' AND (kind IS NULL OR (w.name = 'fillfactor') = (kind = 'fillfactor')));
 END
 $$;
 
--- A DO statement with a dollar quote that does not occur in it.
+-- A DO statement, with a dollar quote that does not occur in its body.
 CREATE FUNCTION ff_internal.do_block(body text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT format('DO %1$s %2$s %1$s;', t.tag, body)
@@ -82,20 +82,20 @@ RETURN (SELECT format('DO %1$s %2$s %1$s;', t.tag, body)
          CROSS JOIN LATERAL (SELECT concat('$ff', nullif(n, 0), '$')) t(tag)
          WHERE strpos(body, t.tag) = 0 ORDER BY n LIMIT 1);
 
--- The elements of a JSON array of strings as a text array's text; NULL for null.
+-- Turns a JSON array of strings into the text of a text[]; NULL for null.
 CREATE FUNCTION ff_internal.text_array(elements jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN jsonb_typeof(elements) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(elements))::text END;
 
--- The parts of a stored index definition; looked_up: it needs a search_path of pg_catalog alone. NULL: it is not one
--- CREATE INDEX, or may call code other than the server's own.
+-- Splits a stored index definition into its parts; looked_up: it needs a search_path of pg_catalog alone. NULL: it is
+-- not a single CREATE INDEX, or may call code other than the server's own.
 CREATE FUNCTION ff_internal.index_definition(
     relation oid, definition text, OUT is_unique boolean, OUT name text, OUT method text, OUT looked_up boolean)
 LANGUAGE c STRICT STABLE
 AS 'MODULE_PATHNAME', 'ff_index_definition';
 
--- The statement that makes an index again; NULL where index_definition() refuses. Where names are looked up it is a DO
--- statement, which cannot run CONCURRENTLY and waits for its lock 2 s at most.
+-- The statement that recreates an index; NULL if index_definition() refuses. If looked_up, it is a DO statement, which
+-- cannot run CONCURRENTLY and waits for its lock at most 2 s.
 CREATE FUNCTION ff_internal.index_statement(relation oid, definition text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -111,7 +111,7 @@ RETURN (
                   format(' %I ON %s %s;', d.name, ff_internal.qualified_name(relation), d.method)) s(verb, object)
      WHERE d.name || d.method !~ ff_internal.unprintable());
 
--- The statement that drops an index; NULL where a constraint needs it, or it is gone.
+-- The statement that drops an index; NULL: a constraint needs it, or it is gone.
 CREATE FUNCTION ff_internal.drop_index(index oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT 'DROP INDEX CONCURRENTLY ' || ff_internal.qualified_name(index) || ';'

@@ -1,13 +1,14 @@
--- Stage sample: what the pages of one relation say.
+-- Stage sample: what the pages of one relation show.
 
--- A sample of the pages of one heap table: see the columns of page_sample; the first four stay NULL.
+-- Samples the pages of one heap table; columns as in page_sample, of which the first four stay NULL.
 CREATE FUNCTION ff_internal.sample(relation regclass) RETURNS ff_internal.page_sample
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
--- The functions that pool are called for each table in a transaction of its own, where SQL would be planned anew.
+-- Pooling runs once per table, in separate transactions: PL/pgSQL and C, because SQL functions would be planned each
+-- time.
 
--- A weight and an earlier one times keep. What is next to nothing is nothing: numbers that are too small are errors.
+-- weight + keep * earlier; tiny values count as 0, because underflow raises an error.
 CREATE FUNCTION ff_internal.pooled(weight double precision, earlier double precision, keep double precision)
 RETURNS double precision
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -17,7 +18,7 @@ BEGIN
 END
 $$;
 
--- Two histograms, bin by bin, the second times keep.
+-- Adds two histograms, bin by bin, the second times keep.
 CREATE FUNCTION ff_internal.pool_bins(a real[], b real[], keep double precision) RETURNS real[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -29,15 +30,15 @@ BEGIN
 END
 $$;
 
--- Pairs of lengths and rows, length by length, the rows of the second times keep; as few as a sample has. A real[] as
--- text.
+-- Adds two histograms of lengths (pairs of length and rows), the second times keep, merged to as few pairs as a sample
+-- has. Returns the text of a real[].
 CREATE FUNCTION ff_internal.pool_lengths(a real[], b real[], keep double precision) RETURNS text
 AS 'MODULE_PATHNAME', 'ff_pool_lengths'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
--- A sample with what an earlier one of the same table knew: pooled columns are added, those of the earlier one times
--- keep; what the pages do not say now stays as it was. same_state: fillfactor and indexes did not change in between,
--- else the superseded versions begin anew. The sample alone where anything else is NULL.
+-- Pools a sample with an earlier one of the same table: adds pooled columns, the earlier ones times keep; kept columns
+-- without a new value stay. same_state: fillfactor and indexes did not change in between; if they did, superseded
+-- versions are not pooled. Returns the sample alone if keep or same_state is NULL.
 CREATE FUNCTION ff_internal.pool_samples(
     sample ff_internal.page_sample, earlier ff_internal.page_sample, keep double precision, same_state boolean)
 RETURNS ff_internal.page_sample
@@ -51,9 +52,7 @@ BEGIN
         RETURN s;
     END IF;
     s.inserted_width := coalesce(s.inserted_width, e.inserted_width);
-    s.inserted_width_err := coalesce(s.inserted_width_err, e.inserted_width_err);
     s.updated_width := coalesce(s.updated_width, e.updated_width);
-    s.updated_width_err := coalesce(s.updated_width_err, e.updated_width_err);
     s.update_group_rows := coalesce(s.update_group_rows, e.update_group_rows);
     IF same_state THEN
         s.superseded_hot := ff_internal.pooled(s.superseded_hot, e.superseded_hot, keep);
@@ -82,11 +81,12 @@ AS $$
       FROM ff_internal.sample($1) s
 $$;
 COMMENT ON FUNCTION @extschema@.ff_sample(regclass) IS
-'Samples the pages of one heap table now: a few hundred chosen at random, more if fillfactor_advisor.sample_error asks '
-'for it, fillfactor_advisor.sample_pages at most; small tables are read whole. Waits for no lock, dirties no page.
-Columns ending in _err are half widths of the 95 % interval of the column before; 0 if all pages were read. Those '
-'of bytes and rows allow for pages that the sample missed: up to three in as many as were read. Estimates are for the '
-'whole table; NULL: nothing to measure.
+'Samples the pages of one heap table now: a few hundred chosen at random, more if fillfactor_advisor.sample_error '
+'asks for it, fillfactor_advisor.sample_pages at most; small tables are read whole. Waits for no lock, dirties no '
+'page.
+Columns ending in _err are half widths of the 95 % interval of the column before; 0 if all pages were read. Those of '
+'bytes and rows allow for pages that the sample missed ("rule of three"). Estimates are for the whole table; NULL: '
+'nothing to measure.
 blocks: pages of its main fork. blocks_read: pages read. live_pct, dead_pct, free_pct: bytes of live and of dead row '
 'versions, and free space, percent of the table, by the rules of pgstattuple. live_rows: live rows.
 inserted_width, updated_width: mean length of live rows never updated and updated since insert, bytes with header.
@@ -101,11 +101,11 @@ CREATE FUNCTION @extschema@.ff_sample_index(
 AS 'MODULE_PATHNAME', 'ff_sample_index'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.ff_sample_index(regclass) IS
-'Samples the pages of one B-tree index now, as ff_sample does those of a table.
-blocks, blocks_read, blocks_new, blocks_bad: pages of its main fork; of them, read; of those, all zero, and rejected '
-'as contradictory. leaf_pages, internal_pages, deleted_pages (or half dead): pages by what they are.
+'Samples the pages of one B-tree index now, in the same way as ff_sample().
+blocks: pages of its main fork; blocks_read: pages read; of these, blocks_new are all zero and blocks_bad rejected '
+'as contradictory. leaf_pages, internal_pages, deleted_pages (or half dead): pages by kind.
 leaf_density: used share of leaf pages, percent. fragmentation: leaf pages whose right sibling lies before them, '
 'percent. Both as in pgstatindex.
-at_fillfactor_pct: leaf pages within 3 points of the fillfactor, percent: left behind by splits at the right end, or a '
-'build. half_full_pct: leaf pages no fuller than 60 %, percent: left behind by splits in the middle.
-row_pointers: pointers to table rows in leaf pages. deduplicated_pct: those in posting lists, percent of them.';
+at_fillfactor_pct: leaf pages within 3 points of the fillfactor, percent: left by splits at the right end, or a '
+'build. half_full_pct: leaf pages at most 60 % full, percent: left by splits in the middle.
+row_pointers: pointers to table rows in leaf pages. deduplicated_pct: percent of them in posting lists.';

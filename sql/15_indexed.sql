@@ -1,27 +1,27 @@
 -- Stage indexed: the columns whose change keeps an update from being HOT, and how many updates change them.
 
--- Whether an update of a column of such an index may be HOT: BRIN, from PostgreSQL 16 on. NULL: no index access method.
+-- Whether updates of a column in such an index may be HOT: BRIN, from PostgreSQL 16 on. NULL: no index access method.
 CREATE FUNCTION ff_internal.summarizing(access_method oid) RETURNS boolean
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_summarizing';
 
--- Columns whose change makes an update touch this index, and the role each plays: key, include, expression, predicate,
--- whole row. Nothing is evaluated: those of expressions and of the predicate are known from the dependencies; an
--- expression without any is of the whole row, for all that is known.
+-- Returns the columns whose change makes an update touch this index, and their roles: key, include, expression,
+-- predicate, whole row. Evaluates nothing: pg_depend has the columns of expressions and predicate; an expression
+-- without any is taken for a whole row.
 CREATE FUNCTION ff_internal.index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 4
 BEGIN ATOMIC
     SELECT a.attnum, a.attname, CASE
            WHEN a.attnum = ANY (x.indkey)
-               -- counted from 0
+               -- indkey counts from 0
                THEN CASE WHEN array_position(x.indkey::int2[], a.attnum) < x.indnkeyatts THEN 'key' ELSE 'include' END
            WHEN d.whole_row THEN 'whole row'
            WHEN x.indpred IS NULL THEN 'expression'
            WHEN x.indexprs IS NULL THEN 'predicate'
            ELSE 'expression or predicate' END
       FROM pg_index x
-     -- OFFSET: looked up once, not for each column of the table
+     -- OFFSET: evaluated once, not for each column of the table
      CROSS JOIN LATERAL (
            SELECT array_agg(d.refobjsubid), x.indexprs IS NOT NULL AND count(*) = 0 AND 0 = ALL (x.indkey)
              FROM pg_depend d
@@ -34,7 +34,7 @@ BEGIN ATOMIC
      ORDER BY a.attnum;
 END;
 
--- The columns an UPDATE sets and the stored generated columns that follow from them.
+-- Returns the columns that an UPDATE sets, and the stored generated columns that depend on them.
 CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE
 AS $$
@@ -56,7 +56,7 @@ BEGIN
 END
 $$;
 
--- Columns (attnum) of which an UPDATE that sets one cannot be HOT because of these indexes; in order, empty: none.
+-- Columns (attnum, sorted): an UPDATE that changes one cannot be HOT because of these indexes; empty: none.
 CREATE FUNCTION ff_internal.blocking_columns(indexes oid[]) RETURNS smallint[]
 LANGUAGE plpgsql STABLE
 AS $$
@@ -68,7 +68,7 @@ BEGIN
 END
 $$;
 
--- The names of those of all indexes of a table.
+-- Names of these columns, for all indexes of a table.
 CREATE FUNCTION ff_internal.indexed_columns(relation oid) RETURNS text[]
 LANGUAGE plpgsql STABLE
 AS $$
@@ -81,15 +81,15 @@ BEGIN
 END
 $$;
 
--- The table itself and the partitioned tables above it, by whose names statements may know it.
+-- A table and the partitioned tables above it, under whose names statements may write it.
 CREATE FUNCTION ff_internal.with_ancestors(relation oid) RETURNS SETOF oid
 LANGUAGE sql STABLE ROWS 2
 BEGIN ATOMIC
     SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a;
 END;
 
--- The UPDATE statements of a table over the collections since a time, and the columns that each changes (NULL: not
--- known). rows: of those in a WITH query they are not known, and are here the statement's own.
+-- Returns the UPDATE statements of a table in the history since a time, and the columns that each changes (NULL:
+-- unknown). rows: for an UPDATE in a WITH query those of the whole statement, because its own are unknown.
 CREATE FUNCTION ff_internal.updates_seen(
     relation oid, since timestamptz, OUT statement_id bigint, OUT how text, OUT columns text[], OUT calls numeric,
     OUT rows numeric, OUT began_at timestamptz)
@@ -104,16 +104,16 @@ BEGIN ATOMIC
      WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.calls > 0;
 END;
 
--- Of the rows that statements were seen to update, the share (0 to 1) updated by statements that set an indexed column.
--- Where they do not account for nine updates of ten, or the columns of one are not known: 0 if the primary key is its
--- only index, most updates are HOT and no page shows otherwise, else NULL.
+-- Share (0 to 1) of the updated rows whose statement sets an indexed column. If the statements explain less than 90 %
+-- of the updates, or the columns of one are unknown: 0 if only the primary key is indexed, most updates are HOT and no
+-- page shows otherwise, else NULL.
 CREATE FUNCTION ff_internal.indexed_share(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql STABLE
 AS $$
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= 0.9 * (e.counters).updated
                 THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && (SELECT ff_internal.indexed_columns(e.relation))),
                               0) / sum(s.rows)::double precision
-                -- keys are hardly ever changed, and neither the pages nor the counters show that they were
+                -- keys hardly ever change, and neither pages nor counters show that they did
                 WHEN coalesce(e.seen_same_page, 0) = 0 AND (e.recent).hot_updated >= 0.5 * (e.recent).updated
                      AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary
@@ -123,9 +123,9 @@ AS $$
      WHERE s.rows > 0
 $$;
 
--- The indexes of a table that are in the way. seen: a statement of the window sets its columns; else it may be: the
--- primary key only where there is no other. share: of the updates kept from being HOT those that set its columns;
--- alone: those that set no other index's.
+-- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;
+-- without any such statement all are suspects, the primary key only if it is the only one. share: blocked updates that
+-- set its columns, 0 to 1; alone: those that set no other index's.
 CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
                statements text[], columns text[], usage text)
@@ -178,7 +178,7 @@ AS $$
               AND (NOT f.seen OR EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns)))) c
 $$;
 
--- Their names, five at most; NULL: none.
+-- Names of these indexes, at most five; NULL: none.
 CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -191,8 +191,8 @@ AS $$
              WHERE NOT b.summarizing) s
 $$;
 
--- Whether a change of a table's indexes changed which of its updates can be HOT: a column that a statement sets was in
--- none before, or is in none now. True where nobody knows: of a tenth of the updates no statement, or not its columns.
+-- Whether an index change affected which updates can be HOT: a statement sets a column that was indexed only before or
+-- only after it. True if unknown: statements explain less than 90 % of the updates, or lack columns.
 CREATE FUNCTION ff_internal.reblocks(c ff_internal.change) RETURNS boolean
 LANGUAGE sql STABLE
 AS $$
@@ -210,7 +210,7 @@ $$;
 
 CREATE VIEW ff_internal.last_change AS
 SELECT c.rel_id, c.changed_at, c.reindexed_at,
-       -- the sample that came with the change saw the versions from before it
+       -- the sample taken with the change still counts versions from before it
        CASE WHEN c.reindexed_at IS NOT NULL
             THEN coalesce((SELECT min(o.began_at) FROM ff_internal.collection o WHERE o.began_at > c.reindexed_at),
                           'infinity') END AS samples_from
@@ -220,5 +220,5 @@ SELECT c.rel_id, c.changed_at, c.reindexed_at,
                            WHEN 'indexes' THEN h.indexed_columns IS DISTINCT FROM '{}' AND ff_internal.reblocks(h) END
          GROUP BY h.rel_id) c;
 COMMENT ON VIEW ff_internal.last_change IS
-'When a table''s fillfactor, or which of its updates an index keeps from being HOT, last changed (changed_at), when '
-'the latter did (reindexed_at), and from when on samples speak of that (samples_from).';
+'When a table''s fillfactor or the updates that its indexes keep from being HOT last changed (changed_at), when the '
+'latter did (reindexed_at), and the time from which on samples reflect that (samples_from).';

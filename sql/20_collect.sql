@@ -3,7 +3,7 @@
 
 -- Readers (src/collect/relation.c): none of them waits for a lock.
 
--- A table's valid indexes, in order (NULL: none), and its statistics since the last reset.
+-- A table's valid indexes, sorted by OID (NULL: none), and its statistics since the last reset.
 CREATE FUNCTION ff_internal.counters(
     relation oid,
     OUT index_oids oid[], OUT inserted bigint, OUT updated bigint, OUT hot_updated bigint, OUT newpage_updated bigint,
@@ -12,12 +12,12 @@ CREATE FUNCTION ff_internal.counters(
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_counters';
 
--- Statements that make these indexes of a table; empty for one that is gone, and for all while the table is locked.
+-- Returns the statements that make these indexes; '' for an index that is gone, and for all if the table is locked.
 CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETURNS text[]
 LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_index_definitions';
 
--- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL: missing.
+-- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL: missing file.
 CREATE FUNCTION ff_internal.sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
@@ -32,8 +32,8 @@ CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS inte
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
 
--- The epoch that the server is in, new or not. one_reset: the counters of a single table, index or function were reset
--- since the last collection; reported until all tables are read in one transaction (all_tables).
+-- Returns the server's epoch, a new one if necessary. one_reset: the counters of a single table, index or function were
+-- reset since the last collection; true until all tables are read in one transaction (all_tables).
 CREATE FUNCTION ff_internal.current_epoch(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -49,8 +49,8 @@ BEGIN
       INTO here FROM ff_internal.server() s;
     epoch_id := last.epoch_id;
     one_reset := last.database_reset IS DISTINCT FROM here.database_reset;
-    -- A collection inserts one row into collection, so the counter of that table falls if, and only if, all were reset.
-    -- Of the first collection's one row nobody can tell whether it was counted anew.
+    -- Each collection adds one row to the table collection, so that table's counter falls exactly if all counters were
+    -- reset. A count of 1 proves nothing: the first row may have been counted after a reset.
     SELECT c.own_inserts > 1 AND k.inserted >= c.own_inserts INTO none_fell
       FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
      ORDER BY c.collection_id DESC LIMIT 1;
@@ -67,9 +67,9 @@ BEGIN
 END
 $$;
 
--- What tells each of these indexes from others but for names and storage options: a hash that a dump and restore keeps.
--- It knows a column by its place among those that are there, and takes one function or operator of the users, which may
--- be renamed, for another; it leaves out casts, which a dump may write differently. NULL: the index is gone.
+-- Hashes of index definitions without names and storage options; NULL: the index is gone. A dump and restore keeps
+-- them: columns count by position without the dropped ones, user functions and operators, which may be renamed, are not
+-- told apart, and casts are left out because a dump may write them differently.
 CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
 LANGUAGE sql STABLE
 AS $$
@@ -83,7 +83,7 @@ AS $$
                       i.indcollation::oid[]::regcollation[], i.indoption,
                       ARRAY(SELECT coalesce(CASE WHEN e[1] = ':varattno'
                                                  THEN array_position(a.present, e[2]::int2)::text
-                                                 -- FirstNormalObjectId: OIDs below are the server's own
+                                                 -- FirstNormalObjectId: lower OIDs are the server's own
                                                  WHEN e[1] IN (':funcid', ':opno') AND e[2]::bigint >= 16384 THEN ''
                                                  ELSE e[2] END, e[3], e[4])
                               FROM regexp_matches(concat(i.indexprs, '|', i.indpred),
@@ -99,13 +99,13 @@ AS $$
             WHERE i.indexrelid = n.id) k ON true
 $$;
 
--- A table's stored options without its fillfactor, in order; NULL: there is no other.
+-- A table's storage options except fillfactor, sorted; NULL: none.
 CREATE FUNCTION ff_internal.other_options(reloptions text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(option)
          WHERE o.option !~* '^fillfactor=');
 
--- Counters: each batch of tables, by OID, is compared with the baselines; what differs is written.
+-- Counters: each batch of tables, in OID order, is compared with the baselines; differences are written.
 
 CREATE VIEW ff_internal.table_state AS
 SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
@@ -118,22 +118,22 @@ CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_difference AS (
     -- A table that differs from its baseline.
     was               ff_internal.relation,    -- the baseline; NULL: a new table
-    now               ff_internal.table_state, -- NULL: it is gone
+    now               ff_internal.table_state, -- NULL: the table is gone
     counted           ff_internal.counters,    -- counted since the baseline
     redefined         boolean,       -- its file, name, options or indexes differ
-    lost              boolean,       -- its counters began anew
+    lost              boolean,       -- its counters were reset, or may have been
     index_definitions text[],        -- now
     index_keys        bigint[],      -- now
     indexed_columns   smallint[]     -- now
 );
 $$);
 
--- What differs from the baselines, of the tables whose OID is after first, up to last; NULL: nothing.
+-- Returns the tables with first < OID <= last that differ from their baselines; NULL: none.
 CREATE FUNCTION ff_internal.table_differences(
     first oid, last oid, epoch integer, one_reset boolean, previous timestamptz
 ) RETURNS ff_internal.table_difference[]
 LANGUAGE plpgsql VOLATILE
--- straight from shared memory: a snapshot of all tables would be kept until the end
+-- without caching, which would keep the entries of all tables until the transaction ends
 SET stats_fetch_consistency = none
 AS $$
 DECLARE
@@ -142,15 +142,15 @@ BEGIN
     SELECT * INTO here FROM ff_internal.server();
     RETURN (
         SELECT array_agg(ROW(d.was, d.now, d.counted, d.redefined,
-                   -- counters that were reset may exceed the old ones already, so that none fell: which it was is
-                   -- not known
+                   -- counters may exceed their old values again after a reset; if none fell, any of these may be the
+                   -- one that was reset
                    d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell, x.*)::ff_internal.table_difference)
           FROM (SELECT w.was, n.now, ROW(i.*)::ff_internal.counters AS counted, f.*,
                        bool_or(f.fell) OVER () AS some_fell,
-                       -- they may have been locked the last time
+                       -- some may be missing because the table was locked
                        f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
                        i.inserted + i.updated + i.deleted <> 0 AS changed, w.epoch_id <> epoch AS new_epoch,
-                       -- a vacuum or analyze before the last collection would have been forgotten by a reset since
+                       -- a reset clears these times: one from before the last collection proves that there was none
                        one_reset AND coalesce(least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
                            pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid))
@@ -158,7 +158,7 @@ BEGIN
                   FROM (SELECT r AS was, r.* FROM ff_internal.relation r
                          WHERE (r.system_identifier, r.database_oid) = (here.system_identifier, here.database_oid)
                            AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
-                  -- each state is made once
+                  -- OFFSET 0: evaluates each state once
                   FULL JOIN (SELECT t.now, (t.now).*
                                FROM (SELECT s AS now FROM ff_internal.table_state s
                                       WHERE s.relid > first AND s.relid <= last OFFSET 0) t) n
@@ -170,7 +170,7 @@ BEGIN
                               n.newpage_updated - coalesce(w.newpage_updated, 0) AS newpage_updated,
                               n.deleted - coalesce(w.deleted, 0) AS deleted,
                               n.seq_scans - coalesce(w.seq_scans, 0) AS seq_scans,
-                              -- these two fall with an index that goes
+                              -- falls when an index is dropped
                               greatest(n.index_scans - coalesce(w.index_scans, 0), 0) AS index_scans,
                               n.blocks_fetched - coalesce(w.blocks_fetched, 0) AS blocks_fetched,
                               greatest(n.blocks_hit - coalesce(w.blocks_hit, 0), 0) AS blocks_hit,
@@ -199,8 +199,8 @@ BEGIN ATOMIC
     DELETE FROM ff_internal.problem p WHERE p.rel_id = ANY (gone);
 END;
 
--- Writes the changes of known tables, all baselines, and intervals; those of a table made since the previous collection
--- of this epoch begin at zero.
+-- Writes changes, baselines and intervals. The first interval of a table created since the previous collection of this
+-- epoch counts from zero.
 CREATE FUNCTION ff_internal.write_differences(
     differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
 ) RETURNS void
@@ -216,7 +216,7 @@ BEGIN
                              FULL JOIN unnest(d.indexed_columns) a ON a = b WHERE a IS NULL OR b IS NULL) END
       FROM unnest(differences) d
      CROSS JOIN LATERAL (SELECT (d.was).*) w CROSS JOIN LATERAL (SELECT (d.now).*) n
-     -- indexes that went and came, but for those replaced by an equal one
+     -- indexes dropped and created, except those replaced by an equal one
      CROSS JOIN LATERAL (
            WITH one_sided AS (
                SELECT o.*, row_number() OVER (PARTITION BY o.gone, o.key ORDER BY o.id) AS place
@@ -248,7 +248,7 @@ BEGIN
            index_keys = d.index_keys, indexed_columns = d.indexed_columns,
            changes_since_sample = r.changes_since_sample + CASE WHEN d.lost THEN n.inserted + n.updated + n.deleted
                ELSE (d.counted).inserted + (d.counted).updated + (d.counted).deleted END
-               -- in a new file every row has a new place
+               -- a rewrite moves every row
                + CASE WHEN n.relfilenode = r.relfilenode THEN 0
                       ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o
                                       WHERE o.oid = n.relid AND o.reltuples < 1e15), 100) END
@@ -273,8 +273,8 @@ BEGIN
 END
 $$;
 
--- Begins a collection: finds the tables of a history that was restored into this database by name, once; those not
--- found are gone.
+-- Begins a collection. If the history was restored into this database, matches its tables by name, once, and closes
+-- those not found.
 CREATE FUNCTION ff_internal.collect_begin(snapshot_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -290,7 +290,7 @@ BEGIN
     UPDATE ff_internal.relation r
        SET system_identifier = here.system_identifier, database_oid = here.database_oid, relid = c.relid,
            created_xid = c.created_xid, relfilenode = c.relfilenode,
-           -- its indexes have others; one may be that of another index before
+           -- indexes have new OIDs; an old OID may now be that of another index
            index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids)), indexed_columns = NULL
       FROM ff_internal.candidate c
      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
@@ -299,7 +299,7 @@ BEGIN
         SELECT r.rel_id FROM ff_internal.relation r
          WHERE r.closed_at IS NULL
            AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)), snapshot_at);
-    -- statements know tables by OID, too; a partitioned table has no history, so its name alone finds it
+    -- statement targets hold OIDs, too; a partitioned table has no history, so only its name identifies it
     UPDATE ff_internal.statement_target t SET relid = r.relid
       FROM ff_internal.relation r WHERE r.rel_id = t.rel_id AND r.closed_at IS NULL;
     UPDATE ff_internal.statement_target t
@@ -307,15 +307,15 @@ BEGIN
                                      CASE count(*) WHEN 1 THEN NULL ELSE 'not found by its name after a restore' END
                                 FROM pg_class c WHERE c.relkind = 'p' AND c.relname = t.relation_name)
      WHERE t.rel_id IS NULL AND t.relid IS NOT NULL;
-    -- their identifiers and counters hold in one database only
+    -- query identifiers and counters are valid in one database only
     UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL;
     DELETE FROM ff_internal.statement_baseline;
     UPDATE ff_internal.statement_snapshot l SET stats_reset = '-infinity' WHERE l.reason IS NULL;
 END
 $$;
 
--- Reads the next batch of tables, behind the OID after. Returns the OID to go on after; NULL: that was the last. All
--- that are left are one batch where the counters of a single table were reset: only together they tell which it was.
+-- Reads the next batch of tables, with OIDs above after. Returns the OID to continue after; NULL: done. If the counters
+-- of a single table were reset, all remaining tables are one batch: only together do they show which one.
 CREATE FUNCTION ff_internal.collect_counters(snapshot_at timestamptz, after bigint, batch integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -327,7 +327,7 @@ DECLARE
     differences ff_internal.table_difference[];
 BEGIN
     PERFORM pg_stat_clear_snapshot();
-    -- each batch anew: statistics may be reset between two
+    -- for each batch, because statistics may be reset in between
     SELECT * INTO epoch FROM ff_internal.current_epoch(after = 0);
     SELECT max(c.began_at) INTO previous FROM ff_internal.collection c WHERE c.epoch_id = epoch.epoch_id;
     SELECT max(t.oid) INTO last
@@ -341,7 +341,7 @@ BEGIN
     PERFORM ff_internal.close_tables(array_agg((d.was).rel_id), snapshot_at)
        FROM unnest(differences) d
       WHERE (d.now).relid IS NULL
-        -- another access method is no end
+        -- a table that exists but is no longer examined stays open
         AND NOT EXISTS (SELECT FROM ff_internal.candidate c
                          WHERE c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid)
      HAVING count(*) > 0;
@@ -351,7 +351,7 @@ BEGIN
 END
 $$;
 
--- What reading and writing one block took, microseconds, as the last collection found it.
+-- Microseconds to read and to write one block, as measured by the last collection; NULL: unknown.
 CREATE FUNCTION ff_internal.io_speed(OUT read_us double precision, OUT write_us double precision)
 LANGUAGE plpgsql STABLE
 AS $$
@@ -361,7 +361,7 @@ BEGIN
 END
 $$;
 
--- Writes down that the counters of all tables have been read: from then on intervals begin. Returns the collection_id.
+-- Records that all tables' counters were read; the next intervals begin here. Returns the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET stats_fetch_consistency = none
@@ -377,7 +377,7 @@ DECLARE
     id          bigint;
 BEGIN
     PERFORM pg_stat_clear_snapshot();
-    -- first this: a reset that comes between the two is a fall next time
+    -- before the epoch: a reset between the two then shows as a fall next time
     SELECT k.inserted INTO own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
     SELECT n.epoch_id INTO epoch FROM ff_internal.current_epoch(false) n;
     SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
@@ -396,9 +396,9 @@ BEGIN
            current_setting('track_counts')::boolean,
            (SELECT count(*) FROM pg_stat_get_activity(NULL) s
              WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
-               -- a procedure that commits as it goes reports its counts at its end
+               -- a procedure that commits in between reports its counts at its end
                AND least(s.xact_start, s.query_start) < coalesce(previous, snapshot_at)),
-           -- this row itself will be counted
+           -- includes this row
            1 + own_inserts,
            pg_snapshot_xmax(pg_current_snapshot()),
            pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database),
@@ -410,9 +410,9 @@ BEGIN
 END
 $$;
 
--- Rel_id of the tables to sample now: a hundredth of the rows changed since the last sample, or anything and a day has
--- passed. Longest waiting first, then most changed; where nothing changed a wait counts for an eighth, where it changed
--- since a sample for half: no table waits for ever.
+-- Returns the rel_id of the tables to sample now: never sampled, 1 % of the rows changed since the last sample, or any
+-- change and a day has passed. Longest waiting first, then most changed; the wait of a table without changes counts one
+-- eighth, that of a table sampled before one half, so that no table waits forever.
 CREATE FUNCTION ff_internal.collect_due() RETURNS SETOF bigint
 LANGUAGE sql STABLE
 AS $$
@@ -450,7 +450,7 @@ BEGIN
     s.rollup := 0;
     s.fillfactor := r.fillfactor;
     s := ff_internal.pool_samples(s, earlier,
-             -- not less than exp() can tell from zero
+             -- bounded, because exp() raises an error on underflow
              exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
                                 / ff_internal.setting('lookback'))),
              earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
@@ -461,7 +461,7 @@ BEGIN
 END
 $$;
 
--- Writes down why a table could not be sampled.
+-- Records why a table could not be sampled.
 CREATE FUNCTION ff_internal.collect_problem(id bigint, state text, why text) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -472,11 +472,10 @@ BEGIN ATOMIC
            occurrences = p.occurrences + 1;
 END;
 
--- Runs a step of a collection in a subtransaction, so that an error is the affair of this table, or of this step,
--- alone. The function writer, given id, SQLSTATE and message, writes it down, or else a warning says that what could
--- not be done (NULL: nothing is said), unless a table was not there for us now. An error that ends the collection goes
--- on: the operator wants it, the server lacks room, or nothing can be written at all. Returns the step's number, -1
--- after an error.
+-- Runs a step in a subtransaction, so that an error affects only this table or step. Returns the step's result, NULL if
+-- it is not a number, -1 after an error. The function writer gets the error (id, SQLSTATE, message); without one, a
+-- warning says that the collection could not do what (none if that is NULL, or for is_skip() errors). Cancel, shutdown,
+-- lack of resources and read-only transactions end the collection.
 CREATE FUNCTION ff_internal.try_step(step text, id bigint, writer text, what text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -498,13 +497,13 @@ EXCEPTION
 END
 $$;
 
--- Whether an error says no more than that a table was locked, gone, or cannot be read now: next time will do.
+-- Whether an error only means that a table was locked, gone or unreadable; the next collection tries again.
 CREATE FUNCTION ff_internal.is_skip(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN state IN ('55P03', '42P01', '0A000');
 
--- Closes a collection with its counts, and with what the reading and writing of a block took over the lookback, while
--- that was timed. Writes before PostgreSQL 16 are those of the statements followed.
+-- Closes a collection: stores its counts, and the mean time to read and to write a block over the lookback, if timed.
+-- Before PostgreSQL 16, writes are those of the statements followed.
 CREATE FUNCTION ff_internal.collect_end(id bigint, deferred integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -518,7 +517,7 @@ BEGIN
       FROM ff_internal.collection c
       LEFT JOIN ff_internal.problem p ON p.seen_at >= c.began_at
      WHERE c.collection_id = id GROUP BY c.collection_id;
-    WITH moved AS (
+    WITH timed AS (
         SELECT v.*
           FROM (SELECT c AS now, lag(c) OVER (PARTITION BY c.epoch_id ORDER BY c.collection_id) AS was
                   FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()) s
@@ -530,9 +529,9 @@ BEGIN
         SELECT 'write', h.blocks_written, h.write_ms FROM ff_internal.statement_history h
          WHERE to_regclass('pg_catalog.pg_stat_io') IS NULL AND h.ended_at > now() - ff_internal.lookback()
     ), took AS (
-        -- 1,000 blocks (chosen): fewer say more of chance than of the disk
+        -- 1,000 blocks (chosen): the mean of fewer is mostly noise
         SELECT m.what, 1000 * sum(m.ms) / sum(m.blocks) AS us
-          FROM moved m WHERE m.blocks > 0 AND m.ms > 0 GROUP BY m.what HAVING sum(m.blocks) >= 1000
+          FROM timed m WHERE m.blocks > 0 AND m.ms > 0 GROUP BY m.what HAVING sum(m.blocks) >= 1000
     )
     UPDATE ff_internal.collection c
        SET ended_at = clock_timestamp(), sampled = done.sampled, skipped = done.skipped, failed = done.failed,
@@ -555,7 +554,7 @@ CREATE PROCEDURE @extschema@.ff_collect()
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'ff_collect';
 COMMENT ON PROCEDURE @extschema@.ff_collect() IS
-'Reads the counters of every table, writes what changed, and samples the pages of the most urgent within '
-'fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. '
-'Errors: 25006 in recovery or a read-only transaction, 42501 where the role may not write the history; PREPARE '
-'TRANSACTION after it: 0A000. A second collector leaves with a notice.';
+'Reads the counters of every table, records what changed, and samples the most urgent tables within '
+'fillfactor_advisor.collect_pages and collect_time. Commits as it goes when called outside a transaction block. A '
+'second collector ends with a notice. Errors: 25006 in recovery or a read-only transaction, 42501 if the role may not '
+'write the history. PREPARE TRANSACTION after it fails with 0A000.';

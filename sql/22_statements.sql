@@ -1,17 +1,17 @@
 -- Stage statements: which statements write which table and column, how often, at what cost. Everything else works
--- without it; what is missing then is said in statement_snapshot.reason.
+-- without it; statement_snapshot.reason says what is missing then.
 
--- The tables a statement writes, one row for each command and table, see statement_target; for a text that cannot be
--- read one row with the reason. Parses only: looks up and executes nothing.
+-- Returns the tables that a statement writes, one row per command and table, see statement_target; for an unreadable
+-- text one row with the reason. Only parses: looks up and executes nothing.
 CREATE FUNCTION ff_internal.parse_statement(
     query text, OUT command text, OUT schema_name text, OUT relation_name text, OUT columns text[], OUT how text,
     OUT reason text) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'ff_parse_statement';
 
--- The table that a name in a statement's text means, or the reason why none; neither for system tables and our own. The
--- session's search_path is not known: an unqualified name counts only if one table of the database can be meant. The
--- catalog comes first in every search_path.
+-- Returns the table that a name in a statement means, or the reason why none is known; neither for system tables and
+-- our own. The session's search_path is unknown, so an unqualified name counts only if it is unique in the database.
+-- pg_catalog comes first in every search_path.
 CREATE FUNCTION ff_internal.resolve(schema_name text, relation_name text, OUT relid oid, OUT reason text)
 LANGUAGE sql STABLE
 AS $$
@@ -32,8 +32,8 @@ AS $$
                        WHEN m.relkind = 'f' THEN 'foreign table' END) r(reason)
 $$;
 
--- The entries of this database, when the statistics were last reset, how often entries were evicted since, and the
--- function that was read, quoted; or the reason why nothing can be read. Errors: those of pg_stat_statements.
+-- Returns this database's entries, the last reset of the statistics, the evictions since then, and the quoted name of
+-- the function read; or the reason why nothing can be read. Errors: those of pg_stat_statements.
 CREATE FUNCTION ff_internal.read_statements(
     OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT reader text,
     OUT reason text)
@@ -49,7 +49,7 @@ BEGIN
      WHERE e.extname = 'pg_stat_statements';
     IF reader IS NULL THEN
         reason := 'pg_stat_statements is not created in this database';
-    -- 1.9 came with PostgreSQL 14; an older one stays behind where only the server was upgraded
+    -- 1.9 came with PostgreSQL 14; after pg_upgrade the extension may still be older
     ELSIF NOT 'toplevel' = ANY (columns) THEN
         reason := 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
     ELSE
@@ -70,8 +70,8 @@ BEGIN
 END
 $$;
 
--- A table gone takes its statements along; so does, where identifiers follow names (PostgreSQL 18), one renamed. Of the
--- statements evicted, those that write nothing are forgotten, others end when they were not called for a week.
+-- Closes the statements of tables that are gone or, if query identifiers depend on names (PostgreSQL 18), renamed. Of
+-- evicted statements, deletes those that write nothing and closes the others after a week without calls.
 CREATE FUNCTION ff_internal.close_statements(entries ff_internal.statement_entry[], snapshot_at timestamptz)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -105,7 +105,7 @@ BEGIN
 END
 $$;
 
--- Reads the text of one new statement and writes down what it does.
+-- Parses one new statement and records what it writes.
 CREATE FUNCTION ff_internal.add_statement(
     queryid bigint, toplevel boolean, query text, snapshot_at timestamptz) RETURNS void
 LANGUAGE sql VOLATILE
@@ -116,7 +116,7 @@ AS $$
           FROM ff_internal.parse_statement(query) p
          CROSS JOIN LATERAL ff_internal.resolve(p.schema_name, p.relation_name) m
          WHERE p.reason IS NOT NULL OR m.relid IS NOT NULL OR m.reason IS NOT NULL
-         LIMIT 32767            -- of the type of position; no table list of a statement is longer
+         LIMIT 32767            -- smallint, the type of position; no statement has that many targets
     ), statement AS (
         INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, reason, opened_at)
         SELECT $1, $2, CASE WHEN count(t.relid) > 0 THEN 'write' WHEN count(*) > 0 THEN 'unattributed' ELSE 'other' END,
@@ -131,9 +131,9 @@ AS $$
       FROM target t, statement s WHERE t.unread IS NULL
 $$;
 
--- Takes up statements that write and are not known yet, each text read once. Room is first for those followed, then for
--- these and those evicted, the most called first; evicted ones without room are closed. left_out: new ones for which
--- there was no room, or no text.
+-- Adds new statements that write, reading each text once. Places go first to known statements still in
+-- pg_stat_statements, then to new and evicted ones, the most called first; evicted ones without a place are closed.
+-- left_out: new statements without a place or a text.
 CREATE FUNCTION ff_internal.admit_statements(
     reader text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
     OUT left_out integer, OUT texts_reason text
@@ -190,18 +190,18 @@ BEGIN
         END IF;
     END LOOP;
 EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
-    -- one such text of any database, and the server gives none
+    -- with one such text, of any database, the server returns none
     texts_reason := SQLERRM;
     left_out := no_room + cardinality(queryids);
 END
 $$;
 
--- Standard deviation of calls from their number, their sum and the sum of their squares.
+-- Standard deviation of n values, from their sum and the sum of their squares.
 CREATE FUNCTION ff_internal.stddev_of(n double precision, total double precision, squares double precision)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
 
--- Parts of the history of statements, added up by statement and hour or other unit.
+-- Adds up parts of the statement history by statement and unit of time (hour, day).
 CREATE FUNCTION ff_internal.sum_statements(parts ff_internal.statement_history[], level integer, unit text)
 RETURNS SETOF ff_internal.statement_history
 LANGUAGE sql STABLE
@@ -213,8 +213,8 @@ AS $$
       FROM unnest(parts) p GROUP BY p.statement_id, p.epoch_id, date_trunc(unit, p.ended_at, 'UTC')
 $$;
 
--- Compares entries with the baselines and writes what each statement did, all roles together, and the new baselines.
--- previous: the snapshot before, since the same reset. Returns how many intervals are lost.
+-- Compares entries with the baselines; writes what each statement did, all roles together, and the new baselines.
+-- previous: the last snapshot since the same reset. Returns the number of intervals lost.
 CREATE FUNCTION ff_internal.write_statements(
     entries ff_internal.statement_entry[], stats_reset timestamptz, evicted bigint,
     previous ff_internal.statement_snapshot, snapshot_at timestamptz
@@ -227,17 +227,17 @@ BEGIN
     WITH compared AS MATERIALIZED (
         SELECT s.statement_id, n AS entry, b.stats_reset = $2 AS known,
                ROW(d.*)::ff_internal.statement_counters AS difference,
-               -- the same entry, further on
+               -- the same entry as in the baseline
                coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at
                         AND least(d.calls, d.rows, d.total_ms, d.blocks_hit, d.blocks_read, d.blocks_dirtied,
                                   d.blocks_written, d.write_ms, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
-                        -- Without the time of entry, the extremes tell one that was evicted and came back: where
-                        -- any was evicted since, at least one of them must be the old one, to the nanosecond.
+                        -- Without entered_at, min and max show an entry that was evicted and came back: they must not
+                        -- shrink, and after any eviction one of them must be unchanged, to the nanosecond.
                         AND (n.entered_at IS NOT NULL OR w.calls = 0
                              OR n.min_ms <= w.min_ms AND n.max_ms >= w.max_ms
                                 AND (k.evictions IS NOT DISTINCT FROM evicted
                                      OR n.min_ms = w.min_ms OR n.max_ms = w.max_ms)), false) AS same,
-               -- entered since the snapshot before, which saw all: its counters began at zero then
+               -- entered since the previous snapshot, which saw all entries: its counters began at zero
                coalesce(CASE WHEN n.entered_at IS NOT NULL THEN n.entered_at >= previous.snapshot_at
                              ELSE b.statement_id IS NULL AND previous.left_out = 0 AND previous.hidden = 0
                                   AND NOT EXISTS (
@@ -315,7 +315,7 @@ BEGIN
         previous := NULL;
     END IF;
     IF previous.collection_id IS NULL THEN
-        -- a text that could not be read may have come back whole
+        -- after a reset, texts that could not be read are tried again
         UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL AND s.reason IS NOT NULL;
     END IF;
     PERFORM ff_internal.close_statements(read.entries, snapshot_at);
@@ -330,7 +330,7 @@ BEGIN
 END
 $$;
 
--- Writes down an error of collect_statements().
+-- Records an error of collect_statements().
 CREATE FUNCTION ff_internal.collect_statements_failed(id bigint, state text, why text) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -338,7 +338,7 @@ BEGIN ATOMIC
     VALUES (id, clock_timestamp(), state || ' ' || why);
 END;
 
--- What is missing altogether from the statements of the recent window, one reason a row.
+-- Reasons why the statements of the lookback are incomplete, one per row.
 CREATE FUNCTION ff_internal.statements_missing() RETURNS SETOF text
 LANGUAGE sql STABLE
 AS $$
@@ -390,7 +390,7 @@ AS $$
       JOIN ff_internal.statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
       LEFT JOIN ff_internal.statement_target t ON t.statement_id = s.statement_id
       LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
-     -- the part of the window in which statements were read
+     -- the part of the lookback in which statements were read
      CROSS JOIN (SELECT extract(epoch FROM max(l.snapshot_at) - min(l.snapshot_at))::double precision AS seconds
                    FROM ff_internal.statement_snapshot l
                   WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()) p
@@ -402,9 +402,9 @@ AS $$
      ORDER BY 5 DESC NULLS LAST, 13, 2
 $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
-'The statements that write a table, over the recent window, one row for each table and command. relation: NULL where '
-'it is not known, see reason. how: where in the statement it stands (top, on_conflict, merge, cte). columns: those an '
-'UPDATE sets. rows: NULL for the targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution '
-'time, milliseconds. blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. statement_id: key of its '
-'history. queryid: as in pg_stat_statements. query: the first 4000 characters. reason: why the table is not known, or, '
-'in a row of its own, what is missing altogether.';
+'The statements that write a table, over fillfactor_advisor.lookback, one row per table and command. relation: NULL '
+'if unknown, see reason. how: position in the statement (top, on_conflict, merge, cte). columns: those an UPDATE '
+'sets. rows: NULL for the targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution time, '
+'milliseconds. blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. statement_id: key of its '
+'history. queryid: as in pg_stat_statements. query: the first 4000 characters. reason: why the table is unknown, or, '
+'in a separate row, why statements are missing.';

@@ -1,14 +1,14 @@
 -- Stage collect: which sessions, slots and prepared transactions hold back pruning.
 
--- Who holds back pruning of this database's tables now; columns as in horizon_history. since: NULL for a slot;
+-- What holds back pruning of this database's tables now; columns as in horizon_history. since: NULL for a slot;
 -- catalog_only: holds back system catalogs only.
 CREATE FUNCTION ff_internal.horizon_holders(
     OUT kind text, OUT holder text, OUT role_name name, OUT application text, OUT since timestamptz, OUT xids bigint,
     OUT catalog_only boolean, OUT doing text) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
-    -- Sessions of this database; others do not hold back its tables. What VACUUM itself holds is ignored by pruning.
-    -- Senders of WAL: hot_standby_feedback without a slot.
+    -- Only sessions of this database hold back its tables. Pruning ignores the snapshots of VACUUM. A WAL sender holds
+    -- back by hot_standby_feedback without a slot.
     SELECT CASE WHEN w.sender THEN 'standby feedback'
                 WHEN a.state LIKE 'idle in transaction%' THEN 'idle in transaction' ELSE 'transaction' END,
            'pid ' || a.pid, a.usename, a.application_name,
@@ -31,7 +31,7 @@ AS $$
       FROM pg_replication_slots s WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
 $$;
 
--- Writes down what has held back pruning for longer than fillfactor_advisor.snapshot_age.
+-- Records what has held back pruning for longer than fillfactor_advisor.snapshot_age.
 CREATE FUNCTION ff_internal.collect_horizon(id bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -39,7 +39,7 @@ DECLARE
     at   CONSTANT timestamptz := clock_timestamp();
     past CONSTANT timestamptz := at - make_interval(secs => ff_internal.setting('snapshot_age'));
 BEGIN
-    -- A slot has no beginning: it is the same hold while every collection sees it, and is kept from the second on.
+    -- A slot has no start: since is the first of the consecutive collections that saw it.
     INSERT INTO ff_internal.horizon_history AS h
            (kind, holder, role_name, application, since, last_seen_at, xids, doing)
     SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, held.since, at), at, n.xids, n.doing

@@ -1,6 +1,6 @@
 -- Stage collect: changes of the server settings that ff_verify() judges.
 
--- Names of the settings whose changes a collection writes down.
+-- Names of the settings whose changes a collection records.
 CREATE FUNCTION ff_internal.tracked_settings() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '{autovacuum, autovacuum_max_workers, autovacuum_naptime, autovacuum_vacuum_cost_delay,
@@ -10,7 +10,7 @@ RETURN '{autovacuum, autovacuum_max_workers, autovacuum_naptime, autovacuum_vacu
          idle_in_transaction_session_timeout, max_wal_size, old_snapshot_threshold, shared_buffers,
          synchronous_commit, track_io_timing, vacuum_defer_cleanup_age, wal_compression}'::text[];
 
--- Writes down the tracked server settings where they differ from the last look.
+-- Records the tracked settings that changed since the last collection.
 CREATE FUNCTION ff_internal.collect_settings(id bigint) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC

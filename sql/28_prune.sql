@@ -1,12 +1,12 @@
 -- Stage collect: keep the history small. Every call handles a bounded number of rows.
 
--- Rows that a history table has at least, without reading it; lacks those inserted since the last vacuum or analyze.
+-- Lower bound of a history table's rows, without reading it; lacks those inserted since the last vacuum or analyze.
 CREATE FUNCTION ff_internal.rows_kept(history_table regclass) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET stats_fetch_consistency = none
 AS $$
-    -- Two counts of the server, neither to be relied on alone: the running one may have rows twice that were reported
-    -- after a vacuum had seen them, that of the last vacuum or analyze lacks all that came since.
+    -- The smaller of two server counts: the live count may hold rows twice that were reported after a vacuum had seen
+    -- them; reltuples lacks all rows since the last vacuum or analyze.
     SELECT least(pg_stat_get_live_tuples(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid),
                  CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples::bigint ELSE 0 END
                      - pg_stat_get_dead_tuples(c.oid))
@@ -14,8 +14,8 @@ AS $$
       FROM pg_class c WHERE c.oid = history_table
 $$;
 
--- Rolls up at most so many rows of one level from before a time to hours or days (unit), of page samples the last one
--- of each. Returns how many.
+-- Rolls up at most "most" rows of a level that ended before a time, into hours or days (unit); keeps the last page
+-- sample of each. Returns the number of rows handled.
 CREATE FUNCTION ff_internal.roll_up(level integer, unit text, before timestamptz, most bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -68,8 +68,8 @@ BEGIN
 END
 $$;
 
--- One batch: rows older than fillfactor_advisor.retention or beyond history_rows go, those older than a day become
--- hours, those older than two weeks days. Returns the rows handled; fewer than the batch: nothing is left.
+-- One batch: deletes rows older than fillfactor_advisor.retention or beyond history_rows, and rolls up those older than
+-- a day to hours, older than two weeks to days. Returns the rows handled; fewer than batch: done.
 CREATE FUNCTION ff_internal.prune(batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -81,7 +81,7 @@ DECLARE
     n       bigint;
     t       record;
 BEGIN
-    -- each level of a table by its own index, the coarsest first, as it is the oldest
+    -- each level through its own index; the coarsest first, as it is the oldest
     FOR t IN SELECT v.history, v.beyond, format(
                         'DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM %1$s o WHERE %3$s o.%2$I < $1 '
                         'ORDER BY o.%2$I LIMIT greatest($2, 0)))',
@@ -113,7 +113,7 @@ BEGIN
                FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(level, unit, age) LOOP
         handled := handled + ff_internal.roll_up(t.level, t.unit, t.before, batch - handled);
     END LOOP;
-    -- the value in force stays, however old
+    -- the current value stays, however old
     DELETE FROM ff_internal.setting_history o
      WHERE o.seen_at < oldest
        AND EXISTS (SELECT FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);

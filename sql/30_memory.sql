@@ -1,7 +1,7 @@
--- Memory: how much of it may hold tables.
+-- Memory that may hold tables.
 
--- Bytes of memory that the machine has, and the lowest limit of this server's control groups; NULL: unknown, none.
--- note: where that stands.
+-- Memory of the machine, and the lowest limit of the server's control groups, bytes; NULL: unknown, none. note: where
+-- the limit was found.
 CREATE FUNCTION ff_internal.machine_memory(OUT ram bigint, OUT container_limit bigint, OUT note text)
 AS 'MODULE_PATHNAME', 'ff_machine_memory'
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
@@ -14,7 +14,7 @@ AS $$
     SELECT v.source, v.bytes, v.source = u.source, v.note
       FROM ff_internal.machine_memory() m
      CROSS JOIN nullif(ff_internal.setting('ram')::bigint, 0) s(mb)
-     -- the planner's setting is somebody's guess at the same thing
+     -- effective_cache_size comes last: it is only somebody's guess
      CROSS JOIN LATERAL (
            SELECT CASE WHEN s.mb IS NOT NULL THEN 'fillfactor_advisor.ram'
                        WHEN m.container_limit < coalesce(m.ram, 9e18) THEN 'container limit'
@@ -29,7 +29,7 @@ AS $$
                    'what the planner is told, not a measurement')) v(source, bytes, note)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_memory() IS
-'Memory that may hold tables, one row a source: bytes (NULL: unknown or no limit), used (true in the one row that '
+'Memory that may hold tables, one row per source: bytes (NULL: unknown or no limit), used (true in the one row that '
 'ram_ratio divides by), note. fillfactor_advisor.ram overrides what is detected.';
 
 -- Bytes of the used row of ff_memory().

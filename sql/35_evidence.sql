@@ -1,4 +1,4 @@
--- Stage evidence: everything that is known of a table, on one row.
+-- Stage evidence: everything known of a table, in one row.
 
 -- The window: src/collect/window.c.
 
@@ -13,29 +13,29 @@ CREATE FUNCTION ff_internal.window_sum(state internal) RETURNS ff_internal.table
 LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_sum';
 
--- What the intervals of one table add up to; fresh are those since the last change of fillfactor or indexes.
+-- Sums of the intervals of one table; fresh: the interval is after the last change of fillfactor or indexes.
 CREATE AGGREGATE ff_internal.window_of(
     fresh boolean, began_at timestamptz, ended_at timestamptz, inserted bigint, updated bigint, hot_updated bigint,
     newpage_updated bigint, seq_scans bigint, index_scans bigint, blocks_fetched bigint)
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
--- What the intervals of a table in the lookback add up to, or (NULL) those of each table, in one pass over the history.
+-- Returns the sums of a table's intervals in the lookback, or of every table's (id NULL), in one pass.
 CREATE FUNCTION ff_internal.windows(id bigint DEFAULT NULL, OUT rel_id bigint, OUT in_window ff_internal.table_window)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE ROWS 1000
 SET jit = off
--- chosen: 10,000 tables with a week of history need 40 MB, and take twice as long where they spill
+-- chosen: 10,000 tables with a week of history need 40 MB, and twice the time if they spill
 SET work_mem = '128MB'
--- of one table through its index, of all in one pass
+-- one table through its index, all in one pass
 SET plan_cache_mode = force_custom_plan
 AS $$
 #variable_conflict use_column
 DECLARE
-    -- from a whole hour on, as hours are rolled up
+    -- starts at a whole hour, because intervals are rolled up to hours
     since CONSTANT timestamptz := date_trunc('hour', now() - ff_internal.lookback(), 'UTC');
 BEGIN
     RETURN QUERY
-    -- once, not for each interval
+    -- evaluated once, not for each interval
     WITH x AS MATERIALIZED (SELECT * FROM ff_internal.last_change c WHERE id IS NULL OR c.rel_id = id)
     SELECT i.rel_id,
            ff_internal.window_of(
@@ -49,21 +49,21 @@ BEGIN
 END
 $$;
 
--- Everything observed, one row a table, examined or not.
+-- Returns everything observed, one row per table, examined or not.
 CREATE FUNCTION ff_internal.evidence(relation regclass DEFAULT NULL)
 RETURNS SETOF ff_internal.table_evidence
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
-    -- No statistics, missing or old, make it loop over all tables for each table: LATERAL with LIMIT or an aggregate is
-    -- a look into an index, a full join is never a nested loop.
+    -- No statistics, missing or old, may cause a loop over all tables for each table: LATERAL with LIMIT or an
+    -- aggregate is an index lookup, and a full join is never a nested loop.
     WITH examined AS MATERIALIZED (
         SELECT c.*, r.rel_id, r.opened_at, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
                ff_internal.effective_fillfactor(c.reloptions) AS fillfactor
           FROM ff_internal.candidate c
          CROSS JOIN ff_internal.server() o
           LEFT JOIN LATERAL (
-                -- of a restored history the OIDs say nothing until a collection found the tables
+                -- after a restore, OIDs mean nothing until a collection has matched the tables
                 SELECT k.* FROM ff_internal.relation k
                  WHERE k.system_identifier = o.system_identifier AND k.database_oid = o.database_oid
                    AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
@@ -82,7 +82,7 @@ AS $$
            l.at, extract(epoch FROM l.at - l.since)::double precision,
            extract(epoch FROM l.at - greatest(l.since, h.changed_at))::double precision,
            n.counters,
-           -- a change that no collection has seen yet: nothing is known of what it did
+           -- no collection has seen this change yet, so its effect is unknown
            CASE WHEN e.fillfactor = e.known_fillfactor THEN n.since_change END,
            CASE WHEN e.fillfactor = e.known_fillfactor THEN n.recent END,
            c.counts_lost, c.open_writers, z.heap_bytes, z.index_bytes, z.toast_bytes, x.indexes::integer,
@@ -92,7 +92,7 @@ AS $$
       FROM examined e
       FULL JOIN counted n ON n.rel_id = e.rel_id
      CROSS JOIN collections c
-     -- a collection that was cut short left intervals, but is none
+     -- an interrupted collection leaves intervals, but has no row
      CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at) AS at, coalesce((n.counters).began_at,
                                 CASE WHEN e.rel_id IS NOT NULL
                                      THEN greatest(e.opened_at, now() - ff_internal.lookback()) END) AS since) l
@@ -107,11 +107,11 @@ AS $$
                                 (p.sample).superseded_newpage
                           WHERE (p.sample).fillfactor = e.fillfactor
                             AND (p.sample).sampled_at >= coalesce(h.samples_from, '-infinity')) v ON true
-     -- not IS NOT NULL, which would make the full join a left one
+     -- IS NOT NULL would let the planner make the full join a left join
      WHERE coalesce(e.relid, 0::oid) <> 0::oid
 $$;
 
--- Updates a second, as ff_advise() says them; NULL where no time was watched.
+-- Updates per second, as shown by ff_advise(); NULL if no time was watched.
 CREATE FUNCTION ff_internal.updates_per_s(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (e.counters).updated / nullif(e.window_s, 0);

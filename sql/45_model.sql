@@ -1,20 +1,18 @@
--- Stage model: what each fillfactor would do to a table, and which one to take. The model is C (src/model/); here it
--- gets its evidence.
+-- Stage model: what each fillfactor would do to a table, and which one to take. The model is C (src/model/); this file
+-- prepares its evidence.
 
--- Rows of a length (bytes, header included) with which inserts fill an empty 8 kB page at a fillfactor: 8168 bytes less
--- the reserve, each row aligned to 8 bytes and with a line pointer of 4; at least one.
+-- Rows of a length (bytes with header) that inserts put on an empty page at a fillfactor, as in the model.
 CREATE FUNCTION ff_internal.rows_per_page(fillfactor integer, width double precision) RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN width > 0 THEN greatest(1,
-               floor((8168 - floor(8192 * (100 - fillfactor) / 100.0)) / (ceil(width / 8) * 8 + 4))::integer) END;
+AS 'MODULE_PATHNAME', 'ff_rows_per_page'
+LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
--- What model() says, as an object of the members choice and steps.
+-- The result of model(), as an object with the members choice and steps.
 CREATE FUNCTION ff_internal.model_json(evidence ff_internal.model_input, curve boolean) RETURNS json
 AS 'MODULE_PATHNAME', 'ff_model'
 LANGUAGE c STABLE PARALLEL SAFE COST 100000;
 
--- The curve and the choice (src/model/decide.h); curve: replay all steps also where the choice does not need it. NULL
--- where no row length is known. Errors: 42703 the evidence lacks a column, 42804 one is of another type.
+-- Returns the choice and the curve (src/model/decide.h); curve: replay all steps even if the choice does not need them.
+-- NULL if no row length is known. Errors: 42703 the evidence lacks a column, 42804 a column has another type.
 CREATE FUNCTION ff_internal.model(
     evidence ff_internal.model_input, curve boolean, OUT choice ff_internal.choice, OUT steps ff_internal.step[])
 LANGUAGE sql STRICT STABLE PARALLEL SAFE COST 100000
@@ -23,7 +21,7 @@ AS $$
                     m(choice ff_internal.choice, steps ff_internal.step[])
 $$;
 
--- Changes with what the model answers; fits of another version are not used.
+-- Changes whenever the model's answers change; fits of another version are not used.
 CREATE FUNCTION ff_internal.model_version() RETURNS integer
 AS 'MODULE_PATHNAME', 'ff_model_version'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
@@ -33,12 +31,15 @@ CREATE FUNCTION ff_internal.index_entry_price(OUT wal_bytes double precision, OU
 AS 'MODULE_PATHNAME', 'ff_index_entry_price'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
--- Splits a number of updates, given how many were HOT and how many went to a new page (NULL before PostgreSQL 16: then
--- old versions in the pages tell, and by_statements, the share that set an indexed column, see ff_fit_split()). Shares
--- of all updates, 0 to 1, NULL where unknown: newpage: to another page; eligible: HOT among those that stayed, or what
--- the statements say; recoverable: newpage x eligible, which room can prevent; blocked: the other updates that were not
--- HOT; kept: kept from being HOT by an index, whether or not they lacked room as well; kept_with_room: of these, those
--- that had room. Where nothing is known, the last two count all that were not HOT.
+-- Splits updates by why they were not HOT, see ff_fit_split(). newpage is NULL before PostgreSQL 16: then old versions
+-- in the pages decide, and by_statements, the share that set an indexed column. Returns shares of all updates, 0 to 1,
+-- NULL if unknown:
+-- newpage: went to another page;
+-- eligible: HOT share of those that stayed, or what the statements say;
+-- recoverable: newpage x eligible, which room could make HOT;
+-- blocked: all other non-HOT updates;
+-- kept: kept from being HOT by an index, with or without room;
+-- kept_with_room: of these, those with room. Without evidence, the last two are all non-HOT updates.
 CREATE FUNCTION ff_internal.split_updates(
     updated double precision, hot double precision, newpage double precision,
     seen_same_page double precision, seen_newpage double precision,
@@ -49,7 +50,7 @@ CREATE FUNCTION ff_internal.split_updates(
 AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
 
--- Autovacuum of a table with these options; scale, threshold: see autovacuum_vacuum_scale_factor.
+-- Autovacuum settings in effect with these options; scale, threshold: see autovacuum_vacuum_scale_factor.
 CREATE FUNCTION ff_internal.autovacuum(
     reloptions text[], OUT enabled boolean, OUT scale double precision, OUT threshold double precision)
 LANGUAGE sql STABLE
@@ -62,8 +63,8 @@ BEGIN ATOMIC
       FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
 END;
 
--- Whether nothing but the statements writes WAL of the table's own: no triggers, no values out of line, no entries of
--- other kinds of indexes or of one that is not counted.
+-- Whether all WAL of the table comes from its statements: a permanent table, no triggers, no TOAST data, only valid
+-- B-tree indexes without predicate.
 CREATE FUNCTION ff_internal.writes_alone(e ff_internal.table_evidence) RETURNS boolean
 LANGUAGE sql STABLE
 AS $$
@@ -78,11 +79,11 @@ AS $$
                           AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid))
 $$;
 
--- The arrays of model_input that are of the statements that write a table, since its last change: the eight with the
--- most rows. Rows of ON CONFLICT DO UPDATE are those inserted and those updated: as many of the latter as the other
--- statements leave of the table's updates. Where statements are known of a later part of the time only, the earlier
--- part is taken to be like it. WAL records are left out where they are not of updates alone: the statement also
--- inserts, reads other tables or sets a foreign key, or hint bits are logged.
+-- The arrays of model_input about statements that wrote a table since its last change: the eight with the most rows.
+-- pg_stat_statements counts rows inserted and updated by ON CONFLICT DO UPDATE together: the updates that no other
+-- statement explains are taken to be its. If statements are known only for the later part of the time, the earlier part
+-- is assumed to be like it. WAL records are left out if some may not be of updates: the statement also inserts, reads
+-- other tables or sets a foreign key, or hint bits are logged.
 CREATE FUNCTION ff_internal.statement_input(
     e ff_internal.table_evidence,
     OUT command double precision[], OUT calls double precision[], OUT rows double precision[],
@@ -120,7 +121,7 @@ AS $$
                         / nullif(sum(s.rows) FILTER (WHERE s.how = 'on_conflict'), 0)) AS updated
           FROM seen s, later l WHERE s.command = 'UPDATE' GROUP BY l.times
     ), top AS (
-        -- MERGE and WITH do not say whose rows theirs are
+        -- MERGE and WITH do not show which rows are the table's
         SELECT CASE WHEN s.how IN ('merge', 'cte') THEN 3 WHEN s.command = 'UPDATE' THEN 1
                     WHEN s.command = 'DELETE' THEN 2 ELSE 0 END AS command,
                s.calls * l.times AS calls, s.rows * p.part * l.times AS rows,
@@ -140,7 +141,7 @@ AS $$
       FROM top t
 $$;
 
--- What else of model_input the history says of a table; NULL where nobody knows. Columns as there.
+-- The parts of model_input that come from the table's history; NULL if unknown. Columns as there.
 CREATE FUNCTION ff_internal.history_input(
     e ff_internal.table_evidence,
     OUT window_xids double precision, OUT recent_share double precision, OUT recent_dead double precision,
@@ -163,7 +164,7 @@ AS $$
               JOIN ff_internal.change c ON c.rel_id = p.rel_id AND c.kind = 'fillfactor' AND c.seen_at > p.made_at
                    AND c.new_fillfactor = p.to_fillfactor
              WHERE p.rel_id = e.rel_id AND p.to_fillfactor = e.fillfactor)::integer,
-           -- the collections not included; the newest intervals are enough
+           -- without the time of collections; the newest intervals are enough
            (SELECT sum(n.updated * greatest(0, l.busy_ms - f.busy_ms - 1000 * o.collecting_s)
                        / (1000 * extract(epoch FROM n.ended_at - n.began_at))) / nullif(sum(n.updated), 0)
               FROM (SELECT * FROM present i WHERE i.updated > 0 ORDER BY i.ended_at DESC LIMIT 50) n
@@ -186,9 +187,8 @@ AS $$
             GROUP BY c.old_fillfactor HAVING bool_or(i.rewritten) IS NOT TRUE) f ON true
 $$;
 
--- Everything that the model is given of a table, in the order of the type. indexed: what indexed_share() says of it;
--- last: what was made of it before, which counts while its fillfactor is the same; its costs, while what its indexes
--- keep from being HOT is, too.
+-- Returns all input of the model for a table, in the order of the type. indexed: result of indexed_share(). last: the
+-- previous fit, used if it has the same fillfactor; its costs, if the indexes still block the same updates, too.
 CREATE FUNCTION ff_internal.model_input(
     e ff_internal.table_evidence, indexed double precision, last ff_internal.fit DEFAULT NULL)
 RETURNS ff_internal.model_input
@@ -208,13 +208,13 @@ AS $$
                                       ELSE -1 END, h.sessions,
            coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
            extract(epoch FROM current_setting('checkpoint_timeout')::interval),
-           -- scans read ahead, and the system's cache answers too: no random read of a disk takes less than 50 (chosen)
+           -- a random disk read takes at least 50 (chosen); less means read-ahead or the system's cache
            (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0)
       FROM unnest(ARRAY[e.since_change]) w
      CROSS JOIN unnest(ARRAY[e.sample]) s
       LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
      CROSS JOIN LATERAL (
-           -- the intervals at its present fillfactor and indexes: the newest 31, and the older ones as one
+           -- intervals at its present fillfactor and indexes: the newest 31, and all older ones as one
            SELECT array_agg(o.seconds) AS seconds, array_agg(o.inserted) AS inserted, array_agg(o.updated) AS updated,
                   array_agg(o.hot) AS hot, array_agg(o.newpage) AS newpage, array_agg(o.deleted) AS deleted,
                   array_agg(o.vacuums) AS vacuums

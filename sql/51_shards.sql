@@ -1,12 +1,12 @@
--- Stage shards: the tables of Citus, each distributed over shards, which are tables that only Citus may alter.
+-- Stage shards: Citus distributes a table over shards, tables that only Citus may alter.
 
--- Has the calling function see the shards of this node, see src/server.c.
+-- Lets the calling function see the shards of this node, see src/server.c.
 CREATE FUNCTION ff_internal.show_shards() RETURNS void
 LANGUAGE c VOLATILE
 AS 'MODULE_PATHNAME', 'ff_show_shards_sql';
 
--- The distributed tables, each with its shards on this node, or NULL. A shard has the name of its table, shortened if
--- need be, with its number.
+-- Returns the distributed tables, each with its shards on this node, or with NULL. A shard's name is the table's,
+-- shortened if necessary, plus its number.
 CREATE FUNCTION ff_internal.shards() RETURNS TABLE (parent oid, shard oid)
 LANGUAGE plpgsql STABLE ROWS 1
 AS $$
@@ -36,10 +36,10 @@ SELECT i.inhparent AS parent, i.inhrelid AS leaf
  WHERE i.inhrelid NOT IN (SELECT shard.shard FROM shard)
 UNION ALL
 SELECT shard.parent, shard.shard FROM shard;
-COMMENT ON VIEW ff_internal.sibling IS 'Partitions and shards (leaf), each with the table that it is of (parent).';
+COMMENT ON VIEW ff_internal.sibling IS 'Partitions and shards (leaf), each with its table (parent).';
 
--- What is advised for a distributed table: as for its busiest shard, the first, with the counters and sizes of all.
--- Without a shard on this node, the first is the table itself.
+-- Decision for a distributed table: that of its busiest shard (the first), with the counters and sizes of all. If no
+-- shard is on this node, the first is the table itself.
 CREATE FUNCTION ff_internal.distributed(parent regclass, shards ff_internal.decision[]) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 AS $$
@@ -59,7 +59,7 @@ BEGIN
     END IF;
     SELECT sum(e.heap_bytes), sum(e.index_bytes), sum(e.ram_ratio), sum(k.inserted), sum(k.updated), sum(k.hot_updated),
            sum((u.now_step).size_bytes), sum((u.now_step).index_bytes),
-           -- one that the model was not asked of stays as it is
+           -- a shard without a fit stays as it is
            sum(coalesce(x.size_bytes, e.heap_bytes)), sum(coalesce(x.index_bytes, e.index_bytes)),
            sum((e.sample).blocks),
            ', with ' || ff_internal.percent(100 * min(coalesce(k.updated, 0)) / nullif(sum(k.updated), 0)::float8)

@@ -1,7 +1,7 @@
--- Stage diagnosis: where the updates that are not HOT come from, by the evidence alone. Every table gets a row.
+-- Stage diagnosis: why updates are not HOT, from the evidence alone. Every table gets a row.
 
--- What a recorded holder of the visibility horizon cost a table, in words; NULL: none did. Either its HOT share fell by
--- more than 10 points from 90 % or more while one was there, or most versions in its pages wait for one.
+-- Says what a recorded holder of the visibility horizon cost a table; NULL: nothing. Either its HOT share fell from 90
+-- % or more by more than 10 points meanwhile, or most versions in its pages wait for a snapshot.
 CREATE FUNCTION ff_internal.held_back(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -28,13 +28,13 @@ AS $$
      WHERE c.held > 0
 $$;
 
--- The cause that the evidence shows, one row a table.
+-- Returns the cause that the evidence shows, one row per table.
 CREATE FUNCTION ff_internal.diagnosis(relation regclass DEFAULT NULL) RETURNS SETOF ff_internal.diagnosis
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
     SELECT e, d.cause,
-           -- where it could say something: an old snapshot has to end first, full pages need no advice
+           -- the model can help; an old snapshot has to end first, and with few updates 100 needs no advice
            d.cause NOT IN ('not_examined', 'no_data', 'too_wide', 'old_snapshot') AND NOT i.idle
            AND (d.cause <> 'few_updates' OR e.fillfactor < 100), r.hot_updated / nullif(r.updated, 0)::float8,
            s.newpage_share, s.blocked_share, CASE WHEN d.cause = 'too_wide' THEN 0 ELSE s.recoverable_share END,
@@ -42,11 +42,11 @@ AS $$
            r.updated * (1 - s.newpage_share) >= 30 OR y.indexed IS NOT NULL OR e.indexes <= 1,
            d.held_back, i.idle, CASE WHEN d.cause = 'too_wide' THEN w.width ELSE w.inserted_width END
       FROM ff_internal.evidence(relation) e
-      -- composites, taken apart once and not field by field
+      -- composites, expanded once instead of field by field
      CROSS JOIN unnest(ARRAY[e.recent]) r
      CROSS JOIN unnest(ARRAY[e.sample]) p
      CROSS JOIN (SELECT ff_internal.setting('min_updates')::bigint AS updates) enough
-      -- what the statements say of indexed columns, asked only where it matters
+      -- what the statements say of indexed columns; evaluated only if it matters
       LEFT JOIN LATERAL (SELECT ff_internal.indexed_share(w.e) AS indexed
                            FROM (SELECT e WHERE r.hot_updated < 0.98 * r.updated OFFSET 0) w) y ON true
       LEFT JOIN ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated, e.seen_same_page,
@@ -66,9 +66,9 @@ AS $$
             WHEN i.idle OR (e.counters).updated < enough.updates THEN 'few_updates'
             WHEN (e.counters).intervals IS NULL THEN 'no_data'
             WHEN ff_internal.rows_per_page(100, w.width) < 2 THEN 'too_wide'
-            -- fillfactor or indexes were changed, and what that did is not seen yet
+            -- the effect of the last change is not known yet
             WHEN coalesce((e.since_change).updated, 0) < enough.updates THEN 'no_data'
-            -- nearly all of them are HOT, whatever became of the rest
+            -- nearly all are HOT; the rest does not matter
             WHEN r.hot_updated >= 0.98 * r.updated THEN 'settled'
             WHEN s.newpage_share IS NULL THEN 'no_data'
             WHEN s.blocked_share >= 0.05 AND s.recoverable_share < 0.02
@@ -79,12 +79,11 @@ AS $$
             WHEN p.updated_width > 1.1 * p.inserted_width AND p.updated_width - p.inserted_width >= 8 THEN 'row_growth'
             WHEN p.update_group_rows >= greatest(3, 0.1 * p.rows_per_page) THEN 'batch_update'
             ELSE 'page_full' END AS cause
-       -- OFFSET: asked once, not at each mention
+       -- OFFSET: evaluated once
        FROM (SELECT CASE WHEN s.recoverable_share >= 0.02 THEN ff_internal.held_back(e) END OFFSET 0) b(held_back)) d
 $$;
 
--- Its argument, NULL included, where that is a table that can be examined. Errors: 42P01 unknown OID, 42809 not a
--- table.
+-- Returns its argument, NULL included, if that table can be examined. Errors: 42P01 unknown OID, 42809 not a table.
 CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass
 LANGUAGE plpgsql STABLE
 AS $$

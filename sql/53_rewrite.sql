@@ -1,31 +1,31 @@
--- Stage rewrite: the ways to bring a change to pages that are there already, and what they cost here.
+-- Stage rewrite: the ways to apply a change to existing pages, and what they cost here.
 
--- Free bytes of the file system of a tablespace, 0 being this database's default; NULL: of that of the WAL. Error:
--- 42704 no such tablespace.
+-- Free bytes of a tablespace's file system (0: this database's default), or of that of the WAL (NULL). Error 42704: no
+-- such tablespace.
 CREATE FUNCTION ff_internal.free_bytes(tablespace oid) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_free_bytes';
 
--- A word for a shell's command line.
+-- Quotes a word for a shell's command line.
 CREATE FUNCTION ff_internal.shell_quoted(word text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '''' || replace(word, '''', E'''\\''''') || '''';
 
--- The time of a rewrite in words.
+-- The duration of a rewrite in words.
 CREATE FUNCTION ff_internal.rewrite_time(seconds float8, io_known boolean) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN seconds < 1 THEN 'about a second'
             ELSE CASE WHEN io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(seconds) END;
 
--- What any rewrite to about new_bytes (main fork) needs; io_known: its seconds include reading and writing.
+-- Cost of any rewrite to about new_bytes (main fork); io_known: seconds include reading and writing.
 CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,
     OUT seconds float8, OUT io_known boolean, OUT too_big text)
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    -- Bytes per second of copying rows and of building indexes, measured on one core by VACUUM FULL of two tables of
-    -- 500 MB (rows of 1,000 bytes; of 120, with two indexes; 15). spare: disk to be left free (chosen).
+    -- Bytes per second for copying rows and building indexes, measured on one core with VACUUM FULL (15) of two tables
+    -- of 500 MB (rows of 1,000 bytes; of 120, with two indexes). spare: free disk required, as a factor (chosen).
     WITH constant AS (
         SELECT 200e6 AS copied_per_s, 50e6 AS built_per_s, 1.1 AS spare,
                current_setting('block_size')::float8 AS block
@@ -64,7 +64,8 @@ BEGIN
 END
 $$;
 
--- What the ways to rewrite ask of a relation: why its changes cannot be decoded from WAL, why pg_repack cannot do it.
+-- What rewrites need. undecodable: why its changes cannot be decoded from WAL; unrepackable: why pg_repack cannot do
+-- it.
 CREATE FUNCTION ff_internal.rewrite_conditions(
     relation oid, OUT schema text, OUT name text, OUT cluster_by text, OUT undecodable text, OUT unrepackable text)
 LANGUAGE plpgsql STABLE
@@ -98,8 +99,8 @@ BEGIN
 END
 $$;
 
--- The ways to rewrite a table or index to about new_bytes (main fork), the least disturbing first; why: or why not.
--- all_ways: also those that are not possible.
+-- The ways to rewrite a table or index to about new_bytes (main fork), least disturbing first; why: or why not.
+-- all_ways: include impossible ones.
 CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint, all_ways boolean DEFAULT true)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
                free_bytes bigint, wal_bytes bigint, seconds float8, io_known boolean)
@@ -123,7 +124,7 @@ AS $$
                 o(target, in_order, wal_level, online)
       LEFT JOIN extension s ON s.name = 'pg_squeeze'
       LEFT JOIN extension r ON r.name = 'pg_repack'
-     -- Copying beside readers and writers takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
+     -- Copying while others read and write takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
      CROSS JOIN LATERAL (VALUES
            (1, 'REINDEX CONCURRENTLY', c.relkind = 'i', format('REINDEX INDEX CONCURRENTLY %s;', o.target), 'psql', 1,
             (SELECT 'not for the index of an exclusion constraint' FROM pg_index x
@@ -168,7 +169,7 @@ CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
 
--- What changes bring together, in words.
+-- The total effect of changes, in words.
 CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s float8, io_known boolean)
 RETURNS text
 LANGUAGE sql STABLE

@@ -1,28 +1,28 @@
--- Stage reason: a decision in words.  Nothing is decided here.
+-- Stage reason: puts a decision into words. Decides nothing.
 
--- How long it takes until a table was watched for a day.
+-- Time left until the table was watched for a day.
 CREATE FUNCTION ff_internal.until_day(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'a full day has to be seen first, about ' || ff_internal.span(greatest(0, 86400 - seconds)) || ' are left';
 
--- How long it takes at the window's rate until so many updates were seen.
+-- Time left, at the window's rate, until enough updates were seen.
 CREATE FUNCTION ff_internal.until_updated(e ff_internal.table_evidence, seen bigint, needed bigint) RETURNS text
 LANGUAGE sql STABLE
 RETURN format('%s updates needed, %s seen: ', needed, seen)
        || coalesce('about ' || ff_internal.span(greatest(0, needed - seen) * e.window_s
                                                 / nullif((e.counters).updated, 0)) || ' at the rate of the window',
-                   'as long as it takes until somebody updates it');
+                   'when it is updated again');
 
 -- What is missing for the confidence needed.
 CREATE FUNCTION ff_internal.until_confident(v ff_internal.decision) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN ((v.diagnosis).evidence).window_s < 86400
             THEN ff_internal.until_day(((v.diagnosis).evidence).window_s)
-            ELSE format('a confidence of %s is needed, and there is %s: it grows where updates come as before',
+            ELSE format('a confidence of %s is needed, and it is %s: it grows while updates go on as before',
                         trim_scale(round(v.needed_confidence::numeric, 2)),
                         trim_scale(round(v.confidence::numeric, 2))) END;
 
--- When the next collection is due by the pace of the last ten; NULL: they have none, or it was not kept.
+-- When the next collection is due, by the median gap of the last ten; NULL: unknown, or overdue.
 CREATE FUNCTION ff_internal.next_collection() RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -31,11 +31,11 @@ AS $$
               FROM (SELECT o.began_at, o.began_at - lag(o.began_at) OVER (ORDER BY o.began_at) AS gap
                       FROM (SELECT began_at FROM ff_internal.collection ORDER BY began_at DESC LIMIT 10) o) c
             HAVING count(c.gap) >= 2) p
-     -- one missed is late, not gone
+     -- one missed collection is only late
      WHERE p.last + 2 * p.pace >= now()
 $$;
 
--- Why nothing can be said of a table yet; NULL where something can.
+-- Why nothing can be said of a table yet; NULL if something can.
 CREATE FUNCTION ff_internal.words_without_data(v ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
 AS $$
@@ -63,7 +63,7 @@ BEGIN
         reason := 'its pages were not sampled yet: the next collections go on where the last one ran out of budget';
     ELSIF (e.counters).intervals IS NULL AND NOT d.idle THEN
         phrase := 'nothing was written yet';
-        reason := 'nothing was written to it since the first look: one more collection after some work is needed';
+        reason := 'nothing was written to it since its first collection: one more is needed after some writes';
     ELSIF (e.sample).blocks = 0 OR d.row_width = 0 THEN
         phrase := 'empty';
         reason := 'the table is empty: it is judged once a collection finds rows in it';
@@ -80,7 +80,7 @@ BEGIN
 END
 $$;
 
--- Of a table with hardly any updates.
+-- For a table with hardly any updates.
 CREATE FUNCTION ff_internal.words_of_few(v ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
 AS $$
@@ -115,7 +115,7 @@ CREATE FUNCTION ff_internal.of_recent_updates(share float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * share) || ' of' END || ' recent updates';
 
--- What the evidence shows of any other table.
+-- For any other table: what the evidence shows.
 CREATE FUNCTION ff_internal.words_of_cause(v ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
 AS $$
@@ -124,7 +124,7 @@ DECLARE
     e     ff_internal.table_evidence := d.evidence;
     p     ff_internal.page_sample := e.sample;
     fits  CONSTANT integer := (v.now_step).rows_per_page;
-    moved CONSTANT text := ff_internal.of_recent_updates(d.newpage_share) || ' left their page because it was full';
+    full_page CONSTANT text := ff_internal.of_recent_updates(d.newpage_share) || ' left their page because it was full';
 BEGIN
     CASE d.cause
         WHEN 'too_wide' THEN
@@ -135,7 +135,7 @@ BEGIN
             reason := ff_internal.of_recent_updates(d.hot_share) || ' were HOT' || CASE
                 WHEN v.action = 'lower' THEN ': what is left to save is pruning'
                 WHEN v.action = 'raise' THEN ': they need less room than there is'
-                -- a rewrite takes the marks of HOT updates off the rows
+                -- a rewrite clears the marks of HOT updates
                 WHEN e.fillfactor = 100 AND p.updated_hot_rows <= p.updated_nonhot_rows
                 THEN ', but its rows were loaded anew since: each full page sheds a row before it has room again'
                 ELSE ': its pages have room already' END;
@@ -150,22 +150,22 @@ BEGIN
             reason := d.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
         WHEN 'batch_update' THEN
             phrase := format('%s rows a page at once', round(p.update_group_rows::numeric));
-            reason := format('%s; one transaction updates %s rows of a page together, of the %s that fit it', moved,
+            reason := format('%s; one transaction updates %s rows of a page together, of the %s that fit it', full_page,
                              round(least(p.update_group_rows, fits)::numeric), fits);
         WHEN 'row_growth' THEN
             phrase := format('rows grow by %s bytes', round((p.updated_width - p.inserted_width)::numeric));
-            reason := format('%s; rows grow from %s to %s bytes', moved, round(p.inserted_width::numeric),
+            reason := format('%s; rows grow from %s to %s bytes', full_page, round(p.inserted_width::numeric),
                              round(p.updated_width::numeric));
         ELSE
             phrase := 'updates leave full pages';
-            reason := moved;
+            reason := full_page;
     END CASE;
     phrase := CASE WHEN v.action = 'wait' THEN 'more must be seen first' WHEN v.cause = 'read_mostly' THEN 'mostly read'
                    WHEN v.cause = 'settling' THEN 'becomes HOT by itself' ELSE phrase END;
 END
 $$;
 
--- What comes if nothing is done, over payback_time.
+-- What happens over payback_time if nothing is done.
 CREATE FUNCTION ff_internal.if_nothing_is_done(v ff_internal.decision) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -206,23 +206,24 @@ BEGIN
                  ELSE '; updates fall on new pages, so no rewrite is needed' END,
             CASE v.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(v) END);
     ELSIF v.passed_over THEN
-        RETURN format('. Its fit is to come: each collection makes up to %s, most to gain first; ff_advise() with the '
-                      'name of the table makes it at once', ff_internal.setting('fits'));
+        RETURN format('. The model was not asked yet: each collection asks it of up to %s tables, those with most to '
+                      'gain first; ff_advise() with the name of the table asks it at once',
+                      ff_internal.setting('fits'));
     ELSIF v.action = 'wait' AND cause <> 'few_updates' AND n.fillfactor <> (v.now_step).fillfactor THEN
         RETURN format('. %s may be better, but ', n.fillfactor) || CASE
             WHEN v.because = 'taken' THEN 'it was changed lately: ' || ff_internal.until_day(e.since_change_s)
             WHEN v.because = 'settling' THEN 'it may become HOT by itself: ' || ff_internal.until_day(e.window_s)
             WHEN v.because = 'short' AND e.since_change_s < 86400 THEN ff_internal.until_day(e.since_change_s)
             WHEN v.because = 'short'
-            THEN format('since its last change it was updated less than half as often as before: that has to come '
-                        'back, or to last for %s more',
+            THEN format('since its last change it is updated less than half as often as before: wait until it is '
+                        'as busy again, or for %s more',
                         ff_internal.span(extract(epoch FROM ff_internal.lookback())::float8 - e.since_change_s))
             WHEN (e.since_change).updated < enough
             THEN ff_internal.until_updated(e, (e.since_change).updated, enough)
             ELSE ff_internal.until_confident(v) END;
     ELSIF v.cause = 'settling' THEN
         RETURN format('%s. It settles by itself: each page sheds a row once, whose room serves all later updates. '
-                      'After %s more updates%s nearly all that can be will be HOT',
+                      'After %s more updates%s nearly all that can be HOT will be',
                       ff_internal.if_nothing_is_done(v), round(c.settle_updates::numeric),
                       ', ' || ff_internal.span(c.settle_updates * e.since_change_s
                                                / nullif((e.since_change).updated, 0)) || ' at this rate,');
@@ -233,7 +234,7 @@ BEGIN
         CASE WHEN v.cause = 'read_mostly' THEN '. Readers fetch more than 50 pages for each updated row' END,
         CASE v.because
             WHEN 'siblings' THEN '. Seen over all partitions, no other fillfactor is clearly better'
-            WHEN 'taken' THEN '. Another fillfactor is not so much better that the last change should be undone'
+            WHEN 'taken' THEN '. No other fillfactor is better by enough to undo the last change'
             ELSE '. No other fillfactor is clearly better' || CASE WHEN c.best_gain > 1.005 THEN format(
                      ': the best step would save %s, not enough or not for sure',
                      ff_internal.percent(100 * (1 - 1 / c.best_gain))) ELSE '' END END,
@@ -246,7 +247,7 @@ BEGIN
 END
 $$;
 
--- Why, in at most 34 characters, and in a sentence or a few.
+-- The reason as a phrase of at most 34 characters, and in sentences.
 CREATE FUNCTION ff_internal.words(v ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
 AS $$
@@ -269,10 +270,10 @@ BEGIN
     END IF;
     phrase := w.phrase;
     IF c.current_step IS NOT NULL THEN
-        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% of that at %s; %s',
+        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% of that at %s; %s; %s',
                       r.to_fillfactor, round(r.hot_pct::numeric, 1),
                       trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
-                      r.from_fillfactor, r.verdict)
+                      r.from_fillfactor, r.verdict, r.brings)
                || CASE WHEN r.left_out > 0
                        THEN format(', with %s of its kinds of work left out as too rare', r.left_out) ELSE '' END
           INTO rehearsed
@@ -283,7 +284,7 @@ BEGIN
         upper(left(w.reason, 1)), substr(w.reason, 2), ff_internal.words_of_action(v),
         CASE WHEN changes AND v.because = 'siblings' THEN '. Judged together with the other partitions' END,
         CASE WHEN v.action <> 'wait' AND c.advised_step <> c.advised_in_ram
-             THEN format('. Table and indexes are %s times memory; within it %s would be best',
+             THEN format('. Table and indexes are %s times memory; if they fitted, %s would be best',
                          round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
         CASE WHEN d.wants_model AND NOT d.eligible_known AND v.action IN ('lower', 'wait')
              THEN '. Whether an indexed column changes is not known: pg_stat_statements would tell' END,

@@ -1,20 +1,19 @@
 -- Stage advice: which fillfactor to set, if any.
 --
--- The cause comes from the evidence alone (diagnosis), the fillfactor from the
--- model, its fits made and kept by collections; what stands against a change is
--- here.  Every table of the database gets a row and a reason.
+-- Diagnosis derives the cause from the evidence alone. The model chooses the fillfactor; collections compute and store
+-- its fits. This file adds the reasons against a change. Every table of the database gets a row and a reason.
 
 -- ---------------------------------------------------------------------------
 -- Fits
 -- ---------------------------------------------------------------------------
--- The settings that a fit is made of.
+-- The settings that a fit depends on.
 CREATE FUNCTION ff_internal.fit_settings() RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT string_agg(ff_internal.setting(n.name)::text, ' ' ORDER BY n.name)
           FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, '
                       'page_read_cost}'::text[]) n(name));
 
--- Hash of what makes any older fit useless, see table fit.
+-- Hash of everything whose change makes a stored fit useless, see table fit.
 CREATE FUNCTION ff_internal.fit_shape(relation oid, fillfactor integer) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -28,14 +27,14 @@ BEGIN
 END
 $$;
 
--- Hash of the evidence, beside the shape, and the settings that a fit is made of.
+-- Hash of the evidence and the settings that a fit depends on, apart from its shape.
 CREATE FUNCTION ff_internal.fit_mark(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 RETURN md5(concat_ws(' ', e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot, e.seen_same_page,
                      e.seen_newpage, e.ram_bytes, ff_internal.fit_settings()));
 
--- A table's fit made anew, not stored, with the HOT shares of its curve if wanted in any case. It begins with what the
--- model made of the table last, and keeps what was advised last.
+-- Computes a table's fit without storing it. It starts from the last fit and keeps the last advice. curve: replay all
+-- steps even if the choice does not need them.
 CREATE FUNCTION ff_internal.new_fit(d ff_internal.diagnosis, last ff_internal.fit, curve boolean)
 RETURNS ff_internal.fit
 LANGUAGE plpgsql STABLE
@@ -59,14 +58,14 @@ RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 -- ---------------------------------------------------------------------------
 -- Siblings
 -- ---------------------------------------------------------------------------
--- Ratio of costs from which it is clearly better: better() five times over (chosen).
+-- Ratio of costs from which a step is clearly better (chosen).
 CREATE FUNCTION ff_internal.clearly_better() RETURNS float8
 LANGUAGE sql STABLE
 RETURN ff_internal.better() ^ 5;
 
--- The step that is best for the partitions or shards of one parent together: the mean of their curves, weighted by
--- their updates. (A sample of all their pages would be of a table that does not exist.) One row for each with a sibling
--- that is updated; its own step where the best is not better.
+-- Returns the best step for the partitions or shards of one parent together: least mean cost, weighted by their
+-- updates. (A pooled sample of their pages would describe no real table.) One row for each leaf with an updated
+-- sibling; it is the leaf's own step if the best one is not better().
 CREATE FUNCTION ff_internal.sibling_choices(relation regclass) RETURNS TABLE (relid oid, best integer)
 LANGUAGE sql STABLE ROWS 100
 AS $$
@@ -79,14 +78,14 @@ AS $$
          WHERE ($1 IS NULL OR i.parent = (SELECT o.parent FROM ff_internal.sibling o WHERE o.leaf = $1))
            AND (f.choice).current_step IS NOT NULL AND f.updates_per_s > 0
     ), costs AS MATERIALIZED (
-        -- steps that all of them have: partitions with rows of other lengths are no siblings
+        -- only steps that all leaves have: rows of other lengths have other steps
         SELECT l.parent, s.fillfactor, array_agg(l.leaf) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised,
                sum(l.weight * ln(s.cost)) / sum(l.weight) AS log_cost
           FROM leaf l CROSS JOIN unnest(l.steps) s
          GROUP BY l.parent, s.fillfactor, l.leaves
         HAVING count(*) = l.leaves
     ), best AS (
-        -- what most of them were told stands until another is clearly better
+        -- the step advised to most of them stays until another is clearly better
         SELECT DISTINCT ON (c.parent) c.*
           FROM (SELECT *, min(log_cost) OVER (PARTITION BY parent) AS least FROM costs) c
          ORDER BY c.parent, coalesce(c.fillfactor = c.advised
@@ -107,11 +106,12 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Deciding
 -- ---------------------------------------------------------------------------
--- How far advice can be trusted, 0 to 1, a product of: the updates seen (or, with hardly any, the inserts) against four
--- times min_updates; the time watched, from 0.5 at first to 1 after a day with three cycles, by a square root; 0.5
--- where counters were off for a time, and where nobody knows whether an indexed column changes; and the model's own
--- confidence, in the light of what became of earlier advice.
-CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit) RETURNS float8
+-- Returns how far the advice can be trusted, 0 to 1. It is a product of:
+-- - the updates seen (inserts, if there are hardly any updates), divided by four times min_updates, at most 1;
+-- - the time observed: from 0.5 at first to 1 after a day with three cycles, by a square root;
+-- - 0.5 if counters were off for a time, and 0.5 if it is unknown whether updates change an indexed column;
+-- - the model's confidence, calibrated by the outcome of earlier advice; next: the step that is considered.
+CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit, next integer) RETURNS float8
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
@@ -130,12 +130,13 @@ BEGIN
            * CASE WHEN d.wants_model AND NOT d.eligible_known THEN 0.5 ELSE 1 END
            * CASE WHEN d.wants_model AND d.cause <> 'few_updates'
                   THEN CASE WHEN (f.choice).confidence IS NULL THEN 0
-                            ELSE ff_internal.calibrated((f.choice).confidence, ff_internal.calibration(e.rel_id)) END
+                            ELSE ff_internal.calibrated((f.choice).confidence, ff_internal.calibration(e.rel_id,
+                                     e.fillfactor, nullif(next, (f.choice).current_step))) END
                   ELSE 1 END;
 END
 $$;
 
--- What to do where updates speak.
+-- Decides for a table with enough updates for the model.
 CREATE FUNCTION ff_internal.decide_updated(v ff_internal.decision) RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
 AS $$
@@ -149,8 +150,8 @@ DECLARE
     taken  boolean;
 BEGIN
     IF v.gain > 1 AND change IS NOT NULL THEN
-        -- Its fillfactor was changed so lately that the gain calls for no other change: a day ago or less, or where the
-        -- gain is not clear. What was done as advised is taken back only where ff_verify() says that it hurt.
+        -- taken: after a recent change of fillfactor, do not advise another one within a day or for an unclear gain.
+        -- Do not reverse a change that was made as advised unless ff_verify() says that it hurt.
         SELECT e.since_change_s < 86400 OR v.gain < ff_internal.clearly_better()
                OR sign(h.new_fillfactor - h.old_fillfactor) <> sign(next - e.fillfactor)
                   AND EXISTS (SELECT FROM ff_internal.prediction p
@@ -160,9 +161,9 @@ BEGIN
           FROM ff_internal.change h
          WHERE h.rel_id = e.rel_id AND h.kind = 'fillfactor' AND h.seen_at > now() - ff_internal.lookback()
          ORDER BY h.seen_at DESC LIMIT 1;
-        -- Room is given back after a day in which the table was at least half as busy as before its last change. Other
-        -- indexes are watched for a day, too, but for what was advised before; and a table that may become HOT by
-        -- itself, unless room is clearly better.
+        -- short: raise only after a day in which the table was at least half as busy as over the whole window. After a
+        -- change of its indexes, too, wait a day, unless the same was advised before.
+        -- settling: wait a day if the table may become HOT by itself and the gain is not clear.
         v.because := CASE WHEN taken THEN 'taken'
                           WHEN change = 'raise'
                                AND (e.since_change_s < 86400
@@ -179,7 +180,8 @@ BEGIN
     END IF;
     v.action := CASE c.action WHEN 'wait' THEN 'wait' ELSE 'keep' END;
     IF v.cause IN ('page_full', 'batch_update', 'row_growth') THEN
-        -- pages that readers fetch for a row updated; each call of an UPDATE may have scanned to find its rows
+        -- Read mostly: readers fetch more than 50 pages per updated row. One scan per call of an UPDATE is not counted:
+        -- it may have searched for the rows.
         v.cause := CASE WHEN 50 * w.updated
                              < least(w.blocks_fetched, 2 * greatest(w.index_scans - calls, 0) + (e.sample).blocks
                                      * greatest(w.seq_scans - greatest(calls - w.index_scans, 0), 0)) THEN 'read_mostly'
@@ -189,7 +191,7 @@ BEGIN
 END
 $$;
 
--- What is advised, given the fit (NULL: the model was not asked) and the best step of its siblings.
+-- f: NULL if the model was not asked; siblings_best: see sibling_choices().
 CREATE FUNCTION ff_internal.decide(d ff_internal.diagnosis, f ff_internal.fit, siblings_best integer)
 RETURNS ff_internal.decision
 LANGUAGE plpgsql STABLE
@@ -203,33 +205,33 @@ BEGIN
     v.diagnosis := d;
     v.fit := f;
     v.cause := d.cause;
-    v.confidence := ff_internal.confidence(d, f);
     v.needed_confidence := ff_internal.setting('min_confidence');
     v.passed_over := d.wants_model AND c.current_step IS NULL;
     IF c.current_step IS NOT NULL THEN
         v.now_step := ff_internal.step_at(f.steps, c.current_step);
         v.then_step := ff_internal.step_at(f.steps, c.advised_step);
         v.gain := CASE WHEN c.advised_step = c.current_step THEN 1 ELSE c.gain END;
-        -- the siblings' step, unless its own is clearly better
+        -- take the siblings' step unless its own is clearly better
         IF other.fillfactor <> c.advised_step AND other.cost < (v.then_step).cost * ff_internal.clearly_better() THEN
             v.then_step := other;
             v.gain := CASE WHEN siblings_best = c.current_step THEN 1 ELSE c.best_gain / other.cost END;
             v.because := 'siblings';
         END IF;
-        -- what makes a table more than twice as large has to be surer: 0.6 at four times (chosen)
+        -- a step that more than doubles the size needs more confidence: by default 0.6 at four times (chosen)
         v.needed_confidence := 1 - (1 - v.needed_confidence)
             * least(1, 2.0 * (v.now_step).size_bytes / nullif((v.then_step).size_bytes, 0));
-        -- what was advised before may be half as sure
+        -- advice that already stands needs half the confidence
         IF f.action IN ('lower', 'raise')
            AND (f.from_fillfactor, f.to_fillfactor) = (e.fillfactor, (v.then_step).fillfactor) THEN
             v.needed_confidence := v.needed_confidence / 2;
         END IF;
     END IF;
+    v.confidence := ff_internal.confidence(d, f, (v.then_step).fillfactor);
     IF d.cause = 'no_data' OR v.passed_over THEN
         v.action := 'wait';
     ELSIF d.cause = 'few_updates' AND NOT d.idle THEN
-        -- A reserve is given back after a full day, but not where the other partitions are updated: by their curves,
-        -- or, where these rest, by their history, more than one row in a hundred inserted (chosen).
+        -- Remove a reserve after a full day, unless the siblings need it: by their curves, or if those are missing, by
+        -- their history: more than one update per hundred inserts (chosen).
         v.because := CASE WHEN e.fillfactor = 100 THEN NULL
                           WHEN siblings_best < 100 OR (
                               SELECT sum(n.updated) > 0.01 * sum(n.inserted)
@@ -256,8 +258,8 @@ BEGIN
 END
 $$;
 
--- Decides for a table, or for all. Fits are those that collections stored, of the same shape; for a single table of the
--- same evidence, too, or else the model is asked anew. always: it is asked also where it does not matter.
+-- Decides for one table or for all (NULL). Uses stored fits of the same shape. For one table, the fit's evidence must
+-- be current, too; otherwise the model is asked again. always: ask it even if the decision does not need it.
 CREATE FUNCTION ff_internal.decisions(relation regclass, always boolean DEFAULT false)
 RETURNS SETOF ff_internal.decision
 LANGUAGE plpgsql STABLE ROWS 1000
@@ -298,7 +300,35 @@ BEGIN
 END
 $$;
 
--- The same; if pooled, one decision for a distributed table in the place of its shards, of which relation may be one.
+-- Decides for one table, its curve included. updated: its updates have to be known. Errors: 22004 NULL, those of
+-- checked_table(), 55000 if too little is known, with the reason that ff_advise() gives.
+CREATE FUNCTION ff_internal.known_decision(relation regclass, updated boolean) RETURNS ff_internal.decision
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    v ff_internal.decision;
+BEGIN
+    IF relation IS NULL THEN
+        PERFORM ff_internal.refuse('22004', 'relation must not be null');
+    END IF;
+    SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), true);
+    IF (v.fit).steps IS NULL
+       OR updated AND (((v.fit).choice).life->'classes' @> '[{"command": "update"}]') IS NOT TRUE THEN
+        PERFORM ff_internal.refuse('55000', format(CASE WHEN v.cause = 'not_examined' THEN '"%s" is not examined'
+                                                        WHEN (v.fit).steps IS NULL
+                                                        THEN 'too little is known of "%s" yet'
+                                                        ELSE 'too little is known of the updates of "%s"' END,
+                                                   ((v.diagnosis).evidence).relname),
+                                   upper(left(w.reason, 1)) || rtrim(substr(w.reason, 2), '.') || '.',
+                                   CASE WHEN v.cause <> 'not_examined' AND (v.fit).steps IS NOT NULL
+                                        THEN 'Run CALL ff_collect() before and after some of its updates.' END)
+           FROM ff_internal.words(v) w;
+    END IF;
+    RETURN v;
+END
+$$;
+
+-- Like decisions(). pooled: one decision for a distributed table replaces those of its shards; relation may be a shard.
 CREATE FUNCTION ff_internal.pooled_decisions(relation regclass, pooled boolean)
 RETURNS SETOF ff_internal.decision
 LANGUAGE plpgsql STABLE ROWS 1000
@@ -331,8 +361,8 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Advice
 -- ---------------------------------------------------------------------------
--- A decision in figures and words: the columns of ff_advise(), those of ff_advice, and the decision. whole: a
--- distributed table stands for its shards.
+-- Returns decisions as figures and words: the columns of ff_advise() and ff_advice, and the decision itself. whole: a
+-- distributed table replaces its shards.
 CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, whole boolean DEFAULT true)
 RETURNS TABLE (
     relation                   regclass,
@@ -406,7 +436,7 @@ AS $$
                   round((coalesce((c.us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1)::real AS cpu_s,
                   ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || v.recommended_fillfactor]) AS ddl
             WHERE x.changes OFFSET 0) b ON true
-      -- the least disturbing way; OFFSET keeps the filter in front of the function, here as there
+      -- the least disturbing way; both OFFSETs make the filter run before the function
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes, false) m LIMIT 1) m ON true
      ORDER BY x.changes DESC, b.gain_pct DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname, e.relname
@@ -455,34 +485,33 @@ AS $$
       FROM ff_internal.advice(ff_internal.checked_table($1)) a
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
-'Advice for one table or for all: one row each, also where nothing should change. For all, it is what '
-'collections made of each; for one, it is made anew where the evidence is newer. ff_advice is the overview.
-action: lower, raise, keep, wait (more has to be seen first). cause: page_full, batch_update, row_growth (updates '
+'Advice for one table or for all: one row each, even if nothing should change. For all tables, it is what collections '
+'stored; for one table, it is computed again if there is newer evidence. ff_advice is the overview.
+action: lower, raise, keep, wait (more data is needed). cause: page_full, batch_update, row_growth (updates '
 'leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, settling, few_updates, read_mostly, '
-'too_wide (it does not); no_data (nobody can know yet); not_examined (partitioned, foreign, temporary, excluded, or '
+'too_wide (it does not help); no_data (unknown so far); not_examined (partitioned, foreign, temporary, excluded, or '
 'not heap).
-fillfactor, recommended_fillfactor: percent, now and advised (equal where nothing should change). confidence: 0 to 1, '
-'how well the model meets what is seen, how much and how long was seen, how earlier advice came true.
-updates_per_s: rows updated a second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: those '
-'not HOT only because their page was full. predicted_hot_pct: HOT share at the recommended fillfactor.
-rows_per_page, predicted_rows_per_page: rows with which an insert fills a page. size_bytes, predicted_size_bytes: main '
+fillfactor, recommended_fillfactor: percent, now and advised (equal if nothing should change). confidence: 0 to 1, '
+'from how well the model explains the data, how much and how long was observed, and how earlier advice turned out.
+updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: '
+'share not HOT only because the page was full. predicted_hot_pct: HOT share at the recommended fillfactor.
+rows_per_page, predicted_rows_per_page: rows that inserts put on a page. size_bytes, predicted_size_bytes: main '
 'fork, now and once its pages have the new density. ram_ratio: (table + indexes) / memory, see ff_memory(). '
-'predicted_wal_pct: WAL per update against today, percent.
-Of a change only: gain_pct: cost that it saves (time, WAL and size, weighted by the settings), percent. '
-'wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: of table and '
+'predicted_wal_pct: WAL per update, percent of today.
+For a change only: gain_pct: cost saved (time, WAL and size, weighted by the settings), percent. '
+'wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: table and '
 'indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time than it costs. '
-'rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: of the least disturbing way; without reading and writing '
-'where no collection timed these (track_io_timing).
+'rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: cost of the least disturbing way; excludes I/O time if no '
+'collection timed I/O (track_io_timing).
 observed: time that the window covers. provisional: less than a day. reason: why, in sentences. ddl: the statement; '
 'see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';
 
--- A number of bytes with its sign.
 CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)));
 
--- The rows of ff_advice; those of the total have no relation.
+-- The rows of ff_advice; total rows have no relation.
 CREATE FUNCTION ff_internal.overview()
 RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, gain text, confidence real,
                why text)
@@ -520,28 +549,28 @@ BEGIN
 END
 $$;
 
--- A long name is shortened in its middle: a line has less than 100 characters.
+-- Long names are shortened to keep each line under 100 characters.
 CREATE VIEW @extschema@.ff_advice AS
 SELECT CASE WHEN length(n.name) > 22 THEN left(n.name, 8) || '..' || right(n.name, 12) ELSE n.name END AS relation,
        o.now, o.new, o.action, o.gain, o.confidence, o.why
   FROM ff_internal.overview() o
  CROSS JOIN LATERAL (SELECT coalesce(o.relation::text, o.total)) n(name);
 COMMENT ON VIEW @extschema@.ff_advice IS
-'Advice at a glance, under 100 characters wide; ff_advise() says more. Changes come first; the last lines say what '
-'they bring together: WAL a day, disk, time of rewriting.';
+'Advice at a glance, under 100 characters wide; ff_advise() says more. Changes come first; the last lines are their '
+'totals: WAL per day, disk, rewrite time.';
 COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 22 characters is shortened';
 COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
-COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL where nothing should change';
+COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL if nothing should change';
 COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';
-COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost that the change saves (time, WAL and size, weighted)';
+COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost saved by the change (time, WAL and size, weighted)';
 COMMENT ON COLUMN @extschema@.ff_advice.confidence IS '0 to 1';
 COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
 
 -- ---------------------------------------------------------------------------
 -- Fits at collection
 -- ---------------------------------------------------------------------------
--- Rel_id of the tables whose advice may be another one after a collection, most to gain first, at most
--- fillfactor_advisor.fits; removes the fits of tables that are gone.
+-- Returns the rel_id of tables whose advice a collection may have changed, largest possible gain first, at most
+-- fillfactor_advisor.fits. Also removes the fits of dropped tables.
 CREATE FUNCTION ff_internal.fits_due(id bigint) RETURNS SETOF bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -549,16 +578,16 @@ AS $$
     DELETE FROM ff_internal.fit f
      WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
 
-    -- Those that changed since their fit, and those whose advice stands and may have turned without a change; hourly,
-    -- unless altered.
+    -- Tables that changed since their fit, and tables with advice to change, which may be outdated even without
+    -- activity. Each at most hourly, unless it was altered.
     SELECT r.rel_id
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL
       LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
      CROSS JOIN LATERAL (SELECT coalesce(f.action IN ('lower', 'raise'), false) AS stands) a
-     -- before the first fit, of the last hour
+     -- since the last fit, or for the last hour
      CROSS JOIN LATERAL (
-           SELECT sum(i.updated) AS updated, sum(i.updated - i.hot_updated) AS cold,
+           SELECT sum(i.updated) AS updated, sum(i.updated - i.hot_updated) AS non_hot,
                   coalesce(bool_or(i.rewritten), false)
                   OR EXISTS (SELECT FROM ff_internal.change h WHERE h.rel_id = r.rel_id AND h.seen_at > f.made_at)
                      AS altered
@@ -570,20 +599,20 @@ AS $$
        AND (d.updated > 0 OR d.updated = 0 AND r.fillfactor < 100 OR f.rel_id IS NULL AND r.updated > 0 OR a.stands
             OR d.altered)
      ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain),
-                                                d.cold / greatest(d.updated, 1)::float8, 0.001)
+                                                d.non_hot / greatest(d.updated, 1)::float8, 0.001)
               * least(24, coalesce(extract(epoch FROM c.began_at - f.made_at) / 3600, 24)) DESC,
               r.rel_id
      LIMIT ff_internal.setting('fits')::integer
 $$;
 
--- Fits a table (rel_id) and keeps what is advised now; what a change promises is written to prediction, and anew when
--- it moved. Returns 1, or 0 where there is no such table.
+-- Fits a table (rel_id) and stores the advice. Stores a change's prediction, too; again once it moved or is a day old.
+-- Returns 1, or 0 if there is no such table.
 CREATE FUNCTION ff_internal.collect_fit(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    -- points by which its HOT share moved; or after a day
-    new_promise CONSTANT float8 := 2;
+    -- percentage points of predicted HOT share (chosen)
+    new_prediction CONSTANT float8 := 2;
     a    record;
     f    ff_internal.fit;
     n    ff_internal.step;
@@ -597,7 +626,7 @@ BEGIN
     END IF;
     f := (a.decision).fit;
     IF (f.choice).current_step IS NULL THEN
-        -- the model was not asked: what it chose last is not forgotten
+        -- the model was not asked: keep its last choice
         f.choice.advised_step := (SELECT (o.choice).advised_step FROM ff_internal.fit o
                                    WHERE o.rel_id = id AND o.from_fillfactor = a.fillfactor);
     END IF;
@@ -612,7 +641,7 @@ BEGIN
     IF a.action IN ('lower', 'raise')
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, a.recommended_fillfactor)
             OR last.made_at < clock_timestamp() - interval '1 day' OR last.judged_at IS NOT NULL
-            OR (abs(last.predicted_hot_pct - n.hot_pct) < new_promise OR n.hot_pct IS NULL) IS NOT TRUE) THEN
+            OR (abs(last.predicted_hot_pct - n.hot_pct) < new_prediction OR n.hot_pct IS NULL) IS NOT TRUE) THEN
         INSERT INTO ff_internal.prediction
         VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
                 (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes);

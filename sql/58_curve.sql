@@ -25,18 +25,11 @@ DECLARE
     e ff_internal.table_evidence;
 BEGIN
     PERFORM ff_internal.check_role('reader');
-    IF relation IS NULL OR all_steps IS NULL THEN
-        PERFORM ff_internal.refuse('22004', CASE WHEN relation IS NULL THEN 'relation' ELSE 'all_steps' END
-                                            || ' must not be null');
+    IF all_steps IS NULL THEN
+        PERFORM ff_internal.refuse('22004', 'all_steps must not be null');
     END IF;
-    SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), true);
+    v := ff_internal.known_decision(relation, false);
     e := (v.diagnosis).evidence;
-    IF e.not_examined IS NOT NULL THEN
-        PERFORM ff_internal.refuse('55000', format('"%s" is not examined', e.relname), e.not_examined || '.');
-    ELSIF (v.fit).steps IS NULL THEN
-        PERFORM ff_internal.refuse('55000', format('no rows of "%s" have been sampled yet', e.relname), NULL,
-                                   'Run CALL ff_collect() while the table holds rows.');
-    END IF;
     RETURN QUERY
         SELECT s.fillfactor, s.rows_per_page,
                concat_ws(' ', rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.'), m.marks),
@@ -47,7 +40,7 @@ BEGIN
                (s.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(e))::bigint,
                round(s.cost::numeric, 3)::real, w.current, w.advised
           FROM unnest((v.fit).steps) s
-         -- the mark is that of ff_advise(), which may have reasons to keep that the model does not know
+         -- advised is that of ff_advise(), which may keep for reasons that the model does not know
          CROSS JOIN LATERAL (
                SELECT s.fillfactor = (v.now_step).fillfactor AS current,
                       s.fillfactor = CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
@@ -59,20 +52,20 @@ BEGIN
                                WHEN w.best THEN 'best, but saves ' || ff_internal.percent(
                                     100 - 100 * s.cost / (v.now_step).cost) || ': see ff_advise()' END), '') AS marks) m
          WHERE all_steps OR m.marks IS NOT NULL
-            -- the steps that 100, 90, ... 30 lie on
+            -- the steps that contain 100, 90, ... 30
             OR s.fillfactor IN (SELECT min(o.fillfactor)
                                   FROM unnest((v.fit).steps) o, generate_series(30, 100, 10) tenth
                                  WHERE o.fillfactor >= tenth GROUP BY tenth);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_curve(regclass, boolean) IS
-'What each fillfactor would do to a table, one row a step (between two steps nothing changes), from 100 downwards: the '
+'What each fillfactor would do to a table, one row per step (within a step nothing changes), from 100 downwards: the '
 'current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
-The row marked current is what comes if nothing is done, from the pages as they are; the others are of a rewritten '
-'table. The row marked best costs least; the reason of ff_advise() says why it is not taken.
-bar: a picture of the HOT share, and marks. hot_pct, hot_pct_low, hot_pct_high: HOT share over a window such as the '
-'one observed, with its range, percent. settled_hot_pct: once the table has settled. newpage_pct: updates that move to '
-'another page, percent. size_bytes, index_bytes: after fillfactor_advisor.payback_time. wal_bytes_per_update: with '
-'what comes along, mean over that time. wal_bytes_per_day: for the updates of a day. cost: time, WAL and '
-'size, weighted by the settings, relative to the best step.
+The row marked current shows what happens if nothing is done, from the pages as they are; the others are for a '
+'rewritten table. The row marked best costs least; if it is not taken, the reason of ff_advise() says why.
+bar: a picture of the HOT share, and marks. hot_pct, hot_pct_low, hot_pct_high: HOT share over a window like the '
+'observed one, with its range, percent. settled_hot_pct: once the table has settled. newpage_pct: updates that move '
+'to another page, percent. size_bytes, index_bytes: after fillfactor_advisor.payback_time. wal_bytes_per_update: all '
+'WAL, mean over that time. wal_bytes_per_day: for the updates of a day. cost: time, WAL and size, weighted by the '
+'settings, relative to the best step.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';

@@ -1,6 +1,6 @@
--- Stage exclude: tables that are left out.
+-- Stage exclude: tables left out.
 
--- The tables that a pattern of ff_exclude() fits now, in words; five by name.
+-- The tables that now match a pattern of ff_exclude(), in words; five by name.
 CREATE FUNCTION ff_internal.fitting(pattern text) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -27,9 +27,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_exclude(text) IS
-'Leaves out the tables whose name fits a pattern, SCHEMA.TABLE without quotes, where * stands for any characters and ? '
-'for one; says which those are now. They cost nothing and get no advice; what was collected stays. '
-'ff_internal.excluded, which is dumped with the database, lists the patterns. Error 22023: not a pattern.';
+'Leaves out the tables whose name matches a pattern, SCHEMA.TABLE without quotes, where * stands for any characters '
+'and ? for one; returns which those are now. They cost nothing and get no advice; what was collected stays. '
+'ff_internal.excluded lists the patterns and is dumped with the database. Error 22023: not a pattern.';
 
 CREATE FUNCTION @extschema@.ff_include(pattern text) RETURNS text
 LANGUAGE plpgsql VOLATILE
@@ -49,5 +49,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_include(text) IS
-'Takes in again what ff_exclude() left out by this very pattern; says which tables those are now. Error 42704: it is '
-'not excluded; the detail lists those that are.';
+'Removes a pattern of ff_exclude(), written identically; returns which tables it matches now. Error 42704: no such '
+'pattern; the detail lists them.';

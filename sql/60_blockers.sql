@@ -1,7 +1,7 @@
--- Stage blockers: what makes updates non-HOT although their page has room: an index on a column that changes (but for
+-- Stage blockers: what makes updates non-HOT although their page has room: an index on a column that changes (except
 -- summarizing ones from PostgreSQL 16 on), or a snapshot that keeps old versions alive.
 
--- What an index is there for besides the scans of queries; NULL: nothing.
+-- What needs an index, besides the scans of queries; NULL: nothing.
 CREATE FUNCTION ff_internal.index_needed(index oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce(
@@ -9,12 +9,12 @@ RETURN coalesce(
                            WHEN 'x' THEN 'exclusion constraint ' ELSE 'foreign key ' END || quote_ident(c.conname)
        FROM pg_constraint c WHERE c.conindid = index ORDER BY c.contype = 'f', c.conname LIMIT 1),
     (SELECT CASE WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity'
-                 -- CLUSTER by sorting counts no scan
+                 -- CLUSTER with a sort counts no scan
                  WHEN i.indisclustered THEN 'the order of CLUSTER' END
        FROM pg_index i WHERE i.indexrelid = index),
     (SELECT 'part of the partitioned index ' || quote_ident(p.relname)
        FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent WHERE h.inhrelid = index),
-    -- rare deletes may not have scanned it yet, and without it each reads the whole table
+    -- without it, each delete reads the whole table; rare deletes may not have scanned it yet
     (SELECT format('foreign key %I, whose check finds by it the rows that refer to one deleted from %I',
                    c.conname, p.relname)
        FROM pg_index i
@@ -24,15 +24,15 @@ RETURN coalesce(
         AND (i.indkey::int2[])[0:least(cardinality(c.conkey), i.indnkeyatts) - 1] <@ c.conkey
       ORDER BY c.conname LIMIT 1));
 
--- Since when every scan of an index is known to be in its counter; NULL: no collection has seen the index since.
+-- Time since which an index's counter has every scan; NULL: unknown, or no collection has seen the index yet.
 CREATE FUNCTION ff_internal.scans_counted_since(index oid) RETURNS timestamptz
 LANGUAGE sql STABLE
 AS $$
     SELECT greatest(e.began_at, r.opened_at, f.seen_at,
-                    -- a reset ends an epoch when a collection notices; that of one index moves the database's, too
+                    -- resets that no collection has seen yet; resetting one index moves the database's time, too
                     pg_stat_get_db_stat_reset_time(e.database_oid),
                     nullif(pg_stat_get_bgwriter_stat_reset_time(), e.cluster_reset),
-                    -- an invalid one may have become valid long after it was made
+                    -- an invalid index may have become valid long after it was made
                     (SELECT max(h.seen_at) FROM ff_internal.change h
                       WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
                     (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts))
@@ -43,7 +43,7 @@ AS $$
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND index = ANY (r.index_oids)
            AND (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
      CROSS JOIN LATERAL (
-           -- one made again alike is no change of the table: its transaction id, as the latest 64 bits that it can be
+           -- recreating an equal index is no change of the table: xmin, as the latest possible 64-bit id, dates it
            SELECT min(c.began_at)
              FROM pg_attribute a
             CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric) n(next)
@@ -60,19 +60,19 @@ CREATE TYPE ff_internal.blocker AS (
     roomless boolean
 );
 COMMENT ON TYPE ff_internal.blocker IS
-'An index in the way of HOT, see blocking_indexes(). Updates a second: all (rate), kept from being HOT by it '
-'(kept_by), by it alone (kept_alone), HOT without it (won); entries: index entries a second saved without it; since: '
-'when its scans began to be counted, watched: 7 days ago; room_known: whether they lacked room as well, roomless: they '
-'did.';
+'An index that keeps updates from being HOT, see blocking_indexes(). Updates per second: all (rate), blocked by it '
+'(kept_by), by it alone (kept_alone), HOT without it (won); entries: index entries per second saved without it; '
+'since: start of counting its scans; watched: 7 days ago; room_known: whether they lacked room is known; '
+'roomless: some did.';
 
--- Of a table at most so many indexes that keep its updates from being HOT; NULL: all.
+-- Returns at most so many indexes that keep a table's updates from being HOT; NULL: all.
 CREATE FUNCTION ff_internal.blockers(d ff_internal.diagnosis, most bigint DEFAULT NULL)
 RETURNS SETOF ff_internal.blocker
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     SELECT e.relation, x.indexrelid, x.summarizing, x.seen, x.statements, x.columns, x.usage, r.rate,
            d.kept_share * r.rate * x.share, d.kept_share * r.rate * x.alone, w.won,
-           -- an update that becomes HOT saves an entry in every index, one that stays as it is the entry in this one
+           -- an update that becomes HOT saves an entry in every index, any other non-HOT update the one in this index
            CASE WHEN x.summarizing THEN 0
                 ELSE w.won * e.indexes + greatest((1 - d.hot_share) * r.rate - w.won, 0) END,
            pg_stat_get_numscans(x.indexrelid), f.since, ff_internal.index_needed(x.indexrelid),
@@ -88,7 +88,7 @@ BEGIN ATOMIC
      WHERE e.not_examined IS NULL AND d.kept_share >= 0.01;
 END;
 
--- Why an index is listed, and what could be done about it. free: nothing needs it.
+-- Says why an index is listed, and what could be done about it. free: nothing needs it.
 CREATE FUNCTION ff_internal.blocker_words(b ff_internal.blocker, OUT reason text, OUT suggestion text, OUT free boolean)
 LANGUAGE sql STABLE
 AS $$
@@ -111,7 +111,7 @@ AS $$
                      THEN format('; %s of them for this index alone', round(b.kept_alone::numeric, 1)) END,
                 CASE WHEN b.roomless
                      THEN '; they left their page as well: to be HOT they would need room in it, too' END,
-                CASE WHEN NOT b.room_known THEN ' (at most: how many moved for lack of room is not known)' END) END,
+                CASE WHEN NOT b.room_known THEN ' (at most: how many lacked room is not known)' END) END,
            CASE
            WHEN b.summarizing THEN 'nothing to do'
            WHEN b.needed IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', b.needed, n.columns)
@@ -176,16 +176,15 @@ COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 'Indexes that keep updates from being HOT whatever room their page has, the surest gain first. For one table without '
 'any, a row that says why. NULL figures are unknown, see reason. The verdict holds for PostgreSQL 15 to 19: a later '
 'one may let an update of an indexed column stay in its page.
-columns: those of it that are set by the statements seen (without statements: all). usage: what they are in it (key, '
-'include, expression, predicate, whole row).
-blocked_per_s: updates a second that it keeps from being HOT, over the window. won_hot_per_s: those that would be HOT '
-'without this one index. won_wal_per_s (bytes), won_cpu_ms_per_s: the least that saves, by the index entries not '
-'written.
-scans: of the index, as this server counts them. scans_since: since when none can have been missed (NULL: not known). '
-'index_bytes: its size. needed_for: why it must stay. summarizing: kind of index that lets updates be HOT. statements: '
-'those that set the columns, with calls and rows of the window.
-reason, suggestion: in words. ddl: only for an index that is not needed and was not scanned in at least 7 days since '
-'scans_since, or is invalid. definition: what makes it again (NULL where the table is locked).
+columns: its columns set by the statements seen (without statements: all). usage: their role in it (key, include, '
+'expression, predicate, whole row).
+blocked_per_s: updates per second that it keeps from being HOT, over the window. won_hot_per_s: those that would be '
+'HOT without this one index. won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not written.
+scans: of the index, on this server. scans_since: since when none can have been missed (NULL: unknown). '
+'index_bytes: its size. needed_for: why it must stay. summarizing: kind of index that lets updates be HOT. '
+'statements: those that set the columns, with calls and rows of the window.
+reason, suggestion: in words. ddl: only for an index that nothing needs and that was not scanned in at least 7 days '
+'since scans_since, or is invalid. definition: recreates it (NULL: the table is locked).
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CREATE FUNCTION @extschema@.ff_horizon()
@@ -213,7 +212,7 @@ AS $$
             AND NOT EXISTS (SELECT FROM holders n WHERE n.holder = h.holder AND (n.since = h.since OR n.since IS NULL))
           ORDER BY h.xids DESC LIMIT 100)
     ), quiet AS MATERIALIZED (
-        -- each table's HOT share while nothing of all this was held
+        -- each table's HOT share while none of these held back pruning
         SELECT i.rel_id, sum(i.hot_updated) / sum(i.updated) AS hot_share
           FROM ff_internal.counter_interval i
          WHERE i.ended_at > (SELECT clock_timestamp() - ff_internal.lookback())
@@ -232,7 +231,7 @@ AS $$
                 WHEN s.kind = 'replication slot' THEN 'bring its consumer back, or drop the slot'
                 ELSE 'long queries on the standby, with hot_standby_feedback on, hold it back here' END
       FROM held s
-      -- the same tables while it was, each table weighed by its updates then
+      -- the same tables meanwhile, each weighted by its updates then
      CROSS JOIN LATERAL (
            SELECT nullif(sum(i.updated), 0) AS updated, sum(i.hot_updated) AS hot,
                   sum(i.updated * q.hot_share) AS otherwise
@@ -242,9 +241,10 @@ AS $$
      ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
 $$;
 COMMENT ON FUNCTION @extschema@.ff_horizon() IS
-'What holds back pruning of this database''s tables, now and in the recent window; of the past, the hundred holders '
-'with the most transactions behind them. Short transactions are seen only while they last.
-now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby feedback. '
-'held_s: seconds, up to the last look that saw it. xids: transactions begun after its snapshot. hot_pct_held, '
-'hot_pct_else: HOT share of the updates meanwhile, and what the same tables reached without it, percent. lost_hot: '
-'updates that were not HOT for it; NULL where too little was seen. doing: its last statement. suggestion: the cure.';
+'What holds back pruning of this database''s tables, now and within fillfactor_advisor.lookback; of the past, the '
+'hundred holders with the most transactions behind them. Short transactions are seen only while they last.
+now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby '
+'feedback. held_s: seconds, until now or the last collection that saw it. xids: transactions begun after its '
+'snapshot. hot_pct_held, hot_pct_else: HOT share of the updates meanwhile, and of the same tables without it, '
+'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last statement. '
+'suggestion: the cure.';

@@ -1,5 +1,5 @@
--- Stage indexes: whether another fillfactor of a B-tree would last. It is honoured when the tree is built, and when its
--- rightmost page splits because ascending keys came in; any other split leaves two halves, whatever was set.
+-- Stage indexes: whether another fillfactor of a B-tree would last. It applies when the tree is built, and when
+-- ascending keys split its rightmost page; any other split leaves two halves, whatever the setting.
 
 -- Fillfactor, percent, that the server reads from a B-tree's stored options.
 CREATE FUNCTION ff_internal.effective_index_fillfactor(reloptions text[]) RETURNS integer
@@ -7,32 +7,32 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN EXISTS (SELECT FROM unnest(reloptions) o WHERE o LIKE 'fillfactor=%')
             THEN ff_internal.effective_fillfactor(reloptions) ELSE 90 END;
 
--- What the pages of an index say: the columns of ff_sample_index().
+-- The result of ff_sample_index(), without index and relation.
 CREATE FUNCTION ff_internal.index_pages(index regclass) RETURNS jsonb
 LANGUAGE sql VOLATILE
 RETURN (SELECT to_jsonb(s) - '{index,relation}'::text[] FROM @extschema@.ff_sample_index(index) s);
 
--- The verdict on an index, given what index_looks() knows of it: the first rule that holds.
+-- The verdict on an index from the facts of index_facts(): the first rule that holds.
 CREATE FUNCTION ff_internal.index_judged(
     facts jsonb, OUT action text, OUT cause text, OUT recommended_fillfactor integer, OUT size_bytes bigint,
     OUT predicted_size_bytes bigint, OUT reason text)
 LANGUAGE sql STABLE
 AS $$
     WITH f AS (
-        SELECT f.*, f.inserted + f.cold AS written, f.cold > 0.01 * f.inserted AS revisited,
-               f.cold > 0.05 * f.row_pointers AS churned, ff_internal.setting('min_updates') AS enough,
+        SELECT f.*, f.inserted + f.non_hot AS written, f.non_hot > 0.01 * f.inserted AS revisited,
+               f.non_hot > 0.05 * f.row_pointers AS churned, ff_internal.setting('min_updates') AS enough,
                ff_internal.setting('lookback') AS lookback,
                current_setting('block_size')::integer AS block,
-               -- pages as full as the fillfactor, one after the other, hardly any half
+               -- pages as full as the fillfactor, in order, hardly any half full
                f.at_fillfactor_pct >= 70 AND f.half_full_pct <= 10 AND f.fragmentation <= 10 AS orderly,
-               -- ascending keys are known, or shown by growth that split no page in two
+               -- keys are known to ascend, or the index grew without splits in the middle
                f.ascends AND f.inserted > 0 OR f.inserted >= 0.2 * f.row_pointers AS grows,
                'nothing was written to its table for %8$s' AS still,
                'keys come in ascending: %2$s %% of its leaf pages are as full as fillfactor left them. ' AS ascending,
                '%5$s updates that were not HOT against %6$s inserts: each put another entry beside the row''s old one, '
                'which splits full leaves in whatever order keys come in; see ff_advise() and ff_blockers()' AS churn
           FROM jsonb_to_record(facts) f(
-               hindrance text, problem text, fillfactor integer, collected boolean, inserted bigint, cold bigint,
+               hindrance text, problem text, fillfactor integer, collected boolean, inserted bigint, non_hot bigint,
                window_s double precision, quiet_s double precision, ascends boolean, keyed boolean, blocks bigint,
                leaf_pages double precision, internal_pages double precision, leaf_density double precision,
                at_fillfactor_pct double precision, half_full_pct double precision, fragmentation double precision,
@@ -48,13 +48,13 @@ AS $$
                (5, NOT f.collected, 'no_data', 'wait',
                 'its table was not collected yet: run CALL ff_collect() or ff_schedule()'),
                (6, f.written = 0 AND (f.quiet_s >= f.lookback) IS NOT TRUE, 'no_data', 'wait', f.still
-                || ': it could be packed after %9$s of that'),
+                || ': it can be packed once that has lasted %9$s'),
                (7, f.written = 0 AND f.leaf_density >= 85, 'never_written', 'keep', f.still
-                || ', and its leaf pages are %1$s %% full: a rebuild would win next to nothing'),
+                || ', and its leaf pages are %1$s %% full: a rebuild would save almost nothing'),
                (8, f.written = 0, 'never_written', CASE f.fillfactor WHEN 100 THEN 'rebuild' ELSE 'raise' END, f.still
                 || ', and its leaf pages are %1$s %% full: rebuilt at 100 it shrinks by %7$s'),
-               (9, f.cold > 5 * f.inserted AND f.churned, 'version_churn', 'keep', f.churn),
-               -- where no two rows share a key, lists are of versions of one row
+               (9, f.non_hot > 5 * f.inserted AND f.churned, 'version_churn', 'keep', f.churn),
+               -- unless rows share keys, posting lists hold versions of one row
                (10, f.deduplicated_pct >= 50 AND NOT f.keyed, 'deduplicated', 'keep', '%4$s %% of its row pointers are '
                 'in lists, as rows share keys: these split by a rule of their own, not by fillfactor'),
                (11, f.orderly AND f.grows AND f.revisited, 'ascending', 'keep', f.ascending
@@ -64,15 +64,16 @@ AS $$
                 '%sA day in which %s rows are written is needed first; so far %s in %s', f.ascending, f.enough,
                 f.written, ff_internal.span(f.window_s))),
                (14, f.orderly AND f.grows, 'ascending', 'raise', f.ascending
-                || 'Nobody comes back to that room: 100 saves it in new pages, a rebuild wins %7$s in the old ones'),
+                || 'That room is not used later: 100 saves it in new pages, a rebuild frees %7$s in the old ones'),
                (15, f.orderly AND f.half_full_pct <= 2, 'as_built', 'keep', 'its pages are as they were built: too few '
                 'rows came in since'),
                (16, f.ascends AND f.revisited AND f.leaf_density >= 25, 'ascending_churn', 'keep', 'keys come in '
                 'ascending, but %3$s %% of its pages are half full from splits: ' || f.churn),
-               -- vacuum leaves half of a split leaf's half without a row deleted
-               (17, f.cold > 0.5 * f.inserted AND f.churned AND f.leaf_density >= 25, 'version_churn', 'keep', f.churn),
+               -- splits and vacuum can leave leaves a quarter full without a row deleted
+               (17, f.non_hot > 0.5 * f.inserted AND f.churned AND f.leaf_density >= 25, 'version_churn', 'keep',
+                f.churn),
                (18, f.leaf_density < 45, 'sparse', 'rebuild', 'its leaf pages are only %1$s %% full: rows were '
-                'deleted. A rebuild wins %7$s'),
+                'deleted. A rebuild frees %7$s'),
                (19, true, 'random', 'keep', 'keys come in at random: %3$s %% of its leaf pages are half full, from '
                 'splits. Another fillfactor does not last: random inserts settle near 70 %% whatever is set'))
                r(place, holds, cause, action, says)
@@ -80,7 +81,7 @@ AS $$
     )
     SELECT v.action, v.cause, v.advised, v.blocks * v.block, p.bytes,
            format(v.says || '.', round(v.leaf_density::numeric, 1), round(v.at_fillfactor_pct::numeric, 1),
-                  round(v.half_full_pct::numeric, 1), round(v.deduplicated_pct::numeric, 1), v.cold, v.inserted,
+                  round(v.half_full_pct::numeric, 1), round(v.deduplicated_pct::numeric, 1), v.non_hot, v.inserted,
                   pg_size_pretty(v.blocks * v.block - p.bytes), ff_internal.span(v.quiet_s),
                   ff_internal.span(v.lookback), coalesce(v.hindrance, v.problem))
       FROM verdict v CROSS JOIN LATERAL (
@@ -89,10 +90,10 @@ AS $$
                        ELSE v.blocks END::bigint) p(bytes)
 $$;
 
--- All that is known of indexes, largest first, for index_judged(); their pages within the budget of a collection.
--- hindrance: why one is not judged. cold: updates not HOT. quiet_s: nothing was written for so long. ascends: sequence
--- or time of insert. keyed: rows share no key.
-CREATE FUNCTION ff_internal.index_looks(target regclass)
+-- Returns what is known of indexes, largest first, for index_judged(); samples pages within the budget of a collection.
+-- hindrance: why one is not judged. non_hot: updates. quiet_s: seconds without writes. ascends: a sequence or the
+-- insert time. keyed: no two rows share a key.
+CREATE FUNCTION ff_internal.index_facts(target regclass)
 RETURNS TABLE (index regclass, relation regclass, fillfactor integer, facts jsonb)
 LANGUAGE plpgsql VOLATILE ROWS 1000
 AS $$
@@ -121,7 +122,7 @@ BEGIN
                     ELSE t.not_examined END AS hindrance,
                e.snapshot_at IS NOT NULL AND r.rel_id IS NOT NULL AS collected,
                coalesce((e.counters).inserted, 0) AS inserted,
-               coalesce((e.counters).updated - (e.counters).hot_updated, 0) AS cold,
+               coalesce((e.counters).updated - (e.counters).hot_updated, 0) AS non_hot,
                coalesce(e.window_s, 0) AS window_s, extract(epoch FROM e.snapshot_at - r.seen_at) AS quiet_s,
                x.indoption[0] & 1 = 0 AND coalesce(a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid)
                    ~ '^(nextval[(]|now[(]|CURRENT_TIMESTAMP|clock_timestamp[(])', false) AS ascends,
@@ -142,14 +143,14 @@ BEGIN
     LOOP
         pages := '{}';
         IF budget <= 0 OR clock_timestamp() > deadline THEN
-            pages := '{"problem": "not looked at: larger indexes used up fillfactor_advisor.collect_pages or '
+            pages := '{"problem": "not read: larger indexes used up fillfactor_advisor.collect_pages or '
                      'collect_time. Ask for this one by name"}';
         ELSIF i.hindrance IS NULL THEN
             BEGIN
                 pages := ff_internal.index_pages(i.index);
                 budget := budget - (pages->>'blocks_read')::bigint;
             EXCEPTION
-                -- one index's failure is its row
+                -- the failure of one index becomes its row
                 WHEN insufficient_privilege THEN
                     pages := '{"problem": "its pages may not be read by this role: it needs pg_stat_scan_tables"}';
                 WHEN OTHERS THEN
@@ -178,22 +179,22 @@ AS $$
                CASE WHEN j.action = 'raise' THEN ff_internal.alter_options(l.index, '{fillfactor=100}') END,
                CASE WHEN j.action IN ('raise', 'rebuild')
                     THEN format('REINDEX INDEX CONCURRENTLY %s;', ff_internal.qualified_name(l.index)) END), '')
-      FROM ff_internal.index_looks($1) l
+      FROM ff_internal.index_facts($1) l
      CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
      CROSS JOIN LATERAL jsonb_to_record(l.facts) p(
            leaf_density numeric, leaf_density_err numeric, at_fillfactor_pct numeric, half_full_pct numeric,
            deduplicated_pct numeric)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise_indexes(regclass) IS
-'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or of all, largest first. Reads pages '
-'of each now (see ff_sample_index()), together at most fillfactor_advisor.collect_pages within collect_time; this '
-'needs pg_stat_scan_tables besides pg_read_all_stats.
+'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or of all, largest first. Reads '
+'pages of each now (see ff_sample_index()), together at most fillfactor_advisor.collect_pages within collect_time; '
+'this needs pg_stat_scan_tables besides pg_read_all_stats.
 fillfactor, recommended_fillfactor: percent, now and advised. action: raise (after a day and '
 'fillfactor_advisor.min_updates rows), rebuild (at the same fillfactor), keep, wait. cause: ascending, never_written '
 '(a higher one pays); random, as_built, version_churn, ascending_churn, deduplicated (another one would not last or '
 'not matter); sparse (rows were deleted); small, no_data, not_examined.
-size_bytes, predicted_size_bytes: main fork, now and after a rebuild. leaf_density: used share of leaf pages, percent; '
-'leaf_density_err: half width of its 95 % interval. at_fillfactor_pct, half_full_pct: leaf pages as full as the '
-'fillfactor and as a split in the middle leaves them, percent. deduplicated_pct: row pointers in posting lists, '
-'percent. reason: why. ddl: the statements; ff_script() has them with guard and undo.
+size_bytes, predicted_size_bytes: main fork, now and after a rebuild. leaf_density: used share of leaf pages, '
+'percent; leaf_density_err: half width of its 95 % interval. at_fillfactor_pct, half_full_pct: leaf pages as full as '
+'the fillfactor, and as a split in the middle leaves them, percent. deduplicated_pct: row pointers in posting lists, '
+'percent. reason: why. ddl: the statements; ff_script() adds guard and undo.
 Errors: 42P01 unknown OID, 42809 neither a table nor an index of one that can be advised.';

@@ -1,8 +1,8 @@
--- Stage script: the advice as a psql script to read, sign and run, and as JSON, both made from one plan. Names reach
--- the script only quoted, and control characters not at all: a line is always one line.
+-- Stage script: writes the advice as a psql script to review and run, and as JSON. Both are made from one plan.
+-- Names in the script are always quoted and control characters removed, so a line stays one line.
 
--- What a session runs first. It knows a relation by {schema,name,identity}: a table's OID; of an index its table's and
--- its column numbers, as REINDEX CONCURRENTLY gives it another OID.
+-- Returns the statements that a session runs first. They identify a relation by {schema,name,identity}. identity is a
+-- table's OID, or an index's table and column numbers, because REINDEX CONCURRENTLY changes an index's OID.
 CREATE FUNCTION ff_internal.script_guard() RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -14,7 +14,7 @@ DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := (
     ELSIF pg_is_in_recovery() THEN RAISE 'this server is a standby: run the script on its primary';
     ELSIF statement_timestamp() <> transaction_timestamp() THEN
         RAISE 'a transaction is open: run the script with psql -X -f, without --single-transaction'; END IF; END $ff$;
-CREATE OR REPLACE FUNCTION pg_temp.ff_look(who text[], before text[], after text[]) RETURNS text LANGUAGE sql
+CREATE OR REPLACE FUNCTION pg_temp.ff_state(who text[], before text[], after text[]) RETURNS text LANGUAGE sql
 SET search_path = pg_catalog, pg_temp AS $ff$ SELECT coalesce((SELECT CASE
         WHEN c.reloptions IS NOT DISTINCT FROM after THEN 'unchanged: already in force'
         WHEN c.reloptions IS DISTINCT FROM before THEN format('refused: its options are %%s, the advice was for %%s',
@@ -31,9 +31,9 @@ CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after t
     take_back boolean) LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$ DECLARE verdict text; BEGIN
     IF take_back THEN CALL pg_temp.ff_change(who, after, before, undo, change, false); RETURN; END IF;
     FOR try IN 1 .. 5 LOOP BEGIN
-        verdict := pg_temp.ff_look(who, before, after); EXIT WHEN verdict <> '';
-        EXECUTE change; -- then nothing may have come in before the lock was held
-        IF pg_temp.ff_look(who, before, after) !~ '^unchanged' THEN RAISE 'changed by somebody else meanwhile'; END IF;
+        verdict := pg_temp.ff_state(who, before, after); EXIT WHEN verdict <> '';
+        EXECUTE change; -- undone if another session changed the table before the lock was held
+        IF pg_temp.ff_state(who, before, after) !~ '^unchanged' THEN RAISE 'changed by somebody else meanwhile'; END IF;
         verdict := 'done: ' || change; EXIT;
     EXCEPTION WHEN lock_not_available THEN verdict := 'refused: locked, run this again later'; PERFORM pg_sleep(1);
               WHEN OTHERS THEN verdict := format('refused: %%s (SQLSTATE %%s)', SQLERRM, SQLSTATE); EXIT;
@@ -42,13 +42,13 @@ CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after t
                quote_literal(ff_internal.unprintable()))
       FROM ff_internal.server() s);
 
--- The guard of rewrites refuses, or gives the statement and one that says what came of it.
+-- Guard of rewrites: refuses, or returns the statement and one that reports the result.
 CREATE FUNCTION ff_internal.rewrite_guard() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $text$CREATE OR REPLACE FUNCTION pg_temp.ff_rewrite(who text[], expected text[], old_file oid, statement text,
     was_run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$
 DECLARE
-    options CONSTANT text := pg_temp.ff_look(who, expected, expected);
+    options CONSTANT text := pg_temp.ff_state(who, expected, expected);
     verdict CONSTANT text := CASE WHEN NOT options ^@ 'unchanged' THEN options
         WHEN pg_relation_filenode(format('%I.%I', who[1], who[2])::regclass) = old_file
         THEN CASE WHEN was_run THEN 'refused: not rewritten, see the messages above' END
@@ -60,7 +60,7 @@ BEGIN
                                        who, expected, old_file, statement));
 END $ff$;$text$;
 
--- What rewrites that write so much WAL would touch: slots, standbys, subscribers, the WAL's disk.
+-- Warnings for rewrites that write wal_bytes: slots, standbys, subscribers, the WAL's disk.
 CREATE FUNCTION ff_internal.cautions(wal_bytes bigint) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
@@ -89,7 +89,7 @@ AS $$
       FROM ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
 $$;
 
--- The advice to change tables, then indexes, by gain, and whether to rewrite them.
+-- Returns advised changes, tables before indexes, largest gain first, and whether to rewrite each.
 CREATE FUNCTION ff_internal.plan_advice(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql VOLATILE ROWS 1000
 SET jit = off
@@ -107,7 +107,7 @@ BEGIN ATOMIC
                   LEFT JOIN pg_partition_tree(target) t ON t.isleaf AND c.relkind = 'p'
                  WHERE c.oid = target AND c.relkind <> 'i') s
          CROSS JOIN ff_internal.advice(s.relation) a
-         -- a raise must give back a tenth of the table to be worth it (chosen)
+         -- after a raise, rewrite only to free a tenth of the table or more (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
         UNION ALL
@@ -123,7 +123,7 @@ BEGIN ATOMIC
      ORDER BY a.kind, a.gain DESC NULLS LAST, a.oid;
 END;
 
--- One change of a plan: advice, statement, guard, undo, ways to rewrite; NULL where the relation is gone.
+-- One change of a plan: advice, statement, guard, undo, rewrite methods; NULL if the relation is gone.
 CREATE FUNCTION ff_internal.plan_change(facts jsonb) RETURNS jsonb
 LANGUAGE sql VOLATILE
 RETURN (
@@ -159,7 +159,7 @@ RETURN (
             WHERE (facts->'rewrite'->>'wanted')::boolean) w(methods)
      WHERE c.oid = (facts->>'oid')::oid);
 
--- What new partitions should get, that of the busiest one that changes; ahead: changes of empty ones made already.
+-- What new partitions should get: the advice for the busiest changed one. ahead: changes of existing empty ones.
 CREATE FUNCTION ff_internal.plan_templates(changes jsonb[]) RETURNS TABLE (template jsonb, ahead jsonb[])
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
@@ -186,8 +186,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT (p.leaf->>'recommended_fillfactor')::integer) f(fillfactor)
 $$;
 
--- What the changes bring, and what their rewrites write (bytes) and take (seconds): of those that are not provisional,
--- or of all where all are.
+-- Totals of the changes that are not provisional, or of all if all are: savings, bytes and seconds of rewrites.
 CREATE FUNCTION ff_internal.plan_total(changes jsonb[]) RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
@@ -201,7 +200,7 @@ RETURN (
       LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
       LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
 
--- All that ff_script() and ff_script_json() say.
+-- Everything that ff_script() and ff_script_json() return.
 CREATE FUNCTION ff_internal.plan(target regclass, top integer) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -225,7 +224,7 @@ BEGIN
         SELECT * FROM ff_internal.plan_templates(changes)
     )
     SELECT coalesce(jsonb_agg(t.template), '[]'),
-           -- a partition that was asked for stands for itself
+           -- if one partition was requested, change no others
            changes || ARRAY(SELECT unnest(a.ahead) FROM t a WHERE kind = 'p' OR target IS NULL)
       INTO templates, changes FROM t;
     changes := ARRAY(SELECT c FROM unnest(changes) WITH ORDINALITY u(c, place) ORDER BY c->>'kind' = 'index', place);
@@ -258,16 +257,16 @@ AS $$
     SELECT ff_internal.plan(relation, top)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, integer) IS
-'What ff_script() says, for tools.
-guard: statements that a session runs first. changes: in the order in which to run them, each with the columns of '
-'ff_advise() or ff_advise_indexes(), and with: statement and undo as they are; guarded_statement and guarded_undo, '
+'The plan of ff_script() as JSON, for tools.
+guard: statements that a session runs first. changes: in the order to run them, each with the columns of '
+'ff_advise() or ff_advise_indexes(), and with: statement and undo, plain; guarded_statement and guarded_undo, '
 'calls of the guard; options_before and options_after as stored; rewrite (wanted, reason, method chosen, methods with '
-'disk, WAL and time; io_known: the time includes reading and writing). The four statements are null for an index that '
-'is only to be rebuilt (action rebuild).
-total: what the changes bring together that are not provisional, or all if all are. templates: for new partitions. '
-'cautions: sentences. Errors as of ff_script().';
+'disk, WAL and time; io_known: the time includes I/O). The four statements are null for an index that only needs '
+'a rebuild (action rebuild).
+total: sums over the changes that are not provisional, or over all if all are. templates: for new partitions. '
+'cautions: sentences. Errors: as for ff_script().';
 
--- What stands above the guard.
+-- Comment lines above the guard.
 CREATE FUNCTION ff_internal.script_header(p jsonb, rewrite boolean) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 12
 AS $$
@@ -276,7 +275,7 @@ AS $$
                changes integer, provisional integer, wal_bytes_per_day_saved numeric, disk_bytes_change numeric,
                rewrites integer, rewrite_seconds float8, io_known boolean)
      CROSS JOIN ff_internal.plain(p->>'database') db
-      -- psql takes what has an equals sign, or looks like an address, for a connection string
+      -- psql treats a name with an equals sign, or one like a URI, as a connection string
      CROSS JOIN ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
                ELSE 'dbname=''' || regexp_replace(db, E'([''\\\\])', E'\\\\\\1', 'g') || '''' END) target
      CROSS JOIN unnest(ARRAY[
@@ -299,7 +298,7 @@ AS $$
      WHERE l.line IS NOT NULL
 $$;
 
--- The way to rewrite that was chosen, and what it needs; no row where none is wanted or possible.
+-- The chosen rewrite method and what it needs; no row if no rewrite is wanted or possible.
 CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs text)
 LANGUAGE sql STABLE
 AS $$
@@ -310,7 +309,7 @@ AS $$
       FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'
 $$;
 
--- The lines of one change: what and what it brings, why, the rewrite, the call.
+-- The lines of one change: what it does and brings, why, the rewrite, the call.
 CREATE FUNCTION ff_internal.script_change(c jsonb, n bigint, changes bigint) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 4
 AS $$
@@ -334,7 +333,7 @@ AS $$
      WHERE l.line IS NOT NULL
 $$;
 
--- The lines of one rewrite; ff_script_json() has other ways.
+-- The lines of one rewrite, by the chosen method.
 CREATE FUNCTION ff_internal.script_rewrite(c jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 10
 SET standard_conforming_strings = on
@@ -411,12 +410,12 @@ AS $$
     SELECT ff_internal.script(ff_internal.plan(relation, top), coalesce(rewrite, false))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer) IS
-'The advice for one table, the partitions of one, or all, as lines of a psql script, what gains most first. Write them '
-'to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v undo=on it takes everything back.
-relation: the table; NULL: all. rewrite: also runs the rewrites that bring a change to old pages; else it only says '
-'where one pays. top: only as many changes; NULL: all.
-Its guard refuses another database or server, a standby and an open transaction. Each change is a comment of what, why '
-'and what it brings, and one call, which changes nothing that is in force already, refuses with a warning if name or '
-'options are not those of the advice, and gives up after 5 tries of 2 s for its lock. Changes that were watched for '
-'less than a day are provisional: they run with -v provisional=on only.
+'The advice for one table, the partitions of one, or all, as lines of a psql script, largest gain first. Write them '
+'to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v undo=on it undoes everything.
+relation: the table; NULL: all. rewrite: also runs the rewrites that apply a change to old pages; otherwise the script '
+'only says where one pays. top: at most this many changes; NULL: all.
+Its guard refuses another database or server, a standby and an open transaction. Each change is a comment (what, why, '
+'benefit) and one call. The call does nothing if the option is already set, refuses with a warning if name or options '
+'differ from those of the advice, and stops waiting for the lock after 5 tries of 2 s. Changes that were observed for '
+'less than a day are provisional: they run only with -v provisional=on.
 Errors: 42P01 unknown OID, 42809 not a table or index that can be advised, 22023 top below 1.';

@@ -1,15 +1,15 @@
--- Stage undo: the statements that take a change back, which a superuser may run. Others may write the history, so they
--- are made of quoted names and values, and of index definitions that were checked.
+-- Stage undo: the statements that undo a change. A superuser may run them, while other roles may write the history. So
+-- they contain only quoted names and values, and index definitions that were checked.
 
--- A setting's value, given as pg_settings has it, with its unit, as SET takes it: 256 of 8kB is 2048kB.
+-- Converts a value and unit of pg_settings to the form for SET: 256 of 8kB is 2048kB.
 CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '^[0-9]{0,9}[A-Za-z]+$'
             THEN value::numeric * coalesce(substring(unit, '^[0-9]+')::numeric, 1) || ltrim(unit, '0123456789')
             ELSE value END;
 
--- The statements that bring a server setting back to a value of pg_settings: RESET where that stands without ALTER
--- SYSTEM, as far as the caller may know. NULL: none of tracked_settings(), or no value of it.
+-- Returns the statements that restore a server setting's value, given as in pg_settings: RESET if it is in force
+-- without ALTER SYSTEM, as far as the caller may see. NULL: not in tracked_settings(), or no valid value.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
 AS $$
@@ -46,7 +46,7 @@ BEGIN
 END
 $$;
 
--- What an index definition indexes, and how: without its name and storage options.
+-- An index definition without its name and storage options.
 CREATE FUNCTION ff_internal.index_shape(definition text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN definition LIKE 'CREATE UNIQUE %' THEN 'UNIQUE' ELSE '' END
@@ -61,9 +61,9 @@ RETURN (
       FROM regexp_matches(substring(definition FROM ' WITH ([(][a-z_]+=.*)'),
                           '[(, ]([a-z_]+)=(?:''([^'']*)''|([a-z0-9_]+))(?=[,)])', 'g') WITH ORDINALITY o(m, place));
 
--- The statements that bring the indexes of a table back, given the definitions dropped and created since: those that
--- are there in another form get their options, the others are dropped, and made as they were. A comment says what is
--- left to the reader.
+-- Returns the statements that restore a table's indexes, given the definitions dropped and created since. An index of
+-- the same shape gets its old options back. Other new indexes are dropped, dropped ones created again. A comment marks
+-- what the reader must do.
 CREATE FUNCTION ff_internal.undo_indexes(relation oid, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -90,7 +90,7 @@ AS $$
       FROM came c FULL JOIN gone g USING (shape)
 $$;
 
--- The statements that take a change of a table back; NULL where there are none.
+-- Returns the statements that undo a change of a table; NULL if there are none.
 CREATE FUNCTION ff_internal.undo_change(id bigint) RETURNS text
 LANGUAGE sql STABLE
 RETURN (

@@ -268,7 +268,8 @@ AS $$
                    SELECT jsonb_agg(d.value || jsonb_build_object('words', ff_internal.rehearsal_words(d.value))
                                     ORDER BY d.ordinality)
                      FROM jsonb_array_elements(c.classes) WITH ORDINALITY d),
-               'held_cycle', coalesce(h.held / nullif(h.share, 0) / h.rows / h.work, 0),
+               -- as in the twin, less than a transaction is none
+               'held_cycle', CASE WHEN h.held >= 1 AND h.share > 0 THEN h.held / h.share / h.rows / h.work ELSE 0 END,
                'vacuum_share', life->'vacuum_share', 'vacuum_gap', life->'vacuum_gap',
                'oldest', '1 - :rows / :sessions' || coalesce((
                    SELECT format(' + :turn%s * %s', d.ordinality - 1, d.value->>'rows')

@@ -45,10 +45,10 @@ CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sq
                     ELSE floor(a_lap / 4 * phase + 0.5) * calls / sessions END AS before
           FROM class
     ), cycle AS (
-        -- whole ones, in transactions
-        UPDATE ff_rehearsal.setup o SET began = clock_timestamp(), xid = ff_rehearsal.xid(), cycle = greatest(1, t.n
-               / greatest(1, round(o.ticks / 4 / nullif((o.mixture->>'held_cycle')::float8 * o.rows, 0))))
-          FROM (SELECT sum(n) FROM n) t(n)
+        -- whole ones in a lap, in transactions; xid: as if nothing but these had come since the first phase
+        UPDATE ff_rehearsal.setup o SET began = clock_timestamp(), xid = ff_rehearsal.xid() - t.before, cycle = t.a_lap
+               / greatest(1, round(o.ticks / nullif((o.mixture->>'held_cycle')::float8 * o.rows, 0)))
+          FROM (SELECT sum(a_lap), sum(floor(a_lap / 4 * phase + 0.5)) FROM class) t(a_lap, before)
     )
     SELECT ceil(sum(n) / min(sessions))::bigint || ' ' || string_agg(format('-D n%s=%s -D turn%1$s=%3$s', k, n::bigint,
         before::bigint), ' ' ORDER BY k) FROM n $f$;
@@ -61,16 +61,16 @@ DECLARE until float8; BEGIN
       FROM ff_rehearsal.setup;
     WHILE ff_rehearsal.xid() < until LOOP PERFORM pg_sleep(0.0005); END LOOP;
     END $f$;
--- whether vacuum is due: as autovacuum would, by its rules, in the time of the table that is rehearsed
+-- whether vacuum is due: as autovacuum would, by its rules, in the time of the table that is rehearsed: its updates
 CREATE FUNCTION ff_rehearsal.phase_end(each bigint) RETURNS boolean LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.lap l SET transactions = l.transactions + each * o.sessions,
         seconds = l.seconds + extract(epoch FROM clock_timestamp() - o.began)
       FROM ff_rehearsal.setup o WHERE l.id = (SELECT max(id) FROM ff_rehearsal.lap);
-    UPDATE ff_rehearsal.setup o SET unvacuumed = CASE WHEN (o.mixture->>'vacuum_gap')::float8 >= 0
-        AND c.dead >= c.live * greatest(0.01, (o.mixture->>'vacuum_share')::float8)
-        AND o.unvacuumed + o.ticks / 4 >= c.live * (o.mixture->>'vacuum_gap')::float8
-        THEN 0 ELSE o.unvacuumed + o.ticks / 4 END
-      FROM ff_rehearsal.counter() c RETURNING unvacuumed = 0 $f$;
+    WITH due AS (UPDATE ff_rehearsal.setup o SET vacuumed = c.updates FROM ff_rehearsal.counter() c
+     WHERE (o.mixture->>'vacuum_gap')::float8 >= 0
+       AND c.dead > 0 AND c.dead >= c.live * greatest(0.01, (o.mixture->>'vacuum_share')::float8)
+       AND c.updates - o.vacuumed >= c.live * (o.mixture->>'vacuum_gap')::float8
+    RETURNING true) SELECT count(*) > 0 FROM due $f$;
 -- ends a lap and begins the next: its HOT share, and whether that is that of the lap before, within a point, or one lap
 -- more would end after six times the seconds of one
 CREATE FUNCTION ff_rehearsal.lap(seconds float8) RETURNS text LANGUAGE sql AS $f$
@@ -102,9 +102,9 @@ CREATE FUNCTION ff_rehearsal.run_end(pair integer, side text) RETURNS text LANGU
         round((l.transactions / l.seconds)::numeric, 1)) || CASE WHEN r.others - l.others > 0.01 * o.ticks
         THEN format('; %s rows were written in other databases meanwhile', r.others - l.others) ELSE '' END $f$;
 CREATE FUNCTION ff_rehearsal.result() RETURNS jsonb LANGUAGE sql AS $f$
-    SELECT o.made - '{settings,started,database_oid}'::text[]
-           || jsonb_build_object('predicted', o.predicted, 'measured_at', now(), 'runs', o.runs, 'never', (
-              SELECT coalesce(jsonb_agg(x.c->'words'), '[]') FROM ff_rehearsal.class() x WHERE x.never))
+    SELECT o.made - '{settings,started,table_rows,ram_bytes,row_bytes,advised}'::text[]
+           || jsonb_build_object('predicted', o.predicted, 'runs', o.runs, 'measured_at', extract(epoch FROM now()),
+              'never', (SELECT coalesce(jsonb_agg(x.c->'words'), '[]') FROM ff_rehearsal.class() x WHERE x.never))
       FROM ff_rehearsal.setup o $f$;
 -- An error where an index takes not all that the work writes: its expression may fail for some values. Tried with a
 -- table that is gone again at once.
@@ -163,7 +163,7 @@ DECLARE own float8; was pg_lsn; next xid8; share integer; BEGIN
              WHERE backend_xmin IS NOT NULL) OR EXISTS (SELECT FROM pg_replication_slots WHERE xmin IS NOT NULL)
         THEN 'a transaction left open, a standby or a replication slot keeps old row versions on this server' END;
     END $f$;
--- Rows: as many as a lap meets twice, passes over the table four times and a held snapshot is of a phase; without
+-- Rows: as many as a lap meets twice, passes over the table four times and a held snapshot once; without
 -- --short and where memory matters, those of the table by the memory here and there. Updates a lap: so many that each
 -- class comes, the rarest a whole number of times, if three times the seconds are enough. Transactions and seconds, and
 -- all of it in words.
@@ -180,12 +180,12 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
         ELSE least(f.table_rows, greatest(1000, least(o.ticks / 2, (
             SELECT min(o.ticks / 4 * (c->>'rate')::float8 / (c->>'part')::float8)
               FROM jsonb_array_elements(o.mixture->'classes') c WHERE c ? 'part'),
-            o.ticks / 4 / nullif((o.mixture->>'held_cycle')::float8, 0)))) END
+            o.ticks / nullif((o.mixture->>'held_cycle')::float8, 0)))) END
       FROM ff_rehearsal.setup s, jsonb_to_record(s.made) f(table_rows float8, row_bytes float8, ram_bytes float8);
     WITH lap AS (
         UPDATE ff_rehearsal.setup o SET ticks = coalesce(w.updates * ceil(l.ticks / w.updates - 0.01), l.ticks)
           FROM ff_rehearsal.setup s
-         CROSS JOIN LATERAL (SELECT greatest(s.ticks, 4 * (s.mixture->>'held_cycle')::float8 * s.rows)) l(ticks)
+         CROSS JOIN LATERAL (SELECT greatest(s.ticks, (s.mixture->>'held_cycle')::float8 * s.rows)) l(ticks)
          CROSS JOIN LATERAL (SELECT max(x.updates) FROM ff_rehearsal.class() x
                               WHERE x.updates <= greatest(3 * s.ticks, l.ticks)) w(updates)
         RETURNING o.*, ceil($1 * o.ticks / s.ticks) AS seconds
@@ -258,7 +258,7 @@ INSERT INTO ff_rehearsal.t SELECT %s FROM generate_series(1, :rows) g;
 \quit
 \endif
 %sUPDATE ff_rehearsal.setup SET loaded = :rows / greatest(1, pg_relation_size('ff_rehearsal.t') / 8192)::float8,
-    unvacuumed = 0;
+    vacuumed = 0;
 SELECT ff_rehearsal.rename() \g /dev/null
 VACUUM ANALYZE ff_rehearsal.t;
 TRUNCATE ff_rehearsal.lap;
@@ -320,20 +320,26 @@ phase()     # NUMBER
     counts=$(q -c "SELECT ff_rehearsal.phase_begin($1)")
     each=${counts%% *}
     if [ "$each" -gt 0 ]; then
-        if $held; then
-            printf 'SELECT ff_rehearsal.hold();\n\\sleep 1 ms\n' | pgbench -n -T 86400 -f - >/dev/null 2>&1 &
-            holder=$!
-        fi
         pgbench -n -M prepared -c "$sessions" -j 1 -t "$each" $pace --max-tries=100 --random-seed=$((seed + $1)) \
             -D rows="$rows" -D sessions="$sessions" -D n=0 -D own=0 -D i=0 ${counts#* } -f "$dir/script.sql" \
             >"$dir/out" 2>&1 &
         child=$!
         wait "$child" || { child=; sed -n '/^transaction type/q; /error:/,$p' "$dir/out" >&2; die "pgbench failed"; }
         child=
-        end "$holder"
-        holder=
     fi
-    [ "$(q -c "SELECT ff_rehearsal.phase_end($each)")" = f ] || q -c 'VACUUM ANALYZE ff_rehearsal.t'
+    [ "$(q -c "SELECT ff_rehearsal.phase_end($each)")" != t ] || q -c 'VACUUM ANALYZE ff_rehearsal.t'
+}
+
+# Phases, beside a session that holds snapshots.
+phases()    # NUMBER ...
+{
+    if $held; then
+        printf 'SELECT ff_rehearsal.hold();\n\\sleep 1 ms\n' | PGAPPNAME=held pgbench -n -T 86400 -f - >/dev/null 2>&1 &
+        holder=$!
+    fi
+    for p; do phase "$p"; done
+    end "$holder"
+    holder=
 }
 
 fill()      # FILLFACTOR
@@ -354,7 +360,7 @@ run()       # FILLFACTOR PAIR SIDE
     while [ "$laps" != "$most" ]; do
         # so that in each lap pages are written whole as often: by default a checkpoint comes after 300 s
         [ "$seconds" -lt 60 ] || q -c CHECKPOINT 2>/dev/null || :
-        for p in 0 1 2 3; do phase $((4 * laps + p)); done
+        phases $((4 * laps)) $((4 * laps + 1)) $((4 * laps + 2)) $((4 * laps + 3))
         laps=$((laps + 1))
         hot=$(q -c "SELECT ff_rehearsal.lap($seconds)")
         printf ' %s' "${hot% *}" >&2
@@ -391,7 +397,13 @@ command -v psql >/dev/null && command -v pgbench >/dev/null || die "psql and pgb
 version=$(pgbench --version)
 version=${version##*) }
 [ "${version%%[!0-9]*}" -ge 15 ] || die "pgbench is older than 15"
-q -c 'SELECT 1' >/dev/null || die "no connection: set PGHOST, PGPORT, PGUSER, PGDATABASE"
+encoding=$(q -c 'SHOW server_encoding') || die "no connection: set PGHOST, PGPORT, PGUSER, PGDATABASE"
+if [ -n "$encodings" ]; then
+    case " $encodings " in
+    *" $encoding "*) export PGCLIENTENCODING="$written" ;;
+    *) die "the table's names do not fit $encoding: createdb -T template0 --locale=C -E ${encodings##* } ..." ;;
+    esac
+fi
 refused=$(check)
 [ -z "$refused" ] || die "$refused"
 for left in "${TMPDIR:-/tmp}"/ff_rehearsal.*; do
@@ -429,8 +441,7 @@ if $existing; then rows=$(q -c 'SELECT count(*) FROM ff_rehearsal.copy') chosen=
 [ "$rows" -gt 0 ] || die "the table is empty"
 q -c "UPDATE ff_rehearsal.setup SET rows = $rows, ticks = 80000"
 fill "$from"
-phase 0
-phase 1
+phases 0 1
 unrest=$(q -c 'SELECT ff_rehearsal.unrest()')
 [ -z "$unrest" ] || die "$unrest"
 if [ "$memory" = 0 ] && [ "$local" = t ] && [ -r /proc/meminfo ]; then
@@ -459,12 +470,6 @@ done
 answer
 $sh$;
 
--- Settings whose values change what is measured: a rehearsal says which differ.
-CREATE FUNCTION ff_internal.rehearsal_settings() RETURNS text[]
-LANGUAGE sql IMMUTABLE
-RETURN '{server_version,block_size,data_checksums,shared_buffers,effective_cache_size,wal_level,wal_compression,
-         full_page_writes,wal_log_hints,max_wal_size,checkpoint_timeout,fsync,synchronous_commit}'::text[];
-
 -- What the script knows of its table besides the workload: where it comes from, what is compared, how large things are;
 -- and what is predicted, each as a figure, that of the HOT shares with a range that holds also that of the window seen.
 CREATE FUNCTION ff_internal.rehearsal_facts(v ff_internal.decision, to_fillfactor integer, OUT made jsonb,
@@ -472,13 +477,15 @@ CREATE FUNCTION ff_internal.rehearsal_facts(v ff_internal.decision, to_fillfacto
 LANGUAGE sql STABLE
 AS $$
     SELECT jsonb_build_object('format', 1, 'system_identifier', s.system_identifier::text,
-               'relid', e.relation::oid::bigint, 'schema', e.nspname, 'table', e.relname, 'from', e.fillfactor,
-               'to', to_fillfactor, 'table_rows', r.rows, 'ram_bytes', e.ram_bytes,
+               'database_oid', s.database_oid::text, 'rel_id', e.rel_id, 'from', e.fillfactor, 'to', to_fillfactor,
+               'table_rows', r.rows, 'ram_bytes', e.ram_bytes,
                'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
                'advised', v.action IN ('lower', 'raise') AND v.recommended_fillfactor = to_fillfactor,
-               'started', extract(epoch FROM pg_postmaster_start_time())::text, 'database_oid', s.database_oid::text,
-               'settings', (SELECT jsonb_object_agg(n.name, current_setting(n.name))
-                              FROM unnest(ff_internal.rehearsal_settings()) n(name))),
+               'started', extract(epoch FROM pg_postmaster_start_time())::text,
+               -- those that change what is measured
+               'settings', (SELECT jsonb_object_agg(n, current_setting(n)) FROM unnest('{server_version,data_checksums,
+                   shared_buffers,effective_cache_size,wal_level,wal_compression,full_page_writes,wal_log_hints,
+                   max_wal_size,checkpoint_timeout,fsync,synchronous_commit}'::text[]) n)),
            jsonb_build_object(
                'hot_a', jsonb_build_array(a.settled_hot_pct, least(a.settled_hot_pct, a.hot_pct_low),
                                           greatest(a.settled_hot_pct, a.hot_pct_high)),
@@ -498,15 +505,8 @@ AS $$
                           ORDER BY x.fillfactor LIMIT 1) b ON true
 $$;
 
--- A predicted share with its range: 96.3 % (80.2 to 100.0).
-CREATE FUNCTION ff_internal.rehearsal_range(share jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE
-RETURN CASE WHEN share->>0 IS NULL THEN 'unknown'
-            ELSE format('%s %% (%s to %s)', round((share->>0)::numeric, 1), round((share->>1)::numeric, 1),
-                        round((share->>2)::numeric, 1)) END;
-
 -- What the head of the script says.
-CREATE FUNCTION ff_internal.rehearsal_head(made jsonb, predicted jsonb, m jsonb, t jsonb) RETURNS text
+CREATE FUNCTION ff_internal.rehearsal_head(relation oid, made jsonb, predicted jsonb, m jsonb, t jsonb) RETURNS text
 LANGUAGE sql STABLE
 AS $$
     SELECT string_agg(rtrim('# ' || ff_internal.plain(l.line)) || E'\n', '' ORDER BY l.place)
@@ -540,9 +540,7 @@ AS $$
     '   ' || ff_internal.restore_options(c.oid, c.reloptions, ff_internal.options_after(c.reloptions, a.options),
                                          'fillfactor'),
     '',
-    'The WAL of the whole server is counted, also that of other work on it: it refuses where WAL is written while it',
-    'rests, and names what is written in other databases meanwhile. The two runs of a pair draw the same random',
-    'numbers, each pair others: the 95 % intervals (low, high) hold the chance of the work and that of the machine.',
+    'The WAL of the whole server is counted, so nothing else should work on it. low, high: a 95 % interval.',
     '',
     '--short            laps of 8 s at full load, with as few rows as these can update: memory does not matter',
     '--seconds=120      of a lap; a run has two to five, until its HOT share settles, and the last one counts',
@@ -553,20 +551,15 @@ AS $$
     '--object=existing  takes rows and keys from a copy of the table in that database: restored, or in a clone of the',
     '                   server. In a clone, ALTER DATABASE ... RENAME TO ... first: that tells it from its source.',
     '',
-    format('Predicted, once settled: HOT share %s at %s, %s at %s', ff_internal.rehearsal_range(predicted->'hot_a'),
-           made->>'from', ff_internal.rehearsal_range(predicted->'hot_b'), made->>'to'),
-    'WAL per update ' || round((predicted->'wal_pct'->>0)::numeric, 1) || ' % of that now',
+    format('Predicted, once settled: HOT share %s %% at %s, %s %% at %s; WAL per update %s %% of that now',
+           round((predicted#>>'{hot_a,0}')::numeric, 1), made->>'from',
+           round((predicted#>>'{hot_b,0}')::numeric, 1), made->>'to', round((predicted#>>'{wal_pct,0}')::numeric, 1)),
     format('The workload as the advisor infers it, in %s session(s). If the application does something else, neither',
            m->>'sessions'),
     'the advice nor this holds:']
     || ARRAY(SELECT '    ' || (c->>'words') FROM jsonb_array_elements(m->'classes') c)
-    || ARRAY['Laps are made longer, up to three times, for the rarest of these to come. What does not come even so is',
-    'left out: it is named before the first run, and below the verdict, which does not cover it.']
-    || ARRAY['Settings there (which are others here, it says before it begins):']
-    || ARRAY(SELECT '    ' || string_agg(n.name || ' ' || (made->'settings'->>n.name), ', ' ORDER BY n.place)
-               FROM unnest(ff_internal.rehearsal_settings()) WITH ORDINALITY n(name, place) GROUP BY (n.place - 1) / 4
-              ORDER BY min(n.place))
-    || ARRAY['Not modelled: triggers, foreign keys, defaults, other tables and the locks between them, queries that',
+    || ARRAY['The script names what is too rare for a lap and so left out, and the settings that differ here.',
+    'Not modelled: triggers, foreign keys, defaults, other tables and the locks between them, queries that',
     'only read, values stored out of line. Statements are prepared (extended protocol), whatever the application',
     'uses. Generated and identity columns are plain ones.']
     || ARRAY(SELECT format('A plain B-tree where the scratch server has not what it needs: index %I', i)
@@ -576,20 +569,21 @@ AS $$
     || ARRAY(SELECT format('Column %s of the same width here', c)
                FROM jsonb_array_elements_text(t->'replaced') c))
            WITH ORDINALITY l(line, place)
-     WHERE c.oid = (made->>'relid')::oid
+     WHERE c.oid = relation
 $$;
 
 -- SQL of the scratch server: the copy of the table there, by name; NULL: there is none.
-CREATE FUNCTION ff_internal.rehearsal_copy(made jsonb) RETURNS text
+CREATE FUNCTION ff_internal.rehearsal_copy(relation oid) RETURNS text
 LANGUAGE sql STABLE
 SET standard_conforming_strings = on
-RETURN format($q$(SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+RETURN (SELECT format($q$(SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE c.relkind = 'r' AND (n.nspname, c.relname) = (%s, %s))$q$,
-    ff_internal.quoted_text(made->>'schema'), ff_internal.quoted_text(made->>'table'));
+    ff_internal.quoted_text(n.nspname::text), ff_internal.quoted_text(c.relname::text))
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
 
 -- SQL of the scratch server: why it cannot run there. A clone of the source has its system identifier, but was started
 -- at another time; and that its database was renamed shows that somebody made it for this.
-CREATE FUNCTION ff_internal.rehearsal_check(made jsonb) RETURNS text
+CREATE FUNCTION ff_internal.rehearsal_check(relation oid, made jsonb) RETURNS text
 LANGUAGE sql STABLE
 SET standard_conforming_strings = on
 RETURN format($q$SELECT CASE
@@ -618,37 +612,37 @@ RETURN format($q$SELECT CASE
   FROM pg_control_system() s CROSS JOIN (SELECT %6$s) o(copy);$q$,
     ff_internal.quoted_text(made->>'system_identifier'), ff_internal.quoted_text(coalesce(made->>'started', '')),
     ff_internal.quoted_text(coalesce(made->>'database_oid', '')), ff_internal.quoted_text(current_database()),
-    current_setting('server_version_num')::integer / 10000, ff_internal.rehearsal_copy(made));
+    current_setting('server_version_num')::integer / 10000, ff_internal.rehearsal_copy(relation));
 
 -- The documents of SQL, and the pgbench script, as shell functions.
-CREATE FUNCTION ff_internal.rehearsal_documents(copy text, made jsonb, predicted jsonb, m jsonb, t jsonb, life jsonb)
+CREATE FUNCTION ff_internal.rehearsal_documents(relation oid, made jsonb, predicted jsonb, m jsonb, t jsonb, life jsonb)
 RETURNS text
 LANGUAGE sql STABLE
 SET standard_conforming_strings = on
 AS $$
     SELECT string_agg(format(E'%s()\n{\n    %s <<''FF_END''\n%s\nFF_END\n}\n', d.name, d.command, d.document), '')
       FROM (VALUES
-        ('check', 'q -v existing=$existing', ff_internal.rehearsal_check(made)),
+        ('check', 'q -v existing=$existing', ff_internal.rehearsal_check(relation, made)),
         ('room', 'q -v existing=$existing "$@"', format($q$SELECT ceil((3.0 * %1$s * (r.rows + 5.0 * :updates * %2$s)
     + CASE WHEN :existing THEN 120 * r.rows ELSE 0 END + pg_size_bytes(current_setting('max_wal_size'))) / 1048576)
   FROM (SELECT CASE WHEN :existing AND :rows = 0 THEN pg_total_relation_size(%3$s) / %1$s ELSE :rows END
        ) r(rows);$q$, made->>'row_bytes', (SELECT coalesce(sum((c->>'rate')::float8), 0)
               FROM jsonb_array_elements(m->'classes') c WHERE c->>'command' = 'insert'),
-            ff_internal.rehearsal_copy(made))),
+            ff_internal.rehearsal_copy(relation))),
         ('differences', 'q', (SELECT string_agg(format($q$SELECT %1$L || ': ' || here || ' here, ' || %2$s || ' there'
   FROM current_setting(%1$L) s(here) WHERE here <> %2$s;$q$, d.name, ff_internal.quoted_text(d.there)), E'\n')
               FROM jsonb_each_text(made->'settings') d(name, there))),
         ('setup', 'q -v existing=$existing', format(E'CREATE TABLE ff_rehearsal.setup (mixture jsonb, predicted jsonb,'
             ' made jsonb, sessions integer,\n    runs jsonb DEFAULT \'[]\', rows bigint, ticks float8, pace float8,'
-            ' memory float8, loaded float8,\n    unvacuumed float8, began timestamptz, xid bigint, cycle float8);\n'
+            ' memory float8, loaded float8,\n    vacuumed bigint, began timestamptz, xid bigint, cycle float8);\n'
             'INSERT INTO ff_rehearsal.setup VALUES (%s, %s, %s, %s);',
             ff_internal.quoted_text(m::text), ff_internal.quoted_text(predicted::text),
             ff_internal.quoted_text(made::text), m->>'sessions')
             || ff_internal.rehearsal_counting() || ff_internal.rehearsal_choosing()
-            || ff_internal.rehearsal_functions(copy, t, life)
+            || ff_internal.rehearsal_functions(ff_internal.qualified_name(relation), t, life)
             || (SELECT string_agg(replace(pg_get_functiondef(f), 'ff_internal.', 'ff_rehearsal.') || ';', E'\n')
                   FROM unnest('{ff_internal.rehearsal_means,ff_internal.rehearsal_judged}'::regproc[]) f)),
-        ('load', 'q "$@"', ff_internal.rehearsal_load(copy, t)),
+        ('load', 'q "$@"', ff_internal.rehearsal_load(ff_internal.qualified_name(relation), t)),
         -- first what a row has besides what varies, of which the rows have 0 to 7 bytes, so that it does not matter
         -- where in it columns are aligned: rounding up adds 3.5 bytes, too; then by how much its length is wrong
         ('bare', 'q', $q$SELECT format('CREATE OR REPLACE FUNCTION ff_rehearsal.base() RETURNS float8'
@@ -672,11 +666,14 @@ $$;
 CREATE FUNCTION ff_internal.rehearsal(relation oid, life jsonb, made jsonb, predicted jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 500
 AS $$
-    SELECT string_to_table(concat(E'#!/bin/sh\n', ff_internal.rehearsal_head(made, predicted, m, t),
-               format(E'from=%s to=%s sessions=%s held=%s\n', made->>'from', made->>'to', m->>'sessions',
-                      ((m->>'held_cycle')::float8 > 0)::text),
-               ff_internal.rehearsal_begins(), ff_internal.rehearsal_runs(),
-               ff_internal.rehearsal_documents(ff_internal.qualified_name(relation), made, predicted, m, t, life),
+    SELECT string_to_table(concat(E'#!/bin/sh\n', ff_internal.rehearsal_head(relation, made, predicted, m, t),
+               format(E'from=%s to=%s sessions=%s held=%s encodings=%L written=%s\n', made->>'from', made->>'to',
+                      m->>'sessions', ((m->>'held_cycle')::float8 > 0)::text,
+                      -- where a name needs one of them, escaped or not
+                      CASE WHEN d.documents ~ E'[^\\x01-\\x7f]|\\\\(U|[u+]?(?!00[0-7])[0-9a-f]{4})' THEN concat_ws(' ',
+                           nullif(e.server, 'UTF8'), CASE WHEN e.server <> 'SQL_ASCII' THEN 'UTF8' END) ELSE '' END,
+                      CASE e.client WHEN 'SQL_ASCII' THEN e.server ELSE e.client END),
+               ff_internal.rehearsal_begins(), ff_internal.rehearsal_runs(), d.documents,
                ff_internal.rehearsal_checks(), rtrim(ff_internal.rehearsal_course(), E'\n')), E'\n')
       FROM ff_internal.rehearsal_table(relation, jsonb_path_exists(life, '$.classes[*] ? (@.resizes > 0)')) o
      CROSS JOIN LATERAL (SELECT o || CASE WHEN jsonb_path_exists(life, '$.classes[*] ? (@.indexed > 0)') AND o ? 'spare'
@@ -684,6 +681,8 @@ AS $$
                                                (o->'indexes') || jsonb_build_array(o->'spare'->'index'))
                                           ELSE '{}' END) s(t)
      CROSS JOIN LATERAL ff_internal.rehearsal_mixture(life, t) m
+     CROSS JOIN LATERAL ff_internal.rehearsal_documents(relation, made, predicted, m, t, life) d(documents)
+     CROSS JOIN (SELECT current_setting('server_encoding'), current_setting('client_encoding')) e(server, client)
      WHERE o ? 'key'
 $$;
 
@@ -691,33 +690,23 @@ CREATE FUNCTION @extschema@.ff_rehearsal(relation regclass, fillfactor integer D
 LANGUAGE plpgsql STABLE ROWS 500
 AS $$
 DECLARE
-    v    ff_internal.decision;
-    now  integer;
-    life jsonb;
+    v   ff_internal.decision;
+    now integer;
 BEGIN
     PERFORM ff_internal.check_role('reader');
-    IF relation IS NULL THEN
-        PERFORM ff_internal.refuse('22004', 'relation must not be null');
-    ELSIF EXISTS (SELECT FROM pg_class c WHERE c.oid = relation AND c.relkind = 'p') THEN
-        PERFORM ff_internal.refuse('42809', format('"%s" is partitioned', c.relname), NULL,
-            'Rehearse one of its partitions.') FROM pg_class c WHERE c.oid = relation;
-    ELSIF fillfactor NOT BETWEEN 10 AND 100 THEN
+    IF fillfactor NOT BETWEEN 10 AND 100 THEN
         PERFORM ff_internal.refuse('22023', format('fillfactor %s is out of range', fillfactor),
             'It must be between 10 and 100.');
     END IF;
-    SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), true);
+    v := ff_internal.known_decision(relation, true);
     now := ((v.diagnosis).evidence).fillfactor;
-    life := ((v.fit).choice).life;
     fillfactor := coalesce(fillfactor, CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
                                             WHEN now > 90 THEN 90 ELSE 100 END);
-    IF NOT coalesce(life->'classes' @> '[{"command": "update"}]', false) THEN
-        PERFORM ff_internal.refuse('55000', format('nothing is known yet of how "%s" is updated', c.relname), NULL,
-            'Run CALL ff_collect() before and after some of its updates.') FROM pg_class c WHERE c.oid = relation;
-    ELSIF fillfactor = now THEN
+    IF fillfactor = now THEN
         PERFORM ff_internal.refuse('22023', format('the table has fillfactor %s already', now), NULL,
             'Give the one to compare it with.');
     END IF;
-    RETURN QUERY SELECT ff_internal.rehearsal(relation, life, f.made, f.predicted)
+    RETURN QUERY SELECT ff_internal.rehearsal(relation, ((v.fit).choice).life, f.made, f.predicted)
                    FROM ff_internal.rehearsal_facts(v, fillfactor) f;
     IF NOT FOUND THEN
         PERFORM ff_internal.refuse('0A000', 'no index of the table finds rows by a key that can be made up',
@@ -731,5 +720,5 @@ E'A shell script that shows on a scratch server what another fillfactor does to 
 'how to run it; nothing is executed here.\n'
 'relation: the table. fillfactor: to compare with its own; NULL: the one advised, or else 90 (100 for a table at 90 or '
 'less).\n'
-'Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, or partitioned, 22023 fillfactor out of range or that of '
-'the table, 55000 no updates are known, 0A000 no usable key.';
+'Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 22023 fillfactor out of range or that of the table, 55000 '
+'not examined, or too little is known of its updates, 0A000 no usable key.';

@@ -1,17 +1,17 @@
--- Stage verify: what came of a change.
+-- Stage verify: the effect of a change.
 --
--- Windows before and after a change are made of whole intervals, none of which holds both states. Every share and mean
--- is a ratio of two sums over intervals, and its uncertainty comes from how much intervals differ: updates within one
--- are not independent of each other.
+-- The windows before and after a change consist of whole intervals; an interval that contains the change is in neither.
+-- Every share and mean is a ratio of two sums over intervals. Its uncertainty comes from the scatter of the intervals,
+-- because updates within an interval are not independent.
 
--- Half width, in standard errors, of a two-sided 95 % interval with so many degrees of freedom (Student's t).
+-- Half width of a two-sided 95 % interval, in standard errors, by degrees of freedom (Student's t).
 CREATE FUNCTION ff_internal.t_quantile(freedom double precision) RETURNS double precision
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_t_quantile';
 
--- Ratios of two sums over intervals, x against n, before and after a change, and the ends of the 95 % interval of their
--- difference, or with logarithms of that of their logarithms (Welch); NULL where unknown. The variance of each comes
--- from the scatter of its intervals (ratio estimator), and is what q, summed, allows at least.
+-- Returns the ratio sum(x) / sum(n) before and after a change, and the ends of the 95 % interval of the difference
+-- (Welch); with logarithms, computed from the logarithms of the ratios. NULL if unknown. The variance of a ratio comes
+-- from the scatter of its intervals (ratio estimator), but is at least sum(q) / sum(n)^2.
 CREATE FUNCTION ff_internal.compared(is_after boolean[], x double precision[], n double precision[],
     q double precision[], logarithms boolean, OUT before double precision, OUT after double precision,
     OUT low double precision, OUT high double precision)
@@ -44,7 +44,7 @@ AS $$
                         ) e(low, high)
 $$;
 
--- Names of the indexes that these definitions make, in words; NULL for none.
+-- Names of the indexes in these definitions, separated by commas; NULL if none.
 CREATE FUNCTION ff_internal.index_names(definitions text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -94,25 +94,26 @@ SELECT o.*,
 WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
        later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);
 COMMENT ON VIEW ff_internal.changes IS
-'Changes of tables and of server settings, in words (change). rel_id, relation: NULL for a setting; change_id for '
-'settings and rewrites. old_value: as pg_settings had it. A rewrite that came with another change is a part of it; of '
-'others a table''s last three are here. together: other changes that the same collection found. since, until: the end '
-'of the change before and the begin of the next; a rewrite ends the window of rewrites only.';
+'Changes of tables and of server settings, in words (change). rel_id, relation: NULL for a setting. change_id: NULL '
+'for settings and rewrites. old_value: as in pg_settings. A rewrite together with another change is a part of it; only '
+'a table''s last three other rewrites are listed. together: other changes found by the same collection. since, until: '
+'end of the previous change, begin of the next; a rewrite ends the window of rewrites only.';
 
--- The intervals on either side of a change, of a table or (for a setting) of looks at the statements, whose calls stand
--- for updates, and why each is left out (NULL: it counts). settling: the first third of a side's updates, where it has
--- three intervals. other rate: more than rate_factor times the median rate after the change, or less than its part.
+-- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts). For a setting they are
+-- the intervals between reads of the statement statistics, with calls instead of updates. settling: begins within the
+-- first third of its side's updates, if that has three intervals. other rate: differs from the median rate after the
+-- change by more than rate_factor.
 CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
 RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated double precision,
                counted ff_internal.counter_interval, left_out text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH constant AS (
-        -- rate_factor and slack, by how much a look at the statements may follow that at the tables: chosen
+        -- chosen; slack: the statements may be read this much later than the tables
         SELECT 4.0 AS rate_factor, interval '5 s' AS slack, greatest((c).before_at - r, (c).since) AS since,
                least((c).seen_at + r, (c).until) AS until
           FROM ff_internal.lookback() r
-    ), look AS (
+    ), watched AS (
         SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::double precision AS updated, i AS counted, i.rewritten
           FROM constant k
           JOIN ff_internal.counter_interval i ON i.rel_id = (c).rel_id
@@ -132,11 +133,11 @@ BEGIN ATOMIC
                WHEN d.side = 'after' AND l.ended_at <= min(l.ended_at) FILTER (
                     WHERE d.side = 'after' AND l.rewritten) OVER () THEN 'before the rewrite'
                WHEN l.updated = 0 THEN 'no updates' END AS why
-          FROM constant k CROSS JOIN look l
+          FROM constant k CROSS JOIN watched l
           LEFT JOIN ff_internal.epoch n USING (epoch_id)
           LEFT JOIN ff_internal.epoch o ON o.epoch_id = (c).epoch_id
          CROSS JOIN LATERAL (SELECT least(k.slack, (l.ended_at - l.began_at) / 4)) s(slack)
-         -- neither: holds the change
+         -- NULL: contains the change
          CROSS JOIN LATERAL (SELECT CASE WHEN l.ended_at - s.slack <= (c).before_at THEN 'before'
                                          WHEN l.began_at + s.slack >= (c).seen_at THEN 'after' END) d(side)
          WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until AND d.side <> ''
@@ -156,9 +157,9 @@ BEGIN ATOMIC
      ORDER BY s.ended_at;
 END;
 
--- What the statements took that ran both before and after a change in the intervals compared: of a table those that do
--- nothing but update it at their top level, or all (NULL). A row a measure and interval: x for m rows or calls; n, what
--- x would be had each statement been as it was before; q, squares below which single calls leave no variance.
+-- Sums over the statements that ran in the compared intervals both before and after a change: those that only update
+-- the table, at top level; all if relation_id is NULL. One row per measure and interval. x: the amount. m: its rows or
+-- calls. n: x at each statement's mean from before the change. q: least variance, see compared().
 CREATE FUNCTION ff_internal.statements_observed(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
 RETURNS TABLE (place integer, measure text, unit text, side text, x double precision, m double precision,
                n double precision, q double precision)
@@ -190,8 +191,8 @@ BEGIN ATOMIC
      GROUP BY e.place, e.measure, e.unit, e.side, e.ended_at;
 END;
 
--- What was measured on both sides of a change, a row a measure: each a sum over the intervals compared against another,
--- but bytes per row of the last sample. Of statements, after is for their mix after the change.
+-- Measures both sides of a change, one row per measure: ratios of sums over the compared intervals, except bytes per
+-- row, which is from the last sample. For statements, after / before compares the same mix of statements.
 CREATE FUNCTION ff_internal.measures(c ff_internal.changes) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -205,7 +206,7 @@ BEGIN ATOMIC
         SELECT o.* FROM span b JOIN span a ON a.side = 'after'
          CROSS JOIN LATERAL ff_internal.statements_observed((c).rel_id, b.ranges, a.ranges) o WHERE b.side = 'before'
     ), observed AS (
-        -- q of shares: never surer than single updates would allow (Agresti and Coull's share)
+        -- q of the HOT share: at least the variance of independent updates (Agresti and Coull)
         SELECT v.place, v.measure, v.unit, w.side, v.x, v.n AS m, v.n, v.q, v.factor
           FROM w
          CROSS JOIN LATERAL (SELECT (w.counted).*) i
@@ -232,7 +233,7 @@ BEGIN ATOMIC
         UNION ALL
         SELECT s.*, NULL FROM statements s
     ), compared AS (
-        -- of statements the scale is what all of them were, as each is measured against itself
+        -- statements are measured against themselves, so the scale is the mean of all before the change
         SELECT o.place, o.measure, o.unit, coalesce(max(o.factor), sum(o.x) FILTER (WHERE o.side = 'before')
                    / nullif(sum(o.m) FILTER (WHERE o.side = 'before'), 0)) AS scale,
                ff_internal.compared(array_agg(o.side = 'after'), array_agg(o.x), array_agg(o.n), array_agg(o.q),
@@ -261,9 +262,9 @@ BEGIN ATOMIC
       FROM compared o WHERE (o.r).before IS NOT NULL OR (o.r).after IS NOT NULL;
 END;
 
--- The measures of a change, each with its verdict (NULL: it does not count), its difference (HOT share in points, the
--- rest in percent), that in words, and its weight in the cost of a fillfactor. A difference counts where its 95 %
--- interval excludes zero, it is large enough to matter, and what it tells of has a weight.
+-- Adds to each measure of a change its verdict (NULL: it does not count), its difference (HOT share in points, others
+-- in percent), that in words, and its weight in the cost of a fillfactor. A difference counts if its 95 % interval
+-- excludes zero, it is large enough, and the measure has a weight.
 CREATE FUNCTION ff_internal.weighed(c ff_internal.changes)
 RETURNS TABLE (measure ff_internal.measure, difference double precision, words text, weight double precision)
 LANGUAGE sql STABLE
@@ -281,8 +282,8 @@ BEGIN ATOMIC
                         ff_internal.setting('size_weight')
                         * ff_internal.setting('storage_weight') AS size,
                         (c).rel_id IS NULL AS of_server) k
-      -- What matters, and the half width of the interval beyond which no difference cannot be claimed either, both
-      -- chosen. The standard deviation counts for a setting only: that of a table's statements follows their mean.
+      -- matters: least difference that counts. unclear: half width of the interval above which equality cannot be
+      -- claimed. Both chosen. The deviation counts for settings only: for a table's statements it follows the mean.
       LEFT JOIN LATERAL (VALUES
            ('HOT share', 'points', -1, 1, 5, 0, k.time + k.wal > 0),
            ('WAL per update', '%', 1, 5, NULL, k.wal, k.wal > 0),
@@ -296,15 +297,15 @@ BEGIN ATOMIC
                                 abs(f.factor * (m.after - m.before)) >= r.matters AS large) d;
 END;
 
--- One change judged: its verdict and why (measure overall), then each measure with its own. Gains and losses are
--- weighed as in the cost of a fillfactor. Where there are hardly any updates on either side, the size per row alone is
+-- Judges a change: its verdict and the reason (measure overall), then each measure with its own verdict. Gains and
+-- losses are weighed as in the cost of a fillfactor. If both sides have hardly any updates, only the size per row is
 -- judged.
 CREATE FUNCTION ff_internal.judged(c ff_internal.changes) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH constant AS (
-        -- Intervals without which their scatter says nothing. Bytes per row, percent: what is a gain without any other,
-        -- what is a loss. Change of the cost (logarithm) below which gains and losses cancel out. All chosen.
+        -- All chosen. Intervals needed to estimate scatter. Bytes per row, percent: decrease that is a gain, increase
+        -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out.
         SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
                ff_internal.setting('min_updates') AS updates
     ), w AS MATERIALIZED (
@@ -321,7 +322,7 @@ BEGIN ATOMIC
                max(w.before) FILTER (WHERE w.place = 2) AS u1, max(w.after) FILTER (WHERE w.place = 2) AS u2
           FROM w
     ), rule AS (
-        -- the first that applies; waits: later collections may tell more
+        -- the first rule that applies; waits: later collections may decide
         SELECT r.*, f.size
           FROM found f CROSS JOIN constant k
          CROSS JOIN LATERAL (SELECT CASE WHEN f.size <= -k.size_matters THEN 'helped'
@@ -336,7 +337,7 @@ BEGIN ATOMIC
                (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
                 format('%s with %s %s can be used since the change; %s with %s are needed%s',
                        ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates,
-                       -- the first third of them settles
+                       -- the first third is left out (settling)
                        CASE WHEN f.n2 < k.intervals
                             THEN format(': about %s more collections after work', 2 * k.intervals - 1 - f.n2) END)),
                (4, f.better <> '' AND f.worse <> '', CASE WHEN f.cost < -k.cost_matters THEN 'helped'
@@ -363,7 +364,7 @@ BEGIN ATOMIC
     SELECT w.place, w.measure, w.unit, w.before, w.after, w.low, w.high, w.verdict, w.note FROM w;
 END;
 
--- Why there is no history of a table, or of any; NULL where there is.
+-- Why there is no history of a table, or of any (NULL); NULL if there is.
 CREATE FUNCTION ff_internal.no_history(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -384,7 +385,7 @@ AS $$
     WITH asked AS MATERIALIZED (
         SELECT r.rel_id, r.opened_at FROM ff_internal.relation r WHERE r.relid = target AND r.closed_at IS NULL
     ), v AS MATERIALIZED (
-        SELECT c.*, j.*, f AS altered, p AS promised
+        SELECT c.*, j.*, f AS altered, p AS prediction
           FROM ff_internal.changes c
          CROSS JOIN LATERAL ff_internal.judged(c) j
           LEFT JOIN ff_internal.change f ON f.change_id = c.change_id AND f.kind = 'fillfactor'
@@ -402,16 +403,18 @@ AS $$
                 THEN CASE v.kind WHEN 'setting' THEN ff_internal.undo_setting(v.setting, v.old_value)
                                  ELSE ff_internal.undo_change(v.change_id) END END
       FROM v
-      -- an interval as wide as half of what is possible, or as the value before, says nothing (chosen)
+      -- hide an interval of 100 points, or as wide as the value before: it says nothing (chosen)
      CROSS JOIN LATERAL (SELECT coalesce(v.verdict = 'unclear' AND v.high - v.low
                                          >= CASE v.unit WHEN '%' THEN 100 ELSE v.before END, false)) o(anything)
      CROSS JOIN LATERAL (
-           -- the table may have grown since the promise, which of WAL is of all that comes along with updates
-           SELECT CASE v.measure WHEN 'HOT share' THEN (v.promised).predicted_hot_pct
-                       WHEN 'WAL per update' THEN CASE WHEN (v.promised).wal_bytes_saved IS NOT NULL
-                            THEN greatest(0, v.before - (v.promised).wal_bytes_saved) END
+           -- relative to the value before: the table may have grown since, and the predicted WAL includes more than
+           -- the statements'
+           SELECT CASE v.measure WHEN 'HOT share' THEN (v.prediction).predicted_hot_pct
+                       WHEN 'WAL per update' THEN CASE WHEN (v.prediction).wal_bytes_saved IS NOT NULL
+                            THEN greatest(0, v.before - (v.prediction).wal_bytes_saved) END
                        WHEN 'bytes per row'
-                       THEN v.before * (v.promised).predicted_size_bytes / nullif((v.promised).size_bytes, 0) END) p(x)
+                       THEN v.before * (v.prediction).predicted_size_bytes
+                            / nullif((v.prediction).size_bytes, 0) END) p(x)
      CROSS JOIN LATERAL (
            SELECT ARRAY(SELECT round(u.x::numeric, CASE v.unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END)
                           FROM unnest(ARRAY[v.before, v.after, p.x, v.low, v.high]) u(x))) r(x)
@@ -427,8 +430,8 @@ AS $$
                                  WHEN v.kind = 'rewrite' AND v.verdict = 'hurt'
                                  THEN 'a rewrite cannot be taken back' END)
                        WHEN v.measure <> 'HOT share' OR v.kind <> 'fillfactor' THEN v.note
-                       ELSE coalesce('predicted between ' || round((v.promised).predicted_hot_low) || ' and '
-                                         || round((v.promised).predicted_hot_high),
+                       ELSE coalesce('predicted between ' || round((v.prediction).predicted_hot_low) || ' and '
+                                         || round((v.prediction).predicted_hot_high),
                                      'not advised by a collection before, so nothing was predicted') END) n(note)
      WHERE all_measures OR v.verdict <> '' OR v.measure IN ('overall', 'HOT share', 'statements', 'WAL per update',
                                                   'statement time', 'bytes per row')
@@ -450,16 +453,16 @@ AS $$
     SELECT * FROM ff_internal.verified(ff_internal.checked_table($1), $2)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_verify(regclass, boolean) IS
-'What came of each change that collections noticed, the latest first, for one table or for all and the server''s '
-'settings: the verdict (measure overall), then each measure that counts. One row that says so where nothing changed.
-relation: NULL for a setting. all_measures: also those that do not count. change: of fillfactor, of other options, of '
-'indexes, a rewrite (a new file), or of a setting. changed_at: the collection that saw it first.
-before, after, predicted (what advice promised): in unit, over the intervals before and after; measure intervals says '
-'which were left out. difference_low, difference_high: 95 % interval of after less before; NULL where it is too wide.
-verdict, of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, too early, '
-'NULL where it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
+'The effect of each change that collections found, latest first, for one table, or for all tables and server '
+'settings: the verdict (measure overall), then each measure that counts. One row says so if nothing changed.
+relation: NULL for a setting. all_measures: also those that do not count. change: fillfactor, other options, indexes, '
+'a rewrite (new file) or a setting. changed_at: the collection that saw it first.
+before, after, predicted (by the advice): in unit, over the intervals before and after; the row "intervals" says '
+'which were left out. difference_low, difference_high: 95 % interval of after minus before; NULL if too wide.
+verdict: of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, too early, '
+'NULL if it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
 'storage_weight.
-note: why. undo: statements that take back a change that hurt, to be run one by one outside a transaction.
-WAL, blocks and time are of the statements that only update this table and ran on both sides, each measured against '
+note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
+WAL, blocks and time cover the statements that only update this table and ran on both sides; each is compared with '
 'itself.
 Errors: 42P01 unknown OID, 42809 not a table.';

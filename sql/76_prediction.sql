@@ -1,7 +1,7 @@
--- Stage prediction: what came of what advice promised.
+-- Stage prediction: what became of predictions.
 
--- Writes down what became of the promise that the last change of a table's fillfactor took up, as soon as that can be
--- judged, then once an hour. Returns for how many tables it was asked: a random twenty at most, so that all get a turn.
+-- For the last fillfactor change of a table that followed advice: stores the outcome of its prediction as soon as that
+-- can be judged, then hourly. Returns the number of tables tried: at most 20, chosen at random so that all get a turn.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -21,7 +21,7 @@ AS $$
         SELECT d.rel_id, d.made_at, max(j.verdict) FILTER (WHERE j.place = 0) AS verdict,
                max(j.after) FILTER (WHERE j.measure = 'HOT share') AS hot_pct
           FROM due d
-         -- OFFSET: only this table's changes are looked for
+         -- OFFSET 0: search only this table's changes
          CROSS JOIN LATERAL (SELECT c AS change FROM ff_internal.changes c
                               WHERE c.rel_id = d.rel_id AND c.change_id = d.change_id OFFSET 0) c
          CROSS JOIN LATERAL ff_internal.judged(c.change) j

@@ -1,15 +1,14 @@
--- Stage settings: server settings that belong to the same problem. Each row
--- has its numbers from this server; where nothing was measured, a change is at
--- most a trial, and ff_verify() says what came of it.
+-- Stage settings: server settings that belong to the same problem. All numbers come from this server. A change without
+-- a measurement is at most a trial; ff_verify() reports its result.
 
--- Tables with many dead rows that no snapshot needs, and what could help (wanted): evidence, the obstacle where nothing
--- should change, else why. old: all options of the table.
+-- Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing
+-- should change, NULL if it should; why: the reason for the change. old: all options of the table.
 CREATE FUNCTION ff_internal.table_proposals()
 RETURNS TABLE (relation regclass, old text[], name text, wanted text, action text, evidence text, obstacle text,
                why text)
 LANGUAGE sql STABLE ROWS 20
 AS $$
-    -- removable rows, as a share of all, and rows of the smallest table; both chosen
+    -- least share of removable rows, least number of rows of a table; both chosen
     WITH constant AS (
         SELECT 0.1 AS dead_share, 10000 AS enough_rows
     )
@@ -47,15 +46,14 @@ CREATE FUNCTION ff_internal.server_proposals()
 RETURNS TABLE (place integer, name text, wanted text, action text, evidence text, obstacle text, why text)
 LANGUAGE sql VOLATILE ROWS 20
 AS $$
-    -- Nanoseconds up to which a reading of the clock costs little, and how often it is read; bytes of WAL from which on
-    -- it is judged, and its share of full-page images that is much; milliseconds of a timeout that is low enough. All
-    -- chosen.
+    -- All chosen. quick_clock_ns: up to this, reading the clock is cheap; readings per round; enough_wal: bytes needed
+    -- to judge WAL; images_pct: a large share of full-page images; low_timeout_ms: low enough.
     WITH constant AS (
         SELECT 500 AS quick_clock_ns, 1000 AS readings, 1e8 AS enough_wal, 50 AS images_pct, 600000 AS low_timeout_ms
     )
     SELECT p.*
       FROM constant k, pg_stat_wal w,
-           -- the quickest of seven rounds: a busy machine is no slow clock
+           -- the quickest of seven rounds, so that a busy machine does not look like a slow clock
            LATERAL (SELECT round(min(r.s) * 1e9 / k.readings)
                       FROM (SELECT extract(epoch FROM max(o.at) - min(o.at)) AS s
                               FROM (SELECT i / k.readings, clock_timestamp()
@@ -74,7 +72,7 @@ AS $$
              WHERE o.kind = 'idle in transaction' AND o.last_seen_at - o.since >= interval '1 min'
                AND o.last_seen_at > now() - ff_internal.lookback()) i(n, seconds, role),
            LATERAL (SELECT (s.own ->> 'shared_buffers')::bigint * m.block,
-                           -- an image has at most one page, less its hole
+                           -- an upper bound: an image is at most one page
                            round(100 * least(1, w.wal_fpi * m.block / nullif(w.wal_bytes, 0)))) f(buffers, images_pct),
            LATERAL (VALUES
         (10, 'backend_flush_after', '2MB', 'trial',
@@ -128,7 +126,7 @@ BEGIN
     PERFORM ff_internal.check_role('reader');
     RETURN QUERY
     WITH tried AS MATERIALIZED (
-        -- the last change of a setting, and what came of it
+        -- the last change of each setting and its verdict
         SELECT (c.change).setting, (c.change).old_value, j.verdict = 'hurt' AS hurt,
                'Changed: ' || (c.change).change || format(', seen %s; ff_verify(): %s: %s',
                       to_char((c.change).seen_at, 'YYYY-MM-DD HH24:MI'), j.verdict, j.note) AS words
@@ -166,10 +164,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_settings() IS
-'Settings that belong to the same problem as fillfactor, one row each, also where nothing should change.
+'Settings that belong to the same problem as fillfactor, one row each, even if nothing should change.
 setting; relation: the table, NULL for the whole server. current_value, proposed_value (NULL: none).
-action: change (its use does not depend on a measurement; or ff_verify() found that the last change hurt), trial (may '
+action: change (useful whatever the measurements; or ff_verify() found that the last change hurt), trial (may '
 'help; change it and let ff_verify() judge), leave.
-evidence: numbers from this server. reason: why; what ff_verify() found of its last change.
-ddl, undo: the statements that set it and that restore the present state; NULL for leave. ALTER SYSTEM cannot run in '
+evidence: numbers from this server. reason: why, and what ff_verify() found about the last change.
+ddl, undo: the statements that set it and that restore the current state; NULL for leave. ALTER SYSTEM cannot run in '
 'a transaction block: run the statements one by one.';

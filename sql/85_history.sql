@@ -1,7 +1,7 @@
--- Stage history: a table's life as a time line.
+-- Stage history: the history of a table as a time line.
 
--- What happened to a table (its rel_id) in buckets of time; first_at and ended_at are the ends of what was seen in one.
--- An interval of the history counts where it began, rolled up or not; a change where the last look before it was.
+-- Returns what happened to a table (its rel_id), by time bucket; first_at, ended_at: the time covered by its data. An
+-- interval, rolled up or not, belongs to the bucket in which it began, a change to that of the last collection before.
 CREATE FUNCTION ff_internal.history(id bigint, bucket interval)
 RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz, updates bigint,
                hot_pct double precision, newpage_pct double precision, blocked_pct double precision, inserts bigint,
@@ -9,7 +9,7 @@ RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz,
 LANGUAGE sql STABLE ROWS 100
 SET jit = off
 AS $$
-    -- buckets count from a Monday, so that weeks begin on one
+    -- 2001-01-01 was a Monday, so weeks begin on Mondays
     WITH counted AS (
         SELECT date_bin(bucket, i.began_at, timestamptz '2001-01-01') AS began_at, min(i.began_at) AS first_at,
                max(i.ended_at) AS ended_at, sum(i.updated)::double precision AS u,
@@ -32,7 +32,7 @@ AS $$
       FROM counted n
       FULL JOIN changed c USING (began_at)
       LEFT JOIN LATERAL (
-           -- before PostgreSQL 16: what the pages told next
+           -- before PostgreSQL 16: from the next page sample
            SELECT p.superseded_hot AS hot, p.superseded_same_page AS same_page, p.superseded_newpage AS newpage
              FROM ff_internal.page_sample p
             WHERE n.newpage IS NULL AND p.rel_id = id AND p.sampled_at >= began_at
@@ -44,7 +44,7 @@ AS $$
      ORDER BY 1
 $$;
 
--- The shortest of the usual lengths that divides the history of a table (its rel_id) into that many buckets at most.
+-- The shortest usual length that divides the history of a table (its rel_id) into at most so many buckets.
 CREATE FUNCTION ff_internal.history_bucket(id bigint, most integer) RETURNS interval
 LANGUAGE sql STABLE
 AS $$
@@ -77,11 +77,11 @@ AS $$
      WHERE NOT EXISTS (SELECT 1 FROM own) AND $1 IS NOT NULL
 $$;
 COMMENT ON FUNCTION @extschema@.ff_history(regclass, interval) IS
-'The life of a table as a time line, one row a bucket of time in which anything happened, the oldest first; without a '
-'bucket about 40 rows.
-updates, inserts, deletes: rows. hot_pct, newpage_pct, blocked_pct: percent of the updates that were HOT, that went '
-'to another page, and that stayed in their page but changed an indexed column; before PostgreSQL 16 the last two as '
-'the pages told.
-size_bytes: main fork at the end of the bucket. fillfactor: in force at its end. bar: the HOT share. event: changes '
-'of the fillfactor, of options, of indexes, rewrites.
+'The history of a table as a time line, oldest first: one row per time bucket in which anything happened. bucket: its '
+'length; NULL gives about 40 rows.
+updates, inserts, deletes: rows. hot_pct, newpage_pct, blocked_pct: percent of updates that were HOT, that went to '
+'another page, that stayed in their page but changed an indexed column; before PostgreSQL 16 the last two come from '
+'page samples.
+size_bytes: main fork at the end of the bucket. fillfactor: in force then. bar: HOT share. event: changes of '
+'fillfactor, options, indexes; rewrites.
 Errors: 42P01 unknown OID, 42809 not a table, 22023 a bucket that is not positive or has months.';

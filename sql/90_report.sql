@@ -1,11 +1,11 @@
--- Stage report: everything that is known, on one HTML page. The page stands alone: a policy in its head forbids all but
--- its own script and style. It is plain ASCII; what comes from the database gets into it only through html().
+-- Stage report: all results on one self-contained HTML page. A policy in its head allows only its own script and
+-- style. The page is plain ASCII; text from the database enters it only through html().
 
 -- ---------------------------------------------------------------------------
 -- Text and tables
 -- ---------------------------------------------------------------------------
--- A text for HTML, plain ASCII in every encoding: line ends are spaces, what cannot be printed or hides or reverses
--- others is replaced, all else beyond ASCII is a numeric reference.
+-- Escapes a text for HTML as plain ASCII, in every encoding. Line ends become spaces, unprintable, invisible and
+-- direction-changing characters U+FFFD, other non-ASCII characters numeric references.
 CREATE FUNCTION ff_internal.html(content text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
 AS $$
@@ -20,12 +20,12 @@ BEGIN
     WHILE result ~ '[^ -~]' LOOP
         ch := substring(result, '[^ -~]');
         BEGIN
-            -- by its UTF-8: the first of n bytes has as many bits less
+            -- decode its UTF-8: the longer it is, the fewer bits its first byte has
             SELECT sum((get_byte(b, k) & CASE k WHEN 0 THEN ('{127,31,15,7}'::integer[])[length(b)] ELSE 63 END)
                        << 6 * (length(b) - 1 - k)) INTO code
               FROM convert_to(ch, 'UTF8') b, generate_series(0, length(b) - 1) k;
         EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire OR undefined_function THEN
-            code := 0;    -- it is not in Unicode
+            code := 0;    -- not in Unicode
         END;
         result := replace(result, ch, CASE WHEN ch ~ E'[\t\n\r]' THEN ' ' WHEN code <@ unseen THEN '&#xFFFD;'
                                            ELSE '&#' || code || ';' END);
@@ -34,12 +34,12 @@ BEGIN
 END
 $$;
 
--- A table's name as HTML, broken only after its points and underscores.
+-- A table's name as HTML that may wrap only after dots and underscores.
 CREATE FUNCTION ff_internal.html_name(nspname name, relname name) RETURNS text
 LANGUAGE sql STABLE
 RETURN replace(replace(ff_internal.html(nspname || '.' || relname), '.', '.<wbr>'), '_', '_<wbr>');
 
--- A number with so many decimal digits and a unit, and a time to the minute; NULL for NULL.
+-- A number with its unit; NULL for NULL.
 CREATE FUNCTION ff_internal.number(value float8, digits integer, unit text DEFAULT '') RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(value::numeric, digits) || unit;
@@ -48,9 +48,9 @@ CREATE FUNCTION ff_internal.minute(at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN to_char(at, 'YYYY-MM-DD HH24:MI');
 
--- An HTML table of rows whose keys are its columns, NAME|FORM: empty for text, html, B for bytes, or decimal digits and
--- a unit; + for a difference. The first is the row's header, @|html its attributes. Columns without a value are left
--- out. NULL without rows.
+-- Returns an HTML table; NULL without rows. Keys of rows are column names, NAME|FORM. FORM: empty for text, html, B for
+-- bytes, or number of decimals and a unit; a + before it shows a sign. The first key is the row's header, @|html its
+-- attributes. Columns without values are omitted.
 CREATE FUNCTION ff_internal.html_table(caption text, rows json) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -86,15 +86,15 @@ END
 $$;
 
 -- ---------------------------------------------------------------------------
--- Pictures: values are from 0 to 1 of a frame 320 wide and 200 high
+-- Pictures: values are 0 to 1, in a frame 320 wide and 200 high
 -- ---------------------------------------------------------------------------
--- A picture with its title and its equivalent in words.
+-- A picture with its title and a description in words.
 CREATE FUNCTION ff_internal.svg(class text, view text, title text, words text, body text) RETURNS text
 LANGUAGE sql STABLE
 RETURN format(E'<svg class="%s" xmlns="http://www.w3.org/2000/svg" viewBox="%s" preserveAspectRatio="none" role="img">'
               '\n<title>%s</title>\n<desc>%s</desc>\n%s</svg>', class, view, title, ff_internal.html(words), body);
 
--- Pieces from x0 to x1: of a line at y (NULL: none), joined across gaps of up to 3 %, or rectangles between y and low.
+-- Draws from x0 to x1 a line at y (NULL: none), joined across gaps of up to 3 %, or rectangles between y and low.
 CREATE FUNCTION ff_internal.svg_path(class text, x0 float8[], x1 float8[], y float8[],
     low float8[] DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -111,14 +111,14 @@ BEGIN
 END
 $$;
 
--- An upright line at x, with its label so far from the top.
+-- A vertical line at x; y: of its label, from the top.
 CREATE FUNCTION ff_internal.svg_mark(class text, x float8, label text, y integer) RETURNS text
 LANGUAGE sql STABLE STRICT
 RETURN format('<path class="%s" d="M%s 0V200"/><text x="%s" y="%s" text-anchor="%s">%s</text>', class,
               (320 * x)::integer, (320 * x + sign(0.6 - x) * 4)::integer, y,
               CASE WHEN x < 0.6 THEN 'start' ELSE 'end' END, ff_internal.html(label));
 
--- A figure: title, axes (upright: percent; labels divide the other evenly), body, what its lines mean (HTML), in words.
+-- A figure. x_labels are evenly spaced, the y axis is in percent. legend: HTML; words: description as plain text.
 CREATE FUNCTION ff_internal.chart(
     title text, x_title text, x_labels text[], y_title text, body text, legend text, words text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -138,9 +138,9 @@ BEGIN
 END
 $$;
 
--- The steps of a curve, small and at large: HOT share with its range, size and WAL per update against the present step
--- (half the height), the present and the advised step (NULL: none). The small one shows the size where no updates are
--- foreseen. NULL without a curve.
+-- Two pictures of a curve, NULL without one. large: HOT share with its range, size and WAL per update relative to the
+-- present step (half the height). small: HOT share only, or size if no updates are expected. Both mark the present and
+-- the advised step (NULL: none).
 CREATE FUNCTION ff_internal.curve_pictures(
     steps ff_internal.step[], present integer, advised integer, OUT small text, OUT large text)
 LANGUAGE sql STABLE
@@ -179,7 +179,7 @@ BEGIN ATOMIC
      WHERE c.x0 IS NOT NULL;
 END;
 
--- A table's updates over time, with its changes and rewrites. NULL where no update was seen.
+-- A table's HOT share over time, with its changes and rewrites. NULL without updates.
 CREATE FUNCTION ff_internal.history_chart(id bigint) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -196,10 +196,10 @@ BEGIN
                                     CASE WHEN min(p.span) < '2 d' THEN 'HH24:MI:SS' ELSE 'Mon FMDD' END)
                        FROM generate_series(0, 2) k), 'share of the updates',
                concat(ff_internal.svg_path('hot', array_agg(p.x0), array_agg(p.x1), array_agg(p.hot_pct / 100)),
-                      ff_internal.svg_path('moved', array_agg(p.x0), array_agg(p.x1), array_agg(p.newpage_pct / 100)),
+                      ff_internal.svg_path('newpage', array_agg(p.x0), array_agg(p.x1), array_agg(p.newpage_pct / 100)),
                       string_agg(ff_internal.svg_mark('event', p.x0, left(p.event, 40), (12 + 14 * (p.n % 5))::integer),
                                  '')),
-               '<span><i class="hot"></i>HOT</span> <span><i class="moved"></i>to another page</span>',
+               '<span><i class="hot"></i>HOT</span> <span><i class="newpage"></i>to another page</span>',
                format('%s updates from %s to %s, %s HOT.%s', sum(p.updates), ff_internal.minute(min(p.t0)),
                    ff_internal.minute(max(p.ended_at)),
                    ff_internal.number(sum(p.updates * p.hot_pct) / sum(p.updates), 1, ' %'),
@@ -211,7 +211,7 @@ BEGIN
 END
 $$;
 
--- The page-fill histogram of a sample; NULL where no page was read.
+-- The page-fill histogram of a sample; NULL if no page was read.
 CREATE FUNCTION ff_internal.fill_chart(bins integer[], sampled_at timestamptz) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -234,9 +234,9 @@ CREATE FUNCTION ff_internal.report_style() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN $css$
 :root { color-scheme: light dark; --page: #fff; --soft: #f3f5f8; --ink: #1b232c; --muted: #566270; --line: #d9dfe6;
-  --hot: #1d5fb8; --band: #1d5fb826; --moved: #ad4e09; --good: #14713f; --warn: #8a5a00; }
+  --hot: #1d5fb8; --band: #1d5fb826; --other: #ad4e09; --good: #14713f; --warn: #8a5a00; }
 @media screen and (prefers-color-scheme: dark) { :root { --page: #12161b; --soft: #1d242c; --ink: #e6eaef;
-  --muted: #a0acb9; --line: #343d48; --hot: #72b0ff; --band: #72b0ff30; --moved: #f2a863; --good: #5fd39a;
+  --muted: #a0acb9; --line: #343d48; --hot: #72b0ff; --band: #72b0ff30; --other: #f2a863; --good: #5fd39a;
   --warn: #e8bf62; } }
 * { box-sizing: border-box; }
 [hidden], html:not(.js) button.copy { display: none !important; }
@@ -257,7 +257,7 @@ button { font: inherit; color: inherit; text-align: inherit; background: none; b
 .tiles [aria-pressed=true] { border-color: var(--hot); }
 .change b, .badge.change { color: var(--good); }
 .wait b, .badge.wait { color: var(--warn); }
-.cure b, .badge.cure { color: var(--moved); }
+.cure b, .badge.cure { color: var(--other); }
 nav, article header { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: center; }
 input { font: inherit; padding: .1rem .6rem; }
 .wide { overflow-x: auto; }
@@ -285,20 +285,20 @@ svg text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: var(--muted); 
 path { fill: none; stroke: var(--ink); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .grid { stroke: var(--line); stroke-width: 1; }
 path.hot { stroke: var(--hot); stroke-width: 2; }
-path.moved, path.wal { stroke: var(--moved); stroke-dasharray: 5 3; }
+path.newpage, path.wal { stroke: var(--other); stroke-dasharray: 5 3; }
 .now, .event { stroke: var(--muted); stroke-dasharray: 3 3; }
 path.advised { stroke: var(--good); stroke-width: 2; }
 .band, .bar, .before { stroke: none; fill: var(--band); }
 .bar { fill: var(--hot); } .before { fill: var(--muted); }
 i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin-right: .3em; vertical-align: middle; }
-i.moved, i.wal { border-top: 2px dashed var(--moved); } i.size { border-color: var(--ink); }
+i.newpage, i.wal { border-top: 2px dashed var(--other); } i.size { border-color: var(--ink); }
 @media screen and (max-width: 64rem) { table { width: max-content; } td { max-width: 24rem; }
   caption { max-width: 80vw; } }
 @media print { nav, .copy { display: none; } table { font-size: 7.5pt; } th, td { padding: .1rem .25rem; }
   tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; } }
 $css$;
 
--- Sorts and filters tables, copies the statements.
+-- Sorts and filters the tables, copies the statements.
 CREATE FUNCTION ff_internal.report_script() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN $js$
@@ -366,16 +366,16 @@ SELECT a.*, k.kind, k.explains, n.name, c.small, c.large,
                       a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide')) c(changes, other)) k
  CROSS JOIN ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
   LEFT JOIN LATERAL (
-       -- OFFSET keeps the filter in front of the function
+       -- OFFSET 0 makes the filter run before the function
        SELECT p.* FROM (SELECT WHERE k.explains OFFSET 0) o,
               ff_internal.curve_pictures(((a.decision).fit).steps, ((a.decision).now_step).fillfactor,
                                          CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END) p) c ON true;
 COMMENT ON VIEW ff_internal.report_row IS
-'The tables of ff_report(), each with its advice, by worth (place). kind: change, cure (something else is the cause), '
-'wait, fine, skipped (not examined). explains: there is something to show in detail. rewrite_s: seconds of the least '
-'disturbing rewrite, where one is advised. small, large: pictures of the curve.';
+'The tables of ff_report(), each with its advice. place: rank by worth. kind: change, cure (the cause is not '
+'fillfactor), wait, fine, skipped (not examined). explains: has details to show. rewrite_s: seconds of the least '
+'disturbing rewrite, if one is advised. small, large: pictures of the curve.';
 
--- The answer in one sentence, and tiles that count the tables of a kind and show only these.
+-- The answer in one sentence, and tiles: each counts the tables of a kind and, clicked, shows only them.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -393,7 +393,7 @@ RETURN (
                    bool_and(t.rewrite_io_known) AS io_known, bool_or(t.provisional) AS provisional,
                    extract(epoch FROM min(t.observed))::float8 AS watched
               FROM unnest(tables) t
-             -- with nothing to change, all that was examined
+             -- if there are no changes, all examined tables
              WHERE t.kind = CASE (tables[1]).kind WHEN 'change' THEN 'change' ELSE t.kind END
                AND t.kind <> 'skipped') c,
            (SELECT string_agg(format(E'<button type="button" class="%s" aria-pressed="false"><b>%s</b>%s</button>\n',
@@ -408,7 +408,7 @@ RETURN (
                           sum(((t.evidence).counters).hot_updated)::float8 AS hot
                      FROM unnest(tables) t WHERE t.kind = k.kind) n) k);
 
--- The statements to copy, those of provisional advice as comments.
+-- The statements to copy; those of provisional advice are commented out.
 CREATE FUNCTION ff_internal.report_sql(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -421,7 +421,7 @@ RETURN (
            || E'RESET lock_timeout;</pre></div>\n'
       FROM unnest(tables) t WHERE t.kind = 'change');
 
--- A list of the tables of a kind, or (NULL) of those that are not shown in detail.
+-- A list of the tables of a kind; NULL: of all that are not shown in detail.
 CREATE FUNCTION ff_internal.report_list(
     tables ff_internal.report_row[], of_kind text, detailed integer, most integer, caption text) RETURNS text
 LANGUAGE sql STABLE
@@ -448,7 +448,7 @@ RETURN (
                         ELSE t.kind = of_kind END
              ORDER BY t.place LIMIT most) r);
 
--- Indexes that keep updates from being HOT, twenty a table, a statement by its first 300 characters.
+-- Indexes that prevent HOT updates, at most 20; statements are cut to 300 characters.
 CREATE FUNCTION ff_internal.report_blockers(d ff_internal.diagnosis) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -491,7 +491,7 @@ BEGIN
 END
 $$;
 
--- What ff_verify() says of the last hundred changes, linked to the tables of the page.
+-- Results of ff_verify() for the last hundred changes, linked to the tables of the page.
 CREATE FUNCTION ff_internal.report_verified(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -518,7 +518,7 @@ RETURN (
               LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
              ORDER BY o.changed_at DESC, o.relation, o.change) r);
 
--- Settings of the server that should change; how many can stay.
+-- Settings that should change, and the number of those that can stay.
 CREATE FUNCTION ff_internal.report_settings() RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -547,7 +547,7 @@ RETURN (
               FROM ff_internal.statements_missing() s(reason)
              WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)) w(words));
 
--- A page: its head, its header and its main part; the script at its end.
+-- A whole HTML page from its parts.
 CREATE FUNCTION ff_internal.page(title text, header text, main text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -604,6 +604,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
-'Everything on one HTML page that needs nothing else: the answer in a sentence, statements to copy, tables ranked by '
-'worth, whether earlier changes helped, settings, what is not known; as many tables as detailed says in detail. '
+'All results on one self-contained HTML page: the answer in a sentence, statements to copy, tables ranked by '
+'worth, whether earlier changes helped, settings, what is unknown. detailed: number of tables shown in detail. '
 'To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';

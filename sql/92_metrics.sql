@@ -1,26 +1,26 @@
--- Stage report, for machines: views whose columns keep their names, cheap enough to be read every minute. What is
--- advised is of the last collection. Ready queries and a dashboard: sql/monitoring.
+-- Stage report, for monitoring: views that keep their column names and are cheap enough to read every minute. The
+-- advice is that of the last collection. Ready queries and a dashboard: sql/monitoring.
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_metrics (
-    -- One row a table, for monitoring; columns keep their names.
+    -- One row per table, for monitoring; columns keep their names.
     schemaname,              -- schema
     relname,                 -- name
     fillfactor,              -- effective fillfactor, percent
-    advised_fillfactor,      -- fillfactor that ff_advise() advised when a collection asked last, percent; NULL: none
+    advised_fillfactor,      -- fillfactor advised when a collection last fitted the table, percent; NULL: no change
     predicted_hot_ratio,     -- HOT share predicted at the advised fillfactor, 0 to 1
     confidence,              -- confidence of that advice, 0 to 1
-    last_hour_updates_per_s, -- rows updated per second in the last hour; NULL where it was not written to
+    last_hour_updates_per_s, -- rows updated per second in the last hour; NULL if it was not written to
     last_hour_hot_ratio,     -- HOT share of these updates, 0 to 1
     last_hour_newpage_ratio, -- share of these updates that left their page, 0 to 1; NULL before PostgreSQL 16
-    heap_bytes,              -- size of the table's main fork, bytes; NULL where it was not written to in the last hour
+    heap_bytes,              -- size of the table's main fork, bytes; NULL if it was not written to in the last hour
     index_bytes,             -- size of its indexes, bytes
-    live_ratio,              -- share of the table that is live rows, 0 to 1, by the last sample
+    live_ratio,              -- share of the table that is live rows, 0 to 1, from the last sample
     dead_ratio,              -- share of the table that is dead rows, 0 to 1
     free_ratio,              -- share of the table that is free, 0 to 1
     sample_age_s,            -- seconds since its pages were sampled
-    change_age_s,            -- seconds since a collection saw a change of it
-    advice_age_s             -- seconds since a collection asked for its advice; NULL: not yet
+    change_age_s,            -- seconds since a collection found activity on it
+    advice_age_s             -- seconds since a collection last fitted it; NULL: never
 ) WITH (security_barrier) AS
 SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
        (SELECT round(p.hot_pct::numeric, 1)::float8 / 100
@@ -50,7 +50,7 @@ $$);
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_metrics_collection (
-    -- The last collection on one row, for monitoring; columns keep their names.
+    -- The last collection, one row, for monitoring; columns keep their names.
     collections,           -- collections in the history
     collection_age_s,      -- seconds since the last one began; NULL: none yet
     collection_duration_s, -- seconds that it took; NULL: still running, or ended by an error
@@ -60,7 +60,7 @@ CREATE VIEW @extschema@.ff_metrics_collection (
     skipped,               -- tables that were locked or gone
     failed,                -- tables that raised another error
     deferred,              -- tables left for the next collection
-    problems               -- tables that could not be sampled the last time
+    problems               -- tables whose last sampling failed
 ) WITH (security_barrier) AS
 SELECT (SELECT count(*) FROM ff_internal.collection), extract(epoch FROM now() - c.began_at)::float8,
        extract(epoch FROM c.ended_at - c.began_at)::float8, c.relations, c.changed, c.sampled, c.skipped,

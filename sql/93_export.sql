@@ -1,13 +1,12 @@
--- Stage export: what this database says of itself to a hub, or to a file. The hub calls ff_internal.export() and
--- ff_internal.export_script() by name, of whatever version this one is: names, arguments and the meaning of the keys
--- stay.
+-- Stage export: what this database reports to a hub, or to a file. A hub of any version calls ff_internal.export() and
+-- ff_internal.export_script(), so their names and arguments and the meaning of the keys must not change.
 
--- Format of the export, and the highest that is read; a key that means something else is a new format.
+-- Format that is written, and the highest that can be read. A key with a new meaning needs a new format.
 CREATE FUNCTION ff_internal.export_format() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1;
 
--- input: what the model was given, where the reads of standbys could turn its answer. reads: of a standby.
+-- Keys: input: the model's input, for a change that reads on standbys may affect. reads: on a standby only.
 CREATE FUNCTION ff_internal.export() RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
@@ -39,7 +38,7 @@ RETURN (
                    SELECT coalesce(jsonb_agg(jsonb_build_object(
                               'oid', t.relid::bigint, 'seq_scans', coalesce(t.seq_scan, 0),
                               'index_scans', coalesce(t.idx_scan, 0), 'blocks', io.heap_blks_read + io.heap_blks_hit,
-                              -- of this table alone, from PostgreSQL 19 on
+                              -- the table's own, from PostgreSQL 19 on
                               'since', coalesce(to_jsonb(t)->>'stats_reset', to_jsonb(d.stats_reset) #>> '{}'))), '[]')
                      FROM pg_stat_user_tables t
                      JOIN pg_statio_user_tables io USING (relid)
@@ -54,11 +53,11 @@ AS $$
     SELECT ff_internal.export()
 $$;
 COMMENT ON FUNCTION @extschema@.ff_export() IS
-'What a hub is told of this database, as one document with a format number: identity, versions, and the advice as of '
-'the last collection; on a standby also how often each table was read there. ff_import() on the hub reads it from a '
-'file. It holds names of tables, columns and indexes, and no values of theirs.';
+'What this database reports to a hub, as one document with a format number: identity, versions, and the advice of the '
+'last collection; on a standby also how often each table was read there. ff_import() on the hub reads it from a '
+'file. It contains names of tables, columns and indexes, but none of their values.';
 
--- The script of ff_script() in one text, for a hub.
+-- The script of ff_script() as one text, for a hub.
 CREATE FUNCTION ff_internal.export_script(rewrite boolean, top integer) RETURNS text
 LANGUAGE sql VOLATILE
 RETURN (SELECT string_agg(l.line, E'\n' ORDER BY l.place)

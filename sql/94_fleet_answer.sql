@@ -1,16 +1,16 @@
--- Stage fleet: what the sources of a hub say, fetched by contrib's dblink through foreign servers. An answer is one
--- text, read as jsonb; its columns are typed and checked here. Nothing of it is ever executed.
+-- Stage fleet: fetches the answers of a hub's sources with contrib's dblink, through foreign servers. An answer is one
+-- text, read as jsonb; its columns are typed and checked here. No part of it is ever executed.
 
--- Bounds, all chosen. connect_s: the highest connect_timeout of a server. answer: until the whole answer is there; the
--- server there gives up after nine tenths of it, on a lock after lock_ms. bytes: of an answer. sources: asked at a time
--- by one refresh. refresh: when it calls up no more.
+-- Limits, all chosen. connect_s: highest connect_timeout of a server. answer: time for the whole answer; the source
+-- stops after nine tenths of it. lock_ms: lock_timeout there. bytes: size of an answer. sources: asked at the same time
+-- by one refresh. refresh: it asks no more sources after this.
 CREATE FUNCTION ff_internal.fleet_limits(
     OUT connect_s integer, OUT answer interval, OUT lock_ms integer, OUT bytes integer,
     OUT sources integer, OUT refresh interval)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (10, '20 s'::interval, 2000, 67108864, 32, '2 min'::interval);
 
--- What a function of dblink returns, given texts; error 55000 where dblink is not there.
+-- Calls a function of dblink with text arguments. Error 55000: dblink is not installed.
 CREATE FUNCTION ff_internal.dblink(function text, arguments text[] DEFAULT '{}') RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -29,8 +29,8 @@ BEGIN
 END
 $$;
 
--- Seconds that connecting to a foreign server may take: connect_timeout for each host. Errors: no such server, no such
--- bound.
+-- Seconds that connecting to a foreign server may take: connect_timeout times hosts. Errors: no such server (42704),
+-- no valid timeout (22023).
 CREATE FUNCTION ff_internal.connect_timeout(server name) RETURNS integer
 LANGUAGE plpgsql STABLE
 AS $$
@@ -59,14 +59,14 @@ BEGIN
 END
 $$;
 
--- Ends the running statement with error 57014 once a time is over; zero takes that back. See src/server.c.
+-- Ends the running statement with error 57014 after this time; zero cancels that. See src/server.c.
 CREATE FUNCTION ff_internal.deadline(span interval) RETURNS void
 AS 'MODULE_PATHNAME', 'ff_deadline'
 LANGUAGE c VOLATILE;
 
--- Connects and sends a query of one text: read only, with an empty search_path and timeouts a little shorter than
--- patience. From PostgreSQL 16 on dblink does not heed connect_timeout; deadline() does, a second later. Errors: those
--- of dblink_connect(), 08001 also for the timeout.
+-- Connects and sends a query that returns one text: read only, with an empty search_path and timeouts a little shorter
+-- than patience. From PostgreSQL 16 on dblink ignores connect_timeout, so deadline() enforces it, a second later.
+-- Errors: those of dblink_connect(); 08001 also for the timeout.
 CREATE FUNCTION ff_internal.fleet_send(connection text, server name, query text, patience interval) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -82,7 +82,7 @@ BEGIN
         PERFORM ff_internal.deadline('0');
     EXCEPTION WHEN query_canceled OR OTHERS THEN
         PERFORM ff_internal.deadline('0');
-        -- a cancel that comes earlier is somebody else's
+        -- an earlier cancel is not from deadline()
         IF SQLSTATE <> '57014' OR clock_timestamp() < began + most THEN
             RAISE;
         END IF;
@@ -96,8 +96,8 @@ BEGIN
 END
 $$;
 
--- The answer on a connection, NULL while there is none. An error there is one here; of class 57, which could not be
--- caught, it becomes 38000.
+-- Returns the answer on a connection, NULL if there is none yet. Raises the source's error; one that WHEN OTHERS does
+-- not catch becomes 38000.
 CREATE FUNCTION ff_internal.fleet_answer(connection text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -127,17 +127,16 @@ EXCEPTION WHEN query_canceled OR assert_failure THEN
 END
 $$;
 
--- Closes a connection, whatever it is doing. (A request to cancel would need another connection to a host that may
--- hang.)
+-- Closes a connection, even a busy one. (Cancelling would need another connection to a host that may hang.)
 CREATE FUNCTION ff_internal.fleet_hang_up(connection text) RETURNS void
 LANGUAGE sql VOLATILE
 RETURN (SELECT ff_internal.dblink('disconnect', ARRAY[connection])
          WHERE connection = ANY (ff_internal.dblink('get_connections')::text[]));
 
 -- ---------------------------------------------------------------------------
--- What an answer says
+-- Answers
 -- ---------------------------------------------------------------------------
--- Error: no export of a format that is known here.
+-- Error unless this is an export of a known format.
 CREATE FUNCTION ff_internal.check_export(export jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -157,9 +156,9 @@ BEGIN
 END
 $$;
 
--- Stores what a source said; another database than before under its name begins anew. Its advice is replaced; what did
--- not change is not written, and keeps what was weighed. The reads of a standby become rates: from its counters now and
--- at the last answer, unless it was restarted since, the mean of a day, after that a running mean.
+-- Stores a source's answer. If the source is another database than before, its old data are deleted. Advice is
+-- replaced; unchanged rows are not written and keep what was weighed. The reads of a standby become rates, from the
+-- difference to its last counters unless it restarted: a mean over the first day, then a running mean.
 CREATE FUNCTION ff_internal.store_export(id integer, export jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -172,7 +171,7 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_export(export);
     SELECT * INTO STRICT old FROM ff_internal.fleet_source s WHERE s.source_id = id FOR UPDATE;
-    -- a key of a later version is no column of ours
+    -- keys of a later version are ignored
     new := jsonb_populate_record(new,
         export - '{source_id,source,server,tried_at,succeeded_at,failures,error}'::text[]);
     IF (old.system_identifier, old.database_oid) IS DISTINCT FROM (new.system_identifier, new.database_oid) THEN
@@ -201,7 +200,7 @@ BEGIN
           FROM jsonb_to_recordset(coalesce(export->'reads', '[]'))
                    n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint, since timestamptz)
           LEFT JOIN ff_internal.fleet_reads o ON (o.source_id, o.relid) = (id, n.oid)
-         -- a table that was not told of before had not been read
+         -- a table missing from the last answer had no reads then
          CROSS JOIN LATERAL (
                SELECT ARRAY[n.seq_scans, n.index_scans, n.blocks], coalesce(o.counters, '{0,0,0}'),
                       coalesce(o.per_s, '{0,0,0}'), coalesce(o.observed_s, 0)) c(now, was, rates, seen)
@@ -221,7 +220,7 @@ BEGIN
 END
 $$;
 
--- Notes a failure. An error of connecting loses what it quotes: host and user are for the hub's owner only.
+-- Stores a failure. Quoted text is removed from connection errors: only the hub's owner may see host and user.
 CREATE FUNCTION ff_internal.fleet_failed(id integer, state text, message text, hint text) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
@@ -237,7 +236,7 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Sources
 -- ---------------------------------------------------------------------------
--- Errors: the caller may not keep a fleet; no name of a source.
+-- Errors: the caller may not maintain a fleet; the name is invalid.
 CREATE FUNCTION ff_internal.check_source(source text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -264,8 +263,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_add(text, name) IS
 'Adds a source to this hub, or gives it another server: a database, of any server, that has the extension.
 source: a name of your choice. server: a foreign server of dblink_fdw or postgres_fdw that leads to it, with a '
-'connect_timeout of 2 to 10 seconds and a user mapping for the role that refreshes. Nothing is connected to yet.
-Errors: 42704 no such server, 22023 no such timeout, or no name.';
+'connect_timeout of 2 to 10 seconds and a user mapping for the role that refreshes. It does not connect yet.
+Errors: 42704 no such server, 22023 no such timeout, or invalid name.';
 
 CREATE FUNCTION @extschema@.ff_fleet_remove(source text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
@@ -275,7 +274,7 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('collector');
     PERFORM ff_internal.check_collector();
-    -- waits for a session that stores an answer; only later statements see what that was
+    -- waits for a session that is storing an answer; only later statements see the rows it stored
     DELETE FROM ff_internal.fleet_source s WHERE s.source = ff_fleet_remove.source RETURNING s.source_id INTO gone;
     DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = gone;
     DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = gone;
@@ -283,7 +282,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_remove(text) IS
-'Removes a source and what it said; returns whether there was one. Its foreign server stays.';
+'Removes a source and its data; returns whether there was one. Its foreign server stays.';
 
 CREATE FUNCTION @extschema@.ff_import(export jsonb, source text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE
@@ -311,14 +310,14 @@ BEGIN
     PERFORM ff_internal.store_export(old.source_id, export);
     RETURN name;
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
-    -- with what was said of it, but not where in here
+    -- keep message and hint, but not the context
     GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
     PERFORM ff_internal.refuse(SQLSTATE, SQLERRM, NULL,
                                coalesce(nullif(hint, ''), 'Only what ff_export() gave, unchanged, can be imported.'));
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_import(jsonb, text) IS
-'Takes in what ff_export() gave elsewhere, for sources that the hub cannot connect to; a later export replaces it.
+'Stores a result of ff_export(), for sources that the hub cannot connect to; a later export replaces it.
 source: its name on this hub; by default its database and system identifier. Returns that name.
-Errors: 22023 no export, 0A000 of a later format, 55000 older than what is there, or a source that is asked by a '
-'server; those of the types, where it has been tampered with.';
+Errors: 22023 not an export, 0A000 a later format, 55000 older than the stored one, or the source has a server; type '
+'and constraint errors if it was modified.';

@@ -1,8 +1,8 @@
--- Stage fleet: a refresh asks the sources and weighs the reads of standbys, in short transactions: asking the hub never
--- waits for a source. A source that is being asked is known by a session's advisory lock on its key, so a killed
--- refresh leaves nothing behind.
+-- Stage fleet: a refresh asks the sources and weighs the reads of standbys, in short transactions: queries on the hub
+-- never wait for a source. A session that asks a source holds an advisory lock on its key, so a killed refresh leaves
+-- nothing behind.
 
--- How often the standbys of a primary's timeline read its tables, all of them together.
+-- Total reads of a primary's tables by all standbys on its timeline.
 CREATE VIEW ff_internal.fleet_standby_reads AS
 SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.per_s[1]) AS seq_per_s, sum(r.per_s[2]) AS index_per_s,
        sum(r.per_s[3]) AS blocks_per_s
@@ -11,11 +11,11 @@ SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.per_s[1]) AS seq_per_s,
   JOIN ff_internal.fleet_reads r ON r.source_id = m.source_id AND r.per_s[3] > 0
  WHERE m.role = 'standby'
  GROUP BY l.source_id, r.relid;
-COMMENT ON VIEW ff_internal.fleet_standby_reads IS 'Reads of a primary''s tables on its standbys, a second.';
+COMMENT ON VIEW ff_internal.fleet_standby_reads IS 'Reads of a primary''s tables on its standbys, per second.';
 
--- Whether the model takes another step for one table once the reads of standbys are added to those of the primary,
--- whose memory and speed of reading are taken for theirs; asked for new advice and hourly, within the refresh's time.
--- False: none is left. A source whose model is another is not weighed.
+-- For one table: asks the model whether it chooses another step when the reads of standbys are added to the primary's,
+-- assuming the primary's memory and read speed. Done for new advice and hourly, within the refresh's time. Returns
+-- false if no table is left. Sources with another model version are not weighed.
 CREATE FUNCTION ff_internal.fleet_weigh(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -68,7 +68,7 @@ AS $$
        AND l.classid = 'ff_internal.fleet_source'::regclass
 $$;
 
--- Done with a source, whatever came of it.
+-- Disconnects from a source and unlocks it.
 CREATE FUNCTION ff_internal.fleet_leave(id integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -78,7 +78,7 @@ BEGIN
 END
 $$;
 
--- Calls a source up (asking), or stores its answer; an error is noted in its row. False while the answer is awaited.
+-- Sends the query to a source (asking), or stores its answer or error. Returns false while waiting for the answer.
 CREATE FUNCTION ff_internal.fleet_turn(s ff_internal.fleet_source, asking boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -104,7 +104,7 @@ BEGIN
         END IF;
     EXCEPTION WHEN OTHERS THEN
         GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-        -- only that of connecting says more; others quote what was sent
+        -- details only of connection errors; others quote what was sent
         PERFORM ff_internal.fleet_failed(s.source_id, SQLSTATE,
             concat_ws(': ', SQLERRM, CASE WHEN SQLSTATE ^@ '08' THEN nullif(detail, '') END), hint);
     END;
@@ -113,20 +113,20 @@ BEGIN
 END
 $$;
 
--- One step of a refresh, a transaction: asks at most one source more and stores one answer, those that failed last time
--- last; then weighs reads. False, and a notice, once nothing is left, or no time.
+-- One step of a refresh, in one transaction: asks at most one more source (previously failed ones last) and stores one
+-- answer. Weighs reads when no source is left. Returns false, with a notice, if nothing or no time is left.
 CREATE FUNCTION ff_internal.fleet_step(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    pause  CONSTANT float8 := 0.01;    -- seconds between two looks at connections, chosen
+    pause  CONSTANT float8 := 0.01;    -- seconds between checks of connections, chosen
     bounds record;
     id     integer;
     s      ff_internal.fleet_source;
     n      record;
 BEGIN
     SELECT * INTO bounds FROM ff_internal.fleet_limits();
-    -- the first that no other session asks
+    -- the first that no other session is asking
     SELECT o.source_id INTO id
       FROM (SELECT o.source_id FROM ff_internal.fleet_source o
              WHERE o.server IS NOT NULL AND o.source_id % parts = part - 1
@@ -135,7 +135,7 @@ BEGIN
              ORDER BY o.failures > 0, o.tried_at NULLS FIRST, o.source_id OFFSET 0) o
      WHERE pg_try_advisory_lock('ff_internal.fleet_source'::regclass::oid::integer, o.source_id) LIMIT 1;
     IF id IS NOT NULL THEN
-        -- unless another session has asked it since
+        -- unless another session asked it meanwhile
         UPDATE ff_internal.fleet_source o SET tried_at = clock_timestamp()
          WHERE o.source_id = id AND (o.tried_at IS NULL OR o.tried_at < began) RETURNING * INTO s;
         IF FOUND THEN
@@ -158,7 +158,7 @@ BEGIN
         PERFORM pg_sleep(pause);
         RETURN true;
     END IF;
-    -- sources that were removed meanwhile
+    -- sources removed meanwhile
     PERFORM ff_internal.fleet_leave(m) FROM ff_internal.fleet_mine() m;
     IF ff_internal.fleet_weigh(part, parts, began) THEN
         RETURN true;
@@ -172,7 +172,7 @@ BEGIN
 END
 $$;
 
--- Checks, and leaves what an interrupted refresh of this session was asking.
+-- Checks rights and arguments, and cleans up after an interrupted refresh of this session.
 CREATE FUNCTION ff_internal.fleet_begin(part integer, parts integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -188,7 +188,7 @@ BEGIN
 END
 $$;
 
--- Its names do not depend on search_path: a procedure that commits cannot set one.
+-- Schema-qualifies every name: a procedure that commits cannot set a search_path.
 CREATE PROCEDURE ff_internal.fleet_refresh(part integer, parts integer)
 LANGUAGE plpgsql
 AS $$
@@ -211,9 +211,9 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.ff_fleet_refresh(integer, integer) IS
-'Asks all sources of this hub, many at a time, and stores what they say, each in a transaction of its own; a notice '
-'tells what was reached. A source that fails, hangs (20 seconds) or sends nonsense keeps what it said before, with the '
-'error and its age, and is asked last the next time. After two minutes no source is called up any more; who is left is '
-'first the next time.
-part, parts: only that share of the sources, for several sessions side by side.
+'Asks all sources of this hub, many at a time, and stores their answers, each in its own transaction; a notice '
+'reports the result. A source that fails, hangs (20 seconds) or sends an invalid answer keeps its last one, with the '
+'error and its age, and is asked last next time. After two minutes no more sources are asked; the remaining ones come '
+'first next time.
+part, parts: only this share of the sources, for several sessions in parallel.
 Errors: 55000 dblink is not in this database, 22023 no such part, 2D000 in a transaction block.';

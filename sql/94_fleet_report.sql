@@ -1,26 +1,26 @@
--- Stage fleet: what the hub knows, as views, scripts and a page.
+-- Stage fleet: what the hub stores, as views, scripts and an HTML page.
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_fleet (
-    -- The sources of this hub, one row each, and how they are. It waits for none of them.
+    -- The sources of this hub and their state, one row each, as stored: it asks none of them.
     source,         -- name on this hub
     server,         -- foreign server that leads to it; NULL: imported
     database,       -- name of the database there
     role,
-        -- primary, standby, duplicate (the same server under another name), former primary, clone (the same identity
-        -- twice, both accept writes); NULL: it never answered
-    state,          -- ok, failing (the last try failed), stale (not asked for an hour), imported, new
-    age,            -- since what it says was true
+        -- primary, standby, duplicate (the same server under another name), former primary, clone (two servers of the
+        -- same identity accept writes); NULL: it never answered
+    state,          -- ok, failing (the last try failed), stale (no answer for an hour), imported, new
+    age,            -- of its data
     last_success,   -- last answer
     last_try,       -- when it was last asked
     error,          -- why the last try failed
     server_version, -- server_version_num there
     version,        -- version of the extension there
-    timeline,       -- WAL timeline, which moves with a promotion
+    timeline,       -- WAL timeline; a promotion changes it
     collected_at,   -- last collection there
-    tables,         -- tables that it told of
-    changes,        -- of these, tables for which it advises a change
-    note            -- what is odd about it
+    tables,         -- tables in its answer
+    changes,        -- of these, tables with advice to change
+    note            -- anything unusual
 ) WITH (security_barrier) AS
 SELECT m.source, m.server, m.database, m.role,
        CASE WHEN m.succeeded_at IS NULL AND m.failures = 0 THEN 'new' WHEN m.failures > 0 THEN 'failing'
@@ -47,22 +47,22 @@ $$);
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_fleet_advice (
-    -- ff_advice of all sources: changes first, those that save most WAL at the top. Each database once, however many
-    -- sources know it; the reads of its standbys are weighed.
-    source,                  -- source that says it
+    -- ff_advice of all sources: changes first, those that save most WAL at the top. Each database appears once, even if
+    -- several sources report it; the reads of its standbys are weighed.
+    source,                  -- source of the advice
     database,                -- its database
     relation,                -- the table
     now,                     -- effective fillfactor, percent
-    new,                     -- advised fillfactor, percent; NULL where nothing should change
+    new,                     -- advised fillfactor, percent; NULL if nothing should change
     action,                  -- lower, raise, keep, wait
-    gain,                    -- cost that the change saves
+    gain,                    -- cost saved by the change
     confidence,              -- 0 to 1
     why,                     -- the cause
-    wal_bytes_per_day_saved, -- WAL that the change saves, bytes a day
+    wal_bytes_per_day_saved, -- WAL saved by the change, bytes per day
     disk_bytes_change,       -- of table and indexes, bytes
-    age,                     -- since its source said so
+    age,                     -- of the answer with it
     note
-        -- stale (its source does not answer), provisional (watched for less than a day), and what standbys read
+        -- stale (its source does not answer), provisional (observed for less than a day), reads on standbys
 ) WITH (security_barrier) AS
 SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
        CASE WHEN n.new < a.fillfactor THEN 'lower' WHEN n.new > a.fillfactor THEN 'raise' WHEN a.turned THEN 'keep'
@@ -132,8 +132,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_script(text, boolean, integer) IS
-'The script of a source, asked for now, as ff_script() gives it there: it refuses to run on any other server. The '
-'source has two minutes. rewrite, top: as of ff_script().
+'Fetches the script of a source now, as ff_script() returns it there; it refuses to run on any other server. The '
+'source has two minutes. rewrite, top: as for ff_script().
 Errors: 42704 no such source, 55000 it was imported, 08001 it cannot be reached, and its own.';
 
 -- ---------------------------------------------------------------------------
@@ -173,6 +173,6 @@ BEGIN ATOMIC
         E'</section>\n'));
 END;
 COMMENT ON FUNCTION @extschema@.ff_fleet_report(integer) IS
-'One HTML page of the fleet: the changes that save most over all sources (as many as top says), and the health of the '
-'sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html
+'One HTML page of the fleet: the changes of all sources that save most WAL (at most top; NULL: all), and the state of '
+'the sources. To write it: psql -XAtqc "SELECT ff_fleet_report()" > fleet.html
 Error 22023: top below 1.';

@@ -1,6 +1,6 @@
 -- Schedule: ff_collect() as a pg_cron job.
 
--- The job of a database; a long name is shortened to the 63 bytes of a name, still unique.
+-- Name of a database's job; a hash replaces a long name to keep it within 63 bytes.
 CREATE FUNCTION ff_internal.job_name(database name) RETURNS text
 LANGUAGE sql STABLE
 RETURN 'fillfactor_advisor ' || CASE WHEN octet_length(database::text) <= 44 THEN database::text
@@ -16,8 +16,8 @@ BEGIN ATOMIC
       FROM (SELECT) one LEFT JOIN pg_settings s ON s.name = 'cron.database_name';
 END;
 
--- The command of a pg_cron job: a DO block that does action (PL/pgSQL). A job outlives the extension; it then says so
--- itself, with error 42704, and how to remove it.
+-- The command of a pg_cron job: a DO block that runs action (PL/pgSQL). A job remains after DROP EXTENSION; it then
+-- fails with error 42704 and says how to remove it.
 CREATE FUNCTION ff_internal.job_command(job_name text, action text DEFAULT 'CALL ff_internal.collect()') RETURNS text
 LANGUAGE sql STABLE
 RETURN format('DO %L', format(
@@ -32,7 +32,7 @@ RETURN format('DO %L', format(
            format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job '
                   'WHERE jobname = %L AND database = %L;', job_name, current_database()), action));
 
--- Error where there is no pg_cron, with a line for a crontab that calls the public procedure of an action.
+-- Error if pg_cron is absent, with a crontab line that calls the public procedure of action.
 CREATE FUNCTION ff_internal.check_cron(schedule text, action text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -44,7 +44,7 @@ BEGIN
         PERFORM ff_internal.refuse('55000', 'pg_cron is not in this database', NULL, format(
             'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '
             'cron.database_name names. Without pg_cron, a line in the crontab does the same: %s', (
-            -- in a crontab % is a line end, and a line end cannot be written
+            -- in a crontab % is a line end, and a real one cannot be written
             SELECT CASE WHEN concat(schedule, current_database(), n.nspname) ~ '[[:cntrl:]]'
                         THEN 'call psql on this database'
                         ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
@@ -57,7 +57,7 @@ BEGIN
 END
 $$;
 
--- Makes a job in this database; where pg_cron runs from another one, a warning, and the statement to run there.
+-- Creates a job for this database. If pg_cron runs from another one: warns and returns the statement to run there.
 CREATE FUNCTION ff_internal.schedule_job(job_name text, schedule text, action text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -72,14 +72,14 @@ BEGIN
         RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', job_name, schedule, command,
                       current_database());
     END IF;
-    -- its job would fail each time
+    -- otherwise the job would fail each time
     PERFORM ff_internal.check_collector();
     RETURN format('job %s runs %s in database %I as user %I, schedule %s. Run ff_unschedule() before DROP EXTENSION.',
                   cron.schedule(job_name, schedule, command), action, current_database(), current_user, schedule);
 END
 $$;
 
--- Removes the jobs that this role may see and a condition on cron.job holds for; elsewhere as above.
+-- Removes the jobs that this role may see and that match a condition on cron.job; elsewhere as above.
 CREATE FUNCTION ff_internal.unschedule_jobs(condition text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -103,8 +103,8 @@ $$;
 -- ---------------------------------------------------------------------------
 -- All databases of the server
 -- ---------------------------------------------------------------------------
--- A job for each database that can be connected to: it collects where the extension is, which nobody sees from here.
--- They begin spread over a minute, waiting without a snapshot.
+-- A job for each database that accepts connections. It collects if the extension is there: that is unknown here. The
+-- jobs start spread over a minute; they wait without a snapshot.
 CREATE FUNCTION ff_internal.database_jobs() RETURNS TABLE (job_name text, command text, database text)
 LANGUAGE sql STABLE ROWS 10
 AS $$
@@ -117,8 +117,8 @@ AS $$
      WHERE d.datallowconn AND NOT d.datistemplate AND has_database_privilege(d.oid, 'CONNECT')
 $$;
 
--- Makes the jobs of all databases what they should be now, and returns how many there are; a job of
--- ff_schedule(all_databases => true) does this.
+-- Creates, updates and removes jobs so that each database has its job; returns their number. Called by
+-- ff_schedule(all_databases => true) and its job.
 CREATE FUNCTION ff_internal.schedule_databases(schedule text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -163,16 +163,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text, boolean) IS
-'Schedules CALL ff_collect() as a pg_cron job of the calling role; called again, it changes the schedule.
+'Schedules CALL ff_collect() as a pg_cron job of the calling role; another call changes the schedule.
 schedule: in cron syntax; pg_cron 1.5 also takes ''30 seconds''.
 all_databases: a job for each database of the server, which collects if the extension is there, at different times. '
-'One more job takes in new databases and removes the jobs of dropped ones.
-A job that is left after DROP EXTENSION fails and says how to remove it. Where pg_cron runs from another database: a '
+'One more job adds new databases and removes the jobs of dropped ones.
+A job that is left after DROP EXTENSION fails and says how to remove it. If pg_cron runs from another database: a '
 'warning, and the statements to run there.
 Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 there is no pg_cron; the hint has the '
 'line for a crontab.';
 
--- The keeper of the jobs of all databases has a comma where these have a space.
+-- The job that maintains the others has a comma in its name instead of a space.
 CREATE FUNCTION @extschema@.ff_unschedule(all_databases boolean DEFAULT false) RETURNS text
 LANGUAGE sql VOLATILE
 AS $$
@@ -185,7 +185,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_unschedule(boolean) IS
 'Removes the pg_cron jobs that ff_schedule() made for this database; ff_unschedule(true) removes those of '
-'ff_schedule(all_databases => true). Only jobs that the calling role may see are removed. Where pg_cron runs from '
+'ff_schedule(all_databases => true). Only jobs that the calling role may see are removed. If pg_cron runs from '
 'another database: a warning, and the statement to run there.';
 
 CREATE FUNCTION @extschema@.ff_fleet_schedule(schedule text DEFAULT '*/5 * * * *', parts integer DEFAULT 1)
@@ -200,7 +200,7 @@ BEGIN
     IF (parts BETWEEN 1 AND 100) IS NOT TRUE THEN
         PERFORM ff_internal.refuse('22023', 'parts must be between 1 and 100');
     END IF;
-    -- those of other numbers of parts go first
+    -- first remove the jobs of another number of parts
     IF schedule IS NULL OR (ff_internal.cron()).state = 'here' THEN
         RETURN NEXT ff_internal.unschedule_jobs(format('jobname ^@ %L', jobs));
     END IF;
@@ -211,5 +211,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_schedule(text, integer) IS
-'Schedules ff_fleet_refresh() as pg_cron jobs of the calling role, one for each part, and says what each is. NULL as '
-'the schedule removes them. Otherwise as ff_schedule().';
+'Schedules ff_fleet_refresh() as pg_cron jobs of the calling role, one per part, and describes each. A NULL schedule '
+'removes them. Otherwise like ff_schedule().';

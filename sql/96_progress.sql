@@ -1,4 +1,4 @@
--- How far a running collection is, told by what it holds and has committed.
+-- Progress of a running collection, derived from its locks and what it has committed.
 
 CREATE FUNCTION @extschema@.ff_progress()
 RETURNS TABLE (pid integer, phase text, began_at timestamptz, running_s float8, current_table regclass,
@@ -7,7 +7,7 @@ LANGUAGE sql VOLATILE ROWS 1
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT l.pid, p.phase, a.query_start, extract(epoch FROM clock_timestamp() - a.query_start)::float8,
-           -- the one user table that it holds a lock on
+           -- the one user table that it has locked
            (SELECT t.relation::regclass FROM pg_locks t
               JOIN ff_internal.relation r ON r.relid = t.relation AND r.closed_at IS NULL
              WHERE t.pid = l.pid AND t.locktype = 'relation' AND t.database = l.database LIMIT 1),
@@ -28,7 +28,7 @@ AS $$
      WHERE l.locktype = 'userlock' AND l.classid = 1717985636 AND l.objid = 1 AND l.objsubid = 2 AND l.granted
 $$;
 COMMENT ON FUNCTION @extschema@.ff_progress() IS
-'The collection that is running in this database, if any. pid: its session. phase: counters (of all tables), pages '
+'The collection running in this database, if any. pid: its session. phase: counters (of all tables), pages '
 '(samples), history (pruning). began_at, running_s: of the CALL, seconds. current_table: the table being sampled. '
-'sampled: tables done so far. waiting: tables whose pages are still wanted, as far as the budget reaches. '
-'collection_id: its row in collection. What a collection inside a transaction block has done cannot be seen.';
+'sampled: tables done so far. waiting: tables still to be sampled within the budget. '
+'collection_id: its row in collection. The progress of a collection inside a transaction block is not visible.';

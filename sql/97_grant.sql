@@ -1,4 +1,4 @@
--- Stage rights: what a reader and a collector need, granted by one call.
+-- Stage rights: one call grants what a reader or a collector needs.
 
 CREATE FUNCTION @extschema@.ff_grant(role name, what text) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
@@ -38,10 +38,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_grant(name, text) IS
-'Gives a role what it needs; returns the statements that it ran.
-what: reader (may call what reads: advice, script, report, metrics) or collector (also CALL ff_collect() and '
-'ff_schedule(): it may write the history, which decides what is advised).
-To take it back, REVOKE what the statements granted; DROP EXTENSION leaves the membership in pg_read_all_stats or '
+'Grants a role what it needs; returns the statements that it ran.
+what: reader (may call advice, script, report, metrics) or collector (also CALL ff_collect() and '
+'ff_schedule(): it may write the history, which determines the advice).
+To undo it, REVOKE what the statements granted; DROP EXTENSION leaves the membership in pg_read_all_stats or '
 'pg_monitor.
-Errors: 22023 another word, 42704 no such role, 42501 the caller is neither a superuser nor a member of the '
+Errors: 22023 invalid what, 42704 no such role, 42501 the caller is neither a superuser nor a member of the '
 'extension''s owner, or may not grant the predefined role.';

@@ -1,10 +1,10 @@
--- Rights, and what pg_dump keeps, for all objects above.
+-- Rights of all objects above, and what pg_dump dumps.
 --
--- PUBLIC may ask the public functions and views only to be told who may: each calls check_role(). Members of
--- pg_read_all_stats (so of pg_monitor) read the history and call what reads; members of pg_stat_scan_tables sample and
--- collect. Functions run with the caller's rights. A function that is in no list is one that reads.
+-- PUBLIC may use the public functions and views, but each calls check_role(): its error says who may. Members of
+-- pg_read_all_stats (and so of pg_monitor) read the history and call reading functions; members of pg_stat_scan_tables
+-- sample and collect. Functions run with the caller's rights. Functions in no list below are reading ones.
 --
--- A function whose body is a text finds its names in pg_catalog alone; a procedure that commits cannot have this.
+-- A function with a text body gets a search_path of pg_catalog; a procedure that commits cannot have one.
 
 DROP PROCEDURE ff_internal.define(text);
 
@@ -50,7 +50,7 @@ BEGIN
             END IF;
         ELSIF object.relkind IN ('r', 'v') THEN
             EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.relation);
-            -- a public view checks its caller, too
+            -- public views check the caller, too
             EXECUTE format('GRANT SELECT ON %s TO %s', object.relation,
                 CASE WHEN object.relname ^@ 'ff_' THEN 'PUBLIC' ELSE 'pg_read_all_stats' END);
         END IF;

@@ -1,12 +1,12 @@
 /*
  * compat.h
- *	  What differs between PostgreSQL 15 and 19, under the newest name.  The
- *	  only file that looks at PG_VERSION_NUM.
+ *	  Differences between PostgreSQL 15 and 19, under the newest names.  The
+ *	  only file that uses PG_VERSION_NUM.
  */
 #ifndef FF_COMPAT_H
 #define FF_COMPAT_H
 
-/* The model counts bytes of pages of 8 kB; with others its advice would be wrong. */
+/* The model assumes pages of 8 kB; its advice would be wrong for other sizes. */
 #if BLCKSZ != 8192
 #error "fillfactor_advisor needs a PostgreSQL with a block size of 8192"
 #endif
@@ -15,8 +15,8 @@
 #include "pgstat.h"
 
 /*
- * Until 15 a library exported everything, and its functions were not marked.
- * The Makefile hides what is not marked, so a file with functions for SQL needs this.
+ * Until 15 libraries exported all symbols, so SQL functions were not marked.  The
+ * Makefile hides unmarked symbols, so files with SQL functions need this.
  */
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
@@ -45,7 +45,7 @@ extern int	no_such_variable
 #define ff_stat_autoanalyze_count(e) ((e)->autovac_analyze_count)
 #endif
 
-/* the variable cache got its name in 17, and reads come as streams */
+/* 17 renamed the variable cache and has read streams */
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
 #define FF_HAVE_READ_STREAM
@@ -53,31 +53,31 @@ extern int	no_such_variable
 #define TransamVariables ShmemVariableCache
 #endif
 
-/* from 18 on, reads may be sent off in batches, as our callback never blocks */
+/* from 18 on, reads may be batched, because our callback never blocks */
 #if PG_VERSION_NUM < 180000
 #define READ_STREAM_USE_BATCHING 0
 #endif
 
-/* from 18 on, paths come in a struct */
+/* from 18 on, paths are in a struct */
 #if PG_VERSION_NUM >= 180000
 #define ff_path(path) pstrdup((path).str)
 #else
 #define ff_path(path) (path)
 #endif
 
-/* until 18 the parser warned of backslashes in strings, if asked to */
+/* until 18 the parser could warn about backslashes in strings */
 #if PG_VERSION_NUM < 190000
 #define FF_HAVE_ESCAPE_STRING_WARNING
 #endif
 
-/* until 16 an update of any indexed column could not be HOT */
+/* before 16 an update of any indexed column could not be HOT */
 #if PG_VERSION_NUM >= 160000
 #define ff_am_summarizing(routine)	((routine)->amsummarizing)
 #else
 #define ff_am_summarizing(routine)	((void) (routine), false)
 #endif
 
-/* from 16 on, there is one check for owners of all kinds */
+/* from 16 on, one function checks owners of all kinds of objects */
 #include "utils/acl.h"
 #if PG_VERSION_NUM >= 160000
 #define ff_extension_ownercheck(extension, role) object_ownercheck(ExtensionRelationId, extension, role)
@@ -85,7 +85,7 @@ extern int	no_such_variable
 #define ff_extension_ownercheck(extension, role) pg_extension_ownercheck(extension, role)
 #endif
 
-/* from 17 on, it can be asked for stronger ones, too */
+/* from 17 on, it can also look for stronger modes */
 #if PG_VERSION_NUM >= 170000
 #define ff_lock_held(tag, mode) LockHeldByMe(tag, mode, false)
 #else

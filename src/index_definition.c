@@ -2,13 +2,12 @@
  * index_definition.c
  *	  Whether a stored text is the definition of an index and nothing else.
  *
- * The text comes from the history, which roles may write that are no superusers;
- * who runs it to make an index again may be one.  So the server's own raw parser
- * has to find exactly one CREATE INDEX in it, of nodes that pg_get_indexdef()
- * writes, and nothing in it may call code but the server's own: what is not
- * qualified is to be looked up in pg_catalog alone, and of qualified names only
- * those pass that cannot call anything.  What is checked is what is given back:
- * the text itself behind a head of our own.
+ * The text comes from the history, which non-superusers may write, while a
+ * superuser may run it to recreate an index.  So the server's raw parser must find
+ * exactly one CREATE INDEX in it, made of nodes that pg_get_indexdef() writes.
+ * It may call only the server's own code: unqualified names will be looked up in
+ * pg_catalog alone, and qualified names pass only if they cannot call anything.
+ * Returned is the checked text itself, after a head of our own.
  */
 #include "postgres.h"
 
@@ -33,7 +32,7 @@
 typedef struct FfDefinition
 {
 	const char *text;
-	Oid			relation;		/* for which the index is made */
+	Oid			relation;		/* table of the index */
 	IndexStmt  *statement;		/* NULL: not acceptable */
 	bool		looked_up;		/* names in it depend on the search_path */
 } FfDefinition;
@@ -41,15 +40,15 @@ typedef struct FfDefinition
 PG_FUNCTION_INFO_V1(ff_index_definition);
 
 /*
- * Makes one line of the text, in place.  False where it holds anything that
- * means more to a psql, a PL/pgSQL block or a reader than to the parser:
+ * Makes the text one line, in place.  Returns false if it contains anything that
+ * psql, a PL/pgSQL block or a reader may understand differently than the parser:
  * comments, backslashes, dollar quotes, semicolons, control characters, and
- * literals of other kinds than '...'.
+ * literals other than '...'.
  */
 static bool
 make_line(char *text)
 {
-	char		quote = '\0';	/* within: its end */
+	char		quote = '\0';	/* inside quotes: the closing one */
 
 	for (char *c = text; *c != '\0'; c++)
 	{
@@ -64,7 +63,7 @@ make_line(char *text)
 		}
 		else if (*c == '\'' || *c == '"')
 		{
-			/* E'', U&"": a doubled quote ends one literal and begins the next */
+			/* E'', U&""; a doubled quote counts as one literal's end and another's begin */
 			if (c > text && c[-1] != *c && (isalnum((unsigned char) c[-1]) || strchr("_&", c[-1])))
 				return false;
 			quote = *c;
@@ -75,7 +74,7 @@ make_line(char *text)
 	return true;
 }
 
-/* A name as the parser gives it: one part, or the server's own of two. */
+/* Whether a parsed name is unqualified, or qualified by pg_catalog. */
 static bool
 is_servers(List *names, bool *looked_up)
 {
@@ -86,8 +85,8 @@ is_servers(List *names, bool *looked_up)
 }
 
 /*
- * A literal of a type that the table has a column of, whatever its schema: its
- * values are made by the same code as the table's.
+ * Whether the table has a column of this type, in any schema: a literal of it runs
+ * no code that the table's own values do not run.
  */
 static bool
 is_columns_type(Oid relation, TypeName *type)
@@ -117,7 +116,7 @@ is_columns_type(Oid relation, TypeName *type)
 	return false;
 }
 
-/* Whether anything below this node of an expression does not pass. */
+/* Whether this expression contains anything that is not allowed. */
 static bool
 is_refused(Node *node, void *context)
 {
@@ -161,7 +160,7 @@ is_refused(Node *node, void *context)
 			d->looked_up = true;
 			break;
 		case T_A_Indices:
-			/* psql would take what follows the colon for a variable */
+			/* psql would read a variable after the colon */
 			if (((A_Indices *) node)->is_slice)
 				return true;
 			break;
@@ -187,7 +186,7 @@ is_refused(Node *node, void *context)
 	return raw_expression_tree_walker(node, is_refused, context);
 }
 
-/* Options of the index, or of an operator class: name and a constant or word. */
+/* Whether these options of an index or operator class are constants or words. */
 static bool
 are_options(List *options)
 {
@@ -218,7 +217,7 @@ is_element(FfDefinition *d, IndexElem *element, Oid access_method)
 	{
 		Oid			schema = get_namespace_oid(strVal(linitial(element->opclass)), true);
 
-		/* one that is there: only superusers make them */
+		/* it must exist: only superusers create them */
 		if (list_length(element->opclass) != 2 ||
 			!OidIsValid(GetSysCacheOid3(CLAAMNAMENSP, Anum_pg_opclass_oid, ObjectIdGetDatum(access_method),
 										PointerGetDatum(strVal(lsecond(element->opclass))),
@@ -228,7 +227,7 @@ is_element(FfDefinition *d, IndexElem *element, Oid access_method)
 	return are_options(element->opclassopts) && !is_refused(element->expr, d);
 }
 
-/* Called with what the parser made of the text: accepts one CREATE INDEX. */
+/* Accepts the parsed text if it is one allowed CREATE INDEX. */
 static void
 accept_index(List *statements, void *context)
 {
@@ -261,7 +260,7 @@ accept_index(List *statements, void *context)
 	d->statement = index;
 }
 
-/* What follows the table's name: from USING on.  NULL where the columns come first. */
+/* The text after the table's name, from USING on.  NULL if the columns come first. */
 static const char *
 behind_table(const FfDefinition *d)
 {
@@ -282,7 +281,7 @@ behind_table(const FfDefinition *d)
  *					   OUT name text, OUT method text, OUT looked_up boolean)
  *
  * The parts of an index's definition; method is everything from USING on.  All NULL
- * where the text is not acceptable.
+ * if the text is not acceptable.
  */
 Datum
 ff_index_definition(PG_FUNCTION_ARGS)

@@ -1,11 +1,10 @@
 /*
  * model.c
- *	  The model's way into SQL: one row of evidence in, a JSON object out
- *	  with the choice and all steps of the curve.
+ *	  SQL interface of the model: takes a row of evidence, returns a JSON
+ *	  object with the choice and all steps of the curve.
  *
- * The model itself (src/model/) is plain C.  Nothing is read here but the
- * argument and the settings, and nothing is kept: the same row and settings
- * give the same answer.
+ * The model itself (src/model/) is plain C.  The result depends only on the
+ * argument and the settings; nothing is kept between calls.
  */
 #include "postgres.h"
 
@@ -25,17 +24,18 @@
 #include "numbers.h"
 #include "module.h"
 
-/* To be raised with every change after which the model answers otherwise: stored
- * fits of another version are not used. */
+/* Raise it with every change of the model's answers: stored fits of another
+ * version are not used. */
 #define MODEL_VERSION	8
 
-/* Nonsense beyond; all digits of what is below are written. */
+/* Larger sizes are nonsense; smaller ones are written exactly. */
 #define MOST_BYTES	1e16
 
 PG_FUNCTION_INFO_V1(ff_split_updates);
 PG_FUNCTION_INFO_V1(ff_model);
 PG_FUNCTION_INFO_V1(ff_model_version);
 PG_FUNCTION_INFO_V1(ff_index_entry_price);
+PG_FUNCTION_INFO_V1(ff_rows_per_page);
 
 int			ff_payback_time;
 double		ff_time_weight;
@@ -46,7 +46,7 @@ double		ff_min_gain;
 int			ff_min_updates;
 double		ff_page_read_cost;
 
-/* The argument and everything made of it. */
+/* The argument and everything computed from it. */
 typedef struct Model
 {
 	Evidence	e;
@@ -65,7 +65,7 @@ number(Datum value, bool isnull)
 	return isfinite(v) ? v : NAN;
 }
 
-/* The elements of an array: how many, at most n; where there is one, the rest are 0. */
+/* Reads up to n elements of an array; returns how many.  Unless it is empty, the rest are 0. */
 static int
 read_array(Datum value, char *to, size_t step, int n)
 {
@@ -81,7 +81,7 @@ read_array(Datum value, char *to, size_t step, int n)
 }
 
 /*
- * The row of evidence as the model takes it, by ev_field; NULL and infinite are NAN.
+ * Reads the row of evidence by ev_field; NULL and infinite become NAN.
  * Errors: 42703 a column is missing, 42804 one is of another type.
  */
 static void
@@ -117,13 +117,13 @@ read_evidence(HeapTupleHeader row, Evidence *e)
 	ReleaseTupleDesc(desc);
 }
 
-/* What is asked for by the settings. */
+/* Fields that come from the settings. */
 static void
 read_settings(Evidence *e)
 {
 	if (ff_page_read_cost > 0)
 		e->read_us = ff_page_read_cost;
-	e->horizon_s = ff_payback_time;
+	e->payback_s = ff_payback_time;
 	e->time_weight = ff_time_weight;
 	e->wal_weight = ff_wal_weight;
 	e->size_weight = ff_size_weight * ff_storage_weight;
@@ -131,20 +131,20 @@ read_settings(Evidence *e)
 	e->min_updates = ff_min_updates;
 }
 
-/* Quantiles of row lengths that SQL gets. */
+/* Quantiles of row lengths in the result. */
 #define LENGTHS_TOLD	16
 
-/* Digits of a number that is to come back as it was, and of one that is for reading. */
+/* Digits of a number that must be exact, and of one that is only for reading. */
 #define EXACT	17
 #define SHORT	6
 
 typedef struct Number
 {
-	const char *key;			/* NULL behind the last */
+	const char *key;			/* NULL after the last */
 	double		value;
 } Number;
 
-/* Members of an object, null where unknown; a comma comes before all but its first. */
+/* Appends members of an object, null if unknown. */
 static void
 append_numbers(StringInfo t, int digits, const Number *n)
 {
@@ -184,7 +184,7 @@ append_class(StringInfo t, const TwinClass *c)
 	appendStringInfoChar(t, '}');
 }
 
-/* A life: the names are those of TwinLife, and how much of the table it replays. */
+/* A life, with the names of TwinLife, and how much of the table it replays. */
 static void
 append_life(StringInfo t, const FitPlan *plan, const TwinLife *l)
 {
@@ -206,7 +206,7 @@ append_life(StringInfo t, const FitPlan *plan, const TwinLife *l)
 	appendStringInfoString(t, "]}");
 }
 
-/* The way to take to a step: with a rewrite only where that pays; as it is, that is to keep. */
+/* The way to reach a step: with a rewrite only if that pays.  FC_SET at the current step: keep. */
 static FcWay
 way_of(const Model *m, int step)
 {
@@ -219,7 +219,7 @@ cost_of_step(const Model *m, int step)
 	return &m->decision.cost[way_of(m, step)][step];
 }
 
-/* The least of all steps; to keep is 1. */
+/* The least cost ratio of all steps; keeping the current one is 1. */
 static double
 least_ratio(const Model *m)
 {
@@ -230,7 +230,7 @@ least_ratio(const Model *m)
 	return least;
 }
 
-/* The life that stands for all: once settled, its HOT shares are nearest to those predicted. */
+/* The life whose settled HOT shares are nearest to the predicted ones. */
 static const TwinLife *
 typical_life(const Model *m)
 {
@@ -254,7 +254,7 @@ typical_life(const Model *m)
 	return &m->fit.particle[typical].life;
 }
 
-/* As type ff_internal.choice has it. */
+/* Appends a value of type ff_internal.choice. */
 static void
 append_choice(StringInfo t, const Model *m)
 {
@@ -291,13 +291,13 @@ append_choice(StringInfo t, const Model *m)
 	appendStringInfoChar(t, '}');
 }
 
-/* As type ff_internal.step has it. */
+/* Appends a value of type ff_internal.step. */
 static void
 append_step(StringInfo t, const Model *m, int step)
 {
 	const FcStep *s = &m->forecast.step[step];
 	const DcCost *c = cost_of_step(m, step);
-	/* the size of pages that are all filled so, as the HOT share is of these */
+	/* the size if all pages are filled so: the HOT share is predicted for the same */
 	const DcCost *filled = &m->decision.cost[step == m->forecast.current ? FC_SET : FC_REWRITE][step];
 	bool		fitted = m->fit.n > 0;
 
@@ -330,9 +330,8 @@ check_for_interrupts(void)
 /*
  * ff_model(evidence ff_internal.model_input, curve boolean) returns json
  *
- * What each fillfactor would do to a table, and which to take: see decide.h.
- * Returns the choice and the steps, from 100 downwards; NULL where no row length, or an
- * argument, is known.
+ * Returns the choice and the steps, from 100 downwards, see decide.h; NULL if no row
+ * length is known or an argument is NULL.
  */
 Datum
 ff_model(PG_FUNCTION_ARGS)
@@ -370,7 +369,19 @@ ff_model_version(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(MODEL_VERSION);
 }
 
-/* A row of at most so many double precision columns, as the function's result. */
+/* ff_rows_per_page(fillfactor integer, width float8): NULL where no width is known */
+Datum
+ff_rows_per_page(PG_FUNCTION_ARGS)
+{
+	double		width = PG_GETARG_FLOAT8(1);
+
+	if (!(width > 0))
+		PG_RETURN_NULL();
+	PG_RETURN_INT32(ff_twin_rows_per_page((int) bound(PG_GETARG_INT32(0), TW_MIN_FF, TW_MAX_FF),
+										  (int) bound(ceil(width), 1, TW_MAX_LEN)));
+}
+
+/* Columns of numbers_row() at most; NAN is NULL. */
 #define NUMBERS_MAX	6
 
 static Datum
@@ -387,7 +398,7 @@ numbers_row(FunctionCallInfo fcinfo, const double *v, int n)
 	return ff_row(fcinfo, values, nulls);
 }
 
-/* What one index entry costs: WAL bytes, microseconds of CPU. */
+/* The cost of an index entry: WAL bytes, microseconds of CPU. */
 Datum
 ff_index_entry_price(PG_FUNCTION_ARGS)
 {
@@ -402,8 +413,8 @@ ff_index_entry_price(PG_FUNCTION_ARGS)
  * ff_split_updates(updated, hot, newpage, seen_same_page, seen_newpage,
  *					indexed_share, seen_hot: all float8)
  *
- * Shares of the updates, see ff_fit_split(); NULL where unknown, as any
- * argument may be.
+ * Shares of the updates, see ff_fit_split(); NULL if unknown.  Any argument may
+ * be NULL.
  */
 Datum
 ff_split_updates(PG_FUNCTION_ARGS)

@@ -1,7 +1,7 @@
 /*
  * module.h
- *	  What all of the extension's files may need: settings, rights, shards, rows for
- *	  SQL, and what differs between servers.
+ *	  Shared by all files: settings, rights, shards, rows for
+ *	  SQL, and differences between server versions.
  */
 #ifndef FF_MODULE_H
 #define FF_MODULE_H

@@ -1,6 +1,6 @@
 /*
  * numbers.h
- *	  Numbers that may be unknown (NAN) or senseless.
+ *	  Numbers that may be unknown (NAN) or unusable.
  */
 #ifndef FF_NUMBERS_H
 #define FF_NUMBERS_H

@@ -1,10 +1,10 @@
 /*
  * server.c
- *	  What only the server can tell or do: who may call what, errors, free disk
- *	  space, deadlines, shards of Citus, and what access methods are like.
+ *	  Functions that need the server's C interface: rights, errors, free disk
+ *	  space, deadlines, shards of Citus, properties of access methods.
  *
- * Errors that a user causes come without the context of the call: it would name
- * only inner functions, which a user neither called nor can mend.
+ * Errors that a user causes have no context: it would name only inner functions,
+ * which the user neither called nor can fix.
  */
 #include "postgres.h"
 
@@ -32,7 +32,7 @@ PG_FUNCTION_INFO_V1(ff_summarizing);
 PG_FUNCTION_INFO_V1(ff_deadline);
 PG_FUNCTION_INFO_V1(ff_show_shards_sql);
 
-/* A row of the type that the SQL declaration of the calling function names. */
+/* A row of the calling SQL function's declared result type. */
 Datum
 ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
@@ -43,7 +43,7 @@ ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }
 
-/* Sleeps, but for interrupts. */
+/* Sleeps; the latch or an interrupt ends it early. */
 void
 ff_nap(double milliseconds)
 {
@@ -56,7 +56,7 @@ ff_nap(double milliseconds)
 /*
  * ff_refuse(sqlstate text, message text, detail text, hint text)
  *
- * Ends with this error; detail and hint may be NULL.
+ * Raises this error; detail and hint may be NULL.
  */
 Datum
 ff_refuse(PG_FUNCTION_ARGS)
@@ -70,7 +70,7 @@ ff_refuse(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("an error needs an SQLSTATE and a message")));
 
-	/* whoever catches the error has its own context back */
+	/* a handler that catches the error restores its own context */
 	error_context_stack = NULL;
 	ereport(ERROR,
 			(errcode(MAKE_SQLSTATE(part[0][0], part[0][1], part[0][2], part[0][3], part[0][4])),
@@ -80,8 +80,8 @@ ff_refuse(PG_FUNCTION_ARGS)
 }
 
 /*
- * Error 42501 where the caller is not what a function is for: "reader" or
- * "collector", as ff_grant() makes them.
+ * Error 42501 unless the caller has the rights of a "reader" or "collector", see
+ * ff_grant().
  */
 void
 ff_require(const char *what)
@@ -101,7 +101,7 @@ ff_require(const char *what)
 					 quote_literal_cstr(role), what)));
 }
 
-/* ff_check_role(what text): the same for functions in SQL, which then see shards, too */
+/* ff_check_role(what text): ff_require() for SQL functions; also shows them shards */
 Datum
 ff_check_role(PG_FUNCTION_ARGS)
 {
@@ -113,10 +113,10 @@ ff_check_role(PG_FUNCTION_ARGS)
 /*
  * ff_free_bytes(tablespace oid) returns bigint
  *
- * What the server's user may still write to the file system of a tablespace, 0
- * being the default one of this database; NULL: to that of the WAL.
+ * Bytes that the server's user may still write to the file system of a tablespace;
+ * 0: the default one of this database; NULL: that of the WAL.
  *
- * Errors: 42704 where there is no such tablespace, and those of statvfs().
+ * Errors: 42704 no such tablespace, and those of statvfs().
  */
 Datum
 ff_free_bytes(PG_FUNCTION_ARGS)
@@ -132,7 +132,7 @@ ff_free_bytes(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("tablespace with OID %u does not exist", tablespace)));
 
-	/* relative to the data directory, where every backend stands */
+	/* relative to the data directory, every backend's working directory */
 	if (PG_ARGISNULL(0))
 		folder = "pg_wal";
 	else if (tablespace == DEFAULTTABLESPACE_OID)
@@ -151,8 +151,8 @@ ff_free_bytes(PG_FUNCTION_ARGS)
 /*
  * ff_summarizing(access_method oid) returns boolean
  *
- * Whether an update of columns of such indexes may still be HOT (BRIN, from
- * PostgreSQL 16 on).  NULL for an OID that is no index access method.
+ * Whether an update of columns with such indexes may still be HOT (BRIN, from
+ * PostgreSQL 16 on).  NULL if the OID is not an index access method.
  */
 Datum
 ff_summarizing(PG_FUNCTION_ARGS)
@@ -167,11 +167,11 @@ ff_summarizing(PG_FUNCTION_ARGS)
 /*
  * ff_deadline(span interval)
  *
- * The statement that is running ends with error 57014 once this time is over,
- * as by statement_timeout: from PostgreSQL 16 on dblink_connect() heeds no
- * connect_timeout, and a host that takes a connection and says nothing would
- * hold up a refresh for ever.  Zero or NULL takes that back, and what is left of the
- * session's own statement_timeout counts again.  It never lasts longer than that.
+ * Ends the running statement with error 57014 after this time, like
+ * statement_timeout: from PostgreSQL 16 on dblink_connect() ignores
+ * connect_timeout, and a host that accepts a connection and stays silent would
+ * block a refresh forever.  Zero or NULL cancels it and restores the session's own
+ * statement_timeout, which it never extends.
  */
 Datum
 ff_deadline(PG_FUNCTION_ARGS)
@@ -195,9 +195,9 @@ ff_deadline(PG_FUNCTION_ARGS)
 }
 
 /*
- * Have the function with settings of its own that calls, or else the rest of the
- * transaction, find the shards of Citus's tables on this node in pg_class, from
- * which Citus leaves them out of all queries planned otherwise.
+ * Makes the shards of Citus tables on this node visible in pg_class; Citus hides
+ * them from queries planned without this.  Lasts until the calling function that
+ * has its own settings returns, or else until the transaction ends.
  */
 void
 ff_show_shards(void)
@@ -209,7 +209,7 @@ ff_show_shards(void)
 								 false);
 }
 
-/* ff_show_shards(): the same for functions in SQL */
+/* ff_show_shards() for SQL functions */
 Datum
 ff_show_shards_sql(PG_FUNCTION_ARGS)
 {

@@ -14,16 +14,19 @@ CREATE TABLE parent (i int) PARTITION BY RANGE (i);
 
 SELECT $md$# How it decides
 
-The cause of a table's updates that are not HOT is named from what was seen alone. What to do is the model's choice: it first
-asks what could be saved at best, were every update HOT that could be; where that is less than `fillfactor_advisor.min_gain`, it
-keeps. Else it looks for lives of the table that explain what was seen, replays them from today's pages at every step, and takes
-the cheapest of keeping, setting a fillfactor for new pages, and setting it with a rewrite. Below are the causes in the order in
-which they are asked for, each with the example that the tests use: a table of 1,000 pages with 60,000 rows, collected once a
-minute for an hour. Made by `make reference` from `test/stories.sql`; a test compares.
+The **cause** says why a table's updates are not HOT. It follows from the evidence alone. The **action** is the choice of a
+model. It first computes the most that any fillfactor could save, if every update were HOT that can be. If that is less than
+`fillfactor_advisor.min_gain`, it keeps the fillfactor. Otherwise it searches for *lives* of the table, descriptions of its
+work, that explain the evidence. It replays them from today's pages at every step and takes the cheapest option: keep the
+fillfactor, set one for new pages, or set one and rewrite the table.
 
-Shares are of the recent updates: of the last intervals that hold a third of all updates in the window. What *moved* is counted by
-the server from PostgreSQL 16 on; before, old row versions still in the sampled pages tell it. What *stayed* in its page and was
-not HOT changed an indexed column. What moved would have been HOT as often as what stayed was: that product is *recoverable*.
+Below are the causes in the order in which they are checked. Each has the example that the tests use: a table of 1,000 pages with
+60,000 rows, collected once a minute for an hour. `make reference` writes this page from `test/stories.sql`; a test compares.
+
+Shares are of the recent updates: of the last intervals that have a third of all updates in the window. An update *moved* if its
+new version went to another page. PostgreSQL 16 and later count these; before, they are estimated from old row versions that are
+still in the sampled pages. An update that *stayed* in its page and was not HOT changed an indexed column. Of the updates that
+moved, as large a share could have been HOT as of those that stayed; these are *recoverable*.
 $md$;
 
 SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`ff_advise()` says **%s**: %s\n',
@@ -37,58 +40,61 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
                                     WHEN 'readers' THEN format('| pages fetched | %s |', (e.counters).blocks_fetched) END),
               -- what a rewrite takes depends on the server
               a.action, regexp_replace(a.reason, ' Rewriting it takes [^.]*[.]', ''))
-  FROM (VALUES (1, 'few', 'Were there updates enough to speak of (`fillfactor_advisor.min_updates`)? If not, it waits for more, or keeps what is there where a day shows none.'),
-               (2, 'insertonly', 'The same where rows are only inserted. A reserve that nothing uses (fillfactor below 100) is then given back.'),
-               (3, 'wide', 'Do two rows fit a page at all? If not, no fillfactor makes a difference.'),
-               (4, 'settled', 'Are next to all recent updates HOT (98 %)? A page that was filled to the brim sheds one row at its first update; that row''s room
-serves every later one. Totals since the last reset hide this, intervals show it.'),
-               (5, 'indexed', 'Did the others stay in their page? Then an indexed column changed, and no fillfactor helps: look at the index.'),
-               (6, 'snapshot', 'Was an old snapshot held, which collections write down, and was the HOT share high without it, or do most old versions wait for it? Then the snapshot has to end. More room would only fill up as well.'),
-               (7, 'growth', 'Do rows get longer when they are updated (by 10 % and 8 bytes)? Then the new version needs more room than the old one leaves.'),
-               (8, 'batch', 'Does one transaction update many rows of a page (three and a tenth of it)? All their new versions need room at once, before any old one can be pruned.'),
-               (9, 'full', 'Otherwise the pages are simply full when the updates come.'),
-               (10, 'readers', 'Where in the last three cases no step saves `fillfactor_advisor.min_gain`, or too few of the lives that explain what was seen
-agree (six of ten), it keeps; where that is because of the readers, who would have more pages to read, it says so. Where the table becomes HOT by itself it says `settling`, and after how many updates.')) v(place, name, words)
+  FROM (VALUES (1, 'few', 'Are there enough updates to judge from (`fillfactor_advisor.min_updates`)? If not, it waits for more. If there are none in a full day, it keeps the fillfactor.'),
+               (2, 'insertonly', 'The same if rows are only inserted. A fillfactor below 100, whose reserve nothing uses, is then raised.'),
+               (3, 'wide', 'Do two rows fit on a page? If not, no fillfactor makes a difference.'),
+               (4, 'settled', 'Are nearly all recent updates HOT (98 %)? The first update of a full page moves one row to another page; the room of that row
+then serves all later updates. Totals since the last reset hide this; intervals show it.'),
+               (5, 'indexed', 'Did the other updates stay in their page? Then they changed an indexed column, and no fillfactor helps. Look at the index.'),
+               (6, 'snapshot', 'Did collections see an old snapshot, and was the HOT share high at other times, or do most old versions wait for that snapshot? Then end the snapshot. More room would also fill up.'),
+               (7, 'growth', 'Do updates make rows longer (by 10 % and 8 bytes)? Then the new version needs more room than the old one leaves.'),
+               (8, 'batch', 'Does one transaction update many rows of a page (at least three, and a tenth of the page)? All new versions need room at once, before any old version can be pruned.'),
+               (9, 'full', 'Otherwise the pages are full when the updates come.'),
+               (10, 'readers', 'In the last three cases it keeps the fillfactor if no step saves `fillfactor_advisor.min_gain`, or if too few of the lives that
+explain the evidence agree (six of ten are needed). The cause is `read_mostly` if readers would have to read too many more pages, and `settling` if the table becomes HOT by itself; then it says after how many updates.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  CROSS JOIN LATERAL ff_internal.evidence(format('%I', v.name)::regclass) e
  ORDER BY v.place;
 
 SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, a.reason)
-  FROM (VALUES (1, 'untouched', 'Nothing is said of a table that was not collected or not sampled.'),
-               (2, 'blind15', 'Nor where updates were not HOT and it cannot be told why (PostgreSQL 15, all old versions vacuumed away).'),
-               (3, 'parent', 'What has no pages of its own, or pages that are not heap, is not examined.')) v(place, name, words)
+  FROM (VALUES (1, 'untouched', 'A table that was not collected or not sampled yet.'),
+               (2, 'blind15', 'Updates were not HOT, and the reason is unknown (PostgreSQL 15, and vacuum removed all old versions).'),
+               (3, 'parent', 'A relation without pages of its own, or whose pages are not heap pages.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  ORDER BY v.place;
 SELECT $md$## Confidence
 
-`confidence` is a product of shares, each between 0 and 1:
+`confidence` is a product of these factors, each between 0 and 1:
 
 - **Enough seen**: updates since the fillfactor or the indexes last changed, divided by four times
-  `fillfactor_advisor.min_updates`. Where hardly anything was updated, the inserted rows count instead.
-- **Long enough**: 0.5 + 0.5 x the square root of the part of a day that was watched, or of three cycles, whichever is less.
-  Cycles are counted in hours, and in days before the last two: the sum of their updates, squared, by the sum of the squares. A
-  pass over the table by night is one cycle each night, so that it takes three; steady work has one an hour, and a day of it is
-  enough.
+  `fillfactor_advisor.min_updates`. If hardly anything was updated, the inserted rows count instead.
+- **Long enough**: 0.5 + 0.5 x the square root of the smaller of two shares: the part of a day that was watched, and the cycles
+  seen divided by three. The number of cycles is the squared sum of the updates of all hours (days, for what is older than two
+  days) divided by the sum of their squares. A nightly pass over the table is one cycle a night, so it takes three nights. Steady
+  work is one cycle an hour, so a day is enough.
 - **Counters**: 0.5 if `track_counts` was off for some of the time.
-- **Indexed columns**: 0.5 if nobody knows whether the updates change one.
-- **The model**, where it was asked: e^(-misfit / 12) x (0.5 + 0.5 x agreement). The misfit says how far its replays are from what
-  was seen; the agreement is the weight of those replays by which the change pays. Then come the last three predictions for the table
-  that were followed or rehearsed, each worth 1 if it came true and less if it missed: with a mean of 0.8 nothing changes, with 1 the
-  model's confidence moves half of the way to 1, and below 0.8 it falls in proportion.
+- **Indexed columns**: 0.5 if it is unknown whether the updates change one.
+- **The model**, if it was used: e^(-misfit / 12) x (0.5 + 0.5 x agreement). The misfit is how far its replays are from the
+  evidence; the agreement is the weight of the replays in which the change pays. This is then corrected by the last three
+  predictions for the table that were followed or rehearsed. Each is worth 1 if it came true and less if it missed, or if a
+  rehearsal of such a change showed that it brings nothing. A mean of 0.8 changes nothing, a mean of 1 moves the
+  model's confidence half of the way to 1, and below 0.8 it falls in proportion.
 
-A change needs `fillfactor_advisor.min_confidence` (0.2), and more if it makes the table more than twice as large: 0.6 at four times.
-What was advised before may be half as sure. Advice to lower waits for a full day where the table may become HOT by itself, unless the gain is clear (five times `min_gain` over).
+A change needs `fillfactor_advisor.min_confidence` (0.2), and more if it makes the table more than twice as large: 0.6 at four
+times. Advice that was given before needs half of that. If the table may become HOT by itself, advice to lower waits for a full
+day, unless the gain is clear (five times `min_gain`).
 
-It does not turn with every collection. Each fit begins where the last one ended: the cost of a step is the mean of what was
-found then, with three times the weight where it was of as many updates, and now. A change that was chosen stays until another
-one saves five times `fillfactor_advisor.min_gain` against it, or none is better, each in seven of ten lives that explain what
-was seen, or until it saves less than half of `min_gain`. A fillfactor below 100, which somebody chose, is changed for what is
-better in seven of ten; to give it still more room, two updates of a hundred must not be HOT, and five times `min_gain` be saved.
-An index that comes or goes begins nothing anew unless a statement sets a column that it blocks, or that nothing blocks any
-more.
+## Why it does not flip
 
-Advice to give room back also needs a full day since the last change, at least half as busy as the days before. Partitions of one
-table are judged by the mean of their curves, each weighted by its rate of updates; their evidence is not added up, because
-pages of different ages, taken together, would describe a table that does not exist.
+- **Fits build on each other**: the cost of a step is a mean of the last fit and the new one. The last one has three times the
+  weight if it was made of as many updates.
+- **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no change is
+  better, each in seven of ten lives that explain the evidence. It also ends when it saves less than half of `min_gain`.
+- **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten lives. To give still more room,
+  at least 2 % of the updates must not be HOT, and, if the fillfactor was advised here, five times `min_gain` must be saved.
+- **A new or dropped index** matters only if a statement sets a column that it blocks, or that nothing blocks any more.
+- **Raising** needs a full day since the last change, at least half as busy as the days before.
+- **Partitions** of one table are judged by the mean of their curves, each weighted by its rate of updates. Their evidence is not
+  added up: pages of different ages, taken together, would describe a table that does not exist.
 $md$;
 ROLLBACK;

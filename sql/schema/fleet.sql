@@ -1,23 +1,23 @@
--- Stage fleet: what a hub keeps of its sources. Everything received is data: typed, bounded by the checks below, and
--- replaced as a whole by the next answer.
+-- Stage fleet: what a hub stores about its sources. Everything received is data: typed, bounded by the checks below,
+-- and replaced as a whole by the next answer.
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.fleet_source (
-    -- A database of any server that this hub knows, and what it last said of itself.
+    -- A database, of any server, that this hub knows, and its last answer about itself.
     source_id         integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- key; never reused
-    source            text NOT NULL UNIQUE CHECK (length(source) BETWEEN 1 AND 63), -- name that the hub's users gave it
-    server            name,          -- foreign server by which it is asked; NULL: its exports are imported
+    source            text NOT NULL UNIQUE CHECK (length(source) BETWEEN 1 AND 63), -- name given by the hub's users
+    server            name,          -- foreign server used to ask it; NULL: its exports are imported
     tried_at          timestamptz,   -- when it was last asked
     succeeded_at      timestamptz,   -- when its last answer was stored
-    failures          integer NOT NULL DEFAULT 0 CHECK (failures >= 0), -- tries that failed since then
-    error             text CHECK (length(error) <= 600), -- why the last try failed, with its SQLSTATE; NULL: it did not
+    failures          integer NOT NULL DEFAULT 0 CHECK (failures >= 0), -- failed attempts since then
+    error             text CHECK (length(error) <= 600), -- why the last attempt failed, with SQLSTATE; NULL: it did not
     version           text CHECK (length(version) <= 30), -- version of the extension there
     model_version     integer,       -- version of the model there
     server_version    integer CHECK (server_version BETWEEN 100000 AND 999999), -- server_version_num there
-    system_identifier numeric(20, 0) CHECK (system_identifier >= 0), -- of the cluster, its standbys and clones
-    timeline          bigint CHECK (timeline BETWEEN 1 AND 4294967295), -- WAL timeline: moves with a promotion
+    system_identifier numeric(20, 0) CHECK (system_identifier >= 0), -- shared with standbys and clones
+    timeline          bigint CHECK (timeline BETWEEN 1 AND 4294967295), -- WAL timeline, changes with a promotion
     in_recovery       boolean,       -- it was a standby
-    started_at        timestamptz,   -- start of the server: tells a server under two names from a clone
+    started_at        timestamptz,   -- start of the server: tells a server with two names from a clone
     database_oid      bigint CHECK (database_oid BETWEEN 1 AND 4294967295), -- OID of the database
     database          text CHECK (length(database) <= 63), -- its name
     exported_at       timestamptz,   -- time of the answer by its own clock
@@ -31,24 +31,24 @@ CREATE INDEX fleet_source_identity ON ff_internal.fleet_source (system_identifie
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.fleet_advice (
-    -- What each source last advised, one row a table; as in ff_advise().
+    -- What each source last advised, one row per table; columns as in ff_advise().
     source_id               integer NOT NULL, -- its source
     relid                   bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table there
     relation                text NOT NULL CHECK (length(relation) <= 2000), -- its schema and name, quoted
     fillfactor              smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective fillfactor, percent
     advised                 smallint CHECK (advised BETWEEN 10 AND 100), -- advised fillfactor, percent; NULL: no change
-    action                  text NOT NULL CHECK (action IN ('lower', 'raise', 'keep', 'wait')), -- as ff_advise() has it
+    action                  text NOT NULL CHECK (action IN ('lower', 'raise', 'keep', 'wait')), -- as in ff_advise()
     confidence              real CHECK (confidence BETWEEN 0 AND 1), -- 0 to 1
     provisional             boolean, -- less than a day was watched
     why                     text CHECK (length(why) <= 300), -- the cause in a phrase
-    gain_pct                real CHECK (gain_pct BETWEEN -1e9 AND 100), -- cost that the change saves, percent
-    wal_bytes_per_day_saved bigint,  -- WAL that it saves, bytes a day
+    gain_pct                real CHECK (gain_pct BETWEEN -1e9 AND 100), -- cost saved by the change, percent
+    wal_bytes_per_day_saved bigint,  -- WAL saved by it, bytes a day
     disk_bytes_change       bigint,  -- of table and indexes, bytes
     updates_per_s           real CHECK (updates_per_s BETWEEN 0 AND 1e12), -- rows updated per second
-    input                   jsonb CHECK (octet_length(input::text) <= 100000), -- of the model, for a change
+    input                   jsonb CHECK (octet_length(input::text) <= 100000), -- the model's input, for a change
     weighed                 smallint CHECK (weighed BETWEEN 10 AND 100),
-        -- fillfactor that the model takes instead once the reads of standbys are added; NULL: none
-    weighed_at              timestamptz, -- when that was asked
+        -- the model's fillfactor once the reads of standbys are added; NULL: none
+    weighed_at              timestamptz, -- when the model was asked for it
     PRIMARY KEY (source_id, relid),
     CHECK ((action IN ('lower', 'raise')) = (advised IS NOT NULL))
 );
@@ -56,24 +56,24 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.fleet_reads (
-    -- How often each table is read on a standby; three figures: sequential scans, index scans, heap pages asked for.
+    -- How often each table is read on a standby. The arrays hold sequential scans, index scans, heap pages requested.
     source_id  integer NOT NULL,  -- the standby
     relid      bigint NOT NULL CHECK (relid BETWEEN 1 AND 4294967295), -- OID of the table, the same on its primary
     counters   bigint[] NOT NULL CHECK (cardinality(counters) = 3 AND 0 <= ALL (counters)), -- so far
     since      timestamptz,       -- their last reset
     observed_s float8 NOT NULL, -- seconds that the rates cover, at most a day
-    per_s      float8[] NOT NULL, -- a second: the mean of that time, beyond a day a running mean
+    per_s      float8[] NOT NULL, -- per second: the mean of that time, beyond a day a running mean
     PRIMARY KEY (source_id, relid)
 );
 $$);
 
--- Sources of one identity (system identifier, database OID) are one database; lead is the one that stands for it: the
--- primary of the highest timeline, where there is one. role: primary; standby; duplicate (the same server under another
--- name); former primary (another one was promoted or started since it was last heard of); clone (another server with
--- this identity that accepts writes, too); NULL: never answered.
+-- Sources with the same identity (system identifier, database OID) are one database. lead represents it: the primary of
+-- the highest timeline, if there is one. role: primary; standby; duplicate (the same server under another name); former
+-- primary (another one was promoted or started since its last answer); clone (another server with this identity that
+-- also accepts writes); NULL: never answered.
 CREATE VIEW ff_internal.fleet_member AS
 SELECT s.*, l.source AS lead, l.source_id AS lead_id, l.in_recovery AS lead_in_recovery,
-       CASE WHEN s.succeeded_at IS NOT NULL -- greatest() takes NULL for 0
+       CASE WHEN s.succeeded_at IS NOT NULL -- greatest() would turn NULL into 0
             THEN greatest(now() - CASE WHEN s.server IS NULL THEN s.exported_at ELSE s.succeeded_at END, interval '0')
             END AS age,
        CASE WHEN s.system_identifier IS NULL THEN NULL
@@ -91,7 +91,7 @@ SELECT s.*, l.source AS lead, l.source_id AS lead_id, l.in_recovery AS lead_in_r
        SELECT o.* FROM ff_internal.fleet_source o
         WHERE (o.system_identifier, o.database_oid) = (s.system_identifier, s.database_oid)
         ORDER BY o.in_recovery, o.timeline DESC, o.failures > 0,
-                 -- heard of since the last of them was started
+                 -- first those that answered after the last of them started
                  o.exported_at <= max(o.started_at) FILTER (WHERE NOT o.in_recovery) OVER (), o.source_id
         LIMIT 1) l ON true;
-COMMENT ON VIEW ff_internal.fleet_member IS 'Sources, each with the part that it plays.';
+COMMENT ON VIEW ff_internal.fleet_member IS 'Sources and their roles.';

@@ -1,16 +1,16 @@
--- Stage history: what was seen of every table, when, and in which epoch of the counters. Counters are kept as
--- differences, never as totals, so that no reader can subtract across a reset; the baseline is in relation.
+-- Stage history: what was seen of every table, when, and in which epoch of the counters. Counters are stored as
+-- differences, never as totals, so that nothing can subtract across a reset; relation has the baselines.
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.epoch (
-    -- A span in which cumulative counters only grow; no difference crosses into the next.
+    -- A span in which cumulative counters only grow; no interval crosses its end.
     epoch_id          integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     system_identifier bigint NOT NULL, -- identifier of the cluster
     database_oid      oid NOT NULL,  -- OID of the database then
-    timeline          bigint NOT NULL, -- WAL timeline, moves when a standby is promoted
+    timeline          bigint NOT NULL, -- WAL timeline, changes with a promotion
     server_version    integer NOT NULL, -- server_version_num
-    database_reset    timestamptz,   -- pg_stat_database.stats_reset at the last collection; moved by the reset of a
-        -- single table, too, which ends no epoch
+    database_reset    timestamptz,   -- pg_stat_database.stats_reset at the last collection; resetting a single table's
+        -- counters moves it, too, but ends no epoch
     cluster_reset     timestamptz,   -- pg_stat_bgwriter.stats_reset; moved by a crash
     began_at          timestamptz NOT NULL -- first collection in this epoch
 );
@@ -31,25 +31,26 @@ CREATE TABLE ff_internal.collection (
     deferred        integer CHECK (deferred >= 0), -- tables left for the next collection
     track_counts    boolean NOT NULL, -- setting of the collecting session
     open_writers    integer NOT NULL CHECK (open_writers >= 0),
-        -- sessions that were writing since before the previous collection: their updates are not counted yet
-    own_inserts     bigint NOT NULL, -- rows inserted into this table, by its counter, which a reset makes fall
+        -- sessions writing since before the previous collection: their updates are not counted yet
+    own_inserts     bigint NOT NULL, -- this table's counter of inserted rows; it falls if all counters are reset
     next_xid        xid8,            -- next transaction id
-    busy_ms         double precision, -- time that sessions of this database spent in statements and open transactions
-        -- so far, milliseconds
+    busy_ms         double precision, -- time spent so far in statements and open transactions by sessions of this
+        -- database, milliseconds
     blocks_read     bigint CHECK (blocks_read >= 0), -- blocks of this database read so far
-    read_ms         double precision CHECK (read_ms >= 0), -- milliseconds that took; NULL: track_io_timing was off
-    blocks_written  bigint CHECK (blocks_written >= 0), -- the same of relations written by all of the server; NULL
+    read_ms         double precision CHECK (read_ms >= 0), -- time for these, milliseconds; NULL: track_io_timing was
+        -- off
+    blocks_written  bigint CHECK (blocks_written >= 0), -- blocks of relations written so far by the whole server; NULL
         -- before PostgreSQL 16
-    write_ms        double precision CHECK (write_ms >= 0), -- milliseconds that took, likewise
-    read_us         double precision, -- microseconds to read a block, over the lookback; NULL: too few were timed
-    write_us        double precision -- the same of writing; before PostgreSQL 16 by the statements followed
+    write_ms        double precision CHECK (write_ms >= 0), -- time for these, likewise
+    read_us         double precision, -- microseconds to read a block, mean over the lookback; NULL: too few were timed
+    write_us        double precision -- the same for writing; before PostgreSQL 16 by the statements followed
 );
 $$);
 CREATE INDEX collection_began_at ON ff_internal.collection (began_at);
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.counters AS (
-    -- What the server counts of a table, in a baseline since the last reset.
+    -- What the server counts for a table, in a baseline since the last reset.
     inserted        bigint,          -- rows inserted
     updated         bigint,          -- rows updated, rolled-back updates included
     hot_updated     bigint,          -- rows HOT updated
@@ -57,7 +58,7 @@ CREATE TYPE ff_internal.counters AS (
     deleted         bigint,          -- rows deleted
     seq_scans       bigint,          -- sequential scans begun
     index_scans     bigint,          -- scans begun on all of its indexes
-    blocks_fetched  bigint,          -- heap pages asked for
+    blocks_fetched  bigint,          -- heap pages requested
     blocks_hit      bigint,          -- heap pages found in shared buffers
     vacuums         bigint           -- vacuums, manual and automatic
 );
@@ -65,7 +66,7 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.relation (
-    -- A table through renames and restores, as of seen_at, and the baseline of its counters.
+    -- A table, followed through renames and restores, as of seen_at, and the baseline of its counters.
     rel_id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- key of the history; never reused
     system_identifier bigint NOT NULL, -- cluster in which relid is valid
     database_oid      oid NOT NULL,  -- database in which relid is valid
@@ -73,19 +74,19 @@ CREATE TABLE ff_internal.relation (
     created_xid       xid NOT NULL,  -- transaction that created the table, see candidate
     nspname           name NOT NULL, -- schema
     relname           name NOT NULL, -- name
-    relfilenode       oid NOT NULL,  -- file; another one after a rewrite or TRUNCATE
+    relfilenode       oid NOT NULL,  -- file; a rewrite or TRUNCATE changes it
     reloptions        text[],        -- storage options, as stored
     fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective, percent
-    index_oids        oid[],         -- its valid indexes, in order; NULL: none
+    index_oids        oid[],         -- its valid indexes, sorted; NULL: none
     LIKE ff_internal.counters INCLUDING COMMENTS,
     analyzes          bigint NOT NULL, -- analyzes, manual and automatic
-    index_definitions text[],        -- the statements that make them
+    index_definitions text[],        -- CREATE INDEX statements
     index_keys        bigint[],      -- see index_keys()
-    indexed_columns   smallint[],    -- see blocking_columns(); NULL: not known
-    opened_at         timestamptz NOT NULL, -- first look at it
+    indexed_columns   smallint[],    -- see blocking_columns(); NULL: unknown
+    opened_at         timestamptz NOT NULL, -- when it was first seen
     closed_at         timestamptz,   -- when the table was found to be gone; NULL while it exists
     epoch_id          integer NOT NULL, -- epoch of the baseline
-    seen_at           timestamptz NOT NULL, -- when the baseline was written: when anything had changed
+    seen_at           timestamptz NOT NULL, -- when the baseline was written, at the last collection that saw a change
     sampled_at        timestamptz,   -- when its pages were last sampled
     changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0)
         -- rows inserted, updated and deleted since then; all rows after a rewrite
@@ -97,13 +98,12 @@ CREATE UNIQUE INDEX relation_open ON ff_internal.relation (system_identifier, da
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.counter_interval (
-    -- What a table's counters did between two collections of one epoch; no row where nothing changed.
+    -- What a table's counters did between two collections of one epoch; no row if nothing changed.
     rel_id      bigint NOT NULL,
-    began_at    timestamptz NOT NULL, -- the collection before
-    ended_at    timestamptz NOT NULL CHECK (ended_at >= began_at), -- the collection that saw it
+    began_at    timestamptz NOT NULL, -- the previous collection
+    ended_at    timestamptz NOT NULL CHECK (ended_at >= began_at), -- the collection that wrote it
     epoch_id    integer NOT NULL,
-    rollup      smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: rolled up to an
-        -- hour; 2: to a day
+    rollup      smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: an hour; 2: a day
     fillfactor  smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective at the end, percent
     rewritten   boolean NOT NULL,    -- the table got a new file
     LIKE ff_internal.counters INCLUDING COMMENTS,
@@ -121,10 +121,10 @@ CREATE INDEX counter_interval_rewritten ON ff_internal.counter_interval (rel_id,
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.page_sample (
-    -- What a random sample of a table's pages showed. Rows, versions and line pointers are estimates for the whole
-    -- table; _err: half width of the 95 % interval of the column before, in its unit. Pooled columns hold earlier
-    -- samples, too, each fading over fillfactor_advisor.lookback; kept ones are of the last sample that had any.
-    -- Histograms are weights without zeros at the end, NULL where there is none.
+    -- What a random sample of a table's pages showed. Rows and versions are estimates for the whole table; _err: half
+    -- width of the 95 % interval of the column before, in its unit. Pooled columns include earlier samples, which fade
+    -- over fillfactor_advisor.lookback; kept columns are from the last sample that had a value. Histograms are weights
+    -- without trailing zeros, NULL if empty.
     rel_id               bigint NOT NULL,
     sampled_at           timestamptz NOT NULL, -- when the sample began
     rollup               smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: every sample; 1: the last of
@@ -132,8 +132,8 @@ CREATE TABLE ff_internal.page_sample (
     fillfactor           smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective then, percent
     blocks               bigint NOT NULL, -- size of the main fork, pages
     blocks_read          integer NOT NULL, -- pages read
-    blocks_new           integer NOT NULL, -- of these, all-zero; they count as free
-    blocks_bad           integer NOT NULL, -- of these, rejected as contradictory; they count as empty
+    blocks_new           integer NOT NULL, -- of these, all-zero; counted as free
+    blocks_bad           integer NOT NULL, -- of these, rejected as contradictory; counted as empty
     live_pct             real,       -- live row bytes, percent of the table
     live_pct_err         real,       -- points
     dead_pct             real,       -- dead and recently dead row bytes, percent of the table
@@ -143,31 +143,30 @@ CREATE TABLE ff_internal.page_sample (
     live_rows            double precision, -- live rows
     live_rows_err        real,       -- rows
     dead_rows            double precision, -- dead and recently dead rows
-    recently_dead_rows   double precision, -- of these, still visible to some snapshot
-    updated_hot_rows     double precision, -- live rows whose newest version is heap-only; a rewrite takes that mark off
-    updated_nonhot_rows  double precision, -- live rows whose newest version came by an update that was not HOT
-    superseded_hot       double precision, -- old versions whose successor is heap-only; pooled since fillfactor or
-        -- indexes last changed, to be used as a ratio with the next two
-    superseded_same_page double precision, -- in the same page but not heap-only: an indexed column changed
-    superseded_newpage   double precision, -- in another page: the page was full
+    recently_dead_rows   double precision, -- of these, possibly still visible to a snapshot
+    updated_hot_rows     double precision, -- live rows whose newest version is heap-only; a rewrite clears that flag
+    updated_nonhot_rows  double precision, -- live rows whose newest version came from a non-HOT update
+    superseded_hot       double precision, -- old versions with a heap-only successor; pooled since the last change of
+        -- fillfactor or indexes; only its ratio to the next two counts
+    superseded_same_page double precision, -- with a successor in the same page, not heap-only: an indexed column
+        -- changed
+    superseded_newpage   double precision, -- with a successor in another page: the page was full
     rows_per_page        real,       -- live rows on a page that holds any, mean
     rows_per_page_max    real,       -- most live rows seen on a page
     inserted_width       real,       -- mean length of rows never updated, bytes with header, not aligned; kept
-    inserted_width_err   real,       -- bytes
-    updated_width        real,       -- the same of rows updated since insert; kept
-    updated_width_err    real,       -- bytes
+    updated_width        real,       -- the same for rows updated since insert; kept
     updated_pct          real,       -- live rows updated since insert, percent of live rows
-    update_group_rows    real,       -- rows of a page that one transaction updated, median over such rows; kept
+    update_group_rows    real,       -- rows of a page that one transaction updated, median over these rows; kept
     fill_histogram       integer[],  -- pages read by used share, ten bins from 0 to 100 %; not scaled to the table
-    inserted_lengths     real[],     -- aligned lengths of rows never updated: pairs of bytes and rows, ascending, 16 at
-        -- most, beyond which neighbours are merged to their mean; pooled
-    updated_lengths      real[],     -- the same of rows updated since insert; pooled
-    group_old_page       real[],     -- rows updated by the number of rows of their page that one transaction updated,
-        -- on pages that held them before: 1, 2, 3-4, 5-8, ..., 129-256, more; pooled
+    inserted_lengths     real[],     -- MAXALIGNed lengths of rows never updated: up to 16 pairs of bytes and rows,
+        -- ascending; neighbours are merged to their mean; pooled
+    updated_lengths      real[],     -- the same for rows updated since insert; pooled
+    group_old_page       real[],     -- updated rows by how many rows of their page the same transaction updated: 1, 2,
+        -- 3-4, 5-8, ..., 129-256, more; pooled
     group_new_page       real[],     -- the same on pages that one update filled with rows of other pages; pooled
-    update_distances     real[],     -- updated rows by the transactions from the inserts of their page to their newest
-        -- version; bin i: from 2^i to below 2^(i+1), the first one includes 0; pooled
-    update_ages          real[]      -- updated rows by the transactions since their newest version, same bins
+    update_distances     real[],     -- updated rows by transactions between the inserts of their page and their newest
+        -- version; bin i: 2^i to below 2^(i+1), the first includes 0; pooled
+    update_ages          real[]      -- updated rows by transactions since their newest version, same bins
 );
 $$);
 CREATE INDEX page_sample_rel_id_sampled_at ON ff_internal.page_sample (rel_id, sampled_at);
@@ -175,7 +174,7 @@ CREATE INDEX page_sample_rollup_sampled_at ON ff_internal.page_sample (rollup, s
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.change (
-    -- Changes of a table's fillfactor, other storage options, and set of indexes, one row a kind.
+    -- Changes of a table's fillfactor, other storage options and indexes, one row per kind.
     change_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     rel_id          bigint NOT NULL,
     kind            text NOT NULL CHECK (kind IN ('fillfactor', 'indexes', 'options')),
@@ -187,27 +186,26 @@ CREATE TABLE ff_internal.change (
     new_fillfactor  smallint NOT NULL CHECK (new_fillfactor BETWEEN 10 AND 100), -- effective, percent
     old_options     text[],          -- storage options, as stored
     new_options     text[],          -- storage options, as stored
-    dropped_indexes text[],          -- statements that make the dropped indexes again; NULL: none
+    dropped_indexes text[],          -- statements that recreate the dropped indexes; NULL: none
     created_indexes text[],          -- statements that made the new indexes; NULL: none
-    indexed_columns smallint[]       -- columns that are in only one of blocking_columns() before and after; NULL: not
-        -- known
+    indexed_columns smallint[]       -- columns in blocking_columns() only before or only after; NULL: unknown
 );
 $$);
 CREATE INDEX change_rel_id_seen_at ON ff_internal.change (rel_id, seen_at);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.prediction (
-    -- What advice to change a fillfactor promised when first given, and what came of it once it was followed.
+    -- What advice to change a fillfactor predicted (renewed if it moved, or daily), and the outcome once followed.
     rel_id               bigint NOT NULL,
     made_at              timestamptz NOT NULL, -- when the model was asked
     from_fillfactor      smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100), -- effective then, percent
     to_fillfactor        smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100), -- advised fillfactor, percent
-    predicted_hot_pct    double precision, -- HOT share promised, percent; NULL where the model did not say
+    predicted_hot_pct    double precision, -- predicted HOT share, percent; NULL: the model gave none
     predicted_hot_low    double precision, -- lower end of its range, percent
     predicted_hot_high   double precision, -- upper end of its range, percent
-    wal_bytes_saved      double precision, -- WAL promised to be saved per row updated, bytes; negative: more
+    wal_bytes_saved      double precision, -- predicted WAL saving per row updated, bytes; negative: more
     size_bytes           bigint,     -- size of the main fork then, bytes
-    predicted_size_bytes bigint,     -- size of the main fork promised, bytes
+    predicted_size_bytes bigint,     -- predicted size of the main fork, bytes
     judged_at            timestamptz, -- when the change was last judged; NULL: not made, or too early
     verdict              text CHECK (verdict IN ('helped', 'no difference', 'hurt')), -- of ff_verify()
     achieved_hot_pct     double precision, -- HOT share after the change, percent
@@ -221,7 +219,7 @@ CREATE TABLE ff_internal.setting_history (
     -- Server settings that ff_verify() judges: the first value, and each change.
     setting   text NOT NULL,         -- name
     seen_at   timestamptz NOT NULL,  -- the collection that first saw the value
-    before_at timestamptz,           -- the one before, which saw another; NULL: the first of all
+    before_at timestamptz,           -- the last collection that saw another value; NULL: the first row
     value     text,                  -- value for new sessions of the collecting role
     unit      text,                  -- as in pg_settings; NULL: none
     PRIMARY KEY (setting, seen_at)
@@ -230,10 +228,10 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.problem (
-    -- Why a table could not be sampled; the row goes when a sample succeeds.
+    -- Why a table could not be sampled; deleted when a sample succeeds.
     rel_id      bigint PRIMARY KEY,
     seen_at     timestamptz NOT NULL, -- last time
-    occurrences integer NOT NULL CHECK (occurrences > 0), -- times in a row
+    occurrences integer NOT NULL CHECK (occurrences > 0), -- consecutive failures
     sqlstate    text NOT NULL CHECK (sqlstate ~ '^[0-9A-Z]{5}$'), -- SQLSTATE of the error
     message     text NOT NULL        -- its message
 );
@@ -241,9 +239,9 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.excluded (
-    -- Tables that are left out, see ff_exclude().
+    -- Tables left out, see ff_exclude().
     pattern      text PRIMARY KEY CHECK (strpos(pattern, '.') > 1), -- SCHEMA.TABLE, unquoted, with * and ?
-    since        timestamptz NOT NULL, -- when it was written
+    since        timestamptz NOT NULL, -- when it was added
     like_pattern text NOT NULL GENERATED ALWAYS AS (replace(replace(replace(replace(replace( -- the same for LIKE
                      pattern, E'\\', E'\\\\'), '%', E'\\%'), '_', E'\\_'), '*', '%'), '?', '_')) STORED
 );
@@ -251,13 +249,13 @@ $$);
 
 CREATE VIEW ff_internal.candidate AS
 SELECT c.oid AS relid,
-       -- No command updates the row of pg_depend that ties a row type to its table, and it goes with the table.
-       -- ALTER TABLE updates those of pg_class and pg_type, GRANT those of pg_attribute, system columns included.
+       -- No command updates the pg_depend row that ties a row type to its table, and it is dropped with the table.
+       -- ALTER TABLE updates the rows in pg_class and pg_type, GRANT those in pg_attribute, even of system columns.
        (SELECT d.xmin FROM pg_depend d
          WHERE d.classid = 'pg_type'::regclass AND d.objid = c.reltype AND d.objsubid = 0
            AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid AND d.deptype = 'i') AS created_xid,
        n.nspname, c.relname,
-       -- nothing mapped is among them, so this is the file
+       -- no mapped relation is included, so this is the file
        c.relfilenode, c.reloptions, c.reltuples,
        CASE WHEN c.relkind = 'p' THEN 'partitioned: holds no rows itself, its partitions are advised one by one'
             WHEN c.relkind = 'f' THEN 'foreign table: its pages are on another server'
@@ -274,5 +272,5 @@ SELECT c.oid AS relid,
  WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
    AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname NOT IN ('information_schema', 'ff_internal');
 COMMENT ON VIEW ff_internal.candidate IS
-'Tables outside the system schemas; not_examined: the reason why one is not. created_xid: transaction that created the '
-'table, which tells it from another one with the same OID.';
+'Tables outside the system schemas. not_examined: why a table is not examined; NULL: it is. created_xid: transaction '
+'that created the table; distinguishes it from a later table with the same OID.';

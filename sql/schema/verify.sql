@@ -2,15 +2,15 @@
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.measure AS (
-    -- What one measure says of a change.
+    -- What one measure says about a change.
     place   integer,          -- order of display; 0: the change as a whole, 1: intervals, 2: updates or calls
     measure text,             -- name
     unit    text,             -- of the next four; NULL: a number
     before  double precision, -- value before the change
     after   double precision, -- value after it
-    low     double precision, -- lower end of the 95 % interval of after less before; NULL: not known
-    high    double precision, -- its upper end
+    low     double precision, -- lower end of the 95 % interval of after - before; NULL: unknown
+    high    double precision, -- upper end
     verdict text,             -- helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear
-    note    text              -- why, or what is not known
+    note    text              -- why, or what is unknown
 )
 $$);

@@ -2,19 +2,18 @@
  * collect.c
  *	  CALL ff_collect(): the driver of a collection.
  *
- * The work on rows is done by SQL functions (sql/20_collect.sql); this file
- * gives it what SQL cannot have: one transaction a table, a budget, and locks
- * that are never waited for.
+ * SQL functions (sql/20_collect.sql) do the work on rows; this file adds what SQL
+ * lacks: one transaction per table, a budget, and locks without waiting.
  *
  * Invariants:
- * - One collector a database at a time, by a lock of its own
- *	 (lock.c): held by the session and let go on every way out, or by
- *	 the caller's transaction block until its rows are there for others to see.
- * - Each of its transactions begins with a lock on the extension, so that
- *	 DROP EXTENSION and a collection come one after the other.
- * - Outside a transaction block, every table is sampled in a transaction of
- *	 its own: no lock, pin or snapshot outlives one table's sample.  Inside
- *	 one, everything is part of the caller's transaction.
+ * - One collector per database at a time, ensured by a lock (lock.c).  The session
+ *	 holds it and releases it on every exit; in a transaction block, the transaction
+ *	 holds it, until its rows are visible.
+ * - Each transaction of a collection begins with a lock on the extension, so that
+ *	 DROP EXTENSION and a collection never overlap.
+ * - Outside a transaction block, every table is sampled in its own transaction:
+ *	 no lock, pin or snapshot outlives the sample.  Inside one, everything is part
+ *	 of the caller's transaction.
  */
 #include "postgres.h"
 
@@ -35,7 +34,7 @@
 
 PG_FUNCTION_INFO_V1(ff_collect);
 
-/* Tables whose counters are read in one transaction, some 30 ms where all of them changed. */
+/* Tables whose counters are read in one transaction: some 30 ms if all of them changed. */
 #define COUNTERS_BATCH			250
 
 /* Rows that one batch of pruning may remove before it commits. */
@@ -44,10 +43,7 @@ PG_FUNCTION_INFO_V1(ff_collect);
 /* Milliseconds after which no further table is fitted: room for 100 fits of 100 ms. */
 #define FIT_MS				10000
 
-/*
- * Tables after whose samples this session's catalog and relation caches are
- * emptied: they would grow by some kB for each.
- */
+/* Tables after which this session's catalog and relation caches are emptied: some kB for each. */
 #define CACHED_TABLES			200
 
 typedef struct Collector
@@ -58,7 +54,7 @@ typedef struct Collector
 	MemoryContext step_cxt;		/* emptied after every step */
 } Collector;
 
-/* A transaction of a collection begins: the extension stays, and shards are seen. */
+/* Begins a transaction of a collection: keeps the extension, shows shards. */
 static void
 begin_step(Oid extension)
 {
@@ -66,10 +62,7 @@ begin_step(Oid extension)
 	ff_show_shards();
 }
 
-/*
- * End this transaction, so that nothing of it is held while the next runs, and
- * begin that.
- */
+/* Ends this transaction and begins the next. */
 static void
 end_step(Collector *c)
 {
@@ -83,8 +76,8 @@ end_step(Collector *c)
 }
 
 /*
- * One step: the call of a function of the extension, and the end of its transaction.
- * Returns its result as int64 (0 for NULL or another type).
+ * One step: calls a function of the extension and ends its transaction.  Returns
+ * its result as int64 (0 for NULL or another type).
  */
 static int64
 run_step(Collector *c, const char *call)
@@ -106,9 +99,9 @@ run_step(Collector *c, const char *call)
 }
 
 /*
- * A step on this that others do not depend on.  An error is written by the function
- * named last, or else a warning that it could not do this (NULL: nothing); see the
- * SQL function.  Returns -1 after an error.
+ * A step that others do not depend on.  The function named by writer stores an
+ * error; without one, a warning says that it could not do what (NULL: no warning);
+ * see the SQL function.  Returns -1 after an error.
  */
 static int64
 try_step(Collector *c, const char *function, int64 of, const char *writer, const char *what)
@@ -119,11 +112,11 @@ try_step(Collector *c, const char *function, int64 of, const char *writer, const
 }
 
 /*
- * Tries a function on the relations that another one lists, most urgent first, each
- * in a transaction of its own, while there is time and what it returns leaves some of
- * the budget.  What the catalog and relation caches keep of tables that are done with
- * is given back, as nothing else limits them; inside a transaction block they are left
- * to the caller, whose work may need them.  Returns how many were left.
+ * Tries a function on the relations that list returns, most urgent first, each in
+ * its own transaction, until the deadline or until the sum of its results uses up
+ * the budget.  Empties the catalog and relation caches, which nothing else limits,
+ * except inside a transaction block: the caller may need them.  Returns the number
+ * of relations left.
  */
 static int
 try_each(Collector *c, const char *list, const char *function, const char *writer,
@@ -133,7 +126,7 @@ try_each(Collector *c, const char *list, const char *function, const char *write
 	int			n;
 	int64	   *due;
 
-	/* not read only: the rows that this command wrote are to be seen */
+	/* not read only: must see rows written by this command */
 	if (SPI_execute(psprintf("SELECT d.rel_id FROM ff_internal.%s WITH ORDINALITY d(rel_id, n) "
 							 "ORDER BY d.n", list), false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list relations by %s", list);
@@ -165,9 +158,9 @@ try_each(Collector *c, const char *list, const char *function, const char *write
 }
 
 /*
- * Read the counters of all tables, a batch in each transaction, so that none
- * holds back pruning for longer than a table's sample.  The collection begins
- * when all of them are read: one that ends before is no look at all.  Returns its id.
+ * Reads the counters of all tables in batches, one transaction each, so that none
+ * holds back pruning for longer than a table's sample does.  The collection exists
+ * only once all are read; one that ends earlier counts for nothing.  Returns its id.
  */
 static int64
 read_counters(Collector *c)
@@ -183,7 +176,7 @@ read_counters(Collector *c)
 	return run_step(c, psprintf("collect_counted('%s')", now));
 }
 
-/* The collection, with the collector's lock held. */
+/* Runs a collection; the collector's lock is held. */
 static void
 collect(Collector *c)
 {
@@ -193,8 +186,8 @@ collect(Collector *c)
 	int			deferred;
 
 	/*
-	 * Have this session's counts reported when the call ends: a reset of the
-	 * statistics is told by the count of rows in collection.
+	 * Report this session's counts when the call ends: a fall of the insert counter
+	 * of table collection shows that statistics were reset.
 	 */
 	pgstat_force_next_flush();
 	id = read_counters(c);
@@ -215,13 +208,13 @@ collect(Collector *c)
 		handled = run_step(c, "prune(" CppAsString2(PRUNE_BATCH_ROWS) ")");
 }
 
-/* The extension that the procedure is of, kept until this transaction ends. */
+/* Returns the procedure's extension, kept until this transaction ends. */
 static Oid
 keep_extension_of(Oid procedure)
 {
 	Oid			extension = getExtensionOfObject(ProcedureRelationId, procedure);
 
-	/* none where it was dropped a moment ago, too: of that ff_keep_extension() tells */
+	/* ff_keep_extension() reports an extension that was just dropped */
 	if (!OidIsValid(extension) && SearchSysCacheExists1(PROCOID, ObjectIdGetDatum(procedure)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -236,8 +229,8 @@ keep_extension_of(Oid procedure)
 /*
  * CALL ff_collect()
  *
- * See the SQL procedure.  Errors besides: 42704 or 55P03 where the extension is
- * dropped meanwhile (see ff_keep_extension()), 55000 where the procedure is of none.
+ * See the SQL procedure.  Further errors: 42704 or 55P03 if the extension is dropped
+ * meanwhile (see ff_keep_extension()), 55000 if the procedure is in no extension.
  */
 Datum
 ff_collect(PG_FUNCTION_ARGS)
@@ -246,7 +239,7 @@ ff_collect(PG_FUNCTION_ARGS)
 	volatile bool alone = false;
 
 	ff_require("collector");
-	/* recovery is the reason to name where both hold */
+	/* if both apply, recovery is the reason to report */
 	PreventCommandDuringRecovery("ff_collect()");
 	PreventCommandIfReadOnly("ff_collect()");
 
@@ -259,7 +252,7 @@ ff_collect(PG_FUNCTION_ARGS)
 	c.step_cxt = AllocSetContextCreate(c.cxt, "ff_collect step", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(c.step_cxt);
 
-	/* before it takes a lock that would keep others away */
+	/* before it takes a lock that would block others */
 	SPI_execute("SELECT ff_internal.check_collector()", true, 0);
 
 	PG_TRY();

@@ -1,14 +1,13 @@
 /*
  * lock.c
- *	  Locks of a collection: one collector at a time, and an extension that
- *	  stays while it is at work.
+ *	  Locks of a collection: only one collector at a time, and no DROP
+ *	  EXTENSION while it works.
  *
- * - The collector's lock is of a kind that no SQL statement takes, so that only
- *	 who may collect can keep collections away: who may write the history.
- * - Every transaction of a collection begins with a lock on the extension, before
- *	 it takes any other.  DROP EXTENSION begins with the same, in the mode that
- *	 conflicts: it waits for at most one transaction, and neither can meet the
- *	 other with half of its locks.
+ * - No SQL statement can take the collector's lock, so only roles that may collect
+ *	 (write the history) can block collections.
+ * - Every transaction of a collection locks the extension first, before anything
+ *	 else.  DROP EXTENSION also locks it first, in a conflicting mode: so it waits
+ *	 for at most one transaction, and the two cannot deadlock.
  */
 #include "postgres.h"
 
@@ -28,22 +27,21 @@
 
 #include "module.h"
 
-/* "ffad" and a number of our own, in the database at hand; see ff_progress(), too. */
+/* "ffad" and a number, in the current database; see also ff_progress(). */
 #define COLLECTOR_LOCK_CLASS	0x66666164
 #define COLLECTOR_LOCK_OBJECT	1
 
 /*
- * Milliseconds that DROP EXTENSION may take until it is over (chosen), and until the
- * lock is tried again, first; twice as long each time.
+ * Milliseconds to wait for DROP EXTENSION to end (chosen), and before the first
+ * retry of the lock; the interval doubles each time.
  */
 #define DROP_MS					2000
 #define DROP_RETRY_MS			10
 
 /*
- * The kind of old contrib/userlock, which is still reserved for locks like this.
- * Its lock method is that of advisory locks: the end of a session lets go of it,
- * also where that comes between two transactions; the default one's would be left
- * to nobody.
+ * A user lock, the type of the former contrib/userlock, still reserved for such
+ * uses.  It has the lock method of advisory locks: a session's end releases it even
+ * between two transactions, unlike session locks of the default method.
  */
 static LOCKTAG
 collector_tag(void)
@@ -56,8 +54,8 @@ collector_tag(void)
 }
 
 /*
- * The process that holds or awaits the lock of DROP EXTENSION and may have it:
- * whose role owns the extension; 0 where there is none.
+ * Returns the process that holds or awaits DROP EXTENSION's lock and whose role owns
+ * the extension; 0 if there is none.
  */
 static int
 owner_at_lock(const LOCKTAG *tag, Oid extension)
@@ -81,8 +79,7 @@ owner_at_lock(const LOCKTAG *tag, Oid extension)
 }
 
 /*
- * A prepared transaction would keep collectors away, and DROP EXTENSION waiting,
- * until somebody remembers it.
+ * A forgotten prepared transaction would block collectors and DROP EXTENSION.
  */
 static void
 refuse_prepare(XactEvent event, void *extension)
@@ -100,9 +97,9 @@ refuse_prepare(XactEvent event, void *extension)
 }
 
 /*
- * Without waiting; false where another collector is at work.  For the
- * transaction where that is all there is (atomic), else for the session until
- * ff_unlock_collector(), which is to be called after an error, too.
+ * Takes the collector's lock without waiting; false if another collector has it.
+ * atomic: until the transaction ends; otherwise until ff_unlock_collector(), which
+ * must be called after an error, too.
  */
 bool
 ff_lock_collector(bool atomic)
@@ -112,7 +109,7 @@ ff_lock_collector(bool atomic)
 	return LockAcquire(&tag, ExclusiveLock, !atomic, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-/* Let go of what ff_lock_collector() took for the session. */
+/* Releases a session lock of ff_lock_collector(). */
 void
 ff_unlock_collector(void)
 {
@@ -121,7 +118,7 @@ ff_unlock_collector(void)
 	LockRelease(&tag, ExclusiveLock, true);
 }
 
-/* Where a job of pg_cron is left, how to be rid of it. */
+/* How to remove a leftover job of pg_cron. */
 static int
 hint_unschedule(void)
 {
@@ -132,14 +129,13 @@ hint_unschedule(void)
 }
 
 /*
- * Have the extension stay until this transaction ends: to be called before it
- * takes any other lock.  Whoever drops the extension is given a moment to come to
- * an end, without joining the queue of locks, so that no deadlock can come of it.
- * Locks of roles that do not own the extension are ignored: anyone can take this
- * one with ALTER FUNCTION ... DEPENDS ON EXTENSION.
+ * Keeps the extension until this transaction ends; call it before taking any other
+ * lock.  If the extension is being dropped, waits up to DROP_MS for the end, but not
+ * in the lock queue, so it cannot deadlock.  Ignores locks of roles that do not own
+ * the extension: anyone can take this lock with ALTER FUNCTION ... DEPENDS ON
+ * EXTENSION.
  *
- * Errors: 42704 where the extension is gone, 55P03 where it is still being
- * dropped after that moment.
+ * Errors: 42704 the extension is gone, 55P03 it is still being dropped after DROP_MS.
  */
 void
 ff_keep_extension(Oid extension)
@@ -166,7 +162,7 @@ ff_keep_extension(Oid extension)
 					 errdetail("Process %d holds or awaits the lock. The collection ends here. "
 							   "What it did before is kept if the other session rolls back.", pid),
 					 hint_unschedule()));
-		/* to see who holds it takes all locks of the lock table: some ten times, no more */
+		/* owner_at_lock() locks the whole lock table: call it some ten times, no more */
 		ff_nap(retry_ms);
 		retry_ms = Min(retry_ms * 2, DROP_MS / 4);
 	}

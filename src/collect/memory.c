@@ -1,10 +1,10 @@
 /*
  * memory.c
- *	  How much memory the machine has, and to how much of it a container (control
- *	  group) limits this server.
+ *	  The machine's memory, and the limit that a container (control group) sets
+ *	  for this server.
  *
- * Only fixed files are read, of /proc and of the control group file system where
- * every distribution mounts it.  Every quantity is in bytes.
+ * Reads only fixed files, in /proc and in the control group file system at its
+ * usual mount point.  All quantities are in bytes.
  *
  * Not counted: swap, and what other programs on the machine use.
  */
@@ -31,7 +31,7 @@ typedef struct Limit
 
 PG_FUNCTION_INFO_V1(ff_machine_memory);
 
-/* Takes the limit that a file holds, one number or "max", if it is the lowest so far. */
+/* Takes a file's limit, a number or "max", if it is the lowest so far. */
 static void
 read_limit(const char *path, Limit *limit)
 {
@@ -55,7 +55,7 @@ read_limit(const char *path, Limit *limit)
 	FreeFile(file);
 }
 
-/* From a control group up to where its hierarchy is mounted. */
+/* Reads the limits of a control group and its parents, up to the mount point. */
 static void
 read_limits(const char *mount, const char *group, const char *file, Limit *limit)
 {
@@ -72,9 +72,8 @@ read_limits(const char *mount, const char *group, const char *file, Limit *limit
 }
 
 /*
- * The lowest limit of this process's control groups and those around them.  Groups
- * that are not to be seen from inside a container are passed over: its own is
- * where the hierarchy is mounted.
+ * The lowest limit of this process's control groups and their parents.  Groups
+ * that are invisible inside a container are skipped: its own is at the mount point.
  */
 static void
 read_groups(const char *root, Limit *limit)
@@ -91,7 +90,7 @@ read_groups(const char *root, Limit *limit)
 			continue;
 		*group++ = '\0';
 		group[strcspn(group, "\n")] = '\0';
-		/* version 2, "0::/a/b"; memory.high does not kill, but takes the page cache beyond it */
+		/* version 2, "0::/a/b"; memory.high does not kill, but evicts page cache above it */
 		if (*++controllers == '\0')
 		{
 			read_limits(psprintf("%s/sys/fs/cgroup", root), group, "memory.max", limit);
@@ -110,8 +109,8 @@ read_groups(const char *root, Limit *limit)
 /*
  * ff_machine_memory(OUT ram bigint, OUT container_limit bigint, OUT note text)
  *
- * See the SQL function; note: where the limit stands.  A superuser can declare it
- * with an argument, a folder that stands for /: the tests do.
+ * See the SQL function; note: the file with the limit.  Tests declare it with an
+ * argument, a folder used instead of /.
  */
 Datum
 ff_machine_memory(PG_FUNCTION_ARGS)

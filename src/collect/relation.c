@@ -1,11 +1,11 @@
 /*
  * relation.c
- *	  Facts about a relation and its server that SQL cannot have, or not
+ *	  Facts about a relation and its server that SQL cannot get, or not
  *	  without waiting for a lock: counters, sizes, options, identity.
  *
- * No lock on a user's relation is asked for, and none is waited for.  Nothing is
- * left in the caches of relations and catalogs for long: these functions are
- * called for all tables there are.
+ * Locks on user relations are only taken conditionally, never waited for.  These
+ * functions are called for all tables, so they leave nothing in the relation and
+ * catalog caches for long.
  */
 #include "postgres.h"
 
@@ -42,17 +42,16 @@ PG_FUNCTION_INFO_V1(ff_server);
 PG_FUNCTION_INFO_V1(ff_fillfactor);
 
 /*
- * Indexes after whose definitions this session's catalog and relation caches are
- * emptied: they would grow by some kB for each, within one statement.
+ * Index definitions after which this session's catalog and relation caches are
+ * emptied: each adds some kB, within one statement.
  */
 #define CACHED_DEFINITIONS	200
 
 /*
- * Bytes of a relation's main fork, as its files have them; -1 where there is
- * none to measure: it is gone, has no storage, is temporary (its session has it),
- * or a file is missing.  Mapped relations are not looked for: only catalogs are.
- * Read without the caches, which would keep its row of pg_class for as long as
- * the session lasts.
+ * Bytes of a relation's main fork, from its files; -1 if it is gone, has no storage,
+ * is temporary (its pages are in its session's buffers), or a file is missing.
+ * Mapped relations also give -1: only catalogs are mapped.  Does not use the caches,
+ * which would keep the pg_class row until the session ends.
  */
 static int64
 main_fork_bytes(Oid relid, Oid *toast)
@@ -98,8 +97,8 @@ main_fork_bytes(Oid relid, Oid *toast)
 }
 
 /*
- * The indexes of a relation that are not being dropped, or of these the valid
- * ones; without a lock on it or them, and not by the relation's cache entry.
+ * Returns a relation's indexes that are not being dropped, or only the valid ones;
+ * without a lock on any of them, and without the relation cache.
  */
 static List *
 list_indexes(Oid relid, bool only_valid)
@@ -126,7 +125,7 @@ list_indexes(Oid relid, bool only_valid)
 	return oids;
 }
 
-/* Cumulative statistics, without a lock; zeros where there is no entry yet. */
+/* Cumulative statistics, without a lock; zeros if there is no entry yet. */
 static PgStat_StatTabEntry
 statistics_of(Oid relid)
 {
@@ -138,9 +137,9 @@ statistics_of(Oid relid)
 /*
  * ff_counters(relation oid)
  *
- * The valid indexes of a relation and its cumulative statistics, each by one
- * look; newpage_updated is NULL where the server does not count it (15).  In SQL,
- * this would cost more than all else that a collection does for an unchanged table.
+ * The valid indexes of a relation and its cumulative statistics, each read once;
+ * newpage_updated is NULL if the server does not count it (15).  In SQL, this would
+ * cost more than everything else that a collection does for an unchanged table.
  */
 Datum
 ff_counters(PG_FUNCTION_ARGS)
@@ -181,10 +180,10 @@ ff_counters(PG_FUNCTION_ARGS)
 /*
  * ff_index_definitions(relation oid, indexes oid[])
  *
- * The statements that make these indexes of a relation, in the order given; ''
- * for one that is gone, and for all where the relation's lock was not to be had
- * at once.  pg_get_indexdef() alone would wait for that lock, and fail where
- * the relation is dropped meanwhile.
+ * The definitions of these indexes of a relation, in the given order; '' for one
+ * that is gone, and for all if the relation's lock is not available at once.
+ * pg_get_indexdef() alone would wait for that lock, and fail if the relation is
+ * dropped meanwhile.
  */
 Datum
 ff_index_definitions(PG_FUNCTION_ARGS)
@@ -199,11 +198,11 @@ ff_index_definitions(PG_FUNCTION_ARGS)
 					  &indexes, NULL, &n);
 	for (int i = 0; i < n; i++)
 	{
-		/* with the lock, an index that is there stays */
+		/* with the lock, an existing index stays */
 		indexes[i] = locked && SearchSysCacheExists1(INDEXRELID, indexes[i]) ?
 			DirectFunctionCall1(pg_get_indexdef, indexes[i]) : CStringGetTextDatum("");
 
-		/* as a message from another session could do it, here as anywhere */
+		/* safe: an invalidation from another session could do the same here */
 		if (++definitions % CACHED_DEFINITIONS == 0)
 			InvalidateSystemCaches();
 	}
@@ -215,9 +214,9 @@ ff_index_definitions(PG_FUNCTION_ARGS)
 /*
  * ff_sizes(relation oid)
  *
- * heap_bytes, index_bytes, toast_bytes (main forks) of a table, its indexes
- * and its TOAST table; each NULL where the table or a file is missing.  Unlike
- * pg_relation_size() it needs no lock, so it never waits, and it leaves nothing in
+ * heap_bytes, index_bytes, toast_bytes: main forks of a table, its indexes and its
+ * TOAST table; each NULL if the table or a file is missing.  Unlike
+ * pg_relation_size() it takes no lock, so it never waits, and it leaves nothing in
  * the caches.
  */
 Datum
@@ -249,8 +248,8 @@ ff_sizes(PG_FUNCTION_ARGS)
 /*
  * ff_server()
  *
- * What tells one server's life from another's: system_identifier (of the
- * cluster), timeline (of the WAL written or replayed now), database_oid.
+ * Identity of the server: system_identifier (of the cluster), timeline (of the WAL
+ * written or replayed now), database_oid.
  */
 Datum
 ff_server(PG_FUNCTION_ARGS)
@@ -273,9 +272,8 @@ ff_server(PG_FUNCTION_ARGS)
 /*
  * ff_fillfactor(reloptions text[])
  *
- * The fillfactor (percent) that the server reads from a table's stored
- * options, whatever their spelling ('80.5' and '0x50' are both 80); 100 where
- * they name none.
+ * The fillfactor (percent) that the server reads from a table's stored options,
+ * in any spelling ('80.5' and '0x50' are both 80); 100 if there is none.
  */
 Datum
 ff_fillfactor(PG_FUNCTION_ARGS)

@@ -1,15 +1,14 @@
 /*
  * statements.c
- *	  Which tables a statement writes, and which columns its updates set, read
- *	  off the statement's text.
+ *	  Finds the tables that a statement writes, and the columns that its updates
+ *	  set, from the statement's text.
  *
- * The text goes through the server's own raw parser and no further: nothing is
- * looked up, planned or executed, so any text of any role may be handed in.  A
- * text that cannot be read gives one row with the reason instead of an error,
- * since it came from somewhere else and the rest of a collection goes on.
+ * The text only goes through the server's raw parser: nothing is looked up,
+ * planned or executed, so any text of any role is safe.  A text that cannot be
+ * parsed gives one row with the reason instead of an error, so that the
+ * collection goes on.
  *
- * Not seen: what functions, triggers, rules and foreign keys write on behalf of
- * a statement.
+ * Not seen: writes by functions, triggers, rules and foreign keys.
  */
 #include "postgres.h"
 
@@ -29,8 +28,8 @@
 #include "module.h"
 
 /*
- * Texts of so many bytes are not parsed: a parse tree takes some hundred times the
- * text.  An INSERT with the 65,535 parameters that the protocol allows is shorter.
+ * Texts of this many bytes are not parsed: a parse tree takes some hundred times the
+ * text.  An INSERT with the protocol's maximum of 65,535 parameters is shorter.
  */
 #define FF_STATEMENT_MAX	(1000 * 1000)
 
@@ -54,8 +53,8 @@ PG_FUNCTION_INFO_V1(ff_parse_statement);
 /*
  * Adds the columns that a SET list assigns, once each.  Fields and elements,
  * SET a.b = and a[1] =, count as their column; in (a, b) = (...) each is an
- * entry of its own.  No table has more of them than are taken here; without the
- * limit a long list that no table has would take its length squared.
+ * entry of its own.  Takes at most the columns a table can have: the time grows
+ * with the square of their number.
  */
 static List *
 add_columns(List *columns, List *targetlist)
@@ -81,8 +80,8 @@ add_columns(List *columns, List *targetlist)
 }
 
 /*
- * One row of the result: a table that the statement writes.  command: INSERT, UPDATE,
- * DELETE, COPY; columns: names set by an UPDATE, each once
+ * Adds a row to the result: a table that the statement writes.  command: INSERT,
+ * UPDATE, DELETE, COPY; columns: names set by an UPDATE, each once.
  */
 static void
 add_target(FfParse *parse, const char *command, const char *how, RangeVar *relation, List *columns)
@@ -103,7 +102,7 @@ add_target(FfParse *parse, const char *command, const char *how, RangeVar *relat
 	tuplestore_putvalues(parse->result->setResult, parse->result->setDesc, values, nulls);
 }
 
-/* The actions of a MERGE, one row for each command it may run. */
+/* Adds the actions of a MERGE, one row for each command it may run. */
 static void
 add_merge(FfParse *parse, MergeStmt *merge)
 {
@@ -131,9 +130,9 @@ add_merge(FfParse *parse, MergeStmt *merge)
 }
 
 /*
- * Notes this statement's targets and looks for more of them below, in its WITH.
- * The walker knows no utility statements; of these, the ones are unwrapped whose
- * inner statement is counted under the outer one's text.
+ * Adds this statement's targets, and those in its WITH.  The walker does not know
+ * utility statements; those that pg_stat_statements counts together with their
+ * inner statement are unwrapped here.
  */
 static bool
 find_targets(Node *node, void *context)
@@ -185,7 +184,7 @@ find_targets(Node *node, void *context)
 	return result;
 }
 
-/* Notes the targets of all statements of a text. */
+/* Adds the targets of all statements of a text. */
 static void
 find_statements(List *statements, void *context)
 {
@@ -196,9 +195,9 @@ find_statements(List *statements, void *context)
 }
 
 /*
- * The parser says nothing about other people's texts: no warning of backslashes,
- * no notice of names too long, which shows the whole name.  Where it fails, the
- * end of the subtransaction takes the settings back.
+ * Parses without messages: no warning about backslashes, no notice about a long
+ * name, which would show it.  After an error, the end of the subtransaction
+ * restores the settings.
  */
 static List *
 parse_quietly(const char *text)
@@ -218,9 +217,9 @@ parse_quietly(const char *text)
 }
 
 /*
- * Parses the text in a subtransaction, and has the statements used in it.
- * Returns NULL, or why the text could not be parsed or used.  Only what the text
- * itself can cause is taken for a reason: a cancel and a lack of memory go on.
+ * Parses the text and calls use on its statements, in a subtransaction.  Returns
+ * NULL, or why that failed.  Only errors that the text itself can cause become a
+ * reason; others, such as a cancel or lack of memory, are raised again.
  */
 const char *
 ff_parse_text(const char *text, void (*use) (List *statements, void *context), void *context)
@@ -260,7 +259,7 @@ ff_parse_text(const char *text, void (*use) (List *statements, void *context), v
 		case ERRCODE_FEATURE_NOT_SUPPORTED:
 			return "not accepted by this server's parser";
 		case ERRCODE_INTERNAL_ERROR:
-			/* a node that the server's walker was not taught */
+			/* a node unknown to the server's walker */
 			return "not understood by this server's parser";
 	}
 	ReThrowError(error);
@@ -270,8 +269,8 @@ ff_parse_text(const char *text, void (*use) (List *statements, void *context), v
 /*
  * ff_parse_statement(query text), see the SQL function
  *
- * Columns only where the command is UPDATE; no row for a statement that writes no
- * table; nothing but the reason for a text that cannot be read.
+ * Columns are NULL unless the command is UPDATE.  No row for a statement that writes
+ * no table; only the reason for a text that cannot be parsed.
  */
 Datum
 ff_parse_statement(PG_FUNCTION_ARGS)
@@ -292,7 +291,7 @@ ff_parse_statement(PG_FUNCTION_ARGS)
 
 	if (reason != NULL)
 	{
-		/* without what was found before the error */
+		/* drop what was found before the error */
 		tuplestore_clear(parse.result->setResult);
 		values[REASON] = CStringGetTextDatum(reason);
 		tuplestore_putvalues(parse.result->setResult, parse.result->setDesc, values, nulls);

@@ -1,17 +1,14 @@
 /*
  * window.c
- *	  What the intervals of a table in the recent window add up to, and which
- *	  of them are recent: an aggregate that one pass over the history of all
- *	  tables feeds, in any order.
+ *	  An aggregate over the intervals of a table, in any order: their sums over
+ *	  the window, since the last change, and over the recent part.
  *
- * For what is recent, intervals count one by one while they are new; those that
- * ended before the last HOURS_APART whole hours count as whole hours (UTC),
- * those older than DAYS_APART days as whole days.  So the figures are
- * the same before and after pruning has rolled intervals up.
+ * To find the recent part, new intervals count singly; those that ended before the
+ * last HOURS_APART whole hours count as whole hours (UTC), those older than
+ * DAYS_APART days as whole days.  So the figures are the same before and after
+ * pruning has rolled intervals up.
  */
 #include "postgres.h"
-
-#include <math.h>
 
 #include "access/htup_details.h"
 #include "access/xact.h"
@@ -21,20 +18,21 @@
 #include "utils/typcache.h"
 
 #include "module.h"
+#include "numbers.h"
 
 PG_FUNCTION_INFO_V1(ff_window_add);
 PG_FUNCTION_INFO_V1(ff_window_sum);
 
-/* Hours, beside the one that is running, whose intervals stay apart (chosen). */
+/* Hours, besides the current one, whose intervals count singly (chosen). */
 #define HOURS_APART		2
 
-/* Days, beside the one that is running, whose hours stay apart (chosen). */
+/* Days, besides the current one, whose hours count singly (chosen). */
 #define DAYS_APART		2
 
-/* Recent intervals have at least one part of so many of the window's updates (chosen). */
+/* Recent intervals have at least 1 / RECENT_PART of the fresh updates (chosen). */
 #define RECENT_PART		3
 
-/* Spans that there is room for at first. */
+/* Initial room for spans. */
 #define FIRST_SPANS		8
 
 /* Counts, in the order of the type counters and of window_of()'s arguments. */
@@ -50,7 +48,7 @@ typedef enum Count
 	COUNTS
 } Count;
 
-/* The aggregate's arguments, behind its state. */
+/* The aggregate's arguments, after its state. */
 enum
 {
 	FRESH_ARG = 1,				/* after the last change of fillfactor or indexes */
@@ -59,23 +57,22 @@ enum
 	COUNT_ARG
 };
 
-/* Of the type counters: began_at, intervals, the counts, cycles. */
+/* Columns of type counters: began_at, intervals, the counts, cycles. */
 #define COUNTERS_COLUMNS	(COUNTS + 3)
 
-/* One interval, hour or day; or the sum of some. */
+/* One interval, hour or day. */
 typedef struct Span
 {
-	TimestampTz unit;			/* begin of hour or day; of an interval, its end */
+	TimestampTz unit;			/* begin of the hour or day; end of an interval */
 	bool		fresh;
-	bool		newpage_unknown;
 	TimestampTz began_at;
 	TimestampTz ended_at;
-	int64		count[COUNTS];
+	double		count[COUNTS];	/* NAN: unknown */
 } Span;
 
 typedef struct Window
 {
-	TimestampTz whole_hours;	/* what ended before counts as hours */
+	TimestampTz whole_hours;	/* intervals that ended before this count as hours */
 	TimestampTz whole_days;		/* and before this, as days */
 	Span	   *span;
 	int			nspans;
@@ -85,11 +82,12 @@ typedef struct Window
 /* Spans added up. */
 typedef struct Sums
 {
-	Span		sum;
+	TimestampTz began_at;
 	int64		spans;
-	TimestampTz hour;			/* of the span added last, and updates of that hour */
-	double		updated_in_hour;
-	double		squares;		/* of the updates of each hour before it */
+	double		count[COUNTS];
+	TimestampTz hour;			/* of the span added last */
+	double		updated_in_hour;	/* updates of that hour */
+	double		squares;		/* sum of squares of the updates of other hours */
 } Sums;
 
 /* The last whole multiple of this length (microseconds), in UTC. */
@@ -114,7 +112,7 @@ begin_window(MemoryContext context)
 	return w;
 }
 
-/* The span that an interval counts with; most often the last one. */
+/* The span to which an interval belongs; most often the last one. */
 static Span *
 find_span(Window *w, bool fresh, TimestampTz began_at, TimestampTz ended_at)
 {
@@ -163,14 +161,12 @@ ff_window_add(PG_FUNCTION_ARGS)
 				  PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
 	s->began_at = Min(s->began_at, PG_GETARG_TIMESTAMPTZ(BEGAN_ARG));
 	s->ended_at = Max(s->ended_at, PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
-	s->newpage_unknown |= PG_ARGISNULL(COUNT_ARG + NEWPAGE_UPDATED);
 	for (int i = 0; i < COUNTS; i++)
-		if (!PG_ARGISNULL(COUNT_ARG + i))
-			s->count[i] += PG_GETARG_INT64(COUNT_ARG + i);
+		s->count[i] += PG_ARGISNULL(COUNT_ARG + i) ? NAN : (double) PG_GETARG_INT64(COUNT_ARG + i);
 	PG_RETURN_POINTER(w);
 }
 
-/* The newest first. */
+/* Adds a span; to be called with the newest first. */
 static void
 add_span(Sums *to, const Span *s)
 {
@@ -182,15 +178,14 @@ add_span(Sums *to, const Span *s)
 		to->updated_in_hour = 0;
 		to->hour = hour;
 	}
-	to->updated_in_hour += (double) s->count[UPDATED];
-	to->sum.began_at = to->spans > 0 ? Min(to->sum.began_at, s->began_at) : s->began_at;
-	to->sum.newpage_unknown |= s->newpage_unknown;
+	to->updated_in_hour += s->count[UPDATED];
+	to->began_at = to->spans > 0 ? Min(to->began_at, s->began_at) : s->began_at;
 	for (int i = 0; i < COUNTS; i++)
-		to->sum.count[i] += s->count[i];
+		to->count[i] += s->count[i];
 	to->spans++;
 }
 
-/* A value of the type counters; all NULL but the counts where there are none. */
+/* A value of type counters; without spans, began_at and cycles are NULL. */
 static Datum
 counters_datum(const Sums *sums, Oid type)
 {
@@ -198,18 +193,18 @@ counters_datum(const Sums *sums, Oid type)
 	Datum		values[COUNTERS_COLUMNS];
 	bool		nulls[COUNTERS_COLUMNS] = {0};
 	Datum		datum;
-	double		updated = (double) sums->sum.count[UPDATED];
+	double		updated = sums->count[UPDATED];
 	int			n = 0;
 
 	if (desc->natts != COUNTERS_COLUMNS)
 		elog(ERROR, "type %s has %d columns", format_type_be(type), desc->natts);
 	nulls[n] = sums->spans == 0;
-	values[n++] = TimestampTzGetDatum(sums->sum.began_at);
+	values[n++] = TimestampTzGetDatum(sums->began_at);
 	values[n++] = Int64GetDatum(sums->spans);
 	for (int i = 0; i < COUNTS; i++)
 	{
-		nulls[n] = i == NEWPAGE_UPDATED && sums->sum.newpage_unknown;
-		values[n++] = Int64GetDatum(sums->sum.count[i]);
+		nulls[n] = isnan(sums->count[i]);
+		values[n++] = Int64GetDatum((int64) bound(sums->count[i], 0, 4e18));
 	}
 	nulls[n] = updated == 0;
 	values[n++] = Float8GetDatum(updated * updated /
@@ -219,7 +214,7 @@ counters_datum(const Sums *sums, Oid type)
 	return datum;
 }
 
-/* The newest first. */
+/* Sorts the newest first. */
 static int
 compare_spans(const void *a, const void *b)
 {
@@ -232,9 +227,9 @@ compare_spans(const void *a, const void *b)
 /*
  * window_sum(state)
  *
- * The aggregate's result, of the type table_window: three sums, of the whole
- * window, of what is fresh, and of the recent part of that: the newest
- * spans, until they have a third of its updates (all where there are none).
+ * The aggregate's result, of type table_window: sums over the whole window, over the
+ * fresh spans, and over the recent ones of these: the newest, until they have a third
+ * of the fresh updates (all if there are none).
  */
 Datum
 ff_window_sum(PG_FUNCTION_ARGS)
@@ -260,8 +255,8 @@ ff_window_sum(PG_FUNCTION_ARGS)
 	}
 	for (int i = 0; i < w->nspans; i++)
 		if (w->span[i].fresh &&
-			(sums[FRESH].sum.count[UPDATED] == 0 ||
-			 (double) RECENT_PART * sums[RECENT].sum.count[UPDATED] < sums[FRESH].sum.count[UPDATED]))
+			(sums[FRESH].count[UPDATED] == 0 ||
+			 RECENT_PART * sums[RECENT].count[UPDATED] < sums[FRESH].count[UPDATED]))
 			add_span(&sums[RECENT], &w->span[i]);
 	for (int i = 0; i < SUMS; i++)
 		values[i] = counters_datum(&sums[i], TupleDescAttr(desc, i)->atttypid);

@@ -1,10 +1,10 @@
 /*
  * decide.c
- *	  Keep, set, or set and rewrite: what each costs over the horizon.
+ *	  Keep, set, or set and rewrite: what each costs over payback_time.
  *
- * The cost is time^a * WAL^b * size^c, all per row updated, with what comes along
- * with an update on average (inserts, deletes, reads).  Only ratios between options
- * matter, so prices need be right relative to each other, not on every machine.
+ * The cost is time^a * WAL^b * size^c, all per row updated, including the inserts,
+ * deletes and reads per row updated.  Only ratios between options matter, so prices must
+ * be right relative to each other, not on every machine.
  */
 #include "decide.h"
 #include "numbers.h"
@@ -185,8 +185,8 @@ add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
 }
 
 /*
- * What one option costs in one life.  What the twin does not explain of the pages seen is
- * put down to versions that wait for vacuum: it goes as the updates go that leave them.
+ * What one option costs in one life.  Pages that the twin does not explain are attributed
+ * to versions that wait for vacuum, and scaled by the share of updates that leave them.
  */
 static double
 option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int life, int step,
@@ -229,8 +229,8 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 }
 
 /*
- * Could any fillfactor save min_gain, were no update non-HOT that has room to be,
- * no page pruned and no page half empty?  Says what would be left of the cost.
+ * The least cost that any fillfactor could reach, as a share of today's: every update is
+ * HOT that can be, no page is pruned, and every page is full.
  */
 static double
 least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
@@ -252,7 +252,7 @@ ff_decide_index_entry(double *wal_bytes, double *cpu_us)
 	*cpu_us = US_ENTRY;
 }
 
-/* ln of what it costs that forecasts far from what was seen err more. */
+/* ln of the price of a step far from today's, because its forecast errs more. */
 static double
 caution(const Forecast *f, int step)
 {
@@ -308,8 +308,8 @@ ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
 }
 
 /*
- * What was made of the table before is the prior: costs are the mean of those found then
- * and now, in logs, weighed by the updates seen.  One fit errs more than its lives differ.
+ * The last fit is the prior: costs are the mean of its costs and the new ones, in logs,
+ * weighted by the updates seen.  One fit errs by more than its lives differ.
  */
 static void
 pool_costs(const Evidence *e, const Forecast *f, Decision *d)
@@ -340,8 +340,8 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 }
 
 /*
- * Is the best option clearly better than another: by so much on the mean, and in nearly
- * all lives?
+ * Whether the best option is clearly better than another: by that much on average, and in
+ * most lives.
  */
 static int
 clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, double by)
@@ -355,7 +355,7 @@ static void
 choose_cheapest(const Evidence *e, const Forecast *f, Decision *d)
 {
 	double		best = 1;
-	/* what a rewrite gains without another fillfactor is no gain of that one */
+	/* a gain of the rewrite alone is no gain of another fillfactor */
 	double		rewritten = d->cost[FC_REWRITE][f->current].ratio * (1 - e->min_gain);
 
 	d->best_way = FC_SET;
@@ -373,8 +373,8 @@ choose_cheapest(const Evidence *e, const Forecast *f, Decision *d)
 }
 
 /*
- * What was chosen last stays until another option, or none, is clearly better, or until
- * it saves not even half of min_gain.
+ * The last choice stays until another option, or no change, is clearly better, or until it
+ * saves less than half of min_gain.
  */
 static int
 choose_standing(const Evidence *e, const Forecast *f, Decision *d)
@@ -397,9 +397,9 @@ choose_standing(const Evidence *e, const Forecast *f, Decision *d)
 }
 
 /*
- * One rule for all: what somebody chose before is changed for what is clearly better, and
- * what was advised here and followed for still more room only where much is to be saved.
- * Below 100 there is no more room for updates that are all HOT.
+ * A fillfactor below 100 was chosen by somebody, so it is changed only for what is clearly
+ * better; if it was advised here and followed, more room must save much.  Where all updates
+ * are HOT already, below 100, no more room is advised.
  */
 static void
 choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
@@ -484,8 +484,8 @@ stay(const Forecast *f, DcAction action, Decision *d)
 }
 
 /*
- * A reserve that nothing uses is given back: after a full day, where rows are inserted
- * and neither counters nor pages show updates.
+ * Raises a fillfactor whose reserve nothing uses: after a full day with inserts, if neither
+ * counters nor pages show updates.
  */
 static void
 choose_by_room(const Evidence *e, const Forecast *f, Decision *d)

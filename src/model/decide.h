@@ -1,6 +1,6 @@
 /*
  * decide.h
- *	  Keep, set, or set and rewrite: what each costs over the horizon, and which to choose.
+ *	  Keep, set, or set and rewrite: what each costs over payback_time, and which to choose.
  *
  * Pure C: no server calls, no allocation.
  */
@@ -22,7 +22,7 @@ typedef struct DcCost
 {
 	double		time_us;
 	double		wal_bytes;
-	double		heap_bytes;		/* at the end of the horizon */
+	double		heap_bytes;		/* at the end of payback_time */
 	double		index_bytes;
 	double		ratio;			/* expected cost by that of keeping everything */
 } DcCost;

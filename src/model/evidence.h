@@ -50,7 +50,7 @@ typedef struct Evidence
 #define BINS(field, n) double field[n];
 #include "fields.h"
 	/* the settings */
-	double		horizon_s;		/* that the choice is made for */
+	double		payback_s;		/* fillfactor_advisor.payback_time, seconds */
 	double		time_weight;	/* exponents of the cost */
 	double		wal_weight;
 	double		size_weight;

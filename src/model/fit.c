@@ -5,9 +5,9 @@
  * A life is a point in a unit cube: the prior table turns each coordinate into
  * a parameter, so that the prior is uniform there and a step is accepted by the
  * likelihood alone (Metropolis).  The likelihood is raised to a power that
- * grows from round to round (sequential Monte Carlo), up to a quarter: what is
- * observed of one table errs together.  It stays lower where no life comes near
- * what was seen.  Both widen what is predicted.
+ * grows from round to round (sequential Monte Carlo), up to a quarter, because
+ * the errors of observations of one table are correlated.  It stays lower if no
+ * life comes near the observations.  Both widen the predicted ranges.
  */
 #include "fit.h"
 #include "numbers.h"
@@ -116,9 +116,8 @@ drawn_pick(double u, int growing)
 }
 
 /*
- * Which of its rows a transaction takes: sets stride and, of a table in parts, rows.
- * Where the rows of a pass over the whole table are known, they give its stride; else
- * the stride gives them.
+ * Which rows a transaction takes: sets stride and rows.  If the rows of a pass over the
+ * whole table are known, they give its stride; otherwise the stride gives the rows.
  */
 static void
 place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
@@ -194,9 +193,9 @@ make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 }
 
 /*
- * Lags are in transactions of the whole table.  Where a part of it is replayed, pages
- * come back sooner by as much, but those statements that are for a share of the table
- * no more often; rows inserted lately do so as ever.
+ * Lags are in transactions of the whole table.  If only a part of the table is replayed,
+ * small statements return to a page after fewer transactions, statements for a share of
+ * the table do not, and neither do updates of rows inserted lately.
  */
 static void
 make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
@@ -221,11 +220,11 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 			fresh += c->rate;
 	}
 	near = fresh > 0.5 ? 1 : p->scale * ours / real;
-	/* squared: the most by far are as old as the sessions beside it are many */
+	/* squared: most snapshots are about as old as there are other sessions */
 	l->lag = v > 0 ? drawn(PR_LAG, v * v > PR_LAG.none ? v * v : v, 0) : 0;
 	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
-	/* while a snapshot is held, each update leaves a version that stays: so many transactions
-	 * make as many as there are rows */
+	/* while a snapshot is held, each update leaves a version that stays: after so many
+	 * transactions there are as many of these as rows */
 	rows = p->mean_live * p->scale * ours;
 	if (!isnan(e->recent_share))
 		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);
@@ -285,8 +284,9 @@ total(const double *bin, int n)
 }
 
 /*
- * Area between two cumulated shares: how many bins off, on average, the second moved
- * down by "shift" bins.  What is below the first bin of either counts as in it.
+ * Area between two cumulative distributions: how many bins they are apart, on average,
+ * after the second was moved down by "shift" bins.  What falls below the first bin counts
+ * in it.
  */
 static double
 bins_off(const double *a, const double *b, int n, double shift)
@@ -350,7 +350,7 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	return sum;
 }
 
-/* How much chance is in the replay of a life. */
+/* How much chance there is in the replay of a life. */
 typedef struct Chance
 {
 	double		together;		/* rows that share their fate */
@@ -433,7 +433,7 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 							  (SEEN_PRUNES * (1 + (1 - p->split.hot) * or_else(e->indexes, 0))));
 	ff_twin_look(t, &view);
 	result += log_likelihood_of_pages(p, e, t, &view);
-	/* a life in which little happens explains nothing */
+	/* a life with few updates explains nothing */
 	return t->exhausted || sum.updates < 0.5 * total(p->segment, FIT_SEGMENTS) ?
 		result - 5 * FREEDOM : result;
 }
@@ -568,7 +568,7 @@ merge_particles(Fit *fit)
 	fit->n = n;
 }
 
-/* The most weight first, of these the likeliest. */
+/* By weight, then by likelihood, highest first. */
 static void
 sort_particles(Fit *fit, FitParticle *spare)
 {

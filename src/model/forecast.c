@@ -1,6 +1,6 @@
 /*
  * forecast.c
- *	  What each fillfactor would do to a table, over the horizon of the choice.
+ *	  What each fillfactor would do to a table, over payback_time.
  */
 #include "forecast.h"
 #include "numbers.h"
@@ -44,19 +44,19 @@ add_counts(TwinCount *sum, const TwinCount *c, double times)
 		((double *) sum)[i] += times * ((const double *) c)[i];
 }
 
-/* Replay the horizon from where the twin is; what comes after the end is like it. */
+/* Replay that time from where the twin is; what comes after the end is like it. */
 static void
 replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 {
 	Twin	   *t = &w->twin;
 	const FitPlan *p = &fit->plan;
-	double		horizon = f->updates * p->scale;
+	double		payback = f->updates * p->scale;
 	double		ticks = bound(bound(CHUNK_LAPS * p->rows, 0, CHUNK_TICKS), longest(&t->life), 1e9);
-	double		chunk = bound(ticks, 0, horizon / LEAST_CHUNKS);
+	double		chunk = bound(ticks, 0, payback / LEAST_CHUNKS);
 	TwinCount	sum = {0};
 	TwinCount	last[2] = {{0}};
 	double		hot[CHUNKS] = {0};
-	double		window = bound(p->window.updated * p->scale, 0, horizon);
+	double		window = bound(p->window.updated * p->scale, 0, payback);
 	double		seen[2] = {0};
 	double		n;
 	int			i,
@@ -80,17 +80,17 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 			seen[1] += t->count.hot;
 		}
 		hot[i] = t->count.updates > 0 ? t->count.hot / t->count.updates : i > 0 ? hot[i - 1] : 0;
-		if (i < 1 || (i + 1) * chunk < bound(LEAST_LAPS * p->rows, 0, horizon))
+		if (i < 1 || (i + 1) * chunk < bound(LEAST_LAPS * p->rows, 0, payback))
 			continue;
 		/* all HOT twice in a row: it will stay so */
 		if (hot[i] >= ALL_HOT && hot[i - 1] >= ALL_HOT)
 			break;
 		if (i >= LEAST_CHUNKS - 1 &&
-			((i + 1) * chunk >= horizon || fabs(hot[i] + hot[i - 1] - hot[i - 2] - hot[i - 3]) < 2 * STEADY))
+			((i + 1) * chunk >= payback || fabs(hot[i] + hot[i - 1] - hot[i - 2] - hot[i - 3]) < 2 * STEADY))
 			break;
 	}
-	add_counts(&sum, &last[0], (horizon / chunk - k - 1) / 2);
-	add_counts(&sum, &last[1], (horizon / chunk - k - 1) / 2);
+	add_counts(&sum, &last[0], (payback / chunk - k - 1) / 2);
+	add_counts(&sum, &last[1], (payback / chunk - k - 1) / 2);
 	n = sum.updates > 1 ? sum.updates : 1;
 	o->hot = sum.hot / n;
 	o->moved = sum.moved / n;
@@ -99,7 +99,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	o->moved_bytes = sum.update_bytes / n;
 	o->pages = t->npages / bound((double) t->nlive, 1, 1e15);
 	n = last[0].updates + last[1].updates;
-	/* longer than the replay: settled by then */
+	/* a window longer than the replay has settled by its end */
 	o->window_hot = (k + 1) * chunk < window * 0.75 && n > 0 ? (last[0].hot + last[1].hot) / n :
 		seen[0] > 0 ? seen[1] / seen[0] : o->hot;
 	o->settled_hot = n > 0 ? (last[0].hot + last[1].hot) / n : o->hot;
@@ -252,7 +252,7 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 		};
 	}
 	f->updates = p->window.updated / ff_evidence_seconds(e) *
-		bound(or_else(e->horizon_s, 30 * 86400.0), 1, 1e12);
+		bound(or_else(e->payback_s, 30 * 86400.0), 1, 1e12);
 	f->nlives = fit->n;
 	for (int i = 0; i < f->nlives; i++)
 	{

@@ -1,6 +1,6 @@
 /*
  * forecast.h
- *	  What each fillfactor would do to a table, over the horizon of the choice.
+ *	  What each fillfactor would do to a table, over payback_time.
  *
  * Pure C: no server calls, no allocation.  Every life that explains the table is
  * replayed from today's pages onwards at the edges of its steps, with its pages as
@@ -21,7 +21,7 @@ typedef enum FcWay
 	FC_WAYS
 } FcWay;
 
-/* One life at one step: means over the horizon, per row updated. */
+/* One life at one step: means over payback_time, per row updated. */
 typedef struct FcOutcome
 {
 	double		hot;
@@ -60,7 +60,7 @@ typedef struct Forecast
 	FcOutcome	outcome[FC_WAYS][FIT_PARTICLES][FC_STEPS];
 	double		pages_now[FIT_PARTICLES];	/* today, per row */
 	double		rewritten_hot_pct;	/* as a step's hot_pct: rewritten as it is */
-	double		updates;		/* rows of the table, over the horizon */
+	double		updates;		/* rows of the table, over payback_time */
 	double		ticks;			/* replayed of the present life */
 } Forecast;
 

@@ -27,17 +27,17 @@
 #define TELLING			0.05
 
 /*
- * What an index keeps from being HOT.  Those that stayed in their page and were
- * not HOT, and of those that left it the same part.  Where hardly any that sets
- * an indexed column stayed to be seen, the statements tell how many of those
- * that left would not have been HOT with room either.
+ * Updates that an index keeps from being HOT: those that stayed in their page and
+ * were not HOT, and the same share of those that left it.  If hardly any update of
+ * an indexed column stayed in its page, the statements show how many of those that
+ * left would not have been HOT even with room.
  */
 static void
 split_kept(double indexed, FitSplit *s)
 {
 	double		stayed_cold = 1 - s->hot - s->moved;
-	/* at least so many that set an indexed column stayed: HOT ones beyond what the others
-	 * can be, and all that were not HOT */
+	/* least share that set an indexed column and stayed: HOT ones that the other updates
+	 * cannot explain, and all that were not HOT */
 	double		stayed_setting = s->moved >= NEGLIGIBLE ?
 		bound(s->hot + indexed - 1, 0, 1) + stayed_cold : NAN;
 
@@ -55,8 +55,8 @@ split_kept(double indexed, FitSplit *s)
 }
 
 /*
- * Moved updates are counted from PostgreSQL 16 on.  Before, old versions in the
- * pages tell it roughly, and statements more, as far as the pages confirm them.
+ * PostgreSQL 16 and later count moved updates.  Before, old versions in the pages give an
+ * estimate, and statements a better one if the pages confirm it.
  */
 FitSplit
 ff_fit_split(const Evidence *e)
@@ -80,14 +80,14 @@ ff_fit_split(const Evidence *e)
 		moved = cold;
 	else if (!never && !(indexed >= 1) && (stayed >= ENOUGH_STAYED || !isnan(indexed)))
 	{
-		/* of those that left as many could be HOT as of those that stayed */
+		/* the same share could be HOT of those that left as of those that stayed */
 		double		seen = stayed >= ENOUGH_STAYED ? or_else(e->seen_hot, 0) / stayed : NAN;
 
 		eligible = 1 - seen < CONFIRMED * indexed || isnan(indexed) ? seen : 1 - indexed;
 		moved = eligible > 0 ? bound(cold - w.hot * (1 - eligible) / eligible, 0, cold) : 0;
 	}
 	else if (e->seen_same_page + e->seen_moved > 0)
-		/* none can be HOT: only the pages tell */
+		/* none can be HOT: only the pages show how many moved */
 		moved = cold * e->seen_moved / (e->seen_same_page + e->seen_moved);
 	if (isnan(moved))
 	{
@@ -180,8 +180,8 @@ add_slot(FitPlan *p, EvCommand command, double rows)
 }
 
 /*
- * Of which nobody knows whether they set an indexed column: as many do as the others
- * leave of the updates that were blocked.
+ * Classes of which it is unknown whether they set an indexed column: they get the blocked
+ * updates that the other classes do not explain.
  */
 static void
 share_blocked(FitPlan *p)
@@ -200,8 +200,8 @@ share_blocked(FitPlan *p)
 }
 
 /*
- * A class for each statement that updates, the most rows first; one or two for what
- * they do not explain; one for inserts and one for deletes.
+ * One class for each UPDATE statement, the most rows first; one or two for updates that
+ * no statement explains; one for inserts and one for deletes.
  */
 static void
 plan_slots(const Evidence *e, FitPlan *p)
@@ -235,8 +235,8 @@ plan_slots(const Evidence *e, FitPlan *p)
 }
 
 /*
- * The WAL records of its statements tell how many pages an update prunes: what is
- * left beside its own, its index entries and the lock of a row that moves.
+ * Pages that an update prunes, from the WAL records of its statements: those that are left
+ * after its own record, its index entries and the lock of a row that moves.
  */
 static double
 prunes_seen(const Evidence *e, const FitPlan *p)
@@ -249,7 +249,7 @@ prunes_seen(const Evidence *e, const FitPlan *p)
 		p->split.moved;
 }
 
-/* Which fillfactor today's pages were filled at, where that was a higher one. */
+/* The fillfactor at which today's pages were filled, if that was a higher one. */
 static void
 plan_density(const Evidence *e, FitPlan *p)
 {
@@ -260,7 +260,8 @@ plan_density(const Evidence *e, FitPlan *p)
 		p->filled_at = (int) e->filled_at;
 	else if (e->rows_per_page_max > ff_twin_rows_per_page(p->fillfactor, len) + 0.5)
 	{
-		while (p->filled_at < TW_MAX_FF && e->rows_per_page_max > ff_twin_rows_per_page(p->filled_at, len))
+		while (p->filled_at < TW_MAX_FF &&
+			   e->rows_per_page_max > ff_twin_rows_per_page(p->filled_at, len))
 			p->filled_at++;
 		p->filled_at = ff_twin_step_edge(p->filled_at, len);
 	}
@@ -290,8 +291,8 @@ plan_segments(const Evidence *e, FitPlan *p)
 }
 
 /*
- * How much of the table, and which course.  Updates of each row are kept, up to
- * those after which nothing changes any more.
+ * How much of the table is replayed, and for how long.  Each row is updated as often as in
+ * the table, up to the number after which nothing changes.
  */
 static void
 plan_course(const Evidence *e, FitPlan *p)
@@ -310,7 +311,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->rows = bound(p->rows, bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000),
 					MOST_PAGES * p->page_rows);
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
-	/* what is taken from the newest rows must be among those replayed */
+	/* the newest rows that a class takes must be among those replayed */
 	for (int i = 0; i < p->nslots; i++)
 		if (p->slot[i].rows > largest && p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
@@ -325,7 +326,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	cut = bound(window, 0, laps) / window;
 	if (cut < 1)
 	{
-		/* the later part of a long window; the earlier one is settled by then */
+		/* the later part of a long window; the table has settled before it */
 		for (int i = 0; i < FIT_SEGMENTS - 1; i++)
 		{
 			p->segment[i] = 0;
@@ -367,7 +368,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	plan_slots(e, p);
 	for (int i = 0; i < e->nintervals; i++)
 		p->peak = fmax(p->peak, e->interval[i].updated / bound(e->interval[i].seconds, 1e-3, 1e12));
-	/* rows that one transaction of the cluster stands for, to scale distances by */
+	/* transactions of the cluster per row updated, to scale distances */
 	p->xids_per_tick = e->window_xids > 0 ? e->window_xids / p->window.updated : NAN;
 	for (int i = 0; i < EV_LOG2_BINS; i++)
 	{
@@ -377,7 +378,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->insert_distance = p->window.inserted > 0 && p->xids_per_tick > 0 && sum > 0 ?
 		bound(1.5 * exp2(at / sum) / p->xids_per_tick * p->window.inserted / p->window.updated,
 			  1, p->live) : NAN;
-	/* rows that came together are as far from each other as they are many */
+	/* rows inserted together are updated when all of them are there, at the earliest */
 	for (int i = 0; i < p->nslots && !isnan(p->insert_distance); i++)
 		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)
 			p->insert_distance = bound(p->slot[i].rows, 1, p->live);

@@ -77,12 +77,12 @@ typedef struct FitPlan
 } FitPlan;
 
 /*
- * Which of the updates more room could make HOT: of those that kept their page
- * as many are HOT as could be of those that left it.
+ * Which updates more room could make HOT: the share that is HOT of those that stayed in
+ * their page is the share that could be of those that left it.
  */
 extern FitSplit ff_fit_split(const Evidence *e);
 
-/* False where no row or no update was seen. */
+/* False if no row or no update was seen. */
 extern int	ff_plan(const Evidence *e, FitPlan *plan);
 
 #endif							/* FF_MODEL_PLAN_H */

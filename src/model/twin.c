@@ -33,8 +33,7 @@
 /* Share of the table from which a statement scans it, rather than an index. */
 #define SCANNED		0.9
 
-/* A pass over all rows takes so many times as many as in the time seen, at most: a replay
- * is finite. */
+/* Most rows of a pass over all rows, as a multiple of those in the window: bounds a replay. */
 #define WHOLE_MOST	4.0
 
 /* A multiplier that spreads ranks over the table (Knuth). */
@@ -105,9 +104,8 @@ horizon(const Twin *t)
 }
 
 /*
- * A new transaction.  The oldest snapshot of the moment ends with a fixed
- * chance, so that its age varies around its mean, as that of sessions at work
- * side by side does.
+ * A new transaction.  The oldest snapshot ends with a fixed chance, so that its
+ * age varies around its mean, as with several active sessions.
  */
 static inline void
 next_xid(Twin *t)
@@ -117,7 +115,7 @@ next_xid(Twin *t)
 		t->oldest = t->xid;
 }
 
-/* Remove what the horizon allows; true if anything went. */
+/* Remove dead versions that the horizon allows; true if there were any. */
 static int
 prune(Twin *t, TwinPage *p, uint32_t oldest)
 {
@@ -427,7 +425,7 @@ turn_delay(const TwinClass *c, int k, int turns, int64_t n)
 	return delay > 0 ? delay : 0;
 }
 
-/* A class comes back to each new row as often as it updates more than are inserted. */
+/* How often a class updates each new row: its updates divided by the inserts. */
 static int
 turns_of(const Twin *t, const TwinClass *c, double *share)
 {
@@ -445,8 +443,8 @@ turns_of(const Twin *t, const TwinClass *c, double *share)
 }
 
 /*
- * The first of n rows whose turn it is, -1 when none has waited long enough:
- * each turn follows the inserts at a distance of its own.
+ * The first of n rows whose turn it is; -1: none is far enough behind the inserts.
+ * Each turn follows the inserts at its own distance.
  */
 static int64_t
 pick_in_turn(Twin *t, int class, int64_t n)
@@ -478,8 +476,8 @@ pick_in_turn(Twin *t, int class, int64_t n)
 
 /*
  * A row by its rank among the favourites, which follow a power law: skew 1 is Zipf's law
- * with exponent 1, lesser values lie between it and the uniform pick.  They lie all over the
- * table.
+ * with exponent 1, smaller values are between it and the uniform pick.  The favourites are
+ * spread over the whole table.
  */
 static int64_t
 pick_skewed(Twin *t, const TwinClass *c, int64_t all)
@@ -494,7 +492,7 @@ pick_skewed(Twin *t, const TwinClass *c, int64_t all)
 }
 
 /*
- * A live row as a class picks it, -1 when a few tries met only deleted ones.
+ * A live row as a class picks it; -1 if a few tries found only deleted ones.
  * "span": rows from the first to the last that its transaction takes.
  */
 static int64_t
@@ -550,7 +548,7 @@ write_row(Twin *t, int64_t id, const TwinClass *c)
 		delete_row(t, r);
 }
 
-/* A mean above 1 that is no whole number becomes a mix of its neighbours. */
+/* A fractional mean above 1 becomes a mix of the two whole numbers next to it. */
 static inline int64_t
 whole(Twin *t, double mean)
 {
@@ -574,7 +572,7 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 
 	if (c->pick == TW_SWEEP && stride > 1 && t->next_row > t->first_row)
 	{
-		/* at the end it begins anew with the next of every k */
+		/* at the end of the table, start again one row later */
 		int64_t		blocks = (t->next_row - t->first_row + span - 1) / span;
 		int64_t		turn = t->position[class]++;
 
@@ -618,7 +616,7 @@ scan_rows(Twin *t, const TwinClass *c, int64_t id, int64_t stride)
 	{
 		int64_t		at = t->order[i];
 
-		/* of the ids that share this place, the one remembered */
+		/* several ids share this place; this is the one in memory */
 		at += (t->first_row - at + TW_ROWS - 1) / TW_ROWS * TW_ROWS;
 		if (at >= id && (at - id) % stride == 0)
 			write_row(t, at, c);
@@ -701,7 +699,7 @@ ff_twin_run(Twin *t, double ticks)
 		c = &t->life.class[next];
 		t->now = t->due[next];
 		transaction(t, next);
-		/* a transaction at a random time of each interval: times vary, and do not drift */
+		/* at a random time of each interval, so that times vary but do not drift */
 		t->interval[next] += c->rows / c->rate;
 		t->due[next] = t->interval[next] + c->rows / c->rate * random_unit(&t->rng);
 		autovacuum(t);
@@ -827,7 +825,7 @@ ff_twin_copy(Twin *to, const Twin *from)
 	memcpy(to->dead, from->dead, sizeof(TwinDead) * (size_t) from->dead_used);
 }
 
-/* One page, its rows of t->order: those updated in the order of who wrote them. */
+/* One page and its rows in t->order; updated rows are sorted by transaction. */
 static void
 look_at_page(const Twin *t, int from, int to, TwinView *view)
 {
@@ -872,8 +870,8 @@ look_at_page(const Twin *t, int from, int to, TwinView *view)
 }
 
 /*
- * Pages that the rows remembered are not on any more are left out, unless the
- * table has lost rows: then they are a part of it.
+ * Pages without rows in memory are left out, unless the table has lost rows:
+ * then these pages are a part of it.
  */
 void
 ff_twin_look(Twin *t, TwinView *view)

@@ -2,12 +2,12 @@
  * heap.c
  *	  A page sample of one table, with error bars.
  *
- * A first sample of some 600 pages shows how much pages differ; from that
- * follows how many more must be read for the wanted error, whatever the size
- * of the table.  Small tables are read whole, and their errors are zero.
+ * A first sample of some 600 pages shows how much pages differ.  This determines
+ * how many more must be read for the wanted error, whatever the table's size.
+ * Small tables are read whole, with errors of zero.
  *
- * What is not counted: rejected pages count as pages without anything in
- * them; toasted values are in another relation.
+ * Not counted: the contents of rejected pages, which count as empty, and toasted
+ * values, which are in another relation.
  */
 #include "postgres.h"
 
@@ -20,14 +20,14 @@
 
 PG_FUNCTION_INFO_V1(ff_sample);
 
-/* The type page_sample: all that has to know a column. */
+/* The columns of type page_sample; no other code names them. */
 static const FfColumn columns[] = {
 	{"rel_id", FF_CALLER},
 	{"sampled_at", FF_CALLER},
 	{"rollup", FF_CALLER},
 	{"fillfactor", FF_CALLER},
 	{"blocks", FF_BLOCKS},
-	{"blocks_read", FF_COUNT, offsetof(FfSample, pages_read)},
+	{"blocks_read", FF_COUNT, offsetof(FfSample, strata.nread)},
 	{"blocks_new", FF_COUNT, offsetof(FfSample, pages_new)},
 	{"blocks_bad", FF_COUNT, offsetof(FfSample, pages_bad)},
 	{"live_pct", FF_SHARE, FF_HEAP_LIVE_BYTES},
@@ -48,9 +48,7 @@ static const FfColumn columns[] = {
 	{"rows_per_page", FF_RATIO, FF_HEAP_LIVE_ROWS, FF_HEAP_INHABITED},
 	{"rows_per_page_max", FF_MOST_ROWS},
 	{"inserted_width", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS},
-	{"inserted_width_err", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS, .error = true},
 	{"updated_width", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS},
-	{"updated_width_err", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, .error = true},
 	{"updated_pct", FF_PERCENT, FF_HEAP_UPDATED_ROWS, FF_HEAP_LIVE_ROWS},
 	{"update_group_rows", FF_MEDIAN, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS},
 	{"fill_histogram", FF_FILL},
@@ -62,7 +60,7 @@ static const FfColumn columns[] = {
 	{"update_ages", FF_POWERS, FF_UPDATE_AGES}
 };
 
-/* What the wanted error is about. */
+/* The wanted error applies to these. */
 static const int exact_metrics[] = {
 	FF_HEAP_LIVE_BYTES, FF_HEAP_DEAD_BYTES, FF_HEAP_FREE_BYTES
 };
@@ -81,7 +79,7 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 	sample->most_rows = Max(sample->most_rows, measured->metric[FF_HEAP_LIVE_ROWS]);
 	for (int i = 0, n; i < measured->nrows; i += n)
 	{
-		/* like rows lie together */
+		/* equal rows are often adjacent */
 		for (n = 1; i + n < measured->nrows && measured->length[i + n] == measured->length[i] &&
 			 measured->updated[i + n] == measured->updated[i]; n++)
 			;
@@ -123,8 +121,8 @@ open_heap(FunctionCallInfo fcinfo)
 /*
  * sample(relation regclass) returns page_sample
  *
- * See the comments on the type.  Errors: those of ff_sample(), and 55000 where the
- * type is not the one that this library fills.
+ * See the comments on the type.  Errors: those of ff_sample(), and 55000 if the type
+ * has other columns.
  */
 Datum
 ff_sample(PG_FUNCTION_ARGS)

@@ -1,10 +1,9 @@
 /*
  * histogram.c
- *	  Counts by bin of a stratified sample, and the arrays that they become.
+ *	  Histograms of a stratified sample, and their output as arrays.
  *
- * Counts are kept by stratum until all pages are read: only then is it known
- * for how many rows of the relation each stands.  Memory depends on the number
- * of bins, not on that of the pages read.
+ * Counts are kept by stratum until all pages are read: only then are their weights
+ * known.  Memory depends on the number of bins, not on the number of pages.
  */
 #include "postgres.h"
 
@@ -18,12 +17,12 @@
 #include "module.h"
 #include "sample/sample.h"
 
-/* Rows that have faded so far are forgotten. */
+/* Smaller weights, after fading, are dropped. */
 #define NEXT_TO_NOTHING 1e-20
 
 PG_FUNCTION_INFO_V1(ff_pool_lengths);
 
-/* Counts rows of this bin, met in this stratum. */
+/* Adds rows of this stratum to a bin. */
 void
 ff_count(FfSample *sample, FfHistogram histogram, int stratum, int bin, int rows)
 {
@@ -33,7 +32,7 @@ ff_count(FfSample *sample, FfHistogram histogram, int stratum, int bin, int rows
 	sample->count[stratum][histogram][bin] += rows;
 }
 
-/* How many rows of the whole relation are in each bin? */
+/* Estimates the rows of the whole relation in each bin. */
 static void
 weigh(const FfSample *sample, FfHistogram histogram, double *rows)
 {
@@ -43,7 +42,7 @@ weigh(const FfSample *sample, FfHistogram histogram, double *rows)
 			rows[bin] += ff_strata_weight(&sample->strata, i) * sample->count[i][histogram][bin];
 }
 
-/* The bin of the middle row; NAN where there is none. */
+/* The bin of the median row; NAN if there are no rows. */
 double
 ff_median(const FfSample *sample, FfHistogram histogram)
 {
@@ -63,7 +62,7 @@ ff_median(const FfSample *sample, FfHistogram histogram)
 	return NAN;
 }
 
-/* As an array is written. */
+/* Array literal. */
 char *
 ff_array_text(const double *value, int n)
 {
@@ -76,7 +75,7 @@ ff_array_text(const double *value, int n)
 	return t.data;
 }
 
-/* Weights without the zeros at the end; NULL where all are zero. */
+/* Weights without trailing zeros; NULL if all are zero. */
 static char *
 weights_text(const double *value, int n)
 {
@@ -86,8 +85,8 @@ weights_text(const double *value, int n)
 }
 
 /*
- * (length, rows) pairs, by length, of which equal neighbours are merged, and those that
- * differ least until few are left.
+ * (length, rows) pairs, sorted by length.  Merges equal neighbours, then the most
+ * similar ones until EV_LENGTHS are left.
  */
 static char *
 lengths_text(double *pair, int n)
@@ -99,7 +98,7 @@ lengths_text(double *pair, int n)
 		double	   *p;
 		double		rows;
 
-		/* what merging adds to the squared deviations */
+		/* loss: the squared deviations that merging adds */
 		for (int i = 0; i + 1 < n; i++)
 		{
 			double		gap = pair[2 * i + 2] - pair[2 * i];
@@ -123,7 +122,7 @@ lengths_text(double *pair, int n)
 	}
 }
 
-/* A histogram in the form that the column wants. */
+/* The histogram in the column's form. */
 char *
 ff_histogram_text(const FfSample *sample, const FfColumn *column)
 {

@@ -2,8 +2,8 @@
  * index.c
  *	  ff_sample_index: a page sample of one B-tree index, with error bars.
  *
- * Chooses and reads pages as ff_sample does.  The statistics are of leaf pages:
- * ratios to the leaves in the sample, not to all pages.
+ * Chooses and reads pages like ff_sample.  Ratios are relative to the leaf pages in
+ * the sample, not to all pages.
  */
 #include "postgres.h"
 
@@ -20,7 +20,7 @@ static const FfColumn columns[] = {
 	{"index", FF_RELATION},
 	{"relation", FF_TABLE},
 	{"blocks", FF_BLOCKS},
-	{"blocks_read", FF_COUNT, offsetof(FfSample, pages_read)},
+	{"blocks_read", FF_COUNT, offsetof(FfSample, strata.nread)},
 	{"blocks_new", FF_COUNT, offsetof(FfSample, pages_new)},
 	{"blocks_bad", FF_COUNT, offsetof(FfSample, pages_bad)},
 	{"leaf_pages", FF_TOTAL, FF_BTREE_LEAF},
@@ -35,7 +35,7 @@ static const FfColumn columns[] = {
 	{"deduplicated_pct", FF_PERCENT, FF_BTREE_POSTING_TIDS, FF_BTREE_TIDS}
 };
 
-/* What the wanted error is about. */
+/* The wanted error applies to this. */
 static const int exact_metrics[] = {FF_BTREE_USED};
 
 StaticAssertDecl(FF_BTREE_METRICS <= FF_MAX_METRICS, "too many metrics");
@@ -72,8 +72,8 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 /*
  * ff_sample_index(index regclass) returns record
  *
- * See the SQL function.  Errors: those of ff_sample(), 42809 for anything that is not
- * a B-tree index with pages of its own, 55000 for an invalid index.
+ * See the SQL function.  Errors: those of ff_sample(), 42809 if it is not a B-tree
+ * index with its own pages, 55000 if the index is invalid.
  */
 Datum
 ff_sample_index(PG_FUNCTION_ARGS)

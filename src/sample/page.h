@@ -2,9 +2,9 @@
  * page.h
  *	  Readers of one page: 8 kB in, counts out.
  *
- * They are pure: they call nothing of the server, allocate nothing and keep no
- * state, so that they can be compiled and fuzzed alone.  What they cannot see in
- * the page, the fate of a transaction, they ask of FfXacts.
+ * They are pure: they call no server function, allocate nothing and keep no state,
+ * so that they can be compiled and fuzzed alone.  FfXacts tells them what the page
+ * does not: the fate of transactions.
  */
 #ifndef FF_PAGE_H
 #define FF_PAGE_H
@@ -20,9 +20,9 @@ typedef enum FfPageState
 	FF_PAGE_BAD					/* rejected: nothing in it is trusted */
 } FfPageState;
 
-/* ---------- checks that hold for every page ---------- */
+/* ---------- checks of all kinds of pages ---------- */
 
-/* Tuples start at MAXALIGNed offsets: so many words have a bit for each place in a page. */
+/* Words that have a bit for each MAXALIGNed offset of a page, where tuples start. */
 #define FF_PLACE_WORDS (BLCKSZ / MAXIMUM_ALIGNOF / 64)
 
 static inline bool
@@ -34,7 +34,7 @@ ff_page_is_zero(const char *page)
 	return true;
 }
 
-/* Page header, as PageIsVerified wants it, with the special space there. */
+/* Checks the page header like PageIsVerified, and that the special space begins there. */
 static inline bool
 ff_header_is_sound(const PageHeaderData *header, unsigned special)
 {
@@ -47,7 +47,7 @@ ff_header_is_sound(const PageHeaderData *header, unsigned special)
 		header->pd_special == special;
 }
 
-/* How many line pointers are there in a sound page? */
+/* Number of line pointers in a sound page. */
 static inline OffsetNumber
 ff_line_pointers(const PageHeaderData *header)
 {
@@ -55,8 +55,8 @@ ff_line_pointers(const PageHeaderData *header)
 }
 
 /*
- * Does this line pointer give an aligned place of at least so many bytes in
- * the tuple area, which no other has claimed?  Marks it as taken.
+ * Whether this line pointer refers to at least so many bytes in the tuple area,
+ * aligned, that no other has claimed.  Marks them as taken.
  */
 static inline bool
 ff_claim_place(const PageHeaderData *header, const ItemIdData *lp,
@@ -91,22 +91,22 @@ typedef enum FfXactState
 	FF_XACT_COMMITTED,			/* or our own */
 	FF_XACT_ABORTED,
 	FF_XACT_IN_PROGRESS,
-	FF_XACT_UNKNOWN				/* never assigned or forgotten: the page lies */
+	FF_XACT_UNKNOWN				/* never assigned or truncated: corrupt page */
 } FfXactState;
 
-/* Answers about transactions, given by the caller. */
+/* Answers about transactions, from the caller. */
 typedef struct FfXacts
 {
 	FfXactState (*state) (void *arg, TransactionId xid);
 
 	/*
-	 * The updater among a multixact's members in *xid, invalid if there is
-	 * none; false if there cannot be such a multixact.
+	 * Sets *xid to the updater among a multixact's members, invalid if there is
+	 * none; returns false if there cannot be such a multixact.
 	 */
 	bool		(*updater) (void *arg, TransactionId multi, TransactionId *xid);
 	void	   *arg;
 	TransactionId horizon;		/* older deleted versions may be pruned */
-	TransactionId next;			/* not assigned yet when the sample began */
+	TransactionId next;			/* next xid when the sample began */
 } FfXacts;
 
 /* What is measured on each heap page.  Bytes, rows, line pointers or 0/1. */
@@ -132,16 +132,16 @@ typedef enum FfHeapMetric
 } FfHeapMetric;
 
 /*
- * Rows of one page that one transaction updated: rows of other pages, with which it
- * filled this one, or else rows of this page.  Of the latter some versions, or all,
- * may have gone to other pages: what counts is how many rows of this page it updated.
+ * Rows of a page that one transaction updated.  Either it filled a new page with rows
+ * from other pages, or it updated rows of this page; their new versions may be in
+ * other pages: what counts is how many rows of this page it updated.
  */
 typedef struct FfHeapGroup
 {
 	bool		new_page;
 	uint16		rows;
 	uint16		live;			/* of them, live in this page */
-	uint32		age;			/* transactions since, of all databases */
+	uint32		age;			/* transactions since then, of all databases */
 	int64		distance;		/* from the page's inserts to it, -1: unknown */
 } FfHeapGroup;
 
@@ -161,7 +161,7 @@ extern FfPageState ff_heap_page(const char *page, BlockNumber block,
 
 /* ---------- B-tree ---------- */
 
-/* What is measured on each B-tree page.  Pages count 1 for what they are. */
+/* What is measured on each B-tree page.  Each page has a 1 for its kind. */
 typedef enum FfBtreeMetric
 {
 	FF_BTREE_LEAF,
@@ -170,9 +170,9 @@ typedef enum FfBtreeMetric
 	/* of leaves only */
 	FF_BTREE_ROOM,				/* bytes between header and special space */
 	FF_BTREE_USED,				/* of them */
-	FF_BTREE_FRAGMENT,			/* 1 if its right sibling lies before it */
-	FF_BTREE_TIDS,				/* rows that all items point to */
-	FF_BTREE_POSTING_TIDS,		/* of them, from items that deduplication merged */
+	FF_BTREE_FRAGMENT,			/* 1 if its right sibling is an earlier block */
+	FF_BTREE_TIDS,				/* row pointers of all items */
+	FF_BTREE_POSTING_TIDS,		/* of them, in posting lists (deduplicated) */
 	FF_BTREE_AT_FILLFACTOR,		/* 1 if as full as splits at the end leave it */
 	FF_BTREE_HALF_FULL,			/* 1 if as full as other splits leave it */
 	FF_BTREE_METRICS

@@ -2,10 +2,10 @@
  * page_btree.c
  *	  Reads one B-tree page: 8 kB in, counts out.
  *
- * The page is a private copy and need not be sound: it is checked like a heap
- * page, and rejected whole if anything contradicts itself.
+ * The page is a private copy and may be corrupt: it is checked like a heap page, and
+ * rejected whole if anything is inconsistent.
  *
- * Density and fragmentation are what pgstatindex means by them.
+ * Density and fragmentation are defined as in pgstatindex.
  */
 #include "postgres.h"
 
@@ -26,8 +26,8 @@
 #define FF_NEAR_FILLFACTOR 0.03
 
 /*
- * Leaves no fuller than this have been split in the middle and little filled
- * since; share of the page.
+ * Leaves up to this full were split in the middle and hardly filled since; share
+ * of the page.
  */
 #define FF_HALF_FULL 0.6
 
@@ -41,7 +41,7 @@ item_tids(const IndexTupleData *item, unsigned length)
 
 	if ((item->t_info & INDEX_ALT_TID_MASK) == 0)
 		return 1;
-	/* a leaf has no pivot tuples but its high key */
+	/* the only pivot tuple of a leaf is its high key */
 	if ((status & BT_IS_POSTING) == 0)
 		return 0;
 	ntids = status & BT_OFFSET_MASK;
@@ -103,9 +103,8 @@ measure_leaf(const PageHeaderData *header, const BTPageOpaqueData *opaque,
 }
 
 /*
- * Measures one B-tree page: page and block as for ff_heap_page, fillfactor in
- * percent.  metric[] is always filled; for a page that is not FF_PAGE_OK, and for
- * the metapage, it is zero.
+ * Measures one B-tree page; page and block as for ff_heap_page(), fillfactor in
+ * percent.  Always fills metric[], with zeros unless FF_PAGE_OK and for the metapage.
  */
 FfPageState
 ff_btree_page(const char *page, BlockNumber block, int fillfactor, double *metric)

@@ -2,20 +2,20 @@
  * page_heap.c
  *	  Reads one heap page: 8 kB in, counts out.
  *
- * The page is a private copy that nobody changes meanwhile; it need not be
- * sound.  Every offset and length is checked before it is followed, tuples may
- * not overlap, and a page that fails any check is rejected whole.  So the
- * bytes of live and dead tuples and free space can never exceed the page.
+ * The page is a private copy and may be corrupt.  Every offset and length is
+ * checked before use, tuples may not overlap, and a page that fails any check is
+ * rejected whole.  So the bytes of live and dead tuples and free space never exceed
+ * the page.
  *
- * Live and dead are what pgstattuple means by them: a row inserted or deleted
- * by a transaction in progress is live, a version that only old snapshots can
- * see is dead.
+ * Live and dead are defined as in pgstattuple: a row inserted or deleted by a
+ * transaction in progress is live, a version that only old snapshots can see is
+ * dead.
  */
 #include "postgres.h"
 
 #include "sample/page.h"
 
-/* What a page can hold besides its header. */
+/* Bytes of a page after its header. */
 #define FF_PAGE_ROOM (BLCKSZ - SizeOfPageHeaderData)
 
 typedef enum FfTupleState
@@ -26,15 +26,15 @@ typedef enum FfTupleState
 } FfTupleState;
 
 /*
- * Transactions so much younger than the sample's begin are taken for some that
- * began since, not for some of almost a whole round of ids before (chosen).
+ * Xids up to this much newer than the sample's begin count as newer, not as almost
+ * a whole round of xids older (chosen).
  */
 #define FF_NEW_XIDS (1 << 24)
 
 /* A live row, or a version whose update came from this page. */
 typedef struct FfVersion
 {
-	TransactionId xid;			/* that wrote the row, or superseded the version */
+	TransactionId xid;			/* wrote the row, or superseded the version */
 	uint32		age;
 	bool		updated;
 	bool		live;
@@ -42,8 +42,8 @@ typedef struct FfVersion
 } FfVersion;
 
 /*
- * Bits of t_infomask2 that the versions supported give a meaning to.  Where
- * another one is set, what became of an update is not known, and not counted.
+ * Bits of t_infomask2 that have a meaning in the supported versions.  If another
+ * bit is set, the kind of update is unknown and not counted.
  */
 #define FF_KNOWN_BITS \
 	(HEAP_NATTS_MASK | HEAP_KEYS_UPDATED | HEAP_HOT_UPDATED | HEAP_ONLY_TUPLE)
@@ -54,7 +54,7 @@ bits_are_known(const HeapTupleHeaderData *tuple)
 	return (tuple->t_infomask2 & ~FF_KNOWN_BITS) == 0;
 }
 
-/* Lengths inside the tuple header agree with the line pointer's length. */
+/* Whether the lengths in the tuple header fit the line pointer's length. */
 static bool
 tuple_is_sound(const HeapTupleHeaderData *tuple, unsigned length)
 {
@@ -80,8 +80,8 @@ xact_state(const FfXacts *xacts, TransactionId xid)
 }
 
 /*
- * The rules of HeapTupleSatisfiesDirty, without its hint bits.  *deleter is
- * the transaction that deleted or superseded a dead tuple, if any.
+ * Follows HeapTupleSatisfiesDirty, but sets no hint bits.  *deleter: the
+ * transaction that deleted or superseded a dead tuple, if any.
  */
 static FfTupleState
 tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts,
@@ -124,8 +124,8 @@ tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts,
 }
 
 /*
- * Transactions from this one to the sample's begin.  Ids are compared by it, as
- * they wrap around; those of frozen rows may be older than half a round.
+ * Transactions from this one to the sample's begin.  Used to compare xids because
+ * they wrap around; those of frozen rows may be more than half a round old.
  */
 static uint32
 xid_age(const FfXacts *xacts, TransactionId xid)
@@ -148,8 +148,8 @@ comes_before(const FfVersion *a, const FfVersion *b)
 }
 
 /*
- * Insertion sort, rows never updated first, then by transaction, the oldest
- * first: a page holds few rows, often in order.
+ * Sorts rows never updated first, then by transaction, oldest first.  Insertion
+ * sort: a page has few rows, often in order.
  */
 static void
 sort_versions(FfVersion *version, int n)
@@ -169,12 +169,12 @@ sort_versions(FfVersion *version, int n)
 }
 
 /*
- * Groups updated versions by the transaction that wrote or superseded them.  An update
- * that took old versions from the page updated as many of its rows, whatever
- * lies there of other pages.  Live rows that all come from one update that
- * took none, and are not heap-only, came from other pages: it filled this one.
- * The distance of an update is taken to the middle one of the page's inserts,
- * or to an original version not yet pruned.
+ * Groups updated versions by the transaction that wrote or superseded them.  The old
+ * versions that an update superseded here tell how many rows of this page it
+ * updated, whatever rows it also wrote here from other pages.  If all versions are
+ * live, from one update and mostly not heap-only, they came from other pages: the
+ * update filled this one.  Distances are measured from the median insert of the
+ * page, or from an original version not pruned yet.
  */
 static void
 group_versions(FfVersion *version, int n, uint32 original, FfHeapPage *result)
@@ -211,7 +211,7 @@ group_versions(FfVersion *version, int n, uint32 original, FfHeapPage *result)
 	}
 }
 
-/* What a walk over the line pointers of one page carries along. */
+/* State of a walk over the line pointers of one page. */
 typedef struct FfWalk
 {
 	const PageHeaderData *header;
@@ -221,7 +221,7 @@ typedef struct FfWalk
 	uint64		taken[FF_PLACE_WORDS];
 	FfVersion	version[MaxHeapTuplesPerPage];
 	int			nversions;
-	uint32		original;		/* age of an insert, by a version left of it */
+	uint32		original;		/* age of an insert, from an unpruned original version */
 	int			unused;			/* line pointers */
 } FfWalk;
 
@@ -250,7 +250,7 @@ count_live(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length)
 		metric[heap_only ? FF_HEAP_UPDATED_HOT : FF_HEAP_UPDATED_NONHOT]++;
 	result->length[result->nrows] = MAXALIGN(length);
 	result->updated[result->nrows++] = updated;
-	/* a frozen tuple keeps its xmin, its mask says that it is frozen */
+	/* a frozen tuple keeps its xmin; only its mask changes */
 	add_version(walk, tuple->t_choice.t_heap.t_xmin, updated, true, heap_only);
 }
 
@@ -271,7 +271,7 @@ count_dead(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length,
 		(int32) (deleter - walk->xacts->horizon) >= 0)
 		metric[FF_HEAP_RECENT_ROWS]++;
 
-	/* where did the new version go? none: deleted, or moved to another partition */
+	/* where is the new version? none: deleted, or moved to another partition */
 	if (bits_are_known(tuple) && successor > 0 && successor <= MaxHeapTuplesPerPage &&
 		(successor_block != walk->block || successor != offset))
 	{
@@ -284,7 +284,7 @@ count_dead(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length,
 		walk->original = xid_age(walk->xacts, tuple->t_choice.t_heap.t_xmin);
 }
 
-/* Counts what one line pointer points to; false if it cannot be. */
+/* Counts the target of one line pointer; false if it is corrupt. */
 static bool
 count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
 {
@@ -328,11 +328,11 @@ count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
 }
 
 /*
- * Measures one heap page: BLCKSZ bytes, MAXALIGNed, and its number, to tell
+ * Measures one heap page: BLCKSZ bytes, MAXALIGNed.  block: its number, to find out
  * whether a version's successor is in the same page.
  *
- * *result is always filled; for a page that is not FF_PAGE_OK its metrics are
- * zero, but that a new page is all free.
+ * Always fills *result; unless FF_PAGE_OK the metrics are zero, except that a new
+ * page is all free.
  */
 FfPageState
 ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts,
@@ -371,7 +371,7 @@ ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts,
 			return FF_PAGE_BAD;
 		}
 
-	/* without a free line pointer no row fits (PageGetHeapFreeSpace) */
+	/* no row fits without a free line pointer (PageGetHeapFreeSpace) */
 	if (nlps < MaxHeapTuplesPerPage || walk.unused > 0)
 		metric[FF_HEAP_FREE_BYTES] = header->pd_upper - header->pd_lower;
 	metric[FF_HEAP_INHABITED] = metric[FF_HEAP_LIVE_ROWS] > 0;

@@ -1,15 +1,14 @@
 /*
  * read.c
- *	  Reads chosen pages of a relation and disturbs nobody.
+ *	  Reads chosen pages of a relation without disturbing others.
  *
- * The relation is locked in ACCESS SHARE mode, at once or not at all.  A page
- * is locked in share mode for as long as it takes to copy it; what is parsed
- * is the copy, so no hint bit is set and no buffer is dirtied.  Pages that
- * are not in shared buffers come in through a small ring and do not push
- * others out.  No pin is held while sleeping.
+ * The relation is locked in ACCESS SHARE mode, at once or not at all.  A page is
+ * share-locked only while it is copied; the copy is parsed, so no hint bit is set
+ * and no buffer is dirtied.  Pages that are not in shared buffers are read through
+ * a small ring and do not evict others.  No pin is held while sleeping.
  *
- * With the lock held no command can truncate the relation, so that no chosen
- * block lies past its end.
+ * While the lock is held no command can truncate the relation, so every chosen
+ * block exists.
  */
 #include "postgres.h"
 
@@ -29,10 +28,9 @@
 #define FF_PAGES_PER_NAP 100
 
 /*
- * Locks and opens the relation that a sampling function is called with,
- * without waiting.  The caller closes it with relation_close(rel,
- * AccessShareLock): pages are read without a snapshot, so nothing needs the
- * lock afterwards.
+ * Locks and opens the relation of a sampling function's first argument, without
+ * waiting.  The caller closes it with relation_close(rel, AccessShareLock): pages
+ * are read without a snapshot, so nothing needs the lock afterwards.
  */
 Relation
 ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument)
@@ -82,7 +80,7 @@ ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument)
 	return rel;
 }
 
-/* Copies the page under a share lock and lets go of it. */
+/* Copies the page under a share lock and releases it. */
 static void
 copy_and_release(Buffer buffer, char *copy)
 {
@@ -152,10 +150,9 @@ read_batch(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *b
 #endif							/* FF_HAVE_READ_STREAM */
 
 /*
- * Reads these blocks, in ascending order, and calls back for each.  Sleeps
- * fillfactor_advisor.sample_delay before every 100 pages, counted over all
- * relations that this session samples.  A read error is raised as the server
- * raises it.
+ * Reads these blocks, which are in ascending order, and calls back for each.  Sleeps
+ * fillfactor_advisor.sample_delay after every 100 pages, counted over all relations
+ * that this session samples.  Read errors are the server's own.
  */
 static void
 read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,
@@ -184,9 +181,9 @@ read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *b
 }
 
 /*
- * Reads a sample of the relation in two steps; the callback has ff_count_page()
- * count each page.  The second step makes the means of exact_metric[], in bytes
- * per page, as exact as the settings want them.
+ * Reads a sample of the relation in two steps; the callback must call
+ * ff_count_page().  The second step makes the means of exact_metric[], in bytes per
+ * page, as exact as the settings demand.
  */
 void
 ff_read_sample(FfSample *sample, int nmetrics, const int *exact_metric, int nexact,
@@ -212,7 +209,6 @@ ff_read_sample(FfSample *sample, int nmetrics, const int *exact_metric, int nexa
 int
 ff_count_page(FfSample *sample, BlockNumber block, FfPageState state, const double *metric)
 {
-	sample->pages_read++;
 	sample->pages_new += state == FF_PAGE_NEW;
 	sample->pages_bad += state == FF_PAGE_BAD;
 	return ff_strata_add(&sample->strata, block, metric);

@@ -1,9 +1,9 @@
 /*
  * result.c
- *	  From what was counted to the row that a sampling function returns.
+ *	  Turns the counts of a sample into the row that a sampling function returns.
  *
- * A kind of sample has one table of its columns, in the order of its row type; a
- * column that only one side knows is an error.
+ * Each kind of sample has one array of its columns, in the order of its row type; a
+ * difference between the two is an error.
  */
 #include "postgres.h"
 
@@ -41,7 +41,7 @@ column_number(const FfSample *sample, const FfColumn *c)
 		case FF_TOTAL:
 		case FF_RATIO:
 		case FF_PERCENT:
-			/* of rows nobody knows how many more a page could have */
+			/* the most bytes of a page are known, the most rows are not */
 			estimate = ratio ? ff_strata_estimate(strata, c->a, c->b) :
 				ff_strata_total(strata, c->a, c->source == FF_SHARE ? BLCKSZ : 0);
 			number = c->error ? estimate.error : estimate.value;
@@ -53,7 +53,7 @@ column_number(const FfSample *sample, const FfColumn *c)
 	}
 }
 
-/* As the column's type reads it; NULL where it is unknown. */
+/* Input text for the column's type; NULL if unknown. */
 static char *
 column_text(const FfSample *sample, const FfColumn *c)
 {
@@ -73,7 +73,7 @@ column_text(const FfSample *sample, const FfColumn *c)
 	}
 }
 
-/* Error 55000 where the type has other columns than the library. */
+/* Error 55000 if the type's columns differ from the library's. */
 static void
 check_columns(TupleDesc desc, const FfColumn *column, int ncolumns)
 {
@@ -91,7 +91,7 @@ check_columns(TupleDesc desc, const FfColumn *column, int ncolumns)
 	}
 }
 
-/* The sample as a row of the type that the calling function returns; closes the relation. */
+/* The sample as a row of the calling function's result type; closes the relation. */
 Datum
 ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column, int ncolumns)
 {

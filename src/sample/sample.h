@@ -1,7 +1,6 @@
 /*
  * sample.h
- *	  A page sample of one relation: what is read, what is counted, and the row
- *	  that it becomes.
+ *	  A page sample of one relation: the pages read, the counts, the result row.
  */
 #ifndef FF_SAMPLE_H
 #define FF_SAMPLE_H
@@ -13,13 +12,13 @@
 #include "sample/page.h"
 #include "sample/strata.h"
 
-/* Bins of the used share of pages, each of 10 %. */
+/* Bins of the used share of pages, 10 % each. */
 #define FF_FILL_BINS 10
 
-/* Bins of a histogram: no other needs as many as one of aligned lengths. */
+/* Bins of a histogram; the one of aligned lengths needs the most. */
 #define FF_BINS (BLCKSZ / MAXIMUM_ALIGNOF + 1)
 
-/* Counts by bin, of tables only. */
+/* Histograms, of tables only. */
 typedef enum FfHistogram
 {
 	FF_INSERTED_LENGTHS,		/* rows, by aligned length */
@@ -38,7 +37,6 @@ typedef struct FfSample
 	int			fillfactor;		/* of an index */
 
 	/* of the pages read */
-	int			pages_read;
 	int			pages_new;
 	int			pages_bad;
 
@@ -56,8 +54,8 @@ typedef void (*FfPageCallback) (FfSample *sample, BlockNumber block, const char 
 /* Where the value of a column comes from. */
 typedef enum FfSource
 {
-	FF_CALLER,					/* the SQL function that calls fills it */
-	FF_RELATION, FF_TABLE,		/* OID of what is sampled, and of the table of an index */
+	FF_CALLER,					/* filled by the calling SQL function */
+	FF_RELATION, FF_TABLE,		/* OID of the sampled relation, of an index's table */
 	FF_BLOCKS,
 	FF_COUNT,					/* of pages read: offset in FfSample */
 	FF_SHARE,					/* percent of the relation's bytes */
@@ -65,10 +63,10 @@ typedef enum FfSource
 	FF_RATIO, FF_PERCENT,		/* of two metrics */
 	FF_FILL,					/* pages by used share */
 	FF_MOST_ROWS,
-	FF_MEDIAN,					/* of one histogram, or else of another */
+	FF_MEDIAN,					/* of histogram a, of b if a is empty */
 	FF_LENGTHS,					/* pairs of lengths and rows */
-	FF_GROUPS,					/* rows by number, powers of two as upper ends */
-	FF_POWERS					/* rows by powers of two, as lower ends */
+	FF_GROUPS,					/* rows by group size; bins end at powers of two */
+	FF_POWERS					/* rows; bins begin at powers of two */
 } FfSource;
 
 typedef struct FfColumn
@@ -77,7 +75,7 @@ typedef struct FfColumn
 	FfSource	source;
 	int			a;				/* metric or histogram, or what the source says */
 	int			b;
-	bool		error;			/* half width of an estimate's interval, not its value */
+	bool		error;			/* half width of the estimate's interval instead of its value */
 } FfColumn;
 
 /* read.c */

@@ -1,27 +1,25 @@
 /*
  * strata.c
- *	  Which pages of a relation to read, and what they say about all of them.
+ *	  Chooses the pages of a sample and estimates totals from them.
  *
- * Tables age in ranges of blocks: new rows come at the end, old batches lie
- * together.  So the blocks are divided into ranges of equal size, and the last
- * of them again and again into halves, down to a few pages: however small the
- * hot tail is against the table, it is seen.  Each range is a stratum of which
- * some pages are chosen at random without replacement; every page counts for
- * as many as its stratum has blocks per page chosen.
+ * Tables age in ranges of blocks: new rows come at the end, old batches are
+ * adjacent.  So the blocks are divided into ranges of equal size, and the last one
+ * is halved repeatedly, down to a few pages: this finds the hot tail, however small
+ * it is.  Each range is a stratum.  Some of its pages are chosen at random without
+ * replacement; each stands for (blocks / pages chosen) blocks of its stratum.
  *
- * A first sample tells how much pages differ in each stratum; the second adds
+ * A first sample shows how much pages differ in each stratum; the second adds
  * pages where they differ most (Neyman's allocation).
  *
- * Intervals: variance of a stratified sample with finite population
- * correction, Student's quantile with Satterthwaite's degrees of freedom
- * (Cochran, Sampling Techniques, 5.4); ratios are linearised (6.11).  Such
- * intervals miss the truth too often where few pages make the difference.
- * Two remedies: the variance grows with the skewness, as if two more of the
- * rare pages had been found (for shares this is the interval of Agresti and
- * Coull); and a stratum whose neighbour is different is not taken for more
- * uniform than if one of its pages had been like the neighbour's.  And no
- * interval of bytes or rows is narrower than what pages so rare that the sample
- * may have missed them all can change.
+ * Intervals: variance of a stratified sample with finite population correction,
+ * Student's quantile with Satterthwaite's degrees of freedom (Cochran, Sampling
+ * Techniques, 5.4); ratios are linearised (6.11).  Such intervals miss the truth
+ * too often if a few pages make the difference.  Three remedies: the variance
+ * grows with the skewness, as if two more of the rare pages had been found (for
+ * shares this is the interval of Agresti and Coull); a stratum with a different
+ * neighbour has at least the variance that one page like the neighbour's would
+ * give it; and intervals of bytes or rows allow for pages so rare that the sample
+ * may have missed all of them.
  */
 #include "postgres.h"
 
@@ -38,7 +36,7 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
 /* Relations up to this many pages are read whole. */
 #define FF_CENSUS_PAGES 640
 
-/* Ranges of equal size, and the pages first chosen of each but the last. */
+/* Ranges of equal size, and the pages first chosen of each except the last. */
 #define FF_ZONES 16
 #define FF_PAGES_PER_ZONE 32
 
@@ -49,50 +47,50 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
 /* The last of them, if no larger than this, is read whole. */
 #define FF_PAGES_AT_END 16
 
-/* So there are no more ranges than this. */
+/* Most ranges. */
 #define FF_MAX_STRATA (FF_ZONES + FF_TAIL_HALVINGS)
 
-/* No variance without two pages. */
+/* A variance needs two pages. */
 #define FF_LEAST_PAGES 2
 
-/* Rare pages that the interval allows for beyond those found: z^2 / 2. */
+/* Rare pages that intervals allow for beyond those found: z^2 / 2. */
 #define FF_UNSEEN_PAGES 2
 
 /*
- * A kind of pages of which this many are to be expected in the sample is missed
- * by one sample in twenty: the "rule of three", -ln(0.05).
+ * If a sample should contain this many pages of a kind, one sample in twenty has
+ * none: the "rule of three", -ln(0.05).
  */
 #define FF_MISSED_PAGES 3.0
 
 /*
- * No stratum is planned as if the variance of its pages were below this share
- * of what it is on average: the first sample may have missed it.
+ * Planning assumes at least this share of the average variance in each stratum: the
+ * first sample may have missed it.
  */
 #define FF_LEAST_SPREAD 0.05
 
 /*
- * Strata whose variance is within this factor of the average are planned with
- * the average: to follow the noise of a first sample would favour those
- * that it showed too uniform, and make intervals too narrow.
+ * Planning uses the average for strata whose variance is within this factor of it:
+ * otherwise strata that look too uniform by chance would get too few pages, and
+ * intervals would be too narrow.
  */
 #define FF_ALIKE 3.0
 
 /*
- * Rare pages are taken to lie anywhere, and not only in the strata where some
- * were met, once the allowance for them is the variance divided by this.
+ * Rare pages are assumed in all strata, not only where some were found, once the
+ * allowance for them reaches the variance divided by this.
  */
 #define FF_RARITY 5
 
-/* Sums of squares below this share of what they are made of are rounding. */
+/* Sums of squares below this share of their terms are rounding errors. */
 #define FF_ROUNDING 1e-12
 
-/* Second samples are so much larger: the first one's spread is an estimate. */
+/* Second samples are larger by this factor: the first one's spread is an estimate. */
 #define FF_PLAN_MARGIN 1.15
 
 /* 97.5 % quantile of the normal distribution. */
 #define FF_Z 1.959963985
 
-/* Rounds of the Feistel network: four do for a large range, small ones want more (chosen). */
+/* Rounds of the Feistel network: large ranges need four, small ones more (chosen). */
 #define FF_ROUNDS 6
 
 /* ---------- choice of pages ---------- */
@@ -106,7 +104,7 @@ add_stratum(FfStrata *strata, BlockNumber first, BlockNumber end)
 	stratum->size = end - first;
 }
 
-/* Divides the blocks; the seed fixes all choices that follow. */
+/* Divides the blocks into strata; the seed determines all later choices. */
 void
 ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint32 seed)
 {
@@ -117,6 +115,7 @@ ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint32 seed)
 	strata->nmetrics = nmetrics;
 	strata->seed = seed;
 	strata->nstrata = 0;
+	strata->nread = 0;
 	strata->stratum = palloc0(sizeof(FfStratum) * FF_MAX_STRATA);
 
 	for (int i = 1; i < FF_ZONES && blocks > FF_CENSUS_PAGES; i++)
@@ -138,9 +137,9 @@ ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint32 seed)
 }
 
 /*
- * The k-th block of a stratum in a random order: a Feistel network permutes the
- * least power of four that holds them, again while the outcome lies beyond them.
- * So no block comes twice, however often the sample is extended.
+ * The k-th block of a stratum in a random order: a Feistel network permutes the next
+ * power of four, repeatedly while the result is not a block of the stratum.  So no
+ * block comes twice, however often the sample is extended.
  */
 static BlockNumber
 kth_block(const FfStrata *strata, const FfStratum *stratum, uint32 k)
@@ -176,9 +175,9 @@ compare_blocks(const void *a, const void *b)
 }
 
 /*
- * Chooses pages until every stratum has wanted[] of them.  Where these are more than
- * max_pages, what is wanted beyond those read and the two that every stratum gets
- * shrinks; max_pages must allow for these.  Returns how many are new, and them in
+ * Chooses pages until every stratum has wanted[] of them.  If these exceed max_pages,
+ * all strata get proportionally less, but keep the pages read and at least two each;
+ * max_pages must allow for these.  Returns the number of new pages, and *block, in
  * ascending order.
  */
 static int
@@ -213,7 +212,7 @@ choose(FfStrata *strata, double *wanted, int max_pages, BlockNumber **block)
 	return nblocks;
 }
 
-/* The first sample: some hundred pages, max_pages at most; see choose(). */
+/* The first sample: some hundred pages, at most max_pages; see choose(). */
 int
 ff_strata_first(FfStrata *strata, int max_pages, BlockNumber **block)
 {
@@ -238,6 +237,7 @@ ff_strata_add(FfStrata *strata, BlockNumber block, const double *metric)
 	while (s->first > block)
 		s--;
 	s->nread++;
+	strata->nread++;
 	for (int i = 0; i < strata->nmetrics; i++)
 	{
 		if (metric[i] == 0)
@@ -250,7 +250,7 @@ ff_strata_add(FfStrata *strata, BlockNumber block, const double *metric)
 	return s - strata->stratum;
 }
 
-/* Blocks that each page read of this stratum stands for. */
+/* Number of blocks that each page read of this stratum stands for. */
 double
 ff_strata_weight(const FfStrata *strata, int stratum)
 {
@@ -262,8 +262,8 @@ ff_strata_weight(const FfStrata *strata, int stratum)
 /* ---------- estimates ---------- */
 
 /*
- * 97.5 % quantile of Student's distribution: Fisher's expansion, and the exact
- * values where it fails.
+ * 97.5 % quantile of Student's distribution: Fisher's expansion; below 3 degrees of
+ * freedom, where it fails, exact values and lines between them.
  */
 static double
 student(double df)
@@ -271,6 +271,7 @@ student(double df)
 	const double z = FF_Z;
 	const double z3 = z * z * z;
 	const double z5 = z3 * z * z;
+	const double z7 = z5 * z * z;
 
 	if (df < 2)
 		return 12.706 + (4.303 - 12.706) * (Max(df, 1) - 1);
@@ -278,13 +279,14 @@ student(double df)
 		return 4.303 + (3.182 - 4.303) * (df - 2);
 	return z + (z3 + z) / (4 * df) +
 		(5 * z5 + 16 * z3 + 3 * z) / (96 * df * df) +
-		(3 * z5 * z * z + 19 * z5 + 17 * z3 - 15 * z) / (384 * df * df * df);
+		(3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * df * df * df) +
+		(79 * z7 * z * z + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / (92160 * pow(df, 4));
 }
 
 /*
  * ff_t_quantile(freedom double precision)
  *
- * The same for the intervals of ff_verify().
+ * student() for the intervals of ff_verify().
  */
 Datum
 ff_t_quantile(PG_FUNCTION_ARGS)
@@ -292,16 +294,16 @@ ff_t_quantile(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(student(PG_GETARG_FLOAT8(0)));
 }
 
-/* What the pages read say of the estimated total of y - ratio * x. */
+/* Spread of the estimated total of y - ratio * x. */
 typedef struct FfSpread
 {
 	double		squares[FF_MAX_STRATA]; /* likely sum of squared deviations */
 	double		variance;		/* of the total, without allowance for rare pages */
-	double		unseen;			/* the allowance; for x < 0 only, which stands for none */
+	double		unseen;			/* the allowance; 0 if there is an x (x >= 0) */
 	double		df;				/* degrees of freedom of the variance */
 } FfSpread;
 
-/* Squared deviations found in each stratum, their cubes, and the means. */
+/* Sums of squared and of cubed deviations in each stratum, and the means. */
 static void
 moments(const FfStrata *strata, int y, int x, double ratio,
 		double *squares, double *cubes, double *mean)
@@ -352,7 +354,7 @@ spread_of(const FfStrata *strata, int y, int x, double ratio)
 		double		step = Max(before * before, after * after);
 		double		part;
 
-		/* at least what is to be expected next to a neighbour like that */
+		/* at least as if one page were like the neighbour's */
 		spread.squares[i] = Max(found[i], step > FF_ROUNDING * s->cross[y][y] ? step : 0);
 		if (n < FF_LEAST_PAGES || s->nread >= (int64) s->size)
 			continue;
@@ -370,8 +372,8 @@ spread_of(const FfStrata *strata, int y, int x, double ratio)
 }
 
 /*
- * Estimates the total of a metric over all blocks, exact if all were read, or
- * with a divisor (else -1) the ratio of two totals, NaN if the lower one is zero.
+ * Estimates the total of a metric over all blocks, exact if all were read; or with a
+ * divisor (not -1), the ratio of the two totals, NAN if the divisor's is zero.
  */
 FfEstimate
 ff_strata_estimate(const FfStrata *strata, int metric, int divisor)
@@ -398,21 +400,18 @@ ff_strata_estimate(const FfStrata *strata, int metric, int divisor)
 }
 
 /*
- * The total of a metric of which a page has "most" at most; its error also allows
- * for pages that the sample missed.
+ * The total of a metric that is at most "most" on a page; its error also allows for
+ * pages that the sample missed.
  */
 FfEstimate
 ff_strata_total(const FfStrata *strata, int metric, double most)
 {
 	FfEstimate	estimate = ff_strata_estimate(strata, metric, -1);
-	double		nread = 0;
 
-	for (int i = 0; i < strata->nstrata; i++)
-		nread += strata->stratum[i].nread;
-	if (nread > 0 && nread < strata->blocks)
+	if (strata->nread > 0 && (BlockNumber) strata->nread < strata->blocks)
 	{
 		double		mean = estimate.value / strata->blocks;
-		double		missed = FF_MISSED_PAGES / nread * (strata->blocks - nread);
+		double		missed = FF_MISSED_PAGES / strata->nread * (strata->blocks - strata->nread);
 
 		estimate.error = Max(estimate.error, missed * Max(mean, most - mean));
 	}
@@ -422,10 +421,10 @@ ff_strata_total(const FfStrata *strata, int metric, double most)
 /* ---------- second sample ---------- */
 
 /*
- * Pages wanted of each stratum for an interval of this total: Neyman's
- * allocation with finite population correction (Cochran 5.9).  Where few rare
- * pages make the difference, the strata in which the first sample met some are
- * no different from the others, and all get their share.
+ * Raises wanted[], the pages of each stratum, for this error of the total: Neyman's
+ * allocation with finite population correction (Cochran 5.9).  If a few rare pages
+ * make the difference, all strata get their share, not only those in which the first
+ * sample found some.
  */
 static void
 plan(const FfStrata *strata, int metric, double error, double *wanted)
@@ -461,9 +460,9 @@ plan(const FfStrata *strata, int metric, double error, double *wanted)
 }
 
 /*
- * The second sample: pages such that the intervals of these metrics' means
- * become no wider than error to either side (zero: as exact as can be), at
- * most max_pages with those read already; see choose().
+ * The second sample: enough pages that the half widths of the intervals of these
+ * metrics' means do not exceed error (zero: as exact as possible), at most max_pages
+ * including those read; see choose().
  */
 int
 ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,

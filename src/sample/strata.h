@@ -1,13 +1,13 @@
 /*
  * strata.h
- *	  Which pages of a relation to read, and what they say about all of them.
+ *	  Chooses the pages of a sample and estimates totals from them.
  */
 #ifndef FF_STRATA_H
 #define FF_STRATA_H
 
 #include "storage/block.h"
 
-/* Most measures that a page can have: see FfHeapMetric, FfBtreeMetric. */
+/* Most metrics of a page: see FfHeapMetric, FfBtreeMetric. */
 #define FF_MAX_METRICS 16
 
 /* A range of blocks that is sampled evenly. */
@@ -15,7 +15,7 @@ typedef struct FfStratum
 {
 	BlockNumber first;
 	BlockNumber size;			/* blocks */
-	int			nread;			/* of them, measured so far */
+	int			nread;			/* of them, read so far */
 	double		sum[FF_MAX_METRICS];
 	double		cubes[FF_MAX_METRICS];
 	double		cross[FF_MAX_METRICS][FF_MAX_METRICS];
@@ -28,6 +28,7 @@ typedef struct FfStrata
 	int			nmetrics;
 	uint32		seed;
 	int			nstrata;
+	int			nread;			/* pages, of all strata */
 	FfStratum  *stratum;
 } FfStrata;
 

@@ -1,10 +1,10 @@
 /*
  * visibility.c
- *	  The fate of transactions, asked of this server for page_heap.c.
+ *	  The fate of transactions on this server, for page_heap.c.
  *
- * Page contents are not trusted: an xid or multixact is looked up only if it
- * lies in the range that this server has assigned and not yet forgotten, as
- * amcheck does it.  Nothing here sees a buffer, so no hint bit can be set.
+ * Page contents are not trusted: like in amcheck, an xid or multixact is looked up
+ * only if this server has assigned it and not yet truncated it.  Nothing here sees a
+ * buffer, so no hint bit can be set.
  */
 #include "postgres.h"
 
@@ -17,13 +17,13 @@
 #include "compat.h"
 #include "sample/sample.h"
 
-/* Power of two: transactions whose fate is remembered during one sample. */
+/* Transactions whose fate is cached during one sample. */
 #define CACHE 1024
 
 typedef struct FfVisibility
 {
-	FullTransactionId next;		/* no xid in the pages is this new or newer */
-	TransactionId oldest;		/* or older than this, unless frozen */
+	FullTransactionId next;		/* xids in the pages are older than this */
+	TransactionId oldest;		/* and not older than this, unless frozen */
 	TransactionId cached_xid[CACHE];
 	uint8		cached_state[CACHE];
 } FfVisibility;
@@ -44,7 +44,7 @@ xid_in_range(const FfVisibility *visibility, TransactionId xid)
 		TransactionIdPrecedes(xid, XidFromFullTransactionId(visibility->next));
 }
 
-/* The lock keeps the commit log from being truncated under the look-up. */
+/* The lock prevents truncation of the commit log during the look-up. */
 static FfXactState
 look_up_xact(TransactionId xid)
 {
@@ -53,7 +53,7 @@ look_up_xact(TransactionId xid)
 	LWLockAcquire(XactTruncationLock, LW_SHARED);
 	if (TransactionIdPrecedesOrEquals(TransamVariables->oldestClogXid, xid))
 	{
-		/* in this order: a transaction leaves the array after it commits */
+		/* in this order: a transaction leaves the proc array after its commit */
 		if (TransactionIdIsCurrentTransactionId(xid))
 			state = FF_XACT_COMMITTED;
 		else if (TransactionIdIsInProgress(xid))

@@ -7,7 +7,7 @@ use Exporter 'import';
 use IPC::Run ();
 use PostgreSQL::Test::Utils qw(slurp_file);
 use Time::HiRes qw(sleep);
-our @EXPORT_OK = qw(program_beside psql_beside wake hold close_gate freeze);
+our @EXPORT_OK = qw(program_beside psql_beside wake hold close_gate freeze collect_all);
 
 # program_beside(COMMAND...): begin a program.  Its messages are in {out} and {err}.
 sub program_beside
@@ -26,6 +26,15 @@ sub psql_beside
 	my $user = $database =~ s/ as (\S+)$// ? " user=$1" : '';
 	return program_beside('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-d', $node->connstr($database) . $user,
 		map { ('-c', $_) } @commands);
+}
+
+# collect_all(NODE, DATABASE): a collection that sees the counters of every session that has ended.
+sub collect_all
+{
+	my ($node, $database) = @_;
+	$node->poll_query_until($database, q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()))
+	  or die 'sessions of the workload stay';
+	return $node->safe_psql($database, 'CALL ff_collect()');
 }
 
 # Wait until it ends; all that it said, after 'failed: ' if it failed.

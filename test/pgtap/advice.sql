@@ -83,7 +83,7 @@ DELETE FROM ff_internal.counter_interval WHERE rel_id = (SELECT rel_id FROM ff_i
 SELECT unnest(ARRAY[is(action || ' ' || confidence, 'keep 1', 'nor one that was not written to in the whole window'),
 	matches(reason, '^Nothing was written to it for 5 days', 'of so many days')]) FROM ff_advise('closed');
 UPDATE ff_internal.relation SET opened_at = now() - interval '3 hours' WHERE relname = 'closed';
-SELECT matches(action || ' ' || reason, '^wait nothing was written to it since the first look:', 'the first day it waits') FROM ff_advise('closed');
+SELECT matches(action || ' ' || reason, '^wait nothing was written to it since its first collection:', 'the first day it waits') FROM ff_advise('closed');
 -- a third of the rows of each page at once
 SELECT story('thirds', 0, 1000, 450, 550, '{"update_group_rows": 20, "updated_pct": 100}');
 SELECT story('memory', 300, 1000, 450, 550, '{"update_group_rows": 19, "updated_pct": 100}', deleted => 300, fetched => 2000, index_scans => 1000);
@@ -142,7 +142,7 @@ ROLLBACK TO patterns;
 SELECT is(ff_internal.collect_fit(rel_id), 1::bigint, 'a table is fitted') FROM ff_internal.relation WHERE relname IN ('full15', 'growth');
 SELECT is((SELECT array_agg(format('%s %s', relation, action) ORDER BY relation::text COLLATE "C") FROM ff_advise() WHERE relation::text ~ '^(full15|growth|partly)$'),
           ARRAY['full15 lower', 'growth lower', 'partly wait'], 'only what was fitted gets the model''s advice where all tables are advised');
-SELECT matches((SELECT reason FROM ff_advise() WHERE relation = 'partly'::regclass), 'Its fit is to come', 'which is said');
+SELECT matches((SELECT reason FROM ff_advise() WHERE relation = 'partly'::regclass), 'The model was not asked yet', 'which is said');
 UPDATE ff_internal.counter_interval SET updated = updated + 1 WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'full15');
 SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 'lower', 'an older fit of the same table will do');
 ALTER INDEX full15_j RENAME TO full_i;
@@ -151,7 +151,7 @@ SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 
 CREATE FUNCTION fit_of_another(what text, command text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE command;
-    RETURN NEXT is(action || (reason ~ 'Its fit is to come'), 'waittrue', what || ' will not do, which is said') FROM ff_advise() WHERE relation = 'full15'::regclass;
+    RETURN NEXT is(action || (reason ~ 'The model was not asked yet'), 'waittrue', what || ' will not do, which is said') FROM ff_advise() WHERE relation = 'full15'::regclass;
     RETURN NEXT is(action, 'lower', what || ': another is made') FROM ff_advise('full15');
 END $$;
 SAVEPOINT another;
@@ -178,7 +178,7 @@ SELECT is((SELECT recommended_fillfactor FROM ff_advise('growth')), :stands, 'on
 -- not sure enough: of what was seen, or because too little was
 SET LOCAL fillfactor_advisor.min_confidence = 1;
 SELECT is(action, 'wait', 'no replay is near enough for a confidence of 1') FROM ff_advise('batch');
-SELECT matches(reason, 'may be better, but a confidence of 1 is needed, and there is 0[.]', 'which is said') FROM ff_advise('batch');
+SELECT matches(reason, 'may be better, but a confidence of 1 is needed, and it is 0[.]', 'which is said') FROM ff_advise('batch');
 SET LOCAL fillfactor_advisor.min_updates = 1000000000;
 SELECT unalike(reason, '%a confidence of%', 'unless too few were seen') FROM ff_advise('batch');
 RESET fillfactor_advisor.min_updates;
@@ -196,7 +196,7 @@ SELECT v.ratio, (o.v).recommended_fillfactor, (o.v).gain, (ff_internal.words(o.v
 SELECT cmp_ok(b.recommended_fillfactor, '>', a.recommended_fillfactor, 'a table as large as memory gets less room than within') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 1;
 SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor, 'far beyond memory it gets more room again') FROM by_memory a, by_memory b WHERE a.ratio = 1 AND b.ratio = 10;
 SELECT cmp_ok(b.gain, '>', a.gain, 'and it saves more there than within memory') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
-SELECT matches(reason, 'Table and indexes are 1.0 times memory; within it \d+ would be best', 'and how') FROM by_memory WHERE ratio = 1;
+SELECT matches(reason, 'Table and indexes are 1.0 times memory; if they fitted, \d+ would be best', 'and how') FROM by_memory WHERE ratio = 1;
 SELECT unalike(reason, '%times memory%', 'memory is not named where it does not matter') FROM by_memory WHERE ratio = 0.1;
 SELECT is(read_us, NULL, 'without track_io_timing nobody knows what a page read takes') FROM ff_internal.io_speed();
 SELECT * FROM finish();

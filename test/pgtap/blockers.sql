@@ -1,9 +1,5 @@
 -- Blockers: real indexes, real updates, real statements; then a held snapshot.
 -- Counters become visible at commit, so this file does not run in one transaction.
-\set ON_ERROR_STOP 1
-\set QUIET 1
-\pset format unaligned
-\pset tuples_only true
 SET client_min_messages = error;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
@@ -86,8 +82,8 @@ SELECT ok((SELECT bool_and(rate IS NULL AND reason ~ 'not known without their st
 \if :statements
 CREATE EXTENSION pg_stat_statements;
 SELECT pg_stat_statements_reset() \g /dev/null
-CREATE TABLE jackpot (id int PRIMARY KEY, a int, h int) WITH (fillfactor = 40, autovacuum_enabled = off);
-CREATE INDEX "Jack %I; ""pot""" ON jackpot (a);
+CREATE TABLE unused (id int PRIMARY KEY, a int, h int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX "Not %I; ""used""" ON unused (a);
 CREATE TABLE uniq (id int PRIMARY KEY, a int, h int) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE UNIQUE INDEX uniq_a ON uniq (a);
 CREATE TABLE used (id int PRIMARY KEY, state int, h int) WITH (fillfactor = 40, autovacuum_enabled = off);
@@ -114,14 +110,14 @@ CREATE INDEX roomless_a ON roomless (a);
 INSERT INTO uc SELECT i FROM generate_series(1, 2000) i;
 INSERT INTO moving SELECT i, 0, repeat('x', 100) FROM generate_series(1, 2000) i;
 INSERT INTO roomless SELECT i, i, 0 FROM generate_series(1, 2000) i;
-INSERT INTO jackpot SELECT i, i, 0 FROM generate_series(1, 2000) i;
+INSERT INTO unused SELECT i, i, 0 FROM generate_series(1, 2000) i;
 INSERT INTO uniq SELECT i, i, 0 FROM generate_series(1, 2000) i;
 INSERT INTO used SELECT i, i, 0 FROM generate_series(1, 2000) i;
 INSERT INTO hot SELECT i, i, 0 FROM generate_series(1, 2000) i;
 INSERT INTO broken SELECT i, i FROM generate_series(1, 2000) i;
 INSERT INTO p SELECT i, i FROM generate_series(1, 2000) i;
 CALL ff.ff_collect();
-UPDATE jackpot SET a = a + 1, h = 1;
+UPDATE unused SET a = a + 1, h = 1;
 UPDATE uniq SET a = a + 10000;
 UPDATE used SET state = state + 1;
 UPDATE hot SET h = h + 1;
@@ -153,15 +149,15 @@ RESET enable_bitmapscan;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 
-SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'jackpot'), '"Jack %I; ""pot""" {a} key t t 0', 'the index whose column is set');
-SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'jackpot'),
+SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'), '"Not %I; ""used""" {a} key t t 0', 'the index whose column is set');
+SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'unused'),
           '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one', 'never scanned, but not watched for long: no DROP');
-SELECT is((SELECT scans_since FROM ff.ff_blockers('jackpot')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'jackpot'::regclass AND closed_at IS NULL), 'watched since the first collection that saw it');
+SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'watched since the first collection that saw it');
 UPDATE ff_internal.epoch SET began_at = began_at - interval '8 days';
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '8 days';
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff_internal.collection);
-SELECT is((SELECT ddl FROM told WHERE rel = 'jackpot'), 'DROP INDEX CONCURRENTLY public."Jack %I; ""pot""";', 'never scanned and not needed: it can go');
-SELECT matches((SELECT statements[1] FROM told WHERE rel = 'jackpot'), '^1 call, 2000 rows: UPDATE jackpot SET a = a \+ \$1, h = \$2$', 'the statement, with calls and rows');
+SELECT is((SELECT ddl FROM told WHERE rel = 'unused'), 'DROP INDEX CONCURRENTLY public."Not %I; ""used""";', 'never scanned and not needed: it can go');
+SELECT matches((SELECT statements[1] FROM told WHERE rel = 'unused'), '^1 call, 2000 rows: UPDATE unused SET a = a \+ \$1, h = \$2$', 'the statement, with calls and rows');
 SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t), 'what can simply be dropped comes first');
 SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a'), '|keep it: unique index; the way out is not to change a', 'a unique index is never to be dropped');
 SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx = 'used_open'), 'predicate t ', 'a used index is not to be dropped; only its predicate is touched');
@@ -182,16 +178,16 @@ SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE
 SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'with what room would be needed');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'so for single updates');
 SELECT matches((SELECT format('%s|%s', index, reason) FROM ff.ff_blockers('roomless')), '^\|.* left their page for lack of room$', 'but not where no indexed column is set');
-DROP INDEX "Jack %I; ""pot""";
-CREATE INDEX "Jack %I; ""pot""" ON jackpot (a);
-SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('jackpot')), '|', 'made again a moment ago: nobody watched it');
+DROP INDEX "Not %I; ""used""";
+CREATE INDEX "Not %I; ""used""" ON unused (a);
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), '|', 'made again a moment ago: nobody watched it');
 CALL ff.ff_collect();
-SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('jackpot')), '|t', 'and only since the next collection');
+SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('unused')), '|t', 'and only since the next collection');
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE began_at > now() - interval '1 day';
-SELECT isnt((SELECT ddl FROM ff.ff_blockers('jackpot')), NULL, 'until that is long ago');
+SELECT isnt((SELECT ddl FROM ff.ff_blockers('unused')), NULL, 'until that is long ago');
 SELECT pg_stat_reset_shared('bgwriter') \g /dev/null
-SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('jackpot')), format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched anew');
-SELECT is(ff_internal.suspect_indexes('jackpot'), '"Jack %I; ""pot"""', 'advice names the index that the statements touch');
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched anew');
+SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""', 'advice names the index that the statements touch');
 SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'or all that may be, where it knows no statement');
 \else
 SELECT skip('no pg_stat_statements', 31);

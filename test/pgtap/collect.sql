@@ -1,7 +1,6 @@
 -- What a collection takes for the same table and the same indexes, what it keeps
 -- for speeds, units of settings, and names that are changed under it.  Not in a
 -- transaction block: commands are to have transactions of their own.
-\set QUIET 1
 SET client_min_messages = error;
 CREATE SCHEMA "Mixed Case";
 CREATE EXTENSION fillfactor_advisor SCHEMA "Mixed Case";

@@ -2,7 +2,6 @@
 -- extension's own schema, casts of somebody's types, and what is there before the
 -- extension: none is ever called, at install or later (t/025_upgrade.pl: at an
 -- upgrade).
-\set QUIET 1
 SET client_min_messages = error;
 CREATE SCHEMA advisor;
 SELECT plan(45);
@@ -101,28 +100,10 @@ GRANT USAGE ON SCHEMA advisor TO regress_ff_collecting;
 SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO regress_ff_collecting', string_agg(c.oid::regclass::text, ', '))
   FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec
 
-CREATE TABLE public.calls AS
-SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT * FROM' END, n.nspname, p.proname,
-              (SELECT string_agg(CASE format_type(a.type, NULL)
-                                      WHEN 'regclass' THEN '''public.t''::pg_catalog.regclass'
-                                      WHEN 'oid' THEN CASE WHEN p.proname ~ 'index' AND p.pronargs = 1 THEN '''public.t_pkey''' ELSE '''public.t''' END || '::pg_catalog.regclass::pg_catalog.oid'
-                                      WHEN 'bigint' THEN :'t' || '::pg_catalog.int8'
-                                      WHEN 'integer' THEN '80'
-                                      WHEN 'text' THEN CASE WHEN p.proname = 'setting' THEN '''lookback''' ELSE '''10''::pg_catalog.text' END
-                                      WHEN 'double precision' THEN '0.5::pg_catalog.float8'
-                                      WHEN 'boolean' THEN 'true'
-                                      WHEN 'text[]' THEN '''{fillfactor=90}''::pg_catalog.text[]'
-                                      WHEN 'timestamp with time zone' THEN 'pg_catalog.now()'
-                                      WHEN 'jsonb' THEN '''{}''::pg_catalog.jsonb'
-                                      WHEN 'json' THEN '''[]''::pg_catalog.json'
-                                      ELSE 'NULL::' || CASE WHEN y.typnamespace = 'pg_catalog'::regnamespace THEN 'pg_catalog.' || quote_ident(y.typname) ELSE format_type(a.type, NULL) END END, ', ' ORDER BY a.n)
-                 FROM unnest(p.proargtypes) WITH ORDINALITY a(type, n) JOIN pg_type y ON y.oid = a.type)) AS command,
-       NULL::text AS of_superuser, NULL::text AS of_collector, p.pronargs > 0 AND p.pronargs = p.pronargdefaults AS optional
-  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'fillfactor_advisor'
-  JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
-  JOIN pg_namespace n ON n.oid = p.pronamespace
- -- of rows of no type that could be given
- WHERE NOT 'record'::regtype = ANY (p.proargtypes::oid[]);
+\set target public.t
+\set index public.t_pkey
+\ir ../calls.sql
+ALTER TABLE public.calls ADD of_superuser text, ADD of_collector text;
 INSERT INTO public.calls (function, command) SELECT function, regexp_replace(command, '\(.*', '()') FROM public.calls WHERE optional;
 UPDATE public.calls SET of_superuser = public.outcome(command), of_collector = public.outcome(command, role => 'regress_ff_collecting');
 SELECT is_empty($$ SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace IN ('advisor'::regnamespace, 'ff_internal'::regnamespace) AND p.proowner = (SELECT oid FROM pg_roles WHERE rolname = current_user)

@@ -1,9 +1,8 @@
 -- What stands in the history is written by roles that are no superusers.  What
 -- ff_verify() says to take a change back with is run by some that are: whatever
 -- stands there, it is no other statement, and calls nothing of the planter's.
-\set QUIET 1
 SET client_min_messages = error;
-SELECT plan(15);
+SELECT plan(16);
 CREATE SCHEMA advisor;
 CREATE EXTENSION fillfactor_advisor SCHEMA advisor;
 DO $$ BEGIN IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'regress_ff_planter') THEN DROP OWNED BY regress_ff_planter; DROP ROLE regress_ff_planter; END IF; END $$;
@@ -93,6 +92,7 @@ CREATE TABLE public.there AS SELECT indexrelid::regclass::text AS index, pg_get_
   FROM pg_index WHERE indrelid = '"O;"."T ""x"'::regclass;
 SET search_path = public;
 SELECT is((SELECT count(statement) FROM public.there), 19::bigint, 'all kinds of indexes of one''s own can be made again');
+SELECT is_empty($$ SELECT statement FROM public.there WHERE statement !~ 'INDEX CONCURRENTLY .* ON |''lock_timeout'', ''2s''' $$, 'without waiting for long in a lock queue');
 SELECT format('DROP INDEX %s', index) FROM public.there \gexec
 SELECT statement FROM public.there \gexec
 SET search_path = pg_catalog;

@@ -1,11 +1,10 @@
 -- Every kind of relation: what is examined, what is not and why, and widths of
 -- odd rows.  Not in a transaction block: counters and an invalid index need
 -- commits.
-\set QUIET 1
 SET client_min_messages = warning;
 CREATE EXTENSION fillfactor_advisor;
 SET fillfactor_advisor.min_updates = 1;
-SELECT plan(76);
+SELECT plan(77);
 
 -- ---------------------------------------------------------------------------
 -- What is not examined
@@ -55,6 +54,7 @@ SELECT results_eq(
 	'what is not examined has a row and a reason, and never a statement');
 SELECT results_eq($$ SELECT relname::text COLLATE "default" FROM ff_internal.relation WHERE sampled_at IS NOT NULL ORDER BY 1 $$,
 	$$ VALUES ('a_matview'), ('leaf'), ('toasted'), ('unlogged') $$, 'the others were sampled: leaves, a materialized view, an unlogged table');
+SELECT is(ff_internal.sizes('unlogged'::regclass)::text, '(8192,0,0)', 'without indexes and a TOAST table: no byte of them');
 SELECT throws_ok('SELECT * FROM ff_advise(4294967295::oid::regclass)', '42P01', NULL, 'an OID of nothing');
 
 -- ---------------------------------------------------------------------------
@@ -66,7 +66,7 @@ INSERT INTO odd SELECT g, 0 FROM generate_series(1, 100) g;
 SELECT is(reltuples, -1::real, 'a table that was never analysed') FROM pg_class WHERE relname = 'odd';
 CALL ff_collect();
 SELECT results_eq($$ SELECT cause, action, split_part(reason, ';', 1) FROM ff_advise('empty') $$,
-	$$ VALUES ('no_data', 'wait', 'nothing was written to it since the first look: one more collection after some work is needed') $$, 'an empty table: no data');
+	$$ VALUES ('no_data', 'wait', 'nothing was written to it since its first collection: one more is needed after some writes') $$, 'an empty table: no data');
 UPDATE odd SET v = 1 WHERE id <= 5;
 INSERT INTO empty VALUES (1);
 DELETE FROM empty;

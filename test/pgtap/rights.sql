@@ -1,7 +1,6 @@
 -- Who may call what.  Least privilege: a role in pg_monitor with INSERT, UPDATE
 -- and DELETE on the history tables collects; one in pg_read_all_stats reads.
 -- Not in a transaction block: collections commit.
-\set QUIET 1
 SET client_min_messages = error;
 DROP ROLE IF EXISTS regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_reader, regress_ff_monitor, regress_ff_collector;
 CREATE ROLE regress_ff_plain;
@@ -158,34 +157,15 @@ SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f 
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
 	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_internal\.' $$, 'what readers may call writes nothing');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{check_role,counters,free_bytes,effective_fillfactor,index_definition,index_definitions,index_entry_price,machine_memory,model_json,model_version,parse_statement,refuse,server,setting,show_shards,sizes,split_updates,summarizing,t_quantile,window_add,window_sum}'::text[],
+	'{check_role,counters,free_bytes,effective_fillfactor,index_definition,index_definitions,index_entry_price,machine_memory,model_json,model_version,parse_statement,refuse,rows_per_page,server,setting,show_shards,sizes,split_updates,summarizing,t_quantile,window_add,window_sum}'::text[],
 	'nor do those in C, which are these');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
-CREATE TABLE public.calls AS
-SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT * FROM' END, n.nspname, p.proname,
-              (SELECT string_agg(CASE format_type(a.type, NULL)
-                                      WHEN 'regclass' THEN '''public.secret''::pg_catalog.regclass'
-                                      WHEN 'oid' THEN CASE WHEN p.proname ~ 'index' AND p.pronargs = 1 THEN '''public.secret''' ELSE '''public.secret''' END || '::pg_catalog.regclass::pg_catalog.oid'
-                                      WHEN 'bigint' THEN :'t' || '::pg_catalog.int8'
-                                      WHEN 'integer' THEN '80'
-                                      WHEN 'text' THEN CASE WHEN p.proname = 'setting' THEN '''lookback''' ELSE '''10''::pg_catalog.text' END
-                                      WHEN 'double precision' THEN '0.5::pg_catalog.float8'
-                                      WHEN 'boolean' THEN 'true'
-                                      WHEN 'text[]' THEN '''{fillfactor=90}''::pg_catalog.text[]'
-                                      WHEN 'timestamp with time zone' THEN 'pg_catalog.now()'
-                                      WHEN 'name' THEN '''sampled_at''::pg_catalog.name'
-                                      WHEN 'anyelement' THEN 'NULL::ff_internal.page_sample'
-                                      WHEN 'jsonb' THEN '''{}''::pg_catalog.jsonb'
-                                      WHEN 'json' THEN '''[]''::pg_catalog.json'
-                                      WHEN 'oid[]' THEN '''{1}''::pg_catalog.oid[]'
-                                      ELSE 'NULL::' || CASE WHEN y.typnamespace = 'pg_catalog'::regnamespace THEN 'pg_catalog.' || quote_ident(y.typname) ELSE format_type(a.type, NULL) END END, ', ' ORDER BY a.n)
-                 FROM unnest(p.proargtypes) WITH ORDINALITY a(type, n) JOIN pg_type y ON y.oid = a.type)) AS command
-  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'fillfactor_advisor'
-  JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
-  JOIN pg_namespace n ON n.oid = p.pronamespace
- -- of rows of no type that could be given, and what only an aggregate can call
- WHERE NOT '{record,internal}'::regtype[]::oid[] && p.proargtypes::oid[] AND p.prokind <> 'a' AND d.deptype = 'e';
+\set target public.secret
+\set index public.secret
+\ir ../calls.sql
+-- what only an aggregate can call, and aggregates
+DELETE FROM public.calls c USING pg_catalog.pg_proc p WHERE p.oid = c.function AND (p.prokind = 'a' OR 'internal'::pg_catalog.regtype = ANY (p.proargtypes::pg_catalog.oid[]));
 
 -- tried(ROLE, COMMAND): SQLSTATE, and nothing stays
 CREATE FUNCTION tried(role name, command text) RETURNS text LANGUAGE plpgsql AS $$

@@ -11,7 +11,7 @@ CREATE EXTENSION pgstattuple;
 \if :has_buffercache
 CREATE EXTENSION pg_buffercache;
 \endif
-SELECT plan(15);
+SELECT plan(16);
 
 CREATE FUNCTION chance(id int, salt int) RETURNS float8 LANGUAGE sql IMMUTABLE AS
 $$ SELECT (hashint4(id * 16 + salt)::bigint + 2147483648) / 4294967296.0 $$;
@@ -62,6 +62,11 @@ SELECT name, s.* FROM names, generate_series(1, 200) seed,
     free_pct real, free_pct_err real, live_rows float8, blocks_read int);
 
 SELECT is((SELECT count(*) FROM truth WHERE blocks_read = blocks AND live_pct_err = 0), 8::bigint, 'read whole');
+SELECT is_empty($$
+	SELECT name, live_rows, by_length FROM truth, LATERAL (
+		SELECT sum(l.rows::float8) FILTER (WHERE l.n % 2 = 0) AS by_length
+		  FROM unnest(inserted_lengths || updated_lengths) WITH ORDINALITY l(rows, n)) l
+	 WHERE (abs(by_length - live_rows) < 1e-5 * live_rows) IS NOT TRUE $$, 'each row has its length, once');
 SELECT is_empty($$ SELECT name, blocks_read FROM sampled WHERE blocks_read > 3000 $$, 'no sample is above its limit');
 SELECT is_empty($$ SELECT name, max(live_pct_err) FROM sampled WHERE blocks_read < 2900 GROUP BY name HAVING avg(live_pct_err) > 0.5 $$,
 	'intervals are on average as narrow as wanted');

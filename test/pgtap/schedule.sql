@@ -1,9 +1,5 @@
 -- The pg_cron job: its name, command and owner, where pg_cron is here; the statement
 -- to run where it is elsewhere; and that a look-alike of pg_cron is never called.
-\set ON_ERROR_STOP 1
-\set QUIET 1
-\pset format unaligned
-\pset tuples_only true
 BEGIN;
 SET client_min_messages = error;
 CREATE EXTENSION IF NOT EXISTS pgtap;

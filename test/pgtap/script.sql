@@ -1,10 +1,6 @@
 -- The script's contents, its plan and its rights.  What happens when it is run is
 -- tested with a server of its own (t/030_script.pl).  Batches need transactions of
 -- their own, so this is not one transaction.
-\set ON_ERROR_STOP 1
-\set QUIET 1
-\pset format unaligned
-\pset tuples_only true
 SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;

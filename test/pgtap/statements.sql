@@ -1,8 +1,4 @@
 -- Statement history on a real pg_stat_statements: differences, resets, names.
-\set ON_ERROR_STOP 1
-\set QUIET 1
-\pset format unaligned
-\pset tuples_only true
 SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements' AS preloaded,
        EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS available \gset
 BEGIN;
@@ -148,7 +144,7 @@ END $$;
 -- from here on the counters of this database are ours
 SELECT count(*) FROM (SELECT a.pg_stat_statements_reset()) x \g /dev/null
 SELECT counters() AS c \gset
-SELECT is(ff_internal.collect_statements(:c), NULL, 'first look');
+SELECT is(ff_internal.collect_statements(:c), NULL, 'first snapshot');
 SELECT is(count(*), 0::bigint, 'which is a baseline only') FROM ff_internal.statement_history;
 
 INSERT INTO a.once SELECT i, 0 FROM generate_series(1, 100) i;

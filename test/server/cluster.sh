@@ -1,14 +1,14 @@
-# A private server tree with the extension built into it, and a throwaway
-# cluster of it.  To be sourced after common.sh.  Everything lies in $WORK:
+# A private server tree with the extension, and a throwaway cluster.  Source it
+# after common.sh.  Everything is in $WORK:
 #   tree/    copy of the server of $BASE; PG_CONFIG and BIN are in there
-#   source/  copy of the checkout, where it is built and tested
+#   source/  copy of the checkout, built and tested there
 #   data/, socket/, server.log   the cluster
-# Nothing of the machine's own PostgreSQL is written to or connected to.
+# The machine's own PostgreSQL is neither modified nor connected to.
 
-# Warnings that the server's own headers raise under -Wextra are off.
+# -Wno-...: warnings of the server's own headers under -Wextra.
 WARNINGS="-Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers"
 
-# Servers are relocatable as long as their folders keep their places.
+# A server is relocatable if the relative places of its folders stay.
 copy_tree()
 {
 	local what dir
@@ -22,19 +22,19 @@ copy_tree()
 		[ -d "$dir" ] || continue
 		[ -d "$WORK/tree$dir" ] || ( cd / && cp -a --parents ".$dir" "$WORK/tree" )
 	done
-	# The bulk of it, and only for JIT inlining.
+	# Large, and needed for JIT inlining only.
 	rm -rf "$WORK/tree$("$BASE" --pkglibdir)/bitcode/postgres"*
 	hand_over "$WORK/tree"
 	PG_CONFIG=$WORK/tree$("$BASE" --bindir)/pg_config
 	BIN=$("$PG_CONFIG" --bindir)
 	VERSION=$("$PG_CONFIG" --version | sed 's/^PostgreSQL //; s/ .*//')
-	# A wheel's programs find their libraries by this.
+	# The programs of a wheel need this to find their libraries.
 	export LD_LIBRARY_PATH=$("$PG_CONFIG" --libdir)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 	unset PGHOST PGPORT PGUSER PGDATABASE PGDATA PGOPTIONS PGSERVICE
 	unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
 }
 
-# What git would take along, in its present state.
+# Copies the checkout in its current state, without build products.
 copy_source()
 {
 	mkdir "$WORK/source"
@@ -60,9 +60,9 @@ build()
 	[ -z "${SANITIZE:-}" ] || sanitize_server
 }
 
-# From now on every server process of the tree runs under the address and
-# undefined behaviour sanitizers, but not psql, make or the shell.  Reports go to
-# $WORK/reports: a server's standard error is not always there to be read.
+# From now on every server process of the tree, but not psql, make or the shell,
+# runs under the address and undefined behaviour sanitizers.  Reports go to
+# $WORK/reports, because a server's standard error may be lost.
 sanitize_server()
 {
 	mkdir "$WORK/reports"
@@ -77,7 +77,7 @@ sanitize_server()
 	chmod 755 "$BIN/postgres"
 }
 
-# From now on clusters with the same options are copies of one.
+# From now on clusters with the same options are copied.
 share_initdb()
 {
 	export FFA_TEMPLATES=$WORK/templates

@@ -1,23 +1,23 @@
-# What the scripts in test/ share: places, messages, who runs a server, which
-# packages are needed.  To be sourced; needs bash with set -euo pipefail.
+# Shared by the scripts in test/: paths, messages, the server's user, needed
+# packages.  To be sourced; needs bash with set -euo pipefail.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
-# Downloaded servers are kept here, for all checkouts; may be removed at any time.
+# Downloaded servers for all checkouts; may be removed at any time.
 CACHE=${FFA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/fillfactor_advisor}
 
 # Versions that the extension supports, and those that may still fail.
 ALL_VERSIONS="15 16 17 18 19"
 MAY_FAIL="19"
 
-# What building and testing need, whatever the version.
+# What building and testing every version needs.
 BUILD_PACKAGES="gcc make libc6-dev perl libipc-run-perl util-linux"
 
 say()  { printf '%s\n' "$*" >&2; }
 die()  { printf 'error: %s\n' "$*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# PostgreSQL refuses to run as root: then its own user does it.
+# PostgreSQL refuses to run as root: use its own user then.
 as_postgres()
 {
 	if [ "$(id -u)" = 0 ]; then
@@ -50,8 +50,8 @@ major_of()
 	"$1" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/'
 }
 
-# Install Debian packages that are missing; nothing happens if none is.  A
-# name may be followed by =VERSION, to be installed in that one.
+# Install missing Debian packages.  A name may be followed by =VERSION to
+# install that version.
 need_packages()
 {
 	local package missing=()
@@ -65,7 +65,7 @@ need_packages()
 		die "missing packages; run as root: apt-get install ${missing[*]}"
 	say "installing: ${missing[*]}"
 	(
-		# One installation at a time, also from several checkouts.
+		# One installation at a time, for all checkouts.
 		have flock && flock 9
 		export DEBIAN_FRONTEND=noninteractive
 		if ! apt-get install -qq -y --no-install-recommends "${missing[@]}"; then
@@ -78,15 +78,15 @@ need_packages()
 	}
 }
 
-# Does this machine's apt offer a package?
+# Whether this machine's apt offers a package.
 offered()
 {
 	have apt-cache || return 1
 	[ -n "$(apt-cache madison "$1" 2>/dev/null)" ]
 }
 
-# The version of PostgreSQL that a plain run uses: the one of PG_CONFIG,
-# or else the one that this distribution calls its own.
+# The default version of PostgreSQL: the one of PG_CONFIG, or else this
+# distribution's default.
 default_version()
 {
 	local config=${PG_CONFIG:-pg_config}
@@ -101,7 +101,7 @@ default_version()
 	fi
 }
 
-# Look-ups find nothing on a machine that never fetched the lists.
+# Without package lists, look-ups find nothing.
 refresh_package_lists()
 {
 	have apt-get || return 0

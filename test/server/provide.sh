@@ -1,14 +1,13 @@
 # provide VERSION: find or fetch a PostgreSQL of that major version with its
 # server headers.  To be sourced after common.sh.  Sets
 #   ROOT       folder to chroot to ("" = this machine's own root)
-#   BASE       the pg_config in there; nothing below it is ever written to
-#   FROM       where it comes from, for the reader
+#   BASE       the pg_config in there; its tree is never modified
+#   FROM       where it comes from, for messages
 # Sources, in this order: PG_CONFIG, the machine's packages, the wheel (16),
-# a chroot made of other suites of Debian, the wheel again (18).
+# a chroot of other Debian suites, the wheel again (18).
 
-# Functions here run where "set -e" is off (in conditions), so every step that
-# may fail says what then happens; the scripts that do the fetching are
-# processes of their own.
+# Functions here are called in conditions, where "set -e" is off, so every step
+# handles its failure; the scripts that fetch are separate processes.
 
 provide()
 {
@@ -23,7 +22,7 @@ provide()
 	esac
 }
 
-# The server that PG_CONFIG names, where it is not one of Debian's packages.
+# The server of PG_CONFIG, unless it is from a Debian package.
 provide_given()
 {
 	local config=${PG_CONFIG:-}
@@ -35,10 +34,10 @@ provide_given()
 }
 
 # What a few tests need besides a server: a browser for the report, an exporter
-# for the metrics, package tools for the packages.  Once is enough, so only
-# where the server is this machine's own.  What cannot be had is said here and
-# by the test that skips; nothing fails for it.  Sets FFA_TOOLS (yes, or why
-# the tools are not there) and FFA_EXPORTER (a program, or nothing).
+# for the metrics, tools for the packages.  Once is enough, so only with this
+# machine's own server.  Missing tools are reported here and by the test that is
+# skipped; nothing fails.  Sets FFA_TOOLS (yes, or why there are none) and
+# FFA_EXPORTER (a program, or empty).
 provide_tools()
 {
 	local common
@@ -51,15 +50,14 @@ provide_tools()
 		say "NOT TESTED: the report in a browser (no chromium)"
 	( need_packages git unzip ) ||
 		say "NOT TESTED: make dist (no git, or no unzip)"
-	# In the version of what is there already: nothing of a server is to be
-	# replaced.
+	# In the installed version, so that no part of a server is replaced.
 	common=$(dpkg-query -W -f '${Version}' postgresql-common 2>/dev/null || true)
 	( need_packages build-essential dpkg-dev debhelper "postgresql-server-dev-all${common:+=$common}" ) ||
 		say "NOT TESTED: the Debian package (no debhelper, or no postgresql-server-dev-all)"
 	fetch_exporter || say "NOT TESTED: the queries in a Prometheus exporter (no prometheus-postgres-exporter)"
 }
 
-# Unpacked and not installed: the package would start a service.
+# Unpacked, not installed: the package would start a service.
 fetch_exporter()
 {
 	local name=prometheus-postgres-exporter dir=$CACHE/exporter
@@ -98,7 +96,7 @@ provide_host()
 	BASE=/usr/lib/postgresql/$version/bin/pg_config FROM="host packages"
 }
 
-# A wheel that carries whole servers, for want of packages.
+# A wheel with complete servers, if there are no packages.
 provide_wheel()
 {
 	local version=$1 release=$2 dir=$CACHE/wheel-$2 donor
@@ -114,17 +112,17 @@ provide_wheel()
 	ROOT= BASE=$dir/bin/pg_config FROM="wheel"
 }
 
-# A root file system made of other suites of Debian.
+# A root file system of other Debian suites.
 provide_chroot()
 {
 	local version=$1
 	find_in_chroots "$version" && return 0
 	[ "$(id -u)" = 0 ] || { say "PostgreSQL $version: only root can make and enter a chroot"; return 1; }
 	mkdir -p "$CACHE"
-	# An older one is in the suite that it was released with.
+	# The suite that was released with 15.
 	make_chroot older   "15"       "bookworm"
 	find_in_chroots "$version" && return 0
-	# The newer suites move, so fewer of them are tried where they fail.
+	# Newer suites change; if they fail, try fewer of them.
 	make_chroot newest  "17 18 19" "forky sid trixie experimental"
 	find_in_chroots "$version" && return 0
 	make_chroot testing "17 18"    "forky sid trixie"
@@ -152,8 +150,8 @@ find_in_chroots()
 	return 1
 }
 
-# For pg_upgrade into a server that lives in a chroot: a copy of this machine's own, older one in $WORK, with the
-# libraries that are not there.  Sets FFA_OLDER_SERVERS (its pg_config), and LD_LIBRARY_PATH.
+# For pg_upgrade into a server in a chroot: copies this machine's own, older one to $WORK, with the libraries that
+# the chroot lacks.  Sets FFA_OLDER_SERVERS (its pg_config), and LD_LIBRARY_PATH.
 provide_older()
 {
 	local config what file dir=$WORK/older
@@ -171,12 +169,11 @@ provide_older()
 	export FFA_OLDER_SERVERS=$dir$config LD_LIBRARY_PATH=$dir/libraries
 }
 
-# inside COMMAND...: run COMMAND in the checkout where the provided server
-# lives, with BASE exported.  A chroot sees the checkout as /mnt and shares
-# /tmp; its mounts and processes are gone when COMMAND ends, however it ends.
-# Its folder becomes the root of its mounts: to a process that merely had its
-# root changed the kernel gives no user namespaces, which the tests of a full
-# disk need.
+# inside COMMAND...: run COMMAND in the checkout where the provided server is,
+# with BASE exported.  A chroot has the checkout as /mnt and shares /tmp; its
+# mounts and processes disappear when COMMAND ends, however it ends.  It uses
+# pivot_root: after a mere chroot the kernel allows no user namespaces, which
+# the tests of a full disk need.
 inside()
 {
 	if [ -z "$ROOT" ]; then

@@ -1,17 +1,17 @@
-# tap.pl COUNTS JOBS FILE...: run test files, JOBS at a time, show what fails, and
+# tap.pl COUNTS JOBS FILE...: run test files, JOBS at a time, show failures, and
 # write a line for each kind of file (tap, pgtap) to COUNTS: "kind passed failed
-# skipped" and the failed files' stems.  A file that dies, stops short of its
-# plan or runs no test at all is a failure, whatever it printed.
+# skipped" and the failed files' stems.  A file that dies, does not finish its
+# plan or runs no test is a failure, whatever it printed.
 #
-# TAP files have servers of their own.  The pgTAP files share one, whose sessions
-# and statements are what they look at, so one of them runs at a time.
+# TAP files have their own servers.  pgTAP files share one and look at its sessions
+# and statements, so only one of them runs at a time.
 use strict;
 use warnings;
 use TAP::Harness;
 
-# Those that take longest begin first.
+# The slowest begin first.
 my @slow = qw(006_regret 052_rehearsal 022_steps 010_loop 083_package 080_report 030_script 022_drop 021_rewrites);
-# Lines shown of what a file said that did not come to its end.
+# Lines shown of the output of a file that did not finish.
 my $lines_shown = 15;
 
 my ($counts, $jobs, @files) = @ARGV;

@@ -7,13 +7,6 @@ SELECT o, ff_internal.effective_fillfactor(o)
   FROM (VALUES (NULL::text[]), ('{}'), ('{fillfactor=70}'), ('{fillfactor=80.5}'), ('{fillfactor=0x50}'),
                ('{autovacuum_enabled=false,fillfactor=10}'), ('{autovacuum_enabled=false}')) v(o);
 
--- rows that fill a page: 8168 bytes less the reserve, rows aligned to 8 bytes
--- and a line pointer of 4 each
-SELECT width, array_agg(ff_internal.rows_per_page(f, width) ORDER BY f DESC) AS "100, 95, 90, 50, 10"
-  FROM (VALUES (28.0::float8), (32), (33), (121), (1300), (4000), (8160), (NULL), (0)) w(width),
-       (VALUES (100), (95), (90), (50), (10)) v(f)
- GROUP BY width ORDER BY width;
-
 -- 100 updates, of these 60 HOT and 30 to another page: 10 stayed and were not
 -- HOT, so 6 in 7 of the moved ones would have been HOT with room
 SELECT newpage_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable

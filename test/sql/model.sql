@@ -4,8 +4,9 @@ CREATE EXTENSION fillfactor_advisor;
 
 -- Rows per page: the formula at known widths, never under one.
 SELECT width, array_agg(ff_internal.rows_per_page(f, width) ORDER BY f DESC) AS at_100_95_90_70_50_10
-  FROM unnest(ARRAY[24, 64, 121, 128, 500, 2440, 4000, 8160]) width, unnest(ARRAY[100, 95, 90, 70, 50, 10]) f
+  FROM unnest(ARRAY[NULL, 0, 24, 32.5, 64, 121, 128, 500, 2440, 4000, 8160, 1e9]) width, unnest(ARRAY[100, 95, 90, 70, 50, 10]) f
  GROUP BY width ORDER BY width;
+SELECT ff_internal.rows_per_page(f, 100) FROM unnest(ARRAY[-2147483648, 10, 100, 2147483647]) f;
 
 -- The model: one row of evidence, one row a step.  Replays are deterministic.
 CREATE FUNCTION model_of(facts jsonb, curve boolean DEFAULT true, OUT c ff_internal.choice, OUT steps ff_internal.step[]) LANGUAGE sql

@@ -23,7 +23,7 @@ local $ENV{PGPORT} = 54207;
 local $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 delete local @ENV{qw(PGHOST PGUSER PGDATABASE PGDATA)};
 
-my $table = `timeout 400 python3 '$FindBin::Bin/../bench/regret/regret.py' short 2>&1`;
+my $table = `timeout 1200 python3 '$FindBin::Bin/../bench/regret/regret.py' short 2>&1`;
 is($?, 0, 'the bench ran');
 diag $table if $?;
 note $table;

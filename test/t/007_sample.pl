@@ -1,38 +1,18 @@
 # Parts of the sampler outside the server: compile them with the server's headers and
-# their stand-alone tests, and pass the tests' TAP on.  Needs a C compiler, no cluster.
+# their stand-alone tests.  Needs a C compiler, no cluster.
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../perl";
+use Standalone qw(compile run finish);
 
-use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
-use Text::ParseWords qw(shellwords);
-
-$| = 1;
-my $top = dirname(__FILE__) . '/../..';
-my $dir = tempdir(CLEANUP => 1);
-my $cc = $ENV{CC} || 'cc';
+my $top = "$FindBin::Bin/../..";
 my $config = $ENV{PG_CONFIG} || 'pg_config';
-my $tests = 0;
-
 chomp(my $headers = `$config --includedir-server`);
-for my $name (qw(strata heap_page))
+my %tests = (strata_test => 'strata', heap_page_test => 'page_heap');
+for my $name (sort keys %tests)
 {
-	my $source = $name eq 'strata' ? 'strata' : 'page_heap';
-	my $compiled = system(shellwords($cc), qw(-std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter
-		-Wno-sign-compare -Wno-missing-field-initializers -o), "$dir/$name", "-I$headers", "-I$top/src",
-		"$top/test/sample/${name}_test.c", "$top/src/sample/$source.c", '-lm') == 0;
-	my $ended = 0;
-
-	$tests++;
-	print $compiled ? '' : 'not ', "ok $tests - ${name}_test compiles alone, without warnings\n";
-	for my $line ($compiled ? `$dir/$name` : ())
-	{
-		$ended ||= $line =~ /^1\.\./;
-		next unless $line =~ /^(not )?ok \d+ (.*)/;
-		$tests++;
-		print $1 // '', "ok $tests $2\n";
-	}
-	$tests++;
-	print $ended ? '' : 'not ', "ok $tests - ${name}_test ran to its end\n";
+	run(compile($name, qw(-std=gnu11 -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers),
+		"-I$headers", "-I$top/src", "$top/test/sample/$name.c", "$top/src/sample/$tests{$name}.c", '-lm'));
 }
-print "1..$tests\n";
+finish();

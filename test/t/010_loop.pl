@@ -3,9 +3,11 @@
 use strict;
 use warnings;
 use FindBin;
+use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Beside qw(collect_all);
 
 my $node = PostgreSQL::Test::Cluster->new('loop');
 $node->init;
@@ -17,6 +19,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE shop');
 $node->safe_psql('shop', 'CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor');
 
 sub value { return $node->safe_psql('shop', $_[0]); }
+sub collect { return collect_all($node, 'shop'); }
 
 # The demo's workloads, on this server.
 sub workload
@@ -27,15 +30,6 @@ sub workload
 	local $ENV{PGDATABASE} = 'shop';
 	local $ENV{PGUSER} = value('SELECT current_user');
 	system("$FindBin::Bin/../loop/workload", $what) == 0 or die "workload $what failed";
-	return;
-}
-
-# A collection that sees the counters of every session that has ended.
-sub collect
-{
-	$node->poll_query_until('shop', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()))
-	  or die 'sessions of the workload stay';
-	value('CALL ff_collect()');
 	return;
 }
 

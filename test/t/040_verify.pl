@@ -4,9 +4,11 @@
 use strict;
 use warnings;
 use FindBin;
+use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Beside qw(collect_all);
 use Time::HiRes qw(sleep time);
 
 # Collections before and after the change: of eight intervals the first three
@@ -22,6 +24,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor');
 
 sub value { return $node->safe_psql('postgres', $_[0]); }
+sub collect { return collect_all($node, 'postgres'); }
 
 sub bench
 {
@@ -29,15 +32,6 @@ sub bench
 	local $ENV{PGPORT} = $node->port;
 	local $ENV{PGDATABASE} = 'postgres';
 	command_ok([ 'pgbench', '-n', @_ ], "pgbench @_");
-	return;
-}
-
-# A collection that sees the counters of every session that has ended.
-sub collect
-{
-	$node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()))
-	  or die 'sessions of the workload stay';
-	value('CALL ff_collect()');
 	return;
 }
 

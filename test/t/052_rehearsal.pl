@@ -1,5 +1,5 @@
 # A rehearsal from end to end: the source's script runs on a scratch server and its result
-# goes back.  The table is one of batches whose every name wants to be code.
+# goes back.  The table is one of batches whose every name wants to be code; the source is in LATIN1.
 use strict;
 use warnings;
 use File::Spec;
@@ -19,7 +19,7 @@ foreach my $name (qw(source scratch))
 	$node{$name} = PostgreSQL::Test::Cluster->new("rehearsal_$name");
 	# each with a system identifier of its own
 	local $ENV{FFA_INITDB} = 'anew';
-	$node{$name}->init(allows_streaming => 1);
+	$node{$name}->init(allows_streaming => 1, extra => $name eq 'source' ? [ '--encoding=LATIN1', '--locale=C' ] : []);
 	$node{$name}->append_conf('postgresql.conf', "autovacuum = off\nlog_statement = none\n"
 		. ($name eq 'source' ? "shared_preload_libraries = 'pg_stat_statements'\n" : "checkpoint_timeout = 7min\n"));
 	$node{$name}->start;
@@ -31,16 +31,16 @@ my $pwned = 'pwned';
 
 sub value { return $source->safe_psql('postgres', $_[0]); }
 
-# SQLSTATE and message of what fails
+# SQLSTATE and message of what fails, and, if wanted, its detail
 sub refused
 {
-	my ($sql) = @_;
+	my ($sql, $detail) = @_;
 	my ($status, $out, $err) = $source->psql('postgres', $sql, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
-	return $err =~ /ERROR:\s+(\w{5}): (.*)/ ? "$1 $2" : "passed: $out";
+	return $err =~ /ERROR:\s+(\w{5}): (.*)\n(.*)/ ? "$1 $2" . ($detail ? " $3" : '') : "passed: $out";
 }
 
 # ------------------------------------------------------------------ the source
-my $evil = qq("ev'il \$(touch $pwned); `touch $pwned` \\\\ :rows\\!");
+my $evil = qq("\xe9v'il \$(touch $pwned); `touch $pwned` \\\\ :rows\\!");
 my $table = qq($evil."jo""bs\nFF_END\ntouch $pwned\n-- :own");
 my $of = "'" . ($table =~ s/'/''/gr) . "'";
 # which are not stored
@@ -67,7 +67,7 @@ value(qq(
 	INSERT INTO uuids SELECT gen_random_uuid(), i, repeat('p', 60) FROM generate_series(1, 3000) i;
 	CREATE TABLE keyless (n int, pad text); INSERT INTO keyless SELECT i, repeat('p', 90) FROM generate_series(1, 5000) i;
 	ANALYZE;));
-is(refused("SELECT ff_rehearsal('quiet')"), '55000 nothing is known yet of how "quiet" is updated', 'a table that was never collected');
+is(refused("SELECT ff_rehearsal('quiet')"), '55000 too little is known of "quiet" yet', 'a table that was never collected');
 value('CALL ff_collect()');
 append_to_file("$dir/batches.sql", join '', map {
 	qq(INSERT INTO $table ("c1", "%s", "where", "pay load") SELECT $_, now(), '(1,2)', repeat('p', 60) FROM generate_series(1, 250);
@@ -78,7 +78,10 @@ value("UPDATE texts SET amount = amount::int + 1 WHERE n % 3 = $_; UPDATE uuids 
 value('ANALYZE; CALL ff_collect()');
 
 is(refused('SELECT ff_rehearsal(NULL)'), '22004 relation must not be null', 'NULL');
-is(refused("SELECT ff_rehearsal('quiet')"), '55000 nothing is known yet of how "quiet" is updated', 'no updates');
+is(refused("SELECT ff_rehearsal('quiet')"), '55000 too little is known of "quiet" yet', 'no updates');
+value('ALTER TABLE uuids SET (fillfactor = 51)');
+like(refused("SELECT ff_rehearsal('uuids')", 1), qr/^55000 too little is known of the updates of "uuids" DETAIL:  Too little was seen since its fillfactor or its indexes changed: /, 'what was seen at another fillfactor');
+value('ALTER TABLE uuids RESET (fillfactor)');
 is(refused("SELECT ff_rehearsal(1::regclass)"), '42P01 relation with OID 1 does not exist', 'no such relation');
 is(refused("SELECT ff_rehearsal('keyless')"), '0A000 no index of the table finds rows by a key that can be made up', 'no key');
 is(refused("SELECT ff_rehearsal($of, 9)"), '22023 fillfactor 9 is out of range', 'a fillfactor out of range');
@@ -91,7 +94,6 @@ note $script =~ /^(# Predicted.*?)^# Not modelled/ms;
 like($script, qr/^# A plain B-tree where the scratch server has not what it needs: index "mine\?FF_END"$/m, 'an index of a user\'s function may be a plain one');
 like($script, qr/^# Column "where" is uuid/m, 'and the head says which type is not made');
 like($script, qr/^# +ALTER TABLE .* SET \(fillfactor = 50\);\n# +ALTER TABLE .* RESET \(fillfactor\);$/m, 'it has the change and its undo');
-like($script, qr/^# +.*checkpoint_timeout 5min, /m, 'and the settings there');
 is(scalar(() = $script =~ /^FF_END$/mg), scalar(() = $script =~ /<<'FF_END'/g), 'names end no document of the script');
 unlike($script, qr/ppppp|not stored/, 'no value of the table is in it, and no column that is not stored');
 
@@ -149,6 +151,8 @@ $scratch->safe_psql('postgres', 'CREATE DATABASE used');
 $scratch->safe_psql('used', 'CREATE TABLE somebodys (n int); CREATE ROLE nobody LOGIN');
 is(refusal($scratch, 'used'), 'this database is not empty', 'not in a database with tables');
 $scratch->safe_psql('used', 'DROP TABLE somebodys');
+$scratch->safe_psql('postgres', "CREATE DATABASE cyrillic ENCODING 'KOI8R' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+is(refusal($scratch, 'cyrillic'), "the table's names do not fit KOI8R: createdb -T template0 --locale=C -E UTF8 ...", 'not in an encoding that has not what is in names');
 {
 	local $ENV{PGUSER} = 'nobody';
 	is(refusal($scratch, 'used'), 'no right to make a schema in this database', 'not without rights');
@@ -211,7 +215,7 @@ foreach my $r (@{ $result->{runs} })
 	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 95, 'room for the batch: HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'full pages: mostly not');
 }
 like(${ $run->{out} }, qr/^\s*verdict\s.*(prediction held|did not hold|not settled|noise too large)\s*$/m, 'and a verdict');
-like(${ $run->{out} }, qr/^what it brings: saves WAL: WAL per update -\d+\.\d % \(-\d.* to -\d.*; up to \d+\.\d % is noise\), HOT share \+\d+\.\d points, size \+\d+\.\d %$/m, 'and what it brings');
+like(${ $run->{out} }, qr/^what it brings: saves WAL: WAL per update -\d+\.\d % \(-\d.* to -\d.*; up to \d+\.\d % is noise\), HOT share \+\d+\.\d points, size [+-]\d+\.\d %$/m, 'and what it brings');
 
 # ------------------------------------------------------------------ and back
 # The verdict on a result
@@ -221,7 +225,7 @@ my $before = confidence();
 is(stored($line), ${ $run->{out} } =~ /verdict.*\| (\S.*\S)\s*$/m ? $1 : '?', 'the source judges as the script did');
 stored($line);
 is(value('SELECT count(*) FROM ff_internal.rehearsal'), 1, 'stored twice it is stored once');
-my $says = qr/Rehearsed at 50: HOT (?:9[5-9]\.\d|100\.0) % \(predicted [\d.]+\), WAL per update \d+ % of that at 100; /;
+my $says = qr/Rehearsed at 50: HOT (?:9[5-9]\.\d|100\.0) % \(predicted [\d.]+\), WAL per update \d+ % of that at 100; [a-z ]+; saves WAL\. /;
 like(value("SELECT reason FROM ff_advise($of)"), $says, 'the reason says so');
 like(value('SELECT ff_report()'), $says, 'and the report');
 # what was measured, predicted
@@ -233,14 +237,25 @@ $result->{predicted} = { %{ $result->{predicted} }, hot_a => [ ($mean->('A')) x 
 is(stored(encode_json($result)), 'prediction held', 'what comes as predicted');
 my $held = confidence();
 cmp_ok($held, '>', $before, 'makes for confidence');
+my $saves = $result->{runs};
+my ($wal_a) = map { $_->{wal_bytes} } grep { $_->{side} eq 'A1' } @$saves;
+$result->{runs} = [ map { { %$_, wal_bytes => $wal_a, size_bytes => 8192000 } } @$saves ];
+$result->{predicted}{wal_pct} = [ 100 ];
+$result->{measured_at} += 1;
+is(stored(encode_json($result)), 'prediction held', 'also that it brings nothing');
+cmp_ok(confidence(), '<', $held, 'makes for less');
+value('DELETE FROM ff_internal.rehearsal WHERE brings LIKE \'saves%\'');
+cmp_ok(confidence(), '<', $before, 'than without a rehearsal');
+like(value("SELECT reason FROM ff_advise($of)"), qr/ % of that at 100; prediction held; no measurable difference\. /, 'and the reason says so');
+$result->{runs} = $saves;
 $result->{predicted}{hot_b} = [ 10, 10, 10 ];
-$result->{measured_at} = value("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US+00')");
+$result->{measured_at} += 1;
 is(stored(encode_json($result)), 'did not hold', 'what does not');
 cmp_ok(confidence(), '<', $before, 'takes it');
-like(value("SELECT reason FROM ff_advise($of)"), qr/\(predicted 10\), WAL .*; did not hold/, 'and the reason has the newest');
+like(value("SELECT reason FROM ff_advise($of)"), qr/\(predicted 10\), WAL .*; did not hold; saves WAL/, 'and the reason has the newest');
 $result->{system_identifier} = '1';
 is(refused("SELECT * FROM ff_rehearsal_result('" . (encode_json($result) =~ s/'/''/gr) . "')"),
-	'55000 the script of this rehearsal was written by another server', 'results of other servers are not taken');
+	'55000 the script of this rehearsal was written in another database', 'results of other servers are not taken');
 
 # ------------------------------------------------------------------ a copy of the table
 # in a clone of the source, which has its system identifier
@@ -320,7 +335,7 @@ is($holds, 1, 'while a snapshot is held at times');
 $run->{process}->signal('INT');
 ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends it');
 is(left_behind(), '0', 'and it cleans up');
-ok($scratch->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'"), 'also the snapshot that was held');
+ok($scratch->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('pgbench', 'held')"), 'also the snapshot that was held');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 
 # ------------------------------------------------------------------ a disk that is full in the middle

@@ -506,7 +506,7 @@ test_sizes(void)
 	ok(keep.index_bytes > 1.2 * index && keep.index_bytes < 2 * index,
 	   "entries of updates make indexes larger, not beyond one more a row");
 	ok(like(keep.heap_bytes, e.blocks * TW_BLCKSZ, 0.1), "what no HOT update leaves is as large as it is");
-	e.horizon_s *= 4;
+	e.payback_s *= 4;
 	ok(like(decided(e, 1, 1, 1)->cost[FC_SET][forecast.current].index_bytes, keep.index_bytes, 1e-3),
 	   "however many updates there are");
 

@@ -49,6 +49,7 @@ test_particles(void)
 	TwinLife	l;
 	Evidence	e = observed(&l, 1, 2000);
 	double		sum = 0,
+				single = 0,
 				best;
 	int			right;
 
@@ -59,6 +60,7 @@ test_particles(void)
 		const FitParticle *x = &fit.particle[i];
 
 		sum += x->weight;
+		single += x->weight * (x->life.class[0].calls == 1);
 		right &= x->weight > 0 && (i == 0 || x->weight < x[-1].weight ||
 								   (x->weight == x[-1].weight && x->log_likelihood <= x[-1].log_likelihood));
 		for (int k = 0; k < FIT_DIMS; k++)
@@ -69,6 +71,7 @@ test_particles(void)
 	}
 	ok(right && near(sum, 1, 1e-9), "different lives, the most weight first, that have the HOT share seen");
 	ok(best >= 0 && best < 3, "a life of the model's own making is understood");
+	ok(single > 0.5, "most probably, a statement for one row is all that its transaction does");
 	right = 1;
 	for (int i = 0; i < fit.n; i++)
 	{

@@ -109,7 +109,7 @@ observe(const TwinLife *l, int fillfactor, double laps, int histograms)
 	e.vacuum_nap_s = 60;
 	e.sessions = 0.5;
 	e.recent_share = 0;
-	e.horizon_s = 30 * 86400;
+	e.payback_s = 30 * 86400;
 	e.time_weight = 0.5;
 	e.wal_weight = 0.3;
 	e.size_weight = 0.2;

@@ -73,7 +73,7 @@ main(int argc, char **argv)
 	(void) argv;
 	ff_evidence_clear(&e);
 	/* the settings' defaults */
-	e.horizon_s = 30 * 86400;
+	e.payback_s = 30 * 86400;
 	e.time_weight = 0.5;
 	e.wal_weight = 0.3;
 	e.size_weight = 0.2;

@@ -363,10 +363,38 @@ test_dead(void)
 	ok(twin.npages > pages * 1.5 && twin.count.vacuums == 0, "after a vacuum only");
 }
 
+/* Whatever a life says, the twin begins with what it can hold. */
+static void
+test_range(void)
+{
+	for (int most = 0; most < 2; most++)
+	{
+		const double far = most ? 1e12 : -1e12;
+		TwinLife	l = life_of(most ? 32767 : -32768, far);
+		const TwinClass *c = &twin.life.class[0];
+
+		l.class[0].rate = l.class[0].rows = l.class[0].distance = l.class[0].skew = l.class[0].stride =
+			l.class[0].indexed = far;
+		l.nclasses = most ? 100 : 1;
+		l.grow_updates = l.lag = l.held = l.held_share = l.vacuum_share = far;
+		ff_twin_start(&twin, &l, (int) (far / 1e9), 3);
+		ok(twin.life.nclasses == (most ? TW_CLASSES : 1) && c->rate == (most ? 1000 : 1e-6) &&
+		   c->rows == (most ? TW_ROWS / 2 : 1) && c->distance == (most ? TW_ROWS : 1) &&
+		   c->skew == 2 * most && c->stride == (most ? TW_ROWS : 0) && c->indexed == most &&
+		   twin.life.start_rows == (most ? TW_ROWS : 0) && twin.life.grow_updates == (most ? 255 : 1) &&
+		   twin.life.lag == most * 1e9 && twin.life.held == most * 1e9 && twin.life.held_share == most &&
+		   twin.life.vacuum_share == most * 1e9 && twin.life.insert_len[0] == TW_MAXALIGN(most ? TW_MAX_LEN : TW_MIN_LEN) &&
+		   twin.life.update_len[0] == twin.life.insert_len[0] &&
+		   twin.reserve == (most ? 0 : TW_BLCKSZ * (100 - TW_MIN_FF) / 100),
+		   most ? "what is too large is as large as can be" : "what is too small is as small as can be");
+	}
+}
+
 int
 main(void)
 {
 	test_look();
+	test_range();
 	test_growing();
 	test_in_turn();
 	test_newest();

@@ -31,13 +31,12 @@ def script(c, o):
     """The script, rows that its table grows by with each update, and the HOT share that the model promises once settled."""
     table = o['mixture']['table']
     c.sql(mixture.setup(o['mixture'], o['fillfactor']) + "\nANALYZE t; CREATE EXTENSION fillfactor_advisor;")
-    made = dict(format=1, system_identifier='0', schema='public', table='t', to=100 if o['fillfactor'] < 100 else 90,
-                table_rows=o['input']['live_rows'], ram_bytes=1e10, row_bytes=mixture.row_bytes(table),
-                **{'from': o['fillfactor']})
+    made = dict(format=1, system_identifier='0', to=100 if o['fillfactor'] < 100 else 90, ram_bytes=1e10,
+                table_rows=o['input']['live_rows'], row_bytes=mixture.row_bytes(table), **{'from': o['fillfactor']})
     c.sql("CREATE TABLE fit AS SELECT m.* FROM ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
           f" {mixture.quoted(json.dumps(o['input']))}), true) m")
     text = c.sql("SELECT ff_internal.rehearsal('t'::regclass, (f.choice).life,"
-                 f" {mixture.quoted(json.dumps(made))}::jsonb || jsonb_build_object('relid', 't'::regclass::oid::bigint), '{{}}') FROM fit f")
+                 f" {mixture.quoted(json.dumps(made))}, '{{}}') FROM fit f")
     promised = c.sql("SELECT s.settled_hot_pct FROM fit f, unnest(f.steps) s"
                      f" WHERE s.fillfactor >= {o['fillfactor']} ORDER BY s.fillfactor LIMIT 1")
     grows = c.sql("SELECT sum(rate * CASE command WHEN 'insert' THEN 1 WHEN 'delete' THEN -1 ELSE 0 END)"
