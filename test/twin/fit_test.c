@@ -143,6 +143,31 @@ test_known(void)
 	ok(right, "else not before autovacuum looks again");
 }
 
+/* Two statements that update: the skew of each follows the second of its own six coordinates. */
+static void
+test_two_statements(void)
+{
+	TwinLife	l;
+	Evidence	e = observed(&l, 1, 2000);
+	int			right = 1,
+				differ = 0;
+
+	add_statement(&e, &l.class[0]);
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		const TwinClass *class = life(i)->class;
+
+		right &= class[0].command == EV_UPDATE && class[1].command == EV_UPDATE;
+		differ += class[0].skew != class[1].skew;
+		for (int k = 0; k < i; k++)
+			for (int c = 0; c < 2; c++)
+				right &= fit.particle[i].u[6 * c + 1] < fit.particle[k].u[6 * c + 1] ?
+					class[c].skew <= life(k)->class[c].skew : class[c].skew >= life(k)->class[c].skew;
+	}
+	ok(right && differ > fit.n / 2, "each statement of a life is drawn by itself");
+}
+
 /* Statements for a share of the table, and those nobody knows of. */
 static void
 test_shares(void)
@@ -342,6 +367,7 @@ main(void)
 {
 	test_particles();
 	test_known();
+	test_two_statements();
 	test_shares();
 	test_snapshots();
 	test_contradictions();
