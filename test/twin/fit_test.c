@@ -159,7 +159,7 @@ test_two_statements(void)
 		const TwinClass *class = life(i)->class;
 
 		right &= class[0].command == EV_UPDATE && class[1].command == EV_UPDATE;
-		differ += class[0].skew != class[1].skew;
+		differ += class[1].skew != life(0)->class[1].skew;
 		for (int k = 0; k < i; k++)
 			for (int c = 0; c < 2; c++)
 				right &= fit.particle[i].u[6 * c + 1] < fit.particle[k].u[6 * c + 1] ?
