@@ -11,8 +11,8 @@ use Test::More;
 my $top = "$FindBin::Bin/../..";
 my ($listed) = slurp_file("$top/Makefile") =~ /^SQL_PIECES = \\\n(.*?[^\\])\n/ms;
 my @pieces = $listed =~ m{(sql/[\w/]+\.sql)}g;
-cmp_ok(scalar @pieces, '>=', 20, 'the pieces are known');
-is(join(' ', grep { my $file = $_; !grep { $_ eq $file } @pieces } map { s{^\Q$top\E/}{}r } glob("'$top'/sql/*.sql '$top'/sql/schema/*.sql")), '', 'and none is missing');
+cmp_ok(scalar @pieces, '>=', 20, 'the list of pieces was read');
+is(join(' ', grep { my $file = $_; !grep { $_ eq $file } @pieces } map { s{^\Q$top\E/}{}r } glob("'$top'/sql/*.sql '$top'/sql/schema/*.sql")), '', 'every SQL file is in the list of pieces');
 
 # without comments, and without the texts of COMMENT ON
 sub code
@@ -34,7 +34,7 @@ foreach my $piece (@pieces)
 		$made_in{$1} //= $piece;
 	}
 }
-cmp_ok(scalar keys %made_in, '>=', 100, 'what each of them makes is known');
+cmp_ok(scalar keys %made_in, '>=', 100, 'the objects that the pieces create were found');
 
 sub none
 {
@@ -60,7 +60,7 @@ foreach my $piece (@pieces)
 	none(\%bound, "$piece: no body names the schema that the user chose");
 }
 
-# the server agrees, of bodies in SQL, which it checks
+# the server confirms this for SQL function bodies, which it checks
 my $node = PostgreSQL::Test::Cluster->new('pieces');
 $node->init;
 $node->start;

@@ -66,36 +66,36 @@ my $jobs = advice('shop.jobs');
 is($jobs->{action}, 'lower', 'batch table: lower');
 like($jobs->{cause}, qr/^(batch_update|page_full)$/, 'batch table: because pages are full when a batch is updated');
 cmp_ok($jobs->{predicted_rows_per_page} * 2, '<=', $jobs->{rows_per_page} + 1, 'batch table: room for all rows of a page at once');
-cmp_ok($jobs->{recommended_fillfactor}, '>=', 40, 'batch table: and not for much more');
-cmp_ok($jobs->{recommended_fillfactor}, '<=', 55, 'batch table: about half a page');
+cmp_ok($jobs->{recommended_fillfactor}, '>=', 40, 'batch table: advice is not below 40');
+cmp_ok($jobs->{recommended_fillfactor}, '<=', 55, 'batch table: advice is not above 55');
 
 # The indexed column.
 my $orders = advice('shop.orders');
 is($orders->{action}, 'keep', 'indexed column: keep');
-is($orders->{cause}, 'indexed_column', 'indexed column: the cause');
+is($orders->{cause}, 'indexed_column', 'indexed column: the cause is indexed_column');
 like($orders->{reason}, qr/orders_status/, 'indexed column: the index is named');
 
 # Accounts: one update a page was not HOT, all later ones are.
 my $accounts = advice('public.pgbench_accounts');
 is($accounts->{action}, 'keep', 'settled accounts: keep');
-is($accounts->{cause}, 'settled', 'settled accounts: the cause');
+is($accounts->{cause}, 'settled', 'settled accounts: the cause is settled');
 cmp_ok(value(q(SELECT 100.0 * n_tup_hot_upd / n_tup_upd FROM pg_stat_user_tables WHERE relname = 'pgbench_accounts')),
-	'<', 98, 'settled accounts: their totals would not show it');
+	'<', 98, 'settled accounts: the HOT share since the start is below 98 %');
 
 # The insert-only table whose reserve is wasted.
 my $log = advice('shop.log');
 is($log->{action}, 'raise', 'insert-only at 70: raise');
 is($log->{recommended_fillfactor}, 100, 'insert-only at 70: to 100');
-cmp_ok($log->{predicted_size_bytes}, '<', 0.8 * $log->{size_bytes}, 'insert-only at 70: bytes to be won');
+cmp_ok($log->{predicted_size_bytes}, '<', 0.8 * $log->{size_bytes}, 'insert-only at 70: the table would shrink by a fifth or more');
 
 # Too few updates to say anything.
 my $countries = advice('shop.countries');
 like($countries->{action}, qr/^(keep|wait)$/, 'few updates: keep or wait');
-is($countries->{cause}, 'few_updates', 'few updates: the cause');
+is($countries->{cause}, 'few_updates', 'few updates: the cause is few_updates');
 
 # The model's curve offers the advised step, and promises what is then measured.
 my $promised = value("SELECT hot_pct FROM ff_curve('shop.jobs') WHERE fillfactor = $jobs->{recommended_fillfactor}");
-cmp_ok($promised, '>', 95, 'curve: HOT at the advised step');
+cmp_ok($promised, '>', 95, 'curve: above 95 % HOT at the advised step');
 
 # The script does what the advice says and changes nothing when it runs again.
 my $script = value(q(SELECT * FROM ff_script('shop.jobs')));
@@ -118,9 +118,9 @@ my ($after, $hot_after) = split /\|/, value(q(SELECT n_tup_upd, n_tup_hot_upd FR
 cmp_ok($after - $before, '>=', 75000, 'the workload ran again');
 my $hot = 100 * ($hot_after - $hot_before) / ($after - $before);
 cmp_ok($hot, '>', 95, 'batch table: HOT above 95 % after the change');
-cmp_ok(abs($hot - $promised), '<=', 5, 'batch table: as promised, within 5 points');
+cmp_ok(abs($hot - $promised), '<=', 5, 'batch table: HOT share is within 5 points of the prediction');
 $jobs = advice('shop.jobs');
-unlike($jobs->{action}, qr/lower|raise/, 'batch table: left as it is from now on');
+unlike($jobs->{action}, qr/lower|raise/, 'batch table: no further change is advised');
 
 # A fillfactor that was set without a rewrite: its pages are as full as before,
 # which is not what it would do to them.
@@ -146,7 +146,7 @@ value('VACUUM FULL shop.halls');
 halls_updated();
 $halls = advice('shop.halls');
 # nothing tells the model how many rows a transaction takes: it weighs several ways
-cmp_ok(abs($halls->{hot_pct} - $would_be), '<=', 25, 'fillfactor set, not rewritten: what a rewrite brings was foreseen');
+cmp_ok(abs($halls->{hot_pct} - $would_be), '<=', 25, 'fillfactor set, not rewritten: the effect of a rewrite was predicted');
 
 $node->stop;
 done_testing();

@@ -1,4 +1,4 @@
-# Pages that are not what they should be, sessions that are in the way, standbys.
+# Sampling of damaged pages, beside other sessions, and on standbys.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -39,7 +39,7 @@ sub result
 }
 my $counts = 'SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_pct + dead_pct + free_pct <= 100 FROM ff_internal.sample';
 
-is(result($node, "$counts('sound')"), '18|18|0|0|1000|t', 'sound pages');
+is(result($node, "$counts('sound')"), '18|18|0|0|1000|t', 'sound pages are counted exactly');
 
 # overwrite bytes of a block of a relation, the server being down
 sub scribble
@@ -60,12 +60,12 @@ scribble($path{broken}, 5, 24, "\x01\x80\xfe\xff");
 rename $path{missing}, "$path{missing}.away" or die;
 $node->start;
 is(result($node, "$counts('holed')"), '18|18|1|0|942|t', 'an all-zero page is new and free');
-is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|0|2', 'also in an index');
+is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|0|2', 'an all-zero index page is counted as new');
 is(result($node, "$counts('broken')"), 'XX001', 'a wrong checksum is a read error');
-is(result($node, "$counts('missing')"), '58P01', 'and so is a missing file');
-is(result($node, "$counts('sound')"), '18|18|0|0|1000|t', 'other tables are not concerned');
+is(result($node, "$counts('missing')"), '58P01', 'a missing file is an error');
+is(result($node, "$counts('sound')"), '18|18|0|0|1000|t', 'damage in one table does not affect another');
 
-# without checksums the page is read, and found out
+# without checksums the page is read, and its damage is detected
 $node->stop;
 rename "$path{missing}.away", $path{missing} or die;
 $node->command_ok([ 'pg_checksums', '--disable', '-D', $node->data_dir ], 'checksums disabled');
@@ -101,8 +101,8 @@ is(result($node, "$counts('holed')"), '18|18|1|5|652|t',
 	'so are those with rows in the free space, a row beyond the end, two pointers to a row, a header longer than its row, and too many pointers');
 is(result($node, q(SELECT live_rows, update_distances FROM ff_internal.sample('wrapped'))), '4|{0,0,0,0,0,0,0,0,1}',
 	'the middle insert of a page is the middle one also where transaction ids began anew');
-is(result($node, "$counts('broken')"), '18|18|0|2|884|t', 'and one with a row of a transaction that never was');
-is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|1|1', 'and one of an index with a posting list beyond its item');
+is(result($node, "$counts('broken')"), '18|18|0|2|884|t', 'a page with a row of a transaction that never existed is rejected');
+is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|1|1', 'an index page with a posting list longer than its item is rejected');
 
 # a large read goes through a small ring
 SKIP:
@@ -114,7 +114,7 @@ SKIP:
 		SELECT blocks_read FROM ff_sample('large')));
 	cmp_ok($read, '>=', 2900, 'many pages are read');
 	cmp_ok(result($node, q(SELECT count(*) FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('large'))),
-		'<', 1500, 'and few of them stay in shared buffers');
+		'<', 1500, 'few pages of a large read stay in shared buffers');
 }
 
 # interrupted in the middle
@@ -125,12 +125,12 @@ is(result($node, q(
 is(result($node, q(
 	SET statement_timeout = 9000;
 	SET fillfactor_advisor.sample_delay = 10000;
-	SELECT blocks_read > 0 FROM ff_sample('sound'))), 't', 'a short one does not sleep');
+	SELECT blocks_read > 0 FROM ff_sample('sound'))), 't', 'a short sample does not sleep');
 SKIP:
 {
 	skip 'no pg_buffercache here', 1 unless $buffercache;
 	is(result($node, q(SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0
-		AND relfilenode = pg_relation_filenode('large'))), 0, 'no pin is left');
+		AND relfilenode = pg_relation_filenode('large'))), 0, 'a cancelled sample leaves no pin');
 }
 
 # another session's temporary table
@@ -139,7 +139,7 @@ my $timer = IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default);
 my $other = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err, $timer);
 IPC::Run::pump($other) until $out =~ /ready\|(\d+)/;
 my ($oid) = $out =~ /ready\|(\d+)/;
-is(result($node, "SELECT ff_sample($oid)"), '0A000', q(another session's temporary table));
+is(result($node, "SELECT ff_sample($oid)"), '0A000', q(another session's temporary table is refused));
 $in .= "\\q\n";
 IPC::Run::finish($other);
 
@@ -148,8 +148,8 @@ $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
-is(result($standby, "$counts('sound')"), '18|18|0|0|1000|t', 'on a standby');
-is(result($standby, "$counts('unlogged')"), '0A000', 'but no unlogged table');
+is(result($standby, "$counts('sound')"), '18|18|0|0|1000|t', 'a table can be sampled on a standby');
+is(result($standby, "$counts('unlogged')"), '0A000', 'an unlogged table cannot be sampled on a standby');
 
 $standby->stop;
 $node->stop;

@@ -20,20 +20,20 @@ sub counted { $node->poll_query_until('postgres', "SELECT n_tup_upd >= $_[1] FRO
 value('CREATE EXTENSION fillfactor_advisor; CREATE TABLE s AS SELECT i, 0 AS j FROM generate_series(1, 20000) i; UPDATE s SET j = 1');
 counted('s', 20000);
 collect();
-like(sampled('s'), qr/^\d+ [1-9]/, 'a table half of dead versions');
+like(sampled('s'), qr/^\d+ [1-9]/, 'the sample of an updated table shows dead rows');
 value('VACUUM FULL s');
 collect();
 is(sampled('s'), value("SELECT pg_relation_size('s') / 8192") . ' 0', 'sampled again after VACUUM FULL');
 value('TRUNCATE s');
 collect();
-is(value("SELECT s.blocks FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 's' ORDER BY s.sampled_at DESC LIMIT 1"), '0', 'and after TRUNCATE');
+is(value("SELECT s.blocks FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 's' ORDER BY s.sampled_at DESC LIMIT 1"), '0', 'sampled again after TRUNCATE');
 
 # the clock was set back by twenty minutes
 value("UPDATE ff_internal.relation SET seen_at = seen_at + interval '20 minutes'; UPDATE ff_internal.collection SET began_at = began_at + interval '20 minutes', ended_at = ended_at + interval '20 minutes'");
 value('INSERT INTO s SELECT i, 0 FROM generate_series(1, 1000) i');
 $node->poll_query_until('postgres', "SELECT n_tup_ins >= 21000 FROM pg_stat_user_tables WHERE relname = 's'") or die;
 is(collect(), 0, 'a clock that was set back does not stop collections');
-is(value('SELECT count(*) FROM ff_internal.counter_interval WHERE ended_at < began_at'), '0', 'nor are there intervals of negative length');
+is(value('SELECT count(*) FROM ff_internal.counter_interval WHERE ended_at < began_at'), '0', 'a clock that was set back leaves no interval of negative length');
 is(value("SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 's' AND i.ended_at = (SELECT max(o.ended_at) FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id)"), '1000', 'what happened meanwhile is counted');
 value('TRUNCATE ff_internal.collection, ff_internal.relation, ff_internal.counter_interval, ff_internal.page_sample');
 
@@ -43,7 +43,7 @@ my $off = $node->safe_psql('postgres', 'SHOW server_version_num') < 190000 ? 'SE
 my ($status, $out, $err) = $node->psql('postgres', "$off CALL ff_collect(); CALL ff_collect()");
 is($err, '', 'with standard_conforming_strings off a collection writes no warning');
 ($status, $out, $err) = $node->psql('postgres', "$off SELECT ff_schedule('* * * * *')");
-like($err, qr/ERROR:  pg_cron is not in this database\n.*-c 'CALL public\.ff_collect\(\)'$/ms, 'and ff_schedule() has a line for a crontab');
+like($err, qr/ERROR:  pg_cron is not in this database\n.*-c 'CALL public\.ff_collect\(\)'$/ms, 'without pg_cron, ff_schedule() gives a line for a crontab');
 ($status, $out, $err) = $node->psql('postgres', "$off SELECT count(*) FROM ff_advice; SELECT count(*) FROM ff_advise(); SELECT count(*) FROM ff_script(); SELECT count(*) FROM ff_script_json(); SELECT count(*) FROM ff_verify(); SELECT count(*) FROM ff_blockers(); SELECT count(*) FROM ff_advise_indexes(); SELECT count(*) FROM ff_settings(); SELECT count(*) FROM ff_horizon(); SELECT length(ff_report()) > 0; SELECT ff_export() IS NULL; SELECT count(*) FROM ff_fleet; SELECT count(*) FROM ff_fleet_advice; SELECT ff_fleet_report() <> ''");
 is("$status $err", '0 ', 'nor does any other function');
 
@@ -55,11 +55,11 @@ for my $lap (1 .. 12)
 	counted('hot', 10000 * $lap);
 	collect('SET fillfactor_advisor.collect_pages = 1;');
 }
-cmp_ok(samples('quiet'), '>=', 1, 'a table that nothing changed has its turn');
-cmp_ok(samples('warm'), '>=', 2, 'the one with fewer changes, too');
-cmp_ok(samples('hot'), '>=', 2, 'and the one with most');
-is(value('SELECT max(sampled) FROM ff_internal.collection'), '1', 'one table a collection it was');
+cmp_ok(samples('quiet'), '>=', 1, 'a table without changes is sampled too');
+cmp_ok(samples('warm'), '>=', 2, 'a table with few changes is sampled at least twice');
+cmp_ok(samples('hot'), '>=', 2, 'the table with most changes is sampled at least twice');
+is(value('SELECT max(sampled) FROM ff_internal.collection'), '1', 'no collection sampled more than one table');
 
 value("INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor) SELECT 1, 'options', t, t, 1, 100, 100 FROM (SELECT now() - interval '1 year' + i * interval '1 s' AS t FROM generate_series(1, 3000) i) o");
 is(value('SELECT ff_internal.prune(1000)'), '1000', 'pruning takes a batch');
-is(value("SELECT count(*) FROM ff_internal.change WHERE seen_at < now() - interval '100 days'"), '2000', 'of every part of the history');
+is(value("SELECT count(*) FROM ff_internal.change WHERE seen_at < now() - interval '100 days'"), '2000', 'pruning keeps rows beyond its batch size');

@@ -69,10 +69,10 @@ my $update_other = q(DO 'BEGIN FOR i IN 1..900 LOOP UPDATE other SET v = i WHERE
 
 sub advice { return value("SELECT $_[1] FROM ff_advise('$_[0]')"); }
 
-is(value('SELECT count(*) FROM ff_internal.epoch'), 1, 'one epoch to begin with');
+is(value('SELECT count(*) FROM ff_internal.epoch'), 1, 'there is one epoch at first');
 update('t', 10);
 is(collected(), '0 10 0', 'updates are counted');
-is(collected(), '0 0 0', 'once');
+is(collected(), '0 0 0', 'updates are counted only once');
 
 update('t', 20);
 $node->restart;
@@ -101,7 +101,7 @@ value('SELECT pg_stat_reset()');
 update('t', 700);
 is(collected(), '1 0 0', 'pg_stat_reset(): a new epoch, although counters exceed their old values');
 is($node->safe_psql('postgres', q(CALL ff_collect(); CALL ff_collect(); SELECT pg_stat_reset(); UPDATE t SET v = v; CALL ff_collect();
-		SELECT count(*) - 4 FROM ff_internal.epoch)), "\n1", 'also among quick collections of one session');
+		SELECT count(*) - 4 FROM ff_internal.epoch)), "\n1", 'pg_stat_reset() between quick collections of one session starts an epoch');
 collected();
 work('ANALYZE other');
 
@@ -113,7 +113,7 @@ update('other', 30);
 work('INSERT INTO log SELECT generate_series(1, 50)');
 is(collected(), '0 0 30', 'reset of one table: its interval is lost, those of others are not');
 is(value(q(SELECT i.inserted FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'log' ORDER BY i.ended_at DESC LIMIT 1)), 50,
-	'nor that of a table never analysed, of which nothing but its counters tells that it was not reset');
+	'reset of one table: the interval of a table never analysed is kept');
 value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
 update('t', 900);
 update('other', 40);
@@ -141,7 +141,7 @@ update('other', 20);
 is(in_two("SELECT pg_stat_reset(); $update_other"), '1 10 0', 'a reset between two batches of tables: a new epoch for the second, no difference across it');
 update('t', 3);
 update('other', 4);
-is(collected(), '0 0 4', 'nor for the first');
+is(collected(), '0 0 4', 'a reset between two batches: no difference for the first batch either');
 update('t', 5);
 is(collected(), '0 5 0', 'then differences again');
 update('t', 11);
@@ -149,34 +149,34 @@ is(in_two("SELECT pg_stat_reset_single_table_counters('other'::regclass); $updat
 collected();
 in_two(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
 update('t', 900);
-is(collected(), '0 0 0', 'nor where that table had been read before');
+is(collected(), '0 0 0', 'a reset of one table that this collection had already read: no false difference');
 update('t', 2);
 update('other', 3);
-is(collected(), '0 2 3', 'and it is over soon');
+is(collected(), '0 2 3', 'after a reset between batches, counting resumes');
 my $last = value('SELECT max(began_at) FROM ff_internal.collection');
 update('t', 12);
 update('other', 21);
-is(in_two(), '0 12 0', 'a collection that ends between two batches');
-is(collected(), '0 0 21', 'what it saw is not counted twice, what it did not see is by the next');
-is(value(q(SELECT i.began_at FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'other' ORDER BY i.ended_at DESC LIMIT 1)), $last, 'from the last collection that had seen all tables');
+is(in_two(), '0 12 0', 'a collection that ends between two batches counts the first');
+is(collected(), '0 0 21', 'after an unfinished collection the next one counts each update once');
+is(value(q(SELECT i.began_at FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'other' ORDER BY i.ended_at DESC LIMIT 1)), $last, 'the interval begins at the last complete collection');
 value(q(DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('CREATE TABLE between%s (i int)', i); END LOOP; END $$; CREATE TABLE latest (i int)));
 collected();
 value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
 work('INSERT INTO latest SELECT generate_series(1, 50)');
 update('other', 6);
 is(collected(), '0 0 6', 'reset of one table, when there is more than one batch');
-is(value(q(SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'no interval is lost of those in the next');
+is(value(q(SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'reset of one table: intervals in the next batch are kept');
 value(q(SELECT pg_stat_reset_single_table_counters('latest'::regclass)));
 work('INSERT INTO latest SELECT generate_series(1, 70)');
 collected();
-is(value(q(SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'and no false difference there');
+is(value(q(SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'reset of one table: no false difference in the next batch');
 value(q(DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('DROP TABLE between%s', i); END LOOP; END $$; DROP TABLE latest));
 
 # updates that were taken back
 work('BEGIN; UPDATE t SET v = v + 1 WHERE id <= 30; ROLLBACK');
 is(collected(), '0 30 0', 'rolled-back updates are counted');
 is(value(q(SELECT i.updated - i.hot_updated FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't' ORDER BY i.ended_at DESC LIMIT 1)), 0,
-	'as HOT as they were, so the share is not misled');
+	'rolled-back updates count as HOT if they were HOT');
 # nine of ten of them, beside a table with the same updates that all stay; where each row went is looked at, too
 value(q(
 	CREATE TABLE stayed (id int PRIMARY KEY, v int, pad text);
@@ -224,7 +224,7 @@ foreach my $of ([ 'stayed', 6000 ], [ 'taken_back', 600 ])
 work('DROP TABLE stayed, taken_back');
 collected();
 like(value(q(SELECT col_description('ff_internal.relation'::regclass, attnum) FROM pg_attribute WHERE attrelid = 'ff_internal.relation'::regclass AND attname = 'updated')),
-	qr/rolled-back/, 'and the description says so');
+	qr/rolled-back/, 'the column description mentions rolled-back updates');
 
 # an open transaction keeps its counts to itself
 my $session = $node->background_psql('postgres');
