@@ -49,7 +49,7 @@ work('ALTER TABLE renamed SET SCHEMA archive; UPDATE archive.renamed SET v = 3 W
 collect();
 is(history('archive.renamed'), $id, 'SET SCHEMA: history follows');
 is(known($id), '35 0', 'SET SCHEMA: nothing is lost');
-is(value("SELECT nspname, relname FROM ff_internal.relation WHERE rel_id = $id"), 'archive|renamed', 'and the name is the new one');
+is(value("SELECT nspname, relname FROM ff_internal.relation WHERE rel_id = $id"), 'archive|renamed', 'SET SCHEMA: the history has the new schema and name');
 work('ALTER TABLE archive.renamed SET SCHEMA public; ALTER TABLE renamed RENAME TO t');
 collect();
 
@@ -77,7 +77,7 @@ is(value("SELECT blocks FROM ff_sample('t')"), 0, 'TRUNCATE: an empty table can 
 work('INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g; ALTER TABLE t ALTER v TYPE bigint; UPDATE t SET v = 5 WHERE id <= 5');
 collect();
 is(known($id), '45 4', 'rewriting ALTER TABLE: noted');
-is(history('t'), $id, 'and it is the same table still');
+is(history('t'), $id, 'rewriting ALTER TABLE: the table keeps its history');
 SKIP:
 {
 	my $repack = $node->config_data('--bindir') . '/pg_repack';
@@ -96,9 +96,9 @@ collect();
 work('DROP TABLE doomed; CREATE TABLE doomed (LIKE t); INSERT INTO doomed SELECT * FROM t; UPDATE doomed SET v = 7 WHERE id <= 7');
 collect();
 isnt(history('doomed'), $doomed, 'dropped and made again under the same name: a new history');
-is(known(history('doomed')), '7 0', 'with what happened since');
-is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'the old one is closed');
-is(known($doomed), '100 0', 'and kept');
+is(known(history('doomed')), '7 0', 'a table made again counts only what happened since');
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'the history of a dropped table is closed');
+is(known($doomed), '100 0', 'the history of a dropped table is kept');
 
 # another table under the same OID
 $doomed = history('doomed');
@@ -112,8 +112,8 @@ $node->start;
 work('CREATE TABLE doomed (LIKE t); INSERT INTO doomed SELECT * FROM t');
 is(value(q(SELECT 'doomed'::regclass::oid)), $oid, 'another table gets the OID and the name of one that was dropped');
 collect();
-isnt(history('doomed'), $doomed, 'and not its history');
-is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'which is closed');
+isnt(history('doomed'), $doomed, 'a table that reuses an OID and a name gets a new history');
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'OID reused: the history of the dropped table is closed');
 
 # beyond 2^32 transactions an index made just now is not taken for one that was seen before
 $node->stop;

@@ -96,9 +96,9 @@ foreach my $try (0 .. 7)
 }
 note "collector: $_: $collector{$_}" foreach sort keys %collector;
 is(join(', ', map { "$_: $dropper{$_}" } sort keys %dropper), ': 8', 'DROP EXTENSION always succeeds');
-is(join("\n", grep { $_ ne '' && $_ ne 'dropped' && $_ ne 'not there' } sort keys %collector), '', 'and a collection ends well, was told that the extension is gone, or did not begin');
+is(join("\n", grep { $_ ne '' && $_ ne 'dropped' && $_ ne 'not there' } sort keys %collector), '', 'each collection succeeds, fails because the extension is gone, or cannot begin');
 is(value(q(SELECT count(*) FROM pg_proc WHERE proname ~ '^ff_'), 'race'), 0, 'nothing of the extension is left');
-is(value(q(SELECT count(*) FROM pg_namespace WHERE nspname ~ '^ff_'), 'race'), 0, 'nor is its schema');
+is(value(q(SELECT count(*) FROM pg_namespace WHERE nspname ~ '^ff_'), 'race'), 0, 'a dropped extension leaves no schema');
 
 # ---------------------------------------------------------------------------
 # While a table is sampled
@@ -153,15 +153,15 @@ ok($held->reached, 'while it goes on');
 $held->release;
 end($dropper);
 is(value('SELECT count(*) FROM ff_internal.relation WHERE sampled_at >= (SELECT max(began_at) FROM ff_internal.collection)', 'slow'), 2, 'rolled back in the end: what was done is kept');
-is(end(begin('slow', 'CALL ff_collect()')), '', 'and the next collection works');
+is(end(begin('slow', 'CALL ff_collect()')), '', 'after a rolled-back drop the next collection works');
 
 # Taken out of the extension
 value('ALTER EXTENSION fillfactor_advisor DROP PROCEDURE ff_collect()', 'slow');
 my $outside = begin('slow', 'CALL ff_collect()');
-is(end($outside), '55000: procedure ff_collect() belongs to no extension', 'a procedure that was taken out of the extension says so');
-like($outside->{err}, qr/^HINT:  .*ALTER EXTENSION fillfactor_advisor ADD PROCEDURE ff_collect\(\)/m, 'and what to do');
+is(end($outside), '55000: procedure ff_collect() belongs to no extension', 'ff_collect() fails clearly when it was taken out of the extension');
+like($outside->{err}, qr/^HINT:  .*ALTER EXTENSION fillfactor_advisor ADD PROCEDURE ff_collect\(\)/m, 'ff_collect() outside the extension: the hint has the remedy');
 value('ALTER EXTENSION fillfactor_advisor ADD PROCEDURE ff_collect()', 'slow');
-is(end(begin('slow', 'CALL ff_collect()')), '', 'which helps');
+is(end(begin('slow', 'CALL ff_collect()')), '', 'ff_collect() works again after ALTER EXTENSION ADD');
 
 # In a transaction block it holds to its end; the drop waits
 my $block = $node->background_psql('slow');
@@ -175,8 +175,8 @@ value('CREATE EXTENSION fillfactor_advisor', 'slow');
 # A role that may not drop it
 value('CREATE ROLE plain LOGIN');
 ($collector, $dropper) = collection_met_by([ 'slow as plain', 'DROP EXTENSION fillfactor_advisor' ]);
-like(end($dropper), qr/^42501: must be owner of extension/, 'a role that may not drop it is told so');
-is(end($collector), '', 'and ends no collection');
+like(end($dropper), qr/^42501: must be owner of extension/, 'a role that does not own the extension cannot drop it');
+is(end($collector), '', 'the collection that was running ends without an error');
 is(collection('sampled', 'slow'), 10, 'all tables were sampled');
 
 # ---------------------------------------------------------------------------
@@ -184,12 +184,12 @@ is(collection('sampled', 'slow'), 10, 'all tables were sampled');
 # ---------------------------------------------------------------------------
 my $command = value('SELECT ff_internal.job_command($$a job$$)', 'slow');
 my $collections = value('SELECT count(*) FROM ff_internal.collection', 'slow');
-is(end(begin('slow', $command)), '', 'the command of a job');
-is(value("SELECT count(*) - $collections FROM ff_internal.collection WHERE ended_at IS NOT NULL", 'slow'), 1, 'collects');
+is(end(begin('slow', $command)), '', 'the command of a job runs without an error');
+is(value("SELECT count(*) - $collections FROM ff_internal.collection WHERE ended_at IS NOT NULL", 'slow'), 1, 'the command of a job makes one collection');
 value('DROP EXTENSION fillfactor_advisor', 'slow');
 $drop = begin('slow', $command);
-is(end($drop), '42704: extension fillfactor_advisor is gone from this database, its job is left', 'without the extension it says what is wrong');
-like($drop->{err}, qr/^HINT:  Remove the job where pg_cron is: SELECT cron\.unschedule\(jobid\) FROM cron\.job WHERE jobname = 'a job' AND database = 'slow';$/m, 'and what to do');
+is(end($drop), '42704: extension fillfactor_advisor is gone from this database, its job is left', 'the command of a job fails clearly without the extension');
+like($drop->{err}, qr/^HINT:  Remove the job where pg_cron is: SELECT cron\.unschedule\(jobid\) FROM cron\.job WHERE jobname = 'a job' AND database = 'slow';$/m, 'a job without its extension: the hint says how to remove it');
 
 SKIP:
 {

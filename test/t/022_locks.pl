@@ -81,12 +81,12 @@ start($waiter, 'BEGIN; LOCK TABLE awaited IN ACCESS EXCLUSIVE MODE; SELECT 1; CO
 wait_until(q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'awaited'::regclass AND NOT granted)));
 is(collect('statement_timeout = 120000'), '', 'neither an exclusive lock nor one that is awaited stops the collector');
 is(last_run('sampled, skipped, failed, deferred'), '10|2|0|0', 'the two tables are skipped, the others sampled');
-is(problem('held') . ' ' . problem('awaited'), '55P03 55P03', 'and the reason is written down');
-like(value(q(SELECT reason FROM ff_advise('held'))), qr/could not be sampled, each collection tries again: 55P03 could not obtain lock/, 'advice says so');
-is(value(q(SELECT count(*) FROM pg_locks WHERE relation = 'awaited'::regclass)), 2, 'nobody joined the queue');
+is(problem('held') . ' ' . problem('awaited'), '55P03 55P03', 'the lock error is recorded for both tables');
+like(value(q(SELECT reason FROM ff_advise('held'))), qr/could not be sampled, each collection tries again: 55P03 could not obtain lock/, 'ff_advise() reports the lock error');
+is(value(q(SELECT count(*) FROM pg_locks WHERE relation = 'awaited'::regclass)), 2, 'the collector did not queue for the lock');
 # one that is held later, with another index; its rows changed, too
 my $definitions = q(SELECT array_to_string(index_definitions, ';') FROM ff_internal.relation WHERE relname = );
-is(value("$definitions 'held'"), '', 'nor are the indexes of a table read that somebody holds');
+is(value("$definitions 'held'"), '', 'the indexes of a locked table are not read');
 $block->query_safe('BEGIN; CREATE INDEX slow0_id ON slow0 (id); COMMIT; BEGIN; LOCK TABLE slow0 IN ACCESS EXCLUSIVE MODE');
 is(collect('statement_timeout = 120000'), '', 'an index made, its table held: the collector does not wait');
 is(value(q(SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes')), 1, 'and sees that it was made');
@@ -160,24 +160,24 @@ foreach my $ddl ('ALTER TABLE %s ADD COLUMN added int', 'VACUUM FULL %s', 'TRUNC
 my $waiting = value("SELECT relname FROM ff_internal.relation WHERE relname ~ '^slow' AND relname <> '$table' AND closed_at IS NULL
 	AND sampled_at < (SELECT max(began_at) FROM ff_internal.collection) ORDER BY sampled_at DESC LIMIT 1");
 value("DROP TABLE $waiting");
-is(value("SELECT $runs"), 't', 'and DROP TABLE of one that is listed, but not opened yet, does not wait');
+is(value("SELECT $runs"), 't', 'DROP TABLE of a table listed but not yet opened does not wait');
 collector_ends();
 # on a slow machine the end of the collection may meet one of these statements' locks, too
-is(last_run('skipped BETWEEN 1 AND 2, failed'), 't|0', 'it is skipped, the others are sampled');
-is(problem($waiting), '42P01', 'with the reason');
+is(last_run('skipped BETWEEN 1 AND 2, failed'), 't|0', 'a table dropped during a collection is skipped');
+is(problem($waiting), '42P01', 'a table dropped during a collection: the error is recorded');
 collect();
-is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE relname = '$waiting'"), 't', 'and the next collection closes its history');
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE relname = '$waiting'"), 't', 'a table dropped during a collection: the next one closes its history');
 
 # in a transaction block the rows come later, and so does the next collector
 value('CREATE TABLE newcomer (i int)');
 $block->query_safe('BEGIN; CALL ff_collect()');
 like(collect('statement_timeout = 120000'), qr/another collection is running/, 'a collector in a transaction block keeps others out until its end');
-is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'newcomer')), 0, 'when its rows can be seen');
+is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'newcomer')), 0, 'rows of a collection in an open block are not visible');
 start($block, 'COMMIT;');
 wait_until(q(SELECT EXISTS (SELECT FROM ff_internal.relation WHERE relname = 'newcomer')));
-is(collect(), '', 'then others may');
-is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'newcomer')), 1, 'and a table has one history');
-is(value(q(SELECT sampled_at = (SELECT max(sampled_at) FROM ff_internal.page_sample WHERE rel_id = r.rel_id) FROM ff_internal.relation r WHERE relname = 'newcomer')), 't', 'and its pages were sampled in the block');
+is(collect(), '', 'after the commit another collection works');
+is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'newcomer')), 1, 'two collectors give a new table one history');
+is(value(q(SELECT sampled_at = (SELECT max(sampled_at) FROM ff_internal.page_sample WHERE rel_id = r.rel_id) FROM ff_internal.relation r WHERE relname = 'newcomer')), 't', 'the pages of the new table were sampled in the block');
 
 # nor are they kept out by a block that is put by
 my ($prepared, $rows, $refused) = $node->psql('postgres', "BEGIN; CALL ff_collect(); PREPARE TRANSACTION 'later'");

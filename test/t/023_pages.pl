@@ -58,14 +58,14 @@ is(problem('flipped'), 'XX001', 'flipped bytes in one page: a read error of that
 is(problem('random'), 'XX001', 'a page of random bytes: the same');
 is(problem('missing'), '58P01', 'a missing file: that table');
 is(last_sample('zeroed', 's.blocks, s.blocks_new, s.blocks_bad, s.live_rows'), '21|3|0|1000', 'all-zero pages are counted as new');
-is(last_sample('cut', 's.blocks, s.blocks_bad'), '10|0', 'a file that was cut is as long as it is');
-is(last_sample('torn', 's.blocks, s.blocks_bad'), '10|0', 'also where it ends within a page');
+is(last_sample('cut', 's.blocks, s.blocks_bad'), '10|0', 'a shortened file is sampled at its new length');
+is(last_sample('torn', 's.blocks, s.blocks_bad'), '10|0', 'a file that ends within a page is sampled without its torn page');
 is(last_sample('no_index', 's.blocks, s.live_rows'), '18|1000', 'a table whose index is gone is sampled');
 is(value('SELECT count(*) FROM ff_advise() WHERE reason IS NOT NULL'), 8, 'advice has a row for each');
-like(value(q(SELECT reason FROM ff_advise('flipped'))), qr/could not be sampled, each collection tries again: XX001 invalid page in block 5/, 'and the reason names the page');
+like(value(q(SELECT reason FROM ff_advise('flipped'))), qr/could not be sampled, each collection tries again: XX001 invalid page in block 5/, 'the reason names the damaged page');
 is(value(q(SELECT heap_bytes, index_bytes IS NULL FROM ff_internal.sizes('no_index'::regclass))), '147456|t', 'the size of a missing index is unknown');
-is(value(q(SELECT heap_bytes IS NULL FROM ff_internal.sizes('missing'::regclass))), 't', 'so is that of a missing table');
-is(value(q(SELECT action || ' ' || cause FROM ff_advise('missing'))), 'wait no_data', 'of which nothing can be said');
+is(value(q(SELECT heap_bytes IS NULL FROM ff_internal.sizes('missing'::regclass))), 't', 'the size of a table whose file is missing is unknown');
+is(value(q(SELECT action || ' ' || cause FROM ff_advise('missing'))), 'wait no_data', 'a table whose file is missing gets wait, no_data');
 
 # Damaged again and again: one row, counted.
 collect();

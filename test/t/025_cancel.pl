@@ -96,12 +96,12 @@ value('CALL ff_collect()');
 my %said;
 $said{$1}++ while $due->{err} =~ /ERROR:\s+(\w{5})/g;
 is(join(' ', sort keys %said), '25006', 'before, each collection was refused, and there was no other error');
-is(value('SELECT count(*) FROM ff_internal.epoch'), 2, 'one new epoch');
-is(value('SELECT count(DISTINCT timeline) FROM ff_internal.epoch'), 2, 'of the new timeline');
-is(value($updated), 17, 'and what was updated on both sides of it is in no difference');
+is(value('SELECT count(*) FROM ff_internal.epoch'), 2, 'promotion starts one new epoch');
+is(value('SELECT count(DISTINCT timeline) FROM ff_internal.epoch'), 2, 'the epoch after promotion has the new timeline');
+is(value($updated), 17, 'no difference is taken across the promotion');
 is(value(q(SELECT count(*) FROM ff_internal.counter_interval i JOIN ff_internal.epoch e USING (epoch_id)
-	WHERE e.timeline = 2 AND i.began_at < (SELECT min(c.began_at) FROM ff_internal.collection c WHERE c.epoch_id = e.epoch_id))), 0, 'which all begin after it');
-is(value('SELECT count(*) FROM ff_internal.collection WHERE ended_at IS NULL'), 0, 'no collection was left in the middle');
+	WHERE e.timeline = 2 AND i.began_at < (SELECT min(c.began_at) FROM ff_internal.collection c WHERE c.epoch_id = e.epoch_id))), 0, 'intervals of the new timeline begin after promotion');
+is(value('SELECT count(*) FROM ff_internal.collection WHERE ended_at IS NULL'), 0, 'promotion leaves no unfinished collection');
 is(value("SELECT count(*) FROM ff_internal.problem"), 0, 'no table had a problem');
 is(value(q(SELECT action FROM ff_advise('t'))), 'wait', 'advice is given');
 $node->stop;

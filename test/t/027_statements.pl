@@ -250,14 +250,14 @@ my $other = 'UPDATE t SET v = v * 2 WHERE id < 50';
 my $mine = 'UPDATE t SET v = v / 2 WHERE id < 50';
 value("SET ROLE app; $other; SET ROLE half; $mine; CALL ff_collect()");
 is(calls('v * '), 0, 'texts hidden: a statement of another role is not followed');
-is(calls('v / '), 1, 'its own is');
-cmp_ok(look('hidden'), '>', 0, 'what is hidden is noted');
-like(missing(), qr/^\d+ statements of other roles are hidden from the collecting role: GRANT pg_read_all_stats to it$/m, 'and said');
-is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE '<insufficient%')), 0, 'and no such text kept');
+is(calls('v / '), 1, 'texts hidden: a statement of its own role is followed');
+cmp_ok(look('hidden'), '>', 0, 'texts hidden: their number is recorded');
+like(missing(), qr/^\d+ statements of other roles are hidden from the collecting role: GRANT pg_read_all_stats to it$/m, 'texts hidden: the report names the missing grant');
+is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE '<insufficient%')), 0, 'texts hidden: no placeholder text is kept');
 value("GRANT pg_read_all_stats TO half; SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
 value("SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
-is(calls('v * '), 1, 'once granted: it is followed, and nothing from before is taken for new');
-is(look('hidden'), 0, 'and nothing is hidden');
+is(calls('v * '), 1, 'after the grant only new calls are counted');
+is(look('hidden'), 0, 'after the grant nothing is hidden');
 
 # ---------------------------------------------------------------------------
 # Texts that are lost: the file cannot be read, is cut, has holes
@@ -274,31 +274,31 @@ my $counted = calls('id = $2');
 value("$known; UPDATE t SET v = v + 200 WHERE id < 4");
 chmod 0, $file or die "$file: $!";
 is($node->psql($database, 'CALL ff_collect()'), 0, 'texts NULL: the collection goes on');
-is(calls('id = $2') - $counted, 1, 'and counts the statements that it knows');
-is(look('texts_reason'), 'no text', 'says so');
-like(missing(), qr/^1 new statements are not followed, because texts of pg_stat_statements cannot be read \(no text\): .*pg_stat_statements_reset\(\) removes it$/m, 'and what to do');
+is(calls('id = $2') - $counted, 1, 'texts NULL: known statements are counted');
+is(look('texts_reason'), 'no text', 'texts NULL: the reason is recorded');
+like(missing(), qr/^1 new statements are not followed, because texts of pg_stat_statements cannot be read \(no text\): .*pg_stat_statements_reset\(\) removes it$/m, 'texts NULL: the report has the remedy');
 chmod 0600, $file or die "$file: $!";
 value('UPDATE t SET v = v + 200 WHERE id < 4');
 collect();
-is(look('texts_reason'), '', 'texts come back');
-is(value('SELECT count(*) FROM ff_internal.statement WHERE text LIKE $$%+ _1 WHERE id < _2$$ AND closed_at IS NULL AND kind = $$write$$'), 1, 'and are read then');
+is(look('texts_reason'), '', 'texts readable again: no reason is left');
+is(value('SELECT count(*) FROM ff_internal.statement WHERE text LIKE $$%+ _1 WHERE id < _2$$ AND closed_at IS NULL AND kind = $$write$$'), 1, 'texts readable again: the new statement is followed');
 truncate $file, 0 or die "$file: $!";
 # a text behind the hole
 value("$known; UPDATE t SET v = v + 300 WHERE id > 99");
 isnt($node->psql($database, 'SELECT count(query) FROM pg_stat_statements(true)'), 0, 'the file is lost while the server runs: pg_stat_statements shows nothing at all');
 $counted = calls('id = $2');
-is($node->psql($database, 'CALL ff_collect()'), 0, 'the collection goes on');
-is(look('reason'), '', 'and reads the counters');
-is(calls('id = $2') - $counted, 1, 'of the statements that it knows');
-like(look('texts_reason'), qr/invalid byte sequence/, 'says what is wrong');
-like(missing(), qr/new statements are not followed.* one is lost or damaged/, 'and what is missing');
+is($node->psql($database, 'CALL ff_collect()'), 0, 'texts lost: the collection goes on');
+is(look('reason'), '', 'texts lost: counters are read');
+is(calls('id = $2') - $counted, 1, 'texts lost: known statements are counted');
+like(look('texts_reason'), qr/invalid byte sequence/, 'texts lost: the error is recorded');
+like(missing(), qr/new statements are not followed.* one is lost or damaged/, 'texts lost: the report says what is missing');
 reset_all();
 value('UPDATE t SET v = v + 300 WHERE id > 99');
 collect();
 value('UPDATE t SET v = v + 300 WHERE id > 99');
 collect();
-is(calls('id > '), 1, 'after a reset all is well');
-unlike(missing(), qr/texts of pg_stat_statements/, 'and nothing is said of texts');
+is(calls('id > '), 1, 'after a reset new statements are followed');
+unlike(missing(), qr/texts of pg_stat_statements/, 'after a reset the report does not mention texts');
 
 # Some have none, and then one that is read is damaged: none of them is followed, each counts once
 sub many { value(join ';', map { "UPDATE t SET v = v - $_ WHERE id = 6" . ' AND v <> 0' x $_ } @_); return; }

@@ -174,17 +174,17 @@ chmod 0755, "$dir/bin/df";
 my $written = $scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())');
 {
 	local $ENV{PATH} = File::Spec->rel2abs("$dir/bin") . ":$ENV{PATH}";
-	like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^too little disk: \d+ MB are needed, 1 MB are free$/, 'not on a full one');
+	like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^too little disk: \d+ MB are needed, 1 MB are free$/, 'refused when the disk is too small');
 }
-is($scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())'), $written, 'where nothing is loaded first');
+is($scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())'), $written, 'a refused rehearsal writes nothing');
 $scratch->safe_psql('used', 'CREATE TABLE written (n int)');
 my $end = elsewhere('INSERT INTO written SELECT generate_series(1, 20000)');
-like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^other work on this server writes WAL, \d+ % of the rehearsal's, and would be counted$/, 'not beside other work');
+like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^other work on this server writes WAL, \d+ % of the rehearsal's, and would be counted$/, 'refused beside other work that writes WAL');
 $end->();
 my $open = $scratch->background_psql('used');
 $open->query_safe('BEGIN; SELECT pg_current_xact_id()');
 is(refusal($scratch, 'postgres', '--short', '--seconds=1'), 'a transaction left open, a standby or a replication slot keeps old row versions on this server',
-	'nor where old row versions stay');
+	'refused when a transaction holds back the horizon');
 $open->quit;
 (my $newer = $script) =~ s/\d+(\s+THEN 'this server is older)/99$1/ or die 'no check of the version';
 rename "$dir/rehearsal.sh", "$dir/kept.sh";
@@ -234,25 +234,25 @@ my $mean = sub { my ($side) = @_; my @hot = map { $_->{laps}[-1] } grep { $_->{p
 my $wal = value("SELECT measured FROM ff_rehearsal_result(E'" . ($line =~ s/'/''/gr =~ s/\\/\\\\/gr) . "') WHERE measure LIKE 'WAL per update%'");
 value('DELETE FROM ff_internal.rehearsal');
 $result->{predicted} = { %{ $result->{predicted} }, hot_a => [ ($mean->('A')) x 3 ], hot_b => [ ($mean->('B')) x 3 ], wal_pct => [ 0 + $wal ] };
-is(stored(encode_json($result)), 'prediction held', 'what comes as predicted');
+is(stored(encode_json($result)), 'prediction held', 'a result as predicted is stored as held');
 my $held = confidence();
-cmp_ok($held, '>', $before, 'makes for confidence');
+cmp_ok($held, '>', $before, 'a prediction that held raises the confidence');
 my $saves = $result->{runs};
 my ($wal_a) = map { $_->{wal_bytes} } grep { $_->{side} eq 'A1' } @$saves;
 $result->{runs} = [ map { { %$_, wal_bytes => $wal_a, size_bytes => 8192000 } } @$saves ];
 $result->{predicted}{wal_pct} = [ 100 ];
 $result->{measured_at} += 1;
-is(stored(encode_json($result)), 'prediction held', 'also that it brings nothing');
-cmp_ok(confidence(), '<', $held, 'makes for less');
+is(stored(encode_json($result)), 'prediction held', 'a result without benefit, as predicted, is stored as held');
+cmp_ok(confidence(), '<', $held, 'a result without benefit lowers the confidence');
 value('DELETE FROM ff_internal.rehearsal WHERE brings LIKE \'saves%\'');
-cmp_ok(confidence(), '<', $before, 'than without a rehearsal');
-like(value("SELECT reason FROM ff_advise($of)"), qr/ % of that at 100; prediction held; no measurable difference\. /, 'and the reason says so');
+cmp_ok(confidence(), '<', $before, 'without a benefit confidence is lower than without a rehearsal');
+like(value("SELECT reason FROM ff_advise($of)"), qr/ % of that at 100; prediction held; no measurable difference\. /, 'the reason reports a rehearsal without benefit');
 $result->{runs} = $saves;
 $result->{predicted}{hot_b} = [ 10, 10, 10 ];
 $result->{measured_at} += 1;
-is(stored(encode_json($result)), 'did not hold', 'what does not');
-cmp_ok(confidence(), '<', $before, 'takes it');
-like(value("SELECT reason FROM ff_advise($of)"), qr/\(predicted 10\), WAL .*; did not hold; saves WAL/, 'and the reason has the newest');
+is(stored(encode_json($result)), 'did not hold', 'a result unlike the prediction is stored as not held');
+cmp_ok(confidence(), '<', $before, 'a prediction that did not hold lowers the confidence');
+like(value("SELECT reason FROM ff_advise($of)"), qr/\(predicted 10\), WAL .*; did not hold; saves WAL/, 'the reason reports the newest rehearsal');
 $result->{system_identifier} = '1';
 is(refused("SELECT * FROM ff_rehearsal_result('" . (encode_json($result) =~ s/'/''/gr) . "')"),
 	'55000 the script of this rehearsal was written in another database', 'results of other servers are not taken');
