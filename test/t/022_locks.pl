@@ -234,15 +234,15 @@ my $plain = $node->background_psql('postgres', extra_params => [ '-U', 'plain' ]
 my $same_numbers = 'SELECT pg_advisory_lock(1717985636, 1)';
 $plain->query_safe($same_numbers);
 is(collect(), '', 'an advisory lock of a role that may not collect is not in the way');
-is(collect('client_min_messages = warning; BEGIN'), '', 'neither in a transaction block');
+is(collect('client_min_messages = warning; BEGIN'), '', 'an advisory lock of such a role does not block a collection in a transaction block');
 collector_begins();
-is(value('SELECT count(*) FROM ff_progress()'), 1, 'nor taken for a collection by ff_progress()');
-like(collect(), qr/another collection is running/, 'and two collectors are still kept apart');
+is(value('SELECT count(*) FROM ff_progress()'), 1, 'ff_progress() does not take an advisory lock for a collection');
+like(collect(), qr/another collection is running/, 'a second collector is still refused');
 collector_ends();
 $plain->query_safe('SELECT pg_advisory_unlock_all()');
 # what takes the lock of DROP EXTENSION needs no more than a function of one's own
 $plain->query_safe("BEGIN; CREATE FUNCTION pg_temp.f() RETURNS int LANGUAGE sql AS 'SELECT 1'; ALTER FUNCTION pg_temp.f() DEPENDS ON EXTENSION fillfactor_advisor");
-is(collect(), '', 'nor is the lock on the extension of a role that may not drop it');
+is(collect(), '', 'a lock on the extension by a role that may not drop it does not block a collection');
 $plain->query_safe('ROLLBACK');
 my $monitor = $node->background_psql('postgres', extra_params => [ '-U', 'monitor' ]);
 $monitor->query_safe($same_numbers);
@@ -258,12 +258,12 @@ $holder->query_safe('CREATE TEMP TABLE theirs AS SELECT g AS id FROM generate_se
 my $temporary = $node->data_dir . '/' . value(q(SELECT pg_relation_filepath(oid) FROM pg_class WHERE relname = 'theirs'));
 chmod 0, $temporary or die "$temporary: $!";
 is(collect(), '', 'another session\'s temporary table, whose file nobody could open');
-is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'theirs')) . ' ' . last_run('skipped, failed'), '0 0|0', 'is none of the tables of a collection');
-is(value(q(SELECT action, cause FROM ff_advise() a JOIN pg_class c ON c.oid = a.relation WHERE c.relname = 'theirs')), 'keep|not_examined', 'and advice says so');
+is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'theirs')) . ' ' . last_run('skipped, failed'), '0 0|0', 'a collection leaves out the temporary table of another session');
+is(value(q(SELECT action, cause FROM ff_advise() a JOIN pg_class c ON c.oid = a.relation WHERE c.relname = 'theirs')), 'keep|not_examined', 'advice says that the temporary table was not examined');
 value(q(UPDATE ff_internal.relation r SET relid = c.relid, created_xid = c.created_xid, sampled_at = NULL FROM ff_internal.candidate c
 	WHERE c.relname = 'theirs' AND r.relname = 'newcomer' AND r.closed_at IS NULL));
 is(collect() . last_run('skipped, failed'), '1|0', 'even if one were listed, it is skipped');
-is(problem('newcomer'), '0A000', 'with a reason, its file not opened');
+is(problem('newcomer'), '0A000', 'a listed temporary table is recorded as a problem');
 chmod 0600, $temporary;
 
 # More tables than the lock table has room for.

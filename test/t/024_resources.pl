@@ -155,17 +155,17 @@ foreach my $left (55000, 25000, 0)
 	is(collect('SET fillfactor_advisor.prune_batches = 3;'), '', 'a collection with a backlog to prune');
 	is(value($backlog), $left, "three batches later: $left rows past the retention are left");
 }
-cmp_ok(value('SELECT count(*) FROM ff_internal.counter_interval'), '>=', 30, 'and none that is younger is gone');
+cmp_ok(value('SELECT count(*) FROM ff_internal.counter_interval'), '>=', 30, 'pruning keeps the intervals within the retention');
 
 # A limit of rows holds, and what goes is the oldest.
 value(q(
 	INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
 	SELECT 0, now() - g * interval '1 second', now() - g * interval '1 second', 1, 100, false, g, 1, 1, 1, 1, 1, 1, 1, 1 FROM generate_series(1, 30000) g;
 	VACUUM ff_internal.counter_interval));
-is(collect('SET fillfactor_advisor.history_rows = 5000;'), '', 'a limit of rows');
-is(value('SELECT count(*) FROM ff_internal.counter_interval'), 5000, 'holds');
-cmp_ok(value($backlog), '>', 4900, 'is used in full');
-is(value("SELECT max(inserted) FROM ff_internal.counter_interval WHERE rel_id = 0"), value($backlog), 'and only the oldest are gone');
+is(collect('SET fillfactor_advisor.history_rows = 5000;'), '', 'a collection with a limit of rows works');
+is(value('SELECT count(*) FROM ff_internal.counter_interval'), 5000, 'the limit of rows holds');
+cmp_ok(value($backlog), '>', 4900, 'the limit of rows is used in full');
+is(value("SELECT max(inserted) FROM ff_internal.counter_interval WHERE rel_id = 0"), value($backlog), 'the limit of rows removes only the oldest');
 is(collect('SET fillfactor_advisor.history_rows = 5000;') . value('SELECT count(*) FROM ff_internal.counter_interval'), 5000, 'the next collection has nothing to remove');
 value('DELETE FROM ff_internal.counter_interval WHERE rel_id = 0');
 value('VACUUM FULL ff_internal.counter_interval');
@@ -191,7 +191,7 @@ SKIP:
 	my ($before, $intervals) = (samples(), value('SELECT count(*) FROM ff_internal.counter_interval'));
 	like(collect(), qr/^53100 could not extend file .*: No space left on device/, 'disk full while writing samples: a clear error');
 	cmp_ok(samples(), '>=', $before, 'older samples are intact');
-	cmp_ok(value('SELECT count(*) FROM ff_internal.counter_interval'), '>', $intervals, 'so are the counters of this collection');
+	cmp_ok(value('SELECT count(*) FROM ff_internal.counter_interval'), '>', $intervals, 'disk full while writing samples: the counters are kept');
 	value('DROP TABLE filler; ALTER TABLE ff_internal.counter_interval SET TABLESPACE small');
 	value(q(DO $$ BEGIN FOR i IN 1..150 LOOP EXECUTE format('UPDATE s%s SET id = 2', i); END LOOP; END $$; SELECT pg_stat_force_next_flush()));
 	fill();
@@ -201,8 +201,8 @@ SKIP:
 	is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no lock is left');
 	value('DROP TABLE filler');
 	is(collect(), '', 'with room again, the next collection works');
-	is(last_run('failed, deferred, ended_at IS NOT NULL'), '0|0|t', 'to its end');
-	is(value(q(SELECT sum(i.updated) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^s\d')), 150, 'and misses nothing');
+	is(last_run('failed, deferred, ended_at IS NOT NULL'), '0|0|t', 'with room again, the collection completes');
+	is(value(q(SELECT sum(i.updated) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^s\d')), 150, 'with room again, no update is missed');
 }
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9)|TRAP|WARNING: .*(leak|own)/, 'no leak in the log');
 $node->stop;

@@ -171,25 +171,25 @@ collect();
 victims(10, 0.004);
 collect();
 is(value($victims), '10 100', 'ten statements, ten calls each');
-is(calls('UPDATE victims'), 100, 'are counted');
+is(calls('UPDATE victims'), 100, 'the calls of ten statements are counted');
 # until what they were called counts for less than one call of a newcomer
 flood() foreach 1 .. 2;
-is(value($victims), '0 0', 'they are evicted');
+is(value($victims), '0 0', 'rarely called statements are evicted');
 # more calls than before, and both slower and faster ones: nothing of it fell
 victims(20, 0.002, 0.008);
-is(value($victims), '10 200', 'and enter again');
+is(value($victims), '10 200', 'evicted statements enter again');
 collect();
 is(calls('UPDATE victims'), $timed ? 300 : 100, 'no call is counted that was not made: ' . ($timed ? 'all since their entry' : 'none, where that is not known'));
-is(look('lost'), $timed ? 0 : 10, 'and what is not known is counted as lost');
+is(look('lost'), $timed ? 0 : 10, 'intervals across an eviction are counted as lost');
 is(value('SELECT count(*) FROM ff_internal.statement_history WHERE calls > 20'), 0, 'no interval is too long');
 victims(3, 0.004);
 collect();
 is(calls('UPDATE victims'), $timed ? 330 : 130, 'then differences again');
 is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE victims%')), 10, 'the same statements all the while');
 cmp_ok(look('evictions'), '>', 100, 'evictions are noted');
-like(missing(), qr/^pg_stat_statements had no room and evicted the least called statements \(\d+ times in the window\): what these did is missing: raise pg_stat_statements.max$/m, 'and said');
+like(missing(), qr/^pg_stat_statements had no room and evicted the least called statements \(\d+ times in the window\): what these did is missing: raise pg_stat_statements.max$/m, 'ff_statements() reports evictions');
 my $lost = qr/^10 intervals of statements are missing, because their counters began anew$/m;
-ok($timed ? missing() !~ /intervals/ : missing() =~ $lost, 'and so is what was lost');
+ok($timed ? missing() !~ /intervals/ : missing() =~ $lost, 'ff_statements() reports the lost intervals');
 
 # many statements of a few calls do not shut out one of many calls, nor fill the history
 sub follow_at_most
@@ -215,9 +215,9 @@ foreach (1 .. 3)
 	collect();
 }
 is(value($followed), $before, 'many statements of one call each: no more are followed');
-is(value(q(SELECT count(*) FROM ff_internal.statement WHERE kind <> 'other')), $rows, 'and no more kept');
-cmp_ok(look('left_out'), '>', 50, 'but noted as left out');
-like(missing(), qr/^\d+ more statements that write are not followed: raise fillfactor_advisor.statements$/m, 'and said');
+is(value(q(SELECT count(*) FROM ff_internal.statement WHERE kind <> 'other')), $rows, 'many statements of one call each: no more are kept');
+cmp_ok(look('left_out'), '>', 50, 'many statements of one call each: they are recorded as left out');
+like(missing(), qr/^\d+ more statements that write are not followed: raise fillfactor_advisor.statements$/m, 'ff_statements() reports statements that are not followed');
 is(value('SELECT count(*) FROM ff_internal.statement_history WHERE ended_at < began_at OR calls < 1'), 0, 'no interval is turned round');
 my $late = 'UPDATE t SET v = 0 WHERE id = 1 AND v IS NOT NULL';
 value("$late;" x 30);
@@ -225,10 +225,10 @@ collect();
 # room, so that nothing is evicted before the next look
 value(q(SELECT count(*) FROM (SELECT pg_stat_statements_reset(userid, dbid, queryid) FROM pg_stat_statements WHERE query LIKE 'UPDATE junk%') r));
 is(value("SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE t SET v = _1 WHERE id = _2 AND v IS NOT NULL' AND closed_at IS NULL"), 1, 'one that is called often takes the place of one that was evicted');
-is(value($followed), $before, 'so that there are as many');
+is(value($followed), $before, 'the number of followed statements does not change');
 value("$late;" x 5);
 collect();
-is(calls('v IS NOT NULL'), $timed ? 35 : 5, 'and is counted');
+is(calls('v IS NOT NULL'), $timed ? 35 : 5, 'the calls of the newly followed statement are counted');
 follow_at_most(1000);
 
 # ---------------------------------------------------------------------------
@@ -252,7 +252,7 @@ value("SET ROLE app; $other; SET ROLE half; $mine; CALL ff_collect()");
 is(calls('v * '), 0, 'texts hidden: a statement of another role is not followed');
 is(calls('v / '), 1, 'texts hidden: a statement of its own role is followed');
 cmp_ok(look('hidden'), '>', 0, 'texts hidden: their number is recorded');
-like(missing(), qr/^\d+ statements of other roles are hidden from the collecting role: GRANT pg_read_all_stats to it$/m, 'texts hidden: the report names the missing grant');
+like(missing(), qr/^\d+ statements of other roles are hidden from the collecting role: GRANT pg_read_all_stats to it$/m, 'texts hidden: ff_statements() names the missing grant');
 is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE '<insufficient%')), 0, 'texts hidden: no placeholder text is kept');
 value("GRANT pg_read_all_stats TO half; SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
 value("SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
@@ -276,7 +276,7 @@ chmod 0, $file or die "$file: $!";
 is($node->psql($database, 'CALL ff_collect()'), 0, 'texts NULL: the collection goes on');
 is(calls('id = $2') - $counted, 1, 'texts NULL: known statements are counted');
 is(look('texts_reason'), 'no text', 'texts NULL: the reason is recorded');
-like(missing(), qr/^1 new statements are not followed, because texts of pg_stat_statements cannot be read \(no text\): .*pg_stat_statements_reset\(\) removes it$/m, 'texts NULL: the report has the remedy');
+like(missing(), qr/^1 new statements are not followed, because texts of pg_stat_statements cannot be read \(no text\): .*pg_stat_statements_reset\(\) removes it$/m, 'texts NULL: ff_statements() has the remedy');
 chmod 0600, $file or die "$file: $!";
 value('UPDATE t SET v = v + 200 WHERE id < 4');
 collect();
@@ -291,14 +291,14 @@ is($node->psql($database, 'CALL ff_collect()'), 0, 'texts lost: the collection g
 is(look('reason'), '', 'texts lost: counters are read');
 is(calls('id = $2') - $counted, 1, 'texts lost: known statements are counted');
 like(look('texts_reason'), qr/invalid byte sequence/, 'texts lost: the error is recorded');
-like(missing(), qr/new statements are not followed.* one is lost or damaged/, 'texts lost: the report says what is missing');
+like(missing(), qr/new statements are not followed.* one is lost or damaged/, 'texts lost: ff_statements() says what is missing');
 reset_all();
 value('UPDATE t SET v = v + 300 WHERE id > 99');
 collect();
 value('UPDATE t SET v = v + 300 WHERE id > 99');
 collect();
 is(calls('id > '), 1, 'after a reset new statements are followed');
-unlike(missing(), qr/texts of pg_stat_statements/, 'after a reset the report does not mention texts');
+unlike(missing(), qr/texts of pg_stat_statements/, 'after a reset ff_statements() does not mention texts');
 
 # Some have none, and then one that is read is damaged: none of them is followed, each counts once
 sub many { value(join ';', map { "UPDATE t SET v = v - $_ WHERE id = 6" . ' AND v <> 0' x $_ } @_); return; }
