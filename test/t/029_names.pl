@@ -114,7 +114,7 @@ is($tables, 2 * @kinds, 'the tables are there');
 is(sql(q{SELECT string_agg(DISTINCT m.what || ' ' || a.action, ', ') FROM ff_advise() a RIGHT JOIN public.made m ON m.rel = a.relation}), 'batch lower, waste raise', 'all are advised to change');
 # as if it had been watched for two days
 sql(q{UPDATE ff_internal.counter_interval SET began_at = began_at - interval '2 days'});
-is(sql(q{SELECT action FROM ff_advise_indexes('i.keys')}), 'raise', 'and an index is');
+is(sql(q{SELECT action FROM ff_advise_indexes('i.keys')}), 'raise', 'a change is advised for an index with hostile names');
 sql('CREATE TABLE public.before AS SELECT c.oid, c.relkind, c.reloptions, c.relfilenode FROM pg_class c WHERE c.oid IN (SELECT rel FROM public.made) OR c.relnamespace = to_regnamespace(\'i\')');
 
 # ---------------------------------------------------------------------------
@@ -132,10 +132,10 @@ cmp_ok($done // 0, '>=', 3 * @kinds + 1, 'each change and each rewrite of it') o
 ok(!-e $marker, 'no name was run by psql or a shell');
 is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) JOIN public.made m ON m.rel = c.oid WHERE c.reloptions IS NOT DISTINCT FROM b.reloptions OR what = 'waste' AND c.relfilenode = b.relfilenode}), 0,
 	'each table has what was advised, and its rewrite');
-is(sql(q{SELECT c.reloptions FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indrelid = 'i.keys'::regclass}), '{fillfactor=100}', 'so has the index');
-is(sql('SELECT count(*) FROM public.plain'), 0, 'and no name was run by the server');
+is(sql(q{SELECT c.reloptions FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indrelid = 'i.keys'::regclass}), '{fillfactor=100}', 'the index has what was advised');
+is(sql('SELECT count(*) FROM public.plain'), 0, 'the server ran no name in the script');
 ($status, $said) = run_lines('script.sql', $text);
-like($said, qr/\b0 done, $done unchanged, 0 refused/, 'twice is once');
+like($said, qr/\b0 done, $done unchanged, 0 refused/, 'a second run of the script changes nothing');
 ($status, $said) = run_lines('undo.sql', "\\set undo on\n$text");
 is($status, 0, 'undone') or diag $said;
 is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) WHERE c.reloptions IS DISTINCT FROM b.reloptions}), 0, 'to what it was');
@@ -145,7 +145,7 @@ is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) WHERE 
 	local @ENV{qw(PGHOST PGPORT)} = ($node->host, $node->port);
 	my @how = $text =~ /^-- .*?(psql -X -d .*?)(?: -f FILE.*)?$/mg;
 	is(join(' ', map { sh("$_ -Atc 'SELECT current_database()'") } @how), join(' ', ("$db\n") x @how), 'by a shell, it connects to this database');
-	ok(!-e $marker, 'and runs no name');
+	ok(!-e $marker, 'the shell ran no name in the connection lines');
 }
 
 # ---------------------------------------------------------------------------
@@ -156,13 +156,13 @@ foreach my $call (@calls)
 	($status, $said) = run_lines('ddl.sql', "\\set ON_ERROR_STOP on\n$ddl{$call}");
 	is("$status $said", '0 ', "$call: its statements run");
 }
-ok(!-e $marker, 'and run no name');
+ok(!-e $marker, 'the shell ran no name in the statements');
 is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) WHERE c.reloptions IS NOT DISTINCT FROM b.reloptions AND (c.relkind = 'i' OR oid IN (SELECT rel FROM public.made))}), 0, 'each for its own table');
 sql('CALL ff_collect()');
 ($status, $said) = run_lines('way_back.sql', "\\set ON_ERROR_STOP on\n" . sql(q{SELECT string_agg(ff_internal.restore_options(r.relid, c.old_options, c.new_options, c.kind), E'\n') FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id) WHERE c.kind = 'fillfactor'}));
 is("$status $said", '0 ', 'ff_verify(): its way back runs');
-is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) JOIN public.made m ON m.rel = c.oid WHERE c.reloptions IS DISTINCT FROM b.reloptions}), 0, 'and leads back');
-ok(!-e $marker, 'nothing but that');
+is(sql(q{SELECT count(*) FROM public.before b JOIN pg_class c USING (oid) JOIN public.made m ON m.rel = c.oid WHERE c.reloptions IS DISTINCT FROM b.reloptions}), 0, 'the way back restores every option');
+ok(!-e $marker, 'the way back runs no name');
 
 # ---------------------------------------------------------------------------
 # Report and metrics
@@ -171,7 +171,7 @@ my $html = sql('SELECT ff_report(100)');
 # the page's own script, which its policy names by hash
 is(scalar($html =~ s/<script>[^<]*(?:<(?!\/script>)[^<]*)*<\/script>//g), 1, 'the report has one script, its own');
 unlike($html, qr/<(?:script|img)|\son[a-z]+="|[^\x09\x0a\x20-\x7e]/, 'the report is inert, and plain ASCII');
-like($html, qr/&lt;script&gt;alert\(1\)&lt;\/script&gt;/, 'and shows them');
+like($html, qr/&lt;script&gt;alert\(1\)&lt;\/script&gt;/, 'the report shows hostile names as text');
 is(sql(q{SELECT count(*) FROM ff_metrics m JOIN pg_namespace n ON n.nspname = m.schemaname JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = m.relname JOIN public.made d ON d.rel = c.oid}), $tables, 'metrics have the names as they are');
 is(sql('SELECT count(*) FROM public.plain'), 0, 'no name was run');
 # ---------------------------------------------------------------------------

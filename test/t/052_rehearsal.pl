@@ -201,10 +201,10 @@ until ($scratch->safe_psql('postgres', "SELECT to_regclass('ff_rehearsal.t') IS 
 	sleep 0.1;
 }
 is(refusal($scratch, 'postgres'), 'the schema ff_rehearsal is here: another rehearsal is at work in this database, or was killed: then DROP SCHEMA ff_rehearsal CASCADE',
-	'not twice at once');
+	'a second rehearsal at the same time is refused');
 ok(IPC::Run::finish($run->{process}), 'the script ran') or diag ${ $run->{err} };
 note ${ $run->{err} }, ${ $run->{out} };
-is(left_behind(), '0', 'and leaves nothing behind');
+is(left_behind(), '0', 'the rehearsal leaves nothing behind');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 
 my ($line) = ${ $run->{out} } =~ /^(\{.*\})$/m;
@@ -214,8 +214,8 @@ foreach my $r (@{ $result->{runs} })
 {
 	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 95, 'room for the batch: HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'full pages: mostly not');
 }
-like(${ $run->{out} }, qr/^\s*verdict\s.*(prediction held|did not hold|not settled|noise too large)\s*$/m, 'and a verdict');
-like(${ $run->{out} }, qr/^what it brings: saves WAL: WAL per update -\d+\.\d % \(-\d.* to -\d.*; up to \d+\.\d % is noise\), HOT share \+\d+\.\d points, size [+-]\d+\.\d %$/m, 'and what it brings');
+like(${ $run->{out} }, qr/^\s*verdict\s.*(prediction held|did not hold|not settled|noise too large)\s*$/m, 'the output has a verdict');
+like(${ $run->{out} }, qr/^what it brings: saves WAL: WAL per update -\d+\.\d % \(-\d.* to -\d.*; up to \d+\.\d % is noise\), HOT share \+\d+\.\d points, size [+-]\d+\.\d %$/m, 'the output says what the change brings');
 
 # ------------------------------------------------------------------ and back
 # The verdict on a result
@@ -224,10 +224,10 @@ sub confidence { return value("SELECT confidence FROM ff_advise($of)"); }
 my $before = confidence();
 is(stored($line), ${ $run->{out} } =~ /verdict.*\| (\S.*\S)\s*$/m ? $1 : '?', 'the source judges as the script did');
 stored($line);
-is(value('SELECT count(*) FROM ff_internal.rehearsal'), 1, 'stored twice it is stored once');
+is(value('SELECT count(*) FROM ff_internal.rehearsal'), 1, 'a result that is stored twice is kept once');
 my $says = qr/Rehearsed at 50: HOT (?:9[5-9]\.\d|100\.0) % \(predicted [\d.]+\), WAL per update \d+ % of that at 100; [a-z ]+; saves WAL\. /;
-like(value("SELECT reason FROM ff_advise($of)"), $says, 'the reason says so');
-like(value('SELECT ff_report()'), $says, 'and the report');
+like(value("SELECT reason FROM ff_advise($of)"), $says, 'the reason reports the rehearsal');
+like(value('SELECT ff_report()'), $says, 'the report shows the rehearsal');
 # what was measured, predicted
 value('DELETE FROM ff_internal.rehearsal');
 my $mean = sub { my ($side) = @_; my @hot = map { $_->{laps}[-1] } grep { $_->{pair} && $_->{side} eq $side } @{ $result->{runs} }; my $sum = 0; $sum += $_ foreach @hot; return $sum / @hot; };
@@ -264,16 +264,16 @@ $source->backup('clone');
 $clone->init_from_backup($source, 'clone');
 $clone->start;
 like(refusal($clone, 'postgres', '--object=existing'), qr/^this is the server that the advice is for, or a clone of it: in a clone, rename its database first$/,
-	'not in what may be the source');
+	'refused on a clone whose database was not renamed');
 $clone->safe_psql('template1', 'ALTER DATABASE postgres RENAME TO cloned');
 {
 	local $ENV{PATH} = File::Spec->rel2abs("$dir/bin") . ":$ENV{PATH}";
-	like(refusal($clone, 'cloned', '--short', '--seconds=1', '--object=existing'), qr/^too little disk: (?!0 )\d+ MB are needed, 1 MB are free$/, 'nor is the table copied first');
+	like(refusal($clone, 'cloned', '--short', '--seconds=1', '--object=existing'), qr/^too little disk: (?!0 )\d+ MB are needed, 1 MB are free$/, 'refused for too little disk before the table is copied');
 }
 $run = rehearse($clone, 'cloned', '--short', '--seconds=1', '--load=80', '--object=existing');
-ok(IPC::Run::finish($run->{process}), 'its rows are rehearsed') or diag ${ $run->{err} };
+ok(IPC::Run::finish($run->{process}), 'rows of a copy of the table are rehearsed') or diag ${ $run->{err} };
 note ${ $run->{err} }, ${ $run->{out} };
-like(${ $run->{err} }, qr/^15000 rows of 15000, /m, 'all of them');
+like(${ $run->{err} }, qr/^15000 rows of 15000, /m, 'all rows of the copy are rehearsed');
 $result = decode_json((${ $run->{out} } =~ /^(\{.*\})$/m)[0]);
 foreach my $r (@{ $result->{runs} })
 {
@@ -290,8 +290,8 @@ foreach my $name (qw(texts uuids))
 {
 	ok(IPC::Run::finish($of{$name}{process}), "rows of a copy are found by $name") or diag ${ $of{$name}{err} };
 	note ${ $of{$name}{err} }, ${ $of{$name}{out} };
-	like(${ $of{$name}{err} }, $name eq 'texts' ? qr/^3000 rows of 3000, /m : qr/^2000 rows of 3000, /m, 'all of them');
-	is(scalar @{ decode_json((${ $of{$name}{out} } =~ /^(\{.*\})$/m)[0])->{runs} }, 8, 'in all runs');
+	like(${ $of{$name}{err} }, $name eq 'texts' ? qr/^3000 rows of 3000, /m : qr/^2000 rows of 3000, /m, "$name: all rows are found");
+	is(scalar @{ decode_json((${ $of{$name}{out} } =~ /^(\{.*\})$/m)[0])->{runs} }, 8, "$name: all eight runs are reported");
 }
 like(${ $of{texts}{err} }, qr/WARNING:  index of_amount is made as USING btree \(amount\): .*invalid input syntax for type integer/m,
 	'an index whose expression fails for what updates set is a plain one, and it is said which');
