@@ -1,4 +1,4 @@
--- Blockers: real indexes, real updates, real statements; then a held snapshot.
+-- ff_blockers() with real indexes, updates and statements; then ff_horizon() with a prepared transaction.
 -- Counters become visible at commit, so this file does not run in one transaction.
 SET client_min_messages = error;
 CREATE EXTENSION IF NOT EXISTS pgtap;
@@ -11,7 +11,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
 SELECT plan(67);
 
--- what an index depends on
+-- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
 CREATE INDEX c_two ON c (a, "D d");
 CREATE INDEX c_inc ON c (a) INCLUDE (b, f);
@@ -28,39 +28,39 @@ CREATE INDEX p_v ON p (v);
 
 CREATE VIEW of AS SELECT i.oid, i.relname, (SELECT string_agg(column_name || ' ' || role, ', ') FROM ff_internal.index_columns(i.oid)) AS cols, ff_internal.index_needed(i.oid) AS needed
   FROM pg_class i WHERE relkind = 'i';
-SELECT is(cols, 'id key', 'primary key') FROM of WHERE relname = 'c_pkey';
-SELECT is(cols, 'a key, D d key', 'two columns') FROM of WHERE relname = 'c_two';
-SELECT is(cols, 'a key, b include, f include', 'INCLUDE') FROM of WHERE relname = 'c_inc';
-SELECT is(cols, 'a key, b expression', 'expression') FROM of WHERE relname = 'c_expr';
-SELECT is(cols, 'a key, b predicate, f predicate', 'predicate') FROM of WHERE relname = 'c_pred';
-SELECT is(cols, 'b expression or predicate, f expression or predicate', 'expression and predicate') FROM of WHERE relname = 'c_both';
-SELECT matches(cols, '^id whole row, a whole row, .*ref whole row$', 'whole row') FROM of WHERE relname = 'c_row';
-SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a', 'f']), ARRAY['a', 'f', 'g'], 'a generated column follows');
-SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a']), ARRAY['a'], 'or not');
+SELECT is(cols, 'id key', 'columns of a primary key') FROM of WHERE relname = 'c_pkey';
+SELECT is(cols, 'a key, D d key', 'columns of a two-column index') FROM of WHERE relname = 'c_two';
+SELECT is(cols, 'a key, b include, f include', 'columns of an index with INCLUDE') FROM of WHERE relname = 'c_inc';
+SELECT is(cols, 'a key, b expression', 'columns of an index with an expression') FROM of WHERE relname = 'c_expr';
+SELECT is(cols, 'a key, b predicate, f predicate', 'columns of a partial index') FROM of WHERE relname = 'c_pred';
+SELECT is(cols, 'b expression or predicate, f expression or predicate', 'columns of an index with expression and predicate') FROM of WHERE relname = 'c_both';
+SELECT matches(cols, '^id whole row, a whole row, .*ref whole row$', 'an index on the whole row depends on all columns') FROM of WHERE relname = 'c_row';
+SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a', 'f']), ARRAY['a', 'f', 'g'], 'a generated column changes with the column it uses');
+SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a']), ARRAY['a'], 'a generated column does not change with other columns');
 SELECT is(needed, 'primary key c_pkey', 'needed: primary key') FROM of WHERE relname = 'c_pkey';
 SELECT is(needed, 'unique constraint c_e_key', 'needed: unique constraint, also for foreign keys') FROM of WHERE relname = 'c_e_key';
 SELECT is(needed, 'unique index', 'needed: unique index') FROM of WHERE relname = 'c_uni';
 SELECT is(needed, 'exclusion constraint x_r_excl', 'needed: exclusion constraint') FROM of WHERE relname = 'x_r_excl';
-SELECT is(needed, 'part of the partitioned index p_v', 'needed: partition') FROM of WHERE relname = 'p1_v_idx';
-SELECT is(needed, NULL, 'needed for nothing') FROM of WHERE relname = 'c_two';
+SELECT is(needed, 'part of the partitioned index p_v', 'needed: part of a partitioned index') FROM of WHERE relname = 'p1_v_idx';
+SELECT is(needed, NULL, 'a plain index is needed for nothing') FROM of WHERE relname = 'c_two';
 CREATE TABLE par (a int, b int, PRIMARY KEY (a, b));
 CREATE TABLE chi (id int PRIMARY KEY, a int, b int, CONSTRAINT chi_fk FOREIGN KEY (a, b) REFERENCES par);
 CREATE INDEX chi_turned ON chi (b, a, id);
 CREATE INDEX chi_part ON chi (b);
 CREATE INDEX chi_else ON chi (b, id, a);
-SELECT matches(needed, '^foreign key chi_fk, .* deleted from par$', 'needed: a foreign key''s columns lead it, in any order') FROM of WHERE relname = 'chi_turned';
-SELECT matches(needed, '^foreign key chi_fk', 'or some of them') FROM of WHERE relname = 'chi_part';
-SELECT is(needed, NULL, 'but not with another column between') FROM of WHERE relname = 'chi_else';
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin')), :'summarizing'::boolean, 'BRIN summarizes from 16 on');
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree')), false, 'B-tree does not');
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap')), NULL, 'heap is no index');
+SELECT matches(needed, '^foreign key chi_fk, .* deleted from par$', 'needed: foreign key whose columns come first, in any order') FROM of WHERE relname = 'chi_turned';
+SELECT matches(needed, '^foreign key chi_fk', 'needed: foreign key, some of whose columns come first') FROM of WHERE relname = 'chi_part';
+SELECT is(needed, NULL, 'not needed: another column stands between those of the foreign key') FROM of WHERE relname = 'chi_else';
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin')), :'summarizing'::boolean, 'BRIN is summarizing from PostgreSQL 16 on');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree')), false, 'B-tree is not summarizing');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap')), NULL, 'NULL for heap, which is no index method');
 
 -- before any collection
-SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'nothing collected');
-SELECT throws_ok($$SELECT * FROM ff.ff_blockers('c_two')$$, '42809', NULL, 'an index is no table');
-SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff_internal.candidate WHERE relid = 'p'::regclass), 'a partitioned table has no row of its own');
+SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'before any collection: a reason');
+SELECT throws_ok($$SELECT * FROM ff.ff_blockers('c_two')$$, '42809', NULL, 'ff_blockers() of an index is an error');
+SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff_internal.candidate WHERE relid = 'p'::regclass), 'a partitioned table: the reason why it is not examined');
 
--- without statements: which index it may be
+-- without statements: which index may be the cause
 CREATE TABLE alone (id int PRIMARY KEY, a int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE INDEX alone_a ON alone (a);
 CREATE TABLE several (id int PRIMARY KEY, a int, b int) WITH (fillfactor = 40, autovacuum_enabled = off);
@@ -75,9 +75,9 @@ SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 CREATE VIEW told AS SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, usage AS role, blocked_per_s > 0 AS rate, won_hot_per_s > 0 AS won,
        won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes FROM ff.ff_blockers();
-SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'), 'alone_a {a} t t t', 'the only index but the primary key is the one');
-SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'], 'of several, each may be, but hardly the primary key');
-SELECT ok((SELECT bool_and(rate IS NULL AND reason ~ 'not known without their statements: pg_stat_statements is not created') FROM told WHERE rel = 'several'), 'figures are left open, with the reason');
+SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'), 'alone_a {a} t t t', 'without statements: the only index besides the primary key is named');
+SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'], 'without statements: of several indexes all but the primary key are named');
+SELECT ok((SELECT bool_and(rate IS NULL AND reason ~ 'not known without their statements: pg_stat_statements is not created') FROM told WHERE rel = 'several'), 'without statements: no figures for several indexes, and the reason');
 
 \if :statements
 CREATE EXTENSION pg_stat_statements;
@@ -149,46 +149,46 @@ RESET enable_bitmapscan;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 
-SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'), '"Not %I; ""used""" {a} key t t 0', 'the index whose column is set');
+SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'), '"Not %I; ""used""" {a} key t t 0', 'the index whose column is updated is named');
 SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'unused'),
-          '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one', 'never scanned, but not watched for long: no DROP');
-SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'watched since the first collection that saw it');
+          '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one', 'never scanned, but watched only briefly: no DROP');
+SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'scans are watched since the first collection');
 UPDATE ff_internal.epoch SET began_at = began_at - interval '8 days';
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '8 days';
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff_internal.collection);
-SELECT is((SELECT ddl FROM told WHERE rel = 'unused'), 'DROP INDEX CONCURRENTLY public."Not %I; ""used""";', 'never scanned and not needed: it can go');
-SELECT matches((SELECT statements[1] FROM told WHERE rel = 'unused'), '^1 call, 2000 rows: UPDATE unused SET a = a \+ \$1, h = \$2$', 'the statement, with calls and rows');
-SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t), 'what can simply be dropped comes first');
-SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a'), '|keep it: unique index; the way out is not to change a', 'a unique index is never to be dropped');
-SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx = 'used_open'), 'predicate t ', 'a used index is not to be dropped; only its predicate is touched');
-SELECT is((SELECT summarizing FROM told WHERE idx = 'used_state'), :'summarizing'::boolean, 'a BRIN index is told apart');
-SELECT ok((SELECT bool_and(reason ~ 'lets updates be HOT' AND ddl IS NULL) FROM told WHERE summarizing) IS NOT FALSE, 'and never blamed where it does not block');
+SELECT is((SELECT ddl FROM told WHERE rel = 'unused'), 'DROP INDEX CONCURRENTLY public."Not %I; ""used""";', 'never scanned in 8 days and not needed: DROP INDEX');
+SELECT matches((SELECT statements[1] FROM told WHERE rel = 'unused'), '^1 call, 2000 rows: UPDATE unused SET a = a \+ \$1, h = \$2$', 'the statement is shown with calls and rows');
+SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t), 'indexes with a DROP come first');
+SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a'), '|keep it: unique index; the way out is not to change a', 'a unique index has no DROP');
+SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx = 'used_open'), 'predicate t ', 'a used index has no DROP, and its predicate is named as blocking');
+SELECT is((SELECT summarizing FROM told WHERE idx = 'used_state'), :'summarizing'::boolean, 'a BRIN index is marked as summarizing');
+SELECT ok((SELECT bool_and(reason ~ 'lets updates be HOT' AND ddl IS NULL) FROM told WHERE summarizing) IS NOT FALSE, 'a summarizing index is not blamed');
 SELECT is((SELECT format('%s %s', index, reason) FROM ff.ff_blockers('hot')), ' 100 % of the updates were HOT', 'a table with HOT updates has no blocker');
-SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE index IS NULL), 0::bigint, 'and tables without one have no row');
-SELECT matches((SELECT suggestion FROM told WHERE rel = 'broken'), '^invalid', 'an invalid index blocks too');
-SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ', 'a partition, updated through its parent; its index belongs to the parent''s');
-SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'size and definition');
-SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL), 0::bigint, 'no constraint''s index is ever to be dropped');
-SELECT matches((SELECT format('%s|%s|%s', scans, ddl, suggestion) FROM told WHERE idx = 'refers_a'), '^0\|\|keep it: foreign key refers_fk, ', 'nor one that a foreign key needs, however long it was watched');
-SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('uc') e), 1::float8, 'a constraint''s columns are indexed ones');
-SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('hot') e), 0::float8, 'other columns are not');
-SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('q') e), 1::float8, 'a queue in batches sets an indexed column');
-SELECT cmp_ok((SELECT newpage_share FROM ff_internal.diagnosis('q')), '>', 0.9::float8, 'and leaves its pages');
-SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'the index whose column is set is named all the same');
-SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'with what room would be needed');
-SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'so for single updates');
-SELECT matches((SELECT format('%s|%s', index, reason) FROM ff.ff_blockers('roomless')), '^\|.* left their page for lack of room$', 'but not where no indexed column is set');
+SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE index IS NULL), 0::bigint, 'tables without a blocker have no row in the full list');
+SELECT matches((SELECT suggestion FROM told WHERE rel = 'broken'), '^invalid', 'an invalid index is listed as invalid');
+SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ', 'a partition updated through its parent: its index is named, without DROP');
+SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'every index has its size and definition');
+SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL), 0::bigint, 'the index of a constraint has no DROP');
+SELECT matches((SELECT format('%s|%s|%s', scans, ddl, suggestion) FROM told WHERE idx = 'refers_a'), '^0\|\|keep it: foreign key refers_fk, ', 'an index that a foreign key needs has no DROP');
+SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('uc') e), 1::float8, 'columns of a deferrable constraint count as indexed');
+SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('hot') e), 0::float8, 'columns without an index do not count as indexed');
+SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('q') e), 1::float8, 'batch queue: all updates set an indexed column');
+SELECT cmp_ok((SELECT newpage_share FROM ff_internal.diagnosis('q')), '>', 0.9::float8, 'batch queue: most updates leave their page');
+SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'batch queue: the index whose column is updated is named');
+SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'batch queue: the reason says that updates left their page as well');
+SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'single updates that leave their page: the index is named too');
+SELECT matches((SELECT format('%s|%s', index, reason) FROM ff.ff_blockers('roomless')), '^\|.* left their page for lack of room$', 'full pages, no indexed column set: no index is named');
 DROP INDEX "Not %I; ""used""";
 CREATE INDEX "Not %I; ""used""" ON unused (a);
-SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), '|', 'made again a moment ago: nobody watched it');
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), '|', 'an index just created again: no DROP, and not watched yet');
 CALL ff.ff_collect();
-SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('unused')), '|t', 'and only since the next collection');
+SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('unused')), '|t', 'an index just created again: watched since the next collection');
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE began_at > now() - interval '1 day';
-SELECT isnt((SELECT ddl FROM ff.ff_blockers('unused')), NULL, 'until that is long ago');
+SELECT isnt((SELECT ddl FROM ff.ff_blockers('unused')), NULL, 'an index created again and watched for 8 days: DROP');
 SELECT pg_stat_reset_shared('bgwriter') \g /dev/null
-SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched anew');
-SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""', 'advice names the index that the statements touch');
-SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'or all that may be, where it knows no statement');
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched only since then');
+SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""', 'ff_advise() names the index whose column the statements set');
+SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'ff_advise() names all possible indexes if it knows no statement');
 \else
 SELECT skip('no pg_stat_statements', 31);
 \endif
@@ -196,8 +196,8 @@ SELECT skip('no pg_stat_statements', 31);
 -- roles
 CREATE ROLE regress_ff_blockers;
 SET ROLE regress_ff_blockers;
-SELECT throws_ok('SELECT * FROM ff.ff_blockers()', '42501', NULL, 'a plain role may not');
-SELECT throws_ok('SELECT * FROM ff.ff_horizon()', '42501', NULL, 'nor may it see the holders');
+SELECT throws_ok('SELECT * FROM ff.ff_blockers()', '42501', NULL, 'a plain role may not call ff_blockers()');
+SELECT throws_ok('SELECT * FROM ff.ff_horizon()', '42501', NULL, 'a plain role may not call ff_horizon()');
 RESET ROLE;
 DROP ROLE regress_ff_blockers;
 
@@ -208,25 +208,25 @@ BEGIN;
 INSERT INTO x VALUES ('[1,2)');
 PREPARE TRANSACTION 'held "%I';
 CALL ff.ff_collect();
-SELECT is((SELECT format('%s %s', now, kind) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 't prepared transaction', 'held now');
+SELECT is((SELECT format('%s %s', now, kind) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 't prepared transaction', 'a prepared transaction is shown as holding back pruning now');
 ROLLBACK PREPARED 'held "%I';
 CALL ff.ff_collect();
-SELECT is((SELECT format('%s %s %s', now, kind, held_s >= 0) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 'f prepared transaction t', 'and remembered');
-SELECT is((SELECT count(*) FROM ff_internal.horizon_history WHERE holder = 'gid held "%I'), 1::bigint, 'seen by one look');
+SELECT is((SELECT format('%s %s %s', now, kind, held_s >= 0) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 'f prepared transaction t', 'a finished prepared transaction is still shown');
+SELECT is((SELECT count(*) FROM ff_internal.horizon_history WHERE holder = 'gid held "%I'), 1::bigint, 'the history has one row for it');
 \else
 SELECT skip('max_prepared_transactions is 0', 3);
 \endif
 
--- what an index may be there for although no scan is counted
+-- why an index may be needed although no scan is counted
 CREATE TABLE ordered (i int NOT NULL, j int);
 CREATE INDEX ordered_j ON ordered (j);
 ALTER TABLE ordered CLUSTER ON ordered_j;
 SELECT is(ff_internal.index_needed('ordered_j'::regclass), 'the order of CLUSTER', 'the index that a table is clustered on is needed');
 CREATE UNIQUE INDEX ordered_i ON ordered (i);
 ALTER TABLE ordered REPLICA IDENTITY USING INDEX ordered_i;
-SELECT matches(ff_internal.index_needed('ordered_i'::regclass), 'unique index|replica identity', 'as is a unique one');
+SELECT matches(ff_internal.index_needed('ordered_i'::regclass), 'unique index|replica identity', 'a unique index used as replica identity is needed');
 
--- very many indexes on expressions, never analyzed: one short row each
+-- many expression indexes, never analyzed: one short row each
 CREATE TABLE many (a int) WITH (fillfactor = 30, autovacuum_enabled = off);
 DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('CREATE INDEX ON many ((a + %s))', i); END LOOP; END $$;
 INSERT INTO many SELECT g FROM generate_series(1, 500) g;
@@ -235,5 +235,5 @@ UPDATE many SET a = a + 1;
 SELECT pg_stat_force_next_flush();
 CALL ff.ff_collect();
 SELECT is(count(*), 300::bigint, 'each of 300 indexes has a row') FROM ff.ff_blockers('many');
-SELECT cmp_ok(sum(octet_length(b::text)), '<', 300 * 600::bigint, 'of less than 600 bytes') FROM ff.ff_blockers('many') b;
+SELECT cmp_ok(sum(octet_length(b::text)), '<', 300 * 600::bigint, 'a row takes less than 600 bytes on average') FROM ff.ff_blockers('many') b;
 SELECT * FROM finish();

@@ -1,5 +1,5 @@
--- The window of the history: what its intervals add up to, whatever pruning
--- made of them, and which of them are recent.
+-- The window of the history: its intervals add up to the same before and after
+-- pruning; and which intervals count as recent.
 BEGIN;
 SELECT plan(17);
 CREATE EXTENSION fillfactor_advisor;
@@ -8,25 +8,25 @@ SET LOCAL client_min_messages = warning;
 -- ---------------------------------------------------------------------------
 -- What is recent
 -- ---------------------------------------------------------------------------
--- intervals of a minute, the newest first; fresh ones are the first so many
+-- intervals of a minute, the newest first; the first FRESH of them came after the last change
 CREATE FUNCTION recent(updated bigint[], newpage bigint[] DEFAULT NULL, fresh int DEFAULT 99, OUT n bigint, OUT updated_ bigint, OUT hot bigint, OUT newpage_ bigint)
 LANGUAGE sql AS $$
 	SELECT (w.recent).intervals, (w.recent).updated, (w.recent).hot_updated, (w.recent).newpage_updated
 	  FROM (SELECT (ff_internal.window_of(u.n <= fresh, now() - u.n * interval '1 min', now() - (u.n - 1) * interval '1 min',
 	                                      0, u.v, u.v / 2, CASE WHEN newpage IS NULL THEN 0 ELSE newpage[u.n] END, 0, 0, 0)).*
 	          FROM unnest(updated) WITH ORDINALITY u(v, n)) w $$;
-SELECT is(recent('{10,25,25,30}')::text, '(2,35,17,0)', 'a third of the updates is recent, whole intervals');
-SELECT is(recent('{30,60}')::text, '(1,30,15,0)', 'a third exactly is enough');
-SELECT is(recent('{0,0}')::text, '(2,0,0,0)', 'without updates, everything is');
-SELECT is(recent('{20,70}', '{5,NULL}')::text, '(2,90,45,)', 'not counted once is not counted');
-SELECT is(recent('{10,20,3000}', fresh => 2)::text, '(1,10,5,0)', 'only of what is fresh');
-SELECT is((SELECT (ff_internal.window_of(false, now(), now(), 1, 2, 1, 0, 4, 5, 6)).counters::text ~ ',1,1,2,1,0,4,5,6,1\)$'), true, 'the sum of one is that one');
--- of nine tenths of the updates in one hour and a tenth in another there is hardly more than one cycle
+SELECT is(recent('{10,25,25,30}')::text, '(2,35,17,0)', 'recent: the newest intervals with a third of the updates');
+SELECT is(recent('{30,60}')::text, '(1,30,15,0)', 'recent: exactly a third is enough');
+SELECT is(recent('{0,0}')::text, '(2,0,0,0)', 'recent: all intervals if there are no updates');
+SELECT is(recent('{20,70}', '{5,NULL}')::text, '(2,90,45,)', 'recent: one NULL in newpage makes the sum NULL');
+SELECT is(recent('{10,20,3000}', fresh => 2)::text, '(1,10,5,0)', 'recent: only intervals since the last change');
+SELECT is((SELECT (ff_internal.window_of(false, now(), now(), 1, 2, 1, 0, 4, 5, 6)).counters::text ~ ',1,1,2,1,0,4,5,6,1\)$'), true, 'the sum of one interval is that interval');
+-- nine tenths of the updates in one hour and a tenth in another are hardly more than one cycle
 SELECT is((SELECT round((w.counters).cycles::numeric, 2) FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, n, n, 0, 0, 0, 0)).*
-             FROM (VALUES (170, 400), (160, 500), (350, 100)) v(minutes, n), LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w), 1.22, 'cycles are hours, weighed by their updates');
+             FROM (VALUES (170, 400), (160, 500), (350, 100)) v(minutes, n), LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w), 1.22, 'cycles are hours, weighted by their updates');
 SELECT is((SELECT (w.counters).cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, 5, 5, 0, 0, 0, 0)).*
-             FROM (VALUES (10), (20), (30)) v(minutes), LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w), 1::float8, 'intervals of one hour are one cycle, also while they stay apart');
-SELECT is((ff_internal.window_of(true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)).counters::text, '(,0,0,0,0,0,0,0,0,)', 'nothing is nothing');
+             FROM (VALUES (10), (20), (30)) v(minutes), LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w), 1::float8, 'three intervals of one hour are one cycle');
+SELECT is((ff_internal.window_of(true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)).counters::text, '(,0,0,0,0,0,0,0,0,)', 'no intervals: zeros and NULLs');
 -- one interval a minute over three days: minutes, hours, days
 SELECT ok((w.counters).intervals BETWEEN 120 + 45 AND 60 * 3 + 24 * 3 + 2,
 	'old intervals count as hours, very old ones as days')
@@ -60,7 +60,7 @@ SELECT k.rel_id, kind, at, at, 1, 90, k.fillfactor
                            (6, 'indexes', now() - interval '90 min'), (8, 'indexes', now() - interval '9 days')) c(kind_of, kind, at) ON k.n % 10 = c.kind_of;
 UPDATE ff_internal.relation SET seen_at = coalesce((SELECT max(ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = ff_internal.relation.rel_id), now() - interval '9 days');
 
--- by hand, without hours and days: of the whole window, and since the last change
+-- the sums of the plain intervals: of the whole window, and since the last change
 CREATE TEMP VIEW by_hand AS
 SELECT k.rel_id, sum(i.updated) AS updated, sum(i.inserted) AS inserted, min(i.began_at) AS began_at,
        sum(i.updated) FILTER (WHERE CASE c.kind WHEN 'indexes' THEN i.began_at >= c.seen_at WHEN 'fillfactor' THEN i.ended_at >= c.seen_at ELSE true END) AS since_change,
@@ -73,23 +73,23 @@ SELECT e.rel_id, (e.counters).updated, (e.counters).inserted, (e.counters).began
   FROM ff_internal.evidence() e WHERE nspname = 'public' AND (e.counters).intervals > 0;
 SELECT set_eq('TABLE told', $$ SELECT rel_id, updated, inserted, began_at, nullif(since_change, 0) AS a, nullif(hot_since_change, 0) AS b FROM by_hand $$,
 	'evidence adds up the window, and what came since the last change');
-SELECT cmp_ok((SELECT count(*) FROM told), '>', 30::bigint, 'of many tables');
-SELECT is((SELECT count(*) FROM ff_internal.evidence() e JOIN kind k USING (rel_id), LATERAL ff_internal.evidence(e.relation) o WHERE e::text IS DISTINCT FROM o::text), 0::bigint, 'of one table it says the same as of all');
+SELECT cmp_ok((SELECT count(*) FROM told), '>', 30::bigint, 'evidence was compared for many tables');
+SELECT is((SELECT count(*) FROM ff_internal.evidence() e JOIN kind k USING (rel_id), LATERAL ff_internal.evidence(e.relation) o WHERE e::text IS DISTINCT FROM o::text), 0::bigint, 'evidence of one table equals its row in the evidence of all');
 
 ALTER TABLE t2 SET (fillfactor = 90);
 SELECT is((SELECT (e.since_change).updated IS NULL AND (e.counters).updated > 1000 FROM ff_internal.evidence('t2') e), true,
-	'a change of fillfactor that no collection has seen takes nothing from what is known of the workload');
+	'a fillfactor change not collected yet: updates before it still count for the workload');
 ALTER TABLE t2 SET (fillfactor = 100);
 
 -- ---------------------------------------------------------------------------
 -- Pruning
 -- ---------------------------------------------------------------------------
--- an hour in which indexes changed is of neither state
+-- without tables whose indexes changed: the hour of the change counts neither before nor after it
 CREATE TEMP VIEW compared AS
 SELECT e::text FROM ff_internal.evidence() e WHERE nspname = 'public' AND e.rel_id IN (SELECT k.rel_id FROM kind k WHERE k.n % 10 <> 5);
 CREATE TEMP TABLE before AS TABLE compared;
-SELECT cmp_ok(ff_internal.prune(1000000), '>', 9000::bigint, 'hours are rolled up');
-SELECT set_eq('TABLE compared', 'TABLE before', 'evidence is still the same');
-SELECT cmp_ok((SELECT count(*) FROM ff_internal.counter_interval WHERE rollup = 1), '>', 1000::bigint, 'and hours there are');
+SELECT cmp_ok(ff_internal.prune(1000000), '>', 9000::bigint, 'pruning rolls up old intervals');
+SELECT set_eq('TABLE compared', 'TABLE before', 'evidence is the same after pruning');
+SELECT cmp_ok((SELECT count(*) FROM ff_internal.counter_interval WHERE rollup = 1), '>', 1000::bigint, 'the history has rows by the hour');
 SELECT * FROM finish();
 ROLLBACK;

@@ -11,11 +11,11 @@ CREATE TABLE parted (i int) PARTITION BY RANGE (i);
 SELECT is((SELECT string_agg(event, '') FROM ff_history('orders')), 'not collected yet: run CALL ff_collect() or ff_schedule()', 'not collected yet: one row that says so');
 SELECT matches((SELECT string_agg(event, '') FROM ff_history('parted')), '^partitioned: ', 'a partitioned table says that its partitions are examined');
 SELECT throws_ok($$SELECT ff_history('pg_class')$$, '42809', NULL, 'a catalog is refused');
-SELECT throws_ok($$SELECT ff_history(1)$$, '42P01', NULL, 'so is an unknown OID');
-SELECT is_empty('SELECT * FROM ff_history(NULL)', 'nothing of no table');
+SELECT throws_ok($$SELECT ff_history(1)$$, '42P01', NULL, 'an unknown OID is refused');
+SELECT is_empty('SELECT * FROM ff_history(NULL)', 'no rows for NULL');
 DROP TABLE unknown;
 CALL ff_collect();
-SELECT is_empty($$SELECT * FROM ff_history('orders')$$, 'collected, but nothing happened');
+SELECT is_empty($$SELECT * FROM ff_history('orders')$$, 'collected once: no rows yet');
 
 -- Ten intervals of five minutes from 10:00 on, the last an hour later: 1000
 -- updates each, HOT 0 to 90 %, then a rewrite; a change of the fillfactor at
@@ -31,27 +31,27 @@ INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_
 VALUES (:orders, 'fillfactor', clock('10:25'), clock('10:30'), :epoch, 100, 50, NULL),
        (:orders, 'indexes', clock('13:00'), clock('13:05'), :epoch, 50, 50, '{"CREATE INDEX \"orders j\" ON public.orders USING btree (j)"}');
 SELECT is((SELECT array_agg(began_at) FROM ff_history('orders', '1 h')), ARRAY[clock('10:00'), clock('11:00'), clock('13:00')], 'whole hours of the session''s time zone, the oldest first');
-SELECT is((SELECT (updates, hot_pct, newpage_pct, blocked_pct)::text FROM ff_history('orders', '1 h') LIMIT 1), '(9000,40.0,57.8,2.2)', 'shares of the updates');
-SELECT is((SELECT (inserts, deletes, size_bytes, fillfactor)::text FROM ff_history('orders', '1 h') LIMIT 1), '(36,72,73728,50)', 'rows, and size and fillfactor at the end');
-SELECT is((SELECT bar FROM ff_history('orders', '1 h') LIMIT 1), '########............', 'a bar of the HOT share');
-SELECT is((SELECT string_agg(coalesce(event, '-'), '; ') FROM ff_history('orders', '1 h')), 'fillfactor 100 -> 50; rewritten; index created: "orders j"', 'what happened when');
-SELECT is((SELECT (updates, hot_pct, bar, fillfactor)::text FROM ff_history('orders', '1 h') WHERE event ~ 'index'), '(0,,,)', 'without updates there is no share');
-SELECT is((SELECT array_agg(updates) FROM ff_history('orders', '5 min')), '{1000,1000,1000,1000,1000,1000,1000,1000,1000,1000,0}', 'five minutes: one row an interval, none where nothing happened');
-SELECT is((SELECT array_agg(round(hot_pct)) FROM ff_history('orders', '5 min')), '{0,10,20,30,40,50,60,70,80,90,NULL}', 'each with its share');
-SELECT is((SELECT event FROM ff_history('orders', '5 min') WHERE fillfactor = 50 LIMIT 1), 'fillfactor 100 -> 50', 'a change is in the interval that held it');
-SELECT is((SELECT count(*) FROM ff_history('orders', '1 day')), 1::bigint, 'a day');
-SELECT is((SELECT began_at FROM ff_history('orders', '1 day')), clock('0:00'), 'from midnight');
-SELECT results_eq($$SELECT * FROM ff_history('orders')$$, $$SELECT * FROM ff_history('orders', '5 min')$$, 'without a bucket: one that fits a screen');
-SELECT throws_ok($$SELECT ff_history('orders', '1 month')$$, '22023', NULL, 'no months');
-SELECT throws_ok($$SELECT ff_history('orders', '0')$$, '22023', NULL, 'no bucket of no length');
+SELECT is((SELECT (updates, hot_pct, newpage_pct, blocked_pct)::text FROM ff_history('orders', '1 h') LIMIT 1), '(9000,40.0,57.8,2.2)', 'an hour has its HOT, newpage and blocked shares');
+SELECT is((SELECT (inserts, deletes, size_bytes, fillfactor)::text FROM ff_history('orders', '1 h') LIMIT 1), '(36,72,73728,50)', 'an hour has its row counts, and size and fillfactor at its end');
+SELECT is((SELECT bar FROM ff_history('orders', '1 h') LIMIT 1), '########............', 'the bar shows the HOT share');
+SELECT is((SELECT string_agg(coalesce(event, '-'), '; ') FROM ff_history('orders', '1 h')), 'fillfactor 100 -> 50; rewritten; index created: "orders j"', 'changes, rewrites and new indexes are events of their hour');
+SELECT is((SELECT (updates, hot_pct, bar, fillfactor)::text FROM ff_history('orders', '1 h') WHERE event ~ 'index'), '(0,,,)', 'an hour without updates has no HOT share, bar or fillfactor');
+SELECT is((SELECT array_agg(updates) FROM ff_history('orders', '5 min')), '{1000,1000,1000,1000,1000,1000,1000,1000,1000,1000,0}', 'five minutes: one row an interval, none for quiet intervals');
+SELECT is((SELECT array_agg(round(hot_pct)) FROM ff_history('orders', '5 min')), '{0,10,20,30,40,50,60,70,80,90,NULL}', 'five minutes: each row has its HOT share');
+SELECT is((SELECT event FROM ff_history('orders', '5 min') WHERE fillfactor = 50 LIMIT 1), 'fillfactor 100 -> 50', 'a fillfactor change is an event of the interval that contains it');
+SELECT is((SELECT count(*) FROM ff_history('orders', '1 day')), 1::bigint, 'one row for a whole day');
+SELECT is((SELECT began_at FROM ff_history('orders', '1 day')), clock('0:00'), 'a day begins at midnight of the session''s time zone');
+SELECT results_eq($$SELECT * FROM ff_history('orders')$$, $$SELECT * FROM ff_history('orders', '5 min')$$, 'without a bucket, five minutes are chosen');
+SELECT throws_ok($$SELECT ff_history('orders', '1 month')$$, '22023', NULL, 'a bucket of a month is refused');
+SELECT throws_ok($$SELECT ff_history('orders', '0')$$, '22023', NULL, 'a bucket of length zero is refused');
 
--- PostgreSQL 15 does not count updates to another page: the pages tell.
+-- PostgreSQL 15 does not count updates to another page; page samples estimate them.
 UPDATE ff_internal.counter_interval SET newpage_updated = NULL;
-SELECT is((SELECT (newpage_pct, blocked_pct)::text FROM ff_history('orders', '1 h') LIMIT 1), '(,)', 'not counted, and no page told');
+SELECT is((SELECT (newpage_pct, blocked_pct)::text FROM ff_history('orders', '1 h') LIMIT 1), '(,)', 'newpage not counted and no sample: no newpage and blocked share');
 INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad, live_rows, superseded_hot, superseded_same_page, superseded_newpage)
 VALUES (:orders, clock('10:50'), 50, 100, 100, 0, 0, 1000, 600, 300, 700);
-SELECT is((SELECT (newpage_pct, blocked_pct)::text FROM ff_history('orders', '1 h') LIMIT 1), '(40.0,20.0)', 'as the pages told');
+SELECT is((SELECT (newpage_pct, blocked_pct)::text FROM ff_history('orders', '1 h') LIMIT 1), '(40.0,20.0)', 'newpage not counted: shares come from the page sample');
 
-SELECT is(ff_internal.fill_chart(array_fill(0, '{10}'), now()), NULL, 'an empty table has no picture of its pages');
+SELECT is(ff_internal.fill_chart(array_fill(0, '{10}'), now()), NULL, 'an empty table has no chart of its page fill');
 SELECT * FROM finish();
 ROLLBACK;

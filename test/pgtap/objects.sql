@@ -1,4 +1,4 @@
--- Every object says what it is, and is nobody's but for those it was granted to.
+-- Every object has a comment, and nobody has rights on it except those it is granted to.
 BEGIN;
 SELECT plan(9);
 CREATE SCHEMA own;
@@ -21,23 +21,23 @@ SELECT is_empty($$ SELECT t.oid::regtype FROM member JOIN pg_type t ON t.oid = o
 SELECT is_empty($$ SELECT format('%s.%s', c.relname, a.attname) FROM member m JOIN pg_class c ON c.oid = m.objid JOIN pg_attribute a ON a.attrelid = c.oid
 	WHERE m.classid = 'pg_class'::regclass AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
 	  AND col_description(c.oid, a.attnum) IS NULL
-	  -- what the key of the row's own table or of another is needs no words
+	  -- key columns need no comment
 	  AND a.attname !~ '^(rel|epoch|collection|change|statement)_id$' $$,
 	'every column of a table is described');
 SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oid = objid
 	WHERE classid = 'pg_proc'::regclass AND (p.proacl IS NULL OR EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0))
 	  -- rights.sql calls each of these as a role without rights
 	  AND NOT (p.proname ^@ 'ff_' OR p.proname IN ('overview', 'check_role', 'refuse', 'setting', 'lookback')) $$,
-	'no function may be called by everybody but those that check the caller, and what they do it with');
+	'only functions that check the caller, and their helpers, are granted to PUBLIC');
 SELECT is_empty($$ SELECT objid::regclass FROM member JOIN pg_class c ON c.oid = objid
 	WHERE classid = 'pg_class'::regclass AND EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee = 0)
-	  AND NOT (c.relkind = 'v' AND c.relname ^@ 'ff_') $$, 'nor a table be read, but the public views, which check the caller');
+	  AND NOT (c.relkind = 'v' AND c.relname ^@ 'ff_') $$, 'of tables and views, only the public views are granted to PUBLIC');
 SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oid = objid
 	WHERE classid = 'pg_proc'::regclass AND (p.prosecdef OR p.prokind <> 'a' AND p.prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND p.prosqlbody IS NULL
 	  AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (p.proconfig), false)
-	  -- a procedure that commits cannot have a search_path, and must not need one: words, and names with their schema
+	  -- a procedure that commits cannot set search_path, and must not need it: only qualified names, no operators
 	  AND NOT (p.prokind = 'p' AND p.prosrc !~ '[^\w\s.,;()'']' AND p.prosrc !~ '(^|[^.\w])\w+\(' AND p.prosrc !~ '\stimestamptz')) $$,
-	'no function runs as its owner, or finds its names by the caller''s search_path');
+	'no function is SECURITY DEFINER or depends on the caller''s search_path');
 SELECT is_empty($$ SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind IN ('r', 'S')
 	AND NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'fillfactor_advisor' AND c.oid = ANY (e.extconfig)) $$,
 	'every table and sequence is dumped with its contents');
