@@ -1,6 +1,6 @@
--- What stands in the history is written by roles that are no superusers.  What
--- ff_verify() says to take a change back with is run by some that are: whatever
--- stands there, it is no other statement, and calls nothing of the planter's.
+-- Roles that are not superusers write the history.  Superusers may run the undo
+-- statements that ff_verify() makes from it.  Whatever the history contains, an
+-- undo is no other statement and calls none of the planter's functions.
 SET client_min_messages = error;
 SELECT plan(16);
 CREATE SCHEMA advisor;
@@ -19,7 +19,7 @@ CALL advisor.ff_collect();
 SELECT rel_id AS victim, epoch_id AS epoch FROM ff_internal.relation WHERE relname = 'victim' \gset
 
 SET ROLE regress_ff_planter;
-CREATE SEQUENCE lair.ran;  -- what a rollback does not take back
+CREATE SEQUENCE lair.ran;  -- a rollback does not undo nextval()
 CREATE FUNCTION lair.evil(text) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM nextval('lair.ran'); RETURN 1; END $$;
 CREATE FUNCTION lair.evil(int) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT lair.evil('') $$;
 CREATE FUNCTION lair.evil(public.victim) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT lair.evil('') $$;
@@ -49,11 +49,11 @@ SELECT replace(d, 'INDEX', 'INDEX i' || n || ' ON public.victim USING btree') FR
 INSERT INTO lair.hostile (definition)
 VALUES ('DROP TABLE public.victim'), ('CREATE INDEX; DROP TABLE public.victim'), ('create index j on public.victim using btree (id)'), ('CREATE INDEX CONCURRENTLY j ON public.victim USING btree (id)'),
 	('CREATE INDEX j ON public.victim (id)'), ('CREATE INDEX j ON public.victim (id) WHERE note = ''x USING btree (lair.evil(note)) '''''''), ('CREATE INDEX j ON victim USING btree (id)'), ('CREATE INDEX IF NOT EXISTS j ON public.victim USING btree (id)'), ('CREATE INDEX ON public.victim USING btree (id)'), ('CREATE INDEX j ON x.public.victim USING btree (id)'), ('CREATE INDEX j ON public.victim USING no_such (id)'), ('CREATE TABLE j (id int)'), (' '), ('CREATE INDEX "j" ON public.victim USING lair.evil (id)');
--- these call the server's own, unless they are looked for elsewhere
+-- these call the server's own functions, unless search_path finds others first
 INSERT INTO lair.hostile (definition)
 VALUES ('CREATE INDEX fine1 ON public.victim USING btree (lower(note))'), ('CREATE INDEX fine2 ON public.victim USING btree (id) WHERE (state = ''new''::public.state)'),
 	('CREATE INDEX fine3 ON public.victim USING btree (((id + 1)))'), ('CREATE INDEX fine4 ON pg_catalog.pg_authid USING btree (id)'), ('CREATE INDEX fine5 ON public.victim USING btree (((victim).id))');
--- a change that hurt, so that there is a way back
+-- changes that hurt, so that ff_verify() gives an undo
 INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums)
 SELECT :victim, now() + (n - 1) * interval '5 min' - interval '5 h', now() + n * interval '5 min' - interval '5 h', :epoch, 100, false, 0, 1000, CASE WHEN n <= 6 THEN 900 ELSE n END, 0, 0, 0, 0, 0, 0
   FROM generate_series(1, 14) n WHERE n <> 7;
@@ -71,10 +71,10 @@ SELECT s, now() - n * interval '1 h', CASE WHEN n = 1 THEN now() - interval '2 h
 RESET ROLE;
 
 SELECT is_empty($$ SELECT definition, ff_internal.index_statement('public.victim'::regclass, definition) FROM lair.hostile
-	WHERE definition !~ 'INDEX fine' AND ff_internal.index_statement('public.victim'::regclass, definition) IS NOT NULL $$, 'a definition that does more than make an index, or calls what is somebody''s, is no statement');
-SELECT is((SELECT count(ff_internal.index_statement('public.victim'::regclass, definition)) FROM lair.hostile WHERE definition ~ 'INDEX fine'), 5::bigint, 'others are');
+	WHERE definition !~ 'INDEX fine' AND ff_internal.index_statement('public.victim'::regclass, definition) IS NOT NULL $$, 'no statement from a definition that does more than create an index or calls another role''s function');
+SELECT is((SELECT count(ff_internal.index_statement('public.victim'::regclass, definition)) FROM lair.hostile WHERE definition ~ 'INDEX fine'), 5::bigint, 'harmless definitions give a statement');
 
--- there and back: what pg_get_indexdef() writes makes the same index again
+-- the output of pg_get_indexdef() creates the same index again
 CREATE SCHEMA "O;";
 CREATE COLLATION "O;".c FROM "C";
 CREATE OPERATOR CLASS "O;".o FOR TYPE int USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 btint4cmp(int, int);
@@ -91,18 +91,18 @@ SET search_path = pg_catalog;
 CREATE TABLE public.there AS SELECT indexrelid::regclass::text AS index, pg_get_indexdef(indexrelid) AS definition, ff_internal.index_statement(indrelid, pg_get_indexdef(indexrelid)) AS statement
   FROM pg_index WHERE indrelid = '"O;"."T ""x"'::regclass;
 SET search_path = public;
-SELECT is((SELECT count(statement) FROM public.there), 19::bigint, 'all kinds of indexes of one''s own can be made again');
-SELECT is_empty($$ SELECT statement FROM public.there WHERE statement !~ 'INDEX CONCURRENTLY .* ON |''lock_timeout'', ''2s''' $$, 'without waiting for long in a lock queue');
+SELECT is((SELECT count(statement) FROM public.there), 19::bigint, 'all kinds of indexes give a statement');
+SELECT is_empty($$ SELECT statement FROM public.there WHERE statement !~ 'INDEX CONCURRENTLY .* ON |''lock_timeout'', ''2s''' $$, 'statements create indexes concurrently with a lock timeout');
 SELECT format('DROP INDEX %s', index) FROM public.there \gexec
 SELECT statement FROM public.there \gexec
 SET search_path = pg_catalog;
 CREATE TABLE public.back AS SELECT pg_get_indexdef(indexrelid) AS definition FROM pg_index WHERE indrelid = '"O;"."T ""x"'::regclass;
 SET search_path = public;
-SELECT set_eq('SELECT definition FROM public.back', 'SELECT definition FROM public.there', 'and are what they were');
+SELECT set_eq('SELECT definition FROM public.back', 'SELECT definition FROM public.there', 'indexes created again have the same definitions');
 
-SELECT is((SELECT count(undo) FROM advisor.ff_verify('public.victim') WHERE verdict = 'hurt'), 3::bigint, 'each planted change hurt, and has its way back');
-SELECT is((SELECT count(*) FROM advisor.ff_verify('public.victim') WHERE undo ~ '[[:cntrl:]]' OR change ~ '[[:cntrl:]]'), 0::bigint, 'on one line');
--- as an administrator whose search_path is careless
+SELECT is((SELECT count(undo) FROM advisor.ff_verify('public.victim') WHERE verdict = 'hurt'), 3::bigint, 'each planted change hurt and has an undo');
+SELECT is((SELECT count(*) FROM advisor.ff_verify('public.victim') WHERE undo ~ '[[:cntrl:]]' OR change ~ '[[:cntrl:]]'), 0::bigint, 'undo and change contain no line break');
+-- run as by an administrator with a careless search_path
 CREATE FUNCTION public.run(command text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('search_path', 'lair, pg_catalog, public', true);
@@ -113,8 +113,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN sqlstate;
 END $$;
 CREATE TABLE public.way_back AS SELECT substring(change FROM '^[a-z]+') AS change, undo FROM advisor.ff_verify('public.victim') WHERE verdict = 'hurt';
-SELECT is((SELECT string_agg(format('%s %s', change, public.run(undo)), ', ' ORDER BY change) FROM public.way_back WHERE change <> 'index'), 'fillfactor 22023, options 22023', 'run: what is no option or value is refused by the server');
--- indexes CONCURRENTLY, so statement by statement
+SELECT is((SELECT string_agg(format('%s %s', change, public.run(undo)), ', ' ORDER BY change) FROM public.way_back WHERE change <> 'index'), 'fillfactor 22023, options 22023', 'the server refuses planted options that do not exist');
+-- CREATE INDEX CONCURRENTLY needs each statement on its own
 \set script `mktemp /tmp/ff_way_back.XXXXXX`
 \pset format unaligned
 \pset tuples_only true
@@ -126,19 +126,19 @@ SET search_path = lair, pg_catalog, public;
 SET search_path = public;
 \setenv script :script
 \! rm -f "$script"
-SELECT is((SELECT array_agg(indexrelid::regclass::text ORDER BY indexrelid::regclass::text) FROM pg_index WHERE indrelid = 'public.victim'::regclass), '{fine1,fine2,fine3,fine4,fine5}', 'run, it makes the indexes, on the table that it is for');
--- nothing that looks simple is run in that search_path either
+SELECT is((SELECT array_agg(indexrelid::regclass::text ORDER BY indexrelid::regclass::text) FROM pg_index WHERE indrelid = 'public.victim'::regclass), '{fine1,fine2,fine3,fine4,fine5}', 'the undo of indexes creates only the harmless ones, on the right table');
+-- simple looking definitions do not reach the planter's objects either
 SELECT is((SELECT string_agg(public.run(replace(ff_internal.index_statement('public.victim'::regclass, 'CREATE INDEX v ON public.victim USING btree ' || d), 'CONCURRENTLY', '')), ' ' ORDER BY n)
-             FROM unnest(ARRAY['(id) where id === 1', '(INCLUDE (id))', '(id) WHERE (id === 1)']) WITH ORDINALITY u(d, n)), '42883 42883 42883', 'operators and functions of new names are not found, however they are written');
-SELECT is(ff_internal.index_statement('public.victim'::regclass, 'CREATE INDEX v ON public.victim USING btree (((victim).COLLATE+lair.evil(id)))'), NULL, 'a field may be called COLLATE');
+             FROM unnest(ARRAY['(id) where id === 1', '(INCLUDE (id))', '(id) WHERE (id === 1)']) WITH ORDINALITY u(d, n)), '42883 42883 42883', 'planted operators and functions with new names are not found');
+SELECT is(ff_internal.index_statement('public.victim'::regclass, 'CREATE INDEX v ON public.victim USING btree (((victim).COLLATE+lair.evil(id)))'), NULL, 'a field named COLLATE does not hide a function call');
 SELECT is((SELECT is_called FROM lair.ran), false, 'none of the planter''s functions was called');
-SELECT is((SELECT rolsuper FROM pg_roles WHERE rolname = 'regress_ff_planter'), false, 'and no other statement run');
-SELECT lives_ok('SELECT * FROM advisor.ff_verify()', 'values that no setting can have do not stop it');
+SELECT is((SELECT rolsuper FROM pg_roles WHERE rolname = 'regress_ff_planter'), false, 'the planter did not become superuser');
+SELECT lives_ok('SELECT * FROM advisor.ff_verify()', 'ff_verify() works with impossible values of settings');
 SELECT is((SELECT string_agg(DISTINCT setting || '=' || value, ' ' ORDER BY setting || '=' || value) FROM ff_internal.setting_history
             WHERE seen_at < now() - interval '30 min' AND ff_internal.undo_setting(setting, value) IS NOT NULL),
-	'autovacuum=on checkpoint_timeout=10 max_wal_size=10 synchronous_commit=off synchronous_commit=on wal_compression=off', 'of settings only those followed are brought back, and only to values that they can have');
+	'autovacuum=on checkpoint_timeout=10 max_wal_size=10 synchronous_commit=off synchronous_commit=on wal_compression=off', 'only settings that are followed have an undo, and only to valid values');
 UPDATE ff_internal.relation SET relid = 'public.fence'::regclass WHERE rel_id = :victim;
-SELECT is((SELECT count(undo) FROM advisor.ff_verify() WHERE undo ~ 'fence'), 0::bigint, 'nothing for what is no table');
+SELECT is((SELECT count(undo) FROM advisor.ff_verify() WHERE undo ~ 'fence'), 0::bigint, 'no undo for a view');
 SELECT * FROM finish();
 DROP OWNED BY regress_ff_planter CASCADE;
 DROP ROLE regress_ff_planter;

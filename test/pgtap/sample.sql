@@ -1,5 +1,5 @@
--- Stage sample: against pgstattuple where it is there, the intervals, and the
--- traces that a sample leaves: none.  Contents and seeds are fixed, so the same
+-- Samples compared with full reads and with pgstattuple if available; their error
+-- intervals; and that they leave no traces.  Contents and seeds are fixed, so the same
 -- pages are chosen on every run.
 CREATE EXTENSION fillfactor_advisor;
 SET client_min_messages = warning;
@@ -16,7 +16,7 @@ SELECT plan(16);
 CREATE FUNCTION chance(id int, salt int) RETURNS float8 LANGUAGE sql IMMUTABLE AS
 $$ SELECT (hashint4(id * 16 + salt)::bigint + 2147483648) / 4294967296.0 $$;
 
--- as pgbench loads them; half updated; a third deleted; a hot tail; one page in 300 emptied; widths; out of line values; small ones
+-- as pgbench loads it; half updated; a third deleted; newest rows updated; one page in 300 emptied; widths; toasted; tiny
 CREATE TABLE loaded (id int, v int, filler char(84)) WITH (autovacuum_enabled = off);
 INSERT INTO loaded SELECT g, 0, '' FROM generate_series(1, 200000) g;
 CREATE TABLE half_updated (LIKE loaded) WITH (autovacuum_enabled = off);
@@ -45,7 +45,7 @@ CREATE TABLE no_page (id int);
 CREATE INDEX random_order ON widths (pad);
 CREATE TABLE names (name) AS VALUES ('loaded'), ('half_updated'), ('deleted'), ('hot_tail'), ('rare'), ('widths'), ('toasted'), ('one_page');
 
--- what a full read finds, and samples with many seeds
+-- a full read of each table, and samples with 200 seeds
 SET fillfactor_advisor.sample_error = 0;
 SET fillfactor_advisor.sample_pages = 1000000;
 CREATE TABLE truth AS SELECT name, s.* FROM names, ff_internal.sample(name::regclass) s;
@@ -61,17 +61,17 @@ SELECT name, s.* FROM names, generate_series(1, 200) seed,
   sample(name::regclass, seed) AS s(live_pct real, live_pct_err real, dead_pct real, dead_pct_err real,
     free_pct real, free_pct_err real, live_rows float8, blocks_read int);
 
-SELECT is((SELECT count(*) FROM truth WHERE blocks_read = blocks AND live_pct_err = 0), 8::bigint, 'read whole');
+SELECT is((SELECT count(*) FROM truth WHERE blocks_read = blocks AND live_pct_err = 0), 8::bigint, 'a full read reads every page and has no error');
 SELECT is_empty($$
 	SELECT name, live_rows, by_length FROM truth, LATERAL (
 		SELECT sum(l.rows::float8) FILTER (WHERE l.n % 2 = 0) AS by_length
 		  FROM unnest(inserted_lengths || updated_lengths) WITH ORDINALITY l(rows, n)) l
-	 WHERE (abs(by_length - live_rows) < 1e-5 * live_rows) IS NOT TRUE $$, 'each row has its length, once');
+	 WHERE (abs(by_length - live_rows) < 1e-5 * live_rows) IS NOT TRUE $$, 'each row is counted once in the histograms of lengths');
 SELECT is_empty($$ SELECT name, blocks_read FROM sampled WHERE blocks_read > 3000 $$, 'no sample is above its limit');
 SELECT is_empty($$ SELECT name, max(live_pct_err) FROM sampled WHERE blocks_read < 2900 GROUP BY name HAVING avg(live_pct_err) > 0.5 $$,
-	'intervals are on average as narrow as wanted');
+	'error intervals are on average as narrow as wanted');
 SELECT is_empty($$ SELECT name FROM sampled s WHERE live_pct + dead_pct + free_pct > 100 OR live_pct < 0 OR dead_pct < 0 OR free_pct < 0 $$,
-	'shares are shares');
+	'shares are not negative and add up to 100 at most');
 SELECT is_empty($$
 	SELECT name, avg(abs(s.live_pct - t.live_pct)), avg(abs(s.dead_pct - t.dead_pct)), avg(abs(s.free_pct - t.free_pct))
 	  FROM sampled s JOIN truth t USING (name) GROUP BY name
@@ -107,10 +107,10 @@ SELECT is_empty($$
 SELECT skip('no pgstattuple here', 2);
 \endif
 
--- Nobody has read these rows since they were written: no hint bit is set yet,
--- and whoever sets them dirties pages.  A first sample loads catalogs.  All is
--- measured before it is judged: the transactions of pgTAP itself commit
--- without flushing WAL, and until that is done nobody sets hint bits.
+-- Nobody has read these rows since they were written, so no hint bit is set yet,
+-- and the first reader dirties pages.  A first sample loads catalogs.  All is
+-- measured before the tests: pgTAP's own transactions commit
+-- without flushing WAL, and hint bits are set only after that.
 CREATE FUNCTION trace(query text, OUT dirtied bigint, OUT records bigint, OUT accessed bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -135,10 +135,10 @@ SELECT count(*) AS still_dirty FROM pg_buffercache WHERE relfilenode = pg_relati
 \endif
 SELECT dirtied AS reader_dirtied FROM trace('SELECT count(*) FROM unread') \gset
 SELECT is(:sample_dirtied, 0, 'a sample dirties no page');
-SELECT is(:sample_records, 0, 'and writes no WAL');
-SELECT cmp_ok(:sample_accessed, '>=', 400, 'although it has read pages');
-SELECT is(:still_dirty, 0, 'its buffers are clean');
-SELECT cmp_ok(:reader_dirtied, '>', 100, 'as the first reader dirties them');
-SELECT is(:index_dirtied, 0, 'nor does an index sample');
+SELECT is(:sample_records, 0, 'a sample writes no WAL');
+SELECT cmp_ok(:sample_accessed, '>=', 400, 'the sample has read pages');
+SELECT is(:still_dirty, 0, 'after the sample no buffer of the table is dirty');
+SELECT cmp_ok(:reader_dirtied, '>', 100, 'the first ordinary reader dirties pages');
+SELECT is(:index_dirtied, 0, 'an index sample dirties no page');
 
 SELECT * FROM finish();
