@@ -22,20 +22,20 @@ SELECT plan(59);
 SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_reader', 'reader') WITH ORDINALITY x(g, n)),
 	'{"done: GRANT USAGE ON SCHEMA advisor TO regress_ff_reader;","done: GRANT pg_read_all_stats TO regress_ff_reader;"}', 'ff_grant() says what it granted to a reader');
 SELECT matches((SELECT string_agg(g, ' ') FROM advisor.ff_grant('regress_ff_collector', 'collector') g),
-	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; done: GRANT INSERT, UPDATE, DELETE ON ff_internal.*ff_internal.* TO regress_ff_collector;$', 'and to a collector');
-SELECT is((SELECT count(*) FROM advisor.ff_grant('regress_ff_collector', 'collector') g WHERE g ~ 'pg_monitor'), 0::bigint, 'a second time, without what is granted already');
-SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704', 'role "regress_ff_none" does not exist', 'to a role that there is');
-SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023', 'invalid grant: ''writer'' to ''regress_ff_reader''', 'for one of two uses');
-SELECT throws_ok($$ SELECT advisor.ff_grant(NULL, 'reader') $$, '22023', NULL, 'not to nobody');
+	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; done: GRANT INSERT, UPDATE, DELETE ON ff_internal.*ff_internal.* TO regress_ff_collector;$', 'ff_grant() says what it granted to a collector');
+SELECT is((SELECT count(*) FROM advisor.ff_grant('regress_ff_collector', 'collector') g WHERE g ~ 'pg_monitor'), 0::bigint, 'ff_grant() does not grant a membership again');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704', 'role "regress_ff_none" does not exist', 'ff_grant() to an unknown role fails');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023', 'invalid grant: ''writer'' to ''regress_ff_reader''', 'ff_grant() for an unknown use fails');
+SELECT throws_ok($$ SELECT advisor.ff_grant(NULL, 'reader') $$, '22023', NULL, 'ff_grant() to NULL fails');
 SET ROLE regress_ff_collector;
-SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_plain', 'reader') $$, '42501', 'role regress_ff_collector may not grant rights on the extension', 'by who owns the extension');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_plain', 'reader') $$, '42501', 'role regress_ff_collector may not grant rights on the extension', 'ff_grant() by a role that does not own the extension fails');
 RESET ROLE;
 CREATE ROLE regress_ff_other NOINHERIT;
-SELECT lives_ok($$ SELECT advisor.ff_grant('regress_ff_other', 'reader') $$, 'to a role that does not inherit, with a warning');
+SELECT lives_ok($$ SELECT advisor.ff_grant('regress_ff_other', 'reader') $$, 'ff_grant() to a NOINHERIT role works');
 REVOKE ALL ON SCHEMA advisor FROM regress_ff_other;
 DROP ROLE regress_ff_other;
 
--- outcome(ROLE, COMMAND): SQLSTATE, 00000 where it may
+-- outcome(ROLE, COMMAND): the SQLSTATE, 00000 on success
 CREATE FUNCTION outcome(role name, command text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SET LOCAL ROLE %I', role);
@@ -57,7 +57,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN hint;
 END $$;
 
--- 1. to sample, 2. to read advice, evidence and history, 3. to write history
+-- rights as bits: 1 to sample, 2 to read advice and history, 4 to write history
 SELECT is(outcome('regress_ff_' || role, command), CASE WHEN may THEN '00000' ELSE '42501' END, format('%s %s %s', role, CASE WHEN may THEN 'may' ELSE 'may not' END, what))
   FROM (VALUES ('plain', 0), ('owner', 0), ('scan', 1), ('reader', 2), ('monitor', 3), ('collector', 7)) r(role, rights)
  CROSS JOIN (VALUES ('sample', 1, $$ SELECT advisor.ff_sample('public.secret') $$),
@@ -89,11 +89,11 @@ SELECT public.hint_of('CALL advisor.ff_collect()') AS hint \gset
 RESET ROLE;
 \set ON_ERROR_STOP 1
 SELECT is(ARRAY[:'plain', :'owner', :'scan', :'reader', :'monitor'], '{42501,42501,42501,42501,42501}', 'a role without rights on the history may not collect');
-SELECT is(:'why'::text, 'role regress_ff_monitor may not write the history', 'and is told what it lacks');
-SELECT is(:'hint'::text, 'Ask a superuser to run SELECT ff_grant(''regress_ff_monitor'', ''collector'').', 'and how it gets it');
+SELECT is(:'why'::text, 'role regress_ff_monitor may not write the history', 'a role without rights on the history is told what it lacks');
+SELECT is(:'hint'::text, 'Ask a superuser to run SELECT ff_grant(''regress_ff_monitor'', ''collector'').', 'a role without rights on the history is told how to get them');
 SELECT is((SELECT count(*) FROM ff_internal.epoch) + (SELECT count(*) FROM ff_internal.collection) + (SELECT count(*) FROM ff_internal.relation), 0::bigint,
-	'and leaves nothing behind');
-SELECT is_empty($$ SELECT * FROM pg_locks WHERE locktype IN ('advisory', 'userlock') $$, 'no lock either');
+	'a refused collection leaves no rows behind');
+SELECT is_empty($$ SELECT * FROM pg_locks WHERE locktype IN ('advisory', 'userlock') $$, 'a refused collection leaves no lock behind');
 
 SET ROLE regress_ff_collector;
 CALL advisor.ff_collect();
@@ -106,14 +106,14 @@ CALL advisor.ff_collect();
 \set second :SQLSTATE
 RESET ROLE;
 SELECT is(ARRAY[:'first', :'second'], '{00000,00000}', 'the collector may collect');
-SELECT is((SELECT sum(updated) FROM ff_internal.counter_interval), 100::numeric, 'the counters of a table that it may not read');
-SELECT is((SELECT live_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1), 1000::float8, 'and its pages');
-SELECT is((SELECT failed FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1), 0, 'without a problem');
-SELECT is((SELECT coalesce(reason ~* 'permission', false) FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1), false, 'statements too, where there are any to read');
-SELECT is(outcome('regress_ff_collector', 'SELECT * FROM public.secret'), '42501', 'but not its contents');
-SELECT is(outcome('regress_ff_collector', 'DROP TABLE ff_internal.counter_interval'), '42501', 'it owns nothing');
-SELECT is(outcome('regress_ff_collector', 'TRUNCATE ff_internal.counter_interval'), '42501', 'cannot empty the history at once');
-SELECT is(outcome('regress_ff_collector', 'CREATE TRIGGER t BEFORE INSERT ON ff_internal.counter_interval EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()'), '42501', 'and plants nothing in it');
+SELECT is((SELECT sum(updated) FROM ff_internal.counter_interval), 100::numeric, 'the collector has the counters of a table that it may not read');
+SELECT is((SELECT live_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1), 1000::float8, 'the collector sampled a table that it may not read');
+SELECT is((SELECT failed FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1), 0, 'the collection had no problem');
+SELECT is((SELECT coalesce(reason ~* 'permission', false) FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1), false, 'the collection of statements had no permission error');
+SELECT is(outcome('regress_ff_collector', 'SELECT * FROM public.secret'), '42501', 'the collector may not read the table itself');
+SELECT is(outcome('regress_ff_collector', 'DROP TABLE ff_internal.counter_interval'), '42501', 'the collector may not drop a history table');
+SELECT is(outcome('regress_ff_collector', 'TRUNCATE ff_internal.counter_interval'), '42501', 'the collector may not truncate a history table');
+SELECT is(outcome('regress_ff_collector', 'CREATE TRIGGER t BEFORE INSERT ON ff_internal.counter_interval EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()'), '42501', 'the collector may not create a trigger on a history table');
 
 -- the reader
 CREATE FUNCTION read_advice() RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -123,11 +123,11 @@ BEGIN
 	RESET ROLE;
 END $$;
 SELECT is((SELECT count(*) FROM read_advice()), 1::bigint, 'a reader gets advice on a table that it may not read');
-SELECT is(outcome('regress_ff_reader', 'SELECT ff_internal.prune(1)'), '42501', 'and may not take a step of a collection');
+SELECT is(outcome('regress_ff_reader', 'SELECT ff_internal.prune(1)'), '42501', 'a reader may not call a step of a collection');
 
 -- ---------------------------------------------------------------------------
--- Every function, table and view, whatever it is called: a new one without a right
--- that is stated here fails
+-- Every function, table and view, including new ones: one whose rights are not
+-- stated here fails the test
 -- ---------------------------------------------------------------------------
 CREATE VIEW own_function AS
 SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
@@ -137,7 +137,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
        '{overview,check_role,refuse,setting,lookback}'::name[] AS helps
   FROM own_function f
   LEFT JOIN (
-	-- what reads pages, and the steps of a collection
+	-- functions that read pages, and the steps of a collection
 	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,collect_verdicts,collect_settings,
 		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,table_differences,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
 		add_statement,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
@@ -145,7 +145,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
 		fleet_send,fleet_answer,fleet_hang_up,store_reads,store_advice,store_export,fleet_failed,fleet_mine,fleet_leave,fleet_turn,fleet_step,fleet_begin,fleet_weigh,ff_rehearsal_result}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
-	-- what steps of a collection share with readers
+	-- functions for both collections and readers
 	SELECT unnest('{counted,collect_due,horizon_holders,index_definitions,other_options,parse_statement,resolve,server,shell_quoted,tracked_settings}'::name[]),
 	       '{pg_read_all_stats,pg_stat_scan_tables}'
 	UNION ALL
@@ -153,21 +153,21 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
 SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f JOIN stated s USING (oid)
 	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
 	WHERE CASE WHEN f.proname ^@ 'ff_' OR f.proname = ANY (s.helps) THEN '{PUBLIC}' ELSE s.may END <> g.may $$,
-	'each function is granted as stated, all others to readers, and the public ones, which check their caller, to everybody');
+	'each function is granted to the stated roles: by default to readers, public ones to everybody');
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
-	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_internal\.' $$, 'what readers may call writes nothing');
+	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_internal\.' $$, 'functions for readers write no history');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
 	'{check_role,counters,free_bytes,effective_fillfactor,index_definition,index_definitions,index_entry_price,machine_memory,model_json,model_version,parse_statement,refuse,rows_per_page,server,setting,show_shards,sizes,split_updates,summarizing,t_quantile,window_add,window_sum}'::text[],
-	'nor do those in C, which are these');
+	'the C functions for readers are the listed ones');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
 \set target public.secret
 \set index public.secret
 \ir ../calls.sql
--- what only an aggregate can call, and aggregates
+-- without aggregates and functions that only aggregates can call
 DELETE FROM public.calls c USING pg_catalog.pg_proc p WHERE p.oid = c.function AND (p.prokind = 'a' OR 'internal'::pg_catalog.regtype = ANY (p.proargtypes::pg_catalog.oid[]));
 
--- tried(ROLE, COMMAND): SQLSTATE, and nothing stays
+-- tried(ROLE, COMMAND): the SQLSTATE; effects are rolled back
 CREATE FUNCTION tried(role name, command text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SET LOCAL ROLE %I', role);
@@ -182,22 +182,22 @@ SELECT * FROM (VALUES ('plain', '{}'::text[]), ('owner', '{}'), ('scan', '{pg_st
 CREATE TABLE rights AS
 SELECT c.command, s.proname, r.role, s.may && r.groups AS may, tried('regress_ff_' || r.role, c.command) AS outcome
   FROM public.calls c JOIN stated s ON s.oid = c.function CROSS JOIN roles r;
-SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function called as each of six roles');
-SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' AND NOT proname = ANY (SELECT unnest(helps) FROM stated EXCEPT SELECT 'overview') $$, 'who may not call a function is refused');
--- each public function, and the view, tells a role without rights how it gets them
+SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function was called as each of six roles');
+SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' AND NOT proname = ANY (SELECT unnest(helps) FROM stated EXCEPT SELECT 'overview') $$, 'a role that may not call a function is refused');
+-- each public function and view tells a role without rights how to get them
 GRANT SELECT ON public.calls TO regress_ff_plain;
 SET ROLE regress_ff_plain;
 SELECT is_empty($$ SELECT c.command, h.hint FROM public.calls c JOIN pg_catalog.pg_proc p ON p.oid = c.function CROSS JOIN LATERAL public.hint_of(c.command) h(hint)
-	WHERE p.proname ^@ 'ff_' AND h.hint !~ '^Ask a superuser to run SELECT ff_grant[(]''[^'']+'', ''(reader|collector|10)''[)]\.$' IS NOT FALSE $$, 'a role without rights is told how to get them');
+	WHERE p.proname ^@ 'ff_' AND h.hint !~ '^Ask a superuser to run SELECT ff_grant[(]''[^'']+'', ''(reader|collector|10)''[)]\.$' IS NOT FALSE $$, 'public functions tell a role without rights how to get them');
 SELECT is_empty($$ SELECT v.name FROM (SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v' AND c.relname ^@ 'ff_') v(name)
-	WHERE public.hint_of('SELECT * FROM ' || v.name) IS DISTINCT FROM 'Ask a superuser to run SELECT ff_grant(''regress_ff_plain'', ''reader'').' $$, 'by each public view, too');
+	WHERE public.hint_of('SELECT * FROM ' || v.name) IS DISTINCT FROM 'Ask a superuser to run SELECT ff_grant(''regress_ff_plain'', ''reader'').' $$, 'public views tell a role without rights how to get them');
 RESET ROLE;
-SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader may call all that is for readers, a collector everything but one');
-SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor reads, but takes no step of a collection');
+SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader and a collector may call all functions granted to them');
+SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor may call all functions for readers');
 -- PostgreSQL 18 sees that sum_statements() of nothing needs no table
 SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,index_definitions,index_keys,rows_kept,read_statements,other_options,horizon_holders,parse_statement,resolve,server,shell_quoted,tracked_settings,
 	cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,
-	ff_fleet_schedule,store_export,fleet_hang_up,fleet_answer,fleet_send,fleet_mine,fleet_limits,fleet_leave,dblink,deadline,connect_timeout}'::text[], 'who may only sample does that, and nothing that needs the history');
+	ff_fleet_schedule,store_export,fleet_hang_up,fleet_answer,fleet_send,fleet_mine,fleet_limits,fleet_leave,dblink,deadline,connect_timeout}'::text[], 'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS
 SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, format(a.command, c.oid::regclass, (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = '' LIMIT 1))) AS outcome
@@ -207,7 +207,7 @@ SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, form
                ('{S}', 'SEQUENCE', 'SELECT pg_catalog.setval(''%s'', 1000)'), ('{S}', 'SEQUENCE', 'SELECT pg_catalog.nextval(''%s'')'), ('{S}', 'SEQUENCE', 'SELECT FROM %s')) a(kinds, what, command) ON c.relkind = ANY (a.kinds)
  CROSS JOIN roles r;
 SELECT is_empty($$ SELECT role, what, relname, outcome FROM reads WHERE (outcome = '42501') IS DISTINCT FROM NOT CASE WHEN what = 'SELECT' THEN role IN ('reader', 'monitor', 'collector')
-	-- who may delete may lock
+	-- DELETE includes LOCK
 	WHEN what IN ('INSERT', 'UPDATE', 'DELETE', 'LOCK') THEN role = 'collector' ELSE false END $$, 'tables and views are read by readers and written by collectors, row by row');
 SELECT * FROM finish();
 DROP EXTENSION fillfactor_advisor CASCADE;

@@ -1,5 +1,5 @@
--- The pg_cron job: its name, command and owner, where pg_cron is here; the statement
--- to run where it is elsewhere; and that a look-alike of pg_cron is never called.
+-- The pg_cron job: its name, command and owner if pg_cron is in this database; the
+-- statement to run if it is in another; and that a look-alike of pg_cron is never called.
 BEGIN;
 SET client_min_messages = error;
 CREATE EXTENSION IF NOT EXISTS pgtap;
@@ -14,56 +14,56 @@ SELECT CASE WHEN current_setting('cron.database_name', true) = current_database(
             ELSE 'elsewhere' END AS cron \gset
 SELECT :'cron' = 'here' AS here, :'cron' = 'elsewhere' AS elsewhere, :'cron' = 'absent' AS absent \gset
 
-SELECT throws_ok($$SELECT ff_schedule(NULL)$$, '22004', NULL, 'null schedule is refused');
+SELECT throws_ok($$SELECT ff_schedule(NULL)$$, '22004', NULL, 'a NULL schedule is refused');
 
 \if :here
 CREATE EXTENSION IF NOT EXISTS pg_cron;
 SELECT is((ff_internal.cron()).state, 'here', 'pg_cron is found here');
 SELECT cron.schedule('someone else''s job', '0 0 1 1 *', 'SELECT 1') AS other_job \gset
-SELECT is(ff_unschedule(), '0 jobs removed', 'nothing to remove yet');
-SELECT matches(ff_schedule(), '^job \d+ runs CALL ff_internal\.collect\(\) in database ', 'the job is told');
+SELECT is(ff_unschedule(), '0 jobs removed', 'ff_unschedule() without a job removes none');
+SELECT matches(ff_schedule(), '^job \d+ runs CALL ff_internal\.collect\(\) in database ', 'ff_schedule() says which job it made');
 SELECT is(string_agg(format('%s|%s|%s|%s|%s', schedule, command, database, username, active), E'\n'),
     format('*/5 * * * *|%s|%s|%s|t', ff_internal.job_command('fillfactor_advisor ' || current_database()), current_database(), current_user),
-    'the job is what was asked for') FROM cron.job WHERE jobname = 'fillfactor_advisor ' || current_database();
-SELECT lives_ok($$SELECT ff_schedule('* * * * *')$$, 'called again with another schedule');
-SELECT is(string_agg(schedule, ','), '* * * * *', 'one job, the new schedule') FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
+    'the job has the default schedule, command, database and owner') FROM cron.job WHERE jobname = 'fillfactor_advisor ' || current_database();
+SELECT lives_ok($$SELECT ff_schedule('* * * * *')$$, 'ff_schedule() can be called again with another schedule');
+SELECT is(string_agg(schedule, ','), '* * * * *', 'a second call leaves one job with the new schedule') FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
 SELECT throws_ok($$SELECT ff_schedule('no such schedule')$$, NULL, 'invalid schedule: no such schedule', 'pg_cron''s own error is passed on');
--- another role's job of the same name
+-- a job of another role with the same name
 CREATE ROLE regress_ff_cron;
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
     SELECT schedule, command, nodename, nodeport, database, 'regress_ff_cron', false, jobname FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
--- and this role's job of the same name in another database, which is not ours
+-- and a job with the same name in another database, which must stay
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
     SELECT schedule, command, nodename, nodeport, 'template1', 'regress_ff_other', false, jobname FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%' AND active;
-SELECT is(ff_unschedule(), '2 jobs removed', 'both jobs of this database are removed');
-SELECT is(ff_unschedule(), '0 jobs removed', 'removing again is no error');
-SELECT is(count(*), 2::bigint, 'other jobs stay') FROM cron.job WHERE jobid = :other_job OR username = 'regress_ff_other';
-SELECT throws_ok($$SET LOCAL ROLE regress_ff_cron; SELECT "F f; %I".ff_schedule()$$, '42501', NULL, 'a plain role may not');
+SELECT is(ff_unschedule(), '2 jobs removed', 'ff_unschedule() removes both jobs of this database');
+SELECT is(ff_unschedule(), '0 jobs removed', 'ff_unschedule() again is no error');
+SELECT is(count(*), 2::bigint, 'ff_unschedule() leaves other jobs') FROM cron.job WHERE jobid = :other_job OR username = 'regress_ff_other';
+SELECT throws_ok($$SET LOCAL ROLE regress_ff_cron; SELECT "F f; %I".ff_schedule()$$, '42501', NULL, 'a plain role may not call ff_schedule()');
 RESET ROLE;
--- all databases: a job for each, not two in the same second, and one that keeps them; nobody else's is touched
-SELECT matches(ff_schedule('*/5 * * * *', all_databases => true), '^\d+ databases; job \d+ runs PERFORM ff_internal\.schedule_databases\(''\*/5 \* \* \* \*''\) in database ', 'all databases are scheduled');
+-- all databases: a job for each, no two in the same second, and one that keeps them up to date; other jobs stay
+SELECT matches(ff_schedule('*/5 * * * *', all_databases => true), '^\d+ databases; job \d+ runs PERFORM ff_internal\.schedule_databases\(''\*/5 \* \* \* \*''\) in database ', 'all_databases: ff_schedule() says what it made');
 CREATE VIEW pg_temp.own AS SELECT j.*, substring(j.command FROM '1 \.\. (\d+) LOOP')::int AS waits FROM cron.job j WHERE j.jobname LIKE 'fillfactor\_advisor %' AND j.username = current_user;
-SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate', 'each that can be connected to');
-SELECT is_empty('SELECT schedule, waits FROM pg_temp.own GROUP BY 1, 2 HAVING count(*) > 1', 'no two begin in the same second');
+SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate', 'all_databases: each database that allows connections has a job');
+SELECT is_empty('SELECT schedule, waits FROM pg_temp.own GROUP BY 1, 2 HAVING count(*) > 1', 'all_databases: no two jobs begin in the same second');
 SELECT jobid AS kept FROM pg_temp.own WHERE database = current_database() \gset
--- a database that is gone, and one that is new
+-- a database that was dropped, and a new one
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
     SELECT schedule, command, nodename, nodeport, 'long gone', username, true, 'fillfactor_advisor long gone' FROM cron.job WHERE jobid = :kept;
 DELETE FROM cron.job WHERE jobname = 'fillfactor_advisor postgres';
-SELECT cmp_ok((SELECT ff_internal.schedule_databases('*/5 * * * *')), '=', (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate), 'the keeper looks again');
-SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate', 'takes in what is new and forgets what is gone');
-SELECT is((SELECT jobid FROM pg_temp.own WHERE database = current_database()), :kept::bigint, 'and leaves the others');
-SELECT matches((SELECT command FROM pg_temp.own WHERE database = 'postgres'), 'IF EXISTS .*fillfactor_advisor.* THEN CALL ff_internal.collect\(\); END IF', 'a job does nothing where the extension is not');
-SELECT is((SELECT count(*) FROM ff_fleet_schedule('*/5 * * * *', 3)), 4::bigint, 'a fleet is refreshed in parts');
-SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'CALL ff_internal\.fleet_refresh\([123], 3\)'), 3::bigint, 'each by a job');
-SELECT is(ff_unschedule(all_databases => true), format('%s jobs removed', (SELECT count(*) + 2 FROM pg_database WHERE datallowconn AND NOT datistemplate)), 'all are removed, those of another role and the keeper, too');
-SELECT is((SELECT count(*) FROM ff_fleet_schedule(NULL)), 1::bigint, 'those of the fleet apart');
-SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'ff_internal'), 0::bigint, 'none is left');
--- a job that could not write would fail each time
+SELECT cmp_ok((SELECT ff_internal.schedule_databases('*/5 * * * *')), '=', (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate), 'all_databases: the keeping job finds all databases');
+SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate', 'all_databases: the keeping job adds new databases and removes dropped ones');
+SELECT is((SELECT jobid FROM pg_temp.own WHERE database = current_database()), :kept::bigint, 'all_databases: the keeping job leaves other jobs as they are');
+SELECT matches((SELECT command FROM pg_temp.own WHERE database = 'postgres'), 'IF EXISTS .*fillfactor_advisor.* THEN CALL ff_internal.collect\(\); END IF', 'all_databases: a job does nothing in a database without the extension');
+SELECT is((SELECT count(*) FROM ff_fleet_schedule('*/5 * * * *', 3)), 4::bigint, 'ff_fleet_schedule() in three parts returns four rows');
+SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'CALL ff_internal\.fleet_refresh\([123], 3\)'), 3::bigint, 'ff_fleet_schedule(): each part has a job');
+SELECT is(ff_unschedule(all_databases => true), format('%s jobs removed', (SELECT count(*) + 2 FROM pg_database WHERE datallowconn AND NOT datistemplate)), 'ff_unschedule(all_databases) removes all jobs, also another role''s and the keeping one');
+SELECT is((SELECT count(*) FROM ff_fleet_schedule(NULL)), 1::bigint, 'ff_fleet_schedule(NULL) returns one row');
+SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'ff_internal'), 0::bigint, 'no job of the extension is left');
+-- a job that may not write would fail each time
 CREATE ROLE regress_ff_monitor IN ROLE pg_monitor;
 GRANT USAGE ON SCHEMA "F f; %I" TO regress_ff_monitor;
 SET LOCAL ROLE regress_ff_monitor;
-SELECT throws_ok($$SELECT "F f; %I".ff_schedule()$$, '42501', 'role regress_ff_monitor may not write the history', 'nor one that may not write');
+SELECT throws_ok($$SELECT "F f; %I".ff_schedule()$$, '42501', 'role regress_ff_monitor may not write the history', 'a role that may not write the history cannot schedule');
 RESET ROLE;
 SELECT skip('pg_cron is here', 8);
 \else
@@ -79,14 +79,14 @@ SELECT is((ff_internal.cron()).state, :'cron', 'a look-alike is not taken for pg
 \if :elsewhere
 SELECT is(ff_schedule('7 * * * *'),
     format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(), '7 * * * *',
-           ff_internal.job_command('fillfactor_advisor ' || current_database()), current_database()), 'the statement for the other database');
-SELECT matches(ff_schedule('59 seconds'), '''59 seconds''', 'seconds are for pg_cron to judge');
+           ff_internal.job_command('fillfactor_advisor ' || current_database()), current_database()), 'elsewhere: the statement to schedule there');
+SELECT matches(ff_schedule('59 seconds'), '''59 seconds''', 'elsewhere: a schedule in seconds is passed on to pg_cron');
 SELECT is(ff_unschedule(),
     format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', 'fillfactor_advisor ' || current_database(),
-           current_database()), 'the statement that removes it there');
+           current_database()), 'elsewhere: the statement to unschedule there');
 SELECT is((SELECT count(*) FROM string_to_table(ff_schedule(all_databases => true), E'\n') l WHERE l LIKE 'SELECT cron.schedule_in_database(%'),
-    (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate), 'the statements for all databases');
-SELECT is(ff_unschedule(true), 'SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = ''fillfactor_advisor, all databases'' OR jobname ^@ ''fillfactor_advisor '';', 'and the one that removes them');
+    (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate), 'elsewhere: the statements for all databases');
+SELECT is(ff_unschedule(true), 'SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = ''fillfactor_advisor, all databases'' OR jobname ^@ ''fillfactor_advisor '';', 'elsewhere: the statement that removes all');
 SELECT skip('pg_cron is loaded', 2);
 \else
 SELECT skip('pg_cron is not loaded', 5);
@@ -95,7 +95,7 @@ SELECT is(ff_unschedule(), '0 jobs removed: pg_cron is not in this database', 'a
 \endif
 \endif
 
--- what a job runs, also once the extension is gone
+-- the command of a job, also after the extension was dropped
 CREATE FUNCTION pg_temp.message_and_hint(command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE message text; hint text;
 BEGIN
@@ -106,12 +106,12 @@ EXCEPTION WHEN OTHERS THEN
     RETURN concat_ws(' ', sqlstate, message, hint);
 END $$;
 SELECT ff_internal.job_command(E'a ''job'' of %s \\ $$ %L') AS job \gset
-SELECT matches(:'job'::text, $$^DO E?'BEGIN .*; CALL ff_internal.collect\(\); END'$$, 'a job collects, whatever schema the extension is in');
-SELECT is(pg_temp.message_and_hint(:'job'), 'none', 'and works');
+SELECT matches(:'job'::text, $$^DO E?'BEGIN .*; CALL ff_internal.collect\(\); END'$$, 'the command of a job collects, whatever schema the extension is in');
+SELECT is(pg_temp.message_and_hint(:'job'), 'none', 'the command of a job works');
 DROP EXTENSION fillfactor_advisor;
 SELECT is(pg_temp.message_and_hint(:'job'),
     format('42704 extension fillfactor_advisor is gone from this database, its job is left Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;',
-           E'a ''job'' of %s \\ $$ %L', current_database()), 'without the extension it says so, and how to be rid of it');
+           E'a ''job'' of %s \\ $$ %L', current_database()), 'without the extension, a job fails with a hint how to remove it');
 
 SELECT * FROM finish();
 ROLLBACK;
