@@ -1,4 +1,4 @@
--- ff_settings(): what is proposed, on which evidence, and what is left alone.
+-- ff_settings(): what it proposes on which evidence, and what it leaves alone.
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
@@ -7,22 +7,22 @@ SELECT plan(32);
 CREATE FUNCTION row_of(name text, OUT action text, OUT proposed text, OUT evidence text, OUT reason text, OUT ddl text, OUT undo text) LANGUAGE sql AS
 $$ SELECT s.action, s.proposed_value, s.evidence, s.reason, s.ddl, s.undo FROM ff_settings() s WHERE s.setting = name AND s.relation IS NULL $$;
 
--- Nothing known yet.
+-- before any collection
 SELECT is((SELECT count(*) FROM ff_settings() WHERE action NOT IN ('change', 'trial', 'leave') OR evidence IS NULL OR reason !~ '\.$'), 0::bigint,
     'every row has an action, evidence and a reason');
 SELECT is((SELECT count(*) FROM ff_settings() WHERE (action = 'leave') <> (ddl IS NULL) OR (ddl IS NULL) <> (undo IS NULL) OR (action = 'leave') <> (proposed_value IS NULL)), 0::bigint,
-    'a proposal has its statement and the way back, leave has neither');
+    'a proposal has a value, a statement and an undo; leave has none');
 SELECT is((SELECT string_agg(setting, ' ' ORDER BY setting) FROM ff_settings()),
     'autovacuum backend_flush_after idle_in_transaction_session_timeout track_io_timing wal_compression',
-    'one row each, changed or not');
+    'each setting has one row');
 SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(leave,)', 'no session idle in transaction: leave');
-SELECT matches((SELECT evidence FROM row_of('track_io_timing')), '^one reading of the clock takes at most \d+ ns here$', 'the clock is measured');
+SELECT matches((SELECT evidence FROM row_of('track_io_timing')), '^one reading of the clock takes at most \d+ ns here$', 'track_io_timing: the evidence is how long reading the clock takes');
 SELECT ok((SELECT action = CASE WHEN current_setting('track_io_timing') = 'off' AND substring(evidence FROM '\d+')::int <= 500 THEN 'change' ELSE 'leave' END FROM row_of('track_io_timing')),
-    'track_io_timing: on where the clock is quick');
+    'track_io_timing: change only if it is off and the clock is quick');
 SELECT is((SELECT (action, reason)::text FROM row_of('backend_flush_after')),
     CASE WHEN version() ~* 'linux' THEN '(leave,"no table here yet.")' ELSE '(leave,"it acts on Linux only.")' END, 'backend_flush_after: without tables nothing is proposed');
 
--- A table of 10,000 rows and more, larger than memory is said to be.
+-- a table of 20,000 rows
 CREATE TABLE big (i int, filler text);
 INSERT INTO big SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i;
 ANALYZE big;
@@ -38,40 +38,40 @@ CREATE VIEW of_table AS SELECT setting, action, current_value, proposed_value, e
 
 SELECT is_empty('SELECT * FROM of_table', 'no dead rows: the table has no row');
 SELECT sampled(20000, 3000, 2500);
-SELECT is_empty('SELECT * FROM of_table', 'dead rows that a snapshot still needs: vacuum could not help');
+SELECT is_empty('SELECT * FROM of_table', 'dead rows that a snapshot still needs: the table has no row');
 SELECT sampled(20000, 3000, 100);
-SELECT is((SELECT (setting, action, current_value, proposed_value)::text FROM of_table), '(autovacuum_vacuum_scale_factor,trial,"0.2 (system)",0.05)', 'removable dead rows before a vacuum is due: a lower scale factor');
-SELECT matches((SELECT evidence FROM of_table), '^2900 of 23000 rows are dead and needed by nobody \(13 %\); autovacuum starts at 4050$', 'its evidence');
-SELECT is((SELECT ddl FROM of_table), 'ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''0.05'');', 'its statement');
-SELECT is((SELECT undo FROM of_table), 'ALTER TABLE public.big RESET (autovacuum_vacuum_scale_factor);', 'its way back');
+SELECT is((SELECT (setting, action, current_value, proposed_value)::text FROM of_table), '(autovacuum_vacuum_scale_factor,trial,"0.2 (system)",0.05)', 'many removable dead rows, no vacuum due: a lower scale factor');
+SELECT matches((SELECT evidence FROM of_table), '^2900 of 23000 rows are dead and needed by nobody \(13 %\); autovacuum starts at 4050$', 'many removable dead rows: the evidence');
+SELECT is((SELECT ddl FROM of_table), 'ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''0.05'');', 'many removable dead rows: the statement');
+SELECT is((SELECT undo FROM of_table), 'ALTER TABLE public.big RESET (autovacuum_vacuum_scale_factor);', 'many removable dead rows: the undo');
 SELECT sampled(20000, 9000, 100);
-SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'a vacuum that is due and does not come: not the scale factor');
-SELECT matches((SELECT reason FROM of_table), '^a vacuum is due already', 'and says so');
+SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'a vacuum is due but does not come: leave');
+SELECT matches((SELECT reason FROM of_table), '^a vacuum is due already', 'a vacuum is due but does not come: the reason says so');
 ALTER TABLE big SET (autovacuum_vacuum_scale_factor = '.30', fillfactor = 90);
 SELECT sampled(20000, 3000, 100);
 SELECT is((SELECT (current_value, proposed_value, undo)::text FROM of_table),
-    '(.30,0.05,"ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''.30'');")', 'the table''s own value, and back to its very spelling');
+    '(.30,0.05,"ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''.30'');")', 'the table has its own value: the undo restores its spelling');
 DO $$ DECLARE s text; BEGIN SELECT ddl INTO s FROM of_table; EXECUTE s; END $$;
-SELECT is((SELECT reloptions FROM pg_class WHERE relname = 'big'), '{fillfactor=90,autovacuum_vacuum_scale_factor=0.05}', 'the statement works');
-SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'where vacuum is due by now');
+SELECT is((SELECT reloptions FROM pg_class WHERE relname = 'big'), '{fillfactor=90,autovacuum_vacuum_scale_factor=0.05}', 'the proposed statement works and keeps other options');
+SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'after the change a vacuum is due: leave');
 ALTER TABLE big SET (autovacuum_enabled = 'of');
 SELECT is((SELECT (setting, action, current_value, proposed_value, undo)::text FROM of_table),
-    '(autovacuum_enabled,change,of,true,"ALTER TABLE public.big SET (autovacuum_enabled = ''of'');")', 'autovacuum off for the table');
+    '(autovacuum_enabled,change,of,true,"ALTER TABLE public.big SET (autovacuum_enabled = ''of'');")', 'autovacuum is off for the table: on is proposed');
 
 -- A session idle in transaction, from the history.
 INSERT INTO ff_internal.horizon_history (kind, holder, role_name, since, last_seen_at, xids)
 SELECT 'idle in transaction', 'pid 1', 'someone; else', now() - interval '2 hours', now() - interval '1 hour', 1000;
 SELECT is((SELECT (action, proposed, ddl)::text FROM row_of('idle_in_transaction_session_timeout')),
-    '(trial,10min,"ALTER SYSTEM SET idle_in_transaction_session_timeout = ''10min''; SELECT pg_reload_conf();")', 'held snapshots: a timeout, as a trial');
-SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')), '^1 session .*\(role "someone; else"\) for 60 min', 'with who and how long');
-SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')), 'ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf();', 'back to the default');
+    '(trial,10min,"ALTER SYSTEM SET idle_in_transaction_session_timeout = ''10min''; SELECT pg_reload_conf();")', 'sessions held snapshots: a timeout, as a trial');
+SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')), '^1 session .*\(role "someone; else"\) for 60 min', 'sessions held snapshots: the evidence says who and how long');
+SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')), 'ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf();', 'sessions held snapshots: the undo is RESET');
 
--- Larger than memory and shared_buffers: as if they were a megabyte.
+-- as if memory were a megabyte
 CREATE FUNCTION flush_row(data float8) RETURNS text LANGUAGE sql AS $$ SELECT (action, proposed)::text FROM row_of('backend_flush_after') $$;
 SET LOCAL fillfactor_advisor.ram = '1MB';
-SELECT is(flush_row(1), '(leave,)', 'larger than memory, but not than shared_buffers');
+SELECT is(flush_row(1), '(leave,)', 'data larger than memory but not than shared_buffers: leave');
 
--- What ff_verify() found of a change is told.
+-- What ff_verify() found about a change is reported.
 INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at)
 SELECT 1, true, 'write', 'UPDATE t', now();
 INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
@@ -85,23 +85,23 @@ DELETE FROM ff_internal.setting_history WHERE setting = 'backend_flush_after';
 INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
 SELECT 'backend_flush_after', now() - interval '1 day', NULL, '0', '8kB'
 UNION ALL SELECT 'backend_flush_after', now() - interval '50 min', now() - interval '55 min', '256', '8kB';
-SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed: setting backend_flush_after 0 -> 2048kB, .* ff_verify\(\): hurt: statement time \+50\.0 %', 'a change that hurt is told');
+SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed: setting backend_flush_after 0 -> 2048kB, .* ff_verify\(\): hurt: statement time \+50\.0 %', 'a setting that hurt: the reason says so');
 SELECT is((SELECT (action, ddl)::text FROM row_of('backend_flush_after')),
-    '(change,"ALTER SYSTEM RESET backend_flush_after; SELECT pg_reload_conf();")', 'and to be taken back');
-SELECT matches((SELECT evidence FROM row_of('backend_flush_after')), 'statements wrote 840 pages out themselves and dirtied 2100$', 'pages written by backends, from the statements');
+    '(change,"ALTER SYSTEM RESET backend_flush_after; SELECT pg_reload_conf();")', 'a setting that hurt: RESET is proposed');
+SELECT matches((SELECT evidence FROM row_of('backend_flush_after')), 'statements wrote 840 pages out themselves and dirtied 2100$', 'backend_flush_after: the evidence has pages written by statements');
 
 -- Rights.
 CREATE ROLE regress_ff_settings;
 GRANT USAGE ON SCHEMA public TO regress_ff_settings;
 SET LOCAL ROLE regress_ff_settings;
-SELECT throws_ok('SELECT * FROM public.ff_settings()', '42501', NULL, 'a plain role may not');
+SELECT throws_ok('SELECT * FROM public.ff_settings()', '42501', NULL, 'a plain role may not call ff_settings()');
 RESET ROLE;
 GRANT pg_read_all_stats TO regress_ff_settings;
 SET LOCAL ROLE regress_ff_settings;
-SELECT lives_ok('SELECT * FROM public.ff_settings()', 'pg_read_all_stats may');
-SELECT lives_ok('SELECT * FROM public.ff_verify()', 'and ff_verify()');
-SELECT lives_ok('SELECT * FROM public.ff_history(''big'')', 'and ff_history()');
-SELECT throws_ok('SELECT ff_internal.collect_fit(1)', '42501', NULL, 'but not what collections write');
+SELECT lives_ok('SELECT * FROM public.ff_settings()', 'pg_read_all_stats may call ff_settings()');
+SELECT lives_ok('SELECT * FROM public.ff_verify()', 'pg_read_all_stats may call ff_verify()');
+SELECT lives_ok('SELECT * FROM public.ff_history(''big'')', 'pg_read_all_stats may call ff_history()');
+SELECT throws_ok('SELECT ff_internal.collect_fit(1)', '42501', NULL, 'pg_read_all_stats may not call collect_fit()');
 RESET ROLE;
 
 SELECT * FROM finish();

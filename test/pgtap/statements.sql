@@ -1,4 +1,4 @@
--- Statement history on a real pg_stat_statements: differences, resets, names.
+-- Statement history with a real pg_stat_statements: names, parsing, differences, resets.
 SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements' AS preloaded,
        EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS available \gset
 BEGIN;
@@ -9,7 +9,7 @@ CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SELECT plan(49);
 
--- names
+-- names of tables
 CREATE SCHEMA a;
 CREATE SCHEMA b;
 CREATE TABLE a.once (id int PRIMARY KEY, n int);
@@ -21,19 +21,19 @@ CREATE TABLE a.part1 PARTITION OF a.parted FOR VALUES FROM (0) TO (100);
 CREATE TEMP TABLE passing (id int);
 CREATE TABLE a.hid (id int);
 CREATE TEMP TABLE hid (id int);
-SELECT is((ff_internal.resolve(NULL, 'once')).relid, 'a.once'::regclass::oid, 'one table of that name');
-SELECT is((ff_internal.resolve('b', 'twice')).relid, 'b.twice'::regclass::oid, 'schema given');
-SELECT is((ff_internal.resolve(NULL, 'twice')).reason, 'several tables of that name: a.twice, b.twice', 'several');
-SELECT is((ff_internal.resolve(NULL, 'Once')).reason, 'no table of that name in this database: dropped, renamed or temporary', 'none');
-SELECT is((ff_internal.resolve('b', 'once')).reason, 'no table of that name in this database: dropped, renamed or temporary', 'none in that schema');
-SELECT is((ff_internal.resolve(NULL, 'v')).reason, 'view', 'a view');
-SELECT is((ff_internal.resolve(NULL, 'parted')).relid, 'a.parted'::regclass::oid, 'a partitioned table');
-SELECT is((ff_internal.resolve(NULL, 'passing')).reason, 'temporary table', 'a temporary table');
-SELECT matches((ff_internal.resolve(NULL, 'hid')).reason, '^several tables of that name: a.hid, pg_temp_\d+.hid$', 'a temporary table of the same name');
-SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'system table') FROM ff_internal.resolve(NULL, 'pg_class') r;
-SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'the extension''s own') FROM ff_internal.resolve(NULL, 'statement_snapshot') r;
+SELECT is((ff_internal.resolve(NULL, 'once')).relid, 'a.once'::regclass::oid, 'resolve: the only table of a name');
+SELECT is((ff_internal.resolve('b', 'twice')).relid, 'b.twice'::regclass::oid, 'resolve: a name with a schema');
+SELECT is((ff_internal.resolve(NULL, 'twice')).reason, 'several tables of that name: a.twice, b.twice', 'resolve: several tables of a name are listed');
+SELECT is((ff_internal.resolve(NULL, 'Once')).reason, 'no table of that name in this database: dropped, renamed or temporary', 'resolve: no table of a name');
+SELECT is((ff_internal.resolve('b', 'once')).reason, 'no table of that name in this database: dropped, renamed or temporary', 'resolve: no table of a name in the given schema');
+SELECT is((ff_internal.resolve(NULL, 'v')).reason, 'view', 'resolve: a view');
+SELECT is((ff_internal.resolve(NULL, 'parted')).relid, 'a.parted'::regclass::oid, 'resolve: a partitioned table');
+SELECT is((ff_internal.resolve(NULL, 'passing')).reason, 'temporary table', 'resolve: a temporary table');
+SELECT matches((ff_internal.resolve(NULL, 'hid')).reason, '^several tables of that name: a.hid, pg_temp_\d+.hid$', 'resolve: a temporary table of the same name makes two');
+SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'resolve: a system table is neither found nor reported') FROM ff_internal.resolve(NULL, 'pg_class') r;
+SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'resolve: the extension''s own table is neither found nor reported') FROM ff_internal.resolve(NULL, 'statement_snapshot') r;
 
--- texts of other versions, other systems, cut, broken, deep: each is read or has a reason, none is an error
+-- texts of other versions and systems, truncated, broken or deeply nested: each is parsed or has a reason, none is an error
 CREATE FUNCTION pg_temp.read(query text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     RETURN (SELECT coalesce(string_agg(coalesce(p.reason, concat_ws(' ', p.command, p.how, p.relation_name, p.columns)), '; '), 'nothing') FROM ff_internal.parse_statement(query) p);
@@ -99,28 +99,28 @@ E'UPDATE t SET a = 1\x01', 'UPDATE a.b.c.d.e SET x = 1',
 'UPDATE t SET a = x FROM f(VARIADIC ARRAY[1], b => 2, c := 3) x(a int, b text)',
 'UPDATE t SET a = percentile_disc(0.5) WITHIN GROUP (ORDER BY b)',
 'UPDATE t SET a = x OPERATOR(pg_catalog.+) y, b = -x, c = x ~~* y ESCAPE z, d = x SIMILAR TO y, e = x BETWEEN SYMMETRIC 1 AND 2, f = (a, b) OVERLAPS (c, d), g = x IS DISTINCT FROM y, h = x IS UNKNOWN, i = EXISTS (SELECT), j = UNIQUE (SELECT 1)']);
-SELECT is((SELECT string_agg(left(query, 80) || ': ' || pg_temp.read(query), E'\n') FROM texts WHERE pg_temp.read(query) ~ '^ERROR'), NULL, 'syntax of every version, and of others'' servers');
+SELECT is((SELECT string_agg(left(query, 80) || ': ' || pg_temp.read(query), E'\n') FROM texts WHERE pg_temp.read(query) ~ '^ERROR'), NULL, 'parse: syntax of every version and of other systems gives no error');
 SELECT is(pg_temp.read('MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN UPDATE SET a = 1 WHEN NOT MATCHED BY SOURCE THEN DELETE RETURNING merge_action(), t.*'),
-    CASE WHEN current_setting('server_version_num')::int >= 170000 THEN 'UPDATE merge t {a}; DELETE merge t' ELSE 'syntax error, perhaps truncated' END, 'read by the versions that know it');
+    CASE WHEN current_setting('server_version_num')::int >= 170000 THEN 'UPDATE merge t {a}; DELETE merge t' ELSE 'syntax error, perhaps truncated' END, 'parse: MERGE BY SOURCE from PostgreSQL 17 on');
 SELECT is(pg_temp.read('WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT JSON_ARRAY(a, 1 RETURNING jsonb), JSON_OBJECTAGG(a: a) FROM x'),
-    CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'INSERT cte t' ELSE 'syntax error, perhaps truncated' END, 'and below what is new in it');
--- cut at every byte, as far as it is valid text
-SELECT is((SELECT count(*) FROM texts, generate_series(1, length(query)) n WHERE length(query) < 1000 AND pg_temp.read(left(query, n)) ~ '^ERROR'), 0::bigint, 'all of them, cut anywhere');
+    CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'INSERT cte t' ELSE 'syntax error, perhaps truncated' END, 'parse: INSERT in a query with JSON constructors from PostgreSQL 16 on');
+-- truncated after every character
+SELECT is((SELECT count(*) FROM texts, generate_series(1, length(query)) n WHERE length(query) < 1000 AND pg_temp.read(left(query, n)) ~ '^ERROR'), 0::bigint, 'parse: every text truncated anywhere gives no error');
 SELECT is((SELECT string_agg(DISTINCT left(around, 30) || ' ' || n || ': ' || verdict, E'\n') FROM (
     SELECT around, n, pg_temp.read('UPDATE t SET a = ' || repeat(split_part(around, '|', 1), n) || '1' || repeat(split_part(around, '|', 2), n)) AS verdict
       FROM unnest(ARRAY['(|)', 'NOT |', '- |', '(SELECT |)', 'ARRAY[|]', 'CASE WHEN true THEN | END', 'f(|)', 'x[|]', '|+ 1', '| AND b', '| OR (b', '| UNION SELECT 1', '|::int', '|IS NULL ',
                         '(WITH w AS (SELECT |) SELECT 1)', '(SELECT 1 FROM (SELECT |) x)', '(SELECT 1 UNION SELECT |)', 'ROW(1, |)', 'EXISTS (SELECT |)', '| || (b', 'a.b[|]', '|, c = 1']) around,
            unnest(ARRAY[100, 9000, 30000]) n) v
-   WHERE verdict !~ '^(UPDATE top t \{a(,c)?\}|syntax error, perhaps truncated|too complex to parse)$'), NULL, 'nested 100, 9,000 and 30,000 deep: read, or too complex');
-SELECT is((SELECT cardinality(p.columns) FROM ff_internal.parse_statement('UPDATE t SET ' || (SELECT string_agg(format('c%s = 1', i), ', ') FROM generate_series(1, 70000) i)) p), 1600, 'more columns than a table has');
-SELECT is(pg_temp.read('UPDATE ' || repeat('x', 500000) || ' SET a = 1'), format('UPDATE top %s {a}', repeat('x', 63)), 'a name of half a megabyte');
+   WHERE verdict !~ '^(UPDATE top t \{a(,c)?\}|syntax error, perhaps truncated|too complex to parse)$'), NULL, 'parse: 100, 9,000 and 30,000 levels are parsed or too complex');
+SELECT is((SELECT cardinality(p.columns) FROM ff_internal.parse_statement('UPDATE t SET ' || (SELECT string_agg(format('c%s = 1', i), ', ') FROM generate_series(1, 70000) i)) p), 1600, 'parse: of 70,000 columns 1,600 are kept');
+SELECT is(pg_temp.read('UPDATE ' || repeat('x', 500000) || ' SET a = 1'), format('UPDATE top %s {a}', repeat('x', 63)), 'parse: a name of half a megabyte is truncated');
 
--- without pg_stat_statements: a look-alike is not called, the reason is told
+-- without pg_stat_statements: a look-alike is not called, and the reason is reported
 DROP EXTENSION IF EXISTS pg_stat_statements;
 CREATE FUNCTION public.pg_stat_statements(boolean, OUT calls bigint, OUT toplevel boolean, OUT stddev_exec_time float8, OUT wal_bytes numeric)
     RETURNS SETOF record LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
-SELECT is(ff_internal.collect_statements(-9), 'pg_stat_statements is not created in this database', 'absent: says so');
-SELECT is(reason, 'pg_stat_statements is not created in this database', 'and so does the reader') FROM ff.ff_statements();
+SELECT is(ff_internal.collect_statements(-9), 'pg_stat_statements is not created in this database', 'no pg_stat_statements: the collection says so');
+SELECT is(reason, 'pg_stat_statements is not created in this database', 'no pg_stat_statements: ff_statements() says so') FROM ff.ff_statements();
 DROP FUNCTION public.pg_stat_statements(boolean);
 \if :available
 \else
@@ -129,10 +129,10 @@ SELECT skip('pg_stat_statements is not installed', 29);
 \if :preloaded
 CREATE EXTENSION pg_stat_statements SCHEMA a;
 SET fillfactor_advisor.statements = 0;
-SELECT is(ff_internal.collect_statements(-8), 'fillfactor_advisor.statements is 0', 'switched off: says so');
+SELECT is(ff_internal.collect_statements(-8), 'fillfactor_advisor.statements is 0', 'fillfactor_advisor.statements = 0: the collection says so');
 RESET fillfactor_advisor.statements;
 
--- what a collection does first
+-- the first steps of a collection
 CREATE FUNCTION counters() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE at CONSTANT timestamptz := clock_timestamp();
 BEGIN
@@ -141,11 +141,11 @@ BEGIN
 	RETURN ff_internal.collect_counted(at);
 END $$;
 
--- from here on the counters of this database are ours
+-- from here on only this file changes the counters of this database
 SELECT count(*) FROM (SELECT a.pg_stat_statements_reset()) x \g /dev/null
 SELECT counters() AS c \gset
-SELECT is(ff_internal.collect_statements(:c), NULL, 'first snapshot');
-SELECT is(count(*), 0::bigint, 'which is a baseline only') FROM ff_internal.statement_history;
+SELECT is(ff_internal.collect_statements(:c), NULL, 'the first snapshot works');
+SELECT is(count(*), 0::bigint, 'the first snapshot gives no history, only a baseline') FROM ff_internal.statement_history;
 
 INSERT INTO a.once SELECT i, 0 FROM generate_series(1, 100) i;
 UPDATE a.once SET n = n + 1 WHERE id = 1 AND pg_sleep(0.02) IS NOT NULL;
@@ -160,7 +160,7 @@ INSERT INTO once VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET n = 5;
 WITH d AS (DELETE FROM once WHERE id = 100 RETURNING n) UPDATE part1 SET v = 3 WHERE k = 1;
 RESET search_path;
 SELECT counters() AS c \gset
-SELECT is(ff_internal.collect_statements(:c), NULL, 'second look');
+SELECT is(ff_internal.collect_statements(:c), NULL, 'the second snapshot works');
 
 CREATE VIEW told AS
     SELECT relation::text AS tab, command, how, columns::text, calls, rows, reason, query FROM ff.ff_statements();
@@ -168,58 +168,58 @@ SELECT is((SELECT array_agg(format('%s %s %s %s %s %s', tab, command, how, colum
              FROM told WHERE tab LIKE 'a.%' AND command = 'UPDATE' AND how = 'top'),
     ARRAY['a.once UPDATE top {n} 2 2', 'a.once UPDATE top {n} 1 10', 'a.parted UPDATE top {v} 1 50', 'a.part1 UPDATE top {v} 1 1'],
     'updates: table, columns, calls and rows of the interval');
-SELECT is((SELECT format('%s %s %s', tab, columns, calls) FROM told WHERE how = 'on_conflict'), 'a.once {n} 1', 'on conflict');
+SELECT is((SELECT format('%s %s %s', tab, columns, calls) FROM told WHERE how = 'on_conflict'), 'a.once {n} 1', 'ON CONFLICT DO UPDATE is attributed to its table');
 SELECT is((SELECT format('%s %s %s %s', tab, command, calls, coalesce(rows::text, 'rows unknown')) FROM told WHERE how = 'cte'),
-    'a.once DELETE 1 rows unknown', 'in a with query');
+    'a.once DELETE 1 rows unknown', 'DELETE in a WITH query is attributed, with unknown rows');
 SELECT is((SELECT string_agg(reason, '; ' ORDER BY reason) FROM told WHERE tab IS NULL AND query ~ '(twice|UPDATE v )'),
-    'several tables of that name: a.twice, b.twice; view', 'what is not attributed is shown with the reason');
+    'several tables of that name: a.twice, b.twice; view', 'statements not attributed are shown with the reason');
 SELECT is((SELECT count(*) FROM ff.ff_statements('a.part1') WHERE command = 'UPDATE'), 2::bigint, 'a partition shows its parent''s statements');
-SELECT ok((SELECT bool_and(rel_id IS NOT NULL) FROM ff_internal.statement_target WHERE relid IN ('a.once'::regclass, 'a.part1'::regclass)), 'tied to the history of the table');
-SELECT is((SELECT count(*) FROM ff_internal.statement WHERE kind = 'other' AND text IS NOT NULL), 0::bigint, 'no text is kept of what writes nothing');
+SELECT ok((SELECT bool_and(rel_id IS NOT NULL) FROM ff_internal.statement_target WHERE relid IN ('a.once'::regclass, 'a.part1'::regclass)), 'statements are linked to the history of their table');
+SELECT is((SELECT count(*) FROM ff_internal.statement WHERE kind = 'other' AND text IS NOT NULL), 0::bigint, 'texts of statements that write nothing are not kept');
 
--- nothing called: nothing written, but for our own statements
+-- no calls: no rows, except for this file's own statements
 SELECT count(*) AS before FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'once' \gset
 SELECT ff_internal.collect_statements(101) \g /dev/null
-SELECT is(count(*), :before::bigint, 'no row where nothing was called') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'once';
+SELECT is(count(*), :before::bigint, 'an interval without calls has no row') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'once';
 
--- mean and deviation of the intervals, put together again, are those of the whole
+-- mean and deviation combined from the intervals equal those of the whole
 UPDATE a.once SET n = n + 1 WHERE id = 2 AND pg_sleep(0.004) IS NOT NULL;
 UPDATE a.once SET n = n + 1 WHERE id = 3 AND pg_sleep(0.001) IS NOT NULL;
 SELECT ff_internal.collect_statements(102) \g /dev/null
 UPDATE a.once SET n = n + 1 WHERE id = 2 AND pg_sleep(0.007) IS NOT NULL;
 SELECT ff_internal.collect_statements(103) \g /dev/null
 SELECT is((SELECT format('%s intervals, %s calls', count(*), sum(h.calls)) FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'sleep' AND s.text ~ '^UPDATE'),
-    '3 intervals, 5 calls', 'three intervals');
-SELECT ok(abs(f.mean_ms / p.mean_exec_time - 1) < 1e-9 AND abs(f.stddev_ms / p.stddev_exec_time - 1) < 1e-6 AND f.calls = p.calls, 'mean and standard deviation agree')
+    '3 intervals, 5 calls', 'calls are stored in three intervals');
+SELECT ok(abs(f.mean_ms / p.mean_exec_time - 1) < 1e-9 AND abs(f.stddev_ms / p.stddev_exec_time - 1) < 1e-6 AND f.calls = p.calls, 'mean and standard deviation equal those of pg_stat_statements')
   FROM ff.ff_statements('a.once') f JOIN a.pg_stat_statements p USING (queryid) WHERE f.query ~ 'sleep' AND f.query ~ '^UPDATE';
 
--- one entry reset: its interval is lost, also where it has more calls than before
+-- one entry is reset: its interval is lost, even if it has more calls than before
 SELECT a.pg_stat_statements_reset(0, 0, queryid) FROM a.pg_stat_statements WHERE query ~ 'sleep' AND query ~ '^UPDATE' \g /dev/null
 SELECT 'UPDATE a.once SET n = n + 1 WHERE id = 4 AND pg_sleep(0.0) IS NOT NULL' FROM generate_series(1, 20) \gexec
 SELECT sum(calls) AS calls_before FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'sleep' AND s.text ~ '^UPDATE' \gset
 SELECT ff_internal.collect_statements(104) \g /dev/null
 SELECT ok(sum(calls) IN (:calls_before, :calls_before + 20), 'a reset entry gives no false difference')
   FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'sleep' AND s.text ~ '^UPDATE';
-SELECT ok(CASE WHEN (SELECT bool_or((entry).entered_at IS NULL) FROM ff_internal.statement_baseline) THEN lost >= 1 ELSE lost = 0 END, 'and is counted as lost, unless the time of entry is known')
+SELECT ok(CASE WHEN (SELECT bool_or((entry).entered_at IS NULL) FROM ff_internal.statement_baseline) THEN lost >= 1 ELSE lost = 0 END, 'a reset entry is counted as lost, unless entry times are known')
   FROM ff_internal.statement_snapshot WHERE collection_id = 104;
 
--- a full reset is a new epoch, a baseline again
+-- a full reset begins a new epoch with a new baseline
 SELECT a.pg_stat_statements_reset() \g /dev/null
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
 SELECT sum(calls) AS calls_before FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN' \gset
 SELECT ff_internal.collect_statements(105) \g /dev/null
 SELECT is(sum(calls), :calls_before::numeric, 'no difference crosses a reset') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN';
-SELECT is(count(DISTINCT stats_reset), 2::bigint, 'a new epoch') FROM ff_internal.statement_snapshot;
+SELECT is(count(DISTINCT stats_reset), 2::bigint, 'a full reset is recorded as a new epoch') FROM ff_internal.statement_snapshot;
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
 SELECT ff_internal.collect_statements(106) \g /dev/null
-SELECT is(sum(calls), :calls_before + 1::numeric, 'and on it goes') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN';
+SELECT is(sum(calls), :calls_before + 1::numeric, 'after a reset calls are counted again') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ 'BETWEEN';
 
--- rename: the history follows; a table gone takes its statements along
+-- a renamed table keeps its history; the statements of a dropped table are closed
 ALTER TABLE a.once RENAME TO renamed;
 UPDATE a.renamed SET n = 99 WHERE id = 5;
 SELECT counters() \g /dev/null
 SELECT ff_internal.collect_statements(107) \g /dev/null
-SELECT ok(EXISTS (SELECT 1 FROM ff.ff_statements('a.renamed') WHERE query ~ 'n = \$1 WHERE id = \$2'), 'after a rename');
+SELECT ok(EXISTS (SELECT 1 FROM ff.ff_statements('a.renamed') WHERE query ~ 'n = \$1 WHERE id = \$2'), 'a renamed table has its new statements');
 DROP TABLE a.renamed CASCADE;
 CREATE TABLE a.once (id int PRIMARY KEY, n int);
 INSERT INTO a.once VALUES (1, 1);
@@ -227,11 +227,11 @@ UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
 SELECT counters() \g /dev/null
 SELECT ff_internal.collect_statements(108) \g /dev/null
 SELECT is((SELECT count(*) FROM ff_internal.statement s JOIN ff_internal.statement_target t USING (statement_id) WHERE t.relation_name = 'once' AND s.closed_at IS NULL AND t.relid IS DISTINCT FROM 'a.once'::regclass AND t.reason IS NULL),
-    0::bigint, 'no statement stays with a table that is gone');
+    0::bigint, 'no open statement refers to a dropped table');
 SELECT is((SELECT array_agg(format('%s %s', command, calls) ORDER BY command, query) FROM ff.ff_statements('a.once') WHERE relation IS NOT NULL),
     CASE WHEN current_setting('server_version_num')::int < 180000 THEN ARRAY['INSERT 1', 'UPDATE 1'] ELSE
     (SELECT array_agg(format('%s %s', command, calls) ORDER BY command, query) FROM ff.ff_statements('a.once') WHERE calls > 0) END,
-    'a table of the same name begins anew');
+    'a new table of the same name has only its own statements');
 
 -- limits
 SET fillfactor_advisor.statements = 1;
@@ -240,27 +240,27 @@ INSERT INTO b.twice VALUES (5);
 DELETE FROM b.twice WHERE id > 77;
 INSERT INTO b.twice SELECT 6;
 SELECT ff_internal.collect_statements(109) \g /dev/null
-SELECT ok(left_out >= 1 AND NOT EXISTS (SELECT FROM ff_internal.statement WHERE opened_at = snapshot_at), 'beyond the limit nothing is followed') FROM ff_internal.statement_snapshot WHERE collection_id = 109;
-SELECT matches((SELECT string_agg(reason, ';') FROM ff.ff_statements() WHERE query IS NULL), 'are not followed: raise fillfactor_advisor.statements', 'which is told');
+SELECT ok(left_out >= 1 AND NOT EXISTS (SELECT FROM ff_internal.statement WHERE opened_at = snapshot_at), 'beyond the limit no new statement is followed') FROM ff_internal.statement_snapshot WHERE collection_id = 109;
+SELECT matches((SELECT string_agg(reason, ';') FROM ff.ff_statements() WHERE query IS NULL), 'are not followed: raise fillfactor_advisor.statements', 'beyond the limit ff_statements() says so');
 RESET fillfactor_advisor.statements;
 
--- prune: rolled up by the hour, nothing lost
+-- pruning rolls up by the hour and loses nothing
 UPDATE ff_internal.statement_history SET began_at = date_trunc('hour', began_at) - interval '3 days', ended_at = date_trunc('hour', ended_at) - interval '3 days' + interval '1 minute';
 CREATE TEMP TABLE sums AS SELECT statement_id, sum(calls) AS calls, sum(total_ms) AS total_ms, sum(wal_bytes) AS wal_bytes,
        sum(squares) AS squares FROM ff_internal.statement_history GROUP BY 1;
-SELECT ok(ff_internal.prune(10000) > 0, 'old rows are rolled up');
-SELECT is((SELECT count(*) FROM ff_internal.statement_history WHERE rollup = 0), 0::bigint, 'all of them');
+SELECT ok(ff_internal.prune(10000) > 0, 'pruning rolls up old rows');
+SELECT is((SELECT count(*) FROM ff_internal.statement_history WHERE rollup = 0), 0::bigint, 'pruning rolls up all old rows');
 SELECT ok(bool_and(h.calls = s.calls AND abs(h.total_ms - s.total_ms) < 1e-6 AND h.wal_bytes = s.wal_bytes
-                   AND abs(h.squares - s.squares) < 1e-6 * (s.squares + 1)), 'and keep their sums')
+                   AND abs(h.squares - s.squares) < 1e-6 * (s.squares + 1)), 'rolled up rows keep their sums')
   FROM sums s JOIN ff_internal.statement_history h USING (statement_id);
-SELECT ok(bool_and(ended_at >= began_at AND calls > 0), 'no interval is turned round') FROM ff_internal.statement_history;
+SELECT ok(bool_and(ended_at >= began_at AND calls > 0), 'rolled up rows have calls, and begin before they end') FROM ff_internal.statement_history;
 UPDATE ff_internal.statement_history SET ended_at = ended_at - interval '1 year', began_at = began_at - interval '1 year';
 SELECT ff_internal.prune(10000) \g /dev/null
-SELECT is(count(*), 0::bigint, 'past the retention they go') FROM ff_internal.statement_history;
+SELECT is(count(*), 0::bigint, 'rows older than the retention are deleted') FROM ff_internal.statement_history;
 \else
 \if :available
 CREATE EXTENSION pg_stat_statements SCHEMA a;
-SELECT matches(ff_internal.collect_statements(-8), 'must be loaded via', 'not preloaded: says so');
+SELECT matches(ff_internal.collect_statements(-8), 'must be loaded via', 'pg_stat_statements not preloaded: the collection says so');
 SELECT skip('pg_stat_statements is not preloaded', 28);
 \endif
 \endif
