@@ -1,5 +1,5 @@
--- Facts that the advice rests on, and its errors.  Where a table's cause is
--- decided is test/pgtap/advice.sql.
+-- Facts that the advice rests on, and its errors.  Causes and actions are
+-- tested in test/pgtap/advice.sql.
 CREATE EXTENSION fillfactor_advisor;
 
 -- fillfactor is read as the server reads it
@@ -7,35 +7,35 @@ SELECT o, ff_internal.effective_fillfactor(o)
   FROM (VALUES (NULL::text[]), ('{}'), ('{fillfactor=70}'), ('{fillfactor=80.5}'), ('{fillfactor=0x50}'),
                ('{autovacuum_enabled=false,fillfactor=10}'), ('{autovacuum_enabled=false}')) v(o);
 
--- 100 updates, of these 60 HOT and 30 to another page: 10 stayed and were not
--- HOT, so 6 in 7 of the moved ones would have been HOT with room
+-- 100 updates, 60 of them HOT and 30 to another page: 10 stayed in their page and were not
+-- HOT, so with room 6 in 7 of the moved ones would have been HOT
 SELECT newpage_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
   FROM ff_internal.split_updates(100, 60, 30, NULL, NULL);
--- nothing stayed: nothing speaks against HOT, unless the statements do
+-- all moved: all could be HOT, unless the statements set indexed columns
 SELECT * FROM ff_internal.split_updates(100, 0, 100, NULL, NULL);
 SELECT * FROM ff_internal.split_updates(100, 0, 100, NULL, NULL, 0.75);
--- all stayed and none was HOT: an indexed column
+-- all stayed and none was HOT: all changed an indexed column
 SELECT * FROM ff_internal.split_updates(100, 0, 0, NULL, NULL);
--- not counted by the server: old versions in the pages give the ratio
+-- not counted by the server: old versions in the pages give the shares
 SELECT newpage_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
   FROM ff_internal.split_updates(100, 60, NULL, 10, 30);
--- many seen: of those that stayed two in three were HOT, so 30 stayed without
--- being HOT; the statements allow no more than 15 for 60
+-- many old versions: two in three of those that stayed were HOT, so 30 stayed without
+-- being HOT; the statements allow at most 15 for 60 HOT ones
 SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
   FROM ff_internal.split_updates(100, 60, NULL, 20, 300, NULL, 40);
 SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
   FROM ff_internal.split_updates(100, 60, NULL, 20, 300, 0.2, 40);
--- none of them HOT: no room would help
+-- no old version HOT: no room would help
 SELECT * FROM ff_internal.split_updates(100, 0, NULL, 40, 300, NULL, 0);
--- nor seen in the pages
+-- neither counted nor seen in the pages: unknown
 SELECT * FROM ff_internal.split_updates(100, 60, NULL, 0, 0);
--- all HOT: no need to know
+-- all HOT: nothing else needs to be known
 SELECT * FROM ff_internal.split_updates(100, 100, NULL, NULL, NULL);
 SELECT * FROM ff_internal.split_updates(0, 0, 0, 0, 0);
 
 SELECT s, ff_internal.span(s) FROM (VALUES (0.4::float8), (119), (120), (7199), (7200), (172799), (172800)) v(s);
 
--- names in statements
+-- quoting of names in statements
 CREATE SCHEMA "odd ""schema";
 CREATE TABLE "odd ""schema"."t;--\'
 x" (i int);
@@ -46,7 +46,7 @@ SELECT ff_internal.alter_options('mv'::regclass, '{fillfactor=90}');
 -- every table has a row and a reason, also before the first collection
 SELECT relation, fillfactor, recommended_fillfactor, action, cause, reason, ddl FROM ff_advise() ORDER BY relation::text COLLATE "C";
 
--- what is no table to advise
+-- relations that are not advised, and errors
 CREATE VIEW v AS SELECT 1 AS i;
 CREATE SEQUENCE s;
 CREATE TABLE t (i int PRIMARY KEY) WITH (fillfactor = 70);

@@ -1,14 +1,14 @@
--- The extension installs, says what it is, and leaves nothing when dropped.
+-- The extension installs, has descriptions, and leaves nothing behind when dropped.
 -- Only facts that later stages do not change.
 CREATE SCHEMA advisor;
 CREATE EXTENSION fillfactor_advisor SCHEMA advisor;
 SELECT extname, extrelocatable, n.nspname
   FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
  WHERE extname = 'fillfactor_advisor';
--- the user's schema is the user's choice, but not for a second time
+-- the schema cannot be changed after CREATE EXTENSION
 ALTER EXTENSION fillfactor_advisor SET SCHEMA public;
--- every function has a description; what is bound when it
--- is called, and not when it is created, has a fixed search_path
+-- every function has a description; functions bound when
+-- called, not when created, have a fixed search_path; none is SECURITY DEFINER
 SELECT p.proname
   FROM pg_proc p
  WHERE pronamespace = 'advisor'::regnamespace

@@ -1,10 +1,10 @@
--- Memory: limits of control groups as systems write them, then the rules on this machine.
+-- Memory: limits of control groups in the forms that systems use, then ff_memory() on this machine.
 CREATE EXTENSION fillfactor_advisor;
 
--- the same function with a folder that stands for /
+-- the same function with another root directory
 CREATE FUNCTION memory_below(root text, OUT ram bigint, OUT container_limit bigint, OUT note text)
 AS '$libdir/fillfactor_advisor', 'ff_machine_memory' LANGUAGE c;
--- the limit that a system has with these lines in /proc/self/cgroup, and files of this content below /sys/fs/cgroup
+-- limit_of(LINES, FILE=CONTENT, ...): the limit with these lines in /proc/self/cgroup and files below /sys/fs/cgroup
 CREATE FUNCTION limit_of(cgroup text, VARIADIC files text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     root CONSTANT text := current_setting('data_directory') || '/memory';

@@ -1,4 +1,4 @@
--- Stage model: facts that hold whatever the table.
+-- The model: facts that hold for every table.
 CREATE EXTENSION fillfactor_advisor;
 \set VERBOSITY sqlstate
 
@@ -8,7 +8,7 @@ SELECT width, array_agg(ff_internal.rows_per_page(f, width) ORDER BY f DESC) AS 
  GROUP BY width ORDER BY width;
 SELECT ff_internal.rows_per_page(f, 100) FROM unnest(ARRAY[-2147483648, 10, 100, 2147483647]) f;
 
--- The model: one row of evidence, one row a step.  Replays are deterministic.
+-- Evidence of one table gives a choice and one row for each step.  Replays are deterministic.
 CREATE FUNCTION model_of(facts jsonb, curve boolean DEFAULT true, OUT c ff_internal.choice, OUT steps ff_internal.step[]) LANGUAGE sql
 RETURN ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, facts), curve);
 CREATE TEMP TABLE seen AS
@@ -33,15 +33,15 @@ SELECT name, count(*) > 10 AS steps, min(fillfactor) >= 10 AND max(fillfactor) =
   FROM answered GROUP BY name ORDER BY name;
 SELECT name, max(size_bytes) FILTER (WHERE fillfactor = 100) < 0.7 * min(size_bytes) FILTER (WHERE fillfactor = 50) AS fuller_is_smaller
   FROM answered WHERE name IN ('settled', 'at_70') GROUP BY name ORDER BY name;
--- batches want room, settled tables and indexed columns do not
+-- batches get room, settled tables and indexed columns do not
 SELECT name, max((c).action) IN ('set', 'rewrite') AS change, max((c).advised_step) <= 80 AS room, max((c).advised_step) >= 90 AS full, bool_and(hot_pct < 3) AS never_hot
   FROM answered GROUP BY name ORDER BY name;
 SELECT bool_and(a = b) AS deterministic FROM seen s, model_of(s.facts) a, model_of(s.facts) b;
--- the members of what the library answers are the columns of the types
+-- the members of the library's JSON are the columns of the types
 SELECT ARRAY(SELECT json_object_keys(j -> 'choice') ORDER BY 1) = ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = 'ff_internal.choice'::regclass AND attnum > 0 ORDER BY 1) AS choice,
        ARRAY(SELECT json_object_keys(j -> 'steps' -> 0) ORDER BY 1) = ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = 'ff_internal.step'::regclass AND attnum > 0 ORDER BY 1) AS step
   FROM seen s, LATERAL ff_internal.model_json(jsonb_populate_record(NULL::ff_internal.model_input, s.facts), true) j WHERE s.name = 'batch';
--- what was chosen last stands until another step is clearly better
+-- the last choice is kept until another step is clearly better
 CREATE TEMP TABLE batch AS
 SELECT s.facts, m.c, (SELECT min(t.fillfactor) FROM unnest(m.steps) t WHERE t.fillfactor > (m.c).advised_step) AS beside,
        (SELECT t.fillfactor FROM unnest(m.steps) t ORDER BY t.cost DESC LIMIT 1) AS worst
@@ -49,22 +49,22 @@ SELECT s.facts, m.c, (SELECT min(t.fillfactor) FROM unnest(m.steps) t WHERE t.fi
 SELECT v.what, (m.c).advised_step = v.standing AS stands
   FROM batch b, LATERAL (VALUES ('beside', beside), ('worst', worst)) v(what, standing), model_of(b.facts || jsonb_build_object('standing', v.standing)) m
  ORDER BY v.what;
--- what was found before weighs up to three times as much, by its updates, if it is of the same steps
+-- the last fit weighs up to three times as much as the new one, by its updates, if it has the same steps
 SELECT updated, costs, round((ln((m.c).best_gain) / ln((b.c).best_gain))::numeric, 3) AS part_of_gain
   FROM batch b, (VALUES (0, 101), (10000, 101), (20000, 101), (20000, 100)) v(updated, costs),
        model_of(b.facts || jsonb_build_object('prior_updated', updated, 'prior_cost', array_fill(1, ARRAY[costs]))) m
  ORDER BY 1, 2;
--- where all updates are HOT below 100, no more room is asked for, whatever is replayed
+-- at a fillfactor below 100 with all updates HOT, no more room is advised
 SELECT f AS fillfactor, (m.c).advised_step >= (m.c).current_step AS no_more_room
   FROM batch b, unnest(ARRAY[80, 60, 50]) f, model_of(b.facts || jsonb_build_object('fillfactor', f, 'interval_hot', ARRAY[20000], 'blocks', 400 * 100 / f)) m
  ORDER BY f;
 DROP TABLE batch;
--- less than min_gain is no reason
+-- a gain below min_gain changes nothing
 BEGIN;
 SET LOCAL fillfactor_advisor.min_gain = 100;
 SELECT name, bool_and((c).advised_step = (c).current_step) AS kept FROM answered GROUP BY name ORDER BY name;
 ROLLBACK;
--- where nothing could be saved nothing is replayed, unless a curve is wanted
+-- if nothing can be saved, nothing is replayed, unless a curve is requested
 BEGIN;
 SET LOCAL fillfactor_advisor.wal_weight = 0;
 SET LOCAL fillfactor_advisor.size_weight = 0;
@@ -72,18 +72,18 @@ SELECT curve, (m.c).action, (m.c).life IS NOT NULL AS replayed, bool_and(t.hot_p
   FROM seen s, (VALUES (false), (true)) v(curve), model_of(s.facts || '{"index_scans": 1e9}', curve) m, unnest(m.steps) t
  WHERE s.name = 'settled' GROUP BY 1, 2, 3 ORDER BY 1;
 ROLLBACK;
--- hardly any updates: nothing is predicted, and after a day a reserve is given back
+-- hardly any updates: no prediction, and after a day 100 is advised
 SELECT v.seconds, (m.c).action, bool_and(t.hot_pct IS NULL) AS unknown, (m.c).advised_step
   FROM (VALUES (80000), (90000)) v(seconds),
        model_of(jsonb_build_object('fillfactor', 70, 'inserted_length', ARRAY[104, 1], 'blocks', 10, 'live_rows', 500, 'interval_seconds', ARRAY[v.seconds],
                                    'interval_inserted', ARRAY[1000], 'interval_updated', ARRAY[0])) m, unnest(m.steps) t
  GROUP BY 1, 2, 4 ORDER BY 1;
--- no length: no answer
+-- no row length: no steps
 SELECT m.steps IS NULL AS no_answer FROM model_of('{"fillfactor": 90, "interval_updated": [5]}') m;
--- nonsense ends in an answer, not in an error
+-- impossible values give steps, not an error
 SELECT cardinality(m.steps) > 0 AS answered
   FROM model_of('{"interval_updated": [1e300, null], "interval_hot": ["NaN"], "interval_seconds": [0, 1], "live_rows": -5, "inserted_length": ["Infinity", 1], "fillfactor": -1, "updated_length": [56, 1], "statement_command": [9, 1], "statement_rows": []}') m;
--- a column that is missing, or of another type, is an error
+-- a column that is missing or has another type is an error
 BEGIN;
 ALTER TYPE ff_internal.model_input RENAME ATTRIBUTE live_rows TO rows_alive;
 SELECT ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, '{"live_rows": 1}'), true);
@@ -94,13 +94,13 @@ DROP FUNCTION model_of CASCADE;
 ALTER TYPE ff_internal.model_input ALTER ATTRIBUTE live_rows TYPE bigint;
 SELECT ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, '{"live_rows": 1}'), true);
 ROLLBACK;
--- settings are read, so the answer is not for ever
+-- the function reads settings, so it is not immutable
 SELECT provolatile FROM pg_proc WHERE oid = 'ff_internal.model'::regproc;
 
--- memory's part: one table, a third of each page updated together, with two indexes; well
+-- the effect of memory: one table, a third of each page updated together, with two indexes; well
 -- within memory, as large as memory, at ten times memory.  The curve is the same.  At
--- memory's size each page more is read by everybody; far beyond it, a row that moves has
--- index pages read and written.
+-- memory's size every reader pays for more pages; far beyond it, a row that moves makes
+-- index pages be read and written.
 WITH m AS (
     SELECT r.ratio, (m.c).*, m.steps
       FROM (VALUES (0.1), (1), (10)) r(ratio)

@@ -56,7 +56,7 @@ INSERT INTO gone SELECT g, repeat('x', 76) FROM generate_series(24, 25) g;
 SELECT live_rows, dead_rows, recently_dead_rows, superseded_hot,
        superseded_same_page, superseded_newpage, dead_pct = (100 * 7 * 105 / 8192.0)::real AS dead
   FROM ff_internal.sample('gone');
--- what is deleted by an open transaction is dead to itself, but not to others
+-- rows deleted by an open transaction are dead for itself, but not for others
 BEGIN;
 DELETE FROM gone WHERE id = 5;
 INSERT INTO gone VALUES (26, repeat('x', 76));
@@ -70,7 +70,7 @@ SELECT id FROM gone WHERE id = 6 FOR UPDATE;
 SELECT live_rows, dead_rows FROM ff_internal.sample('gone');
 COMMIT;
 
--- Pruned and vacuumed: HOT chains leave redirects; the others leave dead line
+-- Pruned and vacuumed: HOT chains leave redirects; other updates leave dead line
 -- pointers while indexes still point to them.
 VACUUM (INDEX_CLEANUP OFF) hot;
 SELECT live_rows, dead_rows, superseded_hot,
@@ -78,12 +78,12 @@ SELECT live_rows, dead_rows, superseded_hot,
   FROM ff_internal.sample('hot');
 VACUUM (INDEX_CLEANUP ON) hot;
 SELECT live_rows, dead_rows FROM ff_internal.sample('hot');
--- a rewrite keeps that rows were updated, but not how
+-- after a rewrite rows still count as updated, but not as HOT or non-HOT
 VACUUM FULL hot;
 SELECT live_rows, updated_hot_rows, updated_nonhot_rows
   FROM ff_internal.sample('hot');
 
--- Rows that one transaction wrote: 5 and 3 in a page, of which 2 are then updated
+-- Rows written by one transaction: 5 and 3 on a page, of which 2 are then updated
 -- together.  Distance in transaction ids, by powers of two.
 CREATE TEMP TABLE groups (id int PRIMARY KEY, v int) WITH (fillfactor = 50);
 INSERT INTO groups SELECT g, 0 FROM generate_series(1, 5) g;
@@ -92,11 +92,11 @@ SELECT update_group_rows, update_distances FROM ff_internal.sample('groups');
 DO $$ BEGIN FOR i IN 1..3 LOOP PERFORM txid_current(); COMMIT; END LOOP; END $$;
 UPDATE groups SET v = 1 WHERE id IN (1, 2);
 SELECT update_group_rows, updated_pct FROM ff_internal.sample('groups');
--- three rows never updated are of each insert: the later one is the middle
+-- three rows of each insert were never updated; the median is the later insert
 SELECT update_distances = array_fill(0::real, ARRAY[d.bin]) || 2::real AS median
   FROM ff_internal.sample('groups'),
        (SELECT floor(log(2, (SELECT age(xmin) FROM groups WHERE id = 8) - (SELECT age(xmin) FROM groups WHERE id = 1)))::int) d(bin);
--- all rows updated: the original versions tell when they were inserted
+-- all rows updated: the original versions show when they were inserted
 CREATE TEMP TABLE batch (id int, v int) WITH (fillfactor = 50);
 INSERT INTO batch SELECT g, 0 FROM generate_series(1, 30) g;
 SELECT xmin::text::bigint AS inserted FROM batch LIMIT 1 \gset
@@ -104,17 +104,17 @@ UPDATE batch SET v = 1;
 SELECT update_group_rows, update_distances = array_fill(0::real, ARRAY[d.bin]) || 30::real AS distance
   FROM ff_internal.sample('batch'), (SELECT floor(log(2, (SELECT xmin::text::bigint FROM batch LIMIT 1) - :inserted))::int) d(bin);
 
--- A fifth of every page updated by one statement, while the pages are full:
--- 14 of 70 rows, also where pages are looked at that the new versions filled.
+-- One statement updates a fifth of every page while the pages are full:
+-- 14 of 70 rows, also on the pages that the new versions filled.
 CREATE TEMP TABLE fifth (id int, v int, pad text);
 INSERT INTO fifth SELECT g, 0, repeat('x', 72) FROM generate_series(1, 7000) g;
 UPDATE fifth SET v = 1 WHERE id % 5 = 0;
 SELECT blocks, live_rows, update_group_rows, group_old_page, group_new_page FROM ff_internal.sample('fifth');
--- all of them: what left the old pages was the whole of them
+-- all rows updated: the old pages lost all their rows
 UPDATE fifth SET v = 2;
 SELECT update_group_rows FROM ff_internal.sample('fifth');
 
--- Earlier samples: shares add up, faded; what a restore takes off the rows stays known
+-- Pooled with an earlier sample, whose numbers fade; it still knows what a restore removes from rows
 CREATE TEMP TABLE taken AS SELECT s AS sample FROM ff_internal.sample('fifth') s;
 CREATE TEMP TABLE restored (LIKE fifth);
 INSERT INTO restored SELECT * FROM fifth;
@@ -123,7 +123,7 @@ SELECT p.live_rows, p.updated_pct, p.update_group_rows, p.update_distances IS NO
        p.inserted_lengths, p.updated_lengths, p.group_old_page = ARRAY(SELECT (o / 2)::real FROM unnest((t.sample).group_old_page) o) AS groups
   FROM taken t, ff_internal.sample('restored') s, ff_internal.pool_samples(s, t.sample, 0.5, true) p, ff_internal.pool_samples(s, t.sample, 0.5, false) q;
 
--- what has faded to next to nothing is nothing, and no error
+-- numbers faded to nearly zero become zero, without an error
 SELECT p.superseded_hot, p.group_old_page, p.inserted_lengths, p.updated_lengths
   FROM ff_internal.pool_samples(jsonb_populate_record(NULL::ff_internal.page_sample, '{"superseded_hot": 0}'),
            jsonb_populate_record(NULL::ff_internal.page_sample, '{"superseded_hot": 1e-300, "group_old_page": [1e-38], "inserted_lengths": [32, 1e-38, 40, 1], "updated_lengths": [32, 1e-38]}'),
@@ -139,7 +139,7 @@ SELECT inserted_width, updated_width, updated_pct
 SELECT format('CREATE TEMP TABLE wide (%s)', string_agg(format('c%s int', g), ', ')) FROM generate_series(1, 51) g \gexec
 INSERT INTO wide (c51) SELECT 1 FROM generate_series(1, 10);
 SELECT live_rows, inserted_width FROM ff_internal.sample('wide');
--- values kept out of line are not part of the row, but of the TOAST table
+-- out-of-line values are part of the TOAST table, not of the row
 CREATE TABLE toasted (id int, doc text);
 ALTER TABLE toasted SET (autovacuum_enabled = off, toast.autovacuum_enabled = off);
 ALTER TABLE toasted ALTER doc SET STORAGE EXTERNAL;
@@ -152,7 +152,7 @@ CREATE TEMP TABLE empty (id int);
 SELECT * FROM ff_sample('empty') \gx
 SELECT to_jsonb(s) - '{relation,sampled_at}'::text[] AS sample FROM ff_internal.sample('empty') s;
 
--- More pages than a small table has: sampled.  One row a page.
+-- A table large enough to be sampled instead of read whole.  One row a page.
 CREATE TEMP TABLE many (id int, pad text);
 ALTER TABLE many ALTER pad SET STORAGE PLAIN;
 INSERT INTO many SELECT g, repeat('x', 7000) FROM generate_series(1, 2000) g;
@@ -169,7 +169,7 @@ SELECT abs(live_rows - 1334) < 2 * live_rows_err AND abs(dead_rows - 666) < 2 * 
   FROM ff_internal.sample('many');
 SET fillfactor_advisor.sample_pages = 100;
 SELECT blocks_read <= 100 AS within_limit FROM ff_internal.sample('many');
--- also where no page differs from another and nothing is left to find out
+-- also if all pages are equal, so that the error is zero
 CREATE TEMP TABLE equal (pad text);
 ALTER TABLE equal ALTER pad SET STORAGE PLAIN;
 INSERT INTO equal SELECT repeat('x', 7000) FROM generate_series(1, 5173) g;
@@ -179,13 +179,13 @@ SELECT pages, blocks, blocks_read BETWEEN 0.8 * pages AND pages AS within_limit,
  CROSS JOIN LATERAL ff_internal.sample(CASE WHEN c IS NOT NULL THEN 'equal' END) s;
 DROP TABLE equal;
 RESET fillfactor_advisor.sample_pages;
--- all pages, if that exact is wanted
+-- sample_error 0: all pages are read
 SET fillfactor_advisor.sample_error = 0;
 SELECT blocks_read, live_rows, live_rows_err, dead_rows FROM ff_internal.sample('many');
 RESET fillfactor_advisor.sample_error;
 RESET fillfactor_advisor.sample_seed;
 
--- What cannot be sampled
+-- Relations that cannot be sampled
 \set VERBOSITY sqlstate
 SELECT ff_sample(NULL);
 SELECT ff_sample(0);
@@ -210,20 +210,20 @@ SELECT ff_sample('other');
 SET fillfactor_advisor.sample_pages = 0;
 \set VERBOSITY default
 
--- What can: materialized views, unlogged tables, catalogs
+-- Relations that can: materialized views, unlogged tables, catalogs
 CREATE MATERIALIZED VIEW a_matview AS SELECT g FROM generate_series(1, 10) g;
 SELECT live_rows FROM ff_sample('a_matview');
 CREATE UNLOGGED TABLE unlogged AS SELECT g FROM generate_series(1, 10) g;
 SELECT live_rows FROM ff_internal.sample('unlogged');
 SELECT live_rows > 0 AS found FROM ff_sample('pg_class');
 
--- a type with other columns than the library fills
+-- a type with a column missing that the library fills
 BEGIN;
 ALTER TABLE ff_internal.page_sample RENAME live_pct TO alive_pct;
 SELECT ff_internal.sample('a_matview');
 ROLLBACK;
 
--- Who may
+-- Rights
 CREATE ROLE regress_ff_nobody;
 CREATE ROLE regress_ff_scanner IN ROLE pg_stat_scan_tables;
 \set VERBOSITY sqlstate

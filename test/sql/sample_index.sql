@@ -1,4 +1,4 @@
--- Stage sample, of B-tree indexes: exact numbers on constructed pages.
+-- Samples of B-tree indexes: exact numbers on constructed pages.
 -- Temporary tables, for the reason given in sample.sql.
 CREATE EXTENSION fillfactor_advisor;
 SET max_parallel_maintenance_workers = 0;
@@ -6,7 +6,7 @@ SET max_parallel_maintenance_workers = 0;
 CREATE TEMP TABLE t (id int, v int, pad text);
 INSERT INTO t SELECT g, g % 10, repeat('x', 50) FROM generate_series(1, 10000) g;
 
--- Built: leaves at the fillfactor but the last one, in the order of the file.
+-- Built: leaves in the order of the file, all at fillfactor except the last one.
 CREATE INDEX built ON t (id);
 SELECT index, relation, blocks = blocks_read AS whole, blocks_new, blocks_bad,
        leaf_pages, internal_pages, deleted_pages, fragmentation, row_pointers, deduplicated_pct
@@ -18,7 +18,7 @@ SELECT leaf_density BETWEEN 87 AND 91 AS density, leaf_density_err,
 CREATE INDEX built_70 ON t (id) WITH (fillfactor = 70);
 SELECT leaf_density BETWEEN 67 AND 71 AS density, at_fillfactor_pct > 90 AS at_fillfactor FROM ff_sample_index('built_70');
 
--- Grown at the right end, and anywhere
+-- Grown at the right end, and at the left end
 CREATE TEMP TABLE ascending (id int PRIMARY KEY);
 INSERT INTO ascending SELECT g FROM generate_series(1, 20000) g;
 SELECT row_pointers, at_fillfactor_pct > 95 AS at_fillfactor, half_full_pct < 5 AS not_half_full, fragmentation
@@ -45,7 +45,7 @@ SELECT row_pointers, deleted_pages > 10 AS deleted, blocks = leaf_pages + intern
 CREATE TEMP TABLE empty (id int PRIMARY KEY);
 SELECT * FROM ff_sample_index('empty_pkey') \gx
 
--- What cannot be sampled
+-- Relations that cannot be sampled
 CREATE TABLE invalid (id int);
 INSERT INTO invalid VALUES (1), (1);
 \set VERBOSITY sqlstate

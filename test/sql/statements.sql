@@ -1,4 +1,4 @@
--- Statements: what is read off a text. Nothing named here exists, and nothing needs to.
+-- Parsing of statement texts. No object named here exists, and none needs to.
 CREATE EXTENSION fillfactor_advisor;
 
 CREATE FUNCTION pg_temp.show(query text) RETURNS SETOF text LANGUAGE sql
@@ -36,7 +36,7 @@ SELECT pg_temp.show($$UPDATE "public"."User ""Accounts""" SET "updatedAt" = $1, 
 SELECT pg_temp.show('/* app:web,controller:carts */ update Cart set QTY = $1 -- trailing');
 SELECT pg_temp.show('UPDATE db.s.t SET a = 1');
 
--- wrapped
+-- statements within other statements, and texts without any
 SELECT pg_temp.show('PREPARE p (int) AS UPDATE t SET a = $1');
 SELECT pg_temp.show('EXPLAIN ANALYZE UPDATE t SET a = $1');
 SELECT pg_temp.show('DO $x$BEGIN UPDATE t SET a = 1; END$x$');
@@ -45,10 +45,10 @@ SELECT pg_temp.show('UPDATE a SET x = 1; DELETE FROM b');
 SELECT pg_temp.show('');
 SELECT pg_temp.show('   -- only a comment');
 
--- lists that a newer server squeezes
+-- lists that PostgreSQL 18 and later shorten
 SELECT pg_temp.show('UPDATE t SET a = $1 WHERE id IN ($2 /*, ... */)');
 
--- texts that cannot be read: one row, and the session lives on
+-- texts that cannot be parsed: one row with a reason, and no error
 SELECT pg_temp.show(NULL);
 SELECT pg_temp.show('<insufficient privilege>');
 SELECT pg_temp.show('UPDATE t SET a = $1 WHERE id = $2 AND name LI');
@@ -66,7 +66,7 @@ SELECT count(*) AS rows, count(DISTINCT relation_name) AS tables, count(reason) 
   FROM generate_series(1, 3000) i,
        LATERAL ff_internal.parse_statement(CASE WHEN i % 3 = 0 THEN 'UPDATE t SET' ELSE format('UPDATE t%s SET a = $1', i) END);
 
--- the rules of who may call it
+-- rights
 CREATE ROLE regress_ff_nobody;
 SET ROLE regress_ff_nobody;
 SELECT * FROM ff_internal.parse_statement('SELECT 1');
