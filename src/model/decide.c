@@ -12,71 +12,71 @@
 #include <string.h>
 
 /*
- * Prices, in microseconds of CPU and bytes of WAL, and thresholds, with the source of
- * each.  On PostgreSQL 15 were measured "bench", by test/bench/regret/constants.py, and
- * "lsn", by differences of pg_current_wal_lsn().
+ * Prices, in microseconds of CPU and bytes of WAL, and thresholds, each with its source.
+ * Measured on PostgreSQL 15: "bench" by test/bench/regret/constants.py, "older" with
+ * earlier workloads of that benchmark, "lsn" by differences of pg_current_wal_lsn().
  */
 static const double
-	US_STATEMENT = 28.0,		/* bench: CPU of a statement and its transaction, no row yet */
+	US_STATEMENT = 28.0,		/* bench: a statement and its transaction, without rows */
 	US_ROW = 1.3,				/* bench: one row inserted, updated or deleted */
-	US_READ = 12.0,				/* bench: a read by index: inside a join less, alone more */
+	US_READ = 12.0,				/* bench: a read by index; less in a join, more alone */
 	US_ENTRY = 1.6,				/* bench: one index entry, leaf in cache, vacuum included */
-	US_ENTRY_VISIT = 3.5,		/* bench: on top of it, once a statement that updates */
+	US_ENTRY_VISIT = 3.5,		/* bench: added once per index and UPDATE statement */
 	US_MOVE = 1.5,				/* bench: find another page, write the whole row */
 	US_PRUNE = 7.0,				/* bench: prune a page on access (+- 2.6) */
-	US_SCAN_PAGE = 1.0,			/* bench: a page more for a sequential scan */
-	US_NEW_PAGE = 8.0,			/* bench: extend the table by a page, write it later */
-	US_PAGE_WRITE = 8.0,		/* bench: log a page whole and write it once a checkpoint */
-	US_VACUUM_PAGE = 3.0,		/* bench: vacuum a page that was changed */
-	US_PAGE_READ = 100.0,		/* chosen: one random read, where not measured */
-	US_REWRITE_ROW = 2.0,		/* chosen: a row read, written and indexed by VACUUM FULL, per index */
-	WAL_COMMIT = 40.0,			/* lsn: bytes of a commit record */
-	WAL_UPDATE = 80.0,			/* lsn: an update in its page: the changed part of the row */
+	US_SCAN_PAGE = 1.0,			/* bench: one page of a sequential scan */
+	US_NEW_PAGE = 8.0,			/* older: extend the table by a page, write it later */
+	US_PAGE_WRITE = 8.0,		/* older: a full-page image, and one write per checkpoint */
+	US_VACUUM_PAGE = 3.0,		/* older: vacuum a page that was changed */
+	US_PAGE_READ = 100.0,		/* chosen: one random read, if not measured */
+	US_REWRITE_ROW = 2.0,		/* chosen: VACUUM FULL: for a row, and again for each index */
+	WAL_COMMIT = 40.0,			/* lsn: a commit record */
+	WAL_UPDATE = 80.0,			/* lsn: an update within its page, with the changed bytes */
 	WAL_PRUNE = 62.0,			/* lsn: one page pruned */
 	WAL_ROW = 70.0,				/* lsn: heap insert record without the row */
 	WAL_ENTRY = 72.0,			/* lsn: index entry with its share of splits and vacuum */
 	WAL_MOVE = 60.0,			/* lsn: an update to another page, without the row */
 	WAL_DELETE = 60.0,			/* lsn: a delete */
 	WAL_VACUUM_PAGE = 150.0,	/* lsn: prune a page and mark it all-visible */
-	INDEX_BLOAT = 0.7,			/* chosen: entries that stay per entry added, up to one a row */
-	BLOCKS_ROW = 2.0,			/* chosen: heap pages that a scan or change of one row asks for */
-	CAUTION = 0.02,				/* chosen: ln of cost for half the rows a page: forecasts err more */
-	AGREEMENT = 0.6,			/* chosen: weight of the lives that must find a change cheaper */
-	CLEAR = 0.7,				/* chosen: and better than what was chosen before */
-	CLEAR_GAINS = 5,			/* chosen: times min_gain, where another was advised before */
-	LACKING = 0.02,				/* chosen: share of updates not HOT, from which they may lack room */
-	PRIOR = 3,					/* chosen: weight of an earlier choice made of as many updates */
-	SETTLES = 0.05,				/* chosen: HOT share by which a table must still rise to be settling */
-	SETTLED = 0.9,				/* chosen: and part of what can be HOT that it must reach */
-	MISFIT = 12,				/* chosen: misfit by which confidence falls to a third */
-	FULL_DAY = 86400,			/* chosen: seconds after which so few updates are few */
-	FEW = 0.01;					/* chosen: updates by inserts, rows updated: fewer are none */
+	INDEX_BLOAT = 0.7,			/* chosen: index growth per entry added, up to one a row */
+	BLOCKS_ROW = 2.0,			/* chosen: heap pages fetched to read or change one row */
+	CAUTION = 0.02,				/* chosen: added to ln(cost) per halving of rows per page */
+	AGREEMENT = 0.6,			/* chosen: least weight of the lives in which a change is cheaper */
+	CLEAR = 0.7,				/* chosen: the same, against a fillfactor chosen before */
+	CLEAR_GAINS = 5,			/* chosen: times min_gain, to change earlier advice */
+	LACKING = 0.02,				/* chosen: up to this non-HOT share no update lacks room */
+	PRIOR = 3,					/* chosen: weight of an earlier fit with as many updates */
+	SETTLES = 0.05,				/* chosen: settling tables gain more HOT share than this */
+	SETTLED = 0.9,				/* chosen: and reach this part of the possible HOT share */
+	MISFIT = 12,				/* chosen: misfit at which confidence falls to 1/e */
+	FULL_DAY = 86400,			/* chosen: seconds to watch before too few updates mean keep */
+	FEW = 0.01;					/* chosen: updates per insert, share of rows; less is none */
 
-/* What comes along with a row updated. */
+/* What happens per row updated, and the table's figures that cost depends on. */
 typedef struct Rates
 {
-	double		statements;		/* that update */
+	double		statements;		/* UPDATE statements */
 	double		inserts;
 	double		deletes;
 	double		calls;			/* statements of all kinds */
 	double		wal_beside;		/* bytes of commits, inserts and deletes */
 	double		reads;
-	double		scans;
-	double		vacuums;
-	double		more_wal;		/* bytes an update writes beyond WAL_UPDATE */
-	double		per_second;		/* rows updated, when one is */
+	double		scans;			/* of the whole table */
+	double		vacuums;		/* of the table */
+	double		more_wal;		/* measured bytes beyond what the prices explain */
+	double		per_second;		/* rows updated a second, at the time of a mean update */
 	double		len;			/* bytes of a row inserted */
-	double		updated_len;	/* and of one updated */
+	double		updated_len;	/* bytes of a row updated */
 	double		indexes;
 	double		index_bytes;
-	double		rows;			/* of the table, and its pages */
+	double		rows;			/* live rows of the table */
 	double		pages;
 	double		ram;
 	double		read_us;
 	double		checkpoint_s;
 } Rates;
 
-/* Statements for each row that a command writes, or "otherwise". */
+/* Statements per row that a command writes; "otherwise" if unknown. */
 static double
 calls_per_row(const Evidence *e, EvCommand command, double otherwise)
 {
@@ -95,13 +95,13 @@ read_rates(const Evidence *e, const FitPlan *p)
 	double		delete_calls;
 
 	r.statements = calls_per_row(e, EV_UPDATE, 1 / bound(p->together, 1, 1e4));
-	/* what no statement tells of is written by calls as large as the updates */
+	/* without their statements, assume calls as large as those of updates */
 	r.inserts = bound(w.inserted / n, 0, 1e9);
 	r.deletes = bound(w.deleted / n, 0, 1e9);
 	delete_calls = r.deletes * calls_per_row(e, EV_DELETE, r.statements);
 	r.calls = r.statements + r.inserts * calls_per_row(e, EV_INSERT, r.statements) + delete_calls;
 	r.reads = bound(e->index_scans / n - r.statements - delete_calls, 0, 1e9);
-	/* pages asked for beyond those of index scans and changes: sequential scans */
+	/* fetched pages that index scans and changes do not explain: sequential scans */
 	r.scans = bound(e->blocks_fetched -
 					BLOCKS_ROW * (bound(e->index_scans, 0, 1e15) + n + w.inserted + w.deleted), 0,
 					bound(e->seq_scans, 0, 1e15) * pages) / n / pages;
@@ -124,7 +124,10 @@ read_rates(const Evidence *e, const FitPlan *p)
 	return r;
 }
 
-/* What one outcome costs, a heap of such a size. */
+/*
+ * The cost of one outcome per row updated.  heap_bytes: size of the heap; entries: index
+ * entries added per row over payback_time, per index.
+ */
 static void
 cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, DcCost *c)
 {
@@ -134,7 +137,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	double		pages = bound(heap_bytes / TW_BLCKSZ, 1, 1e15);
 	double		per_checkpoint = bound(r->per_second * r->checkpoint_s, 1, 1e15);
 	double		miss;
-	double		page_us = 2 * r->read_us;	/* written back, too */
+	double		page_us = 2 * r->read_us;	/* read, and written back */
 	double		vacuumed = r->vacuums > 0 ?
 		r->vacuums * pages * (1 - exp(-1 / (r->vacuums * pages))) : 0;
 	double		images;
@@ -143,7 +146,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	c->index_bytes = r->index_bytes * (1 + INDEX_BLOAT * bound(entries, 0, 1));
 	leaves = bound(n > 0 ? c->index_bytes / TW_BLCKSZ / n : 1, 1, 1e15);
 	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
-	/* pages touched for the first time since a checkpoint are logged whole */
+	/* full-page images: pages touched for the first time since a checkpoint */
 	images = (pages * (1 - exp(-o->touched * per_checkpoint / pages)) +
 			  n * leaves * (1 - exp(-cold * per_checkpoint / leaves))) / per_checkpoint;
 	c->time_us = US_STATEMENT * r->calls +
@@ -152,9 +155,9 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 		cold * n * (US_ENTRY + US_ENTRY_VISIT * r->statements) + o->moved * US_MOVE +
 		o->prunes * US_PRUNE + vacuumed * US_VACUUM_PAGE + images * US_PAGE_WRITE +
 		(r->inserts > r->deletes ? r->inserts - r->deletes : 0) * o->pages * US_NEW_PAGE +
-	/* the heap pages, written back, and the leaf that finds the row */
+	/* misses: heap pages, written back, and the leaf that finds the row */
 		miss * (o->touched * page_us + r->read_us + r->reads * 2 * r->read_us) +
-	/* not HOT: that leaf is written, too, those of other indexes read and written */
+	/* not HOT: that leaf is written, those of other indexes are read and written */
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;
@@ -171,7 +174,7 @@ log_cost(const Evidence *e, const DcCost *c)
 		bound(e->size_weight, 0, 10) * log(c->heap_bytes + c->index_bytes + 1);
 }
 
-/* Reading, writing and logging the whole table once, per row updated later on. */
+/* Adds the cost of a rewrite, spread over the rows updated in payback_time. */
 static void
 add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
 {
@@ -185,8 +188,8 @@ add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
 }
 
 /*
- * What one option costs in one life.  Pages that the twin does not explain are attributed
- * to versions that wait for vacuum, and scaled by the share of updates that leave them.
+ * ln of the cost of one option in one life.  Pages that the twin does not explain are
+ * attributed to dead versions, and scaled by the non-HOT share, relative to now.
  */
 static double
 option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int life, int step,
@@ -203,7 +206,7 @@ option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int
 	return log_cost(e, c);
 }
 
-/* The updates as they were seen; what one prunes and touches is not. */
+/* The outcome observed; pages pruned and touched per update are not observed. */
 static FcOutcome
 seen_outcome(const FitSplit *s, const Rates *r, double prunes, double touched)
 {
@@ -215,7 +218,7 @@ seen_outcome(const FitSplit *s, const Rates *r, double prunes, double touched)
 	};
 }
 
-/* What the statements were seen to write, less what the prices know of. */
+/* Sets more_wal: WAL bytes per row in pg_stat_statements beyond what the prices explain. */
 static void
 calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 {
@@ -229,8 +232,8 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 }
 
 /*
- * The least cost that any fillfactor could reach, as a share of today's: every update is
- * HOT that can be, no page is pruned, and every page is full.
+ * The least cost that any fillfactor could reach, as a share of today's: every update that
+ * can be HOT is, heap pages are full, and none is pruned, read or logged whole.
  */
 static double
 least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
@@ -252,7 +255,7 @@ ff_decide_index_entry(double *wal_bytes, double *cpu_us)
 	*cpu_us = US_ENTRY;
 }
 
-/* ln of the price of a step far from today's, because its forecast errs more. */
+/* Added to ln(cost) of a step with fewer rows per page: its forecast errs more. */
 static double
 caution(const Forecast *f, int step)
 {
@@ -261,7 +264,7 @@ caution(const Forecast *f, int step)
 	return fewer > 1 ? CAUTION * log2(fewer) : 0;
 }
 
-/* All options, in all lives. */
+/* Costs of all options in all lives. */
 static void
 cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Decision *d)
 {
@@ -308,8 +311,8 @@ ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
 }
 
 /*
- * The last fit is the prior: costs are the mean of its costs and the new ones, in logs,
- * weighted by the updates seen.  One fit errs by more than its lives differ.
+ * The last fit is the prior: each cost becomes the weighted mean (of logs) of its cost and
+ * the new one; weights follow the updates seen.  One fit errs by more than its lives differ.
  */
 static void
 pool_costs(const Evidence *e, const Forecast *f, Decision *d)
@@ -318,7 +321,7 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 	double		weight = PRIOR * bound(e->prior_updated / n, 0, 1);
 	double		keep = e->prior_cost[f->step[f->current].fillfactor];
 
-	/* of rows of another length the steps are others */
+	/* the steps differ: rows had another length then */
 	for (int i = 0; i < f->n; i++)
 		if (!(e->prior_cost[f->step[i].fillfactor] > 0))
 			return;
@@ -340,8 +343,8 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 }
 
 /*
- * Whether the best option is clearly better than another: by that much on average, and in
- * most lives.
+ * Whether the best option is clearly better than another: cheaper by more than the share
+ * "by" on average, and cheaper in lives with a weight of at least CLEAR.
  */
 static int
 clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, double by)
@@ -350,12 +353,12 @@ clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, d
 		d->cost[d->best_way][d->best].ratio < (1 - by) * d->cost[than_way][than].ratio;
 }
 
-/* The cheapest, ties to what changes least: keep, then set, then the higher fillfactor. */
+/* Chooses the cheapest.  Ties go to keep, then to set, then to the higher fillfactor. */
 static void
 choose_cheapest(const Evidence *e, const Forecast *f, Decision *d)
 {
 	double		best = 1;
-	/* a gain of the rewrite alone is no gain of another fillfactor */
+	/* a rewrite's gain at today's fillfactor does not count for another one */
 	double		rewritten = d->cost[FC_REWRITE][f->current].ratio * (1 - e->min_gain);
 
 	d->best_way = FC_SET;
@@ -373,8 +376,8 @@ choose_cheapest(const Evidence *e, const Forecast *f, Decision *d)
 }
 
 /*
- * The last choice stays until another option, or no change, is clearly better, or until it
- * saves less than half of min_gain.
+ * Keeps the last choice until another option, or no change, is clearly better, or until it
+ * saves less than half of min_gain.  Returns whether it stays.
  */
 static int
 choose_standing(const Evidence *e, const Forecast *f, Decision *d)
@@ -397,9 +400,9 @@ choose_standing(const Evidence *e, const Forecast *f, Decision *d)
 }
 
 /*
- * A fillfactor below 100 was chosen by somebody, so it is changed only for what is clearly
- * better; if it was advised here and followed, more room must save much.  Where all updates
- * are HOT already, below 100, no more room is advised.
+ * Somebody chose a fillfactor below 100, so only a clearly better one replaces it.  If it
+ * was advised and followed, a lower one must save CLEAR_GAINS times min_gain; if nearly all
+ * updates are HOT, no lower one is advised.
  */
 static void
 choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
@@ -435,7 +438,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 	}
 }
 
-/* How sure that is, and whether it settles by itself. */
+/* Sets confidence, and how likely and when the table settles by itself. */
 static void
 describe(const Fit *fit, const Forecast *f, Decision *d)
 {
@@ -451,11 +454,11 @@ describe(const Fit *fit, const Forecast *f, Decision *d)
 	}
 	if (d->settling > 0)
 		d->settle_updates /= d->settling;
-	/* how well it is understood, and how many agree */
+	/* how well the lives explain the table, and how many agree */
 	d->confidence = exp(-fit->misfit / MISFIT) * (0.5 + 0.5 * d->agreement);
 }
 
-/* Without updates only room counts: new pages as full as a step allows. */
+/* Without updates only the size counts: pages as full as the step allows. */
 static void
 cost_room(const Evidence *e, const Forecast *f, const Rates *r, Decision *d)
 {
@@ -473,7 +476,7 @@ cost_room(const Evidence *e, const Forecast *f, const Rates *r, Decision *d)
 		}
 }
 
-/* Nothing is advised. */
+/* Advises nothing: keep or wait. */
 static void
 stay(const Forecast *f, DcAction action, Decision *d)
 {
@@ -484,8 +487,8 @@ stay(const Forecast *f, DcAction action, Decision *d)
 }
 
 /*
- * Raises a fillfactor whose reserve nothing uses: after a full day with inserts, if neither
- * counters nor pages show updates.
+ * Advises the highest step if nothing uses the reserve: after a full day, with inserts, if
+ * neither counters nor pages show updates.
  */
 static void
 choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
@@ -502,7 +505,7 @@ choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
 	d->action = DC_SET;
 }
 
-/* All costs and the cheapest; first as though everything were in memory. */
+/* Computes all costs and chooses, first as if everything were in memory. */
 static void
 weigh(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Decision *d)
 {
