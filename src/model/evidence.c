@@ -28,8 +28,8 @@ ff_evidence_count(Evidence *e, const EvField *field, int n)
 		e->nstatements = n;
 }
 
-/* A table that was never updated before is loaded in its first interval, if that inserts this
- * many times as many rows per update as the later ones (chosen). */
+/* The first interval of a table never updated before is its initial load if it inserts over
+ * this many times as many rows per update as later ones (chosen). */
 #define LOAD			10.0
 
 EvInterval
@@ -40,7 +40,7 @@ ff_evidence_window(const Evidence *e)
 	int			first = n - 1;
 	int			fresh = !(e->earlier_updated > 0);
 
-	/* before its first update ever a table is loaded, which is no workload */
+	/* intervals before the first update of all are the initial load, not workload */
 	while (fresh && first >= 0 && !(e->interval[first].updated > 0))
 		first--;
 	if (first >= 0)
@@ -86,7 +86,7 @@ ff_evidence_seconds(const Evidence *e)
 	return bound(or_else(e->observed_s, ff_evidence_window(e).seconds), 1e-3, 1e12);
 }
 
-/* All fields are doubles but for the counts of what the arrays hold. */
+/* All fields are doubles, except the two counts. */
 void
 ff_evidence_clear(Evidence *e)
 {

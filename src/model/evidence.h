@@ -1,11 +1,11 @@
 /*
  * evidence.h
- *	  Everything that was observed of one table: all that the model reads.
+ *	  Everything observed of one table: all that the model reads.
  *
  * Pure C: no server calls.  An unknown number is NAN; an unknown histogram has
  * a NAN in its first bin (ff_evidence_clear() makes everything unknown).  Counts
- * are doubles.  Bins hold any non-negative weights; only their shares matter,
- * unless said.
+ * are doubles.  Bins hold non-negative weights; only their shares matter (for the
+ * two group histograms, shares of both together).
  */
 #ifndef FF_EVIDENCE_H
 #define FF_EVIDENCE_H
@@ -13,9 +13,9 @@
 #include <math.h>
 #include <stddef.h>
 
-#define EV_INTERVALS	32		/* of the counters, the newest first */
-#define EV_STATEMENTS	8		/* the most rows first; the caller drops the rest */
-#define EV_LENGTHS		16		/* different row lengths; neighbours are merged */
+#define EV_INTERVALS	32		/* intervals of the counters, the newest first */
+#define EV_STATEMENTS	8		/* those with the most rows first; the caller drops the rest */
+#define EV_LENGTHS		16		/* different row lengths; the caller merges neighbours */
 #define EV_STEPS		101		/* fillfactors, 0 to 100 */
 #define EV_GROUP_BINS	10		/* rows: 1, 2, 3-4, 5-8, ..., 129-256, 257 or more */
 #define EV_LOG2_BINS	32		/* bin i: [2^i, 2^(i+1)) transactions; 0 counts as 1 */
@@ -54,12 +54,12 @@ typedef struct Evidence
 	double		time_weight;	/* exponents of the cost */
 	double		wal_weight;
 	double		size_weight;
-	double		min_gain;		/* least part of the cost to save, 0..1 */
-	double		min_updates;	/* below which too little was seen */
+	double		min_gain;		/* least share of the cost to save, 0..1 */
+	double		min_updates;	/* fewer are too few to judge */
 } Evidence;
 
-/* Where evidence goes that comes by name: one number (n is 0), or an array of at most n,
- * each "step" bytes after the one before. */
+/* Where a named value is stored in Evidence: one number (n is 0), or up to n numbers,
+ * "step" bytes apart. */
 typedef struct EvField
 {
 	const char *name;
@@ -71,24 +71,23 @@ typedef struct EvField
 extern const EvField ev_field[];
 extern const int ev_nfields;
 
-/* How many of an array came, where the field is the first of its kind. */
+/* Sets the number of intervals or statements if the field is the first of their columns. */
 extern void ff_evidence_count(Evidence *e, const EvField *field, int n);
 
-/* Sums over the window's intervals, but for the first load of the table; newpage is
- * NAN if any is. */
+/* Sums over the intervals, without the initial load of the table; newpage is NAN if it
+ * is in any interval. */
 extern EvInterval ff_evidence_window(const Evidence *e);
 
-/* Sums over the statements of a command for which a number, by its offset, is known and more
- * than 0. */
+/* Sums over the statements of a command whose number at offset "known" is greater than 0. */
 extern EvStatement ff_evidence_statements(const Evidence *e, EvCommand command, size_t known);
 
-/* Seconds watched, and at least one millisecond. */
+/* Seconds watched, at least 0.001. */
 extern double ff_evidence_seconds(const Evidence *e);
 
-/* Everything unknown; no interval, no statement. */
+/* Makes everything unknown, without intervals and statements. */
 extern void ff_evidence_clear(Evidence *e);
 
-/* The bin of a number of rows, of a number of transactions. */
+/* The bin for a number of rows; the next function, for a number of transactions. */
 static inline int
 ev_group_bin(int rows)
 {

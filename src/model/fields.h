@@ -1,9 +1,9 @@
 /*
  * fields.h
- *	  What the evidence of a table consists of, as type ff_internal.model_input has it;
- *	  the names of intervals and statements begin with "interval_" and "statement_".
+ *	  The fields of a table's evidence, named as in type ff_internal.model_input;
+ *	  those of intervals and statements have the prefix "interval_" or "statement_".
  *
- * Included with some of these defined, each inclusion for another purpose.
+ * Each file that includes this defines the macros that it needs.
  */
 #ifndef INTERVAL
 #define INTERVAL(field)
@@ -18,11 +18,11 @@
 #define BINS(field, n)
 #endif
 
-/* What the counters said between two collections; the newest first. */
+/* Differences of the counters between two collections; the newest first. */
 INTERVAL(seconds)
 INTERVAL(inserted)				/* rows */
 INTERVAL(updated)
-INTERVAL(hot)					/* updated heap-only */
+INTERVAL(hot)					/* HOT updates */
 INTERVAL(newpage)				/* updated to another page; NAN on PostgreSQL 15 */
 INTERVAL(deleted)
 INTERVAL(vacuums)
@@ -35,56 +35,55 @@ STATEMENT(sets_indexed)			/* 1: sets an indexed column, 0: none, NAN: unknown */
 STATEMENT(wal_records)
 STATEMENT(wal_bytes)			/* full-page images included */
 
-/* Counters and statements, at the present fillfactor and set of indexes. */
-ONE(observed_s)					/* seconds watched, those in which nothing was written included */
-ONE(earlier_updated)			/* in the table's life before the intervals */
+/* Counters and statements since the fillfactor and the indexes last changed. */
+ONE(observed_s)					/* seconds watched, idle ones included */
+ONE(earlier_updated)			/* rows updated before the intervals */
 ONE(window_xids)				/* transactions of the cluster in the window */
-ONE(indexed_share)				/* of the rows updated, by statements that set an indexed column, 0..1 */
+ONE(indexed_share)				/* of rows updated, by statements that set an indexed column */
 
 /* Pages: the last sample, or the sum of the last samples. */
-ONE(blocks)						/* of the table, at that time */
+ONE(blocks)						/* of the table, when sampled */
 ONE(live_rows)					/* in the table */
-ONE(rows_per_page)				/* live, on a page that holds any: mean */
+ONE(rows_per_page)				/* mean of the pages with live rows */
 ONE(rows_per_page_max)
 ONE(updated_pct)				/* live rows updated since insert, percent */
-ONE(seen_hot)					/* old versions in the pages by their successor: heap-only; a ratio */
-ONE(seen_same_page)				/* same page, not heap-only */
-ONE(seen_moved)					/* another page */
-ONE(recent_share)				/* of the samples, those with dead versions that some snapshot might see */
-ONE(recent_dead)				/* in these, such versions per live row: mean */
-/* Lengths: pairs of a MAXALIGNed t_len, ascending, and how many rows have it. */
+ONE(seen_hot)					/* estimate: old versions in the table, successor heap-only */
+ONE(seen_same_page)				/* in the same page, but not heap-only */
+ONE(seen_moved)					/* in another page */
+ONE(recent_share)				/* of samples: with over 1 % recently dead versions per live row */
+ONE(recent_dead)				/* mean of such versions per live row in these samples */
+/* Pairs of a MAXALIGNed t_len, ascending, and the number of rows. */
 BINS(inserted_length, 2 * EV_LENGTHS)	/* live rows never updated */
 BINS(updated_length, 2 * EV_LENGTHS)	/* live rows updated since insert */
-/* Live updated rows by the number of them on their page with the same xmin: new_page on
- * pages whose live rows all have that one xmin (a page that an update filled, or updated
- * in whole), old_page on all others. */
+/* Updated rows by how many rows of their page the same transaction updated.  new_page: an
+ * update filled the page, all its live rows are from it; old_page: all other pages. */
 BINS(group_old_page, EV_GROUP_BINS)
 BINS(group_new_page, EV_GROUP_BINS)
-BINS(update_distance, EV_LOG2_BINS)		/* transactions from the inserts of their page to their xmin */
-BINS(update_age, EV_LOG2_BINS)			/* transactions since xmin */
+BINS(update_distance, EV_LOG2_BINS)		/* live: transactions from their page's inserts */
+BINS(update_age, EV_LOG2_BINS)			/* live: transactions since their xmin */
 
-/* The table, and what was last made of it at this fillfactor. */
+/* The table, and the last fit at this fillfactor. */
 ONE(fillfactor)					/* percent, now */
-ONE(filled_at)					/* before it was last set without a rewrite; NAN: unknown, or none */
-ONE(updated_since)				/* rows updated since it was set; NAN */
-ONE(standing)					/* fillfactor chosen last */
-ONE(followed)					/* 1: the present one was advised here, then set */
-ONE(prior_updated)				/* rows updated that the last choice was made of */
-BINS(prior_cost, EV_STEPS)		/* by fillfactor; only ratios count */
+ONE(filled_at)					/* fillfactor before its last change without a rewrite; NAN: none */
+ONE(updated_since)				/* rows updated since that change; NAN: none */
+ONE(standing)					/* fillfactor that the last fit chose */
+ONE(followed)					/* 1: the current fillfactor was advised, then set */
+ONE(prior_updated)				/* rows updated that the last fit is based on */
+BINS(prior_cost, EV_STEPS)		/* cost by fillfactor in the last fit; only ratios count */
 ONE(indexes)
 ONE(index_bytes)
-ONE(ram_bytes)					/* that may hold the table and its indexes */
+ONE(ram_bytes)					/* memory that may hold the table and its indexes */
 ONE(vacuum_scale)				/* autovacuum's scale factor */
 ONE(vacuum_threshold)			/* rows */
-ONE(vacuum_nap_s)				/* least seconds between two vacuums; negative: off */
-ONE(sessions)					/* of the database at work at a time, mean */
+ONE(vacuum_nap_s)				/* least seconds between two autovacuums; negative: off */
+ONE(sessions)					/* mean number of active sessions in the database */
 
-/* What the cost depends on besides; counts of the window. */
+/* Other inputs of the cost; counts are of the window. */
 ONE(index_scans)
 ONE(seq_scans)
-ONE(blocks_fetched)				/* heap pages asked for */
-ONE(checkpoint_s)				/* between two checkpoints */
-ONE(read_us)					/* one random page read */
+ONE(blocks_fetched)				/* heap pages fetched, from memory or disk */
+ONE(checkpoint_s)				/* seconds between two checkpoints */
+ONE(read_us)					/* microseconds of one random page read */
 
 #undef INTERVAL
 #undef STATEMENT
