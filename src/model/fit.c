@@ -1,20 +1,20 @@
 /*
  * fit.c
- *	  From what was observed of a table to the lives that explain it.
+ *	  Finds the lives that explain what was observed of a table.
  *
  * A life is a point in a unit cube: the prior table turns each coordinate into
  * a parameter, so that the prior is uniform there and a step is accepted by the
  * likelihood alone (Metropolis).  The likelihood is raised to a power that
- * grows from round to round (sequential Monte Carlo), up to a quarter, because
- * the errors of observations of one table are correlated.  It stays lower if no
- * life comes near the observations.  Both widen the predicted ranges.
+ * grows from round to round (sequential Monte Carlo), up to POWER, because the
+ * errors of observations of one table are correlated.  It stays lower if too few
+ * lives come near the observations.  Both widen the predicted ranges.
  */
 #include "fit.h"
 #include "numbers.h"
 
 #include <string.h>
 
-/* A distribution: with chance "none" nothing, else log-uniform.  All were chosen. */
+/* A distribution: a default with probability "none", else log-uniform.  All are chosen. */
 typedef struct Prior
 {
 	double		none;
@@ -23,20 +23,20 @@ typedef struct Prior
 } Prior;
 
 static const Prior
-	PR_ROWS = {0.5, 2, 5000},		/* rows of a transaction, where nothing tells */
-	PR_PAGES = {0.3, 1, 100},		/* the same by those of one page, where the page tells */
-	PR_CALLS = {0.75, 2, 20},		/* statements for one row each in a transaction */
+	PR_ROWS = {0.5, 2, 5000},		/* rows of a transaction, if unknown */
+	PR_PAGES = {0.3, 1, 100},		/* the same, if pages show groups: factor on their rows */
+	PR_CALLS = {0.75, 2, 20},		/* one-row statements in a transaction */
 	PR_EVERY = {0, 2, 20},			/* every k-th row */
-	PR_DISTANCE = {0, 0.2, 5},		/* rows from insert to update, by what pages show */
+	PR_DISTANCE = {0, 0.2, 5},		/* rows from insert to update: factor on what pages show */
 	PR_SKEW = {0, 0.8, 1.3},		/* exponent of a skewed pick */
 	PR_SHARE = {0.4, 0.03, 0.6},	/* share of a second kind of unknown updates */
 	PR_LAG = {0.5, 0.5, 1000},		/* age of the oldest snapshot, transactions */
 	PR_GROW = {0.3, 2, 8},			/* updates until a row has grown */
-	PR_VACUUM = {0, 0.6, 1.7},		/* gap between vacuums, by the mean one seen */
+	PR_VACUUM = {0, 0.6, 1.7},		/* gap between vacuums: factor on the mean gap seen */
 	PR_INDEXED = {0.7, 0.05, 1},	/* share of updates that change an index */
-	PR_HELD = {0, 1.3, 2.5};		/* time that a snapshot is held, by what pages showed amid it */
+	PR_HELD = {0, 1.3, 2.5};		/* time a snapshot is held: factor on its age when sampled */
 
-/* How likely each pick is, where rows are inserted and where not (chosen). */
+/* Weight of each pick, without (still) and with (growing) inserts (chosen). */
 static const struct
 {
 	TwinPick	pick;
@@ -47,38 +47,37 @@ static const struct
 	{TW_IN_TURN, 0, 2}, {TW_SWEEP, 2, 1}
 };
 
-/* Neighbours, every k-th row, or each by itself (chosen). */
+/* Probabilities of neighbours and of every k-th row; else each by itself (chosen). */
 #define P_NEIGHBOURS	0.5
 #define P_EVERY			0.35
 
 /*
- * Standard deviations of what is compared, beside the noise of counting.  Those of the
- * twin were measured by mixture_reality.py.
+ * Standard deviations of the figures compared, besides the noise of counting.  "twin": the
+ * twin's error against real runs, measured by test/twin/mixture_reality.py.
  */
 static const double
-	SEEN_HOT = 0.012,				/* twin: HOT share, against equal runs of a server */
-	SEEN_HOT_SHARE = 0.06,			/* twin: the same, by the share that is (not) HOT */
-	SEEN_MOVED = 0.03,				/* chosen: share that went to another page */
+	SEEN_HOT = 0.012,				/* twin: HOT share */
+	SEEN_HOT_SHARE = 0.06,			/* twin: plus this times the smaller of HOT and non-HOT share */
+	SEEN_MOVED = 0.03,				/* chosen: share moved to another page */
 	SEEN_UPDATED = 0.08,			/* chosen: share of rows updated since insert */
-	SEEN_FILL = 0.15,				/* twin: ln of rows on a page */
-	SEEN_BINS = 0.5,				/* chosen: histograms: bins off on average */
-	SEEN_NEW_PAGES = 0.1,			/* chosen: share of updated rows on pages of one transaction */
-	SEEN_PRUNES = 0.15;				/* chosen: pages pruned by an update, and for each index entry */
+	SEEN_FILL = 0.15,				/* twin: ln(rows per page) */
+	SEEN_BINS = 0.5,				/* chosen: mean shift of a histogram, bins */
+	SEEN_NEW_PAGES = 0.1,			/* chosen: share of updated rows on pages filled by an update */
+	SEEN_PRUNES = 0.15;				/* chosen: prunes per update, times 1 + its index entries */
 
-/* Seconds after which a snapshot is recorded as one that is held (ff_horizon()). */
+/* Seconds that a snapshot may last unrecorded: default of fillfactor_advisor.snapshot_age. */
 #define UNSEEN			60.0
-/* Versions that some snapshot might still see, per live row, up to which none count as
- * seen (chosen). */
+/* Recently dead versions per live row that a sample may miss or ignore (chosen). */
 #define UNSEEN_DEAD		0.02
-/* Share of the rows from which a transaction is for all of them (chosen). */
+/* A transaction over at least this share of the rows takes all of them (chosen). */
 #define WHOLE			0.5
-/* Degrees of freedom of each deviation (Student's t): no single one rules (chosen). */
+/* Degrees of freedom of each deviation (Student's t): no outlier dominates (chosen). */
 #define FREEDOM			4.0
-/* Rows of a page that share their fate, at most (chosen). */
+/* Most rows of a transaction that count as one in the noise of counting (chosen). */
 #define FATE_ROWS		20.0
-/* Particles that the weights should be worth, at least (chosen). */
+/* Least effective number of particles (chosen). */
 #define EFFECTIVE		6.0
-/* Power of the likelihood, at most (chosen: of 0.05 to 1, by predictions for 24 seeds). */
+/* Highest power of the likelihood (chosen from 0.05 to 1 by predictions for 24 seeds). */
 #define POWER			0.25
 
 /* Coordinates: six of each class, then those of the table. */
@@ -116,13 +115,13 @@ drawn_pick(double u, int growing)
 }
 
 /*
- * Which rows a transaction takes: sets stride and rows.  If the rows of a pass over the
- * whole table are known, they give its stride; otherwise the stride gives the rows.
+ * Sets stride and rows: which rows a transaction of n rows takes.  For a pass over the whole
+ * table, a known n gives the stride; otherwise the stride gives the rows.
  */
 static void
 place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
 {
-	double		stride = p->mean_live / n;	/* were they for all of the table */
+	double		stride = p->mean_live / n;	/* if they are spread over the whole table */
 	double		v = (u[D_STRIDE] - P_NEIGHBOURS) / P_EVERY;
 
 	c->stride = 1;
@@ -171,7 +170,7 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
 	c->resizes = p->resizes;
 	c->distance = bound(distance, 1, p->rows > 4 ? p->rows * 0.75 : p->rows);
-	/* up to the distance, the farther half of it, or just there */
+	/* anywhere within the distance, in its farther half, or exactly there */
 	c->near = u[D_FORM] < 0.5 ? 0 : u[D_FORM] < 0.75 ? c->distance / 2 : c->distance - 1;
 }
 
@@ -193,9 +192,9 @@ make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 }
 
 /*
- * Lags are in transactions of the whole table.  If only a part of the table is replayed,
- * small statements return to a page after fewer transactions, statements for a share of
- * the table do not, and neither do updates of rows inserted lately.
+ * Draws the age of snapshots, in transactions of the table.  If only a part of the table
+ * is replayed, small statements return to a page after fewer transactions, so the lag is
+ * scaled; statements for a share of the table do not, nor do updates of new rows.
  */
 static void
 make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
@@ -220,11 +219,11 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 			fresh += c->rate;
 	}
 	near = fresh > 0.5 ? 1 : p->scale * ours / real;
-	/* squared: most snapshots are about as old as there are other sessions */
+	/* squared: most snapshots are only a few transactions old */
 	l->lag = v > 0 ? drawn(PR_LAG, v * v > PR_LAG.none ? v * v : v, 0) : 0;
 	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
-	/* while a snapshot is held, each update leaves a version that stays: after so many
-	 * transactions there are as many of these as rows */
+	/* while a snapshot is held, each update leaves a version that stays: this many
+	 * transactions leave as many versions as there are rows */
 	rows = p->mean_live * p->scale * ours;
 	if (!isnan(e->recent_share))
 		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);
@@ -266,7 +265,7 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 	l->start_rows = p->start_rows;
 }
 
-/* One deviation, in standard deviations: the logarithm of its density. */
+/* ln of the density of a deviation, given in standard deviations; 0 at no deviation. */
 static double
 log_density(double d)
 {
@@ -284,9 +283,9 @@ total(const double *bin, int n)
 }
 
 /*
- * Area between two cumulative distributions: how many bins they are apart, on average,
- * after the second was moved down by "shift" bins.  What falls below the first bin counts
- * in it.
+ * Area between two cumulative distributions: by how many bins they differ on average
+ * after b was moved down by "shift" bins.  What falls below the first bin counts in it.
+ * 0 if either histogram is empty or unknown.
  */
 static double
 bins_off(const double *a, const double *b, int n, double shift)
@@ -350,12 +349,12 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	return sum;
 }
 
-/* How much chance there is in the replay of a life. */
+/* Randomness in the replay of a life, from its largest update transactions. */
 typedef struct Chance
 {
-	double		together;		/* rows that share their fate */
-	double		rows;			/* of the largest transactions */
-	double		mix;			/* how far one more of them moves the shares of classes */
+	double		together;		/* rows that count as one */
+	double		rows;			/* rows of one such transaction */
+	double		mix;			/* how much one more of them shifts the mix of classes */
 } Chance;
 
 static Chance
@@ -373,7 +372,10 @@ chance_of(const TwinLife *l)
 	return c;
 }
 
-/* A share of updates replayed against one seen. */
+/*
+ * ln density of the difference "off" between a replayed and an observed share of updates;
+ * replayed and seen are numbers of updates.
+ */
 static double
 share_density(double off, double share, double sd, double by_share, const Chance *c,
 			  double replayed, double seen)
@@ -386,7 +388,7 @@ share_density(double off, double share, double sd, double by_share, const Chance
 	return log_density(off / sqrt(sd * sd + by_share * by_share * less * less + chance));
 }
 
-/* Replay a life until the window. */
+/* Replays a life up to the window. */
 static void
 begin(Twin *t, const FitPlan *p, const TwinLife *life)
 {
@@ -396,7 +398,7 @@ begin(Twin *t, const FitPlan *p, const TwinLife *life)
 	ff_twin_run(t, p->before - p->before_set);
 }
 
-/* Replay a life over the window: ln of the likelihood of what was seen. */
+/* Replays a life and returns the ln of the likelihood of what was observed. */
 static double
 likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 {
@@ -433,7 +435,7 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 							  (SEEN_PRUNES * (1 + (1 - p->split.hot) * or_else(e->indexes, 0))));
 	ff_twin_look(t, &view);
 	result += log_likelihood_of_pages(p, e, t, &view);
-	/* a life with few updates explains nothing */
+	/* penalty: a replay with too few updates explains nothing */
 	return t->exhausted || sum.updates < 0.5 * total(p->segment, FIT_SEGMENTS) ?
 		result - 5 * FREEDOM : result;
 }
@@ -446,7 +448,7 @@ try_point(FitWork *w, const Evidence *e, Fit *fit, FitParticle *x)
 	fit->runs++;
 }
 
-/* Their likelihoods raised to a power, the largest 1; returns the sum. */
+/* Weights: likelihoods raised to a power, the largest scaled to 1.  Returns their sum. */
 static double
 weigh(const FitParticle *x, int n, double power, double *weight)
 {
@@ -460,7 +462,7 @@ weigh(const FitParticle *x, int n, double power, double *weight)
 	return sum;
 }
 
-/* How many of equal weight they are worth, raised to a power. */
+/* Effective number of particles at a power of the likelihood. */
 static double
 effective(const FitParticle *x, int n, double power)
 {
@@ -473,7 +475,7 @@ effective(const FitParticle *x, int n, double power)
 	return sum * sum / squares;
 }
 
-/* The highest power up to "most" with which they are worth enough. */
+/* The highest power from "least" to "most" that leaves EFFECTIVE particles, or "least". */
 static double
 power_for(const FitParticle *x, int n, double least, double most)
 {
@@ -491,7 +493,7 @@ power_for(const FitParticle *x, int n, double least, double most)
 	return least;
 }
 
-/* Draw the particles anew, each as often as its weight says. */
+/* Draws the particles anew, each as often as its weight says (systematic resampling). */
 static void
 resample(const FitParticle *from, int n, double power, FitParticle *to)
 {
@@ -508,7 +510,7 @@ resample(const FitParticle *from, int n, double power, FitParticle *to)
 	}
 }
 
-/* A step in some coordinates: near by, or anywhere. */
+/* Changes about a quarter of the coordinates, to a nearby value or to any. */
 static void
 step_from(const FitParticle *x, uint64_t *r, double width, FitParticle *y)
 {
@@ -543,7 +545,7 @@ move_particles(FitWork *w, const Evidence *e, Fit *fit, uint64_t *r, double powe
 	}
 }
 
-/* Equal particles become one. */
+/* Merges equal particles. */
 static void
 merge_particles(Fit *fit)
 {
@@ -568,7 +570,7 @@ merge_particles(Fit *fit)
 	fit->n = n;
 }
 
-/* By weight, then by likelihood, highest first. */
+/* Sorts by weight, then by likelihood, highest first. */
 static void
 sort_particles(Fit *fit, FitParticle *spare)
 {
@@ -607,7 +609,7 @@ ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 		double		next;
 
 		move_particles(w, e, fit, &r, power, 0.4 / (i + 1));
-		/* once more at the power reached, the last time */
+		/* the last round stays at the power reached */
 		if (i == FIT_ROUNDS - 1)
 			break;
 		next = power_for(fit->particle, FIT_PARTICLES, power, POWER);

@@ -1,11 +1,11 @@
 /*
  * fit.h
- *	  From what was observed of a table to the lives that explain it.
+ *	  Finds the lives (TwinLife) that explain what was observed of a table.
  *
  * Pure C: no server calls, no allocation.  Lives are drawn from a prior that is
  * conditioned on what is known, replayed at the table's fillfactor and weighed
  * by the likelihood of everything observed; the likelier ones are moved and
- * weighed again.  The same for the same evidence on every machine.
+ * weighed again.  The same evidence gives the same result on every machine.
  */
 #ifndef FF_MODEL_FIT_H
 #define FF_MODEL_FIT_H
@@ -14,40 +14,40 @@
 
 #define FIT_PARTICLES	16		/* lives that share the weight */
 #define FIT_DRAWS		48		/* drawn from the prior to begin with */
-#define FIT_ROUNDS		5		/* in which the particles are moved */
-#define FIT_DIMS		64		/* numbers, each uniform in 0..1, that make a life */
+#define FIT_ROUNDS		5		/* rounds in which all particles are moved */
+#define FIT_DIMS		64		/* coordinates of a life, each uniform in 0..1 */
 
 typedef struct FitParticle
 {
 	double		u[FIT_DIMS];
 	TwinLife	life;
 	double		log_likelihood;
-	double		weight;			/* of all particles, sums to 1 */
-	double		hot;			/* share over the window, replayed */
+	double		weight;			/* sums to 1 over all particles */
+	double		hot;			/* HOT share of the window in the replay */
 } FitParticle;
 
 typedef struct Fit
 {
 	int			n;				/* particles; 0: nothing to explain */
-	FitParticle particle[FIT_PARTICLES];	/* the most weight first */
+	FitParticle particle[FIT_PARTICLES];	/* by weight, highest first */
 	FitPlan		plan;
-	double		misfit;			/* squared standard deviations per observation, best */
-	int			runs;			/* of the twin */
+	double		misfit;			/* sum of ln(1 + d^2 / 4) over deviations d (sd), least */
+	int			runs;			/* replays by the twin */
 } Fit;
 
-/* The memory that a caller lends. */
+/* Scratch memory, supplied by the caller. */
 typedef struct FitWork
 {
 	Twin		twin;
-	Twin		today;			/* the table as it is now, of one particle */
+	Twin		today;			/* the table as it is now, in one life */
 	FitParticle trial;
 	FitParticle draw[FIT_DRAWS];
 } FitWork;
 
-/* The lives that explain a table, its plan being made. */
+/* Finds the lives that explain a table; ff_plan() must have filled fit->plan. */
 extern void ff_fit(FitWork *work, const Evidence *e, Fit *fit);
 
-/* Replay a particle up to now; the twin is then the table as it is. */
+/* Replays a particle up to now: the twin then is the table as it is today. */
 extern void ff_fit_today(Twin *t, const FitPlan *p, const FitParticle *x);
 
 #endif							/* FF_MODEL_FIT_H */

@@ -1,30 +1,31 @@
 /*
  * forecast.c
- *	  What each fillfactor would do to a table, over payback_time.
+ *	  What each fillfactor would do to a table over payback_time.
  */
 #include "forecast.h"
 #include "numbers.h"
 
 #include <string.h>
 
-/* Course of one forecast (chosen: a curve within 50 ms). */
-#define CHUNKS			60		/* at most; the last two are taken as settled */
-#define LIFE_TICKS		100000.0
-#define LEAST_CHUNKS	4		/* twice as many at most, where a life has used its share */
-#define CHUNK_LAPS		1.3		/* updates of each row in one */
-#define CHUNK_TICKS		1500.0
-#define LEAST_LAPS		1.5		/* updates of each row: pages shed rows in two waves */
-#define STEADY			0.01	/* difference of HOT shares from which on it is settled */
-/* All HOT twice in a row: no need to go on. */
+/* Length of the replays (chosen: a curve within 50 ms). */
+#define CHUNKS			60		/* most chunks of a replay; its last two count as settled */
+#define LIFE_TICKS		100000.0 /* of one life in all its replays; later ones are short */
+#define LEAST_CHUNKS	4		/* least, unless all HOT; after LIFE_TICKS at most twice as many */
+#define CHUNK_LAPS		1.3		/* updates of each row in one chunk */
+#define CHUNK_TICKS		1500.0	/* most of one chunk; twice as many for rare classes */
+#define LEAST_LAPS		1.5		/* least updates of each row: pages shed rows in two waves */
+#define STEADY			0.01	/* HOT shares that differ by less count as equal */
+/* Two chunks in a row with this HOT share end a replay. */
 #define ALL_HOT			0.998
-/* Between replayed steps: HOT shares that differ by more have one more replayed. */
+/* If the HOT shares of two replayed steps differ by this, one between them is replayed. */
 #define STEEP			0.03
-/* Error of the twin given the true life, points, within which nine of ten runs lie
- * (mixture_reality.py), and of the way from what was seen (chosen). */
+/* Half width of a predicted range, besides the lives: the twin's error for the true life in
+ * nine of ten runs, percentage points (mixture_reality.py), and a share of the predicted
+ * change (chosen). */
 #define RANGE_POINTS	1.5
 #define RANGE_WAY		0.1
 
-/* Ticks in which the rarest class that matters comes once. */
+/* Ticks between two transactions of the rarest class with over 10 % of the updates. */
 static double
 longest(const TwinLife *l)
 {
@@ -36,7 +37,7 @@ longest(const TwinLife *l)
 	return bound(result, 0, 2 * CHUNK_TICKS);
 }
 
-/* Of doubles alone, as outcomes are. */
+/* TwinCount has only doubles, like FcOutcome. */
 static void
 add_counts(TwinCount *sum, const TwinCount *c, double times)
 {
@@ -44,7 +45,8 @@ add_counts(TwinCount *sum, const TwinCount *c, double times)
 		((double *) sum)[i] += times * ((const double *) c)[i];
 }
 
-/* Replay that time from where the twin is; what comes after the end is like it. */
+/* Replays payback_time from the twin's state; after an early end, the rest counts as like
+ * the last two chunks. */
 static void
 replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 {
@@ -73,7 +75,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 		last[1] = t->count;
 		if (i == 0 || ((i + 0.5) * chunk < window && (way == FC_SET || (i + 0.5) * chunk > window / 2)))
 		{
-			/* from half of the window on, the first does not count */
+			/* from half of the window on, the first chunk no longer counts */
 			if (i > 0 && way == FC_REWRITE && (i - 0.5) * chunk <= window / 2)
 				seen[0] = seen[1] = 0;
 			seen[0] += t->count.updates;
@@ -82,7 +84,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 		hot[i] = t->count.updates > 0 ? t->count.hot / t->count.updates : i > 0 ? hot[i - 1] : 0;
 		if (i < 1 || (i + 1) * chunk < bound(LEAST_LAPS * p->rows, 0, payback))
 			continue;
-		/* all HOT twice in a row: it will stay so */
+		/* all HOT twice in a row: it stays so */
 		if (hot[i] >= ALL_HOT && hot[i - 1] >= ALL_HOT)
 			break;
 		if (i >= LEAST_CHUNKS - 1 &&
@@ -99,7 +101,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	o->moved_bytes = sum.update_bytes / n;
 	o->pages = t->npages / bound((double) t->nlive, 1, 1e15);
 	n = last[0].updates + last[1].updates;
-	/* a window longer than the replay has settled by its end */
+	/* a window longer than the replay ends settled */
 	o->window_hot = (k + 1) * chunk < window * 0.75 && n > 0 ? (last[0].hot + last[1].hot) / n :
 		seen[0] > 0 ? seen[1] / seen[0] : o->hot;
 	o->settled_hot = n > 0 ? (last[0].hot + last[1].hot) / n : o->hot;
@@ -108,8 +110,8 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	o->settle_updates = (k + 1) * chunk / p->scale;
 }
 
-/* Steps between two that were replayed: a line over the rows of a page, of pages one over
- * the pages that rows take. */
+/* Interpolates the steps between two replayed ones, linear in rows per page; the number of
+ * pages is linear in its inverse. */
 static void
 fill_between(const Forecast *f, FcOutcome *o, int from, int to)
 {
@@ -130,7 +132,7 @@ fill_between(const Forecast *f, FcOutcome *o, int from, int to)
 	}
 }
 
-/* One life, in one way, at one step. */
+/* Replays one life, in one way, at one step. */
 static void
 replay_step(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int step)
 {
@@ -144,7 +146,7 @@ replay_step(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int st
 	replay(w, fit, f, way, &f->outcome[way][life][step]);
 }
 
-/* Replay between two steps, and again, as long as these differ much. */
+/* Replays the middle step between two, recursively while their HOT shares differ much. */
 static void
 replay_between(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int from, int to,
 			   int depth)
@@ -162,7 +164,7 @@ replay_between(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int
 	replay_between(w, fit, f, life, way, middle, to, depth - 1);
 }
 
-/* One life, in one way, at all steps. */
+/* Fills all steps of one life, in one way. */
 static void
 replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 {
@@ -184,7 +186,7 @@ replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 	}
 }
 
-/* A quantile of the HOT share of a step over the lives. */
+/* Quantile "share" of a step's HOT share over the lives. */
 static double
 hot_quantile(const Forecast *f, FcWay way, int step, double share)
 {

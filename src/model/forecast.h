@@ -1,18 +1,18 @@
 /*
  * forecast.h
- *	  What each fillfactor would do to a table, over payback_time.
+ *	  What each fillfactor would do to a table over payback_time.
  *
  * Pure C: no server calls, no allocation.  Every life that explains the table is
- * replayed from today's pages onwards at the edges of its steps, with its pages as
- * they are and rewritten; the steps between are filled in.  What settles by itself
- * settles here, too.
+ * replayed from today's pages onwards, with its pages as they are and rewritten.  Some
+ * steps are replayed, the others interpolated.  A table that settles by itself also
+ * settles in the replay.
  */
 #ifndef FF_MODEL_FORECAST_H
 #define FF_MODEL_FORECAST_H
 
 #include "fit.h"
 
-#define FC_STEPS	91			/* fillfactors from 10 to 100 that can be step edges */
+#define FC_STEPS	91			/* fillfactors 10 to 100: each may be a step edge */
 
 typedef enum FcWay
 {
@@ -25,26 +25,26 @@ typedef enum FcWay
 typedef struct FcOutcome
 {
 	double		hot;
-	double		window_hot;		/* in a window as long as the one seen: see FcStep */
+	double		window_hot;		/* as FcStep.hot_pct, 0..1 */
 	double		moved;
 	double		prunes;
 	double		touched;		/* pages that transactions changed, inserts included */
-	double		moved_bytes;	/* of rows written to another page */
-	double		pages;			/* at the end, per row */
-	double		settled_hot;	/* at the end */
-	double		settle_updates; /* of the table, until nearly so */
+	double		moved_bytes;	/* bytes of rows written to another page */
+	double		pages;			/* of the table per live row, at the end */
+	double		settled_hot;	/* HOT share at the end */
+	double		settle_updates; /* rows updated in the table until nearly that share */
 } FcOutcome;
 
 typedef struct FcStep
 {
-	int			fillfactor;		/* the edge of a step */
-	int			rows_per_page;	/* of rows as inserted */
+	int			fillfactor;		/* highest of the step */
+	int			rows_per_page;	/* at plan.step_len */
 	/*
-	 * Over the lives: in the later half of a window as long as the one seen, that
-	 * begins with the table rewritten; at today's fillfactor in the next window.
+	 * Means over the lives, in a window as long as the one observed: its later half,
+	 * after a rewrite; at today's fillfactor all of it, without a rewrite.
 	 */
 	double		hot_pct;
-	double		hot_low;		/* 5 and 95 % of the weight, with the twin's own error */
+	double		hot_low;		/* 5 and 95 % quantiles, widened by the twin's error */
 	double		hot_high;
 	double		moved_pct;
 	double		settled_hot_pct;
@@ -53,15 +53,15 @@ typedef struct FcStep
 typedef struct Forecast
 {
 	int			n;				/* steps, from 100 downwards */
-	int			current;		/* the one that the table is at */
+	int			current;		/* index of the table's step */
 	FcStep		step[FC_STEPS];
 	int			nlives;			/* the particles of the fit */
 	double		weight[FIT_PARTICLES];	/* sums to 1 */
 	FcOutcome	outcome[FC_WAYS][FIT_PARTICLES][FC_STEPS];
-	double		pages_now[FIT_PARTICLES];	/* today, per row */
-	double		rewritten_hot_pct;	/* as a step's hot_pct: rewritten as it is */
-	double		updates;		/* rows of the table, over payback_time */
-	double		ticks;			/* replayed of the present life */
+	double		pages_now[FIT_PARTICLES];	/* pages per live row today */
+	double		rewritten_hot_pct;	/* hot_pct after a rewrite at today's fillfactor */
+	double		updates;		/* rows updated in the table over payback_time */
+	double		ticks;			/* replayed so far for the current life */
 } Forecast;
 
 extern void ff_forecast(FitWork *work, const Evidence *e, const Fit *fit, Forecast *f);

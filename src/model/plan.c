@@ -1,6 +1,6 @@
 /*
  * plan.c
- *	  What is known of a table before anything is drawn.
+ *	  What is known of a table before lives are drawn.
  */
 #include "plan.h"
 #include "numbers.h"
@@ -14,30 +14,32 @@
 #define MOST_PAGES		160.0
 #define LEAST_ROWS		300.0
 
-/* Share of the table up to which a distance from insert to update is "lately" (chosen). */
+/* A distance from insert to update below this share of the table is not scaled (chosen). */
 #define LATELY			0.1
 
-/* Updates that stayed in their page, from which a share is taken (chosen). */
+/* Least updates that stayed in their page for taking a share of them (chosen). */
 #define ENOUGH_STAYED	30.0
-/* Share of what statements set that pages must show, to believe them (chosen). */
+/* Statements are believed over pages unless these show less than this part of what they
+ * set (chosen). */
 #define CONFIRMED		0.5
-/* Share of updates below which it does not matter why they were not HOT, and that set an
- * indexed column and stayed in their page, from which these tell of those that left it (chosen). */
+/* A smaller share of all updates is ignored (chosen). */
 #define NEGLIGIBLE		0.01
+/* Least share that set an indexed column and stayed, to infer from these on those that left
+ * their page (chosen). */
 #define TELLING			0.05
 
 /*
- * Updates that an index keeps from being HOT: those that stayed in their page and
- * were not HOT, and the same share of those that left it.  If hardly any update of
- * an indexed column stayed in its page, the statements show how many of those that
- * left would not have been HOT even with room.
+ * Sets kept and kept_with_room: updates that an index keeps from being HOT.  These are
+ * the non-HOT updates that stayed in their page, and the same share of those that left
+ * it.  If hardly any update of an indexed column stayed, statements tell how many of
+ * those that left would not have been HOT even with room.
  */
 static void
 split_kept(double indexed, FitSplit *s)
 {
 	double		stayed_cold = 1 - s->hot - s->moved;
-	/* least share that set an indexed column and stayed: HOT ones that the other updates
-	 * cannot explain, and all that were not HOT */
+	/* lower bound of the share that set an indexed column and stayed: HOT updates beyond
+	 * those that set none, and all non-HOT ones that stayed */
 	double		stayed_setting = s->moved >= NEGLIGIBLE ?
 		bound(s->hot + indexed - 1, 0, 1) + stayed_cold : NAN;
 
@@ -55,8 +57,8 @@ split_kept(double indexed, FitSplit *s)
 }
 
 /*
- * PostgreSQL 16 and later count moved updates.  Before, old versions in the pages give an
- * estimate, and statements a better one if the pages confirm it.
+ * PostgreSQL 16 and later count moved updates.  On 15, old versions in the pages give an
+ * estimate, and statements a better one unless the pages contradict them.
  */
 FitSplit
 ff_fit_split(const Evidence *e)
@@ -68,7 +70,7 @@ ff_fit_split(const Evidence *e)
 	double		indexed = e->indexed_share;
 	double		moved = NAN;
 	double		eligible;
-	/* of many that stayed in their page none was HOT */
+	/* many stayed in their page, and none was HOT */
 	int			never = isnan(w.newpage) && stayed >= ENOUGH_STAYED && !(e->seen_hot > 0);
 
 	if (!(w.updated > 0))
@@ -80,7 +82,7 @@ ff_fit_split(const Evidence *e)
 		moved = cold;
 	else if (!never && !(indexed >= 1) && (stayed >= ENOUGH_STAYED || !isnan(indexed)))
 	{
-		/* the same share could be HOT of those that left as of those that stayed */
+		/* of those that left, the same share could be HOT as of those that stayed */
 		double		seen = stayed >= ENOUGH_STAYED ? or_else(e->seen_hot, 0) / stayed : NAN;
 
 		eligible = 1 - seen < CONFIRMED * indexed || isnan(indexed) ? seen : 1 - indexed;
@@ -104,7 +106,7 @@ ff_fit_split(const Evidence *e)
 	return s;
 }
 
-/* Quantiles of row lengths and their mean; false where none is known. */
+/* Reads quantiles of row lengths and their mean; false if none is known. */
 static int
 read_lengths(const double *h, int16_t *quantile, double *mean)
 {
@@ -137,7 +139,7 @@ plan_lengths(const Evidence *e, FitPlan *p)
 
 	if (!inserted && !updated)
 		return 0;
-	/* a difference of less than half an alignment is none: the lengths of most rows count */
+	/* less than half an alignment is no difference: use the lengths of most rows */
 	p->resizes = inserted && updated && fabs(p->update_mean - p->insert_mean) >= 4;
 	if (!p->resizes && updated && (!inserted || e->updated_pct > 50))
 	{
@@ -149,13 +151,13 @@ plan_lengths(const Evidence *e, FitPlan *p)
 		memcpy(p->update_len, p->insert_len, sizeof(p->update_len));
 		p->update_mean = p->insert_mean;
 	}
-	/* steps are those of the shorter rows: they are the finer ones */
+	/* the shorter rows have the finer steps */
 	p->step_len = (int) fmin(p->insert_len[TW_QUANTILES / 2], p->update_len[TW_QUANTILES / 2]);
 	p->page_rows = ff_twin_rows_per_page(p->fillfactor, (int) p->insert_mean);
 	return 1;
 }
 
-/* Rows updated together on a page that was there before; NAN. */
+/* Geometric mean of rows updated together on an old page; NAN if unknown. */
 static double
 rows_together(const Evidence *e)
 {
@@ -180,8 +182,8 @@ add_slot(FitPlan *p, EvCommand command, double rows)
 }
 
 /*
- * Classes of which it is unknown whether they set an indexed column: they get the blocked
- * updates that the other classes do not explain.
+ * Spreads the blocked updates that the other classes do not explain over the classes of
+ * which it is unknown whether they set an indexed column.
  */
 static void
 share_blocked(FitPlan *p)
@@ -200,8 +202,8 @@ share_blocked(FitPlan *p)
 }
 
 /*
- * One class for each UPDATE statement, the most rows first; one or two for updates that
- * no statement explains; one for inserts and one for deletes.
+ * Makes one class for each UPDATE statement, those with the most rows first; two for updates
+ * that no statement explains; one for inserts and one for deletes.
  */
 static void
 plan_slots(const Evidence *e, FitPlan *p)
@@ -216,7 +218,7 @@ plan_slots(const Evidence *e, FitPlan *p)
 
 		if (v->command != EV_UPDATE || !(v->rows > 0.002 * p->window.updated))
 			continue;
-		/* a statement may name the parent of several partitions */
+		/* scaled down: a statement may write other partitions, too */
 		s = add_slot(p, EV_UPDATE, v->rows * (p->window.updated - left) / known);
 		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live);
 		s->indexed = v->sets_indexed;
@@ -235,8 +237,8 @@ plan_slots(const Evidence *e, FitPlan *p)
 }
 
 /*
- * Pages that an update prunes, from the WAL records of its statements: those that are left
- * after its own record, its index entries and the lock of a row that moves.
+ * Pages that an update prunes: WAL records of UPDATE statements per row, minus its own record,
+ * those of index entries, and the lock record of a row that moves.  NAN if unknown.
  */
 static double
 prunes_seen(const Evidence *e, const FitPlan *p)
@@ -249,7 +251,8 @@ prunes_seen(const Evidence *e, const FitPlan *p)
 		p->split.moved;
 }
 
-/* The fillfactor at which today's pages were filled, if that was a higher one. */
+/* Sets filled_at: the recorded one, else a higher one that the fullest page proves, else
+ * today's fillfactor. */
 static void
 plan_density(const Evidence *e, FitPlan *p)
 {
@@ -267,7 +270,7 @@ plan_density(const Evidence *e, FitPlan *p)
 	}
 }
 
-/* Intervals become segments, the oldest first. */
+/* Merges the intervals into segments, the oldest first. */
 static void
 plan_segments(const Evidence *e, FitPlan *p)
 {
@@ -291,8 +294,8 @@ plan_segments(const Evidence *e, FitPlan *p)
 }
 
 /*
- * How much of the table is replayed, and for how long.  Each row is updated as often as in
- * the table, up to the number after which nothing changes.
+ * Sets how much of the table is replayed, and for how long.  Each row is updated as often as
+ * in the table, but at most MOST_LAPS times: by then a table has settled.
  */
 static void
 plan_course(const Evidence *e, FitPlan *p)
@@ -311,7 +314,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->rows = bound(p->rows, bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000),
 					MOST_PAGES * p->page_rows);
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
-	/* the newest rows that a class takes must be among those replayed */
+	/* the replay must have room for the largest transaction that is not scaled */
 	for (int i = 0; i < p->nslots; i++)
 		if (p->slot[i].rows > largest && p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
@@ -326,7 +329,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	cut = bound(window, 0, laps) / window;
 	if (cut < 1)
 	{
-		/* the later part of a long window; the table has settled before it */
+		/* of a long window only the last part is compared, after the table has settled */
 		for (int i = 0; i < FIT_SEGMENTS - 1; i++)
 		{
 			p->segment[i] = 0;
@@ -368,7 +371,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	plan_slots(e, p);
 	for (int i = 0; i < e->nintervals; i++)
 		p->peak = fmax(p->peak, e->interval[i].updated / bound(e->interval[i].seconds, 1e-3, 1e12));
-	/* transactions of the cluster per row updated, to scale distances */
+	/* to convert distances */
 	p->xids_per_tick = e->window_xids > 0 ? e->window_xids / p->window.updated : NAN;
 	for (int i = 0; i < EV_LOG2_BINS; i++)
 	{
@@ -378,7 +381,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->insert_distance = p->window.inserted > 0 && p->xids_per_tick > 0 && sum > 0 ?
 		bound(1.5 * exp2(at / sum) / p->xids_per_tick * p->window.inserted / p->window.updated,
 			  1, p->live) : NAN;
-	/* rows inserted together are updated when all of them are there, at the earliest */
+	/* rows inserted together are updated after all of them are inserted */
 	for (int i = 0; i < p->nslots && !isnan(p->insert_distance); i++)
 		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)
 			p->insert_distance = bound(p->slot[i].rows, 1, p->live);
