@@ -5,9 +5,9 @@
  * The rules are the server's (heapam.c, pruneheap.c, hio.c, freespace.c):
  * inserts and moved rows honour the fillfactor's reserve, an update in its
  * own page does not; pages are pruned on access when little space is left or
- * the page-full hint is set, and only of versions older than the horizon;
- * pruning tells the free space map nothing, vacuum and failed inserts do.
- * Left out: TOAST, page contention between sessions.
+ * the page-full hint is set, and lose only versions older than the horizon;
+ * pruning does not update the free space map, vacuum and failed inserts do.
+ * Not simulated: TOAST, page contention between sessions.
  */
 #include "twin.h"
 #include "numbers.h"
@@ -24,19 +24,19 @@
  */
 #define NEARLY_EMPTY	(TW_MAX_LEN - (TW_MAX_TUPLES / 8 * TW_ITEMID))
 
-/* Vacuum leaves dead line pointers alone when fewer pages have any (vacuumlazy.c). */
+/* Vacuum keeps dead line pointers if a smaller share of pages has any (vacuumlazy.c). */
 #define BYPASS_PAGES_SHARE	0.02
 
-/* Attempts to find a live row before a pick gives up. */
+/* Tries to find a live row before a pick gives up. */
 #define PICK_TRIES	32
 
-/* Share of the table from which a statement scans it, rather than an index. */
+/* A statement that takes this share of the table uses a sequential scan. */
 #define SCANNED		0.9
 
-/* Most rows of a pass over all rows, as a multiple of those in the window: bounds a replay. */
+/* Most rows of a pass over all rows, as a multiple of "rows": limits a replay. */
 #define WHOLE_MOST	4.0
 
-/* A multiplier that spreads ranks over the table (Knuth). */
+/* Spreads ranks over the table (Knuth's multiplicative hash). */
 #define SCATTER		UINT64_C(2654435761)
 
 /* Uniform in 0 .. n-1. */
@@ -72,7 +72,7 @@ ff_twin_step_edge(int fillfactor, int len)
 	return fillfactor;
 }
 
-/* PageGetHeapFreeSpace: what one more version may take. */
+/* PageGetHeapFreeSpace: bytes for one more version. */
 static inline int
 heap_free_space(const TwinPage *p)
 {
@@ -104,7 +104,7 @@ horizon(const Twin *t)
 }
 
 /*
- * A new transaction.  The oldest snapshot ends with a fixed chance, so that its
+ * Begins a transaction.  The oldest snapshot ends with a fixed probability, so its
  * age varies around its mean, as with several active sessions.
  */
 static inline void
@@ -115,7 +115,7 @@ next_xid(Twin *t)
 		t->oldest = t->xid;
 }
 
-/* Remove dead versions that the horizon allows; true if there were any. */
+/* Removes the dead versions older than "oldest"; returns whether there were any. */
 static int
 prune(Twin *t, TwinPage *p, uint32_t oldest)
 {
@@ -142,8 +142,8 @@ prune(Twin *t, TwinPage *p, uint32_t oldest)
 }
 
 /*
- * heap_page_prune_opt: when a scan comes to a page, not again for each row that
- * it finds there.
+ * heap_page_prune_opt: once when a statement comes to a page, not again for each of
+ * its rows there.
  */
 static void
 visit(Twin *t, int page)
@@ -193,7 +193,7 @@ touch(Twin *t, TwinPage *p)
 	}
 }
 
-/* Store a version: an unused line pointer is taken before a new one. */
+/* Stores a version; reuses an unused line pointer if there is one. */
 static inline void
 add_version(Twin *t, TwinPage *p, int len)
 {
@@ -222,7 +222,7 @@ extend(Twin *t)
 	return t->npages++;
 }
 
-/* Tell the free space map how much room a page has. */
+/* Tells the free space map how much space a page has. */
 static void
 fsm_tell(Twin *t, TwinPage *p)
 {
@@ -231,7 +231,7 @@ fsm_tell(Twin *t, TwinPage *p)
 		t->fsm_most = p->fsm;
 }
 
-/* A page the free space map believes to have room, or -1. */
+/* A page with this much space according to the free space map, or -1. */
 static int
 fsm_search(Twin *t, int space)
 {
@@ -255,8 +255,9 @@ fsm_search(Twin *t, int space)
 }
 
 /*
- * RelationGetBufferForTuple: the page inserted into last, else what the free
- * space map offers, else the last page, else a new one.  -1: no page left.
+ * RelationGetBufferForTuple: tries the page inserted into last; if there is none, a page
+ * of the free space map or else the last page; then other pages of the map, then a new
+ * page.  -1: no page left.
  */
 static int
 page_for_version(Twin *t, int len)
@@ -321,7 +322,7 @@ next_length(Twin *t, const TwinRow *r, int resizes)
 					   done * (l->update_len[r->quantile] - l->insert_len[r->quantile]));
 }
 
-/* heap_update */
+/* heap_update: HOT if the new version fits and no indexed column changes. */
 static void
 update_row(Twin *t, TwinRow *r, const TwinClass *c)
 {
@@ -370,7 +371,7 @@ delete_row(Twin *t, TwinRow *r)
 	t->nlive--;
 }
 
-/* Prune every page, free dead line pointers, tell the free space map. */
+/* Prunes every page, frees dead line pointers, updates the free space map. */
 static void
 vacuum(Twin *t)
 {
@@ -416,7 +417,7 @@ autovacuum(Twin *t)
 		vacuum(t);
 }
 
-/* Rows inserted since the one that is updated for the k-th time in turn. */
+/* Rows inserted after those that are updated for the k-th time (0 is the first). */
 static inline int64_t
 turn_delay(const TwinClass *c, int k, int turns, int64_t n)
 {
@@ -425,7 +426,8 @@ turn_delay(const TwinClass *c, int k, int turns, int64_t n)
 	return delay > 0 ? delay : 0;
 }
 
-/* How often a class updates each new row: its updates divided by the inserts. */
+/* How often a class updates each new row: its updates per insert, as turns; *share: how many
+ * of the rows each turn takes, 0..1. */
 static int
 turns_of(const Twin *t, const TwinClass *c, double *share)
 {
@@ -443,7 +445,7 @@ turns_of(const Twin *t, const TwinClass *c, double *share)
 }
 
 /*
- * The first of n rows whose turn it is; -1: none is far enough behind the inserts.
+ * The first of n rows whose turn it is; -1 if none is far enough behind the newest row.
  * Each turn follows the inserts at its own distance.
  */
 static int64_t
@@ -475,9 +477,8 @@ pick_in_turn(Twin *t, int class, int64_t n)
 }
 
 /*
- * A row by its rank among the favourites, which follow a power law: skew 1 is Zipf's law
- * with exponent 1, smaller values are between it and the uniform pick.  The favourites are
- * spread over the whole table.
+ * Picks a row by its rank in a power law with exponent "skew": 1 is Zipf's law, 0 the
+ * uniform pick.  Ranks are spread over the whole table.
  */
 static int64_t
 pick_skewed(Twin *t, const TwinClass *c, int64_t all)
@@ -492,8 +493,8 @@ pick_skewed(Twin *t, const TwinClass *c, int64_t all)
 }
 
 /*
- * A live row as a class picks it; -1 if a few tries found only deleted ones.
- * "span": rows from the first to the last that its transaction takes.
+ * A row picked as the class says, -1 if none was found.  In turn, sweep and oldest may
+ * give a deleted one.  span: rows from the first to the last that the transaction takes.
  */
 static int64_t
 pick_row(Twin *t, int class, int64_t span)
@@ -548,7 +549,7 @@ write_row(Twin *t, int64_t id, const TwinClass *c)
 		delete_row(t, r);
 }
 
-/* A fractional mean above 1 becomes a mix of the two whole numbers next to it. */
+/* A whole number with this mean (at least 1): one of the two next to it, at random. */
 static inline int64_t
 whole(Twin *t, double mean)
 {
@@ -560,8 +561,8 @@ whole(Twin *t, double mean)
 }
 
 /*
- * The first row of a transaction on every k-th row.  Groups are aligned: the same
- * rows go together every time.
+ * The first row of a transaction that takes every "stride"-th row.  Groups are aligned for
+ * random picks, so the same rows are taken together every time.
  */
 static int64_t
 pick_first(Twin *t, int class, int64_t n, int64_t stride)
@@ -586,7 +587,7 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 	return c->pick <= TW_SKEWED ? id - id % span + id % stride : id;
 }
 
-/* Rows in the order of the pages that they are on: a sequential scan. */
+/* Orders the rows by page, as a sequential scan finds them. */
 static void
 order_by_page(Twin *t)
 {
@@ -604,7 +605,7 @@ order_by_page(Twin *t)
 			t->order[end[row_of(t, id)->page]++] = (int16_t) (id & (TW_ROWS - 1));
 }
 
-/* Every k-th row of the table from "id" on, by a sequential scan. */
+/* Writes every "stride"-th row from "id" on, in the order of a sequential scan. */
 static void
 scan_rows(Twin *t, const TwinClass *c, int64_t id, int64_t stride)
 {
@@ -616,14 +617,14 @@ scan_rows(Twin *t, const TwinClass *c, int64_t id, int64_t stride)
 	{
 		int64_t		at = t->order[i];
 
-		/* several ids share this place; this is the one in memory */
+		/* several ids share this slot; this is the one in memory */
 		at += (t->first_row - at + TW_ROWS - 1) / TW_ROWS * TW_ROWS;
 		if (at >= id && (at - id) % stride == 0)
 			write_row(t, at, c);
 	}
 }
 
-/* The rows that a transaction changes: neighbours, every k-th, or each by itself. */
+/* Changes the rows of a transaction: neighbours, every k-th row, or each by itself. */
 static void
 change_rows(Twin *t, int class, int64_t n)
 {
@@ -653,7 +654,7 @@ change_rows(Twin *t, int class, int64_t n)
 			write_row(t, id + i * stride, c);
 }
 
-/* One transaction of a class. */
+/* Runs one transaction of a class. */
 static void
 transaction(Twin *t, int class)
 {
@@ -699,14 +700,14 @@ ff_twin_run(Twin *t, double ticks)
 		c = &t->life.class[next];
 		t->now = t->due[next];
 		transaction(t, next);
-		/* at a random time of each interval, so that times vary but do not drift */
+		/* at a random time in each interval, so that times vary but do not drift */
 		t->interval[next] += c->rows / c->rate;
 		t->due[next] = t->interval[next] + c->rows / c->rate * random_unit(&t->rng);
 		autovacuum(t);
 	}
 }
 
-/* Where each class begins. */
+/* Sets the first transaction of each class, and where its turns begin. */
 static void
 prepare_classes(Twin *t)
 {
@@ -825,7 +826,7 @@ ff_twin_copy(Twin *to, const Twin *from)
 	memcpy(to->dead, from->dead, sizeof(TwinDead) * (size_t) from->dead_used);
 }
 
-/* One page and its rows in t->order; updated rows are sorted by transaction. */
+/* Counts the rows of one page, from t->order; sorts the updated ones by transaction. */
 static void
 look_at_page(const Twin *t, int from, int to, TwinView *view)
 {
@@ -870,8 +871,8 @@ look_at_page(const Twin *t, int from, int to, TwinView *view)
 }
 
 /*
- * Pages without rows in memory are left out, unless the table has lost rows:
- * then these pages are a part of it.
+ * If rows were forgotten, pages without remembered rows are left out: they may be full.
+ * Otherwise these pages are empty and count.
  */
 void
 ff_twin_look(Twin *t, TwinView *view)

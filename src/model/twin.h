@@ -5,9 +5,8 @@
  *
  * Pure C: no server calls, no allocation (the caller supplies a Twin), the same
  * result for the same life and seed on every machine with IEEE doubles.  It
- * counts bytes, line pointers and decisions; there are no tuples.  Time is
- * counted in row updates of the table ("ticks"); where a life has no update,
- * in rows written.
+ * counts bytes and line pointers; there are no tuples.  Time is counted in row
+ * updates of the table ("ticks"); if a life has no update, in rows written.
  */
 #ifndef FF_MODEL_TWIN_H
 #define FF_MODEL_TWIN_H
@@ -27,9 +26,9 @@
 
 #define TW_CLASSES		8
 #define TW_PAGES		2048	/* pages that one run may use */
-#define TW_ROWS			16384	/* rows it can pick from; a power of 2 */
+#define TW_ROWS			16384	/* rows it can pick from, the newest ones; a power of 2 */
 #define TW_DEAD			32768	/* dead versions not yet pruned */
-#define TW_TURNS		4		/* times that a class comes back to a new row */
+#define TW_TURNS		4		/* most updates of a new row by one TW_IN_TURN class */
 #define TW_QUANTILES	64		/* resolution of the row lengths */
 
 #define TW_MAXALIGN(len)	(((int) (len) + 7) & ~7)
@@ -50,16 +49,16 @@ typedef struct TwinClass
 	EvCommand	command;		/* EV_INSERT, EV_UPDATE or EV_DELETE */
 	double		rate;			/* rows a tick */
 	double		rows;			/* rows of one transaction, >= 1 */
-	double		calls;			/* statements for its rows, >= 1: not replayed, only told */
+	double		calls;			/* statements in one transaction, >= 1: only reported */
 	TwinPick	pick;
 	double		distance;		/* rows, see TwinPick */
 	double		near;
 	double		skew;			/* exponent of the power law, 1 is Zipf's */
-	double		stride;			/* from one of its rows to the next: 1 neighbours, 0 each
-								 * picked by itself */
-	int			whole;			/* all rows that there are, or every "stride"-th of them; "rows"
-								 * is how many that were on average */
-	double		indexed;		/* 0..1, updates that change an indexed column */
+	double		stride;			/* from one of its rows to the next; 1: neighbours, 0:
+								 * each row is picked by itself */
+	int			whole;			/* takes all rows, or every "stride"-th; "rows" is their
+								 * mean number */
+	double		indexed;		/* 0..1, share of updates that change an indexed column */
 	int			resizes;		/* its updates change the length of rows */
 } TwinClass;
 
@@ -71,12 +70,12 @@ typedef struct TwinLife
 	int16_t		insert_len[TW_QUANTILES];
 	int16_t		update_len[TW_QUANTILES];
 	double		grow_updates;	/* updates until a row has its updated length */
-	/* when dead versions go */
+	/* when dead versions are removed */
 	double		lag;			/* mean age of the oldest snapshot, transactions */
-	double		held;			/* transactions that one snapshot is held, 0 none */
-	double		held_share;		/* 0..1, share of the time that one is */
+	double		held;			/* transactions for which a snapshot is held, 0: none is */
+	double		held_share;		/* 0..1, share of the time during which one is held */
 	double		vacuum_share;	/* dead / live rows at which vacuum runs */
-	double		vacuum_gap;		/* but not before so many ticks per live row */
+	double		vacuum_gap;		/* least ticks per live row between vacuums; negative: off */
 	double		start_rows;		/* rows loaded at first */
 } TwinLife;
 
@@ -86,7 +85,7 @@ typedef struct TwinCount
 	double		updates;
 	double		hot;			/* heap-only */
 	double		moved;			/* went to another page */
-	double		blocked;		/* not HOT in its page: an indexed column changed */
+	double		blocked;		/* stayed in its page, not HOT: an indexed column changed */
 	double		inserts;
 	double		deletes;
 	double		prunes;			/* pages pruned on access */
@@ -98,9 +97,9 @@ typedef struct TwinCount
 typedef struct TwinPage
 {
 	int32_t		gap;			/* bytes between pd_lower and pd_upper */
-	int32_t		dead_head;		/* oldest dead version, -1 none */
+	int32_t		dead_head;		/* oldest dead version; -1: none */
 	int32_t		dead_tail;
-	uint32_t	touched;		/* transaction that changed it last */
+	uint32_t	touched;		/* last transaction that changed it */
 	int16_t		nline;			/* line pointers */
 	int16_t		nunused;		/* of these, unused */
 	int16_t		ndead;			/* of these, LP_DEAD */
@@ -110,8 +109,8 @@ typedef struct TwinPage
 
 typedef struct TwinRow
 {
-	uint32_t	born;			/* transactions of its insert and its newest version */
-	uint32_t	xmin;
+	uint32_t	born;			/* transaction of its insert */
+	uint32_t	xmin;			/* transaction of its newest version */
 	int16_t		page;			/* -1: deleted */
 	int16_t		len;
 	uint8_t		quantile;		/* of the row lengths */
@@ -121,7 +120,7 @@ typedef struct TwinRow
 
 typedef struct TwinDead
 {
-	uint32_t	xid;			/* who made it dead */
+	uint32_t	xid;			/* transaction that made it dead */
 	int32_t		next;
 	int16_t		len;
 	uint8_t		frees_lp;		/* heap-only: its line pointer becomes unused */
@@ -132,47 +131,47 @@ typedef struct Twin
 {
 	TwinLife	life;
 	uint64_t	rng;
-	int			reserve;		/* bytes inserts leave free */
+	int			reserve;		/* bytes that inserts leave free */
 	int			prune_below;	/* prune on access under this many free bytes */
 	int			npages;
 	int			fsm_next;		/* where the next search begins */
 	int			fsm_most;		/* no page has a higher category */
-	int			target;			/* page that rows are put on */
-	int			visiting;		/* page that the statement reads; -1 none */
+	int			target;			/* page inserted into last, -1: none */
+	int			visiting;		/* page that the statement reads; -1: none */
 	int			dead_free;		/* free list of dead[] */
 	int			dead_used;		/* dead[] entries ever used */
 	int64_t		ndead;			/* dead versions */
 	int64_t		ndead_lps;
 	uint32_t	xid;
-	uint32_t	oldest;			/* versions dead since before it are prunable */
-	double		advance;		/* chance that a transaction moves "oldest" */
+	uint32_t	oldest;			/* versions that died before it can be pruned */
+	double		advance;		/* probability that a transaction moves "oldest" */
 	int64_t		first_row;		/* oldest row id remembered */
 	int64_t		next_row;
 	int64_t		nlive;			/* live rows, forgotten ones included */
 	int64_t		nforgotten;
 	double		now;			/* ticks */
 	double		last_vacuum;	/* ticks */
-	double		interval[TW_CLASSES];	/* begin of the interval of its next transaction */
-	double		due[TW_CLASSES];	/* when that comes */
-	int64_t		position[TW_CLASSES];	/* of a sweep */
+	double		interval[TW_CLASSES];	/* start of the interval of its next transaction */
+	double		due[TW_CLASSES];	/* time of that transaction */
+	int64_t		position[TW_CLASSES];	/* where a sweep continues */
 	int			turn_now[TW_CLASSES];	/* whose turn it is */
-	int64_t		turn[TW_CLASSES][TW_TURNS]; /* row that each takes next */
-	int			exhausted;		/* out of simulated pages or versions */
+	int64_t		turn[TW_CLASSES][TW_TURNS]; /* row that each turn takes next */
+	int			exhausted;		/* simulated pages or versions are used up */
 	TwinCount	count;
 	/* only the used parts of these are copied */
 	TwinPage	page[TW_PAGES];
 	TwinRow		row[TW_ROWS];
 	TwinDead	dead[TW_DEAD];
-	/* scratch: rows in the order of their pages, and where each page's end */
+	/* scratch: rows ordered by page, and where those of each page end */
 	int16_t		order[TW_ROWS];
 	int32_t		page_end[TW_PAGES + 1];
 } Twin;
 
-/* What the pages show: the same figures as a page sample has. */
+/* What the pages show, in the figures of a page sample. */
 typedef struct TwinView
 {
-	double		rows;			/* live, forgotten ones left out */
-	double		pages;			/* those of the rows above */
+	double		rows;			/* live, without forgotten ones */
+	double		pages;			/* with such rows; if none is forgotten, all pages */
 	double		rows_per_page_max;
 	double		updated_rows;
 	double		group_old_page[EV_GROUP_BINS];
@@ -193,15 +192,15 @@ extern int	ff_twin_step_edge(int fillfactor, int len);
 /* Load the first rows at a fillfactor.  Values out of range are clamped. */
 extern void ff_twin_start(Twin *t, const TwinLife *life, int fillfactor, uint64_t seed);
 
-/* What inserts leave free, and from when on pages are pruned, from now on. */
+/* Sets what inserts leave free and at how little free space pages are pruned. */
 extern void ff_twin_set_fillfactor(Twin *t, int fillfactor);
 
-/* All live rows into new pages at the fillfactor (VACUUM FULL). */
+/* Writes all live rows to new pages at this fillfactor (VACUUM FULL), except forgotten ones. */
 extern void ff_twin_rewrite(Twin *t, int fillfactor);
 
 /*
- * Go on for so many ticks; always finite.  Before each transaction ff_twin_check()
- * is called, if there is one: it may leave for good, as CHECK_FOR_INTERRUPTS does.
+ * Runs for this many ticks; always ends.  Calls ff_twin_check() before each transaction
+ * unless it is NULL; it may raise an error, as CHECK_FOR_INTERRUPTS() does.
  */
 extern void ff_twin_run(Twin *t, double ticks);
 extern void (*ff_twin_check) (void);
