@@ -7,7 +7,8 @@
  * exactly one CREATE INDEX in it, made of nodes that pg_get_indexdef() writes.
  * It may call only the server's own code: unqualified names will be looked up in
  * pg_catalog alone, and qualified names pass only if they cannot call anything.
- * Returned is the checked text itself, after a head of our own.
+ * The result is the index's name and the checked text from USING on; SQL puts a head of
+ * its own before it.
  */
 #include "postgres.h"
 
@@ -160,7 +161,7 @@ is_refused(Node *node, void *context)
 			d->looked_up = true;
 			break;
 		case T_A_Indices:
-			/* psql would read a variable after the colon */
+			/* psql would replace a variable after the colon */
 			if (((A_Indices *) node)->is_slice)
 				return true;
 			break;
@@ -186,7 +187,7 @@ is_refused(Node *node, void *context)
 	return raw_expression_tree_walker(node, is_refused, context);
 }
 
-/* Whether these options of an index or operator class are constants or words. */
+/* Whether all options of an index or operator class are constants or single words. */
 static bool
 are_options(List *options)
 {
@@ -205,7 +206,7 @@ are_options(List *options)
 	return true;
 }
 
-/* A column or expression of the index, with its collation and operator class. */
+/* Whether a column or expression of the index, with collation and operator class, is allowed. */
 static bool
 is_element(FfDefinition *d, IndexElem *element, Oid access_method)
 {
@@ -217,7 +218,7 @@ is_element(FfDefinition *d, IndexElem *element, Oid access_method)
 	{
 		Oid			schema = get_namespace_oid(strVal(linitial(element->opclass)), true);
 
-		/* it must exist: only superusers create them */
+		/* it must exist: only superusers can create operator classes */
 		if (list_length(element->opclass) != 2 ||
 			!OidIsValid(GetSysCacheOid3(CLAAMNAMENSP, Anum_pg_opclass_oid, ObjectIdGetDatum(access_method),
 										PointerGetDatum(strVal(lsecond(element->opclass))),
@@ -227,7 +228,7 @@ is_element(FfDefinition *d, IndexElem *element, Oid access_method)
 	return are_options(element->opclassopts) && !is_refused(element->expr, d);
 }
 
-/* Accepts the parsed text if it is one allowed CREATE INDEX. */
+/* Sets statement if the parsed text is one allowed CREATE INDEX. */
 static void
 accept_index(List *statements, void *context)
 {

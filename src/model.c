@@ -24,11 +24,11 @@
 #include "numbers.h"
 #include "module.h"
 
-/* Raise it with every change of the model's answers: stored fits of another
- * version are not used. */
+/* Increase it with every change of the model's results: stored fits of another version are
+ * not used. */
 #define MODEL_VERSION	8
 
-/* Larger sizes are nonsense; smaller ones are written exactly. */
+/* Upper limit of sizes in the result, so that all are written exactly (chosen). */
 #define MOST_BYTES	1e16
 
 PG_FUNCTION_INFO_V1(ff_split_updates);
@@ -131,7 +131,7 @@ read_settings(Evidence *e)
 	e->min_updates = ff_min_updates;
 }
 
-/* Quantiles of row lengths in the result. */
+/* Number of quantiles of row lengths in the result. */
 #define LENGTHS_TOLD	16
 
 /* Digits of a number that must be exact, and of one that is only for reading. */
@@ -184,7 +184,7 @@ append_class(StringInfo t, const TwinClass *c)
 	appendStringInfoChar(t, '}');
 }
 
-/* A life, with the names of TwinLife, and how much of the table it replays. */
+/* Appends a life, with the names of TwinLife, and how much of the table it replays. */
 static void
 append_life(StringInfo t, const FitPlan *plan, const TwinLife *l)
 {
@@ -206,7 +206,7 @@ append_life(StringInfo t, const FitPlan *plan, const TwinLife *l)
 	appendStringInfoString(t, "]}");
 }
 
-/* The way to reach a step: with a rewrite only if that pays.  FC_SET at the current step: keep. */
+/* How to reach a step: with a rewrite only if it pays; FC_SET, so keep, at the current step. */
 static FcWay
 way_of(const Model *m, int step)
 {
@@ -297,7 +297,7 @@ append_step(StringInfo t, const Model *m, int step)
 {
 	const FcStep *s = &m->forecast.step[step];
 	const DcCost *c = cost_of_step(m, step);
-	/* the size if all pages are filled so: the HOT share is predicted for the same */
+	/* sizes after a rewrite at this step, as assumed for its hot_pct */
 	const DcCost *filled = &m->decision.cost[step == m->forecast.current ? FC_SET : FC_REWRITE][step];
 	bool		fitted = m->fit.n > 0;
 
@@ -369,7 +369,7 @@ ff_model_version(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(MODEL_VERSION);
 }
 
-/* ff_rows_per_page(fillfactor integer, width float8): NULL where no width is known */
+/* ff_rows_per_page(fillfactor integer, width float8): NULL if the width is unknown */
 Datum
 ff_rows_per_page(PG_FUNCTION_ARGS)
 {
@@ -381,7 +381,7 @@ ff_rows_per_page(PG_FUNCTION_ARGS)
 										  (int) bound(ceil(width), 1, TW_MAX_LEN)));
 }
 
-/* Columns of numbers_row() at most; NAN is NULL. */
+/* Most columns of numbers_row(), in which NAN becomes NULL. */
 #define NUMBERS_MAX	6
 
 static Datum

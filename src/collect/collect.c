@@ -34,7 +34,7 @@
 
 PG_FUNCTION_INFO_V1(ff_collect);
 
-/* Tables whose counters are read in one transaction: some 30 ms if all of them changed. */
+/* Tables whose counters are read in one transaction: about 30 ms if all of them changed. */
 #define COUNTERS_BATCH			250
 
 /* Rows that one batch of pruning may remove before it commits. */
@@ -99,9 +99,9 @@ run_step(Collector *c, const char *call)
 }
 
 /*
- * A step that others do not depend on.  The function named by writer stores an
- * error; without one, a warning says that it could not do what (NULL: no warning);
- * see the SQL function.  Returns -1 after an error.
+ * Runs a step that others do not depend on.  The function named by writer stores
+ * an error.  If writer is NULL, a warning says "could not" and what; if both are
+ * NULL, there is none.  See the SQL function.  Returns -1 after an error.
  */
 static int64
 try_step(Collector *c, const char *function, int64 of, const char *writer, const char *what)

@@ -28,8 +28,8 @@
 #include "module.h"
 
 /*
- * Texts of this many bytes are not parsed: a parse tree takes some hundred times the
- * text.  An INSERT with the protocol's maximum of 65,535 parameters is shorter.
+ * Texts of at least this many bytes are not parsed: a parse tree takes about a hundred
+ * times as much memory.  An INSERT with the protocol's maximum of 65,535 parameters is shorter.
  */
 #define FF_STATEMENT_MAX	(1000 * 1000)
 
@@ -53,8 +53,8 @@ PG_FUNCTION_INFO_V1(ff_parse_statement);
 /*
  * Adds the columns that a SET list assigns, once each.  Fields and elements,
  * SET a.b = and a[1] =, count as their column; in (a, b) = (...) each is an
- * entry of its own.  Takes at most the columns a table can have: the time grows
- * with the square of their number.
+ * entry of its own.  Takes at most as many columns as a table can have: the time
+ * grows with the square of their number.
  */
 static List *
 add_columns(List *columns, List *targetlist)

@@ -62,7 +62,7 @@ ff_median(const FfSample *sample, FfHistogram histogram)
 	return NAN;
 }
 
-/* Array literal. */
+/* Writes an array literal. */
 char *
 ff_array_text(const double *value, int n)
 {
@@ -75,7 +75,7 @@ ff_array_text(const double *value, int n)
 	return t.data;
 }
 
-/* Weights without trailing zeros; NULL if all are zero. */
+/* Writes an array without trailing zeros; NULL if all are zero. */
 static char *
 weights_text(const double *value, int n)
 {
@@ -85,8 +85,8 @@ weights_text(const double *value, int n)
 }
 
 /*
- * (length, rows) pairs, sorted by length.  Merges equal neighbours, then the most
- * similar ones until EV_LENGTHS are left.
+ * Writes (length, rows) pairs, which are sorted by length.  Merges equal neighbours, then
+ * the most similar ones until EV_LENGTHS are left.
  */
 static char *
 lengths_text(double *pair, int n)

@@ -55,8 +55,8 @@ ff_line_pointers(const PageHeaderData *header)
 }
 
 /*
- * Whether this line pointer refers to at least so many bytes in the tuple area,
- * aligned, that no other has claimed.  Marks them as taken.
+ * Whether this line pointer refers to at least "least" bytes in the tuple area, aligned,
+ * that no other line pointer has claimed.  Marks them as taken.
  */
 static inline bool
 ff_claim_place(const PageHeaderData *header, const ItemIdData *lp,
@@ -140,7 +140,7 @@ typedef struct FfHeapGroup
 {
 	bool		new_page;
 	uint16		rows;
-	uint16		live;			/* of them, live in this page */
+	uint16		live;			/* of these, live in this page */
 	uint32		age;			/* transactions since then, of all databases */
 	int64		distance;		/* from the page's inserts to it, -1: unknown */
 } FfHeapGroup;
@@ -150,7 +150,7 @@ typedef struct FfHeapPage
 	double		metric[FF_HEAP_METRICS];
 	double		used_share;		/* 0 to 1 of what a page can hold */
 	int			nrows;			/* live */
-	uint16		length[MaxHeapTuplesPerPage];	/* MAXALIGNed, of each of them */
+	uint16		length[MaxHeapTuplesPerPage];	/* of each live row, MAXALIGNed */
 	bool		updated[MaxHeapTuplesPerPage];	/* since it was inserted */
 	int			ngroups;
 	FfHeapGroup group[MaxHeapTuplesPerPage];
@@ -169,10 +169,10 @@ typedef enum FfBtreeMetric
 	FF_BTREE_DELETED,			/* or half dead */
 	/* of leaves only */
 	FF_BTREE_ROOM,				/* bytes between header and special space */
-	FF_BTREE_USED,				/* of them */
+	FF_BTREE_USED,				/* bytes of this room in use */
 	FF_BTREE_FRAGMENT,			/* 1 if its right sibling is an earlier block */
 	FF_BTREE_TIDS,				/* row pointers of all items */
-	FF_BTREE_POSTING_TIDS,		/* of them, in posting lists (deduplicated) */
+	FF_BTREE_POSTING_TIDS,		/* those in posting lists (deduplicated) */
 	FF_BTREE_AT_FILLFACTOR,		/* 1 if as full as splits at the end leave it */
 	FF_BTREE_HALF_FULL,			/* 1 if as full as other splits leave it */
 	FF_BTREE_METRICS

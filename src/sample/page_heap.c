@@ -171,7 +171,7 @@ sort_versions(FfVersion *version, int n)
 /*
  * Groups updated versions by the transaction that wrote or superseded them.  The old
  * versions that an update superseded here tell how many rows of this page it
- * updated, whatever rows it also wrote here from other pages.  If all versions are
+ * updated, even if it also wrote rows here that came from other pages.  If all versions are
  * live, from one update and mostly not heap-only, they came from other pages: the
  * update filled this one.  Distances are measured from the median insert of the
  * page, or from an original version not pruned yet.

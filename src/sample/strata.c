@@ -40,14 +40,14 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
 #define FF_ZONES 16
 #define FF_PAGES_PER_ZONE 32
 
-/* Times the last range is halved, and the pages first chosen of each half. */
+/* Most strata made by halving the last range, and the pages first chosen of each. */
 #define FF_TAIL_HALVINGS 12
 #define FF_PAGES_PER_HALF 8
 
-/* The last of them, if no larger than this, is read whole. */
+/* Halving stops at this size; the last stratum is read whole if it is no larger. */
 #define FF_PAGES_AT_END 16
 
-/* Most ranges. */
+/* Most strata. */
 #define FF_MAX_STRATA (FF_ZONES + FF_TAIL_HALVINGS)
 
 /* A variance needs two pages. */
@@ -212,7 +212,7 @@ choose(FfStrata *strata, double *wanted, int max_pages, BlockNumber **block)
 	return nblocks;
 }
 
-/* The first sample: some hundred pages, at most max_pages; see choose(). */
+/* The first sample: about 600 pages, at most max_pages; see choose(). */
 int
 ff_strata_first(FfStrata *strata, int max_pages, BlockNumber **block)
 {

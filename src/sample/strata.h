@@ -15,7 +15,7 @@ typedef struct FfStratum
 {
 	BlockNumber first;
 	BlockNumber size;			/* blocks */
-	int			nread;			/* of them, read so far */
+	int			nread;			/* pages of these read so far */
 	double		sum[FF_MAX_METRICS];
 	double		cubes[FF_MAX_METRICS];
 	double		cross[FF_MAX_METRICS][FF_MAX_METRICS];
