@@ -1,10 +1,10 @@
 /*
  * decide_test.c
- *	  Facts about prices and the choice that hold whatever the prices are, as TAP.
+ *	  Facts about costs and the choice that hold for any prices, as TAP.
  *
- * The bound is the cost of a table whose updates all have room by its cost today: a
- * fraction of two sums.  What costs the same in both adds to the denominator alone
- * of 1 / (1 - bound), so that one known price gives all others.
+ * The bound is the cost of a table whose updates all have room, divided by its cost today: a
+ * fraction of two sums.  A cost that is in both adds only to the numerator
+ * of 1 / (1 - bound), so one known price gives all others.
  */
 #include <stdlib.h>
 
@@ -18,14 +18,14 @@ static Fit	fit;
 static Forecast forecast;
 static Decision decision;
 
-/* Two figures differ by such a share at most. */
+/* Whether two numbers differ by at most this share. */
 static int
 like(double a, double b, double share)
 {
 	return near(a, b, share * fmax(fabs(a), fabs(b)) + 1e-12);
 }
 
-/* Updates of single rows of 136 bytes, as many as they are: HOT, moved, or kept by an index. */
+/* Updates of single rows of 136 bytes, by share: HOT, moved, the rest blocked by an index. */
 static Evidence
 counted(double hot, double moved)
 {
@@ -46,7 +46,7 @@ counted(double hot, double moved)
 	e.index_bytes = 2 * PAGES * TW_BLCKSZ;
 	e.checkpoint_s = 1e12;
 	e.min_updates = 1;
-	e.min_gain = 2;				/* nothing is enough: the bound alone, no fit */
+	e.min_gain = 2;				/* no gain is enough: the bound alone, no fit */
 	e.time_weight = e.wal_weight = e.size_weight = 0;
 	return e;
 }
@@ -70,7 +70,7 @@ bound_of(Evidence e, double time, double wal, double size)
 	return decision.bound;
 }
 
-/* The cost now by what could be saved of it. */
+/* The cost today divided by what could be saved of it. */
 static double
 time_by_saving(Evidence e)
 {
@@ -83,7 +83,7 @@ wal_by_saving(Evidence e)
 	return 1 / (1 - bound_of(e, 0, 1, 0));
 }
 
-/* Bytes that could be saved: a byte more in each of as many rows inserted is the measure. */
+/* Bytes that could be saved, measured by one byte more in each of as many inserted rows. */
 static double
 wal_saving(Evidence e)
 {
@@ -103,8 +103,8 @@ wal_now(Evidence e)
 }
 
 /*
- * Microseconds that could be saved, and those of today: a microsecond a page read from a
- * disk that holds everything is the measure.  No index, all HOT or none.
+ * Microseconds an update takes today, measured by one microsecond for each page read if
+ * nothing is in memory.  All updates are HOT, or all non-HOT.
  */
 static double
 time_now(Evidence e)
@@ -123,7 +123,7 @@ time_now(Evidence e)
 	return c * saved;
 }
 
-/* One number of the evidence at 1, 2 and 3 times: each time as much is added. */
+/* Whether 1, 2 and 3 times a number of the evidence add the same cost each time. */
 static int
 linear(Evidence e, size_t number, double once, double (*cost) (Evidence))
 {
@@ -154,7 +154,7 @@ test_rows_beside(void)
 	more = e;
 	more.indexes = 3;
 	ok(like(wal_now(more) - wal_now(e), entry_wal, 1e-3) &&
-	   like(time_now(more) - time_now(e), entry_us, 1e-3), "a row inserted makes an entry in each index");
+	   like(time_now(more) - time_now(e), entry_us, 1e-3), "an inserted row makes an entry in each index");
 	both.interval[0].deleted = ROWS;
 	for (int i = 0; i < 2; i++)
 	{
@@ -182,7 +182,7 @@ test_rows_beside(void)
 			}
 			ok(like(by[0] - by[1], 2 * (by[1] - by[2]), 1e-4) && by[1] > by[2] &&
 			   like(by[0], cost[i] (both), 1e-6),
-			   "twice the rows a call is half the calls; unknown ones are as large as the updates");
+			   "twice the rows a call halve the cost of calls; unknown calls are as large as those of updates");
 		}
 	for (EvCommand c = EV_INSERT; c <= EV_DELETE; c += EV_DELETE - EV_INSERT)
 	{
@@ -191,22 +191,22 @@ test_rows_beside(void)
 		add_rows(&more, EV_UPDATE, ROWS, 1);
 		add_rows(&more, c, ROWS, ROWS);
 		ok(linear(more, c == EV_INSERT ? NUMBER(interval[0].inserted) : NUMBER(interval[0].deleted),
-				  ROWS / 2, time_by_saving), "so do the rows of a single call, each for itself");
+				  ROWS / 2, time_by_saving), "time of rows inserted or deleted by a single call is linear");
 	}
 	add_rows(&e, EV_UPDATE, 8, 4);
 	more = e;
 	add_rows(&more, EV_INSERT, 8, 4);
 	ok(like(wal_by_saving(e), wal_by_saving(more), 1e-6) && like(decision.calls, 0.25, 1e-9),
-	   "calls are those of the statements");
+	   "calls per update are those of the statements");
 	e = counted(1, 0);
 	e.group_old_page[0] = 1;
 	for (int i = 1; i < EV_GROUP_BINS; i++)
 		e.group_old_page[i] = 0;
 	bound_of(e, 1, 0, 0);
-	ok(decision.calls == 1, "rows that are alone on their page come from calls of one");
+	ok(decision.calls == 1, "rows updated alone on their page: one call each");
 	e.group_old_page[2] = 1e6;
 	bound_of(e, 1, 0, 0);
-	ok(decision.calls >= 0.25 && decision.calls <= 0.334, "three or four together come from one call");
+	ok(decision.calls >= 0.25 && decision.calls <= 0.334, "three or four rows updated together: one call");
 }
 
 static void
@@ -218,10 +218,10 @@ test_reads(void)
 
 	own.index_scans = ROWS;
 	ok(like(time_by_saving(own), none, 1e-9) &&
-	   linear(e, NUMBER(index_scans), ROWS, time_by_saving), "scans beyond those of updates are reads");
+	   linear(e, NUMBER(index_scans), ROWS, time_by_saving), "index scans beyond those of updates are reads");
 	own.interval[0].deleted = e.interval[0].deleted = ROWS;
 	own.index_scans = 2 * ROWS;
-	ok(like(time_by_saving(own), time_by_saving(e), 1e-9), "those of deletes are none either");
+	ok(like(time_by_saving(own), time_by_saving(e), 1e-9), "index scans of deletes are not reads");
 	own.index_scans = 3 * ROWS;
 	ok(like(wal_by_saving(own), wal_by_saving(e), 1e-9), "reads write no WAL");
 
@@ -229,22 +229,23 @@ test_reads(void)
 	e.seq_scans = 1e6;
 	e.blocks_fetched = 2 * ROWS;
 	own = e;
-	ok(like(time_by_saving(e), none, 1e-9), "pages that the updates asked for are no scan of the table");
+	ok(like(time_by_saving(e), none, 1e-9), "pages fetched by updates are no sequential scan");
 	e.blocks_fetched = 2 * ROWS + PAGES;
 	own.blocks_fetched += 2 * PAGES;
 	ok(like(time_by_saving(own) - none, 2 * (time_by_saving(e) - none), 1e-6) &&
-	   time_by_saving(e) > none, "pages beyond those are");
+	   time_by_saving(e) > none, "pages fetched beyond those of updates are sequential scans");
 	own.interval[0].inserted = own.interval[0].deleted = PAGES / 2;
 	e.interval[0] = own.interval[0];
 	e.blocks_fetched = 0;
-	ok(like(time_by_saving(own), time_by_saving(e), 1e-9), "and inserts and deletes ask for pages, too");
+	ok(like(time_by_saving(own), time_by_saving(e), 1e-9),
+	   "pages fetched by inserts and deletes are no sequential scan");
 	e = counted(1, 0);
 	e.seq_scans = 1;
 	e.blocks_fetched = 2 * ROWS + PAGES;
 	own = e;
 	own.blocks_fetched += 9 * PAGES;
 	ok(like(time_by_saving(own), time_by_saving(e), 1e-9) && time_by_saving(own) > none,
-	   "no more scans than were counted");
+	   "there are no more sequential scans than counted");
 }
 
 static void
@@ -258,12 +259,13 @@ test_vacuums(void)
 	most = time_by_saving(e) - none;
 	e.interval[0].vacuums = 1;
 	ok(like((time_by_saving(e) - none) / most, PAGES / ROWS, 1e-3) && most > 0,
-	   "a vacuum takes each page once, and no more pages than updates were made");
+	   "time: a vacuum processes each page once, and at most as many pages as updates");
 	none = wal_by_saving(counted(1, 0));
 	e.interval[0].vacuums = 1e6;
 	most = wal_by_saving(e) - none;
 	e.interval[0].vacuums = 1;
-	ok(like((wal_by_saving(e) - none) / most, PAGES / ROWS, 1e-3) && most > 0, "the same in WAL");
+	ok(like((wal_by_saving(e) - none) / most, PAGES / ROWS, 1e-3) && most > 0,
+	   "WAL: a vacuum processes each page once, and at most as many pages as updates");
 }
 
 /* Pages and leaves touched for the first time since a checkpoint. */
@@ -279,28 +281,29 @@ test_checkpoints(void)
 
 	for (int i = 0; i < 3; i++)
 	{
-		/* updates from one to the next: one, as many as pages, very many; 100 s each */
+		/* updates between checkpoints: one, as many as pages, very many; 100 s each */
 		hot.checkpoint_s = kept.checkpoint_s = 100 * (i == 0 ? 1 : i == 1 ? PAGES : 1e9);
 		bytes[i] = wal_saving(hot);
 		time[i] = time_now(hot) / time_by_saving(hot);
 	}
 	ok(like(bytes[0] - bytes[2], TW_BLCKSZ, 1e-2) &&
 	   like(bytes[1] - bytes[2], TW_BLCKSZ * (1 - exp(-1)), 1e-2),
-	   "each page is logged whole once a checkpoint");
+	   "each page has one full-page image a checkpoint");
 	ok(time[0] > time[2] && like((time[1] - time[2]) / (time[0] - time[2]), 1 - exp(-1), 1e-2),
-	   "and written as often");
+	   "each page is written once a checkpoint");
 	bytes[2] = wal_now(kept);
 	kept.checkpoint_s = 100;
 	leaves = wal_now(kept) - bytes[2] - TW_BLCKSZ;
-	ok(like(leaves, 2 * TW_BLCKSZ, 1e-2), "so is a leaf of each index, where updates are not HOT");
+	ok(like(leaves, 2 * TW_BLCKSZ, 1e-2), "non-HOT updates log a full image of a leaf of each index");
 	kept.checkpoint_s = 100 * PAGES;
 	leaves = wal_now(kept) - bytes[2] - TW_BLCKSZ * (1 - exp(-1));
-	ok(like(leaves, 2 * TW_BLCKSZ * (1 - exp(-1)), 1e-2), "once a checkpoint");
+	ok(like(leaves, 2 * TW_BLCKSZ * (1 - exp(-1)), 1e-2), "each leaf has one full-page image a checkpoint");
 	e = hot;
 	e.checkpoint_s = 1000;
 	hot.checkpoint_s = 2000;
 	hot.interval[0].seconds *= 2;
-	ok(like(bound_of(hot, 0, 1, 0), bound_of(e, 0, 1, 0), 1e-9), "updates since a checkpoint count, not seconds");
+	ok(like(bound_of(hot, 0, 1, 0), bound_of(e, 0, 1, 0), 1e-9),
+	   "full-page images depend on updates between checkpoints, not on seconds");
 	hot = e;
 	hot.nintervals = 2;
 	hot.interval[1] = hot.interval[0];
@@ -308,7 +311,8 @@ test_checkpoints(void)
 	hot.interval[1].seconds /= 2;
 	hot.interval[0].updated = hot.interval[0].hot = 0;
 	e.interval[0].seconds /= 2;
-	ok(like(bound_of(hot, 0, 1, 0), bound_of(e, 0, 1, 0), 1e-9), "their rate is that of the time when they come");
+	ok(like(bound_of(hot, 0, 1, 0), bound_of(e, 0, 1, 0), 1e-9),
+	   "full-page images depend on the update rate of busy intervals");
 }
 
 /* Nothing is in memory, and the disk is so slow that nothing else counts. */
@@ -323,21 +327,22 @@ test_slow_disk(void)
 	e.ram_bytes = kept.ram_bytes = 1e-9;
 	e.read_us = kept.read_us = 1e12;
 	ok(like(bound_of(e, 1, 0, 0), 1.0 / 3, 1e-6),
-	   "a HOT update reads a leaf, reads its page and writes it back; all but the leaf may be saved");
+	   "slow disk: a HOT update reads a leaf, reads and writes its page; all but the leaf can be saved");
 	ok(like(bound_of(kept, 1, 0, 0), 4.0 / 6, 1e-6),
-	   "one that is not HOT writes that leaf, reads another of the other index and writes it");
+	   "slow disk: a non-HOT update also writes that leaf, and reads and writes one of the other index");
 	kept.indexes = 3;
-	ok(like(bound_of(kept, 1, 0, 0), 6.0 / 8, 1e-6), "and that of each further one");
+	ok(like(bound_of(kept, 1, 0, 0), 6.0 / 8, 1e-6), "slow disk: each further index adds a leaf read and written");
 	kept.indexes = 1;
-	ok(like(bound_of(kept, 1, 0, 0), 2.0 / 4, 1e-6), "one index: its leaf only");
+	ok(like(bound_of(kept, 1, 0, 0), 2.0 / 4, 1e-6), "slow disk: with one index, only its leaf");
 	kept.indexes = 0;
-	ok(like(bound_of(kept, 1, 0, 0), 1.0 / 3, 1e-6), "no index: no leaf to write");
+	ok(like(bound_of(kept, 1, 0, 0), 1.0 / 3, 1e-6), "slow disk: without index, no leaf is written");
 	e.index_scans = 3 * ROWS;
-	ok(like(bound_of(e, 1, 0, 0), 5.0 / 7, 1e-6), "a read reads a leaf and a page");
+	ok(like(bound_of(e, 1, 0, 0), 5.0 / 7, 1e-6), "slow disk: a read reads a leaf and a page");
 	e.index_scans = ROWS;
 	e.seq_scans = 1e6;
 	e.blocks_fetched = 4 * ROWS + 8 * ROWS;
-	ok(like(bound_of(e, 1, 0, 0), 2.0 / 4, 1e-6), "a sequential scan reads eight pages in the time of one");
+	ok(like(bound_of(e, 1, 0, 0), 2.0 / 4, 1e-6),
+	   "slow disk: a sequential scan reads eight pages in the time of one");
 
 	/* half of it is in memory */
 	e = counted(1, 0);
@@ -353,7 +358,8 @@ test_slow_disk(void)
 	e.blocks_fetched = 2 * ROWS + 8 * ROWS;
 	kept = e;
 	e.read_us = 1e12;
-	ok(like(bound_of(e, 1, 0, 0), 1.0 / 3, 1e-6), "a table that fits beside less of its indexes is scanned in memory");
+	ok(like(bound_of(e, 1, 0, 0), 1.0 / 3, 1e-6),
+	   "a table that fits beside less of its indexes is scanned in memory");
 }
 
 static void
@@ -364,15 +370,15 @@ test_room(void)
 	double		row = 136 + 8;	/* a row with its line pointer, aligned */
 
 	e.live_rows = PAGES * TW_BLCKSZ / row / 2;
-	ok(like(bound_of(e, 0, 0, 1), 2.5 / 3, 1e-3), "the least size: pages full, the indexes as they are");
+	ok(like(bound_of(e, 0, 0, 1), 2.5 / 3, 1e-3), "the smallest size: full pages, indexes as they are");
 	e = counted(0.9, 0.1);
 	e.updated_length[0] = 1136;
 	base = wal_saving(counted(0.9, 0.1));
 	ok(like(wal_saving(e) - base, 0.1 * 1000, 1e-3), "a moved row is logged whole");
 	e = counted(0.8, 0.2);
 	ok(like(wal_saving(counted(0.7, 0.3)) - wal_saving(e), wal_saving(e) - base, 1e-3) &&
-	   wal_saving(e) > base, "each moved row costs as much");
-	/* without an index what cannot be saved is the same: 1 / bound grows with what can */
+	   wal_saving(e) > base, "each moved row costs the same WAL");
+	/* what cannot be saved stays the same, so 1 / bound grows with what can */
 	for (int i = 0; i < 3; i++)
 	{
 		double		at[3];
@@ -389,16 +395,16 @@ test_room(void)
 		if (i == 0)
 			base = at[1] - at[0];
 		else
-			ok(at[1] - at[0] > base, "and more with each index");
+			ok(at[1] - at[0] > base, "moved rows take more time with each index");
 		base = at[1] - at[0];
 	}
 	e = counted(0.5, 0.5);
 	base = bound_of(e, 1, 0, 0);
-	ok(like(bound_of(e, 2, 0, 0), base * base, 1e-9), "the weight is the exponent");
-	ok(like(bound_of(e, 1, 1, 0), base * bound_of(e, 0, 1, 0), 1e-9), "and costs multiply");
+	ok(like(bound_of(e, 2, 0, 0), base * base, 1e-9), "the weight is the exponent of the cost");
+	ok(like(bound_of(e, 1, 1, 0), base * bound_of(e, 0, 1, 0), 1e-9), "costs of different weights multiply");
 }
 
-/* ---------- the same in forecasts ---------- */
+/* ---------- costs of forecasts ---------- */
 
 /* Decide with a fit, whatever the bound says. */
 static Decision *
@@ -462,14 +468,15 @@ test_exponents(void)
 			}
 			sums &= like(sum, d[5].cost[way][i].ratio, 1e-9);
 		}
-	ok(law && x > 0, "a life's cost is time, WAL and size to the powers of their weights, and caution");
+	ok(law && x > 0, "the cost of a life is time, WAL and size to the power of their weights, times caution");
 	ok(sums && like(d[5].cost[FC_SET][forecast.current].ratio, 1, 1e-9),
-	   "an option costs what it does in the lives on average, to keep everything 1");
+	   "the cost of an option is the mean of the lives; keeping everything costs 1");
 	x = 0;
 	for (int k = 0; k < forecast.nlives; k++)
 		x += forecast.weight[k] * (d[4].ratio[FC_REWRITE][k][0] < d[4].ratio[FC_SET][k][forecast.n - 1]);
 	ok(like(ff_decide_cheaper(&forecast, &d[4], FC_REWRITE, 0, FC_SET, forecast.n - 1), x, 1e-9) &&
-	   ff_decide_cheaper(&forecast, &d[4], FC_SET, 1, FC_SET, 1) == 0, "cheaper: weight of lives, ties are none");
+	   ff_decide_cheaper(&forecast, &d[4], FC_SET, 1, FC_SET, 1) == 0,
+	   "cheaper() is the weight of lives, without ties");
 	e.min_gain = 0.1;
 	d[0].cost[FC_SET][1].ratio = 0.5;
 	d[0].cost[FC_REWRITE][1].ratio = 0.46;
@@ -490,32 +497,33 @@ test_sizes(void)
 	d[0] = *decided(e, 1, 1, 1);
 	keep = d[0].cost[FC_SET][forecast.current];
 	ok(like(keep.heap_bytes, e.blocks * TW_BLCKSZ, 0.05) && like(keep.index_bytes, e.index_bytes, 0.1),
-	   "what all HOT updates leave is as large as it is");
+	   "all updates HOT: the forecast size is today's");
 	e.blocks *= 1.5;
 	d[1] = *decided(e, 1, 1, 1);
 	for (int i = 0; i < forecast.n; i++)
 		same &= like(d[1].cost[FC_SET][i].heap_bytes, 1.5 * d[0].cost[FC_SET][i].heap_bytes, 1e-9);
-	ok(same, "pages that nothing explains stay where all are HOT");
+	ok(same, "all updates HOT: excess pages stay");
 	e.blocks = 10 * e.live_rows;
 	decided(e, 1, 1, 1);
-	ok(like(decision.cost[FC_SET][forecast.current].heap_bytes, 4 * keep.heap_bytes, 0.1), "up to four times");
+	ok(like(decision.cost[FC_SET][forecast.current].heap_bytes, 4 * keep.heap_bytes, 0.1),
+	   "all updates HOT: excess pages stay up to four times the size");
 
 	e = settled(1);
 	d[0] = *decided(e, 1, 1, 1);
 	keep = d[0].cost[FC_SET][forecast.current];
 	ok(keep.index_bytes > 1.2 * index && keep.index_bytes < 2 * index,
-	   "entries of updates make indexes larger, not beyond one more a row");
-	ok(like(keep.heap_bytes, e.blocks * TW_BLCKSZ, 0.1), "what no HOT update leaves is as large as it is");
+	   "no update HOT: indexes grow by at most one entry a row");
+	ok(like(keep.heap_bytes, e.blocks * TW_BLCKSZ, 0.1), "no update HOT: the forecast size is today's");
 	e.payback_s *= 4;
 	ok(like(decided(e, 1, 1, 1)->cost[FC_SET][forecast.current].index_bytes, keep.index_bytes, 1e-3),
-	   "however many updates there are");
+	   "no update HOT: more updates do not make indexes larger");
 
-	/* of what nothing explains as much goes as of the updates that leave it */
+	/* excess pages are scaled by the non-HOT share */
 	e = settled(0.5);
 	e.blocks *= 1.5;
 	d[0] = *decided(e, 1, 1, 1);
 	keep = d[0].cost[FC_SET][forecast.current];
-	ok(like(keep.heap_bytes, e.blocks * TW_BLCKSZ, 0.1), "nor where half of them is HOT");
+	ok(like(keep.heap_bytes, e.blocks * TW_BLCKSZ, 0.1), "half of the updates HOT: excess pages stay");
 }
 
 static void
@@ -540,13 +548,14 @@ test_rewrite(void)
 	   like(d[1].cost[FC_SET][i].wal_bytes, d[0].cost[FC_SET][i].wal_bytes, 1e-4),
 	   "a rewrite logs its indexes once, setting does not");
 	more = d[1].cost[FC_REWRITE][i].time_us - d[0].cost[FC_REWRITE][i].time_us;
-	ok(more > 0 && like(d[1].cost[FC_SET][i].time_us, d[0].cost[FC_SET][i].time_us, 1e-4), "and writes them");
+	ok(more > 0 && like(d[1].cost[FC_SET][i].time_us, d[0].cost[FC_SET][i].time_us, 1e-4),
+	   "a rewrite takes time for its indexes, setting does not");
 	e.index_bytes = bytes;
 	bytes = d[0].cost[FC_REWRITE][i].heap_bytes;
 	e.blocks *= 1.5;
 	d[1] = *decided(e, 1, 1, 1);
 	ok(like(d[1].cost[FC_REWRITE][i].wal_bytes - d[0].cost[FC_REWRITE][i].wal_bytes,
-			0.5 * bytes / forecast.updates, 1e-2), "and the table");
+			0.5 * bytes / forecast.updates, 1e-2), "a rewrite logs the table once");
 	e.blocks /= 1.5;
 	e.indexes = 4;
 	d[1] = *decided(e, 1, 1, 1);
@@ -555,8 +564,8 @@ test_rewrite(void)
 	rewrite = &d[1].cost[FC_REWRITE][i];
 	ok(rewrite->time_us > d[0].cost[FC_REWRITE][i].time_us &&
 	   like(d[2].cost[FC_REWRITE][i].time_us - rewrite->time_us,
-			rewrite->time_us - d[0].cost[FC_REWRITE][i].time_us, 1e-2), "each index takes time once more");
-	ok(d[0].cost[FC_REWRITE][i].time_us > d[0].cost[FC_SET][i].time_us, "there is no rewrite for nothing");
+			rewrite->time_us - d[0].cost[FC_REWRITE][i].time_us, 1e-2), "a rewrite takes time for each index");
+	ok(d[0].cost[FC_REWRITE][i].time_us > d[0].cost[FC_SET][i].time_us, "a rewrite takes more time than setting");
 	e.ram_bytes = 1e-9;
 	e.read_us = 1e9;
 	e.indexes = 2;
@@ -570,7 +579,7 @@ test_rewrite(void)
 			reads += forecast.weight[k] * (2 * forecast.outcome[way][k][i].touched + 1 +
 										   3 * (1 - forecast.outcome[way][k][i].hot));
 		if (way == FC_SET)
-			ok(like(set->time_us / e.read_us, reads, 1e-3), "pages touched are read and written back");
+			ok(like(set->time_us / e.read_us, reads, 1e-3), "pages touched are read and written once");
 	}
 	ok(like(rewrite->time_us / e.read_us, reads + e.blocks / 8 / forecast.updates, 1e-4),
 	   "a rewrite reads the table once, eight pages at a time");
@@ -578,10 +587,10 @@ test_rewrite(void)
 	e.index_bytes = 0;
 	decided(e, 1, 1, 1);
 	ok(like(decision.cost[FC_REWRITE][i].time_us / e.read_us,
-			reads / 2 + e.blocks / 16 / forecast.updates, 0.05), "but for what is in memory");
+			reads / 2 + e.blocks / 16 / forecast.updates, 0.05), "a rewrite reads only what is not in memory");
 }
 
-/* What statements were seen to write is what they are said to write. */
+/* The WAL that statements wrote is the WAL of the forecast today. */
 static void
 test_wal_seen(void)
 {
@@ -604,12 +613,13 @@ test_wal_seen(void)
 			for (int i = 0; i < forecast.n; i++)
 				same &= like(d[1].cost[way][i].wal_bytes - d[0].cost[way][i].wal_bytes, 100, 1e-6) &&
 					like(d[1].cost[way][i].time_us, d[0].cost[way][i].time_us, 1e-9);
-		ok(same, "bytes more that updates write are so many more, whatever is done");
+		ok(same, "more WAL of updates seen adds the same WAL to all options");
 		keep = d[0].cost[FC_SET][forecast.current].wal_bytes;
 		if (!beside)
-			ok(keep > seen && like(keep, seen, 0.1), "as much as they are seen to write, and their commit");
+			ok(keep > seen && like(keep, seen, 0.1), "keep: the WAL of updates seen, and their commits");
 		else
-			ok(keep > seen + 100 && keep < seen + 700, "and what inserts and deletes write");
+			ok(keep > seen + 100 && keep < seen + 700,
+			   "keep: the WAL of updates seen, and that of inserts and deletes");
 		for (int i = 0; i < e.nintervals; i++)
 			e.interval[i].inserted = e.interval[i].deleted = e.interval[i].updated;
 	}
@@ -637,8 +647,8 @@ ratio_of(const Evidence *e, int i)
 	return decision.cost[ff_decide_way(e, &decision, i)][i].ratio;
 }
 
-static double now[FC_STEPS];	/* what options cost without a history */
-static double part;				/* of a history, in logs */
+static double now[FC_STEPS];	/* costs of options without a history */
+static double part;				/* weight of a history, for logarithms */
 
 static void
 prepare(Evidence e)
@@ -653,7 +663,7 @@ prepare(Evidence e)
 	part = log2(ratio_of(&e, forecast.n - 1) / now[forecast.n - 1]);
 }
 
-/* Decide with a history such that each step costs what is wanted. */
+/* Decide with a history that gives each step its wanted cost. */
 static void
 choose(Evidence e)
 {
@@ -693,23 +703,24 @@ test_history(void)
 	for (int k = 0; k < forecast.n; k++)
 		e.prior_cost[forecast.step[k].fillfactor] = k == forecast.current ? 1 : 3 * none;
 	asked(e);
-	ok(like(ratio_of(&e, i), none, 1e-9), "a history of no update counts nothing");
+	ok(like(ratio_of(&e, i), none, 1e-9), "a history of no updates has no weight");
 	e.prior_updated = ff_evidence_window(&e).updated / 2;
 	asked(e);
 	half = ratio_of(&e, i);
 	e.prior_updated *= 2;
 	asked(e);
 	full = ratio_of(&e, i);
-	ok(none < half && half < full && full < 3 * none, "the more updates it is of, the more it counts");
-	ok(like(decision.cost[FC_SET][forecast.current].ratio, 1, 1e-9), "to keep everything costs the same");
+	ok(none < half && half < full && full < 3 * none, "a history of more updates has more weight");
+	ok(like(decision.cost[FC_SET][forecast.current].ratio, 1, 1e-9), "with a history, keeping everything costs 1");
 	for (int k = 0; k < EV_STEPS; k++)
 		e.prior_cost[k] *= 7;
 	e.prior_updated *= 5;
 	asked(e);
-	ok(like(ratio_of(&e, i), full, 1e-9), "up to as many as now; only its ratios count");
+	ok(like(ratio_of(&e, i), full, 1e-9),
+	   "a history has at most the weight of as many updates as now; only ratios count");
 	e.prior_cost[forecast.step[2].fillfactor] = NAN;
 	asked(e);
-	ok(like(ratio_of(&e, i), none, 1e-9), "costs of other steps count nothing");
+	ok(like(ratio_of(&e, i), none, 1e-9), "a history of other steps has no weight");
 }
 
 static void
@@ -722,35 +733,35 @@ test_choice(void)
 	i = forecast.n / 2;
 	want_all(1.001);
 	choose(e);
-	ok(keeps() && decision.best == forecast.current && decision.agreement == 1, "the cheapest is as it is");
+	ok(keeps() && decision.best == forecast.current && decision.agreement == 1, "keep: all other steps cost more");
 	want_all(1.3);
 	wanted[i] = 0.9;
 	choose(e);
-	ok(advises(i) && decision.advised_in_ram == i, "one is cheaper: that one");
+	ok(advises(i) && decision.advised_in_ram == i, "one step is cheaper: it is advised");
 	wanted[i - 2] = 0.8;
 	choose(e);
-	ok(advises(i - 2), "of two the cheaper");
+	ok(advises(i - 2), "two steps are cheaper: the cheapest is advised");
 	want_all(1.3);
 	wanted[i] = 0.985;
 	choose(e);
-	ok(keeps() && decision.best == i, "less than min_gain: not advised");
+	ok(keeps() && decision.best == i, "a gain below min_gain is not advised");
 	e.standing = forecast.step[i + 1].fillfactor + 1;
 	choose(e);
-	ok(advises(i), "but kept, if it was chosen before");
+	ok(advises(i), "a gain below min_gain is advised if chosen before");
 	wanted[i] = 0.995;
 	choose(e);
-	ok(keeps(), "as long as it saves half of that");
+	ok(keeps(), "chosen before: not advised below half of min_gain");
 	wanted[i] = 0.9;
 	wanted[i - 2] = 0.87;
 	choose(e);
-	ok(advises(i), "and nothing is much better");
+	ok(advises(i), "chosen before: advised although another step is a little better");
 	wanted[i - 2] = 0.7;
 	choose(e);
-	ok(advises(i - 2), "what is much better replaces it");
+	ok(advises(i - 2), "chosen before: replaced by a much better step");
 	e.standing = forecast.step[forecast.current].fillfactor;
 	wanted[i - 2] = 0.87;
 	choose(e);
-	ok(advises(i - 2), "as it is was chosen: the cheapest");
+	ok(advises(i - 2), "keep was chosen before: the cheapest is advised");
 }
 
 static void
@@ -771,32 +782,32 @@ test_choice_below(void)
 	want_all(1.3);
 	wanted[lower] = 0.95;
 	choose(e);
-	ok(advises(lower), "below 100: more room, where that is better");
+	ok(advises(lower), "below 100: more room is advised if it is better");
 	e.followed = 1;
 	choose(e);
-	ok(keeps(), "not so soon again, where less was advised here");
+	ok(keeps(), "below 100, as advised here: not yet more room for a small gain");
 	wanted[lower] = 0.8;
 	choose(e);
-	ok(advises(lower), "but where much is to be saved");
+	ok(advises(lower), "below 100, as advised here: more room for a large gain");
 	wanted[lower] = 1.3;
 	wanted[higher] = 0.95;
 	choose(e);
-	ok(advises(higher), "or less room is better");
+	ok(advises(higher), "below 100: less room is advised if it is better");
 	wanted[higher] = 0.985;
 	choose(e);
-	ok(keeps(), "by min_gain");
+	ok(keeps(), "below 100: less room is not advised below min_gain");
 	prepare(hot);
 	want_all(1.3);
 	wanted[lower] = 0.7;
 	choose(hot);
-	ok(keeps(), "no more room for updates that are all HOT");
+	ok(keeps(), "below 100, all updates HOT: more room is not advised");
 	want_all(1.3);
 	wanted[higher] = 0.9;
 	choose(hot);
-	ok(advises(higher), "less room for them");
+	ok(advises(higher), "below 100, all updates HOT: less room is advised if it is better");
 }
 
-/* Hardly any update: what the room that is left costs. */
+/* Hardly any updates: the cost of unused room. */
 static Evidence
 unused(double inserted, double updated, double updated_pct, double seconds)
 {
@@ -831,37 +842,39 @@ test_unused(void)
 	double		heap = PAGES * TW_BLCKSZ;
 	double		full = heap * ff_twin_rows_per_page(50, 136) / ff_twin_rows_per_page(100, 136);
 
-	ok(raises() && decision.agreement == 1 && decision.confidence == 1, "room that a day made no use of is given back");
+	ok(raises() && decision.agreement == 1 && decision.confidence == 1, "hardly any updates in a day: raise to 100");
 	ok(like(decision.cost[FC_SET][forecast.current].heap_bytes, heap, 1e-9) &&
 	   like(decision.cost[FC_SET][0].heap_bytes, full, 1e-9) &&
 	   like(decision.cost[FC_REWRITE][0].index_bytes, index, 1e-9) &&
-	   like(1 - decision.gain, pow((full + index) / (heap + index), 0.2), 1e-6), "it costs its size");
+	   like(1 - decision.gain, pow((full + index) / (heap + index), 0.2), 1e-6),
+	   "hardly any updates: unused room costs its size");
 	unused(1000, 0, 0, 86399);
-	ok(decision.action == DC_WAIT && decision.advised == forecast.current, "not before a day is over");
+	ok(decision.action == DC_WAIT && decision.advised == forecast.current,
+	   "hardly any updates in less than a day: wait");
 	unused(1000, 9, 0.9, 86400);
-	ok(raises(), "an update in a hundred inserts is none");
+	ok(raises(), "fewer updates than 1 % of inserts: raise");
 	unused(1000, 11, 0.9, 86400);
-	ok(keeps(), "more are");
+	ok(keeps(), "more updates than 1 % of inserts: keep");
 	unused(1000, 9, 1.1, 86400);
-	ok(keeps(), "so are rows updated");
+	ok(keeps(), "more than 1 % of the rows updated: keep");
 	unused(199, 0, 0, 86400);
-	ok(keeps(), "few inserts tell nothing");
+	ok(keeps(), "fewer inserts than min_updates: keep");
 	unused(200, 0, 0, 86400);
-	ok(raises(), "min_updates of them do");
+	ok(raises(), "min_updates inserts: raise");
 	e.fillfactor = 97;
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(keeps(), "what saves less than min_gain is left");
+	ok(keeps(), "raising saves less than min_gain: keep");
 	unused(20000, 199, 0, 86400);
-	ok(raises(), "updates below min_updates are few");
+	ok(raises(), "fewer updates than min_updates, 1 % of inserts: raise");
 	e = unused(20000, 199, 0, 86400);
 	e.min_gain = 0.99;
 	e.interval[0].updated = 200;
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(keeps() && decision.agreement == 1 && decision.confidence == 1 && fit.n == 0,
-	   "others are judged by what could be saved");
+	   "min_updates updates: judged by what could be saved");
 }
 
-/* Each page sheds a row at first: lives that settle by themselves. */
+/* Each page moves a row at first: lives that settle by themselves. */
 static void
 test_settling(void)
 {
@@ -882,20 +895,20 @@ test_settling(void)
 			updates += forecast.weight[k] * o->settle_updates;
 	}
 	ok(surely > 0.5 && decision.settling > surely - 1e-6 && decision.settling < maybe + 1e-6,
-	   "lives that settle weigh what they weigh");
-	ok(like(decision.settle_updates, updates / surely, 0.1), "and take their time on average");
+	   "settling is the weight of lives that settle");
+	ok(like(decision.settle_updates, updates / surely, 0.1), "settle_updates is the mean of lives that settle");
 }
 
-/* How sure it is. */
+/* Confidence. */
 static void
 test_confidence(void)
 {
 	Evidence	e = settled(0);
 	double		sure = asked(e)->confidence;
 
-	ok(sure > 0.5 && sure <= 1 && decision.settling == 0, "what is well explained is sure, and settled");
+	ok(sure > 0.5 && sure <= 1 && decision.settling == 0, "well explained evidence: high confidence, settled");
 	e.updated_pct = 3;
-	ok(asked(e)->confidence < sure, "what contradicts itself is less sure");
+	ok(asked(e)->confidence < sure, "contradictory evidence: lower confidence");
 }
 
 int

@@ -1,7 +1,7 @@
 /*
  * fit_test.c
- *	  Facts about the lives that are found: what is known is not searched, and what
- *	  contradicts them is noticed, as TAP.
+ *	  Facts about the lives that a fit finds: known values are not searched, and evidence
+ *	  that contradicts itself fits worse, as TAP.
  */
 #include <stdlib.h>
 
@@ -69,9 +69,9 @@ test_particles(void)
 			right &= memcmp(x->u, fit.particle[k].u, sizeof(x->u)) != 0;
 		right &= near(x->hot, ff_evidence_window(&e).hot / ff_evidence_window(&e).updated, 0.05);
 	}
-	ok(right && near(sum, 1, 1e-9), "different lives, the most weight first, that have the HOT share seen");
-	ok(best >= 0 && best < 3, "a life of the model's own making is understood");
-	ok(single > 0.5, "most probably, a statement for one row is all that its transaction does");
+	ok(right && near(sum, 1, 1e-9), "lives are different, ordered by weight, and have the HOT share seen");
+	ok(best >= 0 && best < 3, "evidence of a life of the twin has a small misfit");
+	ok(single > 0.5, "a statement for one row is most probably alone in its transaction");
 	right = 1;
 	for (int i = 0; i < fit.n; i++)
 	{
@@ -84,10 +84,10 @@ test_particles(void)
 		right &= near(t->now, ticks, 1e-6) && t->reserve == 0 &&
 			near((double) t->nlive, fit.plan.rows, 0.1 * fit.plan.rows);
 	}
-	ok(right, "each comes to the table as it is today");
+	ok(right, "each life ends with today's table");
 }
 
-/* What is known of the table and its statements is so in every life. */
+/* Every life has the known values of the table and its statements. */
 static void
 test_known(void)
 {
@@ -114,10 +114,10 @@ test_known(void)
 		pick &= u->pick != TW_OLDEST && u->distance >= 1 && u->distance <= fit.plan.rows && u->near >= 0 &&
 			u->near < u->distance && u->skew >= 0.8 && u->skew <= 1.3 && n->pick == TW_ANY;
 	}
-	ok(right, "statements, lengths and vacuum's rule are as known");
-	ok(pick, "which rows they take is not");
+	ok(right, "statements, lengths and autovacuum's threshold are the known ones");
+	ok(pick, "which rows statements take is drawn within bounds");
 
-	/* vacuums seen: they come about as often */
+	/* if vacuums were seen, they come about as often */
 	right = 1;
 	for (int i = 0; i < e.nintervals; i++)
 		e.interval[i].vacuums = 1;
@@ -128,19 +128,19 @@ test_known(void)
 
 		right &= life(i)->vacuum_gap >= 0.59 * each && life(i)->vacuum_gap <= 1.71 * each;
 	}
-	ok(right, "vacuums come as often as seen");
+	ok(right, "vacuums are about as frequent as seen");
 	for (int i = 0; i < e.nintervals; i++)
 		e.interval[i].vacuums = 0;
 	e.vacuum_nap_s = -1;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 		right &= life(i)->vacuum_gap == -1;
-	ok(right, "never, where they are off");
+	ok(right, "no vacuums if autovacuum is off");
 	e.vacuum_nap_s = 60;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 		right &= near(life(i)->vacuum_gap, 60 / (8 * 3600.0) * fit.plan.window.updated / e.live_rows, 1e-9);
-	ok(right, "else not before autovacuum looks again");
+	ok(right, "no vacuum seen: the gap is at least autovacuum_naptime");
 }
 
 /* Two statements that update: the skew of each follows the second of its own six coordinates. */
@@ -165,10 +165,10 @@ test_two_statements(void)
 				right &= fit.particle[i].u[6 * c + 1] < fit.particle[k].u[6 * c + 1] ?
 					class[c].skew <= life(k)->class[c].skew : class[c].skew >= life(k)->class[c].skew;
 	}
-	ok(right && differ > fit.n / 2, "each statement of a life is drawn by itself");
+	ok(right && differ > fit.n / 2, "each statement of a life is drawn independently");
 }
 
-/* Statements for a share of the table, and those nobody knows of. */
+/* Statements for a share of the table, and updates of unknown statements. */
 static void
 test_shares(void)
 {
@@ -196,12 +196,12 @@ test_shares(void)
 
 		right &= share >= 0.22 && share <= 1.3 && u->calls == 1;
 	}
-	ok(right && fit.plan.scale < 0.1, "a statement for a share of the rows is for such a share of those replayed");
+	ok(right && fit.plan.scale < 0.1, "a statement for a share of the rows has the same share of the rows replayed");
 	e.statement[0].calls = e.statement[0].rows / 20;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 		right &= near(life(i)->class[0].rows, 20, 1e-9);
-	ok(right, "a small one is as large as it is");
+	ok(right, "a statement for a few rows keeps its number of rows");
 	right = 1;
 	e.statement[0].calls = e.statement[0].rows / 400000;
 	misfit(&e);
@@ -211,7 +211,7 @@ test_shares(void)
 
 		right &= u->whole && u->stride == 1 && u->pick == TW_SWEEP && near(u->rows / fit.plan.rows, 1, 0.4);
 	}
-	ok(right, "one for all rows takes all");
+	ok(right, "a statement for all rows takes all rows replayed");
 	right = 1;
 
 	e = observed(&l, 1, 2000);
@@ -225,14 +225,14 @@ test_shares(void)
 				rate += life(i)->class[k].rate;
 		right &= near(rate, 1, 1e-9) && life(i)->nclasses >= 2 && life(i)->nclasses <= 3;
 	}
-	ok(right, "updates of no statement are one class or two, all updates together");
+	ok(right, "updates of unknown statements are one or two classes with the full rate");
 	/* ten rows of each page together */
 	for (int i = 0; i < EV_GROUP_BINS; i++)
 		e.group_old_page[i] = i == 4;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 		right &= life(i)->class[0].rows > 2;
-	ok(right, "rows that pages show together come together");
+	ok(right, "rows updated together on pages are updated together in lives");
 }
 
 static void
@@ -255,8 +255,8 @@ test_snapshots(void)
 		beside += fit.particle[i].weight * (life(i)->lag > 0);
 		right &= life(i)->lag <= 0.021 * fit.plan.rows && life(i)->held == 0;
 	}
-	ok(beside > alone + 0.3, "the more sessions, the older snapshots are");
-	ok(right, "no older than pages allow that show none");
+	ok(beside > alone + 0.3, "more sessions: snapshots are more often old");
+	ok(right, "snapshots are no older than pages without recently dead rows allow");
 	e.recent_share = 0.4;
 	e.recent_dead = 0.5;
 	misfit(&e);
@@ -270,10 +270,10 @@ test_snapshots(void)
 		right &= near(life(i)->held_share, 0.4, 1e-9) && life(i)->held >= 1.29 * 0.5 * rows * a_tick &&
 			life(i)->held <= 2.51 * 0.5 * rows * a_tick;
 	}
-	ok(right, "held as often as pages showed, and longer than until then");
+	ok(right, "snapshots are held as often as samples showed, and for longer");
 }
 
-/* Each thing observed counts: where it contradicts the others, the fit is worse. */
+/* Each observation counts: if it contradicts the others, the fit is worse. */
 static void
 test_contradictions(void)
 {
@@ -284,55 +284,55 @@ test_contradictions(void)
 
 	odd = e;
 	odd.updated_pct = 3;
-	ok(misfit(&odd) > base + 1, "rows updated");
+	ok(misfit(&odd) > base + 1, "worse fit: too few rows updated");
 	odd = e;
 	odd.rows_per_page /= 2;
-	ok(misfit(&odd) > base + 1, "rows on a page");
+	ok(misfit(&odd) > base + 1, "worse fit: too few rows on a page");
 	odd.rows_per_page *= 4;
-	ok(misfit(&odd) > base + 1, "or more");
+	ok(misfit(&odd) > base + 1, "worse fit: too many rows on a page");
 	odd = e;
 	for (int i = 0; i < EV_GROUP_BINS; i++)
 		odd.group_old_page[i] = i == EV_GROUP_BINS - 1;
-	ok(misfit(&odd) > base + 1, "rows updated together");
+	ok(misfit(&odd) > base + 1, "worse fit: too many rows updated together");
 	odd = e;
 	for (int i = 0; i < EV_GROUP_BINS; i++)
 		odd.group_new_page[i] = i == 6 ? 1e6 : 0;
-	ok(misfit(&odd) > base + 1, "on pages of their own");
+	ok(misfit(&odd) > base + 1, "worse fit: too many rows updated together on new pages");
 	odd = e;
 	for (int i = 0; i < EV_LOG2_BINS; i++)
 		odd.update_age[i] = i == 25;
-	ok(misfit(&odd) > base + 0.5, "their age");
+	ok(misfit(&odd) > base + 0.5, "worse fit: updates too old");
 	odd = e;
 	for (int i = 0; i < EV_LOG2_BINS; i++)
 		odd.update_age[i] = i == 0;
-	ok(misfit(&odd) > base + 0.5, "however young");
+	ok(misfit(&odd) > base + 0.5, "worse fit: updates too young");
 	odd = e;
 	for (int i = 0; i < EV_LOG2_BINS; i++)
 		odd.update_distance[i] = i == 0 || i == EV_LOG2_BINS - 1;
-	ok(misfit(&odd) > base + 0.5, "their distance from the insert");
+	ok(misfit(&odd) > base + 0.5, "worse fit: wrong distance from insert to update");
 	odd = e;
 	for (int i = 0; i < odd.nintervals; i++)
 		odd.interval[i].newpage = 0.9 * odd.interval[i].updated, odd.interval[i].hot = 0.1 * odd.interval[i].updated;
-	ok(misfit(&odd) > base + 1, "their HOT share");
+	ok(misfit(&odd) > base + 1, "worse fit: HOT share too low, rows moved");
 	odd = e;
 	for (int i = 0; i < odd.nintervals; i++)
 		odd.interval[i].hot = 0.5 * odd.interval[i].updated;
-	ok(misfit(&odd) > base + 0.5, "even if nothing moved");
+	ok(misfit(&odd) > base + 0.5, "worse fit: HOT share too low, rows not moved");
 	odd = e;
 	for (int i = 0; i < odd.nintervals; i++)
 		odd.interval[i].hot *= i < 4 ? 1 : 0.3;
-	ok(misfit(&odd) > base + 0.5, "in each part of the time");
+	ok(misfit(&odd) > base + 0.5, "worse fit: HOT share too low in a part of the window");
 	odd = e;
 	hot_pct(&l, 100, 9000, 9000);
 	odd.statement[0].wal_records = odd.statement[0].rows *
 		(1 + (twin.count.updates - twin.count.hot) / twin.count.updates * odd.indexes +
 		 (twin.count.moved + twin.count.prunes) / twin.count.updates);
-	ok(misfit(&odd) < base + 0.5, "as many pages pruned as really were");
+	ok(misfit(&odd) < base + 0.5, "the right number of pages pruned fits");
 	odd.statement[0].wal_records = 4 * odd.statement[0].rows;
-	ok(misfit(&odd) > base + 0.5, "pages pruned");
+	ok(misfit(&odd) > base + 0.5, "worse fit: too many pages pruned");
 }
 
-/* What is not known is left out. */
+/* Unknown values are left out. */
 static void
 test_unknown(void)
 {
@@ -359,7 +359,7 @@ test_unknown(void)
 			good = 0;
 		}
 	}
-	ok(good, "each number may be unknown");
+	ok(good, "each number of the evidence may be unknown");
 }
 
 int

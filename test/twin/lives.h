@@ -1,7 +1,7 @@
 /*
  * lives.h
- *	  What tests of the model have in common: TAP, lives made by hand, and what a
- *	  server would tell of them.
+ *	  Shared by the tests of the model: TAP, lives written by hand, and the evidence
+ *	  that a server would give of them.
  */
 #ifndef FF_TEST_LIVES_H
 #define FF_TEST_LIVES_H
@@ -124,7 +124,7 @@ observe(const TwinLife *l, int fillfactor, double laps, int histograms)
 	return e;
 }
 
-/* What statements tell of a class. */
+/* What pg_stat_statements would show of a class. */
 static inline void
 add_statement(Evidence *e, const TwinClass *c)
 {

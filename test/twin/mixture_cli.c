@@ -1,10 +1,10 @@
 /*
  * mixture_cli.c
- *	  The twin of a mixture from the command line: words of key=value give the
+ *	  Replays a mixture in the twin from the command line: words of key=value give the
  *	  life, the word "class" begins a class; "was" is the fillfactor of the table
- *	  as loaded, at which "before" ticks go by.  Of "ff=0,100,90" one line of results
- *	  each: rewritten at this fillfactor (0: as it is), "settle" ticks go by, and
- *	  "measure" ticks count.  Lengths are given as "insert_bytes=72:7,648:3"
+ *	  as loaded, at which "before" ticks are replayed.  "ff=0,100,90" writes one line
+ *	  each: the table is rewritten at this fillfactor (0: not), "settle" ticks follow, and
+ *	  "measure" ticks are counted.  Lengths are given as "insert_bytes=72:7,648:3"
  *	  (bytes:share), "update_bytes" likewise.
  */
 #include <stddef.h>

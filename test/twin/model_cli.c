@@ -1,8 +1,8 @@
 /*
  * model_cli.c
- *	  The model from the command line.  Standard input holds the evidence as type
- *	  ff_internal.model_input has it, a line each: "NAME VALUE ...", an array with all
- *	  its values; "nan" is unknown.  Written are the plan, with an argument the lives,
+ *	  The model from the command line.  Standard input has the evidence by the names of
+ *	  type ff_internal.model_input, a line each: "NAME VALUE ...", an array with all
+ *	  its values; "nan" is unknown.  It writes the plan, with an argument the lives,
  *	  then the steps and the choice.
  */
 #include <stdio.h>
@@ -29,7 +29,7 @@ read_line(Evidence *e, char *line)
 			continue;
 		while ((value = strtok(NULL, " \n")) != NULL && n < (f->n > 0 ? f->n : 1))
 			*(double *) ((char *) e + f->offset + f->step * (size_t) n++) = strtod(value, NULL);
-		/* of a histogram the rest is empty */
+		/* the rest of a histogram is 0 */
 		for (int i = n; i > 0 && i < f->n && f->step == sizeof(double); i++)
 			*(double *) ((char *) e + f->offset + f->step * (size_t) i) = 0;
 		ff_evidence_count(e, f, n);
