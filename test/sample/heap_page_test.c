@@ -1,13 +1,13 @@
 /*
  * heap_page_test.c
- *	  Facts about single heap pages made by hand, as TAP: what is sound, what is
- *	  alive, who wrote it.  Without a server.
+ *	  Facts about single constructed heap pages, as TAP: which are valid, which rows are
+ *	  alive, and which transaction wrote them.  Without a server.
  */
 #include "postgres.h"
 
 #include "sample/page.h"
 
-/* the server has its own, which are not linked here */
+/* the server's replacements are not linked here */
 #undef printf
 
 #define BLOCK	7
@@ -23,7 +23,7 @@ static union
 }			page;
 static FfHeapPage result;
 
-/* what the parser calls where assertions are on */
+/* the parser calls it if assertions are enabled */
 void		assertion_failed(void) __asm__("ExceptionalCondition");
 
 void
@@ -39,7 +39,7 @@ ok(int pass, const char *what)
 	failed += !pass;
 }
 
-/* 100 and up are committed, 200 and up aborted, 300 and up in progress, 400 and up unknown. */
+/* From 100 committed, from 200 aborted, from 300 in progress, from 400 unknown. */
 static FfXactState
 state(void *arg, TransactionId xid)
 {
@@ -47,7 +47,7 @@ state(void *arg, TransactionId xid)
 		FF_XACT_UNKNOWN;
 }
 
-/* The updater of a multixact is the transaction before it, 0 is none, 5 is no multixact. */
+/* The updater of a multixact is its number minus one; 0 has none, 5 is no multixact. */
 static bool
 updater(void *arg, TransactionId multi, TransactionId *xid)
 {
@@ -66,7 +66,7 @@ begin(void)
 	page.header.pd_pagesize_version = BLCKSZ | PG_PAGE_LAYOUT_VERSION;
 }
 
-/* A row, its successor at "next" of a block, none: itself. */
+/* Add a row; its successor is at "next" of a block, or itself if next is 0. */
 static HeapTupleHeader
 add(TransactionId xmin, TransactionId xmax, int mask, int mask2, BlockNumber block, OffsetNumber next)
 {
@@ -99,7 +99,7 @@ metric(FfHeapMetric m)
 	return result.metric[m];
 }
 
-/* One row alone: its rows alive and dead; -1 where the page is bad. */
+/* A page of one row: 10 if it is alive, 1 if dead, -1 if the page is bad. */
 static int
 alive(TransactionId xmin, TransactionId xmax, int mask)
 {
@@ -120,18 +120,19 @@ test_sound(void)
 	ok(right && parse() == FF_PAGE_BAD, "a new page is all zero");
 	begin();
 	ok(parse() == FF_PAGE_OK && metric(FF_HEAP_INHABITED) == 0 && result.used_share == 0 && result.nrows == 0 &&
-	   result.ngroups == 0, "an empty one");
+	   result.ngroups == 0, "an empty page is valid and has no rows");
 	add(100, 0, 0, 0, 0, 0);
 	ok(parse() == FF_PAGE_OK && metric(FF_HEAP_INHABITED) == 1 && metric(FF_HEAP_LIVE_BYTES) == LENGTH &&
-	   metric(FF_HEAP_FREE_BYTES) == BLCKSZ - SizeOfPageHeaderData - 4 - 40 && result.length[0] == 40, "a row");
+	   metric(FF_HEAP_FREE_BYTES) == BLCKSZ - SizeOfPageHeaderData - 4 - 40 && result.length[0] == 40,
+	   "a page with one row: its bytes and the free bytes");
 	page.header.pd_lower += 2;
 	right = parse() == FF_PAGE_BAD;
 	page.header.pd_lower -= 2;
 	page.header.pd_special -= 8;
 	right &= parse() == FF_PAGE_BAD && metric(FF_HEAP_LIVE_ROWS) == 0 && result.nrows == 0;
-	ok(right, "a header that does not fit");
+	ok(right, "a page header that does not fit is bad");
 
-	/* the header of a row ends at t_hoff, with a bit for each column where one is null */
+	/* the header of a row ends at t_hoff, and has a bit for each column if one is null */
 	begin();
 	tuple = add(100, 0, HEAP_HASNULL, 0, 0, 0);
 	HeapTupleHeaderSetNatts(tuple, 8);
@@ -146,7 +147,7 @@ test_sound(void)
 	right &= parse() == FF_PAGE_BAD;
 	tuple->t_hoff = 16;
 	tuple->t_infomask = HEAP_XMAX_INVALID;
-	ok(right && parse() == FF_PAGE_BAD, "a row's header that does not fit");
+	ok(right && parse() == FF_PAGE_BAD, "a row header that does not fit is bad");
 
 	begin();
 	add(100, 0, 0, 0, 0, 0);
@@ -163,7 +164,7 @@ test_sound(void)
 	right &= parse() == FF_PAGE_BAD;
 	ItemIdSetDead(&page.header.pd_linp[1]);
 	right &= parse() == FF_PAGE_OK && metric(FF_HEAP_DEAD_ROWS) == 0;
-	ok(right, "line pointers: no two to one row, redirected ones to a row");
+	ok(right, "bad line pointers: two to one row, or a redirect to no row");
 
 	begin();
 	page.header.pd_lower += 4 * MaxHeapTuplesPerPage;
@@ -172,7 +173,7 @@ test_sound(void)
 		ItemIdSetDead(&page.header.pd_linp[i]);
 	right &= parse() == FF_PAGE_OK && metric(FF_HEAP_FREE_BYTES) == 0 && result.used_share == 1;
 	page.header.pd_lower += 4;
-	ok(right && parse() == FF_PAGE_BAD, "no room without a line pointer, and no more of these than there can be");
+	ok(right && parse() == FF_PAGE_BAD, "no free bytes without a free line pointer; too many line pointers are bad");
 }
 
 static void
@@ -181,16 +182,18 @@ test_alive(void)
 	const int	lock = HEAP_XMAX_LOCK_ONLY | HEAP_XMAX_EXCL_LOCK;
 
 	ok(alive(100, 0, 0) == 10 && alive(200, 0, 0) == 1 && alive(300, 0, 0) == 10 && alive(400, 0, 0) == -1,
-	   "inserted: committed, rolled back, in progress, by nobody");
+	   "inserted by a transaction committed, aborted, in progress, unknown");
 	ok(alive(200, 0, HEAP_XMIN_COMMITTED) == 10 && alive(100, 0, HEAP_XMIN_INVALID) == 1 &&
-	   alive(400, 0, HEAP_XMIN_FROZEN) == 10 && alive(0, 0, 0) == 1 && alive(2, 0, 0) == 10, "hints count");
+	   alive(400, 0, HEAP_XMIN_FROZEN) == 10 && alive(0, 0, 0) == 1 && alive(2, 0, 0) == 10,
+	   "hint bits of xmin count");
 	ok(alive(100, 101, 0) == 1 && alive(100, 201, 0) == 10 && alive(100, 301, 0) == 10 && alive(100, 401, 0) == -1,
-	   "deleted: committed, rolled back, in progress, by nobody");
+	   "deleted by a transaction committed, aborted, in progress, unknown");
 	ok(alive(100, 401, HEAP_XMAX_COMMITTED) == 1 && alive(100, 101, HEAP_XMAX_INVALID) == 10 &&
-	   alive(100, 101, lock) == 10, "hints and locks count");
+	   alive(100, 101, lock) == 10, "hint bits of xmax and row locks count");
 	ok(alive(100, 102, HEAP_XMAX_IS_MULTI) == 1 && alive(100, 202, HEAP_XMAX_IS_MULTI) == 10 &&
 	   alive(100, 5, HEAP_XMAX_IS_MULTI) == -1 && alive(100, 1, HEAP_XMAX_IS_MULTI) == 10 &&
-	   alive(100, 102, HEAP_XMAX_IS_MULTI | HEAP_XMAX_COMMITTED) == -1, "multixacts: their updater");
+	   alive(100, 102, HEAP_XMAX_IS_MULTI | HEAP_XMAX_COMMITTED) == -1,
+	   "a multixact deletes a row only if its updater committed");
 }
 
 static void
@@ -204,9 +207,10 @@ test_dead(void)
 	add(200, 0, 0, 0, 0, 0);
 	add(100, 160, 0, 0x0800, BLOCK + 1, 4);
 	ok(parse() == FF_PAGE_OK && metric(FF_HEAP_SUPERSEDED_HOT) == 1 && metric(FF_HEAP_SUPERSEDED_SAME) == 1 &&
-	   metric(FF_HEAP_SUPERSEDED_NEWPAGE) == 1, "HOT, in the page, gone; deleted, rolled back, not known");
+	   metric(FF_HEAP_SUPERSEDED_NEWPAGE) == 1,
+	   "old versions: HOT, same page, new page; none if deleted, aborted or unknown");
 	ok(metric(FF_HEAP_DEAD_ROWS) == 6 && metric(FF_HEAP_DEAD_BYTES) == 6 * LENGTH && metric(FF_HEAP_RECENT_ROWS) == 4 &&
-	   metric(FF_HEAP_LIVE_ROWS) == 0, "those deleted at the horizon or later may still be seen");
+	   metric(FF_HEAP_LIVE_ROWS) == 0, "rows deleted at the horizon or later are recently dead");
 	begin();
 	add(100, 0, HEAP_UPDATED, HEAP_ONLY_TUPLE, 0, 0);
 	add(100, 0, HEAP_UPDATED, 0, 0, 0);
@@ -215,7 +219,8 @@ test_dead(void)
 	ok(parse() == FF_PAGE_OK && metric(FF_HEAP_UPDATED_HOT) == 1 && metric(FF_HEAP_UPDATED_NONHOT) == 1 &&
 	   metric(FF_HEAP_UPDATED_ROWS) == 3 && metric(FF_HEAP_INSERTED_ROWS) == 1 &&
 	   metric(FF_HEAP_UPDATED_BYTES) == 3 * LENGTH && metric(FF_HEAP_INSERTED_BYTES) == LENGTH && result.nrows == 4 &&
-	   result.updated[0] && !result.updated[3], "what is alive, by how it came");
+	   result.updated[0] && !result.updated[3],
+	   "live rows: inserted, updated HOT, updated non-HOT, updated in an unknown way");
 }
 
 static void
@@ -227,33 +232,34 @@ test_groups(void)
 	for (int i = 0; i < 3; i++)
 		add(140, 0, HEAP_UPDATED, HEAP_ONLY_TUPLE, 0, 0);
 	add(130, 0, HEAP_UPDATED, HEAP_ONLY_TUPLE, 0, 0);
-	/* four rows of the page by 140: one of them went elsewhere */
+	/* 140 updated four rows of the page: one of them went elsewhere */
 	for (int i = 0; i < 4; i++)
 		add(110, 140, 0, HEAP_HOT_UPDATED, BLOCK, 6);
 	ok(parse() == FF_PAGE_OK && result.ngroups == 2 && result.group[0].rows == 1 && result.group[0].age == 1000 - 130 &&
-	   result.group[0].distance == 130 - 122, "the oldest first; from the middle one of the inserts");
+	   result.group[0].distance == 130 - 122, "groups: the oldest first, with distance from the median insert");
 	ok(result.group[1].rows == 4 && result.group[1].live == 3 && result.group[1].age == 1000 - 140 &&
 	   result.group[1].distance == 140 - 122 && !result.group[1].new_page && !result.group[0].new_page,
-	   "rows of the page that a transaction updated, wherever they are");
+	   "groups: rows of the page that a transaction updated, wherever they are now");
 	begin();
 	for (int i = 0; i < 6; i++)
 		add(140, 0, HEAP_UPDATED, i < 2 ? HEAP_ONLY_TUPLE : 0, 0, 0);
 	ok(parse() == FF_PAGE_OK && result.ngroups == 1 && result.group[0].new_page && result.group[0].rows == 6 &&
-	   result.group[0].distance == -1, "a page that an update filled");
+	   result.group[0].distance == -1, "a group on a new page: all rows from one update, most not heap-only");
 	add(140, 0, HEAP_UPDATED, HEAP_ONLY_TUPLE, 0, 0);
 	add(140, 0, HEAP_UPDATED, HEAP_ONLY_TUPLE, 0, 0);
-	ok(parse() == FF_PAGE_OK && !result.group[0].new_page, "not where half of them are heap-only");
+	ok(parse() == FF_PAGE_OK && !result.group[0].new_page, "a group on an old page: half of its rows heap-only");
 	begin();
 	add(140, 0, HEAP_UPDATED, 0, 0, 0);
 	add(110, 140, 0, 0, BLOCK, 1);
 	ok(parse() == FF_PAGE_OK && !result.group[0].new_page && result.group[0].distance == 30 && result.group[0].rows == 1,
-	   "nor where it took rows of it: from what is left of the insert");
+	   "a group on an old page: an old version of its row is on the same page");
 	begin();
 	add(1001, 0, HEAP_UPDATED, 0, 0, 0);
 	add(2, 0, HEAP_UPDATED | HEAP_XMIN_FROZEN, 0, 0, 0);
 	((HeapTupleHeader) &page.byte[page.header.pd_upper + 40])->t_infomask |= HEAP_XMIN_COMMITTED;
 	ok(parse() == FF_PAGE_OK && result.ngroups == 2 && result.group[0].age == PG_UINT32_MAX && result.group[1].age == 0 &&
-	   result.group[1].distance == -1, "frozen ones are older than all, new ones as young as can be");
+	   result.group[1].distance == -1,
+	   "frozen rows are older than all others, rows after the next transaction have age 0");
 }
 
 int

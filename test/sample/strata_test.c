@@ -1,6 +1,6 @@
 /*
  * strata_test.c
- *	  Facts about which pages are chosen, and estimates worked out by hand, as TAP.
+ *	  Facts about which pages are chosen, and estimates computed by hand, as TAP.
  *
  * The sampler's own code with the server's headers, but without a server.
  */
@@ -14,7 +14,7 @@
 #include "module.h"
 #include "sample/strata.h"
 
-/* the server has its own, which are not linked here */
+/* the server's replacements are not linked here */
 #undef printf
 #undef qsort
 
@@ -27,7 +27,7 @@ static int	tests = 0;
 static int	failed = 0;
 static FfStrata strata;
 
-/* what the sampler calls of the server */
+/* server functions that the sampler calls */
 void		assertion_failed(void) __asm__("ExceptionalCondition");
 
 void
@@ -36,7 +36,7 @@ assertion_failed(void)
 	abort();
 }
 
-/* each with a byte behind it that nobody may write */
+/* allocations, each with a byte behind it that must not be written */
 static struct
 {
 	char	   *at;
@@ -94,7 +94,7 @@ t_of(double df)
 static void
 test_quantiles(void)
 {
-	/* any table of Student's distribution, and how near an expansion comes */
+	/* published quantiles of Student's distribution, and the error allowed */
 	static const double table[][3] = {
 		{0.5, 12.7062, 1e-4}, {1, 12.7062, 1e-4}, {2, 4.30265, 1e-4}, {2.999, 3.18245, 1e-3}, {3, 3.18245, 1.3e-3},
 		{4, 2.77645, 4e-4}, {5, 2.57058, 2e-4}, {6, 2.44691, 1e-4}, {8, 2.30600, 1e-4}, {10, 2.22814, 1e-5},
@@ -106,10 +106,10 @@ test_quantiles(void)
 		right &= close_to(t_of(table[i][0]), table[i][1], table[i][2]);
 	for (double df = 1; df < 20; df += 0.125)
 		right &= t_of(df) > t_of(df + 0.125);
-	ok(right, "quantiles of Student's distribution");
+	ok(right, "quantiles of Student's distribution are as published and fall with the degrees of freedom");
 }
 
-/* The whole relation is covered, its end in ever smaller ranges. */
+/* Whether the ranges cover the whole relation, in smaller and smaller ranges at the end. */
 static int
 covers(BlockNumber blocks)
 {
@@ -140,18 +140,19 @@ test_ranges(void)
 
 	ok(covers(1) && strata.nstrata == 1 && covers(640) && strata.nstrata == 1, "a small relation is one range");
 	ok(covers(641) && strata.nstrata > 16 && covers(5000) && strata.stratum[strata.nstrata - 1].size <= 16 &&
-	   strata.stratum[strata.nstrata - 2].size > 8, "sixteen ranges, the last of them halved down to a few pages");
-	ok(covers(100000000) && strata.nstrata == 27 && covers(4294967294U), "some times, however large it is");
+	   strata.stratum[strata.nstrata - 2].size > 8,
+	   "a larger relation has sixteen ranges, the last one halved down to a few pages");
+	ok(covers(100000000) && strata.nstrata == 27 && covers(4294967294U), "a very large relation has 27 ranges");
 	ff_strata_begin(&strata, 640, 1, 7);
 	n = ff_strata_first(&strata, 640, &block);
 	for (int i = 0; i < n; i++)
 		right &= block[i] == (BlockNumber) i;
 	ok(right && n == 640, "a small relation is read whole");
 	ff_strata_begin(&strata, 640, 1, 7);
-	ok(ff_strata_first(&strata, 100, &block) == 100, "as far as is allowed");
+	ok(ff_strata_first(&strata, 100, &block) == 100, "a small relation is read up to the limit");
 }
 
-/* Choose, count what was chosen by range; returns whether they are new, in order and in range. */
+/* Count chosen blocks by range; returns whether they are new, in order and in range. */
 static int
 chosen(int n, const BlockNumber *block, int *by, char *seen)
 {
@@ -189,7 +190,7 @@ test_choice(void)
 	for (int i = 0; i < strata.nstrata - 1; i++)
 		right &= by[i] == (i < 15 ? 32 : 8);
 	ok(right && by[strata.nstrata - 1] == (int) strata.stratum[strata.nstrata - 1].size,
-	   "so many pages of each range, the last few all");
+	   "32 pages of each range are chosen, 8 of the short ones, and all of the last");
 	for (int i = 0; i < n; i++)
 	{
 		int			s = ff_strata_add(&strata, block[i], &one);
@@ -198,13 +199,13 @@ test_choice(void)
 	}
 	for (int i = 0; i < strata.nstrata; i++)
 		right &= close_to(ff_strata_weight(&strata, i), (double) strata.stratum[i].size / by[i], 1e-9);
-	ok(right, "each stands for as many");
-	/* as exact as can be: all that are left */
+	ok(right, "the weight of a page is the pages of its range divided by those chosen");
+	/* no error is allowed: all that are left */
 	memset(by, 0, sizeof(by));
 	right = ff_strata_second(&strata, &metric, 1, 0, 30000, &block) == 20000 - n && chosen(20000 - n, block, by, seen);
 	ok(right, "a second sample adds those that are missing, each once");
 	ok(ff_strata_second(&strata, &metric, 1, 0, n + 500, &block) <= 500 &&
-	   ff_strata_second(&strata, &metric, 1, 0, n + 500, &block) > 500 - 28, "within its limit");
+	   ff_strata_second(&strata, &metric, 1, 0, n + 500, &block) > 500 - 28, "a second sample keeps its limit");
 
 	memset(by, 0, sizeof(by));
 	memset(seen, 0, sizeof(seen));
@@ -213,14 +214,14 @@ test_choice(void)
 	right = n <= 100 && n > 100 - 28 && chosen(n, block, by, seen);
 	for (int i = 0; i < strata.nstrata; i++)
 		right &= by[i] >= 2;
-	ok(right, "where few may be read, of each range two at least");
+	ok(right, "a low limit: at least two pages of each range are chosen");
 	ff_strata_begin(&strata, 20000, 1, 2);
 	n = ff_strata_first(&strata, 100, &block);
 	for (int i = 0; i < n; i++)
 		other += !seen[block[i]];
-	ok(other > 50, "another seed, other pages");
+	ok(other > 50, "another seed chooses other pages");
 
-	/* each page as often as any other: 32 of 125 in 400 samples, standard deviation 8.7 */
+	/* each page is equally likely: 32 of 125 in 400 samples, standard deviation 8.7 */
 	right = 1;
 	for (int seed = 0; seed < SEEDS; seed++)
 	{
@@ -231,10 +232,10 @@ test_choice(void)
 	}
 	for (int i = 0; i < 2000 / 16 * 15; i++)
 		right &= abs(often[i] - SEEDS * 32 / 125) < 5 * 9;
-	ok(right, "each page is as likely as its neighbours");
+	ok(right, "all pages of a range are equally likely");
 }
 
-/* A small relation of which n pages were read. */
+/* A small relation with n pages read. */
 static void
 some(int n, double (*value) (int i, int n))
 {
@@ -305,49 +306,54 @@ test_estimates(void)
 		e = ff_strata_estimate(&strata, 0, -1);
 		right &= close_to(e.value, 1000 * N, 1e-9) && close_to(e.error, t_of(n - 1) * sqrt(variance), 1e-6);
 	}
-	ok(right, "a total and a ratio, and their errors");
+	ok(right, "a total and a ratio have the right value and error");
 	some(N, evenly_above);
 	e = ff_strata_estimate(&strata, 0, -1);
-	ok(close_to(e.value, 1000 * N, 1e-9) && e.error == 0, "read whole: exact");
+	ok(close_to(e.value, 1000 * N, 1e-9) && e.error == 0, "a relation read whole has error 0");
 	/* deviations of 0.95 and 19 times -0.05: squares 0.95, cubes 0.855; each page stands for 30 */
 	some(20, single);
 	e = ff_strata_estimate(&strata, 0, -1);
 	variance = 900 * 20 / 19.0 * (1 - 20.0 / N) * 0.95;
 	ok(close_to(e.value, 30, 1e-9) && close_to(e.error, t_of(19) * sqrt(variance + 2 * 27 * 27), 1e-6),
-	   "one page that is different: as if there were two more");
+	   "a single different page: the error of a total is as if there were two more");
 	e = ff_strata_estimate(&strata, 0, 1);
-	ok(close_to(e.value, 0.05, 1e-9) && close_to(e.error, t_of(19) * sqrt(variance) / N, 1e-6), "not so of a ratio");
+	ok(close_to(e.value, 0.05, 1e-9) && close_to(e.error, t_of(19) * sqrt(variance) / N, 1e-6),
+	   "a single different page: the error of a ratio is not raised");
 	e = ff_strata_estimate(&strata, 1, 0);
-	ok(close_to(e.value, 20, 1e-9) && close_to(e.error, 20 * t_of(19) * sqrt(variance) / 30, 1e-6), "whichever is above");
+	ok(close_to(e.value, 20, 1e-9) && close_to(e.error, 20 * t_of(19) * sqrt(variance) / 30, 1e-6),
+	   "a single different page: the inverse ratio has the same relative error");
 	some(20, nothing);
-	ok(isnan(ff_strata_estimate(&strata, 1, 0).value), "nothing below: no ratio");
+	ok(isnan(ff_strata_estimate(&strata, 1, 0).value), "a ratio by zero is unknown");
 	some(20, same);
 	e = ff_strata_estimate(&strata, 0, -1);
 	ok(close_to(e.value, N * 1e9 / 3, 1e-9) && e.error == 0 && ff_strata_estimate(&strata, 0, 1).error == 0,
-	   "all alike: no error by rounding");
+	   "equal pages: rounding gives no error");
 	some(20, tiny);
 	ok(close_to(ff_strata_estimate(&strata, 0, -1).error, 1e-6 * t_of(19) * sqrt(variance + 2 * 27 * 27), 1e-6),
-	   "in any unit");
+	   "a single different page: the error scales with the unit");
 	some(1, evenly_above);
 	ff_strata_begin(&strata, 16000, 1, 1);
 	ff_strata_add(&strata, 5, (double[]) {7});
 	ok(ff_strata_estimate(&strata, 0, -1).value == 7000, "a single page stands for its range");
 	some(1, evenly_above);
-	ok(ff_strata_estimate(&strata, 0, -1).error == 0, "a single page tells no error");
+	ok(ff_strata_estimate(&strata, 0, -1).error == 0, "a single page gives no error");
 
 	some(20, nothing);
 	e = ff_strata_total(&strata, 0, 10);
-	/* three pages of twenty may be missed, and as many of the others */
-	ok(e.value == 0 && close_to(e.error, 3.0 / 20 * (N - 20) * 10, 1e-9), "no total is surer than pages so rare allow");
+	/* three in twenty pages may be missed, also of the pages not read */
+	ok(e.value == 0 && close_to(e.error, 3.0 / 20 * (N - 20) * 10, 1e-9),
+	   "the error of a total covers rare pages that were not met");
 	some(20, eight);
-	ok(close_to(ff_strata_total(&strata, 0, 10).error, 3.0 / 20 * (N - 20) * 8, 1e-9), "full or empty ones");
+	ok(close_to(ff_strata_total(&strata, 0, 10).error, 3.0 / 20 * (N - 20) * 8, 1e-9),
+	   "the error of a total covers rare empty pages if all are alike");
 	some(20, evenly);
-	ok(close_to(ff_strata_total(&strata, 0, 0.1).error, ff_strata_estimate(&strata, 0, -1).error, 1e-9), "or by what was seen");
+	ok(close_to(ff_strata_total(&strata, 0, 0.1).error, ff_strata_estimate(&strata, 0, -1).error, 1e-9),
+	   "the error of a total is at least that of the pages read");
 	some(N, eight);
-	ok(ff_strata_total(&strata, 0, 10).error == 0, "nothing is missed where all is read");
+	ok(ff_strata_total(&strata, 0, 10).error == 0, "a relation read whole misses no rare pages");
 	ff_strata_begin(&strata, 0, 1, 1);
 	e = ff_strata_total(&strata, 0, 10);
-	ok(e.value == 0 && e.error == 0, "nor where nothing is");
+	ok(e.value == 0 && e.error == 0, "an empty relation has total 0 and error 0");
 }
 
 static void
@@ -357,7 +363,7 @@ test_strata(void)
 	double		part[2];
 	double		size;
 
-	/* two ranges of sixteen, of different spread, others unread */
+	/* two of sixteen ranges with different variance, others unread */
 	ff_strata_begin(&strata, 16000, 1, 1);
 	size = strata.stratum[0].size;
 	for (int i = 0; i < 5; i++)
@@ -369,9 +375,9 @@ test_strata(void)
 	part[1] = size * size / 9 * 9 * 10 / 12 * (1 - 9 / size);
 	ok(close_to(e.error, sqrt(part[0] + part[1]) *
 				t_of((part[0] + part[1]) * (part[0] + part[1]) / (part[0] * part[0] / 4 + part[1] * part[1] / 8)), 1e-6),
-	   "variances add up, and so do degrees of freedom, by Satterthwaite");
+	   "variances of ranges add up, with degrees of freedom by Satterthwaite");
 
-	/* as uniform as can be, but different from the next: as if one page were like it */
+	/* a uniform range that differs from the next: as if one page were like the neighbour's */
 	for (int k = 0; k < 2; k++)
 	{
 		ff_strata_begin(&strata, 16000, 1, 1);
@@ -382,16 +388,17 @@ test_strata(void)
 		part[k] = size * size / 4 * (1 - 4 / size) * 9 / 3;
 		ok(close_to(e.value, 3 * size * (k + 1), 1e-9) &&
 		   close_to(e.error, sqrt((3 + k) * part[k]) * t_of((3 + k) * 3), 1e-6),
-		   k ? "and two of them" : "a range between others that differ from it");
+		   k ? "two uniform ranges between others that differ from them" :
+		   "a uniform range between others that differ from it");
 	}
-	/* of one range a single page could be read: its neighbours differ from it all the same */
+	/* of one range only a single page was read; its neighbours differ from it */
 	ff_strata_begin(&strata, 16000, 1, 1);
 	for (int i = 0; i < 15; i++)
 		for (int j = 0; j < (i == 5 ? 1 : 4); j++)
 			ff_strata_add(&strata, 1000 * i + j, (double[]) {i == 5 ? 3 : 0});
 	e = ff_strata_estimate(&strata, 0, -1);
 	ok(close_to(e.value, 3 * size, 1e-9) && close_to(e.error, sqrt(2 * part[0]) * t_of(2 * 3), 1e-6),
-	   "a range of which a single page could be read");
+	   "a range with a single page read between others that differ from it");
 	/* the first and the last have a neighbour on one side only */
 	for (int k = 0; k < 2; k++)
 	{
@@ -414,11 +421,13 @@ test_strata(void)
 		}
 		e = ff_strata_estimate(&strata, 0, -1);
 		ok(close_to(e.value, 3.0 * strata.stratum[odd].size, 1e-9) &&
-		   close_to(e.error, sqrt(part[k]) * t_of(part[k] * part[k] / divisor), 1e-6), k ? "at the end" : "at the begin");
+		   close_to(e.error, sqrt(part[k]) * t_of(part[k] * part[k] / divisor), 1e-6),
+		   k ? "a uniform last range differs from its only neighbour" :
+		   "a uniform first range differs from its only neighbour");
 	}
 }
 
-/* A relation of which the first ranges differ from page to page, the others hardly. */
+/* A relation whose first ranges vary from page to page, the others hardly. */
 static double
 page_of(BlockNumber block)
 {
@@ -458,29 +467,30 @@ test_second(void)
 		share = 0;
 		for (int i = 0; i < 4; i++)
 			share += strata.stratum[i].nread / (double) (first + more);
-		/* to take as many of each range alike would want some three times as many */
+		/* with the same number of each range about three times as many would be needed */
 		right &= ff_strata_estimate(&strata, 0, -1).error / 16000 < 0.55 &&
 			ff_strata_estimate(&strata, 0, -1).error / 16000 > 0.3 && share > 0.55 && first + more < 5000;
 	}
-	ok(right, "a second sample is as large as the error wants, where pages differ most");
+	ok(right, "a second sample has the size for the wanted error, mostly where pages vary most");
 	metric = 0;
 	ff_strata_begin(&strata, 16000, 1, 1);
 	first = ff_strata_first(&strata, 16000, &block);
 	read_all(first, block);
 	more = ff_strata_second(&strata, &metric, 1, 0.01, first + 1000, &block);
-	ok(more <= 1000 && more > 900, "but not larger than allowed");
-	ok(ff_strata_second(&strata, &metric, 0, 0.01, first + 1000, &block) == 0, "nothing is wanted: no second one");
+	ok(more <= 1000 && more > 900, "a second sample is not larger than allowed");
+	ok(ff_strata_second(&strata, &metric, 0, 0.01, first + 1000, &block) == 0,
+	   "no metric with a wanted error: no second sample");
 	more = ff_strata_second(&strata, &metric, 1, 0.01, 20000, &block);
 	for (int i = 0; i < more; i++)
 		right &= block[i] < 16000 && (i == 0 || block[i] > block[i - 1]);
-	ok(right && more > 4500 && more <= 16000 - first, "no page twice, however exact it is to be");
+	ok(right && more > 4500 && more <= 16000 - first, "a small wanted error: no page is chosen twice");
 	right = 1;
 	for (int i = 0; i < nlent; i++)
 		right &= lent[i].at[lent[i].size] == 'x';
-	ok(right, "nothing is written beyond its memory");
+	ok(right, "nothing is written beyond allocated memory");
 }
 
-/* Pages that differ as much everywhere: Neyman's allocation is a simple random sample. */
+/* Pages that vary equally everywhere: Neyman's allocation is a simple random sample. */
 static void
 test_plan(void)
 {
@@ -493,7 +503,7 @@ test_plan(void)
 	{
 		double		error = k == 0 ? 0.05 : 0.01;
 		double		target = error * 16000 / 1.959964;
-		/* of 16,000 pages that are 1 above or below, and 15 % more */
+		/* for 16,000 pages of +1 or -1, and 15 % more */
 		double		wanted = 1.15 * 16000.0 * 16000 / (target * target + 16000);
 
 		ff_strata_begin(&strata, 16000, 1, 3);
@@ -501,9 +511,9 @@ test_plan(void)
 		for (int i = 0; i < n; i++)
 			ff_strata_add(&strata, block[i], (double[]) {murmurhash32(block[i]) % 2 * 2.0 - 1});
 		n += ff_strata_second(&strata, &metric, 1, error, 16000, &block);
-		ok(close_to(n, wanted, k == 0 ? 0.06 : 0.005), "so many as a simple sample needs");
+		ok(close_to(n, wanted, k == 0 ? 0.06 : 0.005), "the sample has the size of a simple random sample");
 	}
-	/* one page in 331: ranges where some were met are no others */
+	/* one page in 331 is different: ranges where some were met are like the others */
 	ff_strata_begin(&strata, 160000, 1, 3);
 	n = ff_strata_first(&strata, 160000, &block);
 	for (int i = 0; i < n; i++)
@@ -513,7 +523,7 @@ test_plan(void)
 		ff_strata_add(&strata, block[i], (double[]) {block[i] % 331 == 0 ? 100 : 0});
 	for (int i = 0; i < 15; i++)
 		right &= strata.stratum[i].nread == strata.stratum[0].nread;
-	ok(right && n > 500, "where rare pages make the difference, those ranges that showed some are like the others");
+	ok(right && n > 500, "rare different pages: ranges that showed some get no more pages than others");
 }
 
 int

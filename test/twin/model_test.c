@@ -2,9 +2,9 @@
  * model_test.c
  *	  Facts about the model that hold without a server, printed as TAP.
  *
- * Numbers called "measured" are of a PostgreSQL 15 server.  Where the model is put
- * to a life of its own making, the twin is the server: what a sample and the counters
- * would have shown of it is all that the model gets.
+ * Numbers called "measured" are from a PostgreSQL 15 server.  Where the model gets
+ * the evidence of a known life, the twin is the server: the model sees only what a
+ * sample and the counters would have shown.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ test_pages(void)
 
 	ok(ff_twin_rows_per_page(100, 136) == 58 && ff_twin_rows_per_page(90, 136) == 52 &&
 	   ff_twin_rows_per_page(50, 136) == 29 && ff_twin_rows_per_page(10, 8160) == 1 &&
-	   ff_twin_rows_per_page(100, 24) == 291, "rows per page");
+	   ff_twin_rows_per_page(100, 24) == 291, "rows per page at known lengths and fillfactors");
 	for (int f = TW_MIN_FF; f <= TW_MAX_FF; f++)
 	{
 		int			edge = ff_twin_step_edge(f, 136);
@@ -45,15 +45,15 @@ test_pages(void)
 	ff_twin_start(&twin, &l, 90, 1);
 	ff_twin_look(&twin, &v);
 	ok(twin.npages == 20 && v.pages == 20 && v.rows == 1000 && v.rows_per_page_max == 52,
-	   "a load fills pages to the fillfactor");
+	   "a load fills pages up to fillfactor");
 	ff_twin_run(&twin, 500);
 	ff_twin_rewrite(&twin, 50);
 	ff_twin_look(&twin, &v);
 	ok(twin.npages == 35 && v.pages == 35 && v.rows == 1000 && twin.ndead == 0,
-	   "a rewrite fills them to another and leaves nothing dead");
+	   "a rewrite fills pages up to the new fillfactor and leaves no dead rows");
 }
 
-/* Each statement changes a third of every page, each third in turn: measured. */
+/* Each statement changes a third of every page, each third in turn; compared with measured counts. */
 static void
 test_thirds(void)
 {
@@ -72,7 +72,7 @@ test_thirds(void)
 			ff_twin_run(&twin, 100);
 		right &= fabs(twin.count.hot - measured[i]) <= 1;
 	}
-	ok(right, "a third of each page by one statement: HOT as measured, statement by statement");
+	ok(right, "a third of each page by one statement: HOT updates as measured after each statement");
 }
 
 static void
@@ -82,7 +82,7 @@ test_twin(void)
 	TwinView	v;
 	double		hot[3];
 
-	/* pgbench: each page sheds a row, then all are HOT */
+	/* pgbench: each page moves one row, then all updates are HOT */
 	hot_pct(&l, 100, 0, 24000);
 	ok(twin.npages == 73 && fabs(twin.count.moved - 210) <= 15,
 	   "single updates at 100: pages and moved rows as measured (73, 210)");
@@ -90,14 +90,14 @@ test_twin(void)
 	ff_twin_run(&twin, 3000);
 	ff_twin_run(&other, 3000);
 	ok(memcmp(&twin.count, &other.count, sizeof(TwinCount)) == 0 && twin.rng == other.rng,
-	   "a copy goes on like its original");
+	   "a copy of a twin continues like the original");
 	hot[0] = hot_pct(&l, 80, 1000, 3000);
 	ok(hot[0] == hot_pct(&l, 80, 1000, 3000), "the same life gives the same result");
 	l.class[0].indexed = 1;
 	ok(hot_pct(&l, 50, 0, 4000) == 0 &&
 	   twin.count.moved + twin.count.blocked == twin.count.updates,
 	   "no update of an indexed column is HOT");
-	/* single updates by day and passes over all rows */
+	/* single updates and passes over all rows */
 	l.class[0].indexed = 0;
 	l.class[0].rate = 0.4;
 	l.start_rows = 2000;
@@ -105,7 +105,7 @@ test_twin(void)
 	for (int i = 0; i < 3; i++)
 		hot[i] = hot_pct(&l, 100 - 20 * i, 20000, 20000);
 	ok(hot[0] < 75 && hot[1] > 90 && hot[2] > 99,
-	   "passes beside single updates: room for the page's rows cures them");
+	   "passes beside single updates: at 60 nearly all updates are HOT");
 	l = life_of(136, 3000);
 	add_class(&l, EV_INSERT, 0.5, 10, TW_ANY);
 	add_class(&l, EV_DELETE, 0.4, 1, TW_OLDEST);
@@ -113,9 +113,9 @@ test_twin(void)
 	ff_twin_look(&twin, &v);
 	ok(twin.count.hot + twin.count.moved + twin.count.blocked == twin.count.updates &&
 	   v.rows + (double) twin.nforgotten == (double) twin.nlive,
-	   "nothing is lost: updates and rows add up");
+	   "kinds of updates and numbers of rows add up");
 	l = life_of(8160, 300);
-	ok(hot_pct(&l, 100, 0, 300) == 0 && !twin.exhausted, "a row as large as a page always moves");
+	ok(hot_pct(&l, 100, 0, 300) == 0 && !twin.exhausted, "updates of rows as large as a page always move");
 	l = life_of(64, 4000);
 	l.held = 4000;
 	l.held_share = 1;
@@ -124,7 +124,7 @@ test_twin(void)
 	ok(hot[0] < hot_pct(&l, 90, 8000, 8000) - 5, "a held snapshot keeps pages from being pruned");
 }
 
-/* Ask; true where the HOT share promised at a fillfactor is the twin's, within points. */
+/* Decide; whether the HOT share predicted at a fillfactor is the twin's, within points. */
 static int
 promises(const TwinLife *l, const Evidence *e, int fillfactor, double laps, double points)
 {
@@ -141,7 +141,7 @@ promises(const TwinLife *l, const Evidence *e, int fillfactor, double laps, doub
 	return 0;
 }
 
-/* Whether no life passes over a table by other k-th rows than each third. */
+/* Whether each large sweep that skips rows takes every third row, in all lives. */
 static int
 third_rows(const Fit *f)
 {
@@ -166,7 +166,7 @@ test_decisions(void)
 	e = observe(&l, 100, 0.2, 1);
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action == DC_KEEP && decision.settling > 0.9 &&
-	   decision.settle_updates > 0, "single updates that have just begun: settling, keep");
+	   decision.settle_updates > 0, "single updates that have just begun: keep, settling by itself");
 	l.class[0].indexed = 1;
 	e = observe(&l, 100, 6, 1);
 	add_statement(&e, &l.class[0]);
@@ -198,7 +198,7 @@ test_decisions(void)
 	add_statement(&e, &l.class[0]);
 	add_statement(&e, &l.class[1]);
 	ok(promises(&l, &e, 100, 8, 5) && third_rows(&fit),
-	   "every third row beside single updates: the rows of the statement are known");
+	   "every third row beside single updates: all lives have that statement");
 	l = life_of(136, 1000);
 	l.class[0].pick = TW_IN_TURN;
 	l.class[0].rows = l.class[0].distance = 500;
@@ -207,13 +207,13 @@ test_decisions(void)
 	add_statement(&e, &l.class[0]);
 	ok(promises(&l, &e, 50, 8, 8) && decision.action >= DC_SET &&
 	   forecast.step[decision.advised].fillfactor <= 60,
-	   "all rows of each insert updated by one statement: half of the page");
+	   "all rows of each insert updated by one statement: 60 or lower");
 	l = life_of(136, 6000);
 	e = observe(&l, 50, 3, 1);
 	add_statement(&e, &l.class[0]);
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action >= DC_SET && forecast.step[decision.advised].fillfactor >= 90,
-	   "room that nobody needs: raise");
+	   "unused room: raise to 90 or higher");
 }
 
 static void
@@ -234,21 +234,21 @@ test_without_a_fit(void)
 	e.updated_pct = 0;
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action == DC_SET && forecast.step[decision.advised].fillfactor == 100,
-	   "few updates in eight days: no room is needed");
+	   "few updates in eight days: raise to 100");
 	e = observe(&l, 100, 3, 0);
 	e.size_weight = e.wal_weight = 0;
 	e.time_weight = 1;
 	e.index_scans = 1e9;
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action == DC_KEEP && fit.runs == 0 && decision.bound > 0.98,
-	   "reads cost nearly all: the bound decides, without a fit");
+	   "reads are nearly all of the cost: keep by the bound, without a fit");
 	e = observe(&l, 100, 3, 0);
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 	alone = decision.bound;
 	for (int i = 0; i < e.nintervals; i++)
 		e.interval[i].deleted = e.interval[i].updated;
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.bound > alone + 0.01, "rows deleted cost what no room saves");
+	ok(decision.bound > alone + 0.01, "deletes raise the bound, as no room saves their cost");
 }
 
 static int
@@ -278,15 +278,15 @@ test_any_evidence(void)
 
 	ff_evidence_clear(&e);
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action == DC_WAIT && forecast.n == 0, "nothing known: wait");
+	ok(decision.action == DC_WAIT && forecast.n == 0, "no evidence: wait");
 	base = observe(&l, 100, 4, 0);
 	ff_twin_check = count_check;
 	ff_decide(&work, &base, 0, &fit, &forecast, &decision);
 	first = decision;
 	ff_decide(&work, &base, 0, &fit, &forecast, &decision);
 	ok(memcmp(&first, &decision, sizeof(first)) == 0, "the same evidence gives the same decision");
-	ok(checks >= 100 * fit.runs && sane(&decision, &forecast), "a replay may be left at each of its transactions");
-	/* one number after the other is unknown or odd */
+	ok(checks >= 100 * fit.runs && sane(&decision, &forecast), "a replay can be interrupted at each transaction");
+	/* one number after the other becomes unknown or odd */
 	for (size_t i = 0; i < sizeof(e) / sizeof(double); i += 7)
 	{
 		e = base;
@@ -297,7 +297,7 @@ test_any_evidence(void)
 		ff_decide(&work, &e, 0, &fit, &forecast, &decision);
 		good &= sane(&decision, &forecast);
 	}
-	ok(good, "odd and unknown numbers: finite answers");
+	ok(good, "odd or unknown numbers: all results are finite");
 }
 
 static void
@@ -308,7 +308,7 @@ test_split(void)
 
 	ff_evidence_clear(&e);
 	s = ff_fit_split(&e);
-	ok(isnan(s.hot) && isnan(s.recoverable), "no update: no split");
+	ok(isnan(s.hot) && isnan(s.recoverable), "no updates: no split");
 	e.nintervals = 1;
 	e.interval[0] = (EvInterval) {
 		60, 0, 1000, 600, 200, 0, 0
@@ -316,20 +316,20 @@ test_split(void)
 	s = ff_fit_split(&e);
 	ok(fabs(s.hot - 0.6) < 1e-9 && fabs(s.moved - 0.2) < 1e-9 && fabs(s.recoverable - 0.15) < 1e-9 &&
 	   fabs(s.blocked - 0.25) < 1e-9,
-	   "of those that moved as many could be HOT as of those that stayed");
+	   "moved updates could be HOT in the same share as those that stayed");
 	e.interval[0].newpage = NAN;
 	e.seen_hot = 75;
 	e.seen_same_page = 25;
 	s = ff_fit_split(&e);
-	ok(fabs(s.recoverable - 0.15) < 1e-9, "old versions in the pages tell the same");
+	ok(fabs(s.recoverable - 0.15) < 1e-9, "moved not counted: old versions in the pages give the same split");
 	e.seen_hot = e.seen_same_page = NAN;
 	e.indexed_share = 0;
 	s = ff_fit_split(&e);
 	ok(fabs(s.recoverable - 0.4) < 1e-9 && s.blocked < 1e-9,
-	   "no statement sets an indexed column: all that is not HOT moved");
+	   "no statement sets an indexed column: all non-HOT updates moved");
 }
 
-/* The rows that a table begins with are not those that its work inserts. */
+/* An initial load does not count as inserts of the workload. */
 static void
 test_load(void)
 {
@@ -340,18 +340,18 @@ test_load(void)
 	e.interval[0] = e.interval[1] = (EvInterval) {60, 10, 1000, 900, 100, 0, 0};
 	e.interval[2] = (EvInterval) {60, 60000, 500, 400, 100, 0, 0};
 	ok(ff_evidence_window(&e).inserted == 25 && ff_evidence_window(&e).updated == 2500,
-	   "a load beside the first updates does not count as inserts");
+	   "a load in the interval of the first updates does not count as inserts");
 	e.interval[2].inserted = 40;
-	ok(ff_evidence_window(&e).inserted == 60, "a table that grows faster at first does");
+	ok(ff_evidence_window(&e).inserted == 60, "faster inserts in the first interval count");
 	e.interval[2].inserted = 60000;
 	e.earlier_updated = 1;
-	ok(ff_evidence_window(&e).inserted == 60020, "of a table updated before, everything counts");
+	ok(ff_evidence_window(&e).inserted == 60020, "a load counts if the table was updated before the window");
 	e.earlier_updated = 0;
 	e.interval[2].updated = e.interval[2].hot = 0;
 	ok(ff_evidence_window(&e).seconds == 120 && ff_evidence_window(&e).inserted == 20,
-	   "what comes before the first update does not count at all");
+	   "intervals before the first update do not count");
 	e.interval[0].updated = e.interval[1].updated = 0;
-	ok(ff_evidence_window(&e).inserted == 60020, "but where there was none");
+	ok(ff_evidence_window(&e).inserted == 60020, "a load counts if there was no update at all");
 }
 
 int

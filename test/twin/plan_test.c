@@ -1,7 +1,7 @@
 /*
  * plan_test.c
- *	  Facts about what is made of counters and samples before anything is drawn, and
- *	  about the forecast of a life that is known, as TAP.
+ *	  Facts about the plan made from counters and samples before anything is drawn, and
+ *	  about the forecast of a known life, as TAP.
  */
 #include <stdlib.h>
 
@@ -69,11 +69,12 @@ test_lengths(void)
 	for (int i = 0; i < TW_QUANTILES; i++)
 		right &= plan.insert_len[i] == (i < TW_QUANTILES * 3 / 4 ? 104 : 200) && plan.update_len[i] == 304;
 	ok(right && near(plan.insert_mean, 128, 1e-9) && near(plan.update_mean, 304, 1e-9),
-	   "lengths by their share of the rows, aligned");
+	   "lengths have their share of the quantiles, aligned");
 	ok(plan.resizes && plan.step_len == 104 && plan.page_rows == ff_twin_rows_per_page(100, 128),
-	   "updated rows have lengths of their own; steps are those of the shorter rows");
+	   "other lengths of updated rows: updates resize, steps are those of the shorter inserted rows");
 	e.updated_length[0] = 64;
-	ok(planned(&e)->resizes && plan.step_len == 64, "whichever these are");
+	ok(planned(&e)->resizes && plan.step_len == 64,
+	   "other lengths of updated rows: steps are those of the shorter updated rows");
 	/* means of 100 and 98, of other lengths */
 	e.inserted_length[0] = e.updated_length[0] = 96;
 	e.inserted_length[2] = e.updated_length[2] = 104;
@@ -81,18 +82,20 @@ test_lengths(void)
 	e.updated_length[1] = 3;
 	planned(&e);
 	ok(!plan.resizes && plan.update_len[40] == 104 && near(plan.update_mean, 100, 1e-9) &&
-	   plan.insert_len[40] == 104, "less than half an alignment is no difference: those of most rows count");
+	   plan.insert_len[40] == 104, "nearly equal lengths: no resizing, lengths of the inserted majority");
 	e.updated_pct = 51;
 	planned(&e);
 	ok(!plan.resizes && plan.insert_len[40] == 96 && near(plan.insert_mean, 98, 1e-9) &&
-	   plan.update_len[40] == 96, "as most rows are updated: theirs");
+	   plan.update_len[40] == 96, "nearly equal lengths: no resizing, lengths of the updated majority");
 	e.updated_length[1] = 0;
-	ok(near(planned(&e)->update_mean, 100, 1e-9) && !plan.resizes, "none of a length that no row has");
+	ok(near(planned(&e)->update_mean, 100, 1e-9) && !plan.resizes,
+	   "updated lengths without rows: those of inserted rows");
 	e.updated_length[0] = 104;
 	e.updated_length[1] = 1;
 	e.updated_length[2] = NAN;
 	e.updated_length[3] = NAN;
-	ok(near(planned(&e)->update_mean, 104, 1e-9) && plan.resizes, "half an alignment is a difference");
+	ok(near(planned(&e)->update_mean, 104, 1e-9) && plan.resizes,
+	   "means that differ by half an alignment: updates resize");
 	for (int i = 0; i < EV_LENGTHS; i++)
 	{
 		e.updated_length[2 * i] = 96 + 8 * i;
@@ -107,7 +110,7 @@ test_lengths(void)
 			at += k++ % 4 + 1;
 		right &= plan.update_len[i] == 96 + 8 * k;
 	}
-	ok(right, "sixteen lengths");
+	ok(right, "sixteen lengths have their share of the quantiles");
 	e.updated_length[0] = 96;
 	e.updated_length[2] = 104;
 	e.updated_length[1] = 3;
@@ -117,21 +120,23 @@ test_lengths(void)
 	e.inserted_length[1] = NAN;
 	e.updated_pct = 1;
 	planned(&e);
-	ok(!plan.resizes && plan.insert_len[40] == 96 && near(plan.insert_mean, 98, 1e-9), "only those are known");
+	ok(!plan.resizes && plan.insert_len[40] == 96 && near(plan.insert_mean, 98, 1e-9),
+	   "inserted lengths unknown: those of updated rows");
 	e.updated_length[1] = NAN;
-	ok(planned(&e)->nslots < 0, "none is known: no plan");
+	ok(planned(&e)->nslots < 0, "all lengths unknown: no plan");
 	e.inserted_length[0] = 1;
 	e.inserted_length[1] = 1;
-	ok(planned(&e)->insert_len[0] == TW_MIN_LEN && plan.update_len[0] == TW_MIN_LEN, "the least there is");
+	ok(planned(&e)->insert_len[0] == TW_MIN_LEN && plan.update_len[0] == TW_MIN_LEN,
+	   "lengths are at least the smallest row");
 	e.inserted_length[0] = 1e6;
 	e.inserted_length[3] = NAN;
-	ok(planned(&e)->insert_len[63] == TW_MAX_LEN, "and the most");
+	ok(planned(&e)->insert_len[63] == TW_MAX_LEN, "lengths are at most the largest row");
 	e = known(1, 0);
 	e.live_rows = 0.5;
 	right = planned(&e)->nslots < 0;
 	e = known(1, 0);
 	e.interval[0].updated = 0;
-	ok(right && planned(&e)->nslots < 0, "no row, or no update: no plan");
+	ok(right && planned(&e)->nslots < 0, "no rows, or no updates: no plan");
 }
 
 static void
@@ -148,10 +153,10 @@ test_together(void)
 		planned(&e);
 		right &= plan.together >= least[k] && plan.together <= exp2(k);
 	}
-	ok(right, "rows updated together on a page lie in their bin");
+	ok(right, "the number of rows updated together is within its bin");
 	e.group_old_page[EV_GROUP_BINS - 2] = 0;
 	e.group_old_page[0] = e.group_old_page[1] = 1;
-	ok(near(planned(&e)->together, sqrt(2), 1e-9), "of several bins the geometric mean");
+	ok(near(planned(&e)->together, sqrt(2), 1e-9), "rows updated together: the geometric mean of several bins");
 }
 
 static void
@@ -171,38 +176,40 @@ test_slots(void)
 	ok(plan.nslots == 5 && near(plan.slot[0].rate, 0.6, 1e-9) && plan.slot[0].rows == 60 &&
 	   plan.slot[0].indexed == 0 && near(plan.slot[1].rate, 0.3, 1e-9) && plan.slot[1].rows == 1 &&
 	   plan.slot[1].indexed == 1 && !plan.slot[0].shared && !plan.slot[1].shared,
-	   "a class for each statement with more than a few rows");
+	   "each statement with more than a few rows has a class");
 	for (left = 2; left < 4; left++)
 		rate += plan.slot[left].shared && isnan(plan.slot[left].rows) ? plan.slot[left].rate : NAN;
 	ok(near(rate, (10000 - 9019) / 10000.0, 1e-9) && near(plan.slot[2].rate, plan.slot[3].rate, 1e-9),
-	   "two for those of no statement");
+	   "updates of unknown statements have two classes");
 	ok(near(plan.slot[2].indexed, (plan.split.blocked - 0.3) / rate, 1e-9) && plan.slot[2].indexed > 0.1 &&
-	   near(plan.slot[3].indexed, plan.slot[2].indexed, 1e-9), "of these as many set an indexed column as are left");
+	   near(plan.slot[3].indexed, plan.slot[2].indexed, 1e-9),
+	   "updates of unknown statements set indexed columns as often as the rest requires");
 	ok(plan.slot[4].command == EV_INSERT && near(plan.slot[4].rate, 0.01, 1e-9) && plan.slot[4].rows == 5,
-	   "one for inserts, none for hardly any deletes");
+	   "inserts have a class, hardly any deletes have none");
 	e.interval[0].deleted = 6;
 	ok(planned(&e)->nslots == 6 && plan.slot[5].command == EV_DELETE && near(plan.slot[5].rate, 6e-4, 1e-9) &&
-	   isnan(plan.slot[5].rows), "one for deletes");
+	   isnan(plan.slot[5].rows), "deletes have a class");
 	e.statement[0].rows = 12000;
 	e.statement[2].rows = 7981;
 	planned(&e);
 	ok(plan.nslots == 4 && near(plan.slot[0].rate, 0.6, 1e-9) && near(plan.slot[1].rate, 0.39905, 1e-9) &&
-	   !plan.slot[1].shared, "statements of all partitions: this one's share");
+	   !plan.slot[1].shared, "statements with more rows than the table's updates are scaled down");
 	e.statement[0].calls = 2;
-	ok(planned(&e)->slot[0].rows == 2000, "no more rows a call than there are");
+	ok(planned(&e)->slot[0].rows == 2000, "a call takes at most all rows of the table");
 	e = known(0.9, 0.1);
 	for (int i = 0; i < EV_STATEMENTS; i++)
 		add(&e, EV_UPDATE, 1000, 1000, 0);
 	e.interval[0].inserted = e.interval[0].deleted = 10000;
 	planned(&e);
 	ok(plan.nslots == TW_CLASSES && plan.slot[TW_CLASSES - 1].command == EV_DELETE &&
-	   plan.slot[TW_CLASSES - 2].command == EV_INSERT, "as many classes as there can be, of each command some");
+	   plan.slot[TW_CLASSES - 2].command == EV_INSERT,
+	   "too many statements: as many classes as possible, with inserts and deletes");
 	e = known(0.9, 0.1);
 	add(&e, EV_UPDATE, 9801, 9801, 0);
-	ok(planned(&e)->nslots == 1, "hardly any are left: no class for them");
+	ok(planned(&e)->nslots == 1, "hardly any updates of unknown statements: no class for them");
 	add(&e, EV_UPDATE, 199, 199, NAN);
 	ok(planned(&e)->nslots == 2 && near(plan.slot[1].indexed, bound(plan.split.blocked / 0.0199, 0, 1), 1e-6),
-	   "a statement of which nobody knows sets as many as are left");
+	   "a statement with unknown columns sets indexed ones as often as the rest requires");
 }
 
 static void
@@ -211,14 +218,14 @@ test_records(void)
 	Evidence	e = known(0.8, 0.1);
 	EvStatement *s = add(&e, EV_UPDATE, 10000, 10000, 0);
 
-	/* of each update its own, two entries of those not HOT, one lock of those that moved */
+	/* one record for each update, two index entries if non-HOT, one lock if moved */
 	s->wal_records = 10000 + 2 * 2000 + 1000 + 2500;
-	ok(near(planned(&e)->prunes, 0.25, 1e-9), "WAL records tell how many pages are pruned");
+	ok(near(planned(&e)->prunes, 0.25, 1e-9), "the number of WAL records gives the pages pruned");
 	s->rows = 8900;
 	s->wal_records *= 0.89;
-	ok(isnan(planned(&e)->prunes), "where they are of nearly all updates");
+	ok(isnan(planned(&e)->prunes), "pages pruned unknown: WAL records of too few updates");
 	s->wal_records = NAN;
-	ok(isnan(planned(&e)->prunes), "and known");
+	ok(isnan(planned(&e)->prunes), "pages pruned unknown: WAL records unknown");
 }
 
 static void
@@ -228,18 +235,19 @@ test_density(void)
 
 	e.fillfactor = 70;
 	e.rows_per_page_max = ff_twin_rows_per_page(70, 136);
-	ok(planned(&e)->filled_at == 70 && plan.fillfactor == 70, "pages as full as inserts leave them");
+	ok(planned(&e)->filled_at == 70 && plan.fillfactor == 70,
+	   "pages as full as at today's fillfactor were filled at it");
 	e.rows_per_page_max = ff_twin_rows_per_page(84, 136);
-	ok(planned(&e)->filled_at == ff_twin_step_edge(84, 136), "fuller ones were filled at another fillfactor");
+	ok(planned(&e)->filled_at == ff_twin_step_edge(84, 136), "fuller pages were filled at a higher fillfactor");
 	e.rows_per_page_max = 1000;
-	ok(planned(&e)->filled_at == 100, "at 100, if need be");
+	ok(planned(&e)->filled_at == 100, "pages fuller than possible were filled at 100");
 	e.filled_at = 90;
-	ok(planned(&e)->filled_at == 90, "which may be known");
+	ok(planned(&e)->filled_at == 90, "pages were filled at the fillfactor in the evidence");
 	e.filled_at = 9;
 	e.rows_per_page_max = NAN;
-	ok(planned(&e)->filled_at == 70, "or makes no sense");
+	ok(planned(&e)->filled_at == 70, "pages were filled at today's fillfactor if the evidence is invalid");
 	e.fillfactor = NAN;
-	ok(planned(&e)->fillfactor == 100 && plan.filled_at == 100, "100 is the default");
+	ok(planned(&e)->fillfactor == 100 && plan.filled_at == 100, "unknown fillfactor: 100");
 }
 
 static double
@@ -268,44 +276,48 @@ test_course(void)
 		right &= near(plan.segment_hot[i], hot[2 - i] / 1000, 1e-9) && near(plan.segment_updates[i], 1000, 1e-9) &&
 			near(plan.segment[i], 1000 * plan.scale, 1e-6);
 	ok(right && plan.scale == 1 && plan.rows == 2000 && plan.before == 0,
-	   "a short window is replayed as it was, in thirds, the oldest first");
-	ok(near(plan.peak, 500 / 600.0, 1e-9), "the most updates a second");
+	   "a short window is replayed in full, in thirds, the oldest first");
+	ok(near(plan.peak, 500 / 600.0, 1e-9), "the peak is the most updates a second");
 	e.earlier_updated = 4000;
 	planned(&e);
-	ok(near(plan.before / plan.rows, 2, 1e-9) && near(ticks() / plan.rows, 1.5, 1e-9), "after what came before it");
+	ok(near(plan.before / plan.rows, 2, 1e-9) && near(ticks() / plan.rows, 1.5, 1e-9),
+	   "a short window is replayed after the earlier updates");
 	e.earlier_updated = 1e9;
 	planned(&e);
 	ok(plan.before > 2 * plan.rows && plan.before + ticks() <= 12 * plan.rows &&
-	   near(ticks() / plan.rows, 1.5, 1e-9), "as far as that still matters");
+	   near(ticks() / plan.rows, 1.5, 1e-9), "many earlier updates are cut to what still matters");
 	e.live_rows = 2e6;
 	e.earlier_updated = 0;
 	planned(&e);
 	ok(plan.scale < 0.1 && near(plan.scale, plan.rows / 2e6, 1e-9) && near(ticks() / plan.rows, 3000 / 2e6, 1e-9) &&
-	   plan.rows <= 160 * 58 && plan.rows >= 300, "of a large table a part, by as many updates a row");
+	   plan.rows <= 160 * 58 && plan.rows >= 300, "a part of a large table is replayed, with the same updates a row");
 	e.live_rows = 100;
 	planned(&e);
 	ok(plan.rows == 100 && plan.scale == 1 && ticks() + plan.before <= 12 * 100 + 1e-6 && plan.segment[0] == 0 &&
 	   isnan(plan.segment_hot[0]) && !isnan(plan.segment_hot[FIT_SEGMENTS - 1]) && ticks() > 0,
-	   "of a long window the later part counts");
-	ok(near((plan.before + ticks()) / 100, 12, 1e-6), "the rest comes before it");
+	   "a long window is cut to its later part");
+	ok(near((plan.before + ticks()) / 100, 12, 1e-6),
+	   "a long window is replayed as twelve updates of each row in total");
 	e = known(0.9, 0.1);
 	e.live_rows = 200000;
 	e.earlier_updated = 1e9;
 	part = planned(&e)->rows;
 	add(&e, EV_UPDATE, 9000, 6, 0);
-	ok(part < 2500 && near(planned(&e)->rows, 3000, 1e-6), "as many rows as two of its statements take");
-	/* set while it was in use */
+	ok(part < 2500 && near(planned(&e)->rows, 3000, 1e-6), "a large table is replayed with the rows of two calls");
+	/* fillfactor was set while the table was in use */
 	e = known(0.9, 0.1);
 	e.live_rows = 10000;
 	e.fillfactor = 70;
 	e.filled_at = 100;
 	e.earlier_updated = 10000;
 	planned(&e);
-	ok(near(plan.before_set, plan.before, 1e-9) && plan.before > 0, "set at the begin of the window, where nothing tells when");
+	ok(near(plan.before_set, plan.before, 1e-9) && plan.before > 0,
+	   "fillfactor set at an unknown time: at the beginning of the window");
 	e.updated_since = 15000;
-	ok(near(planned(&e)->before_set / plan.before, 0.5, 1e-9), "set halfway");
+	ok(near(planned(&e)->before_set / plan.before, 0.5, 1e-9),
+	   "fillfactor set at a known time: after its share of the earlier updates");
 	e.filled_at = NAN;
-	ok(planned(&e)->before_set == 0, "never set");
+	ok(planned(&e)->before_set == 0, "fillfactor never set: not changed in the replay");
 }
 
 static void
@@ -315,7 +327,8 @@ test_growth(void)
 	double		distance;
 
 	e.earlier_updated = 1e-9;
-	ok(planned(&e)->start_rows == plan.rows && plan.mean_live == 2000, "a table that does not grow begins as it is");
+	ok(planned(&e)->start_rows == plan.rows && plan.mean_live == 2000,
+	   "a table that does not grow begins with today's rows");
 	e.interval[0].updated = 2000;
 	e.interval[0].hot = 1800;
 	e.interval[0].newpage = 200;
@@ -323,12 +336,13 @@ test_growth(void)
 	e.interval[0].deleted = 100;
 	planned(&e);
 	ok(near(plan.start_rows + 0.4 * (plan.before + ticks()), plan.rows, 1e-6) && plan.mean_live == 1600,
-	   "one that grows with as many less as come, and has half of these on average");
+	   "a table that grows begins with fewer rows, and its mean is in the middle");
 	e.interval[0].deleted = 1700;
-	ok(planned(&e)->start_rows == plan.rows && plan.mean_live == 2400, "one that shrinks had more");
+	ok(planned(&e)->start_rows == plan.rows && plan.mean_live == 2400,
+	   "a table that shrinks begins with today's rows, and its mean is higher");
 	e.interval[0].inserted = 1e5;
 	e.interval[0].deleted = 0;
-	ok(planned(&e)->start_rows == 0 && plan.mean_live == 1000, "none, where all came in the window");
+	ok(planned(&e)->start_rows == 0 && plan.mean_live == 1000, "a table that grew from nothing begins with no rows");
 
 	e.interval[0].inserted = 500;
 	for (int i = 0; i < EV_LOG2_BINS; i++)
@@ -337,16 +351,18 @@ test_growth(void)
 	e.live_rows = 1e5;
 	distance = planned(&e)->insert_distance;
 	ok(near(plan.xids_per_tick, 2, 1e-9) && distance >= 90 * 500 / 4000.0 && distance <= 2 * 128 * 500 / 4000.0,
-	   "rows updated so many transactions after their insert are so many rows back");
+	   "distance in transactions from insert to update gives a distance in rows");
 	e.window_xids = 8000;
-	ok(near(planned(&e)->insert_distance, distance / 2, 1e-9), "fewer, where more transactions come in the same time");
+	ok(near(planned(&e)->insert_distance, distance / 2, 1e-9),
+	   "more transactions in the same time: a smaller distance in rows");
 	e.window_xids = 4000;
 	e.interval[0].inserted = 1000;
-	ok(near(planned(&e)->insert_distance, 2 * distance, 1e-9), "more, where more rows do");
+	ok(near(planned(&e)->insert_distance, 2 * distance, 1e-9),
+	   "more inserts in the same time: a larger distance in rows");
 	add(&e, EV_INSERT, 1000, 10, NAN);
-	ok(near(planned(&e)->insert_distance, 100, 1e-9), "at least those that came with them");
+	ok(near(planned(&e)->insert_distance, 100, 1e-9), "the distance in rows is at least the rows of one insert");
 	e.interval[0].inserted = 0;
-	ok(isnan(planned(&e)->insert_distance), "no insert, no distance");
+	ok(isnan(planned(&e)->insert_distance), "no inserts: no distance");
 }
 
 static void
@@ -355,81 +371,92 @@ test_kept(void)
 	Evidence	e = known(0.7, 0.3);
 	FitSplit	s = ff_fit_split(&e);
 
-	ok(near(s.kept, 0, 1e-9) && near(s.kept_with_room, 0, 1e-9), "all that stayed are HOT: an index keeps none");
+	ok(near(s.kept, 0, 1e-9) && near(s.kept_with_room, 0, 1e-9),
+	   "all updates that stayed are HOT: an index blocks none");
 	e.indexed_share = 0.3;
 	s = ff_fit_split(&e);
-	ok(near(s.kept, 0.3, 1e-9) && near(s.kept_with_room, 0, 1e-9), "but statements say that all that left would not have been");
+	ok(near(s.kept, 0.3, 1e-9) && near(s.kept_with_room, 0, 1e-9),
+	   "all updates that stayed are HOT: statements say that moved ones were blocked");
 	e = known(0.6, 0.2);
 	s = ff_fit_split(&e);
-	ok(near(s.kept, 0.25, 1e-9) && near(s.kept_with_room, 0.25, 1e-9), "those that stayed tell of those that left");
+	ok(near(s.kept, 0.25, 1e-9) && near(s.kept_with_room, 0.25, 1e-9),
+	   "moved updates are blocked in the same share as those that stayed");
 	e = known(0.68, 0.3);
 	e.indexed_share = 0.1;
 	s = ff_fit_split(&e);
-	ok(near(s.kept, 0.1, 1e-9) && near(s.kept_with_room, 0.02, 1e-9), "where hardly any stayed, the statements do");
+	ok(near(s.kept, 0.1, 1e-9) && near(s.kept_with_room, 0.02, 1e-9),
+	   "hardly any update stayed: the statements give the share blocked");
 	e = known(0.9, 0.1);
 	e.indexed_share = 0.3;
 	s = ff_fit_split(&e);
-	ok(near(s.kept, 0, 1e-9), "unless most of what sets an indexed column is HOT");
+	ok(near(s.kept, 0, 1e-9), "statements do not count if most of what they set is HOT");
 	e = known(0.8, 0);
 	s = ff_fit_split(&e);
-	ok(s.moved == 0 && near(s.blocked, 0.2, 1e-9), "none left");
+	ok(s.moved == 0 && near(s.blocked, 0.2, 1e-9), "no update moved: all non-HOT ones were blocked");
 	e.interval[0] = (EvInterval) {3600, 0, 40, 0, 20, 0, 0};
 	e.indexed_share = 0.25;
 	s = ff_fit_split(&e);
-	ok(near(s.eligible, 0.75, 1e-9) && near(s.recoverable, 0.375, 1e-9), "few stayed: the statements tell which could be");
+	ok(near(s.eligible, 0.75, 1e-9) && near(s.recoverable, 0.375, 1e-9),
+	   "few updates stayed: the statements give the share that can be HOT");
 	e.indexed_share = NAN;
 	s = ff_fit_split(&e);
-	ok(near(s.eligible, 1, 1e-9) && near(s.blocked, 0.5, 1e-9), "or nothing does");
+	ok(near(s.eligible, 1, 1e-9) && near(s.blocked, 0.5, 1e-9),
+	   "few updates stayed, statements unknown: all can be HOT");
 	e.interval[0] = (EvInterval) {3600, 0, 1, 1, 0, 0, 0};
 	s = ff_fit_split(&e);
-	ok(s.hot == 1 && s.moved == 0, "a single update");
+	ok(s.hot == 1 && s.moved == 0, "a single HOT update: all HOT, none moved");
 	e = known(0.8, NAN);
 	e.indexed_share = 0.5;
 	s = ff_fit_split(&e);
-	ok(s.moved == 0 && near(s.hot, 0.8, 1e-9), "more set an indexed column than were not HOT: none left");
+	ok(s.moved == 0 && near(s.hot, 0.8, 1e-9),
+	   "moved not counted, more set an indexed column than non-HOT: none moved");
 	e.interval[0].hot = 10000;
 	s = ff_fit_split(&e);
-	ok(s.moved == 0 && s.kept == 0, "all HOT: none left either");
+	ok(s.moved == 0 && s.kept == 0, "moved not counted, all HOT: none moved");
 	e = known(0.8, NAN);
 	e.indexed_share = 1;
 	s = ff_fit_split(&e);
-	ok(isnan(s.moved) && isnan(s.eligible), "all set one: nobody knows");
+	ok(isnan(s.moved) && isnan(s.eligible), "moved not counted, all set an indexed column: unknown");
 	e.seen_same_page = e.seen_moved = 0;
 	s = ff_fit_split(&e);
-	ok(isnan(s.moved), "pages that show none do not tell either");
+	ok(isnan(s.moved), "moved not counted, no old versions in the pages: unknown");
 	e.seen_same_page = 0.4;
 	e.seen_moved = 0.1;
 	s = ff_fit_split(&e);
-	ok(near(s.moved, 0.04, 1e-9), "others do, by their ratio");
+	ok(near(s.moved, 0.04, 1e-9), "moved not counted: old versions in the pages give the share");
 	e = known(0.8, NAN);
 	e.indexed_share = NAN;
 	s = ff_fit_split(&e);
-	ok(isnan(s.moved) && near(s.kept, 0.2, 1e-9) && near(s.kept_with_room, 0.2, 1e-9), "where nothing tells, all");
-	/* PostgreSQL 15: of 100 that stayed as many are HOT as statements leave */
+	ok(isnan(s.moved) && near(s.kept, 0.2, 1e-9) && near(s.kept_with_room, 0.2, 1e-9),
+	   "moved not counted, nothing else known: all non-HOT updates count as blocked");
+	/* PostgreSQL 15: of the updates that stayed, those that set no indexed column are HOT */
 	e.indexed_share = 0.1;
 	s = ff_fit_split(&e);
-	ok(near(s.moved, 0.2 - 0.8 * 0.1 / 0.9, 1e-9) && near(s.eligible, 0.9, 1e-9), "statements tell how many left");
+	ok(near(s.moved, 0.2 - 0.8 * 0.1 / 0.9, 1e-9) && near(s.eligible, 0.9, 1e-9),
+	   "moved not counted: the statements give the share");
 	e.seen_hot = 60;
 	e.seen_same_page = 40;
 	s = ff_fit_split(&e);
-	ok(near(s.moved, 0.2 - 0.8 * 0.1 / 0.9, 1e-9), "pages that show more than they set do not count");
+	ok(near(s.moved, 0.2 - 0.8 * 0.1 / 0.9, 1e-9),
+	   "moved not counted: pages that show more blocked than the statements do not count");
 	e.indexed_share = 0.9;
 	e.seen_hot = 98;
 	e.seen_same_page = 2;
 	s = ff_fit_split(&e);
-	ok(near(s.moved, 0.2 - 0.8 * 0.02 / 0.98, 1e-9), "statements that pages do not confirm do not either");
+	ok(near(s.moved, 0.2 - 0.8 * 0.02 / 0.98, 1e-9),
+	   "moved not counted: statements that show more blocked than the pages do not count");
 	e.seen_hot = 0;
 	e.seen_same_page = 40;
 	e.seen_moved = 60;
 	e.interval[0].hot = 0;
 	s = ff_fit_split(&e);
 	ok(near(s.moved, 0.6, 1e-9) && s.eligible == 0 && s.recoverable == 0 && near(s.blocked, 1, 1e-9),
-	   "none can be HOT: the pages tell how many left");
+	   "none can be HOT: the pages give the share that moved");
 }
 
-/* ---------- forecasts of lives that are known ---------- */
+/* ---------- forecasts of known lives ---------- */
 
-/* The forecast where a table is explained by these lives alone. */
+/* The forecast if only these lives explain a table. */
 static void
 foresee(Evidence *e, const TwinLife *a, const TwinLife *b, double weight)
 {
@@ -447,7 +474,7 @@ foresee(Evidence *e, const TwinLife *a, const TwinLife *b, double weight)
 	ff_forecast(&work, e, &fit, &forecast);
 }
 
-/* What really comes of it: per update. */
+/* The outcome of a full replay, per update. */
 static FcOutcome
 replayed(const Evidence *e, FcWay way, int step, double from, double upto)
 {
@@ -496,21 +523,24 @@ test_steps(void)
 			(i == 0 ? at == 100 : forecast.step[i].rows_per_page < forecast.step[i - 1].rows_per_page);
 	}
 	ok(right && forecast.n == ff_twin_rows_per_page(100, 136) - ff_twin_rows_per_page(10, 136) + 1 &&
-	   forecast.step[forecast.current].rows_per_page == ff_twin_rows_per_page(87, 136), "each number of rows is a step");
+	   forecast.step[forecast.current].rows_per_page == ff_twin_rows_per_page(87, 136),
+	   "each number of rows a page is a step");
 	e.payback_s = 7200;
 	foresee(&e, &l, NULL, 1);
-	ok(near(forecast.updates, 20000, 1e-6), "updates of the time to pay back, at today's rate");
+	ok(near(forecast.updates, 20000, 1e-6), "updates in the payback time are at today's rate");
 	e.observed_s = 7200;
 	e.payback_s = NAN;
 	foresee(&e, &l, NULL, 1);
-	ok(near(forecast.updates, 5000.0 * 24 * 30, 1e-3), "which counts the time without; thirty days, if not said");
-	ok(near(forecast.weight[0], 1, 1e-9) && near(forecast.pages_now[0] * 2000, work.today.npages, 1e-9), "one life, and its pages");
+	ok(near(forecast.updates, 5000.0 * 24 * 30, 1e-3),
+	   "today's rate includes idle time; the default payback time is 30 days");
+	ok(near(forecast.weight[0], 1, 1e-9) && near(forecast.pages_now[0] * 2000, work.today.npages, 1e-9),
+	   "one life has weight 1 and the pages of its replay");
 	fit.plan.step_len = 0;
 	ff_forecast(&work, &e, &fit, &forecast);
-	ok(forecast.n == 0 && forecast.nlives == 0, "no length, no steps");
+	ok(forecast.n == 0 && forecast.nlives == 0, "unknown length: no steps");
 }
 
-/* Old versions stay for a time: each step has another HOT share. */
+/* Old versions stay for some time, so each step has another HOT share. */
 static TwinLife
 delayed(double rows)
 {
@@ -541,7 +571,7 @@ test_outcomes(void)
 			real = replayed(&e, way, i, 0, 10000);
 			right[way] &= like(o, &real, 0.02) && near(o->pages, real.pages, 0.1 * real.pages) && real.hot > 0.1;
 		}
-	ok(right[FC_SET] && right[FC_REWRITE], "a short time is replayed to its end");
+	ok(right[FC_SET] && right[FC_REWRITE], "a short payback time is replayed to its end");
 	e.payback_s = 36000;
 	foresee(&e, &l, NULL, 1);
 	for (int way = 0; way < FC_WAYS; way++)
@@ -556,9 +586,9 @@ test_outcomes(void)
 			real = replayed(&e, way, i, 0.7 * forecast.updates, forecast.updates);
 			window &= near(o->settled_hot, real.hot, 0.04);
 		}
-	ok(right[FC_SET], "what comes of a fillfactor that is set");
-	ok(right[FC_REWRITE], "and of a table that is rewritten");
-	ok(window, "in a window, of a rewritten table in its later half, and at last");
+	ok(right[FC_SET], "the outcome of setting fillfactor is that of a full replay");
+	ok(right[FC_REWRITE], "the outcome of a rewrite is that of a full replay");
+	ok(window, "window and settled HOT shares are those of a full replay");
 	right[0] = 1;
 	for (int i = 0; i < forecast.n; i++)
 	{
@@ -571,9 +601,9 @@ test_outcomes(void)
 			near(forecast.step[i].moved_pct * (1 - o->hot), (100 - forecast.step[i].hot_pct) * o->moved, 1e-6);
 	}
 	ok(right[0] && near(forecast.rewritten_hot_pct, 100 * forecast.outcome[FC_REWRITE][0][forecast.current].window_hot, 1e-6),
-	   "a step says what its life has");
+	   "a step has the outcome of its only life");
 
-	/* lines between steps that were replayed stay near what would have come */
+	/* interpolated steps are near a full replay */
 	right[0] = 1;
 	for (int i = 1; i + 1 < forecast.n; i++)
 	{
@@ -583,9 +613,9 @@ test_outcomes(void)
 		right[0] &= near(o->hot, real.hot, 0.06) && o[-1].pages <= o->pages * 1.2 &&
 			o[1].pages >= o->pages / 1.2;
 	}
-	ok(right[0], "between two steps it is like at both");
+	ok(right[0], "steps that are interpolated are near a full replay");
 
-	/* all rows are new: each page sheds a row, then it settles */
+	/* all rows are new: each page moves a row, then it settles */
 	l = life_of(136, 2000);
 	e.fillfactor = 100;
 	e.interval[0].updated = e.interval[0].hot = 20;
@@ -593,14 +623,15 @@ test_outcomes(void)
 	foresee(&e, &l, NULL, 1);
 	real = replayed(&e, FC_SET, 0, 0, forecast.updates);
 	ok(like(&forecast.outcome[FC_SET][0][0], &real, 0.01) && forecast.outcome[FC_SET][0][0].settled_hot > 0.99,
-	   "a table that settles does so in the forecast");
+	   "a table that settles by itself does so in the forecast");
 	ok(forecast.outcome[FC_SET][0][0].settle_updates >= 1000 && forecast.outcome[FC_SET][0][0].settle_updates <= 8000 &&
-	   replayed(&e, FC_SET, 0, 0, 1000).hot < 0.97 && replayed(&e, FC_SET, 0, 8000, 9000).hot > 0.97, "after some updates of each row");
+	   replayed(&e, FC_SET, 0, 0, 1000).hot < 0.97 && replayed(&e, FC_SET, 0, 8000, 9000).hot > 0.97,
+	   "the forecast says after how many updates a table settles");
 	e.payback_s = 3600 * 200;
 	foresee(&e, &l, NULL, 1);
 	real = replayed(&e, FC_SET, 0, 0, 4000);
 	ok(near(forecast.updates, 4000, 1e-6) && near(forecast.outcome[FC_SET][0][0].hot, real.hot, 1e-9) && real.hot < 0.99,
-	   "each update of a short time counts once");
+	   "in a short payback time each update counts once");
 }
 
 /* A table of which a part is replayed: outcomes are the same. */
@@ -622,9 +653,9 @@ test_part(void)
 	e.interval[0].newpage *= 1000;
 	foresee(&e, &l, NULL, 1);
 	ok(fit.plan.scale < 0.01 && like(&forecast.outcome[FC_REWRITE][0][0], &small, 0.03),
-	   "a thousand times as many rows and updates: the same a row");
+	   "a thousand times the rows and updates: the same outcome per update");
 	ok(near(forecast.updates, 1e8, 1) && forecast.outcome[FC_SET][0][0].settle_updates >= 300 * settle,
-	   "and a thousand times as many updates until it has settled");
+	   "a thousand times the rows and updates: many more updates to settle");
 }
 
 static void
@@ -637,25 +668,27 @@ test_ranges(void)
 
 	indexed.class[0].indexed = 1;
 	foresee(&e, &l, &indexed, 0.75);
-	ok(near(forecast.weight[0], 0.75, 1e-9) && near(forecast.weight[1], 0.25, 1e-9) && forecast.nlives == 2, "weights sum to 1");
+	ok(near(forecast.weight[0], 0.75, 1e-9) && near(forecast.weight[1], 0.25, 1e-9) && forecast.nlives == 2,
+	   "the weights of two lives sum to 1");
 	ok(near(s->hot_pct, 75 * forecast.outcome[FC_SET][0][0].window_hot, 1e-6) && s->hot_pct > 70 && s->hot_low == 0 &&
-	   s->hot_high > 98, "the mean of the lives, and the range of both");
-	ok(near(s->settled_hot_pct, 75 * forecast.outcome[FC_SET][0][0].settled_hot, 1e-6), "at last, too");
+	   s->hot_high > 98, "the HOT share is the mean of two lives, its range covers both");
+	ok(near(s->settled_hot_pct, 75 * forecast.outcome[FC_SET][0][0].settled_hot, 1e-6),
+	   "the settled HOT share is the mean of two lives");
 	foresee(&e, &indexed, &l, 0.25);
 	ok(s->hot_low == 0 && s->hot_high > 98 && near(s->hot_pct, 75 * forecast.outcome[FC_SET][1][0].window_hot, 1e-6),
-	   "in any order");
+	   "the order of lives makes no difference");
 	e.interval[0].hot = 9900;
 	foresee(&e, &l, &indexed, 0.97);
-	ok(s->hot_low > 90, "without what hardly counts");
+	ok(s->hot_low > 90, "a life with weight 0.03 is outside the range, below");
 	foresee(&e, &l, &indexed, 0.94);
-	ok(s->hot_low == 0, "but with what counts a little");
+	ok(s->hot_low == 0, "a life with weight 0.06 is in the range, below");
 	foresee(&e, &l, &indexed, 0.03);
-	ok(s->hot_high < 25, "at the other end, too");
+	ok(s->hot_high < 25, "a life with weight 0.03 is outside the range, above");
 	foresee(&e, &l, &indexed, 0.06);
-	ok(s->hot_high > 95, "and with what counts a little");
+	ok(s->hot_high > 95, "a life with weight 0.06 is in the range, above");
 	e.interval[0].hot = 7000;
 	foresee(&e, &l, NULL, 1);
-	ok(s->hot_low < s->hot_pct - 1 && s->hot_low > 80, "far from what was seen it may err more");
+	ok(s->hot_low < s->hot_pct - 1 && s->hot_low > 80, "the range is wider if the HOT share seen is far away");
 }
 
 int

@@ -9,7 +9,7 @@
 
 static Twin before;
 
-/* Until so many rows more were updated. */
+/* Run until this many more rows were updated. */
 static void
 run_updates(double rows)
 {
@@ -44,19 +44,19 @@ test_look(void)
 	TwinView	v;
 	double		born;
 
-	/* hardly ever, a single row */
+	/* a class that hardly ever updates a single row */
 	add_class(&l, EV_UPDATE, 1e-6, 1, TW_ANY);
 	ff_twin_start(&twin, &l, 50, 3);
 	ff_twin_look(&twin, &v);
 	ok(v.rows == 290 && v.pages == 10 && v.rows_per_page_max == 29 && v.updated_rows == 0 &&
-	   v.group_new_page[5] + v.group_old_page[5] == 0, "a load as it is");
+	   v.group_new_page[5] + v.group_old_page[5] == 0, "a load: rows and pages as loaded, none updated");
 	run_updates(290);
 	ok(twin.count.hot == 290 && twin.count.touched == 10 && twin.count.prunes == 0 && twin.ndead == 290 &&
-	   twin.count.moved == 0, "a pass over rows that have room: all HOT, each page touched once");
+	   twin.count.moved == 0, "a pass with room: all updates HOT, each page touched once");
 	ff_twin_look(&twin, &v);
 	ok(v.rows == 290 && v.updated_rows == 290 && v.group_new_page[5] == 290 && v.update_age[0] == 290 &&
-	   v.update_distance[0] == 0, "a page that one transaction updated in whole");
-	/* one row by itself, some transactions later */
+	   v.update_distance[0] == 0, "a page updated whole by one transaction: a group on a new page");
+	/* one row, some transactions later */
 	twin.xid += 8;
 	twin.oldest = twin.xid;
 	twin.due[0] = INFINITY;
@@ -64,8 +64,8 @@ test_look(void)
 	run_updates(1);
 	ff_twin_look(&twin, &v);
 	ok(v.group_old_page[0] == 1 && v.group_old_page[5] == 28 && v.group_new_page[5] == 261 &&
-	   v.update_age[0] == 1 && v.update_age[3] == 289, "a row updated later is a group of its own, and so are the others");
-	ok(twin.count.prunes == 1 && twin.ndead == 290 - 29 + 1, "its page is pruned, as no room was left");
+	   v.update_age[0] == 1 && v.update_age[3] == 289, "one row of a page updated later: two groups on an old page");
+	ok(twin.count.prunes == 1 && twin.ndead == 290 - 29 + 1, "an update on a full page prunes it");
 
 	/* half of the rows of the first page, 16 transactions after it was loaded */
 	l.class[0].rows = 14;
@@ -75,10 +75,11 @@ test_look(void)
 	born = v.update_distance[4];
 	ff_twin_look(&twin, &v);
 	ok(born == 0 && v.group_old_page[4] == 14 && v.update_distance[4] == 14 && v.group_new_page[4] == 0 &&
-	   v.updated_rows == 14 && v.rows == 290, "a group beside rows as inserted, so many transactions after them");
+	   v.updated_rows == 14 && v.rows == 290, "half of a page updated: a group with its distance from the insert");
 	twin.xid += 100;
 	ff_twin_look(&twin, &v);
-	ok(v.update_distance[4] == 14 && v.update_age[6] == 14 && v.update_age[4] == 0, "that distance stays, its age grows");
+	ok(v.update_distance[4] == 14 && v.update_age[6] == 14 && v.update_age[4] == 0,
+	   "later the distance of a group is the same, its age is higher");
 }
 
 static void
@@ -99,24 +100,25 @@ test_growing(void)
 			right &= row(id)->len == lengths[k] && row(id)->updates == k;
 		run_updates(290);
 	}
-	ok(right, "rows grow with each of their updates, to their last length");
+	ok(right, "rows grow with each update up to their final length");
 	l.grow_updates = -3;
 	ff_twin_start(&twin, &l, 30, 3);
 	run_updates(290);
-	ok(row(0)->len == 208, "at once, where it is said to take less than an update");
+	ok(row(0)->len == 208, "grow_updates below 1: rows grow at once");
 	l.class[0].resizes = 0;
 	ff_twin_start(&twin, &l, 30, 3);
 	run_updates(290);
-	ok(row(0)->len == 136, "unless updates do not resize");
-	/* a row that does not fit any more */
+	ok(row(0)->len == 136, "rows do not grow if updates do not resize");
+	/* rows that no longer fit on their page */
 	l.class[0].resizes = 1;
 	l.grow_updates = 1;
 	ff_twin_start(&twin, &l, 100, 3);
 	run_updates(290);
-	ok(twin.count.moved == 290 && twin.count.update_bytes == 290 * 208 && twin.count.hot == 0, "without room they move, whole");
+	ok(twin.count.moved == 290 && twin.count.update_bytes == 290 * 208 && twin.count.hot == 0,
+	   "rows that grow without room move");
 }
 
-/* Rows that are inserted, one by one, and updated by a class. */
+/* Rows inserted one by one, and updated by a class. */
 static TwinLife
 inserted(TwinPick pick, double rate, double distance, double back)
 {
@@ -140,7 +142,7 @@ test_in_turn(void)
 	ff_twin_run(&twin, 3000);
 	for (int64_t id = 1000; id < twin.next_row; id++)
 		right &= id < twin.next_row - 130 ? row(id)->updates == 1 : id < twin.next_row - 100 || row(id)->updates == 0;
-	ok(right && near(twin.next_row, 4000, 10), "each row in turn, when so many came after it");
+	ok(right && near(twin.next_row, 4000, 10), "in turn: each row is updated once, at its distance");
 	l.class[0].rate = 2;
 	ff_twin_start(&twin, &l, 90, 3);
 	ff_twin_run(&twin, 3000);
@@ -150,14 +152,14 @@ test_in_turn(void)
 			id < twin.next_row - 100 ? row(id)->updates >= 1 :
 			id < twin.next_row - 80 ? row(id)->updates <= 2 : id < twin.next_row - 50 ? row(id)->updates <= 1 :
 			row(id)->updates == 0;
-	ok(right, "twice, halfway and then");
+	ok(right, "in turn at rate 2: each row is updated at half the distance and at the distance");
 	l.class[0].rate = 0.5;
 	ff_twin_start(&twin, &l, 90, 3);
 	ff_twin_run(&twin, 4000);
 	right = 0;
 	for (int64_t id = 1000; id < twin.next_row; id++)
 		right += row(id)->updates;
-	ok(near(right / (double) (twin.next_row - 1000), 0.5, 0.05), "every second one");
+	ok(near(right / (double) (twin.next_row - 1000), 0.5, 0.05), "in turn at rate 0.5: every second row is updated");
 	l.class[0].rate = 1;
 	l.class[0].rows = 50;
 	ff_twin_start(&twin, &l, 90, 3);
@@ -165,7 +167,7 @@ test_in_turn(void)
 	right = 1;
 	for (int64_t id = 1000; id < twin.next_row; id++)
 		right &= id < twin.next_row - 280 ? row(id)->updates == 1 : id < twin.next_row - 100 + 1 || row(id)->updates == 0;
-	ok(right, "so many at a time, when the last of them has waited");
+	ok(right, "in turn, 50 rows a call: updated when the newest of them has its distance");
 }
 
 static void
@@ -192,7 +194,7 @@ test_newest(void)
 				seen[1] = back > seen[1] ? back : seen[1];
 			}
 	}
-	ok(right && seen[0] == 50 && seen[1] == 59, "so many rows behind the newest, from near to far");
+	ok(right && seen[0] == 50 && seen[1] == 59, "newest: updated rows are from near to distance behind the newest");
 }
 
 /* How often each row was updated in 2,000 updates of 1,000 rows; the most often updated first. */
@@ -222,17 +224,17 @@ test_skew(void)
 	int			rows,
 				most = times(1, TW_SKEWED, &rows);
 
-	/* the favourite has ln 2 / ln n of the updates: 200 */
-	ok(near(most, 200, 45) && rows > 150 && rows < 600, "Zipf's law");
+	/* the most frequent row has ln 2 / ln n of the updates: 200 */
+	ok(near(most, 200, 45) && rows > 150 && rows < 600, "skew 1: rows are updated by Zipf's law");
 	most = times(0.5, TW_SKEWED, &rows);
 	/* (2^0.5 - 1) / (n^0.5 - 1): 27 */
-	ok(near(most, 27, 16) && rows > 600, "a lesser skew");
+	ok(near(most, 27, 16) && rows > 600, "skew 0.5: more rows, fewer updates of the most frequent one");
 	most = times(1.3, TW_SKEWED, &rows);
 	/* (1 - 2^-0.3) / (1 - n^-0.3): 0.215 */
-	ok(most == 255 && rows < 400, "a greater one");
+	ok(most == 255 && rows < 400, "skew 1.3: fewer rows, more updates of the most frequent one");
 	most = times(1, TW_ANY, &rows);
 	/* 1 - exp(-2) of the rows */
-	ok(most < 14 && near(rows, 865, 30), "none");
+	ok(most < 14 && near(rows, 865, 30), "no skew: updates are spread evenly");
 }
 
 static void
@@ -245,30 +247,32 @@ test_rates(void)
 	ff_twin_start(&twin, &l, 90, 3);
 	ff_twin_run(&twin, 8000);
 	ok(near(twin.count.updates, 8000, 90) && near(twin.count.inserts, 2000, 90) && near(twin.count.deletes, 800, 30),
-	   "rows by their rates");
+	   "classes have rows in proportion to their rates");
 	ok(twin.first_row == twin.count.deletes && twin.nlive == 2000 + twin.count.inserts - twin.count.deletes &&
-	   row(twin.first_row)->page >= 0 && twin.next_row == 2000 + twin.count.inserts, "the oldest are deleted");
+	   row(twin.first_row)->page >= 0 && twin.next_row == 2000 + twin.count.inserts, "the oldest rows are deleted");
 	l = life_of(136, 2000);
 	l.class[0].rows = 2.5;
 	ff_twin_start(&twin, &l, 90, 3);
 	ff_twin_run(&twin, 8000);
-	ok(near(twin.count.updates / (twin.xid - 1), 2.5, 0.08) && near(twin.now, 8000, 1e-6), "rows of a transaction, on average");
+	ok(near(twin.count.updates / (twin.xid - 1), 2.5, 0.08) && near(twin.now, 8000, 1e-6),
+	   "rows per transaction have the given mean");
 	l.class[0].stride = 0;
 	l.class[0].rows = 10;
 	ff_twin_start(&twin, &l, 30, 3);
 	run_updates(10);
-	ok(twin.count.updates == 10 && twin.count.touched > 8, "each by itself: on other pages");
+	ok(twin.count.updates == 10 && twin.count.touched > 8, "scattered rows are on different pages");
 	l.class[0].stride = 1;
 	ff_twin_start(&twin, &l, 30, 3);
 	run_updates(10);
-	ok(twin.count.touched <= 2, "or neighbours");
+	ok(twin.count.touched <= 2, "neighbouring rows are on one or two pages");
 	l.class[0].stride = 20;
 	ff_twin_start(&twin, &l, 30, 3);
 	run_updates(10);
-	ok(twin.count.touched == 10 || twin.count.touched == 11 || twin.count.updates < 10, "or every k-th");
+	ok(twin.count.touched == 10 || twin.count.touched == 11 || twin.count.updates < 10,
+	   "every 20th row: each on another page");
 }
 
-/* Every k-th row in a pass: each row once, each statement rows of one remainder. */
+/* Every k-th row in a pass: each row once, each statement takes rows of one remainder. */
 static void
 test_stride(void)
 {
@@ -287,7 +291,7 @@ test_stride(void)
 			right &= row(id)->updates - before.row[id].updates ==
 				(id / 100 == k % 3 && id % 4 == k / 3);
 	}
-	ok(right, "every fourth row of each hundred, then the next of every four");
+	ok(right, "stride 4: every fourth row, range by range, then the next of every four");
 	l.class[0].rows = 290;
 	l.class[0].stride = 1;
 	l.class[0].whole = 1;
@@ -295,18 +299,18 @@ test_stride(void)
 	run_updates(300);
 	for (int64_t id = 0; id < 300; id++)
 		right &= row(id)->updates == 1;
-	ok(right && twin.count.updates == 300, "all rows that there are");
+	ok(right && twin.count.updates == 300, "whole sweep: all rows");
 	l.class[0].rows = 145;
 	l.class[0].stride = 2;
 	ff_twin_start(&twin, &l, 50, 3);
 	run_updates(150);
 	for (int64_t id = 0; id < 300; id++)
 		right &= row(id)->updates == 1 - id % 2;
-	ok(right, "or every second of them");
+	ok(right, "whole sweep of stride 2: every second row");
 	run_updates(150);
 	for (int64_t id = 0; id < 300; id++)
 		right &= row(id)->updates == 1;
-	ok(right, "then the others");
+	ok(right, "whole sweep of stride 2: the next statement takes the other rows");
 }
 
 static void
@@ -317,24 +321,25 @@ test_dead(void)
 	TwinView	v;
 	int			pages;
 
-	/* each leaves a dead version and then its line pointer: 800 of 4,000 are a fifth */
+	/* each update leaves a dead version and then its line pointer: 800 of 4,000 are a fifth */
 	l.class[0].indexed = 1;
 	l.vacuum_gap = 0;
 	ff_twin_start(&twin, &l, 90, 3);
 	ff_twin_run(&twin, 8000);
-	ok(near(twin.count.vacuums, 10, 1), "vacuum comes with its share of dead rows");
+	ok(near(twin.count.vacuums, 10, 1), "vacuum runs at its share of dead rows");
 	l.vacuum_gap = 1;
 	ff_twin_start(&twin, &l, 90, 3);
 	ff_twin_run(&twin, 8100);
-	ok(twin.count.vacuums == 2, "not before its time");
+	ok(twin.count.vacuums == 2, "vacuum does not run before its gap");
 	l.vacuum_gap = -1;
 	ff_twin_start(&twin, &l, 90, 3);
 	ff_twin_run(&twin, 8100);
-	ok(twin.count.vacuums == 0 && twin.ndead_lps > 2000, "or never: line pointers stay");
+	ok(twin.count.vacuums == 0 && twin.ndead_lps > 2000, "without vacuum, dead line pointers stay");
 	l.class[0].indexed = 0.25;
 	ff_twin_start(&twin, &l, 50, 3);
 	ff_twin_run(&twin, 8000);
-	ok(near(twin.count.blocked / twin.count.updates, 0.25, 0.02), "a share of the updates changes an index");
+	ok(near(twin.count.blocked / twin.count.updates, 0.25, 0.02),
+	   "the given share of updates is blocked by an index");
 	l.class[0].indexed = 0;
 	l.lag = 20;
 	ff_twin_start(&twin, &l, 90, 3);
@@ -343,9 +348,9 @@ test_dead(void)
 		ff_twin_run(&twin, 1);
 		age += (twin.xid - twin.oldest) / 40000.0;
 	}
-	ok(near(age, 20, 3), "the oldest snapshot is as old as its mean");
+	ok(near(age, 20, 3), "the age of the oldest snapshot has the given mean");
 	l.lag = 0;
-	/* rows come and go: their pages are used again */
+	/* rows are inserted and deleted: their pages are reused */
 	l.vacuum_gap = 0;
 	l.class[0].rate = 0.1;
 	add_class(&l, EV_INSERT, 1, 10, TW_ANY);
@@ -355,15 +360,15 @@ test_dead(void)
 	ff_twin_run(&twin, 40000);
 	ff_twin_look(&twin, &v);
 	ok(twin.npages < pages * 1.5 && twin.npages >= pages && near(v.rows, 4000, 100) && twin.count.vacuums > 20,
-	   "pages of deleted rows are used again");
+	   "vacuumed pages of deleted rows are reused");
 	twin.life.vacuum_gap = -1;
 	ff_twin_count_from_here(&twin);
 	pages = twin.npages;
 	ff_twin_run(&twin, 8000);
-	ok(twin.npages > pages * 1.5 && twin.count.vacuums == 0, "after a vacuum only");
+	ok(twin.npages > pages * 1.5 && twin.count.vacuums == 0, "without vacuum, pages of deleted rows are not reused");
 }
 
-/* Whatever a life says, the twin begins with what it can hold. */
+/* The twin limits all values of a life to what it can hold. */
 static void
 test_range(void)
 {
@@ -386,7 +391,7 @@ test_range(void)
 		   twin.life.vacuum_share == most * 1e9 && twin.life.insert_len[0] == TW_MAXALIGN(most ? TW_MAX_LEN : TW_MIN_LEN) &&
 		   twin.life.update_len[0] == twin.life.insert_len[0] &&
 		   twin.reserve == (most ? 0 : TW_BLCKSZ * (100 - TW_MIN_FF) / 100),
-		   most ? "what is too large is as large as can be" : "what is too small is as small as can be");
+		   most ? "too large values are set to the largest" : "too small values are set to the smallest");
 	}
 }
 
