@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The twin of a mixture beside real runs, the true mixture given; nothing here is fitted.
+"""Compares the twin with real runs of a known mixture; nothing is fitted.
 
 usage: mixture_reality.py CLI FOLDER [NAME ...]
 
 CLI is mixture_cli.c, compiled; FOLDER holds NAME-FILLFACTOR.truth.json, as test/bench/regret/regret.py
-writes them: a mixture, and what was measured once the table was left as it is or rewritten at each fillfactor.
+writes them: a mixture, and measurements after the table was kept or rewritten at each fillfactor.
 """
 import glob
 import json
@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 
-MOST_ROWS = 12000        # replayed; a larger table is cut to a part of it
+MOST_ROWS = 12000        # replayed; of a larger table only a part is replayed
 MOST_PAGES = 250
 
 

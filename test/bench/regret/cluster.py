@@ -1,4 +1,4 @@
-"""A throwaway cluster to measure: in control groups of its own.
+"""A throwaway cluster for measurements, in control groups of its own if available.
 
 PG_CONFIG, WORK (folder for everything, default /tmp/ff-regret) and PGPORT are read
 from the environment once, at import.  One cluster at a time.
@@ -32,9 +32,9 @@ shared_preload_libraries = '{preload}'
 
 
 class Cluster:
-    """A throwaway cluster in control groups of its own, where there are any: a copy of an empty one.
+    """A throwaway cluster, a copy of an empty one.
     ram: MB it may use from limit() on.  settings: more lines of postgresql.conf.
-    begin: what another was kept as."""
+    begin: the name under which a cluster to start from was kept."""
 
     def __init__(self, ram=None, preload='', settings='', begin='template'):
         self.dir = os.path.join(WORK, 'cluster')
@@ -106,7 +106,7 @@ class Cluster:
                     time.sleep(0.1)
 
     def keep_as(self, name):
-        """After stop('fast'): for others to begin with."""
+        """After stop('fast'): keep the cluster for others to start from."""
         path = os.path.join(WORK, name)
         shutil.rmtree(path, ignore_errors=True)
         os.rename(self.dir, path)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prices of the model, from the truth: what a statement, a row, an index entry, a prune cost in CPU time and WAL.
+"""Prices of the model from truth runs: CPU time and WAL of a statement, a row, an index entry and a prune.
 
 usage: constants.py TWIN_CLI [NAME ...]    (cc -O2 -Isrc -o TWIN_CLI test/twin/mixture_cli.c src/model/twin.c -lm)
 
 Takes the mixtures that regret.py has run and counts what a quarter of a run did, from the mixture, the counters and, for
-moves and prunes, which no counter of PostgreSQL 15 tells, the twin.  Then least squares of CPU time and of WAL
-on the counts, each run by its own size, prices not negative; the error of a price is the jackknife's, one mixture
-left out at a time.  Mixtures with growth or TOAST are left out, as their rows have no one length.
+moves and prunes, which PostgreSQL 15 does not count, the twin.  Then it fits CPU time and WAL by least squares
+on the counts, relative to the size of each run, without negative prices; errors are the jackknife's, one mixture
+left out at a time.  Mixtures with growth or TOAST are left out, because their rows have no single length.
 """
 import glob
 import math
@@ -31,7 +31,7 @@ WORDS = {'statement': 'a statement that writes, and its transaction', 'row': 'a 
 
 
 def counts(m, r, moved, prunes):
-    """What the last quarter of a run did."""
+    """Counts of the last quarter of a run."""
     def total(what, *commands):
         return sum(what(c) for c in m['classes'] if c['command'] in commands)
 
@@ -55,7 +55,7 @@ def counts(m, r, moved, prunes):
 
 
 def replayed(cli, t):
-    """By fillfactor, 0 where the table was left as it is: shares of updates that move, and pages pruned an update."""
+    """By fillfactor, 0 if the table was not changed: shares of updates that move, and pages pruned an update."""
     steps = sorted({r['fillfactor'] * (r['way'] == 'rewrite') for r in t['runs']})
     out = subprocess.run([cli, 'ff=' + ','.join(map(str, steps)), *life(t['mixture'], t['asked'])[0]],
                          capture_output=True, text=True, check=True).stdout
@@ -64,7 +64,7 @@ def replayed(cli, t):
 
 
 def prices(points, names):
-    """Least squares, each point by its own size; a price below zero is none."""
+    """Least squares, relative to the size of each point, without negative prices."""
     use = list(names)
     while True:
         found = fit([([n[k] / y for k in use], 1.0) for n, y in points])

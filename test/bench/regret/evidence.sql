@@ -1,7 +1,7 @@
--- All that the extension holds of table t, as one JSON value: to put another model to it.
--- The one place of the bench that knows the extension's internal names.
+-- All that the extension stored about table t, as one JSON value, to test other models with it.
+-- The only file of the bench that uses the extension's internal names.
 
--- As if the table had been there, at rest, for a day before: advice waits for that.
+-- As if the table had been idle for a day before: advice waits for that.
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '25 hours';
 INSERT INTO ff_internal.collection (epoch_id, began_at, ended_at, relations, changed, track_counts, open_writers,
                                     own_inserts, next_xid)

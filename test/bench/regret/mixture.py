@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A table's life as a mixture of classes: drawn from a seed, written as SQL and, by the extension, as a pgbench script.
+"""A workload as a mixture of classes: drawn from a seed, written as SQL and, by the extension, as a pgbench script.
 
-usage: mixture.py SEED | NAME      print a mixture as JSON, then its setup, and the mixture that the script is made of
+usage: mixture.py SEED | NAME      print a mixture as JSON, its setup, and the mixture for its pgbench script
 
 A mixture is a dict that JSON can hold:
   table     rows loaded; widths [[bytes of padding, share of the rows], ...]; indexes (column lists, beside
@@ -29,14 +29,14 @@ CLASS = dict(
     every=1,             # 1: neighbours; k: every k-th row
     indexed=False,       # sets an indexed column, too
     growth=0,            # bytes that a call adds to a row
-    growth_limit=0,      # until its padding has so many
-    toast=False,         # writes the value stored out of line anew
+    growth_limit=0,      # until its padding has this length
+    toast=False,         # updates the value stored out of line
     rollback=0.0,        # share of the transactions rolled back
-    burst=1.0,           # share of the time in which the class is at work
+    burst=1.0,           # share of the phases in which the class runs
 )
 PHASES = 4               # of one quarter of a run
-FEW = 100                # transactions of a class in a phase that are at least one
-SCRIPTS = {}             # made already, by their mixtures
+FEW = 100                # below this, transactions of a class in a phase are rounded, to 1 at least
+SCRIPTS = {}             # scripts already made, by mixture
 
 
 def setup(m, fillfactor):
@@ -62,7 +62,7 @@ def values(t, i):
 
 
 def change(t, c):
-    """What an UPDATE of a class sets."""
+    """The SET list of a class."""
     return ', '.join(
         ["tag = t.tag + 1" if c['indexed'] else "n = t.n + 1"] +
         ([f"pad = left(t.pad || repeat('x', {c['growth']}), greatest(length(t.pad), {c['growth_limit']}))"]
@@ -71,8 +71,8 @@ def change(t, c):
 
 
 def rehearsed(m):
-    """The mixture as ff_internal.pgbench_script() takes it (doc/rehearsal.md); a class some of whose transactions
-    are rolled back becomes two."""
+    """The mixture in the form of ff_internal.pgbench_script() (doc/rehearsal.md); a class with some transactions
+    rolled back becomes two."""
     t = m['table']
     classes = []
     for c in m['classes']:
@@ -84,7 +84,7 @@ def rehearsed(m):
 
 
 def script(m, sql):
-    """The pgbench script of a mixture; sql runs a query on a server with the extension, in the database named."""
+    """The pgbench script of a mixture; sql runs a query on a server with the extension, in the given database."""
     key = json.dumps(rehearsed(m))
     if key not in SCRIPTS:
         sql("CREATE EXTENSION IF NOT EXISTS fillfactor_advisor", 'template1')
@@ -97,12 +97,12 @@ def quoted(text):
 
 
 def counted(n):
-    """Transactions of a class in a phase: a few of them are a whole number."""
+    """Transactions of a class in a phase, a whole number if they are few."""
     return max(1, round(n)) if n < FEW else n
 
 
 def phase(m, number, sql):
-    """pgbench's part of a run: (text, transactions of each session, variables), number from 0."""
+    """A phase for pgbench: (script, transactions of each session, variables); number counts from 0."""
     variables = dict(n=0, own=0, i=0, rows=m['table']['rows'], sessions=m['sessions'])
     for k, c in enumerate(rehearsed(m)['classes']):
         phases = [p % round(1 / c['burst']) == 0 for p in range(PHASES)]
@@ -141,12 +141,12 @@ NAMED = {
 # Mixtures from a seed
 # ---------------------------------------------------------------------------
 
-# CPU microseconds on the machine of the bench, roughly: what a run may take is all that hangs on them.
+# CPU microseconds on the machine of the bench, roughly: they only determine the duration of runs.
 CALL_US, ROW_US, ENTRY_US = 45, 8, 3
 QUARTER_US = 1.6e6          # CPU time aimed at for a quarter of a run
 LEAST = 4                # transactions of the rarest class in a quarter
 MOST_BYTES = 12e6        # of the table as loaded
-MOST_WIDTH = 3000        # bytes that padding grows to
+MOST_WIDTH = 3000        # bytes to which padding grows at most
 HEADER = 48              # bytes of a row beside its padding
 
 
@@ -156,7 +156,7 @@ def between(r, low, high):
 
 
 def draw(seed):
-    """A workload that nobody has seen, unless the seed was used before."""
+    """A workload from a seed; nobody has seen it unless the seed was used before."""
     r = random.Random(seed)
     widths = [[max(1, round(between(r, 30, 2000)) - HEADER), 1.0]]
     if r.random() < 0.3:
@@ -166,7 +166,7 @@ def draw(seed):
     life = r.choice(('loaded', 'loaded', 'growing', 'window'))
     m = mixture([], rows=rows, widths=widths, toast=toast, fillfactor=r.choice((100, 100, 90, 70, 70)),
                 sessions=r.randint(1, 4), held=r.choice((0.5, 1.0)) if r.random() < 0.12 else 0.0)
-    shares = []          # of the rows written
+    shares = []          # shares of the rows written
     for _ in range(r.randint(1, 4)):
         m['classes'].append(update(r, m, life))
         m['classes'][0]['burst'] = 1.0
@@ -178,7 +178,7 @@ def draw(seed):
         shares.insert(0, sum(shares) * r.uniform(0.15, 1))
         others = 1
     if life == 'window':
-        # as many rows are deleted as are inserted, each session those that it inserted
+        # as many rows are deleted as inserted, by the session that inserted them
         few = r.choice((1, many))
         m['classes'].append({**CLASS, 'command': 'delete', 'rows': few, 'pick': 'newest',
                              'distance': [rows // m['sessions']] * 2})
@@ -193,7 +193,7 @@ def draw(seed):
     first = ['tag'] if any(c['indexed'] for c in m['classes']) else []
     m['table']['indexes'] = (first + indexes)[:max(len(first), r.randint(0, 4))]
     if any(c['calls'] > 1 for c in m['classes']) and any(c['rows'] > 1000 for c in m['classes']):
-        # else most of what is measured is deadlocks
+        # otherwise deadlocks dominate the measurement
         m['sessions'] = 1
     return sized(m, shares)
 
@@ -238,7 +238,7 @@ def update(r, m, life):
 
 def sized(m, shares):
     """Weights such that each class writes its share of the rows, a quarter of a run takes QUARTER_US of CPU time, and
-    most rows are met in it; fewer rows where one pass over them takes too long."""
+    most rows are updated in it; fewer rows if one pass over them takes too long."""
     classes, entries = m['classes'], ENTRY_US * (1 + len(m['table']['indexes']))
     while True:
         us = [c['calls'] * (CALL_US + c['rows'] * (ROW_US + entries + m['table']['toast'] / 100 * c['toast']))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Regret: what the advice costs against the best that could be done, found by trying all.
+"""Regret: the cost of the advice compared with the best option, found by trying all.
 
-usage: regret.py truth   NAME ...     half a run as it is; from there on, leave it or rewrite it at each step
-       regret.py observe NAME ...     the same half with the extension collecting; keep its evidence and its advice
-       regret.py advised NAME ...     after both: go on as was advised, too
-       regret.py report  [NAME ...]   the table, of what was run
-       regret.py slopes  [NAME ...]   how CPU times of runs depend on the HOT share and the size: SLOPES and NOISE
+usage: regret.py truth   NAME ...     the first half of a run, then keep the table or rewrite it at each step
+       regret.py observe NAME ...     the first half with the extension collecting; store its evidence and advice
+       regret.py advised NAME ...     after both: also run what was advised
+       regret.py report  [NAME ...]   the table of results
+       regret.py slopes  [NAME ...]   dependence of CPU times on the HOT share and the size: SLOPES and NOISE
        regret.py short                all three, small: a test
 
 NAME: a seed or a range of seeds (1001-1012), which draw workloads (mixture.py); a mixture or a workload
@@ -13,8 +13,8 @@ by name; a set of them: named or handmade.  A mixture is observed at the fillfac
 a workload of workloads.py at 100 and at 70.
 
 Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME-FILLFACTOR.truth.json and .observe.json;
-what is there is not run again.  Delete a file to run it anew.  REPEATS (default 1) truth runs.
-With MODEL_CLI, a compiled test/twin/model_cli.c, the report is of what it makes of the evidence kept.
+existing results are not run again.  Delete a file to run it again.  REPEATS (default 1) truth runs.
+With MODEL_CLI, a compiled test/twin/model_cli.c, the report uses its advice from the stored evidence.
 
 Needs PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
 """
@@ -32,17 +32,17 @@ from report import done_by, report, slopes  # noqa: E402
 from workloads import SHORT, WORKLOADS, workload  # noqa: E402
 
 STEPS = (100, 90, 80, 70, 60, 50, 40, 30)
-BEFORE, AFTER = 2, 2     # quarters of a run before and after what is done to the table; the last one counts
-FIRST_WAIT = 0.3         # seconds from the begin of a quarter to the midst of its first phase, about
+BEFORE, AFTER = 2, 2     # quarters of a run before and after the change of the table; the last one counts
+FIRST_WAIT = 0.3         # seconds from the beginning of a quarter to the middle of its first phase, about
 REPEATS = int(os.environ.get('REPEATS', '1'))
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Vacuum comes between phases, by the rules of autovacuum; deadlocks of two sessions' batches are tried again.
+# Vacuum runs between phases, by the rules of autovacuum; transactions that deadlock are repeated.
 SETTINGS = "autovacuum = off\nsynchronize_seqscans = off\ndeadlock_timeout = 10ms"
 
 
 class Snapshot:
-    """A session that holds one."""
+    """A session that holds a snapshot."""
 
     def __init__(self):
         self.p = subprocess.Popen([BIN + '/psql', '-XAtq', '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'],
@@ -56,8 +56,8 @@ class Snapshot:
 
 
 def vacuum(c):
-    """What autovacuum would do by its rules, when it comes, to the table and to its TOAST table, each by itself; it is
-    off, as its pace is the clock's."""
+    """Vacuums the table and its TOAST table, each if autovacuum's rule requires it; autovacuum itself is
+    off, because it follows the clock."""
     c.sql("SELECT format('VACUUM %s', coalesce(k.toast, '(ANALYZE, PROCESS_TOAST false) t'))"
           " FROM pg_class t, LATERAL (VALUES (t.oid, NULL), (t.reltoastrelid, t.reltoastrelid::regclass::text)) k(oid, toast)"
           " JOIN pg_class c USING (oid) JOIN pg_stat_all_tables s ON s.relid = c.oid WHERE t.oid = 't'::regclass"
@@ -65,13 +65,13 @@ def vacuum(c):
 
 
 def quarter(c, w, number, seed, collect=None, amid=True):
-    """One quarter of a run, in phases, each followed by vacuum where it is due; collections come in the midst of each
-    phase, or what is by the time that the others took, or at its end: CPU and wall time and WAL of a transaction, HOT
+    """One quarter of a run, in phases, each followed by vacuum if it is due; collections run in the middle of each
+    phase, estimated from earlier phases, or at its end.  Returns CPU and wall time and WAL of a transaction, HOT
     share, updates, inserts."""
     stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins"
             " FROM pg_stat_user_tables WHERE relname = 't'")
     path = os.path.join(WORK, 'script.sql')
-    w.phase(0, c.sql)   # what it takes to make the script is not of the run
+    w.phase(0, c.sql)   # making the script does not count
     beside = ThreadPoolExecutor(1)
     before, cpu, wall, transactions = c.sql(stat).split('|'), c.cpu(), time.monotonic(), 0
     for p in range(mixture.PHASES * number, mixture.PHASES * (number + 1)):
@@ -87,7 +87,7 @@ def quarter(c, w, number, seed, collect=None, amid=True):
              *(x for k, v in variables.items() for x in ('-D', f'{k}={v}')), '-f', path,
              '-h', WORK, '-p', PORT, '-U', 'postgres', 'postgres'])
         transactions += tx * w.sessions
-        # its sessions report their last counts when they end
+        # sessions report their last counters when they end
         while c.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgbench' LIMIT 1"):
             time.sleep(0.01)
         if done:
@@ -110,14 +110,14 @@ def load(c, w, fillfactor):
     c.limit()
 
 
-# What can be done to a table: the way, and the fillfactor.
+# What can be done to a table, with a fillfactor.
 WAYS = {'keep': None,
         'set': "ALTER TABLE t SET (fillfactor = {})",
         'rewrite': "ALTER TABLE t SET (fillfactor = {}); VACUUM FULL t; VACUUM ANALYZE t; CHECKPOINT"}
 
 
 def before(w, fillfactor, seed):
-    """The first quarters, at the fillfactor that the table has: where everything else begins."""
+    """The first quarters, at the table's fillfactor; all options start from there."""
     c = Cluster(w.ram, settings=SETTINGS)
     try:
         load(c, w, fillfactor)
@@ -128,7 +128,7 @@ def before(w, fillfactor, seed):
 
 
 def after(w, way, fillfactor, seed):
-    """The last quarters, once that was done."""
+    """The last quarters, after one option was applied."""
     c = Cluster(w.ram, settings=SETTINGS, begin='before')
     try:
         for statement in (WAYS[way] or '').format(fillfactor).split('; '):
@@ -143,7 +143,7 @@ def after(w, way, fillfactor, seed):
 
 
 def truth(name, steps=STEPS, done=None):
-    """Runs a workload up to where it is asked, then with everything that could be done, or with what is given."""
+    """Runs the first half of a workload, then the second half with each option, or with those given."""
     w = workload(name)
     for asked in w.asked:
         path = f'{name}-{asked}.truth.json'
@@ -162,8 +162,8 @@ def truth(name, steps=STEPS, done=None):
 
 
 def observe(name, amid=True):
-    """Runs a workload up to where it is asked, with a collection in the midst of each phase, as a scheduler would, or at
-    its end, where what it sees does not hang on the machine's pace; what it would be told after a day of such work."""
+    """Runs the first half of a workload with a collection in the middle of each phase, as a scheduler would, or at
+    its end, where evidence does not depend on the machine's speed; stores evidence and advice as after an idle day."""
     w = workload(name)
     with open(os.path.join(HERE, 'evidence.sql')) as f:
         evidence = f.read()
@@ -188,7 +188,7 @@ def observe(name, amid=True):
 
 
 def advised(name):
-    """Goes on as was advised, so that its cost is measured and not read off a line between two others."""
+    """Runs the second half as advised, so that its cost is measured instead of interpolated."""
     for fillfactor in workload(name).asked:
         o = kept(f'{name}-{fillfactor}.observe.json')
         if o:
@@ -196,7 +196,7 @@ def advised(name):
 
 
 def all_of(names, what, **more):
-    """One that fails is told and does not keep the others from their run."""
+    """A workload that fails is reported, and the others still run."""
     failed = 0
     for name in names:
         try:

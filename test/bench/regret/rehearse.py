@@ -3,10 +3,10 @@
 
 usage: rehearse.py NAME ...      after regret.py truth and observe of these, in the same WORK
 
-For each workload the model is asked anew with the evidence kept, the script of ff_rehearsal() is made of the life
-that stands for what it predicts, and its first run is made at the fillfactor of the table, with laps of SECONDS
-(default 4).  The line: HOT share of the original's last quarter; of the rehearsed table when a row that is there was
-updated as often, and once settled; what the model takes that to be; and the differences, points.
+For each workload the model runs again on the stored evidence, the script of ff_rehearsal() is made from the life
+that represents its prediction, and its first run is made at the fillfactor of the table, with laps of SECONDS
+(default 4).  The line has the HOT share of the original's last quarter; of the rehearsed table when its rows were
+updated as often, and once settled; the model's prediction of that; and the differences in points.
 """
 import glob
 import json
@@ -28,7 +28,7 @@ LIMIT_S = 300
 
 
 def script(c, o):
-    """The script, rows that its table grows by with each update, and the HOT share that the model promises once settled."""
+    """The script, rows by which its table grows with each update, and the settled HOT share that the model predicts."""
     table = o['mixture']['table']
     c.sql(mixture.setup(o['mixture'], o['fillfactor']) + "\nANALYZE t; CREATE EXTENSION fillfactor_advisor;")
     made = dict(format=1, system_identifier='0', to=100 if o['fillfactor'] < 100 else 90, ram_bytes=1e10,
@@ -65,7 +65,7 @@ def first_run(c, text):
             found = re.match(r'pair 0, A1: .* HOT by lap ([\d. ]+) %', line)
             if found:
                 rows, updates = re.search(r'^(\d+) rows of .*?, (\d+) updates in a lap', said, re.M).groups()
-                # a dot tells that time goes by
+                # dots only show progress
                 return int(updates) / int(rows), [float(hot) for hot in found[1].split() if hot != '.']
         raise RuntimeError(said)
     finally:
@@ -75,7 +75,7 @@ def first_run(c, text):
 
 
 def ages(updates, rows, new):
-    """Updates of a row that is there, before and after each time; updates and new rows by time, rows at first."""
+    """Updates of a row that exists, before and after each time; by updates and new rows in each time, rows at first."""
     at = [0]
     for u, n in zip(updates, new):
         at.append(at[-1] + (u / n * math.log(1 + n / rows) if n > 0 else u / rows))
@@ -90,7 +90,7 @@ def as_old(t, original, a_lap, laps, grows):
     *_, begin, end = ages([q['updates'] for q in quarters], t['mixture']['table']['rows'],
                           [0 if deletes else q['inserts'] for q in quarters])
     at = ages([a_lap] * len(laps), 1, [a_lap * grows] * len(laps))
-    # what comes after the last lap is like it
+    # after the last lap all is like in it
     at[-1] = math.inf
     spans = list(zip(at, at[1:]))
     return sum(hot * max(0, min(end, b) - max(begin, a)) for hot, (a, b) in zip(laps, spans)) / (end - begin)

@@ -1,4 +1,4 @@
-"""Regret, and how well the HOT share is promised, of what regret.py has run."""
+"""Regret, and accuracy of predicted HOT shares, from the results of regret.py."""
 import glob
 import math
 import os
@@ -11,29 +11,29 @@ from workloads import workload
 
 # Cost is time^0.5 x WAL^0.3 x size^0.2
 WEIGHTS = (0.5, 0.3, 0.2)
-# Of log time against the share not HOT and against log size: mean and deviation among workloads, and the
+# Slopes of log time by the non-HOT share and by log size: mean and deviation among workloads, and the
 # deviation of one run (regret.py slopes, seeds 1001 to 1012 and the named mixtures).
 SLOPES, NOISE = ((0.4, 0.4), (0.0, 0.3)), 0.15
-# What is set beside the advice.
+# The advice and the baselines.
 WORDS = {'advice': 'the advice', '100': 'always 100', '90': 'always 90',
          'rule': '50 for half a page a transaction, else 90',
-         'root': 'formula by the HOT share', 'gather': 'formula by updates, inserts and HOT share', 'keep': 'as it was'}
-# A measured HOT share counts as inside a predicted range within so many points: two equal runs differ by that.
+         'root': 'formula by the HOT share', 'gather': 'formula by updates, inserts and HOT share', 'keep': 'keep the fillfactor'}
+# A measured HOT share counts as inside a predicted range within this many points, by which equal runs differ.
 INSIDE = 0.5
 
 
 def root_formula(hot):
-    """Of the library postgresql-patterns-library: by the HOT share alone, where it is below 95 %."""
+    """The formula of postgresql-patterns-library: by the HOT share alone, if it is below 95 %."""
     return 100 - max(1, round(math.sqrt(1.5 * (100 - hot))) - 5) if hot < 95 else None
 
 
 def gather_formula(hot, inserted, updated):
-    """Of pg_gather's analysis: by the share of updates and the HOT share."""
+    """The formula of pg_gather: by the share of updates and the HOT share."""
     return round(100 - 20 * updated / (inserted + updated) * (1 - hot / 100))
 
 
 def two_lines(m):
-    """50 where a transaction updates half of a page or more, else 90: of most rows updated."""
+    """50 if most rows are updated by transactions that update half of a page or more, else 90."""
     if m is None:
         return None
     page = 8168 / (math.ceil(mixture.row_bytes(m['table']) / 8) * 8 + 4)
@@ -46,7 +46,7 @@ def two_lines(m):
 
 
 def fit(points):
-    """Least squares: points of (features, value); None where they do not determine it."""
+    """Least squares: points of (features, value); None if they do not determine a solution."""
     n = len(points[0][0])
     m = [[sum(f[i] * f[j] for f, _ in points) for j in range(n)] + [sum(f[i] * y for f, y in points)]
          for i in range(n)]
@@ -63,9 +63,9 @@ def fit(points):
 
 
 def smooth(runs, key):
-    """Time of each step on a line through all runs of a workload: its logarithm against the share not HOT and
-    the logarithm of the size.  What the steps have in common evens the noise out; where they hardly differ in
-    one of the two, its slope is that of other workloads (SLOPES)."""
+    """Time of each step on a line through all runs of a workload: its logarithm by the non-HOT share and
+    the logarithm of the size.  Using all steps reduces noise; if they hardly differ in
+    one of the two, the slope of other workloads is used (SLOPES)."""
     points = [([1.0, not_hot(r), math.log(r['pages'])], math.log(max(r[key], 0.1))) for r in runs]
     for i, (mean, deviation) in enumerate(SLOPES, 1):
         weight = NOISE / deviation
@@ -82,7 +82,7 @@ def not_hot(r):
 
 
 def costs(t, limited):
-    """Cost of everything that was done: {(way, fillfactor): cost}."""
+    """Cost of each option that was run: {(way, fillfactor): cost}."""
     of = {}
     for r in t['runs']:
         of.setdefault((r['way'], r['fillfactor']), []).append(r)
@@ -92,7 +92,7 @@ def costs(t, limited):
 
 
 def page_rows(m, fillfactor):
-    """Rows of a page filled at a fillfactor; where they are not all of one length, each fillfactor is one of its own."""
+    """Rows of a page filled at a fillfactor; the fillfactor itself if rows have several lengths."""
     if m is None or len(m['table']['widths']) > 1:
         return fillfactor
     length = math.ceil(mixture.row_bytes(m['table']) / 8) * 8 + 4
@@ -100,9 +100,9 @@ def page_rows(m, fillfactor):
 
 
 def regret(cost, way, fillfactor, m=None):
-    """Percent above the cheapest; what fills a page with as many rows as a step that was rewritten at is as dear as
-    that, between two such it lies on a line of logarithms.  Where the fillfactor was to be set only and that was not
-    run, as if the table were rewritten."""
+    """Percent above the cheapest option.  A fillfactor with as many rows a page as a rewritten step costs the same;
+    between two steps, costs are interpolated in logarithms.  Setting fillfactor without a rewrite, if that was not
+    run, costs as much as a rewrite."""
     if (way, fillfactor) in cost:
         return 100 * (cost[way, fillfactor] / min(cost.values()) - 1)
     steps = {f: c for (w, f), c in cost.items() if w == 'rewrite'}
@@ -115,7 +115,7 @@ def regret(cost, way, fillfactor, m=None):
 
 
 def done_by(advice, asked):
-    """What an advice says to do: way and fillfactor."""
+    """The option that was advised: way and fillfactor."""
     fillfactor = advice['recommended_fillfactor']
     if fillfactor in (None, asked):
         return 'keep', asked
@@ -123,7 +123,7 @@ def done_by(advice, asked):
 
 
 def replayed(cli, o):
-    """What the model of model_cli.c makes of the evidence kept: curve and advice, as the extension gives them."""
+    """Curve and advice of model_cli.c from the stored evidence, in the extension's form."""
     def text(v):
         return ' '.join(map(text, v)) if isinstance(v, list) else 'nan' if v is None else str(v)
     lines = ''.join(f'{k} {text(v)}\n' for k, v in o['input'].items() if v is not None)
@@ -140,14 +140,14 @@ def replayed(cli, o):
 
 
 def promised(curve, fillfactor):
-    """The row of the curve on which a fillfactor lies."""
+    """The row of the curve that covers a fillfactor."""
     return min((r for r in curve if r['fillfactor'] >= fillfactor and r['hot_pct'] is not None),
                key=lambda r: r['fillfactor'], default=None)
 
 
 def slopes(names):
-    """Least squares for each workload by itself, then the mean of each slope and its deviation among workloads,
-    each counting by its own error (DerSimonian and Laird)."""
+    """Least squares for each workload on its own, then the mean of each slope and its deviation among workloads,
+    weighted by their errors (DerSimonian and Laird)."""
     seen, residuals, freedom = ([], []), 0.0, 0
     for path in sorted(glob.glob(os.path.join(DATA, '*.truth.json'))):
         t = kept(os.path.basename(path))
@@ -173,8 +173,8 @@ def slopes(names):
 
 
 def measured_hot(t):
-    """What a promise is judged by.  It is for a time such as the one observed: the later half of it after a
-    rewrite, all of it where the table is left as it is."""
+    """Measured HOT shares to judge predictions by.  A prediction is for a time like the one observed: its later half after a
+    rewrite, all of it if the table is not changed."""
     of = {}
     for r in t['runs']:
         if r['way'] != 'set' and (r['way'] == 'keep' or r['fillfactor'] != t['asked']):
@@ -186,7 +186,7 @@ def measured_hot(t):
 
 
 def judged(o, t):
-    """What is reported of one observation: regrets, HOT errors, whether inside the range."""
+    """Results for one observation: regrets, HOT errors, whether inside the range."""
     cost, at = costs(t, workload(o['name']).ram), o['fillfactor']
     hot = measured_hot(t)
     last = o['quarters'][-1]
@@ -230,5 +230,5 @@ def report(names):
     errors = [abs(e) for r in results for e in r['errors'].values()]
     inside = [i for r in results for i in r['inside']]
     if errors:
-        print(f"HOT share promised: off by {statistics.mean(errors):.1f} points on average, {max(errors):.1f} at worst;"
+        print(f"predicted HOT share: off by {statistics.mean(errors):.1f} points on average, {max(errors):.1f} at worst;"
               f" {100 * statistics.mean(inside):.0f} % inside the range")

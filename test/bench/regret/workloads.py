@@ -1,8 +1,8 @@
-"""Workloads made by hand, each a regression test of its own.
+"""Handmade workloads, each a regression test.
 
 Each is a table, loaded at one fillfactor, and a pgbench script that two sessions run for a fixed number of
 transactions.  The variable :i counts a session's transactions through a run, so that ids
-made of it never collide.
+made from it never collide.
 
 keys: setup (SQL; {ff} is replaced), script (pgbench), tx (transactions of one session in one quarter of a run), held
 (another session holds a snapshot through each phase), ram (MB the cluster may use; time is then by the
@@ -142,7 +142,7 @@ WORKLOADS = {
     'rollup': dict(
         setup=table(40000, 60, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (grp, id);'), tx=150,
         script="\\set a random(0, 79)\nUPDATE t SET n = n + 1 WHERE grp BETWEEN :a * 5 AND :a * 5 + 4;\n"),
-    # counters: a small table that is hardly ever left alone
+    # counters: a small table that is updated nearly all the time
     'counters': dict(
         setup=table(800, 30, 'CREATE INDEX ON t (grp);'), tx=30000,
         script="\\set a random(1, 800)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
@@ -278,12 +278,12 @@ WORKLOADS = {
         script="\\set a random_gaussian(1, 25000, 5)\nUPDATE t SET n = n + 1 WHERE id = :a;\n\\set a random(1, 25000)\nUPDATE t SET n = n - 1 WHERE id = :a;\n"),
 }
 
-# For a test: a minute in all.
+# For a test, about a minute in all.
 SHORT = dict(names=('third', 'indexed_fourth', 'lengths'), steps=(100, 90, 70))
 
 
 class Scripted:
-    """A workload of these, as the runner wants it."""
+    """One of these workloads, in the form that the runner needs."""
     mixture = None
     sessions = 2
     asked = (100, 70)
@@ -303,7 +303,7 @@ class Scripted:
 
 
 class Mixture:
-    """A mixture, as the runner wants a workload."""
+    """A mixture, in the form that the runner needs."""
     ram = None
 
     def __init__(self, m):
