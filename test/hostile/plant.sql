@@ -1,16 +1,16 @@
--- plant.sql: all that a role without special rights can put in the way of the
--- names and types that the extension's scripts and functions use.  Variables:
--- own, the schema that the extension lies in or will lie in, where the role may
--- create; scripts, the SQL files whose words are looked for.
---   hostile   look-alikes of exactly the server's types, which are called where
---             this schema stands in front of pg_catalog in search_path
---   :own      functions and operators of types that match a call better than
---             those of pg_catalog would, wherever that stands
---   casts     between the role's own types and the server's, implicit ones
--- plant_temp.sql has the temporary schema.  Whatever runs of all this warns, and
--- moves the sequence hostile.ran, which no rollback moves back.
+-- plant.sql: all look-alikes that a role without special rights can create for the
+-- names and types used in the extension's scripts and functions.  Variables:
+-- own, the present or future schema of the extension, where the role may
+-- create objects; scripts, the SQL files with the words to imitate.
+--   hostile   look-alikes with exactly the server's types, which are called if
+--             this schema comes before pg_catalog in search_path
+--   :own      functions and operators with types that match a call better than
+--             those of pg_catalog, wherever that is in search_path
+--   casts     implicit ones between the role's own types and the server's
+-- plant_temp.sql fills the temporary schema.  Each of these warns if it runs, and
+-- advances the sequence hostile.ran, which no rollback reverts.
 SET client_min_messages = error;
--- what it plants is not to meet itself
+-- what it plants must not affect this script
 SET search_path = pg_catalog, pg_temp;
 SELECT 'CREATE ROLE regress_ff_attacker' WHERE NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'regress_ff_attacker') \gexec
 SELECT format('GRANT CREATE ON DATABASE %I TO regress_ff_attacker', current_database()) \gexec
@@ -26,8 +26,8 @@ $$ BEGIN PERFORM nextval('hostile.ran'); RAISE WARNING 'hostile code ran: %', wh
 CREATE TABLE hostile.planted (kind text, name text);
 GRANT SELECT ON hostile.planted TO PUBLIC;
 
--- A function that is one of the attacker's, where such a one can be made at all:
--- not of pseudotypes.
+-- Creates a function of the attacker; false if that is impossible, as with
+-- some pseudotypes.
 CREATE FUNCTION hostile.plant(into_schema name, name text, arguments text, result text, kind text, returns_row boolean DEFAULT false) RETURNS boolean LANGUAGE plpgsql AS $plant$
 BEGIN
 	EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS %s LANGUAGE plpgsql AS %L', into_schema, name, arguments, result,
@@ -38,7 +38,7 @@ EXCEPTION WHEN invalid_function_definition OR feature_not_supported OR duplicate
 	RETURN false;
 END $plant$;
 
--- types of one line are taken for each other
+-- types of one line can be mistaken for each other
 CREATE TABLE hostile.alike AS
 SELECT a.type::regtype::oid AS type, o.type::regtype::oid AS other
   FROM (VALUES ('{text,name,varchar,bpchar,"\"char\""}'::text[]), ('{int2,int4,int8,oid,numeric,float4,float8}'), ('{regclass,oid,int8,regtype,regproc,text,name}'),
@@ -48,11 +48,11 @@ SELECT a.type::regtype::oid AS type, o.type::regtype::oid AS other
  GROUP BY 1, 2;
 
 \o /dev/null
--- functions and aggregates of the server's types
+-- functions and aggregates with the server's types
 SELECT hostile.plant('hostile', p.proname, CASE WHEN p.prokind = 'f' THEN pg_get_function_arguments(p.oid) ELSE oidvectortypes(p.proargtypes) END, CASE WHEN p.prokind = 'f' THEN pg_get_function_result(p.oid) ELSE format_type(p.prorettype, NULL) END,
                      'function', p.proretset OR coalesce(p.proargmodes && '{o,b,t}', false))
   FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname = ANY (string_to_array(:'words', ',')) AND p.prokind <> 'p';
--- better matches: one argument of another type, and real ones in the place of "any"
+-- better matches: one argument of another type, and real types instead of "any"
 WITH f AS (
 	SELECT p.oid, p.proname, p.proargtypes::oid[] AS types, format_type(p.prorettype, NULL) AS result, p.provariadic
 	  FROM pg_proc p
@@ -69,7 +69,7 @@ WITH f AS (
 SELECT hostile.plant(s.name, a.proname, a.arguments, a.result, 'better match')
   FROM arguments a, (VALUES ('hostile'), (:'own')) s(name)
  WHERE NOT EXISTS (SELECT 1 FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname = a.proname AND oidvectortypes(p.proargtypes) = a.arguments);
--- operators of the server's types, and of those for which it has none
+-- operators with the server's types, and with types for which it has none
 WITH o AS (
 	SELECT o.oprname, o.oprleft AS l, o.oprright AS r, o.oprresult AS result FROM pg_operator o
 	 WHERE o.oprnamespace = 'pg_catalog'::regnamespace AND o.oprkind = 'b'
@@ -94,10 +94,10 @@ SELECT format('CREATE VIEW hostile.%I AS SELECT %s FROM pg_catalog.%I WHERE host
               (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.atttypid <> 'anyarray'::regtype), relname, relname),
        format('INSERT INTO hostile.planted VALUES (''view'', %L)', relname)
   FROM pg_class c WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind IN ('r', 'v') AND relname = ANY (string_to_array(:'words', ',')) \gexec
--- types: the server's names
+-- types with the server's names
 SELECT format('CREATE DOMAIN hostile.%I AS pg_catalog.%I CHECK (hostile.trap(%L))', typname, typname, typname), format('INSERT INTO hostile.planted VALUES (''domain'', %L)', typname)
   FROM pg_type WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype = 'b' AND typname !~ '^_' AND (typname = ANY (string_to_array(:'words', ',')) OR typname IN ('int4', 'int8', 'bool', 'float8', 'varchar')) \gexec
--- casts of types of its own
+-- casts of the attacker's own types
 CREATE TYPE hostile.word AS ENUM ('a');
 CREATE TYPE hostile.pair AS (a pg_catalog.int4, b pg_catalog.int4);
 SELECT format('CREATE FUNCTION hostile.make_word(%s) RETURNS hostile.word LANGUAGE plpgsql AS $$ BEGIN PERFORM hostile.trap(''cast''); RETURN NULL; END $$', t),
@@ -105,7 +105,7 @@ SELECT format('CREATE FUNCTION hostile.make_word(%s) RETURNS hostile.word LANGUA
        format('CREATE FUNCTION hostile.%I(hostile.word) RETURNS %s LANGUAGE plpgsql AS $$ BEGIN PERFORM hostile.trap(''cast''); RETURN NULL; END $$', 'from_word_' || n, t),
        format('CREATE CAST (hostile.word AS %s) WITH FUNCTION hostile.%I(hostile.word) AS IMPLICIT', t, 'from_word_' || n), 'INSERT INTO hostile.planted VALUES (''cast'', ''word'')'
   FROM unnest('{text,name,integer,bigint,oid,double precision,regclass,boolean,"timestamp with time zone",jsonb,"text[]","\"char\""}'::pg_catalog.text[]) WITH ORDINALITY x(t, n) \gexec
--- what other extensions bring, where these are not there
+-- objects of other extensions that are not installed
 SELECT 'CREATE SCHEMA cron', 'CREATE TABLE cron.job (jobid bigint, schedule text, command text, jobname text, database text, username text, active boolean)',
        'GRANT USAGE ON SCHEMA cron TO PUBLIC', 'GRANT ALL ON cron.job TO PUBLIC',
        $$ CREATE FUNCTION cron.schedule(text, text, text) RETURNS bigint LANGUAGE sql AS 'SELECT hostile.trap(''cron'')::int::bigint' $$,

@@ -14,7 +14,7 @@ CREATE TABLE shop.jobs (
 CREATE INDEX jobs_batch ON shop.jobs (batch);
 CREATE SEQUENCE shop.batch;
 
--- Orders: what is updated is indexed, so HOT is out of the question.
+-- Orders: the updated column is indexed, so no update can be HOT.
 CREATE TABLE shop.orders (
 	id       bigint PRIMARY KEY,
 	status   int NOT NULL,
@@ -23,13 +23,13 @@ CREATE TABLE shop.orders (
 CREATE INDEX orders_status ON shop.orders (status);
 INSERT INTO shop.orders SELECT i, i % 8, repeat('n', 60) FROM generate_series(1, 20000) i;
 
--- Log: rows are only ever inserted, so the reserve is wasted.
+-- Log: rows are only inserted, so the reserve is wasted.
 CREATE TABLE shop.log (
 	at       timestamptz NOT NULL DEFAULT clock_timestamp(),
 	line     text NOT NULL
 ) WITH (fillfactor = 70);
 
--- Countries: next to no updates.
+-- Countries: hardly any updates.
 CREATE TABLE shop.countries (
 	code     text PRIMARY KEY,
 	name     text NOT NULL

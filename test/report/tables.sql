@@ -1,6 +1,6 @@
 -- Tables with a history written by hand, for tests of the report: as many as
--- the variable n says, all empty, with the figures of six kinds of table in
--- turn, a day without work and an hour of intervals each; one in three was never collected.
+-- the variable n says, all empty, with the figures of seven kinds of table in
+-- turn, an idle day and an hour of intervals each; one in three was never collected.
 \ir ../sampled.sql
 CALL ff_collect();
 UPDATE ff_internal.collection SET began_at = now(), relations = :n, changed = 0;
@@ -41,5 +41,5 @@ INSERT INTO ff_internal.page_sample
 SELECT (sampled(jsonb_build_object('rel_id', rel_id, 'sampled_at', sampled_at, 'fillfactor', fillfactor) || sample::jsonb)).*
   FROM kind;
 
--- transactions do not go on counting: the advice is the same whenever it is asked for
+-- transactions do not count on, so the advice is always the same
 UPDATE ff_internal.collection SET began_at = (SELECT max(ended_at) FROM ff_internal.counter_interval), next_xid = pg_snapshot_xmax(pg_current_snapshot());

@@ -8,7 +8,7 @@
 # -Wno-...: warnings of the server's own headers under -Wextra.
 WARNINGS="-Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers"
 
-# A server is relocatable if the relative places of its folders stay.
+# A server is relocatable if its folders keep their relative paths.
 copy_tree()
 {
 	local what dir
@@ -22,7 +22,7 @@ copy_tree()
 		[ -d "$dir" ] || continue
 		[ -d "$WORK/tree$dir" ] || ( cd / && cp -a --parents ".$dir" "$WORK/tree" )
 	done
-	# Large, and needed for JIT inlining only.
+	# Large, and needed only for JIT inlining.
 	rm -rf "$WORK/tree$("$BASE" --pkglibdir)/bitcode/postgres"*
 	hand_over "$WORK/tree"
 	PG_CONFIG=$WORK/tree$("$BASE" --bindir)/pg_config

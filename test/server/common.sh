@@ -10,7 +10,7 @@ CACHE=${FFA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/fillfactor_advisor}
 ALL_VERSIONS="15 16 17 18 19"
 MAY_FAIL="19"
 
-# What building and testing every version needs.
+# Packages needed to build and test any version.
 BUILD_PACKAGES="gcc make libc6-dev perl libipc-run-perl util-linux"
 
 say()  { printf '%s\n' "$*" >&2; }

@@ -6,7 +6,7 @@
 # Sources, in this order: PG_CONFIG, the machine's packages, the wheel (16),
 # a chroot of other Debian suites, the wheel again (18).
 
-# Functions here are called in conditions, where "set -e" is off, so every step
+# Functions here are called in conditions, where "set -e" has no effect, so every step
 # handles its failure; the scripts that fetch are separate processes.
 
 provide()
@@ -33,8 +33,8 @@ provide_given()
 	BASE=$("$config" --bindir)/pg_config FROM="$config"
 }
 
-# What a few tests need besides a server: a browser for the report, an exporter
-# for the metrics, tools for the packages.  Once is enough, so only with this
+# Tools that a few tests need: a browser for the report, an exporter
+# for the metrics, packaging tools.  Once is enough, so only with this
 # machine's own server.  Missing tools are reported here and by the test that is
 # skipped; nothing fails.  Sets FFA_TOOLS (yes, or why there are none) and
 # FFA_EXPORTER (a program, or empty).

@@ -9,7 +9,7 @@ use strict;
 use warnings;
 use TAP::Harness;
 
-# The slowest begin first.
+# The slowest files start first.
 my @slow = qw(006_regret 052_rehearsal 022_steps 010_loop 083_package 080_report 030_script 022_drop 021_rewrites);
 # Lines shown of the output of a file that did not finish.
 my $lines_shown = 15;

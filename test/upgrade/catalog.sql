@@ -1,7 +1,7 @@
--- What the extension has made, to be compared between two ways to a version:
--- every member, its definition, description and rights, and what pg_dump takes
--- along.  OIDs, positions left by dropped columns and the order in which things
--- were made are not in it.  For psql -XAt.
+-- All objects of the extension, to compare an upgraded database with a fresh one:
+-- every member, its definition, description and rights, and what pg_dump
+-- includes.  OIDs, positions left by dropped columns and the order in which objects
+-- were created are left out.  For psql -XAt.
 SET search_path = pg_catalog, pg_temp;
 
 CREATE TEMP VIEW member AS
@@ -11,7 +11,7 @@ SELECT d.classid, d.objid
 CREATE TEMP VIEW relation AS
 SELECT c.oid::regclass::text AS name, c.* FROM pg_temp.member m JOIN pg_class c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid;
 
--- grants, as one text in an order of their own
+-- grants as one text, sorted
 CREATE FUNCTION pg_temp.grants(acl aclitem[]) RETURNS text LANGUAGE sql AS $$
     SELECT coalesce(string_agg(a::text, ' ' ORDER BY a::text), 'none') FROM unnest(acl) a
 $$;
@@ -21,7 +21,7 @@ SELECT format('extension %s: relocatable %s, schema %s', extname, extrelocatable
 
 SELECT 'member ' || pg_describe_object(classid, objid, 0) AS line FROM pg_temp.member ORDER BY line;
 
--- a column's options, but the server's own mark of when it was made (minor releases of 15)
+-- a column's options, except the server's own mark of its creation (minor releases of 15)
 CREATE FUNCTION pg_temp.options(options text[]) RETURNS text LANGUAGE sql AS $$
     SELECT coalesce(string_agg(o, ' ' ORDER BY o), 'none') FROM unnest(options) o WHERE o !~ '^pg_attver='
 $$;
@@ -73,7 +73,7 @@ SELECT format('sequence %s: %s from %s by %s, %s to %s, cache %s, cycle %s, of %
 SELECT format(E'view %s:\n%s', r.name, pg_get_viewdef(r.oid)) FROM pg_temp.relation r WHERE r.relkind IN ('v', 'm') ORDER BY r.name;
 
 -- ---------------------------------------------------------------------------
--- Rights, and what pg_dump believes them to have been at first; dumped contents
+-- Rights, initial rights for pg_dump, and dumped contents
 -- ---------------------------------------------------------------------------
 SELECT format('rights of function %s: %s', p.oid::regprocedure, pg_temp.grants(p.proacl))
   FROM pg_temp.member m JOIN pg_proc p ON m.classid = 'pg_proc'::regclass AND p.oid = m.objid ORDER BY p.oid::regprocedure::text;
