@@ -1,11 +1,12 @@
--- Stage mixture: a table's workload as JSON, made of a life that the model found, and the pgbench script made of it,
--- for a rehearsal and for the project's benches alike.
+-- Stage mixture: turns a life that the model found into a mixture, the table's workload as JSON, and a mixture into a
+-- pgbench script. Rehearsals and the project's benches run the same script.
 --
--- A mixture is a table and up to sixteen classes of transactions; doc/rehearsal.md has its members. Rows loaded have
--- the numbers 1 to :rows, rows that a session inserts those from :own on, of which it has inserted :i. Of a class whose
--- rows are a part of the table, rows is a variable.
+-- A mixture has a table and classes of transactions; doc/rehearsal.md lists its members. Loaded rows are numbered from
+-- 1 to :rows, and the :i rows that a session has inserted from :own + 1 on. If a class takes a part of the table, its
+-- number of rows is a pgbench variable.
 
--- pgbench lines that set :a, the number of the first row of a call, and :b, that of the last, for class k of a mixture.
+-- Returns pgbench lines for class k of mixture m. They set :a to the number of a call's first row and, if a call takes
+-- several rows, :b to that of the last. For pick all, :a is a remainder modulo every.
 CREATE FUNCTION ff_internal.pgbench_pick(m jsonb, k integer, c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -19,7 +20,7 @@ AS $$
                (SELECT d->'distance'->>0 FROM jsonb_array_elements(m->'classes') d
                  WHERE d->>'command' = 'delete' AND d->>'pick' = 'newest' LIMIT 1) AS kept,
                coalesce(m->>'oldest', '1 - :rows') AS oldest,
-               -- below the first row that the session inserted itself are those loaded: all of them, or its share
+               -- :x > 0: a row that the session inserted; otherwise a loaded one: any, or one of the session's share
                format(E'\n\\set a case when :x > 0 then :own + :x else greatest(1, :rows + %s) end',
                       CASE WHEN m ? 'oldest' THEN ':x * :sessions - :client_id' ELSE ':x' END) AS own
           FROM (SELECT coalesce(c->>'rows', '1')) r(rows)
@@ -49,7 +50,7 @@ AS $$
             || CASE WHEN coalesce((c->>'scattered')::boolean, s.span = '1')
                     THEN format(E'\n\\set a 1 + permute(:a - 1, %s)', l.last) ELSE '' END
             || CASE WHEN s.inserts THEN format(E'\n\\set x %s - 1 + :a', s.oldest) || s.own ELSE '' END
-        -- one number in eleven is of a new row, once
+        -- one number in eleven is beyond the loaded rows: its first upsert inserts the row
         WHEN c->>'command' = 'upsert' THEN '\set a random(1, :rows + :rows / 10)'
         WHEN s.kept IS NOT NULL THEN format('\set x :i - random(0, %s)', s.kept) || s.own
         WHEN s.inserts THEN format('\set x random(%s, :i)', s.oldest) || s.own
@@ -61,7 +62,7 @@ AS $$
                                      ELSE format('greatest(1, %s - %s + 1)', r.rows, s.span) END) l(last)
 $$;
 
--- Which rows a call of class c takes, as a WHERE clause; t: the mixture's table.
+-- Returns the WHERE clause for the rows of a call of class c; empty: all rows. t: the mixture's table.
 CREATE FUNCTION ff_internal.pgbench_where(t jsonb, c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -69,7 +70,7 @@ AS $$
     SELECT CASE
         WHEN c->>'pick' = 'all' AND s.every > 1 THEN format(' WHERE %s %% %s = :a', t->>'number', s.every)
         WHEN c->>'pick' = 'all' THEN ''
-        -- each row by itself
+        -- picks each row by itself
         WHEN s.every = 0 THEN
             format(' WHERE %s = ANY (ARRAY(SELECT %s FROM (SELECT 1 + floor(random() * :rows)::bigint AS g'
                    ' FROM generate_series(1, %s)) r))', t->>'key', replace(t->>'to_key', '{n}', 'g'), s.rows)
@@ -80,7 +81,7 @@ AS $$
       FROM (SELECT coalesce((c->>'every')::bigint, 1), coalesce(c->>'rows', '1')) s(every, rows)
 $$;
 
--- A transaction of class k: pgbench lines.
+-- Returns the pgbench lines of a transaction of class k.
 CREATE FUNCTION ff_internal.pgbench_transaction(m jsonb, k integer, c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -88,14 +89,14 @@ SET standard_conforming_strings = on
 AS $$
     WITH class AS (
         SELECT m->'table'->>'name' AS name, m->'table'->>'key' AS key,
-               -- pgbench takes a variable 255 times
+               -- g, not :a: pgbench allows 255 variables in a statement
                replace(m->'table'->>'values', '{n}', 'g') AS new,
                coalesce(c->>'rows', '1') AS rows, ff_internal.pgbench_where(m->'table', c) AS these,
                coalesce((c->>'calls')::integer, 1) AS calls, coalesce(c->>'ends', 'COMMIT') AS ends
     ), call AS (
         SELECT s.*, CASE WHEN c->>'command' <> 'insert'
             THEN CASE c->>'every' WHEN '0' THEN '' ELSE ff_internal.pgbench_pick(m, k, c) END
-                 -- none has waited long enough
+                 -- does nothing if no row has waited long enough
                  || CASE c->>'pick' WHEN 'follow' THEN E'\\if :due\n' ELSE '' END
                  || CASE c->>'command'
                     WHEN 'update' THEN format('UPDATE %s t SET %s%s', s.name, c->>'set', s.these)
@@ -118,17 +119,17 @@ AS $$
       FROM call s
 $$;
 
--- The pgbench script of a mixture: one transaction of one of its classes. Given -D rows, sessions, and for each class
--- k, from 0 on, nk: its transactions in this phase, all sessions together; turnk: its transactions of one session so
--- far; n, own and i: 0. Each class comes as often as it should, and evenly: pgbench's choice by weight is random, and
--- of eight passes over a table two halves of a run would get five and eleven.
+-- Returns the pgbench script of a mixture: one transaction of one of its classes. It needs -D rows, sessions, and for
+-- each class k (from 0) nk: its transactions in this phase, of all sessions together; turnk: calls that one session
+-- made before, -1 for pick follow; n, own and i: 0. Each class gets its exact number of transactions, spread evenly.
+-- pgbench's choice by weight is random: of sixteen passes over a table, the halves of a run could get five and eleven.
 CREATE FUNCTION ff_internal.pgbench_script(m jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
-    -- Transactions of a class in a phase: fewer are counted out, more are a share. The multiples of the stride, modulo
-    -- the prime, come evenly by any share of it. Numbers of one session's rows.
+    -- few: a class with fewer transactions in a phase gets them by count, others by share. Multiples of the stride,
+    -- modulo the prime, fall evenly into any part of it. range: row numbers of one session.
     WITH constant AS (
         SELECT 100 AS few, 618037 AS stride, 1000003 AS modulus, 100000000 AS range
     ), class AS (
@@ -138,7 +139,8 @@ AS $$
           FROM jsonb_array_elements(m->'classes') WITH ORDINALITY x
          CROSS JOIN LATERAL (SELECT x.ordinality::integer - 1) n(k)
     ), begun AS (
-        -- rare: to be counted out; from, to: of the prime, for the others; the most frequent has what is left
+        -- rare: transactions given by count; from, to: the others' parts of the prime. The most frequent class is never
+        -- rare, because it gets what is left.
         SELECT E'\\set total 0\n\\set most 0\n\\set to 0\n'
             || string_agg(format(E'\\set total :total + :n%1$s\n\\set most greatest(:most, :n%1$s)\n', x.k)
                           || CASE WHEN x.c->'part' IS NULL THEN ''
@@ -152,7 +154,7 @@ AS $$
                                  '\\set to%1$s :to%1$s * %2$s / greatest(1, :to)\n', x.k, k.modulus), '') AS text
           FROM class x CROSS JOIN constant k
     ), chosen AS (
-        -- the rare ones are asked first, the rarest of them before all, as the others lose little where two meet
+        -- Rare classes come first, the rarest before all: if two claim a transaction, the more frequent loses little.
         SELECT format(E'\\set pick case%s%s end\n',
                       string_agg(format(' when (:g * :rare%1$s + %2$s * :total / %3$s) %% :total < :rare%1$s then %1$s',
                                         x.k, k.stride * x.place * x.place % k.modulus, k.modulus), '' ORDER BY x.place),
@@ -176,7 +178,7 @@ $$;
 -- ---------------------------------------------------------------------------
 -- A life as a mixture
 -- ---------------------------------------------------------------------------
--- The classes of a life as those of a mixture, in the form of doc/rehearsal.md; t: of rehearsal_table().
+-- Returns the classes of a life as classes of a mixture, as in doc/rehearsal.md. t: result of rehearsal_table().
 CREATE FUNCTION ff_internal.rehearsal_classes(life jsonb, t jsonb, sessions integer) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -188,16 +190,16 @@ AS $$
          CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8,
                distance float8, near float8, skew float8, stride float8, indexed float8, resizes float8, whole float8)
     ), shaped AS (
-        -- updates of which some change an indexed column are two classes; and those that come back to new rows, each
-        -- time at a distance of its own, as many as in the twin
+        -- If only some updates change an indexed column, they become two classes. If updates return to new rows, each
+        -- return becomes a class with its own distance, as in the twin.
         SELECT c.*, i.touch, t.turns, k AS turn, c.rate * i.share / t.turns AS calls_rate,
                greatest(1, round(c.rows)) AS n,
-               -- rows picked each by itself: statement by statement, where these are few
+               -- a few rows, each picked by itself: one statement for each
                c.stride < 0.5 AND c.rows <= 20 AND c.pick NOT IN ('turn', 'sweep') AND c.command = 'update' AS single,
-               -- what is not for a share of the table has a quarter of the rows replayed at most
+               -- takes a share of the table: the twin gives other classes at most a quarter of the replayed rows
                c.part * greatest(1, c.stride) > 0.251 AND c.command = 'update' AS scaled,
                CASE WHEN c.command = 'delete' THEN 'oldest' WHEN c.whole > 0 THEN 'all'
-                    -- a sweep that inserts keep ahead of comes to each new row in turn
+                    -- a sweep not much faster than the inserts takes each new row once
                     WHEN c.pick = 'turn' OR c.pick = 'sweep' AND c.rate <= 1.2 * c.inserts THEN 'follow'
                     WHEN c.pick = 'sweep' THEN 'turn' ELSE c.pick END AS how
           FROM class c
@@ -205,13 +207,13 @@ AS $$
          CROSS JOIN LATERAL (SELECT CASE WHEN c.pick = 'turn' AND c.inserts > 0
                THEN least(4, greatest(1, ceil(c.rate * greatest(1, c.stride) / c.inserts / 1.05))) ELSE 1 END) t(turns)
          CROSS JOIN LATERAL generate_series(1, t.turns::integer) k
-         -- less is rounding
+         -- a smaller share is a rounding error
          WHERE i.share > 0.0001 AND (c.command <> 'delete' OR c.inserts > 0)
     )
     SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                'command', s.command, 'pick', s.how,
                'rate', s.calls_rate,
-               -- of what is a part of the table, with about as many rows as a rehearsal has
+               -- a share of the table is taken of 20000 rows, about as many as a rehearsal has
                'weight', s.calls_rate / CASE WHEN s.how = 'all' THEN 20000 / s.every
                                              WHEN s.scaled THEN 20000 * s.part ELSE s.n END,
                'rows', CASE WHEN s.single THEN 1 ELSE s.n END, 'calls', CASE WHEN s.single THEN s.n END,
@@ -222,7 +224,7 @@ AS $$
                                 WHEN s.how = 'follow' AND (life->>'start_rows')::float8 >= 1
                                 THEN '[":rows / :sessions"]'
                                 WHEN s.how = 'follow' THEN '[0]'::jsonb END,
-               -- rows that it goes on by: as many as are inserted until it comes again
+               -- rows to advance: as many as are inserted from call to call, but at least those that a call spans
                'step', CASE WHEN s.how = 'follow'
                             THEN greatest(1, round(s.n * greatest(s.every, s.inserts * s.turns / s.rate))) END)
                || CASE s.command WHEN 'update' THEN jsonb_build_object(
@@ -230,9 +232,9 @@ AS $$
                             WHEN s.scaled THEN s.part END,
                'every', CASE WHEN NOT s.single THEN
                              CASE WHEN s.stride < 0.5 AND s.how IN ('any', 'skewed') THEN 0 ELSE s.every END END,
-               -- the least exponent that pgbench takes is 1.001
+               -- pgbench's smallest exponent is 1.001
                'skew', CASE WHEN s.how = 'skewed' THEN greatest(1.001, s.skew) END,
-               -- as in the twin
+               -- the twin spreads the favourites, too
                'scattered', CASE WHEN s.how = 'skewed' THEN true END,
                'indexed', CASE WHEN s.touch = 'touch_indexed' THEN true END,
                'resizes', CASE WHEN s.resizes > 0 THEN true END,
@@ -243,7 +245,7 @@ AS $$
       FROM shaped s CROSS JOIN LATERAL ceil(s.near / sessions) d(near)
 $$;
 
--- A class of a mixture in words.
+-- Describes a class of a mixture in words.
 CREATE FUNCTION ff_internal.rehearsal_words(c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
@@ -259,7 +261,7 @@ RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
        || format(CASE c->>'command' WHEN 'update' THEN '; %s %% of the updates' ELSE '; %s rows for 100 updates' END,
                  round(100 * (c->>'rate')::numeric, 1));
 
--- A life as a mixture: what pgbench_script() takes, and what the counts of each phase are made of.
+-- Returns a life as a mixture: the input of pgbench_script() and, on the scratch server, of each phase's counts.
 CREATE FUNCTION ff_internal.rehearsal_mixture(life jsonb, t jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -268,7 +270,7 @@ AS $$
                    SELECT jsonb_agg(d.value || jsonb_build_object('words', ff_internal.rehearsal_words(d.value))
                                     ORDER BY d.ordinality)
                      FROM jsonb_array_elements(c.classes) WITH ORDINALITY d),
-               -- as in the twin, less than a transaction is none
+               -- held for less than one transaction counts as not held, as in the twin
                'held_cycle', CASE WHEN h.held >= 1 AND h.share > 0 THEN h.held / h.share / h.rows / h.work ELSE 0 END,
                'vacuum_share', life->'vacuum_share', 'vacuum_gap', life->'vacuum_gap',
                'oldest', '1 - :rows / :sessions' || coalesce((
@@ -281,8 +283,8 @@ AS $$
                            FROM jsonb_to_recordset(life->'classes') c(rate float8, rows float8))
               FROM jsonb_to_record(life) l(lag float8, held float8, held_share float8, replayed_rows float8))
            h(lag, held, share, rows, work)
-      -- about as many as leave the oldest snapshot as old as it is; the even order of pgbench_script(), dealt out to 3,
-      -- 5 or 8 sessions, would give each the same class many times in a row
+      -- As many sessions as make the oldest snapshot about as old as on the source. With 3, 5 or 8 sessions, the order
+      -- of pgbench_script() would give each session the same class many times in a row.
      CROSS JOIN LATERAL (SELECT CASE WHEN h.lag < 0.25 THEN 1 WHEN h.lag < 1 THEN 2 ELSE 4 END) s(sessions)
      CROSS JOIN ff_internal.rehearsal_classes(life, t, s.sessions) c(classes)
 $$;

@@ -1,17 +1,18 @@
--- Stage rehearsal: the life that the model found, as a script for a scratch server.
+-- Stage rehearsal: writes a script that runs the life that the model found on a scratch server.
 --
--- Nothing of the script is executed here. In it, names of the user stand in comments, and as quoted names and literals
--- in documents of SQL, each on one line; the shell and pgbench see names of this file alone: ff_rehearsal.t, and for
+-- The script is not executed here. The user's names occur in it only in comments, and as quoted names and literals in
+-- here-documents of SQL, each on one line. The shell and pgbench see only names of this file: ff_rehearsal.t, and for
 -- its columns ff1, ff2 and so on.
 
--- SQL of the scratch server: what counts and measures. A lap is four phases.
+-- SQL for the scratch server: functions that count and measure. A lap has four phases.
 CREATE FUNCTION ff_internal.rehearsal_counting() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $sql$
 SET check_function_bodies = off;
 CREATE TABLE ff_rehearsal.lap (id integer GENERATED ALWAYS AS IDENTITY, lsn pg_lsn, updates bigint, hot bigint,
     others bigint, seconds float8 DEFAULT 0, transactions bigint DEFAULT 0, hot_pct float8, wal_bytes float8);
--- the counters, with what sessions that have ended leave behind; others: rows written in other databases
+-- Returns the counters. Waits up to 5 s until pgbench's sessions have ended, because they report theirs then. others:
+-- rows written in other databases.
 CREATE FUNCTION ff_rehearsal.counter(OUT lsn pg_lsn, OUT updates bigint, OUT hot bigint, OUT dead bigint,
     OUT live bigint, OUT others bigint) LANGUAGE plpgsql AS $f$ BEGIN
     FOR i IN 1 .. 500 LOOP
@@ -25,7 +26,7 @@ CREATE FUNCTION ff_rehearsal.counter(OUT lsn pg_lsn, OUT updates bigint, OUT hot
          WHERE datname <> current_database()) INTO lsn, updates, hot, dead, live, others
       FROM (SELECT 'ff_rehearsal.t'::regclass) r(t);
     END $f$;
--- The classes: the updates in which one transaction of it comes, and whether a lap is too short for that.
+-- Returns the classes. updates: one transaction of the class comes in so many; never: a lap has fewer.
 CREATE FUNCTION ff_rehearsal.class(OUT k bigint, OUT c jsonb, OUT calls float8, OUT updates float8, OUT never boolean)
     RETURNS SETOF record LANGUAGE sql STABLE AS $f$
     SELECT x.place - 1, x.c, n.calls, u.updates, u.updates > 1.001 * o.ticks
@@ -34,7 +35,7 @@ CREATE FUNCTION ff_rehearsal.class(OUT k bigint, OUT c jsonb, OUT calls float8, 
      CROSS JOIN LATERAL (SELECT greatest(1, (x.c->>'calls')::float8)) n(calls)
      CROSS JOIN LATERAL (SELECT n.calls / (x.c->>'rate')::float8 * CASE WHEN x.c ? 'part'
            THEN greatest(1, o.rows * (x.c->>'part')::float8) ELSE (x.c->>'rows')::float8 END) u(updates) $f$;
--- transactions of a session and of each class in a phase: what pgbench is given
+-- Begins a phase. Returns the transactions of one session, then options for pgbench with those of each class.
 CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sql AS $f$
     WITH class AS (
         SELECT x.*, o.sessions, CASE WHEN x.never THEN 0 ELSE o.ticks / x.updates END AS a_lap
@@ -45,14 +46,16 @@ CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sq
                     ELSE floor(a_lap / 4 * phase + 0.5) * calls / sessions END AS before
           FROM class
     ), cycle AS (
-        -- whole ones in a lap, in transactions; xid: as if nothing but these had come since the first phase
+        -- cycle: transactions in a cycle of the held snapshot, of which a lap has a whole number; xid: the ID at which
+        -- the first phase began, if only these transactions had used IDs since
         UPDATE ff_rehearsal.setup o SET began = clock_timestamp(), xid = ff_rehearsal.xid() - t.before, cycle = t.a_lap
                / greatest(1, round(o.ticks / nullif((o.mixture->>'held_cycle')::float8 * o.rows, 0)))
           FROM (SELECT sum(a_lap), sum(floor(a_lap / 4 * phase + 0.5)) FROM class) t(a_lap, before)
     )
     SELECT ceil(sum(n) / min(sessions))::bigint || ' ' || string_agg(format('-D n%s=%s -D turn%1$s=%3$s', k, n::bigint,
         before::bigint), ' ' ORDER BY k) FROM n $f$;
--- the oldest transaction at work; and whoever calls the next one holds a snapshot for a part of a cycle, if it is time
+-- xid(): the oldest running transaction. hold() waits while the held part of a cycle lasts: its caller's snapshot is
+-- held meanwhile.
 CREATE FUNCTION ff_rehearsal.xid() RETURNS bigint LANGUAGE sql VOLATILE
     AS $f$ SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint $f$;
 CREATE FUNCTION ff_rehearsal.hold() RETURNS void LANGUAGE plpgsql AS $f$
@@ -61,7 +64,8 @@ DECLARE until float8; BEGIN
       FROM ff_rehearsal.setup;
     WHILE ff_rehearsal.xid() < until LOOP PERFORM pg_sleep(0.0005); END LOOP;
     END $f$;
--- whether vacuum is due: as autovacuum would, by its rules, in the time of the table that is rehearsed: its updates
+-- Ends a phase. Returns whether vacuum is due by autovacuum's rules for the original table, with time counted in
+-- updates. each: transactions of one session.
 CREATE FUNCTION ff_rehearsal.phase_end(each bigint) RETURNS boolean LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.lap l SET transactions = l.transactions + each * o.sessions,
         seconds = l.seconds + extract(epoch FROM clock_timestamp() - o.began)
@@ -71,8 +75,8 @@ CREATE FUNCTION ff_rehearsal.phase_end(each bigint) RETURNS boolean LANGUAGE sql
        AND c.dead > 0 AND c.dead >= c.live * greatest(0.01, (o.mixture->>'vacuum_share')::float8)
        AND c.updates - o.vacuumed >= c.live * (o.mixture->>'vacuum_gap')::float8
     RETURNING true) SELECT count(*) > 0 FROM due $f$;
--- ends a lap and begins the next: its HOT share, and whether that is that of the lap before, within a point, or one lap
--- more would end after six times the seconds of one
+-- Ends a lap and begins the next. Returns its HOT share, with 'settled' if it is within a point of the lap before, or
+-- if another lap could end after six times the seconds of one.
 CREATE FUNCTION ff_rehearsal.lap(seconds float8) RETURNS text LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.lap l SET wal_bytes = (c.lsn - l.lsn) / nullif(c.updates - l.updates, 0),
            hot_pct = 100.0 * (c.hot - l.hot) / nullif(c.updates - l.updates, 0)
@@ -86,8 +90,8 @@ CREATE FUNCTION ff_rehearsal.lap(seconds float8) RETURNS text LANGUAGE sql AS $f
      GROUP BY a.hot $f$;
 $sql$;
 
--- SQL of the scratch server: what a run came to, whether others work, how large the table is, and how fast the work
--- comes.
+-- SQL for the scratch server: functions that keep a run's result, make indexes, see whether the server is quiet, and
+-- choose the size of the table and of a lap.
 CREATE FUNCTION ff_internal.rehearsal_choosing() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $sql$
@@ -106,8 +110,8 @@ CREATE FUNCTION ff_rehearsal.result() RETURNS jsonb LANGUAGE sql AS $f$
            || jsonb_build_object('predicted', o.predicted, 'runs', o.runs, 'measured_at', extract(epoch FROM now()),
               'never', (SELECT coalesce(jsonb_agg(x.c->'words'), '[]') FROM ff_rehearsal.class() x WHERE x.never))
       FROM ff_rehearsal.setup o $f$;
--- An error where an index takes not all that the work writes: its expression may fail for some values. Tried with a
--- table that is gone again at once.
+-- Fails if an index refuses what the work writes: its expression may fail for some values. The table that tries it is
+-- rolled back.
 CREATE FUNCTION ff_rehearsal.try() RETURNS void LANGUAGE plpgsql AS $f$
 DECLARE statement text; BEGIN
     IF NOT EXISTS (SELECT FROM pg_index WHERE indrelid = 'ff_rehearsal.t'::regclass
@@ -132,7 +136,7 @@ DECLARE statement text; BEGIN
 EXCEPTION WHEN SQLSTATE 'FF000' THEN
     NULL;
     END $f$;
--- an index by the first of these statements that will do; that it is not the first one is said once
+-- Makes an index with the first of these statements that works. The first load warns if that is not the first one.
 CREATE FUNCTION ff_rehearsal.index(name text, VARIADIC statements text[]) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN
     FOR i IN 1 .. cardinality(statements) LOOP
         BEGIN
@@ -149,7 +153,7 @@ CREATE FUNCTION ff_rehearsal.index(name text, VARIADIC statements text[]) RETURN
         END;
     END LOOP;
     END $f$;
--- why the server is not quiet: other work writes WAL, percent of what the rehearsal does, or keeps old row versions
+-- Returns why the server is not quiet, NULL if it is: other work writes WAL, or keeps old row versions.
 CREATE FUNCTION ff_rehearsal.unrest() RETURNS text LANGUAGE plpgsql AS $f$
 DECLARE own float8; was pg_lsn; next xid8; share integer; BEGIN
     SELECT (c.lsn - l.lsn) / l.seconds INTO own FROM ff_rehearsal.counter() c, ff_rehearsal.lap l;
@@ -163,10 +167,10 @@ DECLARE own float8; was pg_lsn; next xid8; share integer; BEGIN
              WHERE backend_xmin IS NOT NULL) OR EXISTS (SELECT FROM pg_replication_slots WHERE xmin IS NOT NULL)
         THEN 'a transaction left open, a standby or a replication slot keeps old row versions on this server' END;
     END $f$;
--- Rows: as many as a lap meets twice, passes over the table four times and a held snapshot once; without
--- --short and where memory matters, those of the table by the memory here and there. Updates a lap: so many that each
--- class comes, the rarest a whole number of times, if three times the seconds are enough. Transactions and seconds, and
--- all of it in words.
+-- Chooses the rows of the table: so many that a lap can update each twice, pass over the table four times and hold a
+-- snapshot once; without --short, a table larger than half of memory keeps its ratio to memory. Chooses the updates of
+-- a lap: so many that the rarest class comes a whole number of times, if three times the seconds are enough for that.
+-- Returns rows, updates, transactions per second, seconds of a lap, and all of it in words.
 CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, memory_mb float8, short boolean)
     RETURNS text LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.setup o
@@ -196,24 +200,25 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
         round((f.table_rows * f.row_bytes / f.ram_bytes)::numeric, 3),
         round((o.rows * f.row_bytes / o.memory)::numeric, 3)))
       FROM lap o, jsonb_to_record(o.made) f(table_rows float8, row_bytes float8, ram_bytes float8) $f$;
--- what is left out, as it would not come in each lap, and with laps of how many seconds it would; $1: those of a lap
+-- Returns the classes that are left out because a lap is too short, and the --seconds that they need; seconds: of a lap
 CREATE FUNCTION ff_rehearsal.never(seconds float8) RETURNS SETOF text LANGUAGE sql AS $f$
     SELECT format('left out, as it comes less than once in a lap: %s (--seconds=%s is long enough)', x.c->>'words',
                   ceil($1 / 3 * x.updates / o.ticks))
       FROM ff_rehearsal.setup o, ff_rehearsal.class() x WHERE x.never $f$;
 $sql$;
 
--- SQL of the scratch server that is of this table. functions: between a row's number and its key, and its length; the
--- rows of a copy (:existing), whose keys are numbered anew. load: the table at fillfactor :ff with :rows rows; the rows
--- alone (:bare), or with all that a run begins with.
+-- SQL for the scratch server that depends on the table. rehearsal_functions(): converts between a row's number and its
+-- key, gives its length, and numbers the rows of a copy anew (:existing). rehearsal_load(): the table at fillfactor :ff
+-- with :rows rows; only the rows (:bare), or also all that a run begins with.
 CREATE FUNCTION ff_internal.rehearsal_functions(copy text, t jsonb, life jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET standard_conforming_strings = on
 RETURN format($f$
 CREATE FUNCTION ff_rehearsal.key(n bigint) RETURNS %1$s LANGUAGE sql IMMUTABLE AS $ff$ SELECT %2$s $ff$;
 CREATE FUNCTION ff_rehearsal.number(k %1$s) RETURNS bigint LANGUAGE sql IMMUTABLE AS $ff$ SELECT %3$s $ff$;
--- a row as it is inserted (0), or once it was updated (1): its length, that of its columns that vary, and that of the
--- one that has what the others leave. Lengths are of eight bytes, a row's own lies in their middle.
+-- Lengths of row n when inserted (grown 0) or fully grown (1): whole(): of the row; payload(): of its columns that
+-- vary; length(): of the pad, which gets what the others leave. base(): of all else. Lengths are known in steps of
+-- eight bytes; a row gets the middle of its step.
 CREATE FUNCTION ff_rehearsal.base() RETURNS float8 LANGUAGE sql IMMUTABLE AS $ff$ SELECT NULL::float8 $ff$;
 CREATE FUNCTION ff_rehearsal.whole(n bigint, grown integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$
     SELECT (CASE $2 WHEN 0 THEN '%7$s'::integer[] ELSE '%8$s'::integer[] END)[1 + $1 * 7 %% 16] $ff$;
@@ -227,15 +232,15 @@ CREATE VIEW ff_rehearsal.copy AS
     SELECT ctid AS place, row_number() OVER (ORDER BY %4$s) AS n FROM ONLY %5$s;
 CREATE FUNCTION ff_rehearsal.next(n bigint, now integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $ff$ SELECT $2 $ff$;
 \else
--- not SQL, of which each call would cost twenty times what an update does
+-- in PL/pgSQL: each call of an SQL function would cost twenty times as much as an update
 CREATE FUNCTION ff_rehearsal.next(n bigint, now integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $ff$
 DECLARE f integer := ff_rehearsal.length(n, 0); t integer := ff_rehearsal.length(n, 1); BEGIN
-    -- from the end of its eight bytes on: a length is rounded up, as in the twin
+    -- the first step starts at the end of its eight bytes: a length is rounded up, as in the twin
     RETURN CASE WHEN t >= f THEN least(t, now + CASE WHEN now <= f THEN 4 ELSE 0 END + ceil((t - f) / %6$s::float8))
                 ELSE greatest(t, now - ceil((f - t) / %6$s::float8)) END;
     END $ff$;
 \endif
--- columns get their short names, as soon as the indexes are made
+-- gives the columns their short names, after the indexes are made
 CREATE FUNCTION ff_rehearsal.rename() RETURNS void LANGUAGE sql AS %10$s;
 $f$, t->>'key_type', t->>'key_value', t->>'key_number',
      CASE WHEN (t->>'in_order')::boolean THEN t->>'key_name' ELSE 'ctid' END, copy,
@@ -269,8 +274,8 @@ SELECT ff_rehearsal.lap(0) \g /dev/null$l$,
                    FROM jsonb_array_elements_text(i) WITH ORDINALITY s(text, place))), '')
        FROM jsonb_array_elements(t->'indexes') i));
 
--- The shell program before its documents of SQL: functions; and after them: options and what is refused, and its
--- course. It needs a POSIX sh, psql and pgbench.
+-- The shell program: before its here-documents of SQL the functions, after them the options, the checks and the main
+-- part. It needs a POSIX sh, psql and pgbench.
 CREATE FUNCTION ff_internal.rehearsal_begins() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $sh$set -eu
@@ -278,7 +283,7 @@ seconds=120 load=75 pairs=3 memory=0 rows=0 existing=false short=false pace= sch
 most_a= most_b= seed=0
 say() { printf '%s\n' "$*" >&2 || :; }
 die() { [ -z "$dots" ] || ends; say "error: $*"; exit 1; }
-# A line that goes on with a dot every ten seconds, and ends with what is said then.
+# Begins a line and adds a dot every ten seconds; ends() completes it.
 begins()
 {
     printf '%s' "$*" >&2
@@ -288,7 +293,7 @@ begins()
 ends() { end "$dots"; dots=; say "$*"; }
 q() { psql -XAtq -P pager=off -v ON_ERROR_STOP=1 "$@"; }
 
-# The end, an error or Ctrl-C: nothing is left behind.
+# Cleans up at the end, after an error and after Ctrl-C.
 finish()
 {
     status=$?
@@ -302,7 +307,7 @@ finish()
 }
 end() { [ -z "$1" ] || { kill "$1" 2>/dev/null || :; wait "$1" 2>/dev/null || :; }; }
 
-# Ends where disk is not enough for so many rows and updates in a lap.
+# Stops if the disk is too small for so many rows and updates in a lap.
 enough()    # ROWS UPDATES
 {
     disk=$(room -v rows="$1" -v updates="$2")
@@ -310,11 +315,11 @@ enough()    # ROWS UPDATES
 }
 $sh$;
 
--- What a run is.
+-- The shell functions of a run.
 CREATE FUNCTION ff_internal.rehearsal_runs() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $sh$
-# One of the four phases of a lap: its transactions are counted, so that every run does the same.
+# Runs one of the four phases of a lap. It has a fixed number of transactions, so that every run does the same.
 phase()     # NUMBER
 {
     counts=$(q -c "SELECT ff_rehearsal.phase_begin($1)")
@@ -330,7 +335,7 @@ phase()     # NUMBER
     [ "$(q -c "SELECT ff_rehearsal.phase_end($each)")" != t ] || q -c 'VACUUM ANALYZE ff_rehearsal.t'
 }
 
-# Phases, beside a session that holds snapshots.
+# Runs phases, with another session that holds snapshots if the source had held ones.
 phases()    # NUMBER ...
 {
     if $held; then
@@ -348,8 +353,8 @@ fill()      # FILLFACTOR
     q -c CHECKPOINT 2>/dev/null || :
 }
 
-# Load the table, go on until it has settled or there is no time left, and measure the last lap. The first run of a
-# fillfactor says how many laps the others have. The two of a pair draw the same random numbers.
+# Loads the table, runs laps until it has settled or no time is left, and keeps the figures of the last lap. The first
+# run of a fillfactor decides how many laps its others have. Both runs of a pair draw the same random numbers.
 run()       # FILLFACTOR PAIR SIDE
 {
     seed=$((1000 * ($2 + 1)))
@@ -358,7 +363,7 @@ run()       # FILLFACTOR PAIR SIDE
     case $3 in B) most=$most_b ;; *) most=$most_a ;; esac
     laps=0
     while [ "$laps" != "$most" ]; do
-        # so that in each lap pages are written whole as often: by default a checkpoint comes after 300 s
+        # gives each lap the same full-page images: otherwise a checkpoint comes every 300 s by default
         [ "$seconds" -lt 60 ] || q -c CHECKPOINT 2>/dev/null || :
         phases $((4 * laps)) $((4 * laps + 1)) $((4 * laps + 2)) $((4 * laps + 3))
         laps=$((laps + 1))
@@ -386,7 +391,7 @@ RETURN $sh$for option; do
 done
 [ "$pairs" -ge 3 ] && [ "$pairs" -le 10 ] || die "--pairs is 3 to 10"
 [ "$load" -le 100 ] || die "--load is 1 to 100"
-# what is ended here ends there, too
+# when a program here is ended, its statement on the server ends, too
 export PGOPTIONS="-c search_path=pg_catalog,pg_temp -c client_min_messages=warning -c statement_timeout=0 \
 -c client_connection_check_interval=100"
 trap finish EXIT
@@ -429,7 +434,7 @@ setup
 workload >"$dir/script.sql"
 [ "$(q -c "SELECT current_setting('is_superuser')")" = off ] || PGOPTIONS="$PGOPTIONS -c deadlock_timeout=10ms"
 
-# How long rows are without what varies; what this machine can do; and how many rows it takes so that a lap meets each.
+# Measure the length of a row without what varies, and the speed of this machine; then choose the number of rows.
 begins "trying the work on this machine
 "
 for i in 1 2; do
@@ -470,8 +475,9 @@ done
 answer
 $sh$;
 
--- What the script knows of its table besides the workload: where it comes from, what is compared, how large things are;
--- and what is predicted, each as a figure, that of the HOT shares with a range that holds also that of the window seen.
+-- Returns what the script knows of its table besides the workload. made: where it comes from, what is compared, sizes
+-- and settings. predicted: arrays with a figure; for HOT shares, the settled one and a range that covers it and the
+-- range predicted for the observed window.
 CREATE FUNCTION ff_internal.rehearsal_facts(v ff_internal.decision, to_fillfactor integer, OUT made jsonb,
     OUT predicted jsonb)
 LANGUAGE sql STABLE
@@ -482,7 +488,7 @@ AS $$
                'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
                'advised', v.action IN ('lower', 'raise') AND v.recommended_fillfactor = to_fillfactor,
                'started', extract(epoch FROM pg_postmaster_start_time())::text,
-               -- those that change what is measured
+               -- settings that affect what is measured
                'settings', (SELECT jsonb_object_agg(n, current_setting(n)) FROM unnest('{server_version,data_checksums,
                    shared_buffers,effective_cache_size,wal_level,wal_compression,full_page_writes,wal_log_hints,
                    max_wal_size,checkpoint_timeout,fsync,synchronous_commit}'::text[]) n)),
@@ -505,7 +511,7 @@ AS $$
                           ORDER BY x.fillfactor LIMIT 1) b ON true
 $$;
 
--- What the head of the script says.
+-- Returns the head of the script: comments that explain it.
 CREATE FUNCTION ff_internal.rehearsal_head(relation oid, made jsonb, predicted jsonb, m jsonb, t jsonb) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -572,7 +578,7 @@ AS $$
      WHERE c.oid = relation
 $$;
 
--- SQL of the scratch server: the copy of the table there, by name; NULL: there is none.
+-- SQL for the scratch server: returns the OID of the copy of the table there, found by name; NULL if there is none.
 CREATE FUNCTION ff_internal.rehearsal_copy(relation oid) RETURNS text
 LANGUAGE sql STABLE
 SET standard_conforming_strings = on
@@ -581,8 +587,8 @@ RETURN (SELECT format($q$(SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.
     ff_internal.quoted_text(n.nspname::text), ff_internal.quoted_text(c.relname::text))
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
 
--- SQL of the scratch server: why it cannot run there. A clone of the source has its system identifier, but was started
--- at another time; and that its database was renamed shows that somebody made it for this.
+-- SQL for the scratch server: returns why the rehearsal cannot run there, NULL if it can. A clone of the source has its
+-- system identifier, but was started at another time; a renamed database shows that it was made for this purpose.
 CREATE FUNCTION ff_internal.rehearsal_check(relation oid, made jsonb) RETURNS text
 LANGUAGE sql STABLE
 SET standard_conforming_strings = on
@@ -614,7 +620,7 @@ RETURN format($q$SELECT CASE
     ff_internal.quoted_text(coalesce(made->>'database_oid', '')), ff_internal.quoted_text(current_database()),
     current_setting('server_version_num')::integer / 10000, ff_internal.rehearsal_copy(relation));
 
--- The documents of SQL, and the pgbench script, as shell functions.
+-- Returns the here-documents of SQL and the pgbench script, each as a shell function.
 CREATE FUNCTION ff_internal.rehearsal_documents(relation oid, made jsonb, predicted jsonb, m jsonb, t jsonb, life jsonb)
 RETURNS text
 LANGUAGE sql STABLE
@@ -643,8 +649,9 @@ AS $$
             || (SELECT string_agg(replace(pg_get_functiondef(f), 'ff_internal.', 'ff_rehearsal.') || ';', E'\n')
                   FROM unnest('{ff_internal.rehearsal_means,ff_internal.rehearsal_judged}'::regproc[]) f)),
         ('load', 'q "$@"', ff_internal.rehearsal_load(ff_internal.qualified_name(relation), t)),
-        -- first what a row has besides what varies, of which the rows have 0 to 7 bytes, so that it does not matter
-        -- where in it columns are aligned: rounding up adds 3.5 bytes, too; then by how much its length is wrong
+        -- The first call sets base() to a row's length without its payload. The payload has 0 to 7 bytes, so that the
+        -- alignment of columns does not matter: it adds 3.5 bytes on average, and rounding up 3.5 more. The second call
+        -- corrects base() by the error of the rows' length.
         ('bare', 'q', $q$SELECT format('CREATE OR REPLACE FUNCTION ff_rehearsal.base() RETURNS float8'
     ' LANGUAGE sql IMMUTABLE AS %L', 'SELECT ' || avg((s.size + 7) / 8 * 8) + coalesce(ff_rehearsal.base() - (
     SELECT avg(ff_rehearsal.whole(n, 0)) FROM generate_series(1, 16) n), -7) || '::float8')
@@ -662,14 +669,14 @@ SELECT measure || ': ' || verdict FROM ff_rehearsal.rehearsal_judged(ff_rehearsa
 SELECT ff_rehearsal.result();$q$)) d(name, command, document)
 $$;
 
--- The whole script, for a life of a table. No row: no key finds its rows.
+-- Returns the lines of the whole script for a life of a table; none if no key finds its rows.
 CREATE FUNCTION ff_internal.rehearsal(relation oid, life jsonb, made jsonb, predicted jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 500
 AS $$
     SELECT string_to_table(concat(E'#!/bin/sh\n', ff_internal.rehearsal_head(relation, made, predicted, m, t),
                format(E'from=%s to=%s sessions=%s held=%s encodings=%L written=%s\n', made->>'from', made->>'to',
                       m->>'sessions', ((m->>'held_cycle')::float8 > 0)::text,
-                      -- where a name needs one of them, escaped or not
+                      -- empty unless a name needs one of them, escaped or not
                       CASE WHEN d.documents ~ E'[^\\x01-\\x7f]|\\\\(U|[u+]?(?!00[0-7])[0-9a-f]{4})' THEN concat_ws(' ',
                            nullif(e.server, 'UTF8'), CASE WHEN e.server <> 'SQL_ASCII' THEN 'UTF8' END) ELSE '' END,
                       CASE e.client WHEN 'SQL_ASCII' THEN e.server ELSE e.client END),

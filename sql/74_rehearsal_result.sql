@@ -1,12 +1,12 @@
--- Stage rehearsal result: what a rehearsal measured beside what was predicted, judged where it ran and stored where the
--- advice comes from.
+-- Stage rehearsal result: compares what a rehearsal measured with what was predicted. The scratch server judges the
+-- result; the server that gave the advice judges it again and stores it.
 
--- The script carries rehearsal_means() and rehearsal_judged() along, so that both sides judge alike; they call nothing
--- else of the extension's.
+-- The script contains rehearsal_means() and rehearsal_judged(), so that both servers judge alike. They call nothing
+-- else of the extension.
 
--- One row a measure of a result, as the script prints it: the mean over its pairs and half of its 95 % interval, of
--- logarithms except for HOT shares. at: A or B, one of the two fillfactors, AB: B against A. noise: by how much the
--- equal pair, 0, differs. drift: points of HOT share between the last two laps.
+-- Returns one row per measure of a result, the script's last line: the mean over the pairs and half of its 95 %
+-- interval, of logarithms except for HOT shares. at: A or B, one of the fillfactors; AB: B against A. noise: how much
+-- the equal pair, 0, differs. drift: points of HOT share between the last two laps, mean over a fillfactor's runs.
 CREATE FUNCTION ff_internal.rehearsal_means(result jsonb)
 RETURNS TABLE (place integer, at text, measure text, mean float8, half float8, noise float8, drift float8,
                predicted jsonb)
@@ -49,15 +49,15 @@ AS $$
      GROUP BY m.place, m.at, m.measure, m.predicted
 $$;
 
--- One row a measure, one for the verdict (12), one that says what the change brings (13), and one a class that was left
--- out (14).
+-- Returns one row per measure, one for the verdict (12), one for what the change brings (13), and one per class that
+-- was left out (14).
 CREATE FUNCTION ff_internal.rehearsal_judged(result jsonb)
 RETURNS TABLE (place integer, measure text, measured float8, low float8, high float8, predicted float8,
                allowed_low float8, allowed_high float8, verdict text)
 LANGUAGE sql STABLE
 AS $$
-    -- All chosen: what is allowed beside a prediction, points of HOT share or a factor; points from lap to lap, on
-    -- average, of a table that has settled; percent of WAL that count as no change.
+    -- All chosen. points, factor: how far a HOT share, or another measure, may be from its prediction; settled: points
+    -- of HOT share that the last two laps may differ by; none: percent that count as no change.
     WITH constant AS (
         SELECT 5.0::float8 AS points, 1.25::float8 AS factor, 2.0::float8 AS settled, 2.0::float8 AS none
     ), share AS (
@@ -69,7 +69,7 @@ AS $$
     ), positive AS (
         SELECT m.place, m.measure, u.unit * exp(m.mean) AS mean, u.unit * exp(m.mean - m.half) AS low,
                u.unit * exp(m.mean + m.half) AS high, p.predicted,
-               -- a predicted saving allows no loss, and a loss no saving
+               -- a predicted saving must not be a loss, nor the reverse
                CASE WHEN m.at = 'AB' AND p.predicted > 100
                     THEN greatest(p.predicted / k.factor, least(100, p.predicted - k.none))
                     ELSE p.predicted / k.factor END AS allowed_low,
@@ -86,7 +86,7 @@ AS $$
         SELECT j.*, CASE WHEN j.predicted IS NULL THEN NULL WHEN j.drifts IS NOT FALSE THEN 'not settled'
                          WHEN j.noisy THEN 'noise too large'
                          WHEN j.mean BETWEEN j.allowed_low AND j.allowed_high THEN 'held'
-                         -- what the interval allows is not refuted
+                         -- the interval reaches into the allowed range: not refuted
                          WHEN j.low <= j.allowed_high AND j.high >= j.allowed_low THEN 'noise too large'
                          ELSE 'did not hold' END AS verdict
           FROM (SELECT * FROM share UNION ALL SELECT * FROM positive) j
@@ -116,8 +116,8 @@ AS $$
      ORDER BY 1
 $$;
 
--- Returns the first fault of a result: a field is missing, or is not a number within its limits (chosen: what a server
--- can measure, and so narrow that no mean or interval overflows); NULL: none. Fields that are not read are not checked.
+-- Returns the first fault of a result, NULL if none. Numbers have chosen limits: wide enough for what a server can
+-- measure, and narrow enough that no mean or interval overflows. Fields that are not read are not checked.
 CREATE FUNCTION ff_internal.rehearsal_fault(result jsonb) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -159,7 +159,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT CASE WHEN l.field[cardinality(l.field)] !~ '[0-9]'
                                        OR jsonb_typeof(p.content #> trim_array(l.field, 1)) = 'array'
                                      THEN p.content #> l.field END) v(value)
-     -- what is nearer to 0 is no float8
+     -- a number nearer to 0 may underflow as float8
      WHERE jsonb_path_match(v.value, 'strict ($ == 0 || $ > 1e-300) && $ >= $low && $ <= $high',
                             jsonb_build_object('low', l.low, 'high', l.high), true) IS NOT TRUE
      UNION ALL
@@ -178,7 +178,7 @@ RETURNS TABLE (measure text, measured real, low real, high real, predicted real,
 LANGUAGE plpgsql VOLATILE ROWS 14
 AS $$
 DECLARE
-    most_kept CONSTANT integer := 10;           -- of a table
+    most_kept CONSTANT integer := 10;           -- results per table
     fault     text;
     id        bigint;
 BEGIN

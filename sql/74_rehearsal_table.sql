@@ -1,8 +1,8 @@
--- Stage rehearsal table: a table that is like one of the user's, as SQL for a scratch server, without a value of it.
+-- Stage rehearsal table: SQL that makes a table like the user's on a scratch server, without any of its values.
 
--- How a rehearsal makes a column of a type: made, its type there, the same or one as long; value, for row {n}, with {w}
--- bytes of payload; number, the row of such a value, where it can be the key that rows are found by; touch, another
--- value than {c}, whatever that is; resize, {c} as long as the row with key {k} needs it next. NULL: there is none.
+-- Returns how a rehearsal makes a column of a type. made: its type there, the same, one as wide, or bytea. The others
+-- are expressions, NULL if there is none. value: for row {n}, with {w} bytes of payload; number: the row of value {c},
+-- if rows can be found by it; touch: any value but {c}; resize: {c} as long as the row with key {k} needs it next.
 CREATE FUNCTION ff_internal.rehearsal_type(type oid, OUT made oid, OUT value text, OUT number text, OUT touch text,
                                            OUT resize text)
 LANGUAGE sql STABLE
@@ -46,10 +46,10 @@ AS $$
      WHERE t.oid = type ORDER BY m.oid = t.oid DESC LIMIT 1
 $$;
 
--- The indexes of a table as a rehearsal makes them. definition, plain, hash: the first that the scratch server can make
--- counts: the index itself, a plain B-tree of all columns that keep updates of its table from being HOT, hash indexes
--- of these; columns: those that it needs by their names; finds: it can find rows by its first column; strange: it may
--- need what a scratch server does not have.
+-- Returns the indexes of a table as a rehearsal makes them. definition, plain, hash: the index itself, a plain B-tree
+-- on its columns, hash indexes on these; the scratch server makes the first that it can. columns: those that it refers
+-- to, also in expressions and its predicate; finds: rows can be found by its first column; strange: it may need
+-- functions or operator classes that a scratch server does not have.
 CREATE FUNCTION ff_internal.rehearsal_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, relname name, first smallint, rank integer, finds boolean, columns smallint[],
                plain text, hash text, definition text, strange boolean)
@@ -62,12 +62,12 @@ AS $$
       FROM pg_index x
       JOIN pg_class o ON o.oid = x.indexrelid
       JOIN pg_am m ON m.oid = o.relam
-     -- without waiting for a lock
+     -- does not wait for a lock
      CROSS JOIN ff_internal.index_definition(relation,
            nullif((ff_internal.index_definitions(relation, ARRAY[x.indexrelid]))[1], '')) d
      CROSS JOIN LATERAL (
            SELECT array_agg(c.attnum),
-                  -- of so many columns at most
+                  -- an index has at most 32 columns
                   format('CREATE INDEX ON ff_rehearsal.t USING btree (%s)',
                          string_agg(c.name, ', ' ORDER BY c.place) FILTER (WHERE c.place <= 32)),
                   string_agg(format('CREATE INDEX ON ff_rehearsal.t USING hash (%s)', c.name), '; ' ORDER BY c.place)
@@ -77,12 +77,12 @@ AS $$
      WHERE x.indrelid = relation AND x.indisvalid
 $$;
 
--- The columns of a table as a rehearsal makes them, by the statistics that the caller may see. Lengths and precisions
--- have no limit: it takes no room, and values made up have to fit. Columns that are not stored are left out, and
--- generated ones that are have values of their own: what an update sets is up to its class, so nothing must follow from
--- it. name: quoted; short: in the rehearsal; copied: the value of a copy of the table (c); varies: its length can be
--- chosen; replaced: it is of another type; indexed: no update of it is HOT; named: an index needs its name; finds: the
--- index that can find rows by it.
+-- Returns the columns of a table as a rehearsal makes them, with the statistics that the caller may see. Types have no
+-- limit of length or precision: a limit takes no space, and made-up values must fit. Virtual columns are left out, and
+-- stored generated ones become plain: only the class decides what an update changes. name: quoted; short: its name in
+-- the rehearsal; copied: its value from row c of a copy of the table; varies: its length can be chosen; replaced: it
+-- gets another type (not told for enums); indexed: an update that changes it is not HOT; named: an index refers to it;
+-- finds: rank and OID of an index that can find rows by it.
 CREATE FUNCTION ff_internal.rehearsal_columns(relation oid)
 RETURNS TABLE (attnum smallint, name text, short text, type text, value text, number text, touch text, resize text,
                copied text, nulls real, replaced boolean, indexed boolean, varies boolean, width integer, named boolean,
@@ -109,7 +109,7 @@ AS $$
     ), index AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_indexes(relation)
     ), own AS MATERIALIZED (
-        -- short names are no column's own
+        -- short names differ from all names of the table's columns
         SELECT ff_internal.indexed_columns(relation) AS indexed,
                'ff' || repeat('_', max(coalesce(1 + length(substring(b.attname FROM '^ff(_*)[0-9]+$')), 0))) AS prefix
           FROM base b
@@ -139,10 +139,10 @@ AS $$
      CROSS JOIN LATERAL (SELECT ff_internal.quoted_name(b.attname)) q(name)
 $$;
 
--- The columns again, and how each is made. is_key: rows are found by it, and number is the row of value {c}; pad: it
--- gives a row its length; share: of what varies; becomes: its type; at_first: its name until the indexes are made; new:
--- its value in a new row {n}; touched: in an update, of the row t. Where rows grow (grows), what may be NULL is so when
--- a row is inserted, and where each column that could make a row longer has an index, one more does.
+-- Returns the same columns and how each is filled. is_key: rows are found by it, and number is the row of value {c};
+-- pad: it gives a row its length; share: its part of the payload; becomes: its type; at_first: its name until the
+-- indexes are made; new: its value in a new row {n}; touched: its value after an update of row t. If rows grow (grows),
+-- columns with NULLs are inserted as NULL, and if no column without an index can grow, one is added.
 CREATE FUNCTION ff_internal.rehearsal_made(relation oid, grows boolean)
 RETURNS TABLE (attnum smallint, name text, short text, type text, value text, number text, touch text, resize text,
                copied text, nulls real, replaced boolean, indexed boolean, varies boolean, width integer,
@@ -167,13 +167,13 @@ AS $$
           FROM c CROSS JOIN LATERAL (SELECT c.width * (1 - c.nulls)) w(mean)
          WHERE c.varies AND NOT c.is_key
     ), part AS MATERIALIZED (
-        -- the widest, and the pad, which has no NULL, are of a length together
+        -- the eight widest columns and the pad, which gets no share of NULLs, share the payload
         SELECT v.attnum, v.pad, v.width / sum(CASE WHEN v.pad THEN v.width ELSE v.mean END) OVER () AS share
           FROM varying v WHERE v.pad OR v.place <= 8
     )
     SELECT c.attnum, c.name, c.short, c.type, v.value, CASE WHEN c.is_key THEN coalesce(c.number, '{c}') END, c.touch,
            c.resize, c.copied, c.nulls, c.replaced, c.indexed, c.varies, c.width, c.is_key, p.pad, p.share,
-           -- a key whose values do not tell the row becomes a number
+           -- a key whose values do not give the row number becomes an integer
            CASE WHEN c.is_key AND c.number IS NULL THEN 'integer' ELSE c.type END,
            CASE WHEN c.named THEN c.name ELSE c.short END,
            CASE WHEN c.is_key THEN 'ff_rehearsal.key({n}::bigint)'
@@ -188,7 +188,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT CASE WHEN c.is_key AND c.number IS NULL THEN '{n}::integer'
            ELSE replace(c.value, '{w}', CASE
            WHEN c.is_key THEN greatest(10, c.width)::text
-           -- no value takes less room than an empty one
+           -- NULL takes less space than an empty value
            WHEN p.pad AND c.nulls > 0.005 THEN 'nullif(ff_rehearsal.length({n}::bigint, 0), 0)'
            WHEN p.pad THEN 'ff_rehearsal.length({n}::bigint, 0)'
            WHEN p.share > 0
@@ -196,14 +196,14 @@ AS $$
            ELSE c.width::text END) END) v(value)
 $$;
 
--- The table of a rehearsal, as JSON. columns: the definitions; renames: statements that give those that indexes know by
--- name their short ones; values: of a new row {n}; copied: of row r.n of a copy, c. key: the column by which rows are
--- found, NULL: there is none; key_name and key_type: its name and type, key_value and key_number: between it and the
--- row's number; in_order: a copy's rows are in its order. rest: the share of the payload that is not the pad's, which
--- gives a row its length; touch and touch_indexed: what updates set that change no index, or one; resize, resize_touch:
--- what they set of the pad. indexes: the name of each, and statements of which the first that can be run counts; plain:
--- names of those that it may not have as they are; replaced: columns, and their types there. spare: what is
--- different where updates have to change an index, and there is none but that of the key.
+-- Returns the table of a rehearsal as JSON. columns: their definitions; renames: statements that give short names to
+-- those whose names the indexes need; values: of a new row {n}; copied: of row c of a copy, with number r.n. key: the
+-- column by which rows are found, NULL if none; key_name, key_type: its name in the table, its type; key_value,
+-- key_number: from the row number n to the key k, and back; in_order: the rows of a copy are numbered in key order.
+-- rest: share of the payload that is not the pad's; touch, touch_indexed: what updates set that change no index, or
+-- one; resize, resize_touch: what they set in the pad. indexes: for each its name and statements, of which the first
+-- that works counts; plain: names of those that may become plain; replaced: columns with another type. spare: what
+-- differs if updates have to change an index and only the key has one.
 CREATE FUNCTION ff_internal.rehearsal_table(relation oid, grows boolean DEFAULT false) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
@@ -212,7 +212,7 @@ AS $$
     ), made AS MATERIALIZED (
         SELECT * FROM ff_internal.rehearsal_made(relation, grows)
     ), key AS (
-        -- where nothing else can be set: a new version with the same values is HOT as well
+        -- if nothing else can be set: an update that changes nothing is HOT, too
         SELECT m.*, format('%1$s = t.%1$s', m.short) AS same FROM made m WHERE m.is_key
     ), other AS MATERIALIZED (
         SELECT m.*, m.short || ' = ' || m.touched AS sets,
