@@ -252,13 +252,13 @@ RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
                WHEN c->>'pick' = 'all' THEN 'all rows'
                WHEN c ? 'part' THEN round(100 * (c->>'part')::numeric, 1) || ' % of the table'
                ELSE ff_internal.counted((c->>'rows')::bigint * coalesce((c->>'calls')::bigint, 1), 'row') END,
-           '{"any": "at random", "skewed": "some far more often than others", "newest": "inserted lately",
+           '{"any": "at random", "skewed": "some far more often than others", "newest": "recently inserted",
              "follow": "each some time after its insert", "turn": "in turn", "oldest": "the oldest"}'::jsonb
                ->>(CASE WHEN c->>'command' <> 'insert' THEN c->>'pick' END),
            CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END)
        || CASE WHEN c->>'indexed' = 'true' THEN ', changes an indexed column' ELSE '' END
        || CASE WHEN c->>'resizes' = 'true' THEN ', changes the length of the row' ELSE '' END
-       || format(CASE c->>'command' WHEN 'update' THEN '; %s %% of the updates' ELSE '; %s rows for 100 updates' END,
+       || format(CASE c->>'command' WHEN 'update' THEN '; %s %% of the updates' ELSE '; %s rows per 100 updates' END,
                  round(100 * (c->>'rate')::numeric, 1));
 
 -- Returns a life as a mixture: the input of pgbench_script() and, on the scratch server, of each phase's counts.

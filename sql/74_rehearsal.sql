@@ -147,7 +147,7 @@ CREATE FUNCTION ff_rehearsal.index(name text, VARIADIC statements text[]) RETURN
             IF i = cardinality(statements) THEN
                 RAISE;
             ELSIF (SELECT loaded IS NULL FROM ff_rehearsal.setup) THEN
-                RAISE WARNING 'index % is made as %: as many updates are HOT, but WAL differs (as it is: %)', name,
+                RAISE WARNING 'index % is made as %: the same updates are HOT, but WAL differs (error: %)', name,
                     substring(statements[i + 1] FROM 'USING .*?\)'), SQLERRM;
             END IF;
         END;
@@ -162,10 +162,10 @@ DECLARE own float8; was pg_lsn; next xid8; share integer; BEGIN
     PERFORM pg_sleep(3);
     share := round(100 * (pg_current_wal_insert_lsn() - was) / 3 / own);
     RETURN CASE WHEN share > 2
-        THEN format('other work on this server writes WAL, %s %% of the rehearsal''s, and would be counted', share)
+        THEN format('other work on this server writes WAL (%s %% of the rehearsal''s), which would be counted', share)
         WHEN pg_snapshot_xmin(pg_current_snapshot()) < next OR EXISTS (SELECT FROM pg_stat_replication
              WHERE backend_xmin IS NOT NULL) OR EXISTS (SELECT FROM pg_replication_slots WHERE xmin IS NOT NULL)
-        THEN 'a transaction left open, a standby or a replication slot keeps old row versions on this server' END;
+        THEN 'an open transaction, a standby or a replication slot keeps old row versions on this server' END;
     END $f$;
 -- Chooses the rows of the table: so many that a lap can update each twice, pass over the table four times and hold a
 -- snapshot once; without --short, a table larger than half of memory keeps its ratio to memory. Chooses the updates of
@@ -195,14 +195,14 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
         RETURNING o.*, ceil($1 * o.ticks / s.ticks) AS seconds
     )
     SELECT concat_ws(' ', o.rows, ceil(o.ticks), round(o.pace::numeric, 3), o.seconds, format(
-        '%s rows of %s, %s updates in a lap of %s s; table and indexes are %s times memory there, %s here',
+        '%s rows of %s, %s updates in a lap of %s s; table and indexes are %s times memory on the source, %s here',
         o.rows, round(f.table_rows), round(o.ticks), o.seconds,
         round((f.table_rows * f.row_bytes / f.ram_bytes)::numeric, 3),
         round((o.rows * f.row_bytes / o.memory)::numeric, 3)))
       FROM lap o, jsonb_to_record(o.made) f(table_rows float8, row_bytes float8, ram_bytes float8) $f$;
 -- Returns the classes that are left out because a lap is too short, and the --seconds that they need; seconds: of a lap
 CREATE FUNCTION ff_rehearsal.never(seconds float8) RETURNS SETOF text LANGUAGE sql AS $f$
-    SELECT format('left out, as it comes less than once in a lap: %s (--seconds=%s is long enough)', x.c->>'words',
+    SELECT format('left out, because it comes less than once in a lap: %s (--seconds=%s is enough)', x.c->>'words',
                   ceil($1 / 3 * x.updates / o.ticks))
       FROM ff_rehearsal.setup o, ff_rehearsal.class() x WHERE x.never $f$;
 $sql$;
@@ -384,13 +384,13 @@ RETURN $sh$for option; do
     --short) short=true seconds=8 load=100 ;;
     --object=existing) existing=true ;;
     --seconds=*|--load=*|--pairs=*|--memory=*|--rows=*)
-        case $value in ''|0*|*[!0-9]*|??????????*) die "not a whole number of 1 to 999999999: $value" ;; esac
+        case $value in ''|0*|*[!0-9]*|??????????*) die "not a whole number from 1 to 999999999: $value" ;; esac
         export "${option#--}" ;;
     *) die "no such option: $option; see the head of this file" ;;
     esac
 done
-[ "$pairs" -ge 3 ] && [ "$pairs" -le 10 ] || die "--pairs is 3 to 10"
-[ "$load" -le 100 ] || die "--load is 1 to 100"
+[ "$pairs" -ge 3 ] && [ "$pairs" -le 10 ] || die "--pairs must be from 3 to 10"
+[ "$load" -le 100 ] || die "--load must be from 1 to 100"
 # when a program here is ended, its statement on the server ends, too
 export PGOPTIONS="-c search_path=pg_catalog,pg_temp -c client_min_messages=warning -c statement_timeout=0 \
 -c client_connection_check_interval=100"
@@ -398,7 +398,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP PIPE
 [ -n "${PGDATABASE:-}${PGSERVICE:-}" ] || die "set PGDATABASE to a scratch database, and PGHOST, PGPORT, PGUSER"
-command -v psql >/dev/null && command -v pgbench >/dev/null || die "psql and pgbench have to be in the PATH"
+command -v psql >/dev/null && command -v pgbench >/dev/null || die "psql and pgbench must be in the PATH"
 version=$(pgbench --version)
 version=${version##*) }
 [ "${version%%[!0-9]*}" -ge 15 ] || die "pgbench is older than 15"
@@ -406,7 +406,7 @@ encoding=$(q -c 'SHOW server_encoding') || die "no connection: set PGHOST, PGPOR
 if [ -n "$encodings" ]; then
     case " $encodings " in
     *" $encoding "*) export PGCLIENTENCODING="$written" ;;
-    *) die "the table's names do not fit $encoding: createdb -T template0 --locale=C -E ${encodings##* } ..." ;;
+    *) die "$encoding cannot hold the table's names: createdb -T template0 --locale=C -E ${encodings##* } ..." ;;
     esac
 fi
 refused=$(check)
@@ -427,8 +427,8 @@ $sh$;
 CREATE FUNCTION ff_internal.rehearsal_course() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN $sh$dir=${TMPDIR:-/tmp}/ff_rehearsal.$$
-( umask 077; mkdir "$dir" ) || { dir=; die "no folder can be made in ${TMPDIR:-/tmp}"; }
-q -c 'CREATE SCHEMA ff_rehearsal' || die "the schema ff_rehearsal cannot be made: is another rehearsal at work here?"
+( umask 077; mkdir "$dir" ) || { dir=; die "cannot make a folder in ${TMPDIR:-/tmp}"; }
+q -c 'CREATE SCHEMA ff_rehearsal' || die "cannot create the schema ff_rehearsal: is another rehearsal running here?"
 schema=true
 setup
 workload >"$dir/script.sql"
@@ -521,58 +521,58 @@ AS $$
     format('Rehearsal: fillfactor %s instead of %s for %s of database %I', made->>'to', made->>'from',
            ff_internal.qualified_name(c.oid), current_database()),
     '',
-    'This script makes a table like that one on a scratch server, of made-up rows of the same lengths (no value of the',
-    'table is in it). There pgbench does the work that the advisor inferred, at both fillfactors by turns. Then it',
-    'prints what it measured beside what was predicted.',
+    'This script makes a similar table on a scratch server, with made-up rows of the same lengths (it contains no',
+    'value of the table). pgbench runs the workload that the advisor inferred, at both fillfactors in turn. Then the',
+    'script prints what it measured beside what was predicted.',
     '',
     format('1. On another server, PostgreSQL %s or later, with nothing else to do: createdb scratch',
            current_setting('server_version_num')::integer / 10000),
-    '   PGHOST, PGPORT and PGUSER say where; sh, psql, and pgbench 15 or later have to be here.',
+    '   PGHOST, PGPORT and PGUSER name that server. The script needs sh, psql, and pgbench 15 or later.',
     '2. PGDATABASE=scratch sh FILE --short     three to ten minutes; without --short 35 to 100 minutes',
-    '   It ends where there is too little disk. Its schema ff_rehearsal is dropped at the end, also after Ctrl-C.',
-    '3. The row verdict says whether what was predicted came true:',
-    '   prediction held   all figures are inside the range that is allowed beside them',
-    '   did not hold      the rows above say where',
+    '   It stops if the disk is too small. It drops its schema ff_rehearsal at the end, also after Ctrl-C.',
+    '3. The row verdict says whether the prediction held:',
+    '   prediction held   all figures are within the allowed ranges beside them',
+    '   did not hold      the rows above show where',
     '   not settled       the HOT share still changed from lap to lap: take longer laps (--short --seconds=20)',
-    '   noise too large   equal runs differ too much to tell: repeat it while the machine is quiet, with longer laps',
+    '   noise too large   the runs differ too much to tell: repeat it while the machine is quiet, with longer laps',
     '                     and more runs (--short --seconds=20 --pairs=6, 20 to 30 minutes)',
-    '   The line below it says what the change brings, by what was measured alone.',
-    '4. In psql, where the table is, with the last line of what it printed; the advice will count it:',
+    '   The line below it says what the change brings, judged only by what was measured.',
+    '4. In psql, in the database of the table, store the last line of the output; the advice then considers it:',
     E'   \\set result `tail -n 1 OUTPUT`',
     '   SELECT * FROM ff_rehearsal_result(:''result'');',
-    CASE WHEN (made->>'advised')::boolean THEN '   The change that is advised, with a rewrite, and its undo:'
-         ELSE '   No such change is advised. This would be it, with a rewrite, and its undo:' END,
+    CASE WHEN (made->>'advised')::boolean THEN '   The advised change, to be followed by a rewrite, and its undo:'
+         ELSE '   The change (not advised), to be followed by a rewrite, and its undo:' END,
     '   ' || ff_internal.alter_options(c.oid, a.options),
     '   ' || ff_internal.restore_options(c.oid, c.reloptions, ff_internal.options_after(c.reloptions, a.options),
                                          'fillfactor'),
     '',
-    'The WAL of the whole server is counted, so nothing else should work on it. low, high: a 95 % interval.',
+    'The WAL of the whole server is counted, so nothing else should run on it. low, high: 95 % interval.',
     '',
-    '--short            laps of 8 s at full load, with as few rows as these can update: memory does not matter',
-    '--seconds=120      of a lap; a run has two to five, until its HOT share settles, and the last one counts',
+    '--short            laps of 8 s at full load, with no more rows than a lap can update: memory does not matter',
+    '--seconds=120      length of a lap; a run has two to five laps, until its HOT share settles; the last one counts',
     '--load=75          percent of what this machine can do; 100: without pauses between transactions',
-    '--pairs=3          pairs of runs, 3 to 10, after one of equal runs that tells the noise',
-    '--memory=MB        to which the table is scaled where its size matters; else that of the machine',
-    '--rows=N           of the table, instead',
-    '--object=existing  takes rows and keys from a copy of the table in that database: restored, or in a clone of the',
-    '                   server. In a clone, ALTER DATABASE ... RENAME TO ... first: that tells it from its source.',
+    '--pairs=3          pairs of runs, 3 to 10; a pair of equal runs before them shows the noise',
+    '--memory=MB        memory to scale a large table to, instead of that of the machine',
+    '--rows=N           rows of the table, instead of a number that the script chooses',
+    '--object=existing  takes rows and keys from a copy of the table in PGDATABASE: restored, or in a clone of the',
+    '                   server. In a clone, first run ALTER DATABASE ... RENAME TO ...: this tells it from the source.',
     '',
     format('Predicted, once settled: HOT share %s %% at %s, %s %% at %s; WAL per update %s %% of that now',
            round((predicted#>>'{hot_a,0}')::numeric, 1), made->>'from',
            round((predicted#>>'{hot_b,0}')::numeric, 1), made->>'to', round((predicted#>>'{wal_pct,0}')::numeric, 1)),
-    format('The workload as the advisor infers it, in %s session(s). If the application does something else, neither',
+    format('The workload that the advisor inferred, in %s session(s). If the application does something else, neither',
            m->>'sessions'),
-    'the advice nor this holds:']
+    'the advice nor this rehearsal is valid:']
     || ARRAY(SELECT '    ' || (c->>'words') FROM jsonb_array_elements(m->'classes') c)
-    || ARRAY['The script names what is too rare for a lap and so left out, and the settings that differ here.',
+    || ARRAY['The script names what it leaves out because it is too rare for a lap, and the settings that differ.',
     'Not modelled: triggers, foreign keys, defaults, other tables and the locks between them, queries that',
     'only read, values stored out of line. Statements are prepared (extended protocol), whatever the application',
-    'uses. Generated and identity columns are plain ones.']
-    || ARRAY(SELECT format('A plain B-tree where the scratch server has not what it needs: index %I', i)
+    'uses. Generated and identity columns become plain columns.']
+    || ARRAY(SELECT format('Index %I becomes a plain B-tree if the scratch server does not have what it needs', i)
                FROM jsonb_array_elements_text(t->'plain') i)
-    || ARRAY(SELECT format('Updates that change an index change one on %s, which only the rehearsal has', t->>'column')
+    || ARRAY(SELECT format('Updates that change an index change one on %s that only the rehearsal has', t->>'column')
               WHERE t ? 'column')
-    || ARRAY(SELECT format('Column %s of the same width here', c)
+    || ARRAY(SELECT format('Column %s in the rehearsal', c)
                FROM jsonb_array_elements_text(t->'replaced') c))
            WITH ORDINALITY l(line, place)
      WHERE c.oid = relation
@@ -601,15 +601,15 @@ RETURN format($q$SELECT CASE
     WHEN current_setting('server_version_num')::integer / 10000 < %5$s
         THEN 'this server is older than the one that the advice is for, PostgreSQL %5$s'
     WHEN pg_is_in_recovery() THEN 'this server is a standby'
-    WHEN current_setting('block_size') <> '8192' THEN 'this server has another block size than 8 kB'
-    WHEN to_regnamespace('ff_rehearsal') IS NOT NULL THEN 'the schema ff_rehearsal is here: another rehearsal is at '
-        || 'work in this database, or was killed: then DROP SCHEMA ff_rehearsal CASCADE'
-    WHEN NOT has_database_privilege(current_database(), 'CREATE') THEN 'no right to make a schema in this database'
+    WHEN current_setting('block_size') <> '8192' THEN 'the block size of this server is not 8 kB'
+    WHEN to_regnamespace('ff_rehearsal') IS NOT NULL THEN 'the schema ff_rehearsal exists: another rehearsal is '
+        || 'running in this database, or was killed; if so, DROP SCHEMA ff_rehearsal CASCADE'
+    WHEN NOT has_database_privilege(current_database(), 'CREATE') THEN 'no CREATE privilege on this database'
     WHEN :'existing'::boolean AND o.copy IS NULL THEN 'there is no copy of the table in this database'
     WHEN :'existing'::boolean
          AND NOT (has_table_privilege(o.copy, 'SELECT') AND (
              SELECT has_schema_privilege(c.relnamespace, 'USAGE') FROM pg_class c WHERE c.oid = o.copy))
-        THEN 'no right to read the copy of the table'
+        THEN 'no privilege to read the copy of the table'
     WHEN NOT :'existing'::boolean AND EXISTS (
          SELECT FROM pg_class c WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
             AND c.relpersistence <> 't' AND NOT EXISTS (SELECT FROM pg_depend d
@@ -635,7 +635,8 @@ AS $$
        ) r(rows);$q$, made->>'row_bytes', (SELECT coalesce(sum((c->>'rate')::float8), 0)
               FROM jsonb_array_elements(m->'classes') c WHERE c->>'command' = 'insert'),
             ff_internal.rehearsal_copy(relation))),
-        ('differences', 'q', (SELECT string_agg(format($q$SELECT %1$L || ': ' || here || ' here, ' || %2$s || ' there'
+        ('differences', 'q', (SELECT string_agg(format($q$SELECT
+    %1$L || ': ' || here || ' here, ' || %2$s || ' on the source'
   FROM current_setting(%1$L) s(here) WHERE here <> %2$s;$q$, d.name, ff_internal.quoted_text(d.there)), E'\n')
               FROM jsonb_each_text(made->'settings') d(name, there))),
         ('setup', 'q -v existing=$existing', format(E'CREATE TABLE ff_rehearsal.setup (mixture jsonb, predicted jsonb,'
@@ -722,10 +723,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal(regclass, integer) IS
-E'A shell script that shows on a scratch server what another fillfactor does to a table like this one: made-up rows, '
-'the work that the advice assumes, both fillfactors by turns, what is measured beside what is predicted. Its head says '
-'how to run it; nothing is executed here.\n'
-'relation: the table. fillfactor: to compare with its own; NULL: the one advised, or else 90 (100 for a table at 90 or '
-'less).\n'
+E'Returns a shell script that shows on a scratch server what another fillfactor does to a table like this one. It runs '
+'the workload that the advice assumes on made-up rows, at both fillfactors in turn, and prints what it measured beside '
+'what was predicted. Its head says how to run it; nothing is executed here.\n'
+'relation: the table. fillfactor: compared with that of the table; NULL: the advised one, otherwise 90 (100 for a '
+'table at 90 or less).\n'
 'Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 22023 fillfactor out of range or that of the table, 55000 '
 'not examined, or too little is known of its updates, 0A000 no usable key.';

@@ -228,12 +228,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal_result(jsonb) IS
-E'Stores the result of a rehearsal and shows what it says: one row a measure, then the verdict, what the change '
-'brings, and each kind of transaction that was left out. ff_advise() mentions the newest of a table, and its '
-'confidence counts it, if nothing was left out. The last ten of a table are kept.\n'
+E'Stores the result of a rehearsal and shows it: one row per measure, then the verdict, what the change brings, and '
+'each class of transactions that was left out. ff_advise() mentions the newest result of a table; it counts for '
+'confidence if nothing was left out. The ten newest results of a table are kept.\n'
 'result: the last line that the script of ff_rehearsal() printed. measured, low, high: mean over the pairs with its '
-'95 % interval. predicted: by the advice; allowed_low, allowed_high: where measured has to be. verdict: held, did not '
-'hold, not settled, noise too large, NULL where nothing is predicted; of the row verdict: prediction held, did not '
-'hold, not settled, noise too large.\n'
-'Errors: 22004 NULL, 22023 not a result: something is missing or out of range, 55000 of another database, 42P01 the '
-'table is gone.';
+'95 % interval. predicted: by the advice; allowed_low, allowed_high: range in which measured should be. verdict: held, '
+'did not hold, not settled, noise too large, NULL if nothing is predicted; of the row verdict: prediction held, did '
+'not hold, not settled, noise too large.\n'
+'Errors: 22004 NULL, 22023 not a result: something is missing or out of range, 55000 result of another database, 42P01 '
+'the table is gone.';

@@ -106,9 +106,9 @@ SELECT is((SELECT ff_internal.rehearsal_mixture('{"lag": 0, "held": 0.8, "held_s
 CREATE FUNCTION head(more jsonb) RETURNS text LANGUAGE sql AS $$
     SELECT ff_internal.rehearsal_head('t'::regclass, '{"from": 100, "to": 90}'::jsonb || more,
         '{"hot_a": [96.26, 80.2, 100], "hot_b": [97, 90, 100], "wal_pct": [50]}', '{"sessions": 1, "classes": []}', '{}') $$;
-SELECT matches(head('{"advised": true}'), E'# +The change that is advised, with a rewrite, and its undo:\n# +ALTER TABLE public.t SET \\(fillfactor = 90\\);\n# +ALTER TABLE public.t RESET \\(fillfactor\\);', 'head: the advised change, and RESET as undo if no fillfactor was set');
+SELECT matches(head('{"advised": true}'), E'# +The advised change, to be followed by a rewrite, and its undo:\n# +ALTER TABLE public.t SET \\(fillfactor = 90\\);\n# +ALTER TABLE public.t RESET \\(fillfactor\\);', 'head: the advised change, and RESET as undo if no fillfactor was set');
 ALTER TABLE t SET (fillfactor = 100);
-SELECT matches(head('{}'), E'# +No such change is advised. This would be it, with a rewrite, and its undo:\n# +ALTER TABLE public.t SET \\(fillfactor = 90\\);\n# +ALTER TABLE public.t SET \\(fillfactor = 100\\);', 'head: a change that is not advised, and the old fillfactor as undo');
+SELECT matches(head('{}'), E'# +The change \\(not advised\\), to be followed by a rewrite, and its undo:\n# +ALTER TABLE public.t SET \\(fillfactor = 90\\);\n# +ALTER TABLE public.t SET \\(fillfactor = 100\\);', 'head: a change that is not advised, and the old fillfactor as undo');
 SELECT matches(head('{}'), E'# Predicted, once settled: HOT share 96.3 % at 100, 97.0 % at 90; WAL per update 50.0 % of that now\n', 'head: the predicted HOT share and WAL');
 
 -- the functions and the table of a rehearsal without rows, in this database
@@ -271,7 +271,7 @@ SELECT is_empty('SELECT ff_rehearsal.never(20)', 'lap: no class is left out');
 SELECT matches(chosen('[{"command": "update", "rate": 1, "rows": 1}, {"command": "update", "rate": 0.2, "rows": 1000, "words": "a batch"}]'), '^4000 10000 1000.000 10 ', 'lap: the batch runs a whole number of times');
 SELECT matches(chosen('[{"command": "update", "rate": 1, "rows": 1, "words": "one"}, {"command": "update", "rate": 0.04, "rows": 1000, "words": "a batch"}]'), '^4000 8000 1000.000 8 ', 'lap: not longer than three times the first length');
 SELECT is(counted(1), '{0,0,0,0,0,0,0,0}', 'lap: a class that would need more is left out');
-SELECT results_eq('SELECT ff_rehearsal.never(8)', $$ VALUES ('left out, as it comes less than once in a lap: a batch (--seconds=9 is long enough)') $$, 'lap: the class left out is reported with the seconds it needs');
+SELECT results_eq('SELECT ff_rehearsal.never(8)', $$ VALUES ('left out, because it comes less than once in a lap: a batch (--seconds=9 is enough)') $$, 'lap: the class left out is reported with the seconds it needs');
 SELECT is(ff_rehearsal.result()->'never', '["a batch"]', 'lap: the class left out is in the result');
 SELECT matches(chosen('[{"command": "update", "rate": 1, "rows": 1}]', 20), '^1000 20000 1000.000 20 ', 'lap: as long as a long held snapshot needs');
 -- a held snapshot goes through all phases of a lap: phase 1 continues where phase 0 ended

@@ -91,7 +91,7 @@ my $script = value("SELECT ff_rehearsal($of, 50)") . "\n";
 append_to_file("$dir/rehearsal.sh", $script);
 append_to_file("$dir/$_.sh", value("SELECT ff_rehearsal('$_', 50)") . "\n") foreach qw(texts uuids);
 note $script =~ /^(# Predicted.*?)^# Not modelled/ms;
-like($script, qr/^# A plain B-tree where the scratch server has not what it needs: index "mine\?FF_END"$/m, 'an index of a user\'s function may be a plain one');
+like($script, qr/^# Index "mine\?FF_END" becomes a plain B-tree if the scratch server does not have what it needs$/m, 'an index of a user\'s function may be a plain one');
 like($script, qr/^# Column "where" is uuid/m, 'and the head says which type is not made');
 like($script, qr/^# +ALTER TABLE .* SET \(fillfactor = 50\);\n# +ALTER TABLE .* RESET \(fillfactor\);$/m, 'it has the change and its undo');
 is(scalar(() = $script =~ /^FF_END$/mg), scalar(() = $script =~ /<<'FF_END'/g), 'names end no document of the script');
@@ -152,20 +152,20 @@ $scratch->safe_psql('used', 'CREATE TABLE somebodys (n int); CREATE ROLE nobody 
 is(refusal($scratch, 'used'), 'this database is not empty', 'not in a database with tables');
 $scratch->safe_psql('used', 'DROP TABLE somebodys');
 $scratch->safe_psql('postgres', "CREATE DATABASE cyrillic ENCODING 'KOI8R' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
-is(refusal($scratch, 'cyrillic'), "the table's names do not fit KOI8R: createdb -T template0 --locale=C -E UTF8 ...", 'not in an encoding that has not what is in names');
+is(refusal($scratch, 'cyrillic'), "KOI8R cannot hold the table's names: createdb -T template0 --locale=C -E UTF8 ...", 'not in an encoding that has not what is in names');
 {
 	local $ENV{PGUSER} = 'nobody';
-	is(refusal($scratch, 'used'), 'no right to make a schema in this database', 'not without rights');
+	is(refusal($scratch, 'used'), 'no CREATE privilege on this database', 'not without rights');
 }
 is(refusal($scratch, 'postgres', '--object=existing'), 'there is no copy of the table in this database', 'not without a copy');
-is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs is 3 to 10', 'options are checked');
-is(refusal($scratch, 'postgres', '--load=101'), '--load is 1 to 100', 'percents, too');
-is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number of 1 to 999999999: 1;x', 'numbers are numbers');
+is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs must be from 3 to 10', 'options are checked');
+is(refusal($scratch, 'postgres', '--load=101'), '--load must be from 1 to 100', 'percents, too');
+is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number from 1 to 999999999: 1;x', 'numbers are numbers');
 mkdir "$dir/ff_rehearsal.999999999";
 like(refusal($scratch, 'postgres', '--seconds=1', '--rows=999999999'), qr/^too little disk: \d+ MB are needed, \d+ MB are free$/, 'not on a small disk');
 like($said, qr/^a rehearsal that was killed left this: rm -r \.\/ff_rehearsal\.999999999$/m, 'what an earlier one left is named');
 rmdir "$dir/ff_rehearsal.999999999";
-like($said, qr/^checkpoint_timeout: 7min here, 5min there$/m, 'and which settings differ');
+like($said, qr/^checkpoint_timeout: 7min here, 5min on the source$/m, 'and which settings differ');
 unlike($said, qr/^(fsync|wal_level):/m, 'not those that are equal');
 # of df's answer a megabyte is free: nothing is begun
 mkdir "$dir/bin";
@@ -179,11 +179,11 @@ my $written = $scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_curren
 is($scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())'), $written, 'a refused rehearsal writes nothing');
 $scratch->safe_psql('used', 'CREATE TABLE written (n int)');
 my $end = elsewhere('INSERT INTO written SELECT generate_series(1, 20000)');
-like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^other work on this server writes WAL, \d+ % of the rehearsal's, and would be counted$/, 'refused beside other work that writes WAL');
+like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^other work on this server writes WAL \(\d+ % of the rehearsal's\), which would be counted$/, 'refused beside other work that writes WAL');
 $end->();
 my $open = $scratch->background_psql('used');
 $open->query_safe('BEGIN; SELECT pg_current_xact_id()');
-is(refusal($scratch, 'postgres', '--short', '--seconds=1'), 'a transaction left open, a standby or a replication slot keeps old row versions on this server',
+is(refusal($scratch, 'postgres', '--short', '--seconds=1'), 'an open transaction, a standby or a replication slot keeps old row versions on this server',
 	'refused when a transaction holds back the horizon');
 $open->quit;
 (my $newer = $script) =~ s/\d+(\s+THEN 'this server is older)/99$1/ or die 'no check of the version';
@@ -200,7 +200,7 @@ until ($scratch->safe_psql('postgres', "SELECT to_regclass('ff_rehearsal.t') IS 
 	die "it did not begin: ${ $run->{err} }" if !$run->{process}->pumpable;
 	sleep 0.1;
 }
-is(refusal($scratch, 'postgres'), 'the schema ff_rehearsal is here: another rehearsal is at work in this database, or was killed: then DROP SCHEMA ff_rehearsal CASCADE',
+is(refusal($scratch, 'postgres'), 'the schema ff_rehearsal exists: another rehearsal is running in this database, or was killed; if so, DROP SCHEMA ff_rehearsal CASCADE',
 	'a second rehearsal at the same time is refused');
 ok(IPC::Run::finish($run->{process}), 'the script ran') or diag ${ $run->{err} };
 note ${ $run->{err} }, ${ $run->{out} };
@@ -319,7 +319,7 @@ for (1 .. 6000)
 }
 $end->();
 like(${ $run->{err} }, qr/^pair 0, A1: .*; \d{4,} rows were written in other databases meanwhile$/m, 'what others write is named');
-like(${ $run->{err} }, qr/^@{[ $rows \/ 2 ]} rows of $rows, .* are (\d\.\d+) times memory there, \1 here/m, 'rows by the memory here and there');
+like(${ $run->{err} }, qr/^@{[ $rows \/ 2 ]} rows of $rows, .* are (\d\.\d+) times memory on the source, \1 here/m, 'rows keep the ratio to memory');
 like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, HOT by lap(?: \.)* \d+\.\d(?: \.)* \d+\.\d/m, 'are rehearsed');
 my $holds = 0;
 my $watch = $scratch->background_psql('postgres');
