@@ -195,7 +195,7 @@ DECLARE
 BEGIN
     IF v.action IN ('lower', 'raise') THEN
         RETURN concat(
-            format('. At %s a page is filled with %s rows instead of %s', n.fillfactor, n.rows_per_page,
+            format('. At %s a page is filled with %s instead of %s rows', n.fillfactor, n.rows_per_page,
                    (v.now_step).rows_per_page),
             ': ' || ff_internal.percent(n.hot_pct) || ' HOT predicted (' || trim_scale(round(n.hot_pct_low::numeric, 1))
                 || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
@@ -222,11 +222,14 @@ BEGIN
             THEN ff_internal.until_updated(e, (e.since_change).updated, enough)
             ELSE ff_internal.until_confident(v) END;
     ELSIF v.cause = 'settling' THEN
-        RETURN format('%s. It settles by itself: each page sheds a row once, whose room serves all later updates. '
-                      'After %s more updates%s nearly all that can be HOT will be',
-                      ff_internal.if_nothing_is_done(v), round(c.settle_updates::numeric),
-                      ', ' || ff_internal.span(c.settle_updates * e.since_change_s
-                                               / nullif((e.since_change).updated, 0)) || ' at this rate,');
+        RETURN concat(
+            ff_internal.if_nothing_is_done(v),
+            '. It settles by itself: each page sheds a row once, whose room serves all later updates. ',
+            CASE WHEN c.settle_updates < 1 THEN 'Nearly all that can be HOT already is'
+                 ELSE format('After %s more updates%s nearly all that can be HOT will be',
+                             round(c.settle_updates::numeric),
+                             ', ' || ff_internal.span(c.settle_updates * e.since_change_s
+                                                      / nullif((e.since_change).updated, 0)) || ' at this rate,') END);
     ELSIF v.action = 'wait' OR cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
         RETURN '';
     END IF;

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(119);
+SELECT plan(121);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -99,6 +99,11 @@ SELECT matches(reason, '^10 % .* If nothing is done, .* HOT once settled, .* of 
 SELECT is((SELECT concat_ws(' ', d.action, d.because) FROM ff_internal.decide_updated(jsonb_populate_record(NULL::ff_internal.decision, format(
 	'{"gain": %s, "confidence": 0.5, "needed_confidence": 0.2, "now_step": {"fillfactor": 100}, "then_step": {"fillfactor": 70}, "fit": {"choice": {"settling": 0.3}}, "diagnosis": {"evidence": {"window_s": 3600, "since_change_s": 3600}}}', gain)::jsonb)) d), said, format('may settle by itself, cost divided by %s', gain))
   FROM (VALUES (1.05, 'wait settling'), (1.2, 'lower')) v(gain, said);
+
+SELECT matches(ff_internal.words_of_action(jsonb_populate_record(NULL::ff_internal.decision, format(
+	'{"action": "keep", "cause": "settling", "diagnosis": {"evidence": {"since_change_s": 3600, "since_change": {"updated": 1000}}}, "fit": {"choice": {"settle_updates": %s}}}', updates)::jsonb)), said || '$',
+	format('a table that settles, %s updates before its end, says how far it is', updates))
+  FROM (VALUES (0, '[.] Nearly all that can be HOT already is'), (2000, '[.] After 2000 more updates, 2 hours at this rate, nearly all that can be HOT will be')) v(updates, said);
 
 -- a table that waits says when the next collection comes, if the collections are regular and still run
 SELECT unalike(reason, '%next collection%', 'too few collections: no time of the next one') FROM ff_advise('few');
