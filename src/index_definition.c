@@ -102,8 +102,10 @@ is_columns_type(Oid relation, TypeName *type)
 	schema = get_namespace_oid(strVal(linitial(type->names)), true);
 	wanted = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
 							 PointerGetDatum(strVal(lsecond(type->names))), ObjectIdGetDatum(schema));
+	if (!OidIsValid(wanted))
+		return false;
 	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-	if (!OidIsValid(wanted) || !HeapTupleIsValid(tuple))
+	if (!HeapTupleIsValid(tuple))
 		return false;
 	columns = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
 	ReleaseSysCache(tuple);
