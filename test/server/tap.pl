@@ -56,7 +56,7 @@ foreach my $name ($all->descriptions)
 	next if $file->is_good_plan;
 	my @lines = grep { /\S/ } @{ $said{$name} // [] };
 	splice @lines, 0, -$lines_shown if @lines > $lines_shown;
-	print "$name said:\n", map { "# $_\n" } @lines;
+	print "$name said:\n", map { s/^(?!#)/# /r . "\n" } @lines;
 }
 
 open my $out, '>', $counts or die "$counts: $!";
