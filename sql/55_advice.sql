@@ -494,7 +494,8 @@ action: lower, raise, keep, wait (more data is needed). cause: page_full, batch_
 fillfactor, recommended_fillfactor: percent, now and advised (equal if nothing should change). confidence: 0 to 1, '
 'from how well the model explains the data, how much and how long was observed, and how earlier advice turned out.
 updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: '
-'share not HOT only because the page was full. predicted_hot_pct: HOT share at the recommended fillfactor.
+'share not HOT only because the page was full. predicted_hot_pct: HOT share at the recommended '
+'fillfactor, over a window like the observed one; ff_curve() also says where it settles.
 rows_per_page, predicted_rows_per_page: rows that inserts put on a page. size_bytes, predicted_size_bytes: main '
 'fork, now and once its pages have the new density. ram_ratio: (table + indexes) / memory, see ff_memory(). '
 'predicted_wal_pct: WAL per update, percent of today.
