@@ -90,7 +90,7 @@ Columns ending in _err are half widths of the 95 % interval of the column before
 blocks: pages of its main fork. blocks_read: pages read. live_pct, dead_pct, free_pct: bytes of live and of dead row '
 'versions, and free space, percent of the table, by the rules of pgstattuple. live_rows: live rows.
 inserted_width, updated_width: mean length of live rows never updated and updated since insert, bytes with header.
-Errors: 22004 NULL, 42P01 unknown OID, 42809 not a heap table with pages of its own, 0A000 a temporary table of '
+Errors: 22004 NULL, 42P01 unknown OID, 42809 not a heap table with storage, 0A000 a temporary table of '
 'another session, or an unlogged one in recovery, 55P03 locked.';
 
 CREATE FUNCTION @extschema@.ff_sample_index(

@@ -59,7 +59,7 @@ explain the evidence agree (six of ten are needed). The cause is `read_mostly` i
 SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, a.reason)
   FROM (VALUES (1, 'untouched', 'A table that was not collected or not sampled yet.'),
                (2, 'blind15', 'Updates were not HOT, and the reason is unknown (PostgreSQL 15, and vacuum removed all old versions).'),
-               (3, 'parent', 'A relation without pages of its own, or whose pages are not heap pages.')) v(place, name, words)
+               (3, 'parent', 'A relation without storage, or whose pages are not heap pages.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  ORDER BY v.place;
 SELECT $md$## Confidence

@@ -193,15 +193,15 @@ collect(Collector *c)
 	id = read_counters(c);
 	/* at once, so that both histories cover the same time */
 	try_step(c, "collect_statements", id, "collect_statements_failed", NULL);
-	try_step(c, "collect_horizon", id, NULL, "note what holds back pruning");
+	try_step(c, "collect_horizon", id, NULL, "record what holds back pruning");
 	run_step(c, psprintf("collect_settings(" INT64_FORMAT ")", id));
 	deferred = try_each(c, "collect_due()", "collect_pages", "collect_problem", NULL,
 						TimestampTzPlusMilliseconds(began_at, (int64) ff_collect_time * 1000),
 						ff_collect_pages);
 	/* so that advice is ready when asked */
-	try_each(c, psprintf("fits_due(" INT64_FORMAT ")", id), "collect_fit", NULL, "fit a table",
-			 TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIT_MS), PG_INT64_MAX);
-	try_step(c, "collect_verdicts", id, NULL, "judge what came of earlier advice");
+	try_each(c, psprintf("fits_due(" INT64_FORMAT ")", id), "collect_fit", NULL,
+			 "fit the model to a table", TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIT_MS), PG_INT64_MAX);
+	try_step(c, "collect_verdicts", id, NULL, "compare earlier advice with its result");
 	run_step(c, psprintf("collect_end(" INT64_FORMAT ", %d)", id, deferred));
 	/* a fixed number of batches, so that a backlog shrinks run by run */
 	for (int i = 0; i < ff_prune_batches && handled >= PRUNE_BATCH_ROWS; i++)
@@ -273,6 +273,6 @@ ff_collect(PG_FUNCTION_ARGS)
 		ereport(NOTICE,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("another collection is running in this database"),
-				 errdetail("This one leaves the work to it.")));
+				 errdetail("This call did nothing.")));
 	PG_RETURN_VOID();
 }

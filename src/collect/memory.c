@@ -116,7 +116,7 @@ Datum
 ff_machine_memory(PG_FUNCTION_ARGS)
 {
 	int64		pages = sysconf(_SC_PHYS_PAGES);
-	Limit		limit = {-1, "no control group that can be read sets one"};
+	Limit		limit = {-1, "no readable control group sets a limit"};
 	Datum		values[3];
 	bool		nulls[3] = {pages <= 0};
 

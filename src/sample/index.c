@@ -49,14 +49,14 @@ open_btree(FunctionCallInfo fcinfo)
 		rel->rd_rel->relam != BTREE_AM_OID)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a B-tree index with pages of its own",
+				 errmsg("\"%s\" is not a B-tree index with storage",
 						RelationGetRelationName(rel))));
 	if (!rel->rd_index->indisvalid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid",
 						RelationGetRelationName(rel)),
-				 errhint("Build it again with REINDEX, or drop it.")));
+				 errhint("Rebuild it with REINDEX, or drop it.")));
 	return rel;
 }
 

@@ -132,7 +132,7 @@ sub collector_ends
 }
 
 my $table = collector_begins();
-is(collect(), "psql:<stdin>:1: NOTICE:  another collection is running in this database\nDETAIL:  This one leaves the work to it.",
+is(collect(), "psql:<stdin>:1: NOTICE:  another collection is running in this database\nDETAIL:  This call did nothing.",
 	'the second of two collectors says so and leaves');
 # A transaction that is over before the next table's sample begins is over for all that this sample can see, too
 my @older;
