@@ -117,7 +117,7 @@ is(value(q(SELECT i.inserted FROM ff_internal.counter_interval i JOIN ff_interna
 value(q(SELECT pg_stat_reset_single_table_counters('t'::regclass)));
 update('t', 900);
 update('other', 40);
-is(collected(), '0 0 40', 'also when its counters then exceed their old values');
+is(collected(), '0 0 40', 'a reset is detected when the counters then exceed their old values');
 update('t', 1);
 is(collected(), '0 1 0', 'the next one counts');
 value(q(CREATE TABLE pair1 AS SELECT g AS id, 0 AS v FROM generate_series(1, 100) g; CREATE TABLE pair2 AS SELECT * FROM pair1));
@@ -237,10 +237,10 @@ is(value('SELECT open_writers FROM ff_internal.collection ORDER BY collection_id
 is(collected(), '0 0 0', 'an open transaction: nothing is counted yet');
 is(value('SELECT open_writers FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1'), 1, 'the open transaction is recorded');
 is(advice('log', 'action'), 'wait', 'so that no table is said to have no updates');
-like(advice('log', 'reason'), qr/1 open transactions may hold updates/, 'and the reason says why');
+like(advice('log', 'reason'), qr/1 open transactions may hold updates/, 'the reason says that transactions are open');
 $session->query_safe('COMMIT; SELECT pg_stat_force_next_flush()');
 is(collected(), '0 100 0', 'its updates are seen when it ends');
-is(advice('log', 'action'), 'keep', 'and then there is no need to wait');
+is(advice('log', 'action'), 'keep', 'there is no need to wait after the session has ended');
 
 # a procedure commits, but reports its counts only when it ends; when these commits are seen, it is in its next transaction
 my $before = value('SELECT v FROM t WHERE id = 1');
@@ -258,7 +258,7 @@ like($procedure->ended, qr/57014/, 'it is cancelled in its third transaction');
 $place[1]->release;
 $session->quit;
 $node->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'));
-is(collected(), '0 3 0', 'and its updates are counted when it has ended, that of the third, too');
+is(collected(), '0 3 0', 'its updates and that of the third session are counted when it has ended');
 
 # counting switched off
 cmp_ok(my $trusted = advice('other', 'confidence'), '>', 0, 'counts to rely on');
@@ -271,7 +271,7 @@ $node->poll_query_until('postgres', q(SELECT current_setting('track_counts')::bo
 update('t', 12);
 is(collected(), '0 12 0', 'track_counts off for a while: what was not counted is missing');
 like(advice('t', 'reason'), qr/track_counts was off/, 'which is noted');
-cmp_ok(abs(advice('other', 'confidence') / $trusted - 0.5), '<=', 0.02, 'and lowers confidence');
+cmp_ok(abs(advice('other', 'confidence') / $trusted - 0.5), '<=', 0.02, 'counters that were off lower the confidence');
 
 # a read-only primary, a standby
 sub refused
@@ -294,7 +294,7 @@ is(refused($standby, 'CALL ff_collect()'), '3 25006 cannot execute ff_collect() 
 my $all = q(SELECT relation, action, cause, recommended_fillfactor,
 	regexp_replace(reason, '; next collection at [-0-9: ]+', '') FROM ff_advise() ORDER BY relation);
 is($standby->safe_psql('postgres', $all), value($all), 'a standby: advice works from replicated history');
-like($standby->safe_psql('postgres', q(SELECT size_bytes IS NULL, reason FROM ff_advise('unlogged'))), qr/^t\|./, 'also of an unlogged table, which has no pages there');
+like($standby->safe_psql('postgres', q(SELECT size_bytes IS NULL, reason FROM ff_advise('unlogged'))), qr/^t\|./, 'a standby: advice works for an unlogged table, which has no pages there');
 
 # promotion
 $node->stop;
@@ -316,7 +316,7 @@ $node->promote;
 $node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 update('t', 6);
 is(value($resets), $reset, 'promotion of what was the primary before: no statistics were reset');
-is(collected(), '1 0 0', 'and still a new epoch, no difference across it');
+is(collected(), '1 0 0', 'promotion of what was the primary before: a new epoch, no difference across it');
 is(value('SELECT timeline FROM ff_internal.epoch ORDER BY epoch_id DESC LIMIT 1'), 3, 'by its timeline alone');
 update('t', 8);
 is(collected(), '0 8 0', 'then differences once more');

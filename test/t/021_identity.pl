@@ -122,7 +122,7 @@ $node->start;
 value('CREATE INDEX doomed_young ON doomed (v)');
 is(value(q(SELECT ff_internal.scans_counted_since('doomed_young'::regclass))), '', 'no collection has seen a young index');
 collect();
-is(value(q(SELECT ff_internal.scans_counted_since('doomed_young'::regclass) = (SELECT max(began_at) FROM ff_internal.collection))), 't', 'but the next one has');
+is(value(q(SELECT ff_internal.scans_counted_since('doomed_young'::regclass) = (SELECT max(began_at) FROM ff_internal.collection))), 't', 'the next collection has');
 
 # a new database: what must have come along, and what must not be mixed up
 value(q(ALTER DATABASE shop SET fillfactor_advisor.lookback = '9d'));

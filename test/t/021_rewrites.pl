@@ -153,11 +153,11 @@ SKIP:
 	$frozen->thaw;
 	unlike($impatient->ended, qr/ERROR/, 'pg_repack that waits for ten seconds only');
 	like($collection->ended, qr/^failed: ERROR:  57014: canceling statement due to user request/, 'the collection is cancelled');
-	isnt(file($table), $file, 'and the table repacked');
+	isnt(file($table), $file, 'the table is repacked');
 	# pg_repack's own goes with its backend
 	ok($node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype IN ('advisory', 'userlock') OR relation IN ('first'::regclass, 'second'::regclass))), 'no lock is left');
-	is(collect() . wrong() . last_run('sampled >= 2'), 't', 'the next one has every update, and samples what is due');
-	is(rewritten($table) - $breaks, 1, 'and the break');
+	is(collect() . wrong() . last_run('sampled >= 2'), 't', 'the next collection has every update and samples what is due');
+	is(rewritten($table) - $breaks, 1, 'the next collection records the rewrite');
 }
 
 # ---------------------------------------------------------------------------
@@ -171,7 +171,7 @@ sub settle { value(q(DO $$ BEGIN FOR i IN 1..5000 LOOP UPDATE settled SET v = v 
 my $advice = q(SELECT action || ' ' || cause || ': ' || reason FROM ff_advise('settled'));
 settle();
 settle();
-like(value($advice), qr/^keep settled: .*its pages have room already/, 'a settled table');
+like(value($advice), qr/^keep settled: .*its pages have room already/, 'a settled table is kept');
 foreach my $how ('CLUSTER', 'VACUUM FULL', 'pg_repack')
 {
   SKIP:
@@ -197,7 +197,7 @@ is(value("SELECT count(*) FROM ($in_sample) x"), 1, 'while the sample still runs
 is(blocks('first'), $size, 'no page is gone');
 value(q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ 'ff_internal.sample' AND pid <> pg_backend_pid()));
 $frozen->thaw;
-like($sample->ended, qr/57014: canceling statement due to user request/, 'cancelled, it ends at once');
+like($sample->ended, qr/57014: canceling statement due to user request/, 'a sample that is cancelled ends at once');
 grow();
 $size = blocks('first');
 (my $collection, $frozen, my $table) = collection_in_sample();
@@ -207,10 +207,10 @@ $frozen->thaw;
 is($collection->ended_soon($node, 'postgres') . $vacuum->ended . last_run('failed'), 0, 'a collection and a vacuum at once: both come to their end');
 value('VACUUM first');
 cmp_ok(blocks('first'), '<', $size, 'the table is truncated');
-is(sampled('first', 'blocks = blocks_read AND blocks_bad = 0 AND blocks IN (' . "$size, " . blocks('first') . ')'), 't', 'and sampled whole, as it was or as it is');
+is(sampled('first', 'blocks = blocks_read AND blocks_bad = 0 AND blocks IN (' . "$size, " . blocks('first') . ')'), 't', 'the truncated table is sampled whole, with its old or its new size');
 update(20);
 is(collect() . wrong(), '', 'the next collection has every update');
-is(sampled('first', 'blocks') . ' ' . value(q(SELECT count(*) FROM ff_internal.problem)), blocks('first') . ' 0', 'and samples what is left');
+is(sampled('first', 'blocks') . ' ' . value(q(SELECT count(*) FROM ff_internal.problem)), blocks('first') . ' 0', 'the next collection samples the blocks that are left');
 
 # on a standby it is replayed: either it waits for the sample, or ends it
 $node->backup('base');
@@ -227,7 +227,7 @@ foreach my $wait (1, 0)
 	$sample = psql_beside($standby, 'postgres', 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', $sample_there);
 	$frozen = freeze($sample, $standby, 'postgres', $in_sample);
 	value('VACUUM first');
-	cmp_ok(blocks('first'), '<', $size, 'truncated on the primary while it is sampled on a standby');
+	cmp_ok(blocks('first'), '<', $size, 'a table is truncated on the primary while it is sampled on a standby');
 	if ($wait)
 	{
 		wait_until(sprintf($waits, 'first'), $standby);
@@ -242,7 +242,7 @@ foreach my $wait (1, 0)
 		like($sample->ended, qr/^failed: ERROR:  40001: canceling statement due to conflict with recovery/, 'replay does not wait: one clear error');
 	}
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
-	is($standby->safe_psql('postgres', $sample_there), join('|', (blocks('first')) x 2, 0), 'and the next sample has those that are left');
+	is($standby->safe_psql('postgres', $sample_there), join('|', (blocks('first')) x 2, 0), 'the next sample has the blocks that are left');
 	$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = 0');
 	$standby->reload;
 	wait_until(q(SELECT setting = '0' FROM pg_settings WHERE name = 'max_standby_streaming_delay'), $standby);

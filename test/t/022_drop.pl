@@ -213,7 +213,7 @@ SKIP:
 	is(value($remove), 't', 'the statement of its hint');
 	is(value(q(SELECT count(*) FROM cron.job WHERE database = 'gone')), 0, 'removes the job');
 	my ($remove_dropped) = value(sprintf $details, 'busy') =~ /(SELECT cron\.unschedule\(.*?;)/;
-	is(value($remove_dropped) . value(q(SELECT count(*) FROM cron.job)), 't0', 'and so does that of the other');
+	is(value($remove_dropped) . value(q(SELECT count(*) FROM cron.job)), 't0', 'the other job can be removed with its statement, too');
 }
 
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/deadlock detected|XX000|cache lookup failed|PANIC|TRAP|terminated by signal|WARNING: .*(leak|own)/, 'no deadlock, nothing internal, no leak in the log');
@@ -233,7 +233,7 @@ foreach my $table (qw(ff_internal.epoch ff_internal.fit))
 	$outcome =~ s/:.*//;
 	$rows =~ s/.*\n//s;
 	like("$rows $outcome", qr/^(?:00000 (?:40P01)?|40P01 )$/, "advice and DROP EXTENSION (the reader has $table already): one of the two goes on ($rows $outcome)");
-	is(end(begin('slow', 'DROP EXTENSION IF EXISTS fillfactor_advisor')), '', 'and so can the other when it is tried again');
+	is(end(begin('slow', 'DROP EXTENSION IF EXISTS fillfactor_advisor')), '', 'the other one works when it is tried again');
 	value('CREATE EXTENSION fillfactor_advisor', 'slow');
 	like(value('SELECT count(*) FROM ff_advise()', 'slow'), qr/^1\d$/, 'nothing of it is left broken');
 	eval { $advice->quit };

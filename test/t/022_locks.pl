@@ -89,7 +89,7 @@ my $definitions = q(SELECT array_to_string(index_definitions, ';') FROM ff_inter
 is(value("$definitions 'held'"), '', 'the indexes of a locked table are not read');
 $block->query_safe('BEGIN; CREATE INDEX slow0_id ON slow0 (id); COMMIT; BEGIN; LOCK TABLE slow0 IN ACCESS EXCLUSIVE MODE');
 is(collect('statement_timeout = 120000'), '', 'an index made, its table held: the collector does not wait');
-is(value(q(SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes')), 1, 'and sees that it was made');
+is(value(q(SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes')), 1, 'the collector sees that the index was made');
 $block->query_safe('COMMIT');
 start($reader, 'COMMIT;');
 start($holder, 'COMMIT;');
@@ -142,10 +142,10 @@ foreach (1 .. 5)
 	next_sample();
 	push @older, $over if value("SELECT coalesce(a.backend_xmin::text::int8, 9e18) <= $over FROM pg_stat_activity a JOIN ($in_sample) s USING (pid)") ne 'f';
 }
-is(scalar keys %met, 6, 'and the first goes on: tables are sampled one after the other');
+is(scalar keys %met, 6, 'the first collection goes on: tables are sampled one after the other');
 is("@older", '', 'no snapshot of the collector is older than one table\'s sample');
 is(collector_ends(), '', 'it comes to its end');
-is(last_run('sampled, skipped, failed'), '10|0|0', 'and all were sampled');
+is(last_run('sampled, skipped, failed'), '10|0|0', 'all tables were sampled');
 
 # DDL that arrives meanwhile waits for the table in sample only
 $table = collector_begins();
@@ -182,7 +182,7 @@ is(value(q(SELECT sampled_at = (SELECT max(sampled_at) FROM ff_internal.page_sam
 # nor are they kept out by a block that is put by
 my ($prepared, $rows, $refused) = $node->psql('postgres', "BEGIN; CALL ff_collect(); PREPARE TRANSACTION 'later'");
 like($refused, qr/^psql:<stdin>:1: ERROR:  cannot PREPARE a transaction that has called ff_collect\(\)\nDETAIL:  No collection could run until it is committed or rolled back\.$/, 'a block with a collection in it cannot be prepared');
-is(value('SELECT count(*) FROM pg_prepared_xacts') . value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), '00', 'and leaves nothing');
+is(value('SELECT count(*) FROM pg_prepared_xacts') . value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), '00', 'the refused PREPARE leaves no transaction and no lock');
 is(collect(), '', 'so that others may collect');
 value("BEGIN; SAVEPOINT s; CALL ff_collect(); ROLLBACK TO s; SELECT 1; PREPARE TRANSACTION 'later'");
 is(collect(), '', 'prepared after a collection that was taken back: others may collect');
@@ -246,7 +246,7 @@ is(collect(), '', 'a lock on the extension by a role that may not drop it does n
 $plain->query_safe('ROLLBACK');
 my $monitor = $node->background_psql('postgres', extra_params => [ '-U', 'monitor' ]);
 $monitor->query_safe($same_numbers);
-is(collect(), '', 'nor is the advisory lock of a member of pg_monitor, who may call ff_collect(), but not write the history');
+is(collect(), '', 'the advisory lock of a member of pg_monitor, who may call ff_collect() but not write the history, does not stop a collection');
 collector_begins();
 like($monitors->(), qr/ERROR:  42501$/, 'whose own call is refused before it takes the lock of collectors');
 collector_ends();
@@ -277,8 +277,8 @@ foreach my $written (qw(ff_internal.relation ff_internal.counter_interval))
 is(value(q(SELECT count(*) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^many' AND i.inserted = 1)) . ' ' . last_run('changed >= 1000'), '1000 t', 'each once');
 is(collect('fillfactor_advisor.collect_time = 3600'), '', 'several times more tables than locks: collected');
 is(last_run('sampled >= 900, failed') . ' ' . value(q(SELECT count(sampled_at) FROM ff_internal.relation WHERE relname ~ '^many')), 't|0 1000', 'all of them');
-is(collect('client_min_messages = warning; BEGIN'), '', 'also in a transaction block');
-is(value('SELECT count(*) >= 1000 FROM ff_advise()'), 't', 'and advised');
+is(collect('client_min_messages = warning; BEGIN'), '', 'a collection of 1,000 tables works in a transaction block');
+is(value('SELECT count(*) >= 1000 FROM ff_advise()'), 't', 'all 1,000 tables are advised');
 
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/out of shared memory|PANIC|WARNING: .*(leak|own)|terminated by signal/, 'nothing of it in the log');
 $_->quit foreach $holder, $reader, $waiter, $block, $plain, $monitor;

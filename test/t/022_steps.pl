@@ -66,7 +66,7 @@ value(q(
 			EXECUTE format('CREATE TRIGGER note_step BEFORE INSERT OR UPDATE OR DELETE ON %s EXECUTE FUNCTION note_step()', t);
 		END LOOP;
 	END $$));
-is(collect(), '', 'the first collection');
+is(collect(), '', 'the first collection works');
 
 # Updates that are counted, all of them by statements that are followed, too
 my $updates = 0;
@@ -99,7 +99,7 @@ sub prepare
 # ---------------------------------------------------------------------------
 collect();
 prepare();
-is(collect(), '', 'a collection that has all there is to do');
+is(collect(), '', 'a collection with all kinds of work succeeds');
 is(value(q(SELECT string_agg(DISTINCT step, ' ' ORDER BY step) FROM step_log WHERE step !~ 'collect_(begin|count)')),
 	'collect_end collect_fit collect_horizon collect_pages collect_settings collect_statements collect_verdicts fits_due prune',
 	'every step has written something');
@@ -119,7 +119,7 @@ foreach my $step (sort keys %once)
 }
 is(value('SELECT count(*) FROM step_log a JOIN step_log b ON b.n < a.n AND b.xid <> a.xid WHERE a.horizon IS NULL OR a.horizon <= b.xid'), 0,
 	'no snapshot is older than the step at hand: backend_xmin is past every step before');
-is(value("$backlog") . ' ' . value($old_statements), '0 0', 'and the backlog is gone');
+is(value("$backlog") . ' ' . value($old_statements), '0 0', 'the backlog is gone');
 
 # ---------------------------------------------------------------------------
 # A commit that fails: the lock of the collector is the session's, not a transaction's
@@ -131,14 +131,14 @@ change();
 my $samples = value('SELECT count(*) FROM ff_internal.page_sample');
 my $log_from = -s $node->logfile;
 my $reported = collect();
-like($reported, qr/ERROR:  refused at commit/, 'a step whose commit fails: one error');
+like($reported, qr/ERROR:  refused at commit/, 'a step whose commit fails gives one error');
 unlike($reported . PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_from), qr/WARNING/,
 	'and no warning: no end of a transaction lets go of the collector\'s lock but its own');
-is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'which is gone with the call');
+is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'the cause of the error is gone with the call');
 is(value('SELECT count(*) FROM ff_internal.page_sample'), $samples, 'the sample is lost');
 value('DROP TRIGGER refuse ON ff_internal.page_sample');
 is(collect(), '', 'the next collection works');
-is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^t\d' AND changes_since_sample > 0)), 0, 'and samples what changed');
+is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^t\d' AND changes_since_sample > 0)), 0, 'the next collection samples what changed');
 
 # ---------------------------------------------------------------------------
 # Killed in each step
@@ -223,6 +223,6 @@ my $since = value('SELECT clock_timestamp()');
 my $asked = "SELECT count(*) FROM ff_internal.relation JOIN ff_internal.fit f USING (rel_id) WHERE relname ~ '^t\\d' AND f.made_at >= '$since'";
 $reported = '';
 for (1 .. 20) { change(); $reported .= collect(); last if value($asked) == 5; }
-is($reported . value($asked), 5, 'and all tables that change are asked for advice again');
+is($reported . value($asked), 5, 'the model is asked again of all tables that change');
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9)|TRAP|WARNING: .*(leak|own)/, 'no leak in the log');
 $node->stop;

@@ -82,7 +82,7 @@ $node->start;
 is(collect(), '', 'without checksums all tables can be read');
 is(last_sample('random', 's.blocks_bad, s.live_rows, s.live_pct + s.dead_pct + s.free_pct <= 100'), '1|942|t', 'bogus line pointers: the page is rejected and counted, no share above 100 %');
 is(last_sample('flipped', 's.blocks_bad, s.live_rows, s.live_pct + s.dead_pct + s.free_pct <= 100'), '1|942|t', 'the same among good ones');
-is(value('SELECT count(*) FROM ff_internal.problem'), 0, 'and no problem is left');
+is(value('SELECT count(*) FROM ff_internal.problem'), 0, 'no problem is left');
 
 # Bits in the headers of rows that only a later server may set: the rows are there, what became of updates is not known.
 value(q(CREATE TABLE later (id int, v int); INSERT INTO later SELECT g, 0 FROM generate_series(1, 40) g; UPDATE later SET v = 1 WHERE id <= 10));

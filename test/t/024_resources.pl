@@ -141,7 +141,7 @@ SKIP:
 	$frozen->thaw;
 	$session->ended;
 	wait_until(q(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'));
-	unlike(new_log(), qr/WARNING/, 'and no warning is in the log');
+	unlike(new_log(), qr/WARNING/, 'no warning is in the log');
 }
 is(collect('SET default_transaction_read_only = on;'), '25006 cannot execute ff_collect() in a read-only transaction', 'a read-only session: one clear error');
 
@@ -228,7 +228,7 @@ close $file or die;
 $node->start;
 like(collect(), qr/^54000 database is not accepting commands/, 'wraparound stop: writing gives a clear error');
 is(value('SELECT relation, action, reason FROM ff_advise()'), $advice, 'advice can be read');
-is(value(q(SELECT live_rows FROM ff_sample('t'))), 1000, 'and pages sampled');
+is(value(q(SELECT live_rows FROM ff_sample('t'))), 1000, 'pages can be sampled');
 rename "$pin.away", $pin or die;
 value('VACUUM');
 wait_until('SELECT max(age(datfrozenxid)) < 2000000000 FROM pg_database');

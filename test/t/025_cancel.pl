@@ -43,8 +43,8 @@ SKIP:
 		$before = used();
 		$session->{stderr} = '';
 		$session->query($fit);
-		like($session->{stderr}, qr/canceling statement due to statement timeout/, 'is ended by statement_timeout');
-		cmp_ok(used() - $before, '<', ($share + 0.3) * $whole, 'and not when it is done');
+		like($session->{stderr}, qr/canceling statement due to statement timeout/, 'a fit is ended by statement_timeout');
+		cmp_ok(used() - $before, '<', ($share + 0.3) * $whole, 'the fit ends long before it would be done');
 	}
 	$session->query('RESET statement_timeout');
 	$session->query_until(qr/now/, "\\echo now\nDO 'BEGIN PERFORM ff_internal.model(given, true) FROM input, generate_series(1, 10000); END';\n");
@@ -54,7 +54,7 @@ SKIP:
 	$before = used();
 	$canceler->query_safe("SELECT pg_cancel_backend($pid)");
 	$node->poll_query_until('postgres', "SELECT state <> 'active' FROM pg_stat_activity WHERE pid = $pid");
-	cmp_ok(used() - $before, '<', 5 * $whole + 1, 'and by pg_cancel_backend()');
+	cmp_ok(used() - $before, '<', 5 * $whole + 1, 'a fit is ended by pg_cancel_backend()');
 	$canceler->quit;
 }
 $session->quit;

@@ -61,7 +61,7 @@ goes_without('older', qr/older than 1.9: ALTER EXTENSION pg_stat_statements UPDA
 value('ALTER EXTENSION pg_stat_statements UPDATE');
 collect();
 is(look('reason'), '', 'all is there');
-is(missing(), '', 'and nothing missing');
+is(missing(), '', 'nothing is missing');
 
 # ---------------------------------------------------------------------------
 # Texts are read once: the function that shows them is called once for the
@@ -388,7 +388,7 @@ my ($end) = slurp_file("/proc/$pid/status") =~ /$peak/;
 note "peak memory of the collector: $start kB before, $end kB after";
 # sanitizers keep what was freed
 cmp_ok($end - $start, '<', 64 * 1024 * ($ENV{SANITIZE} ? 16 : 1), 'its memory is bounded');
-is($session->query_safe(q(SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'statement text')), 0, 'and given back');
+is($session->query_safe(q(SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'statement text')), 0, 'the memory is given back');
 $session->quit;
 is(value(q(SELECT kind || ' ' || (text_bytes BETWEEN 500000 AND 999999) || ' ' || length(text) FROM ff_internal.statement WHERE text LIKE 'INSERT INTO large%')), 'write true 4000', '0.8 MB: read whole, its first 4000 characters kept');
 is(value(q(SELECT kind || ' ' || (text_bytes > 1200000) || ' ' || length(text) || ' ' || reason FROM ff_internal.statement WHERE text LIKE 'UPDATE large%')), 'unattributed true 4000 too long to parse', '1.2 MB: not read, its first 4000 characters kept');

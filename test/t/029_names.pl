@@ -220,9 +220,9 @@ SKIP:
 	$text = sql('SELECT * FROM ff_script(NULL, true)');
 	is(scalar(() = $text =~ /^\\! pg_repack /mg), scalar @printable, 'pg_repack is to rewrite each');
 	($status, $said) = run_lines('repack.sql', $text);
-	is($status, 0, 'and does') or diag $said;
+	is($status, 0, 'the script with pg_repack runs') or diag $said;
 	ok(!-e $marker, 'no name was run by the shell');
-	is(sql(q{SELECT count(*) FROM public.plain}), 0, 'nor by the server');
+	is(sql(q{SELECT count(*) FROM public.plain}), 0, 'no name was run by the server');
 }
 
 # and would have been seen

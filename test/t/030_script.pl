@@ -135,28 +135,28 @@ cmp_ok($hot_before, '<', 50, 'few updates are HOT before');
 
 my $text = script('');
 my $file = write_file('script.sql', $text);
-unlike($text, qr/\r|\e|\xe2\x80\xae/, 'no control character in it');
+unlike($text, qr/\r|\e|\xe2\x80\xae/, 'the script has no control character');
 sql('INSERT INTO before SELECT * FROM sums()');
 
 # Another database, even one of the same server.
 $node->safe_psql('postgres', 'CREATE TABLE jobs (x int)');
 my ($status, $said) = run_file($file, db => $node->connstr('postgres'));
-is($status, 3, 'in another database: an error at the end');
+is($status, 3, 'in another database: the script ends with an error');
 like($said, qr/ERROR: .*refused: made for another database or server: database \Q$db\E of cluster \d+, not database postgres of /, 'in another database: refused');
 # A database of the same name on another server: as if it had been made there.
 my $identifier = sql('SELECT system_identifier FROM pg_control_system()');
 ($status, $said) = run_file(write_file('elsewhere.sql', $text =~ s/\b$identifier\b/1234567890123456789/gr));
-is($status, 3, 'made for another server: an error at the end');
+is($status, 3, 'made for another server: the script ends with an error');
 like($said, qr/ERROR: .*refused: made for another database or server/, 'made for another server: refused');
 is(sql(q{SELECT count(*) FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), '0', 'made for another server: nothing is changed');
 
 # A role that owns one of the tables.
 ($status, $said) = run_file($file, user => 'alice');
-is($status, 3, 'as an owner of one table: an error at the end');
-like($said, qr/NOTICE:  public\.alices: done:/, 'as an owner of one table: that one is changed');
+is($status, 3, 'as an owner of one table: the script ends with an error');
+like($said, qr/NOTICE:  public\.alices: done:/, 'as an owner of one table: this table is changed');
 is(scalar(() = $said =~ /WARNING: .*refused: .*SQLSTATE 42501/g), $many - 1, 'as an owner of one table: the others are refused');
-like($said, qr/1 done, 0 unchanged, @{[$many - 1]} refused/, 'as an owner of one table: the sum');
-is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), 'alices', 'nothing else was changed');
+like($said, qr/1 done, 0 unchanged, @{[$many - 1]} refused/, 'as an owner of one table: the totals are right');
+is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), 'alices', 'no other table was changed');
 
 # In a transaction that somebody else began: psql would say "done" of what is never committed.
 foreach my $how ([ '-c', 'BEGIN' ], ['-1'], [ '-v', 'AUTOCOMMIT=off', '-c', 'SELECT 1' ])
@@ -179,8 +179,8 @@ sql(q{
 {
 	local $ENV{PGOPTIONS} = '-c search_path=evil,public' . ($node->safe_psql('postgres', 'SHOW server_version_num') < 190000 ? ' -c standard_conforming_strings=off' : '') . ' -c default_transaction_isolation=serializable';
 	($status, $said) = run_file($file, user => 'alice');
-	like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'with a hostile search_path: the same');
-	unlike($said, qr/evil/, 'with a hostile search_path: nothing of it is called');
+	like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'with a hostile search_path: the result is the same');
+	unlike($said, qr/evil/, 'with a hostile search_path: no hostile function is called');
 }
 
 # Things change, one table is locked, and everybody is at work.
@@ -204,24 +204,24 @@ $node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHE
 my $began = time;
 ($status, $said) = run_file($file);
 my $took = time - $began;
-is($status, 3, 'after changes: an error at the end');
+is($status, 3, 'after changes: the script ends with an error');
 like($said, qr/WARNING:  public\.renamed: refused: renamed to public\.renamed_now/, 'renamed: refused');
-like($said, qr/WARNING:  public\.dropped: refused: it is gone/, 'dropped and made anew: refused');
+like($said, qr/WARNING:  public\.dropped: refused: it is gone/, 'dropped and created again: refused');
 like($said, qr/WARNING:  public\.changed: refused: its options are \{autovacuum_enabled=off\}, the advice was for none/, 'other options: refused');
 like($said, qr/WARNING:  public\.locked: refused: locked, run this again later/, 'locked: refused');
-cmp_ok($took, '<', 200, 'locked: not waited for without end');
-like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'applied before: said so');
+cmp_ok($took, '<', 200, 'locked: the script does not wait for long');
+like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'applied before: the script says so');
 like($said, qr/@{[$many - 5]} done, 1 unchanged, 4 refused/, 'the rest went on');
 is($node->safe_psql($db, q{SELECT count(*) FROM pg_class WHERE relname IN ('renamed', 'dropped', 'renamed_now') AND reloptions IS NOT NULL}), '0', 'no table that took over a name was changed');
 $load->finish;
 
-unlike($load_out, qr/aborted|ERROR/, 'and nothing of it failed');
+unlike($load_out, qr/aborted|ERROR/, 'no statement of the load failed');
 
 sql(q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'locked'::regclass AND mode = 'ShareUpdateExclusiveLock'});
 eval { $lock->finish };
 ($status, $said) = run_file($file);
 like($said, qr/NOTICE:  public\.locked: done:/, 'run again: the lock is free');
-like($said, qr/1 done, @{[$many - 4]} unchanged, 3 refused/, 'run again: the others are in force already');
+like($said, qr/1 done, @{[$many - 4]} unchanged, 3 refused/, 'run again: the other changes are in force already');
 is(sql(q(SELECT count(*) FROM sums() JOIN advised a USING (label) WHERE options LIKE '%fillfactor=' || a.fillfactor || '}' AND label <> 'changed')), $many - 3, 'all have the advised fillfactor');
 is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.sum <> s.sum}), 'jobs', 'rows changed only where there was load');
 ok(!-e $marker, 'no name was run as a command');
@@ -235,14 +235,14 @@ cmp_ok($hot_after, '>', 85, "updates are HOT now: $hot_after % after $hot_before
 
 # The exact way back.
 ($status, $said) = run_file($file, undo => 1);
-like($said, qr/@{[$many - 3]} done, 0 unchanged, 3 refused/, 'undo: what was done is undone');
+like($said, qr/@{[$many - 3]} done, 0 unchanged, 3 refused/, 'undo: all changes are undone');
 is(sql(q{SELECT string_agg(b.label || ': ' || coalesce(s.options, 'NULL'), E'\n') FROM before b JOIN sums() s USING (label)
-		WHERE b.options IS DISTINCT FROM s.options AND label <> 'changed'}), '', 'undo: options are as they were, text for text');
+		WHERE b.options IS DISTINCT FROM s.options AND label <> 'changed'}), '', 'undo: the options have their old texts');
 is(sql(q{SELECT string_agg(coalesce(options, 'NULL'), ' ' ORDER BY label) FROM sums() WHERE label IN ('jobs', 'explicit', 'odd', 'hex')}),
 	'{fillfactor=100} {fillfactor=0x60} NULL {autovacuum_vacuum_threshold=77,fillfactor=95.5,autovacuum_vacuum_scale_factor=0.1}',
 	'undo: absent, explicit, fraction and hexadecimal differ');
 ($status, $said) = run_file($file, undo => 1);
-like($said, qr/0 done, @{[$many - 3]} unchanged, 3 refused/, 'undo: twice is once');
+like($said, qr/0 done, @{[$many - 3]} unchanged, 3 refused/, 'undo: a second run changes nothing');
 ok(!-e $marker, 'undo: no name was run as a command');
 
 # Somebody else changes an option between the guard and the lock.
@@ -253,7 +253,7 @@ $node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relat
 $lock->finish;
 # a slow machine comes to the guard only when it is over
 like($said, qr/public\.explicit: refused: (changed by somebody else meanwhile|its options are \{fillfactor=100,autovacuum_enabled=off\}, the advice was for \{fillfactor=100\})/, 'changed between guard and lock: refused');
-is(sql(q{SELECT reloptions::text FROM pg_class WHERE relname = 'explicit'}), '{fillfactor=100,autovacuum_enabled=off}', 'changed between guard and lock: nothing of ours stays');
+is(sql(q{SELECT reloptions::text FROM pg_class WHERE relname = 'explicit'}), '{fillfactor=100,autovacuum_enabled=off}', 'changed between guard and lock: no object of the script stays');
 
 # ---------------------------------------------------------------------------
 # Rewrites: tables that were only ever inserted into, at half their density
@@ -281,8 +281,8 @@ my $plain_size = sql(q{SELECT pg_relation_size('log_plain')});
 # by default they are left out, and running the script rewrites nothing
 my $plain = write_file('plain.sql', script(q{'log_plain'}));
 ($status, $said) = run_file($plain);
-is($status, 0, 'no rewrite asked for: the change itself');
-is(relfilenode('log_plain'), $files{log_plain}, 'no rewrite asked for: not run');
+is($status, 0, 'no rewrite requested: the option is changed');
+is(relfilenode('log_plain'), $files{log_plain}, 'no rewrite requested: no rewrite runs');
 sql(q{ALTER TABLE log_plain SET (fillfactor = '50.4')});
 
 # VACUUM FULL, first with a reader that does not leave
@@ -291,24 +291,24 @@ my $live = write_file('live.sql', $text);
 $lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; LOCK TABLE log_plain IN ACCESS SHARE MODE; SELECT pg_sleep(3600)' ], '>&', \$lock_out);
 $node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'log_plain'::regclass AND mode = 'AccessShareLock' AND granted)});
 ($status, $said) = run_file($live);
-is($status, 3, 'VACUUM FULL, table in use: an error at the end');
+is($status, 3, 'VACUUM FULL, table in use: the script ends with an error');
 like($said, qr/done: ALTER TABLE public\.log_plain SET \(fillfactor = \d+\)/, 'VACUUM FULL, table in use: the change is made');
-like($said, qr/WARNING:  public\.log_plain: refused: not rewritten, see the messages above/, 'VACUUM FULL, table in use: gives up');
-is(relfilenode('log_plain'), $files{log_plain}, 'VACUUM FULL, table in use: nothing half done');
+like($said, qr/WARNING:  public\.log_plain: refused: not rewritten, see the messages above/, 'VACUUM FULL, table in use: the rewrite gives up');
+is(relfilenode('log_plain'), $files{log_plain}, 'VACUUM FULL, table in use: the table was not rewritten');
 sql(q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'log_plain'::regclass AND mode = 'AccessShareLock'});
 eval { $lock->finish };
 ($status, $said) = run_file($live);
-is($status, 0, 'VACUUM FULL, run again');
-like($said, qr/1 done, 1 unchanged, 0 refused/, 'VACUUM FULL, run again: the rewrite only');
+is($status, 0, 'VACUUM FULL, run again: no error');
+like($said, qr/1 done, 1 unchanged, 0 refused/, 'VACUUM FULL, run again: only the rewrite runs');
 cmp_ok(sql(q{SELECT pg_relation_size('log_plain')}), '<', 0.6 * $plain_size, 'VACUUM FULL: the table is smaller');
 my $rewritten = relfilenode('log_plain');
 ($status, $said) = run_file($live);
-like($said, qr/0 done, 2 unchanged, 0 refused/, 'VACUUM FULL, a third time: nothing');
-is(relfilenode('log_plain'), $rewritten, 'VACUUM FULL, a third time: not rewritten again');
+like($said, qr/0 done, 2 unchanged, 0 refused/, 'VACUUM FULL, a third time: nothing is done');
+is(relfilenode('log_plain'), $rewritten, 'VACUUM FULL, a third time: the table is not rewritten again');
 is(sql(q{SELECT md5(string_agg(x::text, E'\n' ORDER BY id)) FROM log_plain x}), $sums{log_plain}, 'VACUUM FULL: the rows are the same');
 run_file($live, undo => 1);
-is(relfilenode('log_plain'), $rewritten, 'VACUUM FULL: not run by an undo');
-is(sql(q{SELECT reloptions::text FROM pg_class WHERE oid = 'log_plain'::regclass}), '{fillfactor=50.4}', 'VACUUM FULL: undo of the option');
+is(relfilenode('log_plain'), $rewritten, 'VACUUM FULL: an undo does not run it');
+is(sql(q{SELECT reloptions::text FROM pg_class WHERE oid = 'log_plain'::regclass}), '{fillfactor=50.4}', 'VACUUM FULL: an undo resets the option');
 
 # Without a lock that anybody would notice: what this server has.
 SKIP:
@@ -338,7 +338,7 @@ SKIP:
 # ---------------------------------------------------------------------------
 # What else there is to lose: slots and standbys
 # ---------------------------------------------------------------------------
-unlike($text, qr/^-- caution:/m, 'no caution where there is nothing');
+unlike($text, qr/^-- caution:/m, 'no caution without replication');
 $node->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('kept', true)});
 $node->backup('copy');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
@@ -351,13 +351,13 @@ my $lsn = $node->lsn('insert');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication});
 $node->wait_for_catchup($standby, 'replay', $lsn);
 $text = script(q{'log_copied'});
-like($text, qr/^-- caution:   replication slot kept \(physical, not active\) holds back .* of WAL/m, 'a slot is named');
-like($text, qr/^-- caution:   standby or subscriber standby \(streaming, async\)/m, 'a standby is named');
+like($text, qr/^-- caution:   replication slot kept \(physical, not active\) holds back .* of WAL/m, 'the caution names a slot');
+like($text, qr/^-- caution:   standby or subscriber standby \(streaming, async\)/m, 'the caution names a standby');
 $text = $standby->safe_psql($db, q{SELECT * FROM ff_script('log_copied')});
-like($text, qr/^-- caution:   this server is a standby/m, 'a standby gives the script too, and says where to run it');
-like($text, qr/ALTER TABLE public\.log_copied SET/, 'with its changes');
+like($text, qr/^-- caution:   this server is a standby/m, 'a standby gives the script, too, and says where to run it');
+like($text, qr/ALTER TABLE public\.log_copied SET/, "the standby's script has its changes");
 ($status, $said) = run_file(write_file('standby.sql', $text), db => $standby->connstr($db));
-is($status, 3, 'run on the standby: an error at the end');
+is($status, 3, 'run on the standby: the script ends with an error');
 like($said, qr/ERROR:  this server is a standby: run the script on its primary/, 'run on the standby: refused');
 $standby->stop;
 

@@ -75,11 +75,11 @@ value('VACUUM ANALYZE');
 collect();
 laps();
 is(value('SELECT count(*) FROM ff_internal.change'), '0', 'nothing changed yet');
-like(value(q(SELECT note FROM ff_verify('shop.jobs'))), qr/^no change was seen since/, 'and a table says so');
+like(value(q(SELECT note FROM ff_verify('shop.jobs'))), qr/^no change was seen since/, 'ff_verify() of a table says that nothing changed');
 
 # The advice is followed, and the index goes.
 my ($ddl, $advised) = split /\|/, value(q(SELECT ddl, recommended_fillfactor FROM ff_advise('shop.jobs')));
-is(value("SELECT count(*) > 0 FROM ff_internal.prediction p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs' AND to_fillfactor = $advised"), 't', 'what the advice promises is kept');
+is(value("SELECT count(*) > 0 FROM ff_internal.prediction p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs' AND to_fillfactor = $advised"), 't', 'the prediction of the advice is stored');
 value($ddl);
 value('VACUUM FULL shop.jobs');
 value('DROP INDEX balance');
@@ -87,25 +87,25 @@ value('VACUUM pgbench_accounts');
 collect();
 is(value(q(SELECT string_agg(r.relname || ' ' || c.kind, ', ' ORDER BY r.relname) FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id))),
 	'jobs fillfactor, pgbench_accounts indexes', 'both changes are noticed');
-is(verified(q('shop.jobs'), 'fillfactor')->{overall}{verdict}, 'too early', 'too early at first');
+is(verified(q('shop.jobs'), 'fillfactor')->{overall}{verdict}, 'too early', 'the verdict is too early at first');
 laps();
 
 my $jobs = verified(q('shop.jobs'), 'fillfactor');
 is($jobs->{overall}{verdict}, 'helped', 'batch table: helped');
-is($jobs->{overall}{change}, "fillfactor 100 -> $advised", 'batch table: from and to');
-like($jobs->{intervals}{note}, qr/3 before \(settling\), (.* )?3 after \(settling\)/, 'batch table: intervals left out');
+is($jobs->{overall}{change}, "fillfactor 100 -> $advised", 'batch table: the old and the new fillfactor are right');
+like($jobs->{intervals}{note}, qr/3 before \(settling\), (.* )?3 after \(settling\)/, 'batch table: intervals around the change are left out');
 cmp_ok($jobs->{'HOT share'}{before}, '<', 20, 'batch table: hardly any HOT before');
 cmp_ok($jobs->{'HOT share'}{low}, '>', 50, 'batch table: HOT for certain after');
-cmp_ok($jobs->{'HOT share'}{high} - $jobs->{'HOT share'}{low}, '<', 20, 'batch table: and how much');
+cmp_ok($jobs->{'HOT share'}{high} - $jobs->{'HOT share'}{low}, '<', 20, 'batch table: the interval of the HOT share after is narrow');
 cmp_ok($jobs->{'WAL per update'}{after} / $jobs->{'WAL per update'}{before}, '<', 0.9, 'batch table: less WAL per update');
-cmp_ok($jobs->{'WAL per update'}{before}, '>', 50, 'batch table: in bytes');
-cmp_ok($jobs->{'statement time'}{after}, '>', 0, 'batch table: time of the statement');
-like($jobs->{'HOT share'}{note}, qr/^predicted between \d+ and \d+$/, 'batch table: the promise is shown');
-cmp_ok($jobs->{'bytes per row'}{predicted}, '>', 0, 'batch table: that of its size, too');
-is($jobs->{overall}{undo}, '', 'batch table: nothing to undo');
+cmp_ok($jobs->{'WAL per update'}{before}, '>', 50, 'batch table: the WAL is in bytes');
+cmp_ok($jobs->{'statement time'}{after}, '>', 0, 'batch table: the time of the statement is measured');
+like($jobs->{'HOT share'}{note}, qr/^predicted between \d+ and \d+$/, 'batch table: the predicted HOT share is shown');
+cmp_ok($jobs->{'bytes per row'}{predicted}, '>', 0, 'batch table: the predicted size is shown');
+is($jobs->{overall}{undo}, '', 'batch table: no undo is offered');
 ok(!$jobs->{statements}, 'batch table: nothing is missing');
-is(value(q(SELECT verdict FROM ff_internal.prediction p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs' AND judged_at IS NOT NULL)), 'helped', 'batch table: what came of the promise is kept');
-cmp_ok(value(q(SELECT ff_internal.calibration(rel_id) FROM ff_internal.relation WHERE relname = 'jobs')), '>', 0.5, 'batch table: it came true');
+is(value(q(SELECT verdict FROM ff_internal.prediction p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs' AND judged_at IS NOT NULL)), 'helped', 'batch table: the result of the prediction is stored');
+cmp_ok(value(q(SELECT ff_internal.calibration(rel_id) FROM ff_internal.relation WHERE relname = 'jobs')), '>', 0.5, 'batch table: the prediction held');
 
 my $accounts = verified(q('pgbench_accounts'), 'index');
 is($accounts->{overall}{verdict}, 'helped', 'index on the balance dropped: helped');
@@ -122,7 +122,7 @@ value('ALTER TABLE pgbench_accounts RENAME TO accounts');
 bench('-f', "$FindBin::Bin/../loop/jobs.sql", '-t', 10);
 collect();
 my $setting = verified('', 'setting');
-is("$setting->{overall}{change}: $setting->{overall}{verdict}", 'setting backend_flush_after 0 -> 2048kB: too early', 'a setting is noticed, from and to');
+is("$setting->{overall}{change}: $setting->{overall}{verdict}", 'setting backend_flush_after 0 -> 2048kB: too early', 'a change of a setting is noticed, with the old and the new value');
 # Nobody had set it before, so it is reset; other values are set again.
 sub restored { return value("SELECT ff_internal.undo_setting('$_[0]', '$_[1]')"); }
 my $reload = 'SELECT pg_reload_conf();';
@@ -133,7 +133,7 @@ $node->append_conf('postgresql.conf', "Max_WAL_Size = 512MB\ntrack_io_timing = y
 $node->safe_psql('postgres', "ALTER SYSTEM SET max_wal_size = '2GB'; ALTER SYSTEM SET track_io_timing = off; ALTER SYSTEM SET wal_compression = on; SELECT pg_reload_conf()");
 $node->poll_query_until('postgres', q(SELECT count(*) = 4 FROM pg_settings WHERE (name, reset_val) IN (('max_wal_size', '2048'), ('track_io_timing', 'off'), ('checkpoint_timeout', '600')) OR name = 'wal_compression' AND reset_val <> 'off')) or die 'not reloaded';
 is(restored('max_wal_size', '512'), "ALTER SYSTEM RESET max_wal_size; $reload", 'a setting: back to what the file has');
-is(restored('max_wal_size', '1024'), "ALTER SYSTEM SET max_wal_size = '1024MB'; $reload", 'a setting: not to its default where the file has another');
+is(restored('max_wal_size', '1024'), "ALTER SYSTEM SET max_wal_size = '1024MB'; $reload", "a setting: back to the file's value, not to the default");
 is(restored('track_io_timing', 'on'), "ALTER SYSTEM RESET track_io_timing; $reload", 'a switch: back to what the file has');
 is(restored('track_io_timing', 'off'), "ALTER SYSTEM SET track_io_timing = 'off'; $reload", 'a switch: not to its default');
 is(restored('wal_compression', 'off'), "ALTER SYSTEM RESET wal_compression; $reload", 'a word: back to its default');
@@ -141,11 +141,11 @@ is(restored('checkpoint_timeout', '300'), "ALTER SYSTEM SET checkpoint_timeout =
 # What it says does it.
 value($_) foreach split /(?<=;) /, restored('max_wal_size', '512');
 ok($node->poll_query_until('postgres', q(SELECT reset_val = '512' FROM pg_settings WHERE name = 'max_wal_size')), 'a setting: it is back');
-is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'max_wal_size' AND sourcefile ~ 'auto')), '0', 'a setting: and nothing is left of the change');
+is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'max_wal_size' AND sourcefile ~ 'auto')), '0', 'a setting: nothing is left of the change');
 value($_) foreach split /(?<=;) /, restored('wal_compression', 'off');
 is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'wal_compression')), '0', 'a setting: where no file has it, nothing is left of the change');
 is(value(q(SELECT count(*) FROM ff_internal.change)), '2', 'neither a rebuilt index nor a new name is a change');
-is(value(q(SELECT count(*) FROM ff_internal.problem)), '0', 'no problem');
+is(value(q(SELECT count(*) FROM ff_internal.problem)), '0', 'no problem is recorded');
 
 $node->stop;
 done_testing();

@@ -141,7 +141,7 @@ for my $day (1 .. 14)
 		my $dump = "$PostgreSQL::Test::Utils::tmp_check/shop.dump";
 		$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr($db) ], 'dump');
 		$node->safe_psql('postgres', 'CREATE DATABASE shop2');
-		$node->command_ok([ 'pg_restore', '-d', $node->connstr('shop2'), $dump ], 'restore');
+		$node->command_ok([ 'pg_restore', '-d', $node->connstr('shop2'), $dump ], 'a dump can be restored');
 		$db = 'shop2';
 	}
 	my $changes = sql(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes'});

@@ -92,7 +92,7 @@ append_to_file("$dir/rehearsal.sh", $script);
 append_to_file("$dir/$_.sh", value("SELECT ff_rehearsal('$_', 50)") . "\n") foreach qw(texts uuids);
 note $script =~ /^(# Predicted.*?)^# Not modelled/ms;
 like($script, qr/^# Index "mine\?FF_END" becomes a plain B-tree if the scratch server does not have what it needs$/m, 'an index of a user\'s function may be a plain one');
-like($script, qr/^# Column "where" is uuid/m, 'and the head says which type is not made');
+like($script, qr/^# Column "where" is uuid/m, 'the head says which type is not made');
 like($script, qr/^# +ALTER TABLE .* SET \(fillfactor = 50\);\n# +ALTER TABLE .* RESET \(fillfactor\);$/m, 'it has the change and its undo');
 is(scalar(() = $script =~ /^FF_END$/mg), scalar(() = $script =~ /<<'FF_END'/g), 'names end no document of the script');
 unlike($script, qr/ppppp|not stored/, 'no value of the table is in it, and no column that is not stored');
@@ -165,7 +165,7 @@ mkdir "$dir/ff_rehearsal.999999999";
 like(refusal($scratch, 'postgres', '--seconds=1', '--rows=999999999'), qr/^too little disk: \d+ MB are needed, \d+ MB are free$/, 'not on a small disk');
 like($said, qr/^a rehearsal that was killed left this: rm -r \.\/ff_rehearsal\.999999999$/m, 'what an earlier one left is named');
 rmdir "$dir/ff_rehearsal.999999999";
-like($said, qr/^checkpoint_timeout: 7min here, 5min on the source$/m, 'and which settings differ');
+like($said, qr/^checkpoint_timeout: 7min here, 5min on the source$/m, 'the script says which settings differ');
 unlike($said, qr/^(fsync|wal_level):/m, 'not those that are equal');
 # of df's answer a megabyte is free: nothing is begun
 mkdir "$dir/bin";
@@ -334,8 +334,8 @@ $watch->quit;
 is($holds, 1, 'while a snapshot is held at times');
 $run->{process}->signal('INT');
 ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends it');
-is(left_behind(), '0', 'and it cleans up');
-ok($scratch->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('pgbench', 'held')"), 'also the snapshot that was held');
+is(left_behind(), '0', 'it cleans up after Ctrl-C');
+ok($scratch->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('pgbench', 'held')"), 'the snapshot that was held is gone after Ctrl-C');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 
 # ------------------------------------------------------------------ a disk that is full in the middle
@@ -351,7 +351,7 @@ SKIP:
 	$run = rehearse($scratch, 'small', '--short', '--seconds=1', '--rows=200000');
 	ok(!IPC::Run::finish($run->{process}), 'a disk that is full in the middle ends it');
 	like(${ $run->{err} }, qr/No space left on device/, 'it says why');
-	is($scratch->safe_psql('small', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join(' ', glob("$dir/ff_rehearsal.*")), '0', 'and cleans up');
+	is($scratch->safe_psql('small', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join(' ', glob("$dir/ff_rehearsal.*")), '0', 'it cleans up on a full disk');
 	is($scratch->safe_psql('small', 'CREATE TABLE room (pad text); ALTER TABLE room ALTER pad SET STORAGE PLAIN; INSERT INTO room SELECT repeat(\'x\', 8000) FROM generate_series(1, 500); SELECT count(*) FROM room'), 500,
 		'so that the disk has its room again');
 }

@@ -73,10 +73,10 @@ sub refresh
 # ---------------------------------------------------------------------------
 good('one');
 good('two');
-is((refresh())[0], '2 of 2 sources answered, 0 failed, 0 were not asked', 'two sources');
-is(value(q(SELECT string_agg(concat_ws(' ', source, database, role, state, tables), ', ' ORDER BY source) FROM ff_fleet)), 'one one primary ok 1, two two primary ok 1', 'are known');
-is(value(q(SELECT string_agg(source || ': ' || relation, ', ' ORDER BY source) FROM ff_fleet_advice)), 'one: public."table of one", two: public."table of two"', 'with their tables');
-is(value(q(SELECT bool_and(collected_at IS NOT NULL AND server_version / 10000 = current_setting('server_version_num')::int / 10000 AND version = '1.0.0' AND timeline = 1) FROM ff_fleet)), 't', 'and their state');
+is((refresh())[0], '2 of 2 sources answered, 0 failed, 0 were not asked', 'two sources are added');
+is(value(q(SELECT string_agg(concat_ws(' ', source, database, role, state, tables), ', ' ORDER BY source) FROM ff_fleet)), 'one one primary ok 1, two two primary ok 1', 'both sources are known');
+is(value(q(SELECT string_agg(source || ': ' || relation, ', ' ORDER BY source) FROM ff_fleet_advice)), 'one: public."table of one", two: public."table of two"', 'the fleet lists the tables of both sources');
+is(value(q(SELECT bool_and(collected_at IS NOT NULL AND server_version / 10000 = current_setting('server_version_num')::int / 10000 AND version = '1.0.0' AND timeline = 1) FROM ff_fleet)), 't', 'the sources have their state');
 
 # the question is asked read only, with an empty path and timeouts
 $there->safe_psql('two', q(CREATE FUNCTION ff_internal.asked_with() RETURNS text LANGUAGE sql AS
@@ -91,16 +91,16 @@ is(value(q(CREATE FUNCTION pg_temp.answer() RETURNS text LANGUAGE plpgsql AS $$
 		END LOOP;
 		RETURN said;
 	END $$;
-	SELECT pg_temp.answer())), 'on <""> 2s 18s', 'what the question is asked with');
+	SELECT pg_temp.answer())), 'on <""> 2s 18s', 'a source is asked with safe settings');
 
 # a role there needs nothing but to be a reader
 $there->safe_psql('two', q(CREATE ROLE just_reads LOGIN; SELECT ff_grant('just_reads', 'reader')));
 value(q(ALTER USER MAPPING FOR CURRENT_USER SERVER two OPTIONS (SET user 'just_reads')));
-is((refresh())[0], '2 of 2 sources answered, 0 failed, 0 were not asked', 'a reader is enough');
+is((refresh())[0], '2 of 2 sources answered, 0 failed, 0 were not asked', 'a role with the rights of a reader can be asked');
 $there->safe_psql('two', 'REVOKE pg_read_all_stats FROM just_reads');
-is((refresh())[0], '1 of 2 sources answered, 1 failed, 0 were not asked', 'less is not');
-is(value(q(SELECT state || ': ' || error || ' ' || tables FROM ff_fleet WHERE source = 'two')), 'failing: 42501 permission denied for function export 1', 'its row says so, and keeps what it said before');
-is(value(q(SELECT source || ' ' || note FROM ff_fleet_advice WHERE note IS NOT NULL)), 'two stale', 'marked as stale');
+is((refresh())[0], '1 of 2 sources answered, 1 failed, 0 were not asked', 'a role without pg_read_all_stats cannot be asked');
+is(value(q(SELECT state || ': ' || error || ' ' || tables FROM ff_fleet WHERE source = 'two')), 'failing: 42501 permission denied for function export 1', 'its row says so and keeps the earlier answer');
+is(value(q(SELECT source || ' ' || note FROM ff_fleet_advice WHERE note IS NOT NULL)), 'two stale', 'the earlier answer is marked as stale');
 $there->safe_psql('two', q(SELECT ff_grant('just_reads', 'reader')));
 
 # ---------------------------------------------------------------------------
@@ -155,17 +155,17 @@ $holder->query_safe('BEGIN; LOCK TABLE ff_internal.held');
 my $others = keys %expected;
 my ($reached, $seconds) = refresh();
 is($reached, "2 of " . (2 + $others) . " sources answered, $others failed, 0 were not asked", 'the good ones answered, the others failed');
-cmp_ok($seconds, '<', 110, 'in the time of the slowest');
+cmp_ok($seconds, '<', 110, 'all together take the time of the slowest');
 like(value("SELECT error FROM ff_internal.fleet_source WHERE source = '$_'"), $expected{$_}, "the row of $_ says why") for sort keys %expected;
-is(value(q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')), '0', 'none is waited for any more');
+is(value(q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')), '0', 'no refresh holds a lock any more');
 is(value(q(SELECT bool_and(error !~ '127\.0\.0\.1' AND error !~ 'nowhere') FROM ff_internal.fleet_source)), 't', 'no error names a host or a database');
-ok($there->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'sleeps')), 'what slept there has ended');
+ok($there->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'sleeps')), 'the query that slept on the source has ended');
 
 # next time they are asked last
 value("SELECT ff_fleet_remove('$_')") for qw(sleeps deaf);
 my ($again) = refresh();
-like($again, qr/^2 of \d+ sources answered/, 'and the good ones go on');
-is(value(q(SELECT max(tried_at) FILTER (WHERE failures = 0) < min(tried_at) FILTER (WHERE failures > 0) FROM ff_internal.fleet_source)), 't', 'they are asked first');
+like($again, qr/^2 of \d+ sources answered/, 'the good sources are still asked');
+is(value(q(SELECT max(tried_at) FILTER (WHERE failures = 0) < min(tried_at) FILTER (WHERE failures > 0) FROM ff_internal.fleet_source)), 't', 'the good sources are asked first');
 $holder->quit;
 value(q(SELECT ff_fleet_add('sleeps', 'sleeps')));
 
@@ -176,7 +176,7 @@ value("SELECT ff_fleet_remove('$_')") for grep { $_ ne 'sleeps' } keys %expected
 good("more $_") for 1 .. 6;
 refresh("CALL ff_fleet_refresh($_, 3)") for 1 .. 3;
 is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'three parts are the whole');
-is(($hub->psql('postgres', 'CALL ff_fleet_refresh(4, 3)'))[0], 3, 'and there is no fourth');
+is(($hub->psql('postgres', 'CALL ff_fleet_refresh(4, 3)'))[0], 3, 'there is no fourth part');
 
 # one that hangs on a source has its lock
 my $slow = $hub->background_psql('postgres', on_error_stop => 0);
@@ -184,21 +184,21 @@ $slow->query_until(qr/now/, "\\echo now\nCALL ff_fleet_refresh();\n");
 ok($hub->poll_query_until('postgres', q(SELECT count(*) = 1 FROM ff_internal.fleet_source JOIN pg_locks ON locktype = 'advisory' AND classid = 'ff_internal.fleet_source'::regclass AND objid = source_id WHERE source = 'sleeps')), 'a refresh waits for a source');
 # killed in the middle
 value(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL ff_fleet_refresh%' AND pid <> pg_backend_pid()));
-ok($hub->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory')), 'one that is ended leaves no lock');
+ok($hub->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory')), 'a refresh that is terminated leaves no lock');
 eval { $slow->quit; };
-is(value(q(SELECT count(*) FROM ff_internal.fleet_source s WHERE s.source <> 'sleeps' AND NOT EXISTS (SELECT FROM ff_internal.fleet_advice a WHERE a.source_id = s.source_id))), '0', 'and no half source');
+is(value(q(SELECT count(*) FROM ff_internal.fleet_source s WHERE s.source <> 'sleeps' AND NOT EXISTS (SELECT FROM ff_internal.fleet_advice a WHERE a.source_id = s.source_id))), '0', 'no source is stored in part');
 # the same lock, which does not end
 my $asking = $hub->background_psql('postgres');
 $asking->query_safe(q(SELECT pg_advisory_lock('ff_internal.fleet_source'::regclass::oid::integer, source_id) FROM ff_internal.fleet_source WHERE source = 'sleeps'));
-is((refresh())[0], '8 of 9 sources answered, 0 failed, 1 were not asked', 'a source that one asks is passed by the other');
+is((refresh())[0], '8 of 9 sources answered, 0 failed, 1 were not asked', 'two refreshes at once do not ask the same source');
 $asking->quit;
 $hub->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'));
 # cancelled, and again in the same session
 my ($status, $out, $err) = $hub->psql('postgres', q(SET statement_timeout = '3s'; CALL ff_fleet_refresh(); RESET statement_timeout; SELECT ff_fleet_remove('sleeps'); CALL ff_fleet_refresh(); SELECT dblink_get_connections() IS NULL, count(*) FROM pg_locks WHERE locktype = 'advisory'), on_error_stop => 0);
 like($err, qr/ERROR:  canceling statement due to statement timeout/, 'a refresh can be cancelled');
-like($err, qr/NOTICE:  8 of 8 sources answered/, 'and goes on in the same session');
-is($out, "t\nt|0", 'which keeps no connection and no lock');
-is(($hub->psql('postgres', 'BEGIN; CALL ff_fleet_refresh()'))[0], 3, 'not in a transaction block');
+like($err, qr/NOTICE:  8 of 8 sources answered/, 'a refresh works again in the same session');
+is($out, "t\nt|0", 'the session keeps no connection and no lock');
+is(($hub->psql('postgres', 'BEGIN; CALL ff_fleet_refresh()'))[0], 3, 'a refresh is refused in a transaction block');
 
 # ---------------------------------------------------------------------------
 # Scripts
@@ -213,32 +213,32 @@ $there->safe_psql('one', 'CALL ff_collect()');
 refresh();
 like(value(q(SELECT concat_ws(' ', source, relation, now, new, action, note) FROM ff_fleet_advice LIMIT 1)), qr/^one public.jobs 100 \d\d lower provisional/, 'a change is advised');
 my $script = value(q(SELECT * FROM ff_fleet_script('one')));
-like($script, qr/^-- Sent by source one\. .*\n-- fillfactor_advisor 1\.0\.0: changes for all tables/, 'the script of a source');
+like($script, qr/^-- Sent by source one\. .*\n-- fillfactor_advisor 1\.0\.0: changes for all tables/, 'the hub gives the script of a source');
 my $file = PostgreSQL::Test::Utils::tempdir . '/script.sql';
 append_to_file($file, $script =~ s/^\\if :provisional \\\\ (.*) \\endif$/$1/gmr =~ s/provisional :undo/provisional on/r);
 my ($ran, $said) = run_command([ 'psql', '-X', '-d', $hub->connstr('postgres'), '-f', $file ]);
-like($said, qr/refused: made for another database or server/, 'refuses on the hub');
+like($said, qr/refused: made for another database or server/, 'the script refuses to run on the hub');
 run_command([ 'psql', '-X', '-d', $there->connstr('one'), '-f', $file ]);
-like($there->safe_psql('one', q(SELECT reloptions FROM pg_class WHERE relname = 'jobs')), qr/fillfactor=\d\d/, 'and works on its server');
+like($there->safe_psql('one', q(SELECT reloptions FROM pg_class WHERE relname = 'jobs')), qr/fillfactor=\d\d/, 'the script works on its server');
 ($status, $out, $err) = $hub->psql('postgres', q(SELECT ff_fleet_script('nobody')));
-like($err, qr/ERROR:  source nobody does not exist/, 'no such source');
+like($err, qr/ERROR:  source nobody does not exist/, 'an unknown source is an error');
 
 # ---------------------------------------------------------------------------
 # Rights
 # ---------------------------------------------------------------------------
 value(q(CREATE ROLE hub_reader LOGIN; SELECT ff_grant('hub_reader', 'reader'); CREATE ROLE hub_collector LOGIN; SELECT ff_grant('hub_collector', 'collector')));
 is($hub->safe_psql('postgres', q(SELECT count(*) FROM ff_fleet WHERE state = 'ok'), extra_params => [ '-U', 'hub_reader' ]), '8', 'a reader of the hub sees the sources');
-is($hub->safe_psql('postgres', q(SELECT count(*) FROM pg_user_mappings WHERE umoptions IS NOT NULL), extra_params => [ '-U', 'hub_reader' ]), '0', 'and no options of their mappings');
+is($hub->safe_psql('postgres', q(SELECT count(*) FROM pg_user_mappings WHERE umoptions IS NOT NULL), extra_params => [ '-U', 'hub_reader' ]), '0', 'a reader of the hub sees no options of user mappings');
 ($status, $out, $err) = $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_reader' ]);
-like($err, qr/ERROR:  role hub_reader lacks the rights of a collector/, 'it asks nothing');
+like($err, qr/ERROR:  role hub_reader lacks the rights of a collector/, 'a reader of the hub cannot refresh');
 ($status, $out, $err) = $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_collector' ]);
-like($err, qr/NOTICE:  0 of 8 sources answered, 8 failed/, 'a collector may, where it may use the servers');
-is(value(q(SELECT DISTINCT left(error, 28) FROM ff_internal.fleet_source)), '42704 user mapping not found', 'for which it needs a mapping of its own');
+like($err, qr/NOTICE:  0 of 8 sources answered, 8 failed/, 'a collector can refresh the servers that it may use');
+is(value(q(SELECT DISTINCT left(error, 28) FROM ff_internal.fleet_source)), '42704 user mapping not found', 'a collector needs user mappings of its own');
 value(q(CREATE USER MAPPING FOR hub_collector SERVER two OPTIONS (user 'just_reads')));
 $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_collector' ]);
-is(value(q(SELECT error FROM ff_internal.fleet_source WHERE source = 'two')), '42501 permission denied for foreign server two', 'and the right to use the server');
+is(value(q(SELECT error FROM ff_internal.fleet_source WHERE source = 'two')), '42501 permission denied for foreign server two', 'a collector also needs the right to use the server');
 refresh();
-is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'all is well again');
+is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'all sources answer again');
 
 # ---------------------------------------------------------------------------
 # A source that is removed while its answer is stored
@@ -252,7 +252,7 @@ $storing->query_safe('COMMIT');
 $storing->quit;
 $removing->ended;
 is(value(q(SELECT count(*) FROM ff_internal.fleet_source WHERE source = 'itself')), '0', 'a source is removed while its answer is stored');
-is(value(q(SELECT count(*) FROM ff_internal.fleet_advice WHERE source_id NOT IN (SELECT source_id FROM ff_internal.fleet_source))), '0', 'and nothing of the answer stays');
+is(value(q(SELECT count(*) FROM ff_internal.fleet_advice WHERE source_id NOT IN (SELECT source_id FROM ff_internal.fleet_source))), '0', 'nothing of the answer stays');
 value('DROP TABLE on_the_hub, new_there');
 
 # ---------------------------------------------------------------------------
@@ -262,23 +262,23 @@ sub known { return value("SELECT concat_ws(' ', state, database, role, tables) F
 $there->safe_psql('postgres', 'ALTER DATABASE "more 5" RENAME TO moved');
 $there->safe_psql('postgres', 'DROP DATABASE "more 6"');
 is((refresh())[0], '6 of 8 sources answered, 2 failed, 0 were not asked', 'of two databases one was renamed, one dropped');
-is(join(', ', map { known("more $_") } 5, 6), 'failing more 5 primary 1, failing more 6 primary 1', 'their rows say so, and what they said stays');
+is(join(', ', map { known("more $_") } 5, 6), 'failing more 5 primary 1, failing more 6 primary 1', 'their rows say so and keep the earlier answers');
 value('ALTER SERVER "more 5" OPTIONS (SET dbname \'moved\')');
 $there->safe_psql('postgres', 'CREATE DATABASE "more 6" TEMPLATE moved');
 refresh();
 is(known('more 5'), 'ok moved primary 1', 'under its new name it is the same source');
 is(known('more 6'), 'ok more 6 primary 1', 'a copy of it on the same server is a database of its own');
-is(value(q(SELECT string_agg(relation, ' ') FROM ff_fleet_advice WHERE source = 'more 6')), 'public."table of more 5"', 'and nothing stays of the one dropped, whose name it has');
+is(value(q(SELECT string_agg(relation, ' ') FROM ff_fleet_advice WHERE source = 'more 6')), 'public."table of more 5"', 'nothing stays of the dropped database of that name');
 
 my $all = q(SELECT string_agg(concat_ws(' ', source, database, role, tables), ', ' ORDER BY source) FROM ff_fleet);
 my $dump = PostgreSQL::Test::Utils::tempdir . '/hub';
 $hub->command_ok([ 'pg_dump', '-Fc', '-f', $dump, 'postgres' ], 'a hub is dumped');
 $hub->safe_psql('postgres', 'CREATE DATABASE elsewhere');
-$hub->command_ok([ 'pg_restore', '-d', 'elsewhere', '--exit-on-error', $dump ], 'and restored elsewhere');
+$hub->command_ok([ 'pg_restore', '-d', 'elsewhere', '--exit-on-error', $dump ], 'the hub is restored elsewhere');
 is($hub->safe_psql('elsewhere', $all), value($all), 'it knows what the hub knew');
 ($status, $out, $err) = $hub->psql('elsewhere', 'CALL ff_fleet_refresh()');
-like($err, qr/NOTICE:  8 of 8 sources answered, 0 failed/, 'and asks the same sources');
-is($hub->safe_psql('elsewhere', $all), value($all), 'none of which is there twice');
+like($err, qr/NOTICE:  8 of 8 sources answered, 0 failed/, 'the restored hub asks the same sources');
+is($hub->safe_psql('elsewhere', $all), value($all), 'no source is there twice');
 $hub->stop;
 $there->stop;
 done_testing(81);

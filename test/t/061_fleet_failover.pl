@@ -57,10 +57,10 @@ add('b', sprintf q(host '%s', port '%s'), $node{b}->host, $node{b}->port);
 # as for Patroni: whoever of them is the primary
 add('shop', sprintf q(host '%s,%s', port '%s,%s', target_session_attrs 'primary'), $node{a}->host, $node{b}->host, $node{a}->port, $node{b}->port);
 refresh();
-is(roles(), 'a primary ok 1, b standby ok 1, shop duplicate ok 1', 'a primary, its standby, and a name for whoever is the primary');
+is(roles(), 'a primary ok 1, b standby ok 1, shop duplicate ok 1', 'a primary, its standby and a name of the current primary have their roles');
 my $advice = q(SELECT concat_ws(' ', source, relation, now, coalesce(new::text, '-'), action, note) FROM ff_fleet_advice);
 my $first = value($advice);
-like($first, qr/^a public\.orders 100 [5-9]\d lower provisional$/, 'the primary advises room, and is the only one to be listed');
+like($first, qr/^a public\.orders 100 [5-9]\d lower provisional$/, 'the primary advises room, and only the primary is listed');
 my ($room) = $first =~ /100 (\d+) lower/;
 
 # ---------------------------------------------------------------------------
@@ -78,12 +78,12 @@ sub read_on_standby
 	return;
 }
 read_on_standby(1);
-like(value($advice), qr/^a public\.orders 100 \d\d lower provisional.*; read on standbys: [\d.]+ pages\/s$/, 'a scan there is said, and does not decide');
+like(value($advice), qr/^a public\.orders 100 \d\d lower provisional.*; read on standbys: [\d.]+ pages\/s$/, 'one scan on the standby is reported and does not decide');
 read_on_standby(2000);
-like(value($advice), qr/^a public\.orders 100 .*\blower to $room without the reads of a standby; read on standbys: \d+\.\d pages\/s$/, 'many turn the advice');
-cmp_ok(value('SELECT weighed FROM ff_internal.fleet_advice WHERE weighed IS NOT NULL'), '>', $room, 'towards fewer pages to read');
+like(value($advice), qr/^a public\.orders 100 .*\blower to $room without the reads of a standby; read on standbys: \d+\.\d pages\/s$/, 'many scans on the standby change the advice');
+cmp_ok(value('SELECT weighed FROM ff_internal.fleet_advice WHERE weighed IS NOT NULL'), '>', $room, 'the changed advice is for fewer pages');
 is($node{b}->safe_psql('shop', 'SELECT count(*) > 0 FROM ff_export() e, jsonb_array_elements(e->\'reads\')'), 't', 'ff_export() works in recovery');
-like(value('SELECT ff_fleet_report()'), qr/<h1>3 sources on 1 clusters, 3 of them well; [01] changes are advised/, 'and counts each once');
+like(value('SELECT ff_fleet_report()'), qr/<h1>3 sources on 1 clusters, 3 of them well; [01] changes are advised/, 'the report counts each source once');
 
 # a table's counters that are reset by themselves: no difference is taken across it, where the server tells
 SKIP:
@@ -96,7 +96,7 @@ SKIP:
 	$node{b}->safe_psql('shop', "SET max_parallel_workers_per_gather = 0; DO 'BEGIN FOR i IN 1 .. 4000 LOOP PERFORM sum(state) FROM orders; END LOOP; END'");
 	refresh();
 	is(value($rate), $before, 'a reset of one table gives no rate');
-	is(value('SELECT since IS NOT NULL FROM ff_internal.fleet_reads'), 't', 'as the standby says when it was');
+	is(value('SELECT since IS NOT NULL FROM ff_internal.fleet_reads'), 't', 'because the standby reports the time of the reset');
 }
 
 # ---------------------------------------------------------------------------
@@ -105,12 +105,12 @@ SKIP:
 $node{a}->stop('immediate');
 refresh();
 is(roles(), 'a primary failing 1, b standby ok 1, shop duplicate failing 1', 'the primary is gone');
-like(value($advice), qr/^a public\.orders 100 .*stale/, 'its advice is still there, marked');
+like(value($advice), qr/^a public\.orders 100 .*stale/, 'its advice is still there, marked as stale');
 $node{b}->promote;
 $node{b}->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 refresh();
 is(roles(), 'a former primary failing 1, b primary ok 2, shop duplicate ok 2', 'the standby is promoted: no new source, the same history');
-like(value($advice), qr/^b public\.orders 100 /, 'and it gives the advice');
+like(value($advice), qr/^b public\.orders 100 /, 'the promoted source gives the advice');
 
 # the old primary comes back as a standby of the new one
 $node{b}->safe_psql('postgres', 'CHECKPOINT');
@@ -120,7 +120,7 @@ $back->init_from_backup($node{b}, 'again', has_streaming => 1);
 $back->start;
 value(sprintf q(ALTER SERVER a OPTIONS (SET host '%s', SET port '%s')), $back->host, $back->port);
 refresh();
-is(roles(), 'a standby ok 2, b primary ok 2, shop duplicate ok 2', 'rebuilt, the old primary is a standby');
+is(roles(), 'a standby ok 2, b primary ok 2, shop duplicate ok 2', 'the old primary is a standby after it was rebuilt');
 
 # a copy that accepts writes beside it
 my $copy = PostgreSQL::Test::Cluster->new('copy');
@@ -128,7 +128,7 @@ $copy->init_from_backup($node{b}, 'again');
 $copy->start;
 add('copy', sprintf q(host '%s', port '%s'), $copy->host, $copy->port);
 refresh();
-is(value(q(SELECT string_agg(source || ' ' || role, ', ' ORDER BY source) FROM ff_fleet)), 'a standby, b primary, copy clone, shop duplicate', 'a copy that accepts writes is said');
-is(value(q(SELECT count(*) FROM ff_fleet_advice WHERE relation = 'public.orders')), '2', 'and is a database of its own');
+is(value(q(SELECT string_agg(source || ' ' || role, ', ' ORDER BY source) FROM ff_fleet)), 'a standby, b primary, copy clone, shop duplicate', 'a copy that accepts writes is reported as a clone');
+is(value(q(SELECT count(*) FROM ff_fleet_advice WHERE relation = 'public.orders')), '2', 'the copy is a database of its own');
 $_->stop for $copy, $back, $node{b}, $hub;
 done_testing(16);

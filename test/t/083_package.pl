@@ -73,7 +73,7 @@ is(join(' ', grep { !m{^fillfactor_advisor-\Q$version\E/} } @files), '', 'all of
 my %has = map { s{^[^/]*/}{}r => 1 } @files;
 is(join(' ', grep { !$has{$_} } qw(META.json Makefile LICENSE README.md CHANGELOG.md doc/reference.md doc/how-it-decides.md fillfactor_advisor.control src/module.c sql/00_head.sql
 		sql/monitoring/grafana.json sql/monitoring/pgwatch.yaml sql/monitoring/postgres_exporter.yaml test/run test/sql/sample.sql expected/sample.out debian/rules)), '', 'what it needs is in there');
-is(join(' ', grep { m{^\.|\.(?:o|so|bc|zip)$|^fillfactor_advisor--|^(?:results|tmp_check|log)/} } keys %has), '', 'and nothing else: no repository files, nothing built');
+is(join(' ', grep { m{^\.|\.(?:o|so|bc|zip)$|^fillfactor_advisor--|^(?:results|tmp_check|log)/} } keys %has), '', 'nothing else is in there: no repository files, nothing built');
 ok(-x "$dist/test/run", 'programs can be run');
 
 # META.json, by the PGXN Meta Spec 1.0.0: what is required, and the form of it.
@@ -109,12 +109,12 @@ foreach my $phase (sort keys %{ $meta->{prereqs} // {} })
 # The extension from the archive, as the tests know it.
 my @make = ('make', '-s', "PG_CONFIG=$pg_config", 'with_llvm=no');
 runs($dist, [ @make, 'all' ], 'the archive builds');
-runs($dist, [ @make, 'install', "DESTDIR=$tmp/installed" ], 'and installs');
+runs($dist, [ @make, 'install', "DESTDIR=$tmp/installed" ], 'the archive installs');
 chomp(my $shared = qx($pg_config --sharedir));
 my $script = "$shared/extension/fillfactor_advisor--$version.sql";
 ok(-s "$tmp/installed$script" && slurp_file("$tmp/installed$script") eq slurp_file($script), 'its script is the one that is tested');
 chomp(my $libraries = qx($pg_config --pkglibdir));
-ok(-s "$tmp/installed$libraries/fillfactor_advisor.so", 'and a library');
+ok(-s "$tmp/installed$libraries/fillfactor_advisor.so", 'the library is installed');
 my @built = map { "$dist/$_" } 'fillfactor_advisor.so', "fillfactor_advisor--$version.sql";
 my @bytes = map { sha($_) } @built;
 runs($dist, [ @make, 'clean' ], 'cleaned');

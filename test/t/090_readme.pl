@@ -54,7 +54,7 @@ foreach my $text ($readme, slurp_file("$top/doc/questions.md") =~ s/'(?:public\.
 	}
 }
 cmp_ok($n, '>=', 10, 'there are examples');
-cmp_ok($outputs, '>=', 5, 'and what they give');
+cmp_ok($outputs, '>=', 5, 'there are outputs of examples');
 
 # All that is shown is of one run of the demo: README, the other page and the picture say the same.
 my $questions = slurp_file("$top/doc/questions.md");
@@ -64,10 +64,10 @@ is($again, $overview, 'the same on both pages');
 is(length((sort { length $b <=> length $a } split /\n/, $overview)[0]) < 100, 1, 'in less than 100 columns');
 my ($new) = $overview =~ /^ shop\.jobs +\| 100 +\| +(\d+) \|/m;
 like($readme, qr/At $new a page is filled with/, 'the reason shown is of that advice');
-like($questions, qr/^ +$new \|.* advised/m, 'and so is the curve');
+like($questions, qr/^ +$new \|.* advised/m, 'the curve shown is of that advice');
 my ($wal, $disk) = map { my ($sign, $size) = @$_; "$size " . ($sign eq '-' ? 'less' : 'more') } map { [ /([-+])(.*)/ ] } $overview =~ /\| (\S+ \w+) WAL\/day .*?\| (\S+ \w+) disk$/ms;
 my ($said) = slurp_file("$top/doc/report.png") =~ /tEXtDescription\0([^<]*?)\.(?: |Based)/;
-is($said, "1 change: about $wal WAL a day, $disk disk", 'and the picture');
+is($said, "1 change: about $wal WAL a day, $disk disk", 'the picture shows that advice');
 unlike($readme, qr/<!--/, 'with nothing left to fill in');
 
 # Functions and settings that it names are there.
