@@ -182,9 +182,9 @@ $$;
 CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT string_agg(quote_ident(s.relname), ', ' ORDER BY s.place) FILTER (WHERE s.place <= 5)
-           || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
-      FROM (SELECT c.relname, row_number() OVER (ORDER BY i.indisprimary, i.indisunique, c.relname) AS place
+    SELECT array_to_string(s.names[:5], ', ')
+           || CASE WHEN cardinality(s.names) > 5 THEN format(' and %s more', cardinality(s.names) - 5) ELSE '' END
+      FROM (SELECT array_agg(quote_ident(c.relname) ORDER BY i.indisprimary, i.indisunique, c.relname) AS names
               FROM ff_internal.blocking_indexes($1) b
               JOIN pg_index i USING (indexrelid)
               JOIN pg_class c ON c.oid = b.indexrelid

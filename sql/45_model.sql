@@ -159,8 +159,8 @@ AS $$
                 ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
              WHERE f.began_at = (e.since_change).began_at),
            d.*, f.old_fillfactor, f.updated,
-           (SELECT count(*) > 0
-              FROM ff_internal.prediction p
+           EXISTS (
+            SELECT FROM ff_internal.prediction p
               JOIN ff_internal.change c ON c.rel_id = p.rel_id AND c.kind = 'fillfactor' AND c.seen_at > p.made_at
                    AND c.new_fillfactor = p.to_fillfactor
              WHERE p.rel_id = e.rel_id AND p.to_fillfactor = e.fillfactor)::integer,

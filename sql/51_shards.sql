@@ -14,15 +14,14 @@ BEGIN
     PERFORM ff_internal.show_shards();
     IF to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL THEN
         RETURN QUERY EXECUTE
-            'SELECT d.parent, d.shard '
-            '  FROM (SELECT p.oid AS parent, c.oid AS shard, count(c.oid) OVER (PARTITION BY p.oid) AS here, '
-            '               row_number() OVER (PARTITION BY p.oid ORDER BY c.oid) AS place '
-            '          FROM pg_catalog.pg_dist_shard s '
-            '          JOIN pg_class p ON p.oid = s.logicalrelid AND p.relkind = ''r'' '
-            '          LEFT JOIN pg_class c ON c.relkind = ''r'' AND c.relnamespace = p.relnamespace '
-            '                AND c.relname ^@ left(p.relname, 30) '
-            '                AND right(c.relname, length(s.shardid::text) + 1) = ''_'' || s.shardid) d '
-            ' WHERE d.place <= greatest(d.here, 1)';
+            'SELECT p.oid, unnest(coalesce(array_agg(c.oid ORDER BY c.oid) FILTER (WHERE c.oid IS NOT NULL), '
+            '                              ARRAY[NULL::oid])) '
+            '  FROM pg_catalog.pg_dist_shard s '
+            '  JOIN pg_class p ON p.oid = s.logicalrelid AND p.relkind = ''r'' '
+            '  LEFT JOIN pg_class c ON c.relkind = ''r'' AND c.relnamespace = p.relnamespace '
+            '        AND c.relname ^@ left(p.relname, 30) '
+            '        AND right(c.relname, length(s.shardid::text) + 1) = ''_'' || s.shardid '
+            ' GROUP BY p.oid';
     END IF;
 END
 $$;

@@ -72,8 +72,8 @@ LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     SELECT n.nspname, c.relname, i.cluster_by,
-           CASE WHEN k.hindrance IS NOT NULL THEN k.hindrance
-                WHEN i.identity IS NOT TRUE THEN 'needs a primary key or a replica identity index' END,
+           coalesce(k.hindrance,
+                    CASE WHEN i.identity IS NOT TRUE THEN 'needs a primary key or a replica identity index' END),
            CASE WHEN n.nspname || c.relname ~ ff_internal.unprintable()
                 THEN 'its name cannot be written on a command line'
                 WHEN current_database() ~ '[^[:alnum:]_.-]' THEN 'it cannot connect to a database of this name'
@@ -120,8 +120,9 @@ AS $$
      CROSS JOIN ff_internal.rewrite_conditions(c.oid) t
      CROSS JOIN LATERAL (SELECT ff_internal.qualified_name(c.oid), ff_internal.quoted_name(t.cluster_by),
                                 current_setting('wal_level'),
-                                'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end')
-                o(target, in_order, wal_level, online)
+                                'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end',
+                                'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too')
+                o(target, in_order, wal_level, online, offline)
       LEFT JOIN extension s ON s.name = 'pg_squeeze'
       LEFT JOIN extension r ON r.name = 'pg_repack'
      -- Copying while others read and write takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
@@ -154,9 +155,9 @@ AS $$
             'as superuser, client and server of one version; readers and writers go on; '
             'ACCESS EXCLUSIVE for moments at the start and the end'),
            (5, 'CLUSTER', o.in_order IS NOT NULL, format('CLUSTER %s USING %s;', o.target, o.in_order), 'psql', 1, NULL,
-            'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too'),
+            o.offline),
            (6, 'VACUUM FULL', c.relkind <> 'i', format('VACUUM (FULL, ANALYZE) %s;', o.target), 'psql', 1, NULL,
-            'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too'))
+            o.offline))
            w(place, method, fits, statement, runs_in, times, hindrance, lock)
      CROSS JOIN ff_internal.rewrite_cost(rewrites.relation, new_bytes) z
      CROSS JOIN LATERAL (SELECT coalesce(w.hindrance, z.too_big)) y(hindrance)
