@@ -33,9 +33,7 @@ int			ff_prune_batches;
 
 #define OURS(name) "fillfactor_advisor." name
 
-/*
- * Values of settings that only SQL functions read, through ff_setting().
- */
+/* Values of settings that only SQL functions read, through ff_setting(). */
 static int	unread_int[7];
 static double unread_real;
 

@@ -79,10 +79,7 @@ ff_refuse(PG_FUNCTION_ARGS)
 			 part[3] ? errhint("%s", part[3]) : 0));
 }
 
-/*
- * Error 42501 unless the caller has the rights of a "reader" or "collector", see
- * ff_grant().
- */
+/* Error 42501 unless the caller has the rights of a "reader" or "collector", see ff_grant(). */
 void
 ff_require(const char *what)
 {

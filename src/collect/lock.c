@@ -78,9 +78,7 @@ owner_at_lock(const LOCKTAG *tag, Oid extension)
 	return 0;
 }
 
-/*
- * A forgotten prepared transaction would block collectors and DROP EXTENSION.
- */
+/* A forgotten prepared transaction would block collectors and DROP EXTENSION. */
 static void
 refuse_prepare(XactEvent event, void *extension)
 {

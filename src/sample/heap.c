@@ -106,14 +106,12 @@ open_heap(FunctionCallInfo fcinfo)
 	if (!RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table with storage",
-						RelationGetRelationName(rel)),
+				 errmsg("\"%s\" is not a table with storage", RelationGetRelationName(rel)),
 				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
 	if (rel->rd_rel->relam != HEAP_TABLE_AM_OID)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a heap table",
-						RelationGetRelationName(rel)),
+				 errmsg("\"%s\" is not a heap table", RelationGetRelationName(rel)),
 				 errdetail("Only pages of the heap access method can be read.")));
 	return rel;
 }

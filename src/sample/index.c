@@ -45,8 +45,7 @@ open_btree(FunctionCallInfo fcinfo)
 {
 	Relation	rel = ff_open_for_sample(fcinfo, "index");
 
-	if (rel->rd_rel->relkind != RELKIND_INDEX ||
-		rel->rd_rel->relam != BTREE_AM_OID)
+	if (rel->rd_rel->relkind != RELKIND_INDEX || rel->rd_rel->relam != BTREE_AM_OID)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a B-tree index with storage",
@@ -54,8 +53,7 @@ open_btree(FunctionCallInfo fcinfo)
 	if (!rel->rd_index->indisvalid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid",
-						RelationGetRelationName(rel)),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(rel)),
 				 errhint("Rebuild it with REINDEX, or drop it.")));
 	return rel;
 }

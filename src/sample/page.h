@@ -59,8 +59,7 @@ ff_line_pointers(const PageHeaderData *header)
  * that no other line pointer has claimed.  Marks them as taken.
  */
 static inline bool
-ff_claim_place(const PageHeaderData *header, const ItemIdData *lp,
-			   unsigned least, uint64 *taken)
+ff_claim_place(const PageHeaderData *header, const ItemIdData *lp, unsigned least, uint64 *taken)
 {
 	unsigned	next;
 	unsigned	end = MAXALIGN(lp->lp_off + lp->lp_len) / MAXIMUM_ALIGNOF;

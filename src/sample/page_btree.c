@@ -25,10 +25,7 @@
 /* A leaf is at its fillfactor if it is this close to it; share of the page. */
 #define FF_NEAR_FILLFACTOR 0.03
 
-/*
- * Leaves up to this full were split in the middle and hardly filled since; share
- * of the page.
- */
+/* Leaves up to this full were split in the middle and hardly filled since; share of the page. */
 #define FF_HALF_FULL 0.6
 
 /* Rows that an item points to, 0 if its posting list is unsound. */

@@ -84,8 +84,7 @@ xact_state(const FfXacts *xacts, TransactionId xid)
  * transaction that deleted or superseded a dead tuple, if any.
  */
 static FfTupleState
-tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts,
-			TransactionId *deleter)
+tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts, TransactionId *deleter)
 {
 	uint16		mask = tuple->t_infomask;
 	TransactionId xmax = tuple->t_choice.t_heap.t_xmax;
@@ -226,8 +225,7 @@ typedef struct FfWalk
 } FfWalk;
 
 static void
-add_version(FfWalk *walk, TransactionId xid, bool updated, bool live,
-			bool heap_only)
+add_version(FfWalk *walk, TransactionId xid, bool updated, bool live, bool heap_only)
 {
 	walk->version[walk->nversions++] = (FfVersion) {
 		xid, xid_age(walk->xacts, xid), updated, live, heap_only
@@ -308,8 +306,7 @@ count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
 			ItemIdIsNormal(&header->pd_linp[target - 1]);
 	}
 
-	if (!ff_claim_place(header, lp, MAXALIGN(SizeofHeapTupleHeader),
-						walk->taken))
+	if (!ff_claim_place(header, lp, MAXALIGN(SizeofHeapTupleHeader), walk->taken))
 		return false;
 	tuple = (const HeapTupleHeaderData *) ((const char *) header + lp->lp_off);
 	if (!tuple_is_sound(tuple, lp->lp_len))
@@ -335,8 +332,7 @@ count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
  * page is all free.
  */
 FfPageState
-ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts,
-			 FfHeapPage *result)
+ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts, FfHeapPage *result)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	double	   *metric = result->metric;

@@ -70,8 +70,7 @@ ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument)
 				 errmsg("cannot sample temporary table \"%s\" of another session",
 						RelationGetRelationName(rel)),
 				 errdetail("Its pages are in the memory of that session.")));
-	if (RecoveryInProgress() &&
-		rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
+	if (RecoveryInProgress() && rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot sample unlogged relation \"%s\" during recovery",

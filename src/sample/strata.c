@@ -449,8 +449,7 @@ plan(const FfStrata *strata, int metric, double error, double *wanted)
 	{
 		if (spread[i] > pooled / FF_ALIKE && spread[i] < pooled * FF_ALIKE)
 			spread[i] = pooled;
-		spread[i] = sqrt(rarity * pooled +
-						 (1 - rarity) * Max(spread[i], FF_LEAST_SPREAD * pooled));
+		spread[i] = sqrt(rarity * pooled + (1 - rarity) * Max(spread[i], FF_LEAST_SPREAD * pooled));
 		spreads += strata->stratum[i].size * spread[i];
 		squares += strata->stratum[i].size * spread[i] * spread[i];
 	}
@@ -472,8 +471,7 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 	double		total_error = error * strata->blocks;
 
 	for (int i = 0; i < strata->nstrata; i++)
-		wanted[i] = error > 0 ? (double) strata->stratum[i].nread :
-			strata->stratum[i].size;
+		wanted[i] = error > 0 ? (double) strata->stratum[i].nread : strata->stratum[i].size;
 	for (int k = 0; k < nmetrics && error > 0; k++)
 		if (ff_strata_estimate(strata, metric[k], -1).error > total_error)
 			plan(strata, metric[k], total_error, wanted);

@@ -39,10 +39,8 @@ typedef struct FfEstimate
 	double		error;
 } FfEstimate;
 
-extern void ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics,
-							uint32 seed);
-extern int	ff_strata_first(FfStrata *strata, int max_pages,
-							BlockNumber **block);
+extern void ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint32 seed);
+extern int	ff_strata_first(FfStrata *strata, int max_pages, BlockNumber **block);
 extern int	ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 							 double error, int max_pages, BlockNumber **block);
 extern int	ff_strata_add(FfStrata *strata, BlockNumber block, const double *metric);
