@@ -1,5 +1,4 @@
-# Counters that stop, start again or lie: whatever happens to the statistics,
-# no difference is taken across it.
+# Statistics counters may be reset, lost or switched off. No difference is taken across such an event.
 use strict;
 use warnings;
 use FindBin;
@@ -26,7 +25,7 @@ $node->safe_psql('postgres', q(
 
 sub value { return $node->safe_psql('postgres', $_[0]); }
 
-# Do this, and have it counted.
+# Runs a statement and flushes its counters.
 sub work
 {
 	value("$_[0]; SELECT pg_stat_force_next_flush()");
@@ -53,8 +52,8 @@ sub added
 }
 sub collected { value('CALL ff_collect()'); return added(); }
 
-# The counters read as a collection does it, in two batches, the first up to table t, this between them; the
-# second only if something is. What that adds.
+# Reads the counters in two batches, as a collection does, and runs a statement between them. The first batch
+# ends with table t. Without a statement there is no second batch. Returns what was added.
 sub in_two
 {
 	my ($between) = @_;
@@ -79,7 +78,7 @@ $node->restart;
 update('t', 5);
 is(collected(), '0 25 0', 'a clean restart: differences stay valid');
 
-# From here on counters are made to exceed their old values: a rise proves nothing.
+# From here on counters exceed their old values, so a rise does not prove that there was no reset.
 update('t', 7);
 my $victim = $node->background_psql('postgres');
 my $pid = $victim->query_safe('SELECT pg_backend_pid()');
@@ -119,7 +118,7 @@ update('t', 900);
 update('other', 40);
 is(collected(), '0 0 40', 'a reset is detected when the counters then exceed their old values');
 update('t', 1);
-is(collected(), '0 1 0', 'the next one counts');
+is(collected(), '0 1 0', 'the next interval of the table is counted');
 value(q(CREATE TABLE pair1 AS SELECT g AS id, 0 AS v FROM generate_series(1, 100) g; CREATE TABLE pair2 AS SELECT * FROM pair1));
 update($_, 10) foreach qw(pair1 pair2);
 work('ANALYZE pair1');
@@ -130,12 +129,12 @@ update('pair1', 20);
 update('pair2', 1);
 collected();
 is(value(q(SELECT string_agg(relname || ' ' || updated, ', ' ORDER BY relname) FROM (SELECT r.relname, sum(i.updated) AS updated FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^pair' GROUP BY 1) p)),
-	'pair1 10, pair2 10', 'of two tables: no false difference, although the rows counted of one exceed their old number and only those of the other fell');
+	'pair1 10, pair2 10', 'reset of two tables: no false difference, although the counters of one exceed their old values');
 work('DROP TABLE pair1, pair2');
 value('SELECT pg_stat_reset()');
-is(collected(), '1 0 0', 'a reset of all is told from it afterwards, too');
+is(collected(), '1 0 0', 'a later pg_stat_reset() still starts a new epoch');
 
-# tables are read in batches, each in a transaction: what may come between two
+# Tables are read in batches, one transaction each. A reset may come between two of them.
 update('t', 10);
 update('other', 20);
 is(in_two("SELECT pg_stat_reset(); $update_other"), '1 10 0', 'a reset between two batches of tables: a new epoch for the second, no difference across it');
@@ -172,12 +171,13 @@ collected();
 is(value(q(SELECT sum(i.inserted) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'latest')), 50, 'reset of one table: no false difference in the next batch');
 value(q(DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('DROP TABLE between%s', i); END LOOP; END $$; DROP TABLE latest));
 
-# updates that were taken back
+# rolled-back updates
 work('BEGIN; UPDATE t SET v = v + 1 WHERE id <= 30; ROLLBACK');
 is(collected(), '0 30 0', 'rolled-back updates are counted');
 is(value(q(SELECT i.updated - i.hot_updated FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't' ORDER BY i.ended_at DESC LIMIT 1)), 0,
 	'rolled-back updates count as HOT if they were HOT');
-# nine of ten of them, beside a table with the same updates that all stay; where each row went is looked at, too
+# One table gets updates of which nine of ten are rolled back, another one the same updates, all committed.
+# The procedure also counts the new versions that stay in their page.
 value(q(
 	CREATE TABLE stayed (id int PRIMARY KEY, v int, pad text);
 	INSERT INTO stayed SELECT g, 0, repeat('x', 60) FROM generate_series(1, 2000) g;
@@ -217,32 +217,33 @@ foreach my $of ([ 'stayed', 6000 ], [ 'taken_back', 600 ])
 {
 	my ($of, $kept) = @$of;
 	is(value("SELECT i.updated, i.hot_updated FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$of' ORDER BY i.ended_at DESC LIMIT 1"), "6000|$same{$of}",
-		"$of: " . (6000 - $kept) . ' of 6000 updates rolled back, all are counted, as HOT as they were');
-	cmp_ok(abs($same{$of} / 6000 - $same_kept{$of} / $kept), '<', 0.02, "$of: and the share is that of those that stayed");
-	is(advice($of, 'action, cause, recommended_fillfactor'), 'keep|settled|100', "$of: the advice is the same");
+		"$of: " . (6000 - $kept) . ' of 6000 updates rolled back: all are counted, with the HOT updates among them');
+	cmp_ok(abs($same{$of} / 6000 - $same_kept{$of} / $kept), '<', 0.02, "$of: the HOT share is that of the committed updates");
+	is(advice($of, 'action, cause, recommended_fillfactor'), 'keep|settled|100', "$of: the advice is to keep fillfactor 100");
 }
 work('DROP TABLE stayed, taken_back');
 collected();
 like(value(q(SELECT col_description('ff_internal.relation'::regclass, attnum) FROM pg_attribute WHERE attrelid = 'ff_internal.relation'::regclass AND attname = 'updated')),
 	qr/rolled-back/, 'the column description mentions rolled-back updates');
 
-# an open transaction keeps its counts to itself
+# An open transaction does not report its counts.
 my $session = $node->background_psql('postgres');
 work('INSERT INTO log SELECT generate_series(1, 1000)');
 collected();
-is(advice('log', 'action'), 'keep', 'a table without updates');
+is(advice('log', 'action'), 'keep', 'a table without updates is kept');
 $session->query_safe('BEGIN; UPDATE t SET v = v + 1');
 collected();
-is(value('SELECT open_writers FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1'), 0, 'a transaction begun since the last collection: its counts can be waited for');
+is(value('SELECT open_writers FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1'), 0, 'a transaction begun since the last collection is not counted as an open writer');
 is(collected(), '0 0 0', 'an open transaction: nothing is counted yet');
 is(value('SELECT open_writers FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1'), 1, 'the open transaction is recorded');
-is(advice('log', 'action'), 'wait', 'so that no table is said to have no updates');
+is(advice('log', 'action'), 'wait', 'with an open transaction, a table is not reported as one without updates');
 like(advice('log', 'reason'), qr/1 open transactions may hold updates/, 'the reason says that transactions are open');
 $session->query_safe('COMMIT; SELECT pg_stat_force_next_flush()');
 is(collected(), '0 100 0', 'its updates are seen when it ends');
 is(advice('log', 'action'), 'keep', 'there is no need to wait after the session has ended');
 
-# a procedure commits, but reports its counts only when it ends; when these commits are seen, it is in its next transaction
+# A procedure commits, but reports its counts only when it ends. When a collection sees these commits, the procedure
+# is in its next transaction.
 my $before = value('SELECT v FROM t WHERE id = 1');
 my @place = map { hold($node, 'postgres', $_) } 2, 3;
 my $procedure = psql_beside($node, 'postgres', q(DO 'BEGIN FOR i IN 1..3 LOOP UPDATE t SET v = v + 1 WHERE id = 1; PERFORM pg_advisory_xact_lock(i); COMMIT; END LOOP; END'));
@@ -250,18 +251,18 @@ $place[0]->reached;
 collected();
 $place[0]->release;
 my $pid_there = $place[1]->reached;
-is(value('SELECT v FROM t WHERE id = 1') - $before, 2, 'a procedure that commits as it goes');
-is(collected(), '0 0 0', 'nothing is counted yet');
+is(value('SELECT v FROM t WHERE id = 1') - $before, 2, 'the procedure has committed twice');
+is(collected(), '0 0 0', 'the updates of a running procedure are not counted yet');
 is(value('SELECT open_writers FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1'), 1, 'the open transaction is recorded');
 value("SELECT pg_cancel_backend($pid_there)");
-like($procedure->ended, qr/57014/, 'it is cancelled in its third transaction');
+like($procedure->ended, qr/57014/, 'the procedure is cancelled in its third transaction');
 $place[1]->release;
 $session->quit;
 $node->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'));
-is(collected(), '0 3 0', 'its updates and that of the third session are counted when it has ended');
+is(collected(), '0 3 0', 'its three updates are counted when it has ended, including the one rolled back');
 
 # counting switched off
-cmp_ok(my $trusted = advice('other', 'confidence'), '>', 0, 'counts to rely on');
+cmp_ok(my $trusted = advice('other', 'confidence'), '>', 0, 'the confidence is above 0 with all counters');
 work('ALTER SYSTEM SET track_counts = off; SELECT pg_reload_conf()');
 $node->poll_query_until('postgres', q(SELECT NOT current_setting('track_counts')::bool));
 update('t', 11);
@@ -270,7 +271,7 @@ work('ALTER SYSTEM RESET track_counts; SELECT pg_reload_conf()');
 $node->poll_query_until('postgres', q(SELECT current_setting('track_counts')::bool));
 update('t', 12);
 is(collected(), '0 12 0', 'track_counts off for a while: what was not counted is missing');
-like(advice('t', 'reason'), qr/track_counts was off/, 'which is noted');
+like(advice('t', 'reason'), qr/track_counts was off/, 'the reason says that track_counts was off');
 cmp_ok(abs(advice('other', 'confidence') / $trusted - 0.5), '<=', 0.02, 'counters that were off lower the confidence');
 
 # a read-only primary, a standby
@@ -290,7 +291,7 @@ update('t', 5);
 collected();
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 is(refused($standby, 'CALL ff_collect()'), '3 25006 cannot execute ff_collect() during recovery', 'a standby: one clear error');
-# when the next collection is due depends on when one asks, and so does whether that is said
+# The time of the next collection depends on the time of the call, so it is removed from the reason.
 my $all = q(SELECT relation, action, cause, recommended_fillfactor,
 	regexp_replace(reason, '; next collection at [-0-9: ]+', '') FROM ff_advise() ORDER BY relation);
 is($standby->safe_psql('postgres', $all), value($all), 'a standby: advice works from replicated history');
@@ -303,7 +304,7 @@ $standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 $node = $standby;
 update('t', 5000);
 is(collected(), '1 0 0', 'promotion of a standby: a new epoch, no difference across it');
-is(value('SELECT timeline FROM ff_internal.epoch ORDER BY epoch_id DESC LIMIT 1'), 2, 'by its timeline');
+is(value('SELECT timeline FROM ff_internal.epoch ORDER BY epoch_id DESC LIMIT 1'), 2, 'the new epoch has the new timeline');
 update('t', 4);
 is(collected(), '0 4 0', 'differences are counted again');
 # a primary that was a standby for a moment still has its counters and their reset times
@@ -315,10 +316,10 @@ $node->start;
 $node->promote;
 $node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 update('t', 6);
-is(value($resets), $reset, 'promotion of what was the primary before: no statistics were reset');
-is(collected(), '1 0 0', 'promotion of what was the primary before: a new epoch, no difference across it');
-is(value('SELECT timeline FROM ff_internal.epoch ORDER BY epoch_id DESC LIMIT 1'), 3, 'by its timeline alone');
+is(value($resets), $reset, 'promotion of a former primary: no statistics were reset');
+is(collected(), '1 0 0', 'promotion of a former primary: a new epoch, no difference across it');
+is(value('SELECT timeline FROM ff_internal.epoch ORDER BY epoch_id DESC LIMIT 1'), 3, 'the epoch after the second promotion has its timeline');
 update('t', 8);
-is(collected(), '0 8 0', 'then differences once more');
+is(collected(), '0 8 0', 'differences are counted again');
 is(value('SELECT count(*) FROM ff_internal.counter_interval WHERE ended_at < began_at'), 0, 'no interval ends before it begins');
 $node->stop;

@@ -27,9 +27,9 @@ sub collect
 }
 my $repack = $node->config_data('--bindir') . '/pg_repack';
 sub beside { return psql_beside($node, 'postgres', @_); }
-# pg_repack waits for every transaction at hand, but for those of its own name
+# pg_repack waits for every open transaction except those with its own application name
 sub repack_beside { local $ENV{PGAPPNAME} = 'pg_repack'; return program_beside($repack, @_, '-h', $node->host, '-p', $node->port, 'postgres'); }
-# Tables of 200 pages, so that all of them are read: with a nap before every 100, each is in sample for a while.
+# Tables of 200 pages, all of which are read. A sample sleeps before every 100 pages, so it takes a while.
 value(q(
 	CREATE EXTENSION fillfactor_advisor;
 	CREATE TABLE first (id int PRIMARY KEY, v int, pad text);
@@ -50,21 +50,21 @@ sub update
 	$updates{$_} += $n foreach keys %updates;
 	return;
 }
-# tables whose histories do not have exactly the updates made, or that are not one
+# tables that do not have one history with exactly the updates made
 sub wrong
 {
 	return join ' ', grep { value("SELECT count(DISTINCT r.rel_id), sum(i.updated) FROM ff_internal.relation r JOIN ff_internal.counter_interval i USING (rel_id) WHERE r.relname = '$_'") ne "1|$updates{$_}" } sort keys %updates;
 }
 sub rewritten { return value("SELECT count(*) FILTER (WHERE i.rewritten) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]'"); }
-# of the last sample of a table
+# columns of the last sample of a table
 sub sampled { return value("SELECT $_[1] FROM ff_internal.page_sample p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = '$_[0]' ORDER BY p.sampled_at DESC LIMIT 1"); }
 sub file { return value("SELECT relfilenode FROM pg_class WHERE relname = '$_[0]'"); }
 sub blocks { return value("SELECT pg_relation_size('$_[0]') / 8192"); }
 my $in_sample = q(SELECT c.relname, l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a USING (pid)
 	WHERE c.relname IN ('first', 'second') AND l.mode = 'AccessShareLock' AND a.wait_event = 'Extension' AND a.query ~ 'ff_(collect|internal.sample)');
 my $waits = q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = '%s'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted));
-# A collection that has come to the sample of its first table, where it is kept until thaw(): itself, what keeps it, that
-# table and the other
+# A collection that is stopped in the sample of its first table until thaw(). Returns the collection, the frozen process,
+# that table and the other one.
 sub collection_in_sample
 {
 	my $collection = beside('SET fillfactor_advisor.collect_time = 3600', 'SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', 'CALL ff_collect()');
@@ -74,7 +74,7 @@ sub collection_in_sample
 }
 
 # ---------------------------------------------------------------------------
-# Between two collections, and both while it is sampled and before that
+# Rewrites between two collections, while a table is sampled, and before that
 # ---------------------------------------------------------------------------
 my %command = (
 	'CLUSTER' => 'CLUSTER %s USING %1$s_pkey',
@@ -91,22 +91,22 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'ALTER TABLE', 'pg_repack', 'TRUNCATE
 		my $empty = $how eq 'TRUNCATE';
 		# between two collections
 		update(30);
-		is(collect(), '', "$how: before");
+		is(collect(), '', "$how: the collection before it works");
 		my ($file, $breaks) = (file('first'), rewritten('first'));
 		update(20);
 		my $said = $change->('first')->ended;
-		unlike($said, qr/failed|ERROR/, "$how: done between two collections");
+		unlike($said, qr/failed|ERROR/, "$how: it succeeds between two collections");
 		isnt(file('first'), $file, "$how: there is a new file");
 		is(collect() . wrong(), '', "$how: the collection after it has every update");
-		is(rewritten('first') - $breaks, 1, "$how: one interval holds the break");
+		is(rewritten('first') - $breaks, 1, "$how: one interval is marked as rewritten");
 		is(value(q(SELECT i.updated, i.rewritten, i.heap_bytes = pg_relation_size('first') FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id)
-			WHERE r.relname = 'first' ORDER BY i.ended_at DESC LIMIT 1)), '20|t|t', "$how: the one that was counted across it, and it has the new file's size");
+			WHERE r.relname = 'first' ORDER BY i.ended_at DESC LIMIT 1)), '20|t|t', "$how: the interval across it is marked and has the size of the new file");
 		is(sampled('first', 'p.sampled_at = (SELECT max(sampled_at) FROM ff_internal.relation WHERE relname = \'first\'), blocks, blocks_bad'), 't|' . blocks('first') . '|0', "$how: the new file is sampled at once");
 		value(q(INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(1, 800) g)) if $empty;
 		update(10);
-		is(collect() . (rewritten('first') - $breaks), 1, "$how: the interval after is not one with a break");
+		is(collect() . (rewritten('first') - $breaks), 1, "$how: the interval after it is not marked as rewritten");
 
-		# while it is sampled; and, before it is, the other one that is listed
+		# One table is rewritten while it is sampled, the other one when it is listed but not sampled yet.
 		value('VACUUM first; VACUUM second');
 		update(100);
 		my %breaks = map { $_ => rewritten($_) } keys %updates;
@@ -115,31 +115,31 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'ALTER TABLE', 'pg_repack', 'TRUNCATE
 		my %file = map { $_ => file($_) } keys %updates;
 		my $changing = $change->($table);
 		wait_until(sprintf $waits, $table) if !$repacks;
-		# pg_repack waits for every transaction at hand first
+		# pg_repack first waits for every open transaction
 		my $beside = $change->($other);
 		$said = $beside->ended if !$repacks;
 		$frozen->thaw;
 		my $collected = $collection->ended_soon($node, 'postgres');
 		my $changed = $changing->ended;
 		$said = $beside->ended if $repacks;
-		unlike($said, qr/failed|ERROR/, "$how: done to a table that is listed, but not sampled yet");
-		unlike($changed, qr/failed|ERROR/, "$how: the one of the table in sample is done, too");
-		# pg_repack may hold the other one's lock when its turn comes
+		unlike($said, qr/failed|ERROR/, "$how: it succeeds on a table that is listed, but not sampled yet");
+		unlike($changed, qr/failed|ERROR/, "$how: it succeeds on the table being sampled");
+		# pg_repack may hold the lock on the other table when it is to be sampled
 		is("$collected " . last_run($repacks ? 'sampled + skipped >= 2, skipped IN (0, 1), failed, deferred' : 'sampled >= 2, skipped = 0, failed, deferred'), ' t|t|0|0',
-			"$how: and the collection comes to its end, both " . ($repacks ? 'sampled, or one skipped' : 'sampled'));
-		is(sampled($table, 'blocks, blocks_read, blocks_bad'), "$size|$size|0", "$how: the sample is that of the old file, whole");
-		is(sampled($other, 'blocks_read = blocks, blocks_bad'), 't|0', "$how: so is that of the other");
-		is(sampled($other, 'blocks'), blocks($other), "$how: which is of its new file") if !$repacks;
-		is(join(' ', grep { file($_) eq $file{$_} } keys %file), '', "$how: both have new files");
+			"$how: the collection completes, with both tables " . ($repacks ? 'sampled, or one skipped' : 'sampled'));
+		is(sampled($table, 'blocks, blocks_read, blocks_bad'), "$size|$size|0", "$how: the sample has all pages of the old file");
+		is(sampled($other, 'blocks_read = blocks, blocks_bad'), 't|0', "$how: the sample of the other table is complete");
+		is(sampled($other, 'blocks'), blocks($other), "$how: the sample of the other table is of its new file") if !$repacks;
+		is(join(' ', grep { file($_) eq $file{$_} } keys %file), '', "$how: both tables have new files");
 		if ($empty) { value("INSERT INTO $_ SELECT g, 0, repeat('x', 1980) FROM generate_series(1, 800) g") foreach keys %updates; }
 		update(7);
-		is(collect() . wrong(), '', "$how: the next one has every update");
-		is(join(' ', map { rewritten($_) - $breaks{$_} } sort keys %breaks), '1 1', "$how: and has each break in one interval");
-		is(join(' ', map { sampled($_, 'blocks') - blocks($_) } sort keys %breaks), '0 0', "$how: and samples of the files that are there");
+		is(collect() . wrong(), '', "$how: the next collection has every update");
+		is(join(' ', map { rewritten($_) - $breaks{$_} } sort keys %breaks), '1 1', "$how: each table has one interval marked as rewritten");
+		is(join(' ', map { sampled($_, 'blocks') - blocks($_) } sort keys %breaks), '0 0', "$how: the next collection samples the new files");
 	}
 }
 
-# pg_repack loses patience with a sample, and cancels it
+# pg_repack cancels a sample that it has waited for too long
 SKIP:
 {
 	skip 'no pg_repack here', 6 if !$repack;
@@ -148,20 +148,20 @@ SKIP:
 	my ($file, $breaks) = (file($table), rewritten($table));
 	# after twice that time it would terminate the session
 	my $impatient = repack_beside('-T', 10, '-t', $table);
-	# what cancels the collection finds it in sample
+	# the collection is cancelled while it samples
 	$frozen->signalled(POSIX::SIGINT);
 	$frozen->thaw;
-	unlike($impatient->ended, qr/ERROR/, 'pg_repack that waits for ten seconds only');
+	unlike($impatient->ended, qr/ERROR/, 'pg_repack with a wait timeout of ten seconds succeeds');
 	like($collection->ended, qr/^failed: ERROR:  57014: canceling statement due to user request/, 'the collection is cancelled');
 	isnt(file($table), $file, 'the table is repacked');
-	# pg_repack's own goes with its backend
+	# pg_repack's own lock ends with its backend
 	ok($node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype IN ('advisory', 'userlock') OR relation IN ('first'::regclass, 'second'::regclass))), 'no lock is left');
 	is(collect() . wrong() . last_run('sampled >= 2'), 't', 'the next collection has every update and samples what is due');
 	is(rewritten($table) - $breaks, 1, 'the next collection records the rewrite');
 }
 
 # ---------------------------------------------------------------------------
-# A settled table: what its old pages had room for its new ones have not
+# A settled table: its old pages had room for updates, its new pages have none
 # ---------------------------------------------------------------------------
 value(q(
 	CREATE TABLE settled (id int PRIMARY KEY, v int, pad text);
@@ -178,13 +178,13 @@ foreach my $how ('CLUSTER', 'VACUUM FULL', 'pg_repack')
 	{
 		skip 'no pg_repack here', 2 if $how eq 'pg_repack' && !$repack;
 		my $change = $how eq 'pg_repack' ? repack_beside('-t', 'settled') : beside(sprintf $command{$how}, 'settled');
-		unlike($change->ended . collect(), qr/ERROR/, "$how: of a settled table");
-		unlike(value($advice), qr/have room already/, "$how: its new pages are not said to have room, on the grounds of the old ones' updates");
+		unlike($change->ended . collect(), qr/ERROR/, "$how: a settled table is rewritten and collected without an error");
+		unlike(value($advice), qr/have room already/, "$how: the advice does not claim that the new pages have room");
 	}
 }
 
 # ---------------------------------------------------------------------------
-# Vacuum's truncation, which waits for nobody for long
+# Truncation by VACUUM, which gives up if it cannot get its lock soon
 # ---------------------------------------------------------------------------
 sub grow { value("INSERT INTO first SELECT g, 0, repeat('x', 1980) FROM generate_series(801, 1600) g; DELETE FROM first WHERE id > 800; SELECT pg_stat_force_next_flush()"); return; }
 grow();
@@ -192,9 +192,9 @@ my $size = blocks('first');
 my $sample = beside('SET fillfactor_advisor.sample_delay = 10000', 'SET fillfactor_advisor.sample_error = 0', "SELECT blocks, blocks_read, blocks_bad FROM ff_internal.sample('first')");
 my $frozen = freeze($sample, $node, 'postgres', $in_sample);
 my $vacuum = beside('VACUUM (VERBOSE) first')->ended;
-like($vacuum, qr/stopping truncate due to conflicting lock request/, 'a sample that takes long: vacuum gives up to truncate the table');
-is(value("SELECT count(*) FROM ($in_sample) x"), 1, 'while the sample still runs');
-is(blocks('first'), $size, 'no page is gone');
+like($vacuum, qr/stopping truncate due to conflicting lock request/, 'VACUUM does not truncate a table during a long sample');
+is(value("SELECT count(*) FROM ($in_sample) x"), 1, 'the sample is still running');
+is(blocks('first'), $size, 'the table still has all its pages');
 value(q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ 'ff_internal.sample' AND pid <> pg_backend_pid()));
 $frozen->thaw;
 like($sample->ended, qr/57014: canceling statement due to user request/, 'a sample that is cancelled ends at once');
@@ -204,7 +204,7 @@ $size = blocks('first');
 $vacuum = beside('VACUUM first');
 wait_until("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query = 'VACUUM first' AND state = 'active')");
 $frozen->thaw;
-is($collection->ended_soon($node, 'postgres') . $vacuum->ended . last_run('failed'), 0, 'a collection and a vacuum at once: both come to their end');
+is($collection->ended_soon($node, 'postgres') . $vacuum->ended . last_run('failed'), 0, 'a collection and a VACUUM at the same time both complete');
 value('VACUUM first');
 cmp_ok(blocks('first'), '<', $size, 'the table is truncated');
 is(sampled('first', 'blocks = blocks_read AND blocks_bad = 0 AND blocks IN (' . "$size, " . blocks('first') . ')'), 't', 'the truncated table is sampled whole, with its old or its new size');
@@ -212,7 +212,7 @@ update(20);
 is(collect() . wrong(), '', 'the next collection has every update');
 is(sampled('first', 'blocks') . ' ' . value(q(SELECT count(*) FROM ff_internal.problem)), blocks('first') . ' 0', 'the next collection samples the blocks that are left');
 
-# on a standby it is replayed: either it waits for the sample, or ends it
+# On a standby, replay of the truncation either waits for the sample or cancels it.
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
@@ -236,7 +236,7 @@ foreach my $wait (1, 0)
 	}
 	else
 	{
-		# the startup process waits for it to end, having told it so
+		# the startup process has cancelled the sample and waits for it to end
 		wait_until(sprintf($waits, 'first'), $standby);
 		$frozen->thaw;
 		like($sample->ended, qr/^failed: ERROR:  40001: canceling statement due to conflict with recovery/, 'replay does not wait: one clear error');

@@ -1,7 +1,6 @@
-# A collection is made of steps: each is a transaction of its own, none holds
-# anything into the next, and one that is killed costs what it did, no more.
-# Triggers on the history's tables write down who wrote what in which transaction,
-# and stop a collection where it is to be killed.
+# A collection consists of steps. Each is a transaction of its own and holds nothing open for the next one. If a step
+# is killed, only its own work is lost. Triggers on the history's tables record which step wrote what in which
+# transaction, and stop a collection where it is to be killed.
 use strict;
 use warnings;
 use Time::HiRes qw(sleep);
@@ -48,7 +47,7 @@ value(q(
 		caller text;
 	BEGIN
 		GET DIAGNOSTICS stack = PG_CONTEXT;
-		-- what is outermost comes last, but for what tries the others
+		-- the outermost function comes last, except for try_step()
 		caller := (regexp_match(stack, '.*function (?:ff_internal\.|")(?!try_step)([a-z_]+)'))[1];
 		PERFORM pg_stat_clear_snapshot();
 		INSERT INTO step_log (xid, horizon, step, target, op)
@@ -68,7 +67,7 @@ value(q(
 	END $$));
 is(collect(), '', 'the first collection works');
 
-# Updates that are counted, all of them by statements that are followed, too
+# Updates that are counted, made by statements that are followed
 my $updates = 0;
 sub change
 {
@@ -78,7 +77,7 @@ sub change
 }
 my $backlog = 'SELECT count(*) FROM ff_internal.counter_interval WHERE rel_id = 0';
 my $old_statements = 'SELECT count(*) FROM ff_internal.statement_history WHERE statement_id = 0';
-# what the collection after has to do in every one of its steps
+# Gives every step of the next collection something to do
 sub prepare
 {
 	change();
@@ -118,11 +117,11 @@ foreach my $step (sort keys %once)
 	cmp_ok($calls, '>=', $least, "$what: as many as expected");
 }
 is(value('SELECT count(*) FROM step_log a JOIN step_log b ON b.n < a.n AND b.xid <> a.xid WHERE a.horizon IS NULL OR a.horizon <= b.xid'), 0,
-	'no snapshot is older than the step at hand: backend_xmin is past every step before');
+	'no step keeps an older snapshot: backend_xmin is past all earlier steps');
 is(value("$backlog") . ' ' . value($old_statements), '0 0', 'the backlog is gone');
 
 # ---------------------------------------------------------------------------
-# A commit that fails: the lock of the collector is the session's, not a transaction's
+# A commit that fails: the collector's lock belongs to the session, not to a transaction
 # ---------------------------------------------------------------------------
 value(q(
 	CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused at commit'; END $$;
@@ -133,8 +132,8 @@ my $log_from = -s $node->logfile;
 my $reported = collect();
 like($reported, qr/ERROR:  refused at commit/, 'a step whose commit fails gives one error');
 unlike($reported . PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_from), qr/WARNING/,
-	'and no warning: no end of a transaction lets go of the collector\'s lock but its own');
-is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'the cause of the error is gone with the call');
+	'a step whose commit fails gives no warning');
+is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no lock is left after the failed call');
 is(value('SELECT count(*) FROM ff_internal.page_sample'), $samples, 'the sample is lost');
 value('DROP TRIGGER refuse ON ff_internal.page_sample');
 is(collect(), '', 'the next collection works');
@@ -148,8 +147,8 @@ my $in_history = q(SELECT coalesce(sum(i.updated), 0) FROM ff_internal.counter_i
 my $calls = q(SELECT coalesce(sum(h.calls), 0) FROM ff_internal.statement s JOIN ff_internal.statement_history h USING (statement_id) WHERE s.text LIKE 'UPDATE t_ SET v%');
 my $sampled = q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^t\d' AND changes_since_sample = 0);
 my $promised = q(SELECT count(*) FROM ff_internal.relation r JOIN ff_internal.fit f USING (rel_id) WHERE relname ~ '^t\d' AND f.made_at >= (SELECT max(began_at) FROM ff_internal.collection));
-# where it stands, and what of the steps before is to be found afterwards: the collection begun, its statements read,
-# tables sampled, tables asked, the collection ended, rows left of the backlog and of that of statements
+# Where the collection is killed, and what is found of its steps afterwards: collections begun, statements read, tables
+# sampled, tables fitted, collections ended, rows left of the backlog and of the backlog of statements
 my @where = (
 	[ 'the counters are read', 'collect_(begin|counters)', 'counter_interval', 'INSERT', 1, [ 0, 0, 5, 0, 0, 12000, 12000 ] ],
 	[ 'statements are read', 'collect_statements$', 'statement_snapshot', 'INSERT', 1, [ 1, 0, 0, 0, 0, 12000, 12000 ] ],
@@ -164,7 +163,7 @@ foreach my $how ('terminate', 'kill -9')
 	{
 		my ($when, $step, $table, $op, $nth, $kept) = @$place;
 		my $name = "$how while $when";
-		# a crash forgets statements: these are known again before it begins
+		# a crash loses the statements, so a collection reads them again before the next kill
 		change();
 		collect();
 		$updates = value($in_history);
@@ -173,7 +172,7 @@ foreach my $how ('terminate', 'kill -9')
 		my ($collections, $looks, $epochs) = map { value("SELECT count(*) FROM $_") } qw(ff_internal.collection ff_internal.statement_snapshot ff_internal.epoch);
 		my $before = value('SELECT count(*) FROM ff_internal.page_sample');
 		value("INSERT INTO gate VALUES ('$step', '$table', '$op', $nth)");
-		# one for each time: how long it may live is limited
+		# a new session each time, because its lifetime is limited
 		my $holder = $node->background_psql('postgres');
 		$holder->query_safe('SELECT pg_advisory_lock(1)');
 		my $err = '';
@@ -195,34 +194,34 @@ foreach my $how ('terminate', 'kill -9')
 			my $ready = qr/terminated by signal 9.*database system is ready/s;
 			for (1 .. 1800) { last if PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_from) =~ $ready; sleep 0.1; }
 		}
-		like($err, $how eq 'terminate' ? qr/57P01: terminating connection/ : qr/server closed the connection unexpectedly/, "$name: ends it");
+		like($err, $how eq 'terminate' ? qr/57P01: terminating connection/ : qr/server closed the connection unexpectedly/, "$name: the call fails");
 		value('TRUNCATE gate');
 		my @found = (value('SELECT count(*) FROM ff_internal.collection') - $collections, value('SELECT count(*) FROM ff_internal.statement_snapshot') - $looks, value($sampled),
 			value($promised), last_run('ended_at IS NOT NULL') eq 't' ? 1 : 0, value($backlog), value($old_statements));
-		# before anything of the collection was kept, these tell of the one before
+		# if nothing of the collection was kept, these values are of the previous one
 		@found[3, 4] = (0, 0) if !$kept->[0];
 		$found[2] = 'one' if $kept->[2] eq 'one' && value('SELECT count(*) FROM ff_internal.page_sample') - $before == 1;
 		$found[3] = 'some' if $kept->[3] eq 'some' && $found[3] > 0;
-		is("@found", "@$kept", "$name: what the steps before did is kept, what it did is not");
+		is("@found", "@$kept", "$name: the work of earlier steps is kept, that of the killed step is not");
 		is(collect(), '', "$name: the next collection works");
-		is(last_run('ended_at IS NOT NULL, failed'), 't|0', "$name: to its end");
-		is(value($backlog) . ' ' . value($old_statements), '0 0', "$name: with the rest of what was to be done");
+		is(last_run('ended_at IS NOT NULL, failed'), 't|0', "$name: the next collection completes without a failure");
+		is(value($backlog) . ' ' . value($old_statements), '0 0', "$name: the next collection removes the rest of the backlog");
 		is(value($sampled), 5, "$name: every table that changed is sampled");
-		# a crash takes the server's own counts along: those that were read stay
+		# a crash loses the server's counters; those already read stay
 		my $lost = $how eq 'kill -9' && !$kept->[0];
 		my $calls_lost = $how eq 'kill -9' && !$kept->[1];
 		is(value($in_history) . ' ' . value($calls), ($lost ? $updates - 1000 : $updates) . ' ' . ($calls_lost ? $called : $called + 5),
-			"$name: every update is in the history once, and every call");
-		is(value('SELECT count(*) FROM ff_internal.epoch') - $epochs, $how eq 'terminate' ? 0 : 1, "$name: epochs");
+			"$name: every update and every call that was kept is in the history once");
+		is(value('SELECT count(*) FROM ff_internal.epoch') - $epochs, $how eq 'terminate' ? 0 : 1, "$name: only a crash starts a new epoch");
 	}
 }
 alone();
 is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, 'no lock is left');
-# those that one collection has no time for are the first of the next
+# tables that one collection has no time for come first in the next one
 my $since = value('SELECT clock_timestamp()');
 my $asked = "SELECT count(*) FROM ff_internal.relation JOIN ff_internal.fit f USING (rel_id) WHERE relname ~ '^t\\d' AND f.made_at >= '$since'";
 $reported = '';
 for (1 .. 20) { change(); $reported .= collect(); last if value($asked) == 5; }
-is($reported . value($asked), 5, 'the model is asked again of all tables that change');
+is($reported . value($asked), 5, 'all tables that change are fitted again');
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9)|TRAP|WARNING: .*(leak|own)/, 'no leak in the log');
 $node->stop;

@@ -123,12 +123,12 @@ foreach my $how ('statement_timeout', 'cancel', 'terminate', 'kill -9')
 	is(value($intervals), '10|10|' . 10 * $updates, "$how: the counters of all ten tables are in the history");
 	is(last_run('ended_at IS NULL'), 't', "$how: the collection shows that it did not end");
 	is(value(q(SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'userlock'))), 0, "$how: the collector's lock is gone");
-	is(collect(), '', "$how: the next one works");
-	is(last_run('sampled, skipped, failed'), (10 - $done) . '|0|0', "$how: and samples what is left");
+	is(collect(), '', "$how: the next collection works");
+	is(last_run('sampled, skipped, failed'), (10 - $done) . '|0|0', "$how: the next collection samples what is left");
 	is(value(q(SELECT count(DISTINCT s.rel_id) FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname ~ '^t[0-9]$' AND s.sampled_at > (SELECT min(began_at) FROM (SELECT began_at FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 2) c))),
-		10, "$how: so that each of the ten was sampled once more");
+		10, "$how: both collections together sample each of the ten tables");
 	is(value('SELECT count(*) FROM ff_internal.epoch') - $reset, $how eq 'kill -9' ? 1 : 0, "$how: epochs");
-	is(value($intervals =~ s/count.*rel_id\), //sr), 10 * $updates, "$how: and nothing is counted twice");
+	is(value($intervals =~ s/count.*rel_id\), //sr), 10 * $updates, "$how: no update is counted twice");
 }
 # pins while a collection runs: while it sleeps, its lock held, it has none
 SKIP:
