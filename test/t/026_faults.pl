@@ -10,7 +10,7 @@ my $top = "$FindBin::Bin/../..";
 my ($table) = slurp_file("$top/doc/testing.md") =~ /^## Faults survived\n(.*?)^## /ms;
 isnt($table, undef, 'doc/testing.md has the table');
 
-# How many checks a test file says that it has, or else has
+# The number of checks that a test file plans or, without a plan, contains
 sub planned
 {
 	my ($file) = @_;

@@ -1,6 +1,5 @@
-# pg_stat_statements as it can be met: not there, not loaded, older, too small,
-# reset, its texts hidden, lost, damaged or huge.  Collections go on, nothing
-# false is counted, and what is missing is said.
+# pg_stat_statements absent, not loaded, outdated, too small or reset, or with texts that are hidden, lost, damaged or
+# huge. Collections continue, count nothing false and report what is missing.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -10,7 +9,7 @@ use Test::More tests => 118;
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
 $node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = on\nfillfactor_advisor.min_updates = 1\nfillfactor_advisor.fits = 0");
-# after a checkpoint hints write WAL, too, where pages have checksums
+# with page checksums, hint bits also write WAL after a checkpoint
 $node->append_conf('postgresql.conf', 'checkpoint_timeout = 1h');
 $node->start;
 # PostgreSQL 17 knows when an entry was made
@@ -20,11 +19,11 @@ my $database = 'postgres';
 sub value { return $node->safe_psql($database, $_[0]); }
 sub collect { value('CALL ff_collect()'); return; }
 sub updates { return value(q(SELECT coalesce(sum(i.updated), 0) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't')); }
-# what ff_statements() says of what is missing altogether, one line each
+# what ff_statements() reports as missing, one line each
 sub missing { return value('SELECT reason FROM ff_statements() WHERE statement_id IS NULL ORDER BY 1'); }
-# a figure of the last look
+# a column of the last snapshot of statements
 sub look { return value("SELECT $_[0] FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1"); }
-# calls that the history has of the statements with this in their text
+# calls in the history of the statements that contain this text
 sub calls { return value("SELECT coalesce(sum(h.calls), 0) FROM ff_internal.statement s JOIN ff_internal.statement_history h USING (statement_id) WHERE s.text LIKE '%$_[0]%'"); }
 sub reset_all { value('SELECT count(*) FROM (SELECT pg_stat_statements_reset()) r'); return; }
 
@@ -34,24 +33,24 @@ value(q(
 	INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g;
 	CALL ff_collect()));
 
-# Whatever is missing: the collection ends, counts, says so in one line, and so does the report.
+# Whatever is missing, a collection works, counts updates and records one reason. The report shows the reason.
 sub goes_without
 {
 	my ($how, $reason) = @_;
 	my $before = updates();
 	value('UPDATE t SET v = v + 1; SELECT pg_stat_force_next_flush()');
 	my ($status, $out, $err) = $node->psql($database, 'CALL ff_collect()');
-	is("$status $err", '0 ', "$how: the collection goes on, and is quiet");
-	is(updates() - $before, 100, "$how: and counts");
-	like(look('reason'), $reason, "$how: the look says why");
+	is("$status $err", '0 ', "$how: the collection works without a message");
+	is(updates() - $before, 100, "$how: updates are counted");
+	like(look('reason'), $reason, "$how: the reason is recorded");
 	like(missing(), qr/\A[^\n]*\z/, "$how: ff_statements() has one line");
-	like(missing(), $reason, "$how: which says why");
-	like(value('SELECT ff_report()'), qr/<p>What statements did[^<]*$reason/, "$how: the report says so, too");
+	like(missing(), $reason, "$how: ff_statements() gives the reason");
+	like(value('SELECT ff_report()'), qr/<p>What statements did[^<]*$reason/, "$how: the report gives the reason");
 	return;
 }
 goes_without('absent', qr/pg_stat_statements is not created in this database/);
 value('CREATE EXTENSION pg_stat_statements');
-isnt($node->psql($database, 'SELECT count(*) FROM pg_stat_statements'), 0, 'created, but not preloaded: its view is an error');
+isnt($node->psql($database, 'SELECT count(*) FROM pg_stat_statements'), 0, 'created, but not preloaded: its view cannot be read');
 goes_without('not preloaded', qr/must be loaded via (&quot;|")?shared_preload_libraries/);
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\npg_stat_statements.max = 100\ntrack_functions = all");
@@ -60,12 +59,12 @@ value(q(DROP EXTENSION pg_stat_statements; CREATE EXTENSION pg_stat_statements V
 goes_without('older', qr/older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE/);
 value('ALTER EXTENSION pg_stat_statements UPDATE');
 collect();
-is(look('reason'), '', 'all is there');
-is(missing(), '', 'nothing is missing');
+is(look('reason'), '', 'no reason is recorded when pg_stat_statements works');
+is(missing(), '', 'ff_statements() reports nothing missing');
 
 # ---------------------------------------------------------------------------
-# Texts are read once: the function that shows them is called once for the
-# counters of a collection, and once more where a statement is new.
+# Texts are read once: a collection calls pg_stat_statements() once for the
+# counters, and once more only if a statement is new.
 # ---------------------------------------------------------------------------
 my $reader = q(pg_stat_get_function_calls('pg_stat_statements(boolean)'::regprocedure));
 sub reads
@@ -78,18 +77,18 @@ value('UPDATE t SET v = 0');
 value("SELECT pg_stat_force_next_flush()");
 reads();
 reads();
-is(reads(), 1, 'nothing new: counters only');
+is(reads(), 1, 'without new statements only counters are read');
 value('UPDATE t SET v = 1; INSERT INTO t VALUES (101, 0)');
-is(reads(), 2, 'two new statements: texts are read, once');
+is(reads(), 2, 'with two new statements the texts are read once');
 value('UPDATE t SET v = 2; DELETE FROM t WHERE false');
-is(reads(), 1, 'statements known, or that wrote nothing: counters only');
+is(reads(), 1, 'for statements that are known or wrote nothing only counters are read');
 value('CREATE TABLE read_only AS SELECT generate_series(1, 5000) AS id; SELECT count(*) FROM read_only');
 value('CHECKPOINT; SELECT count(*) FROM read_only');
 reads();
-is(reads(), 1, 'what writes no table is remembered, too');
+is(reads(), 1, 'statements that write no table are remembered');
 
 # ---------------------------------------------------------------------------
-# The resets of statements are their own
+# Statements have a reset time of their own
 # ---------------------------------------------------------------------------
 my $one = 'UPDATE t SET v = v + 5 WHERE id = 5;';
 my %seen = (tables => 0, statements => 0, calls => 0);
@@ -107,20 +106,20 @@ reset_all();
 value($one);
 added();
 value($one x 2);
-is(added(), '0 0 2', 'differences');
+is(added(), '0 0 2', 'calls are counted as differences');
 value($one x 2);
 $node->restart;
 value($one);
-is(added(), '0 0 3', 'a clean restart: they stay valid');
+is(added(), '0 0 3', 'a clean restart: differences stay valid');
 value('SELECT pg_stat_reset()');
 value($one);
-is(added(), '1 0 1', 'pg_stat_reset(): those of statements stay valid');
+is(added(), '1 0 1', 'pg_stat_reset(): differences of statements stay valid');
 value($one x 2);
 reset_all();
 value($one x 5);
 is(added(), '0 1 0', 'pg_stat_statements_reset(): a new epoch of statements only, no difference across it');
 value($one);
-is(added(), '0 0 1', 'then differences again');
+is(added(), '0 0 1', 'differences are counted again');
 value($one x 2);
 $node->stop('immediate');
 $node->start;
@@ -137,11 +136,11 @@ foreach my $crash ('one', 'the next one')
 	value($one x 20);
 	is(added(), '1 1 0', "$crash crash: a new epoch of both, no difference across it");
 	value($one);
-	is(added(), '0 0 1', 'then differences again');
+	is(added(), '0 0 1', 'differences are counted again');
 }
 
 # ---------------------------------------------------------------------------
-# Not enough room: entries are evicted, and come again from zero
+# Not enough room: entries are evicted and return with counters from zero
 # ---------------------------------------------------------------------------
 value(q(
 	SELECT format('CREATE TABLE junk%s (id int PRIMARY KEY, v int)', g) FROM generate_series(1, 150) g \gexec
@@ -156,8 +155,7 @@ sub flood
 	value(sprintf q(SELECT format('UPDATE junk%%s SET v = %%s%%s WHERE id = 1', g, $$0$$, repeat(' + 1', n)) FROM generate_series(1, 150) g, generate_series(%d, %d) n \gexec), 10 * $round, 10 * $round + 9);
 	return;
 }
-# Ten statements, each called so often, for so many seconds; the last call of
-# each is the slowest or the fastest.
+# Calls each of ten statements $times times. A call takes the first of @seconds, the last calls take the others.
 sub victims
 {
 	my ($times, @seconds) = @_;
@@ -172,26 +170,26 @@ victims(10, 0.004);
 collect();
 is(value($victims), '10 100', 'ten statements, ten calls each');
 is(calls('UPDATE victims'), 100, 'the calls of ten statements are counted');
-# until what they were called counts for less than one call of a newcomer
+# until their calls weigh less than one call of a new statement
 flood() foreach 1 .. 2;
 is(value($victims), '0 0', 'rarely called statements are evicted');
-# more calls than before, and both slower and faster ones: nothing of it fell
+# more calls than before, some slower and some faster, so no counter is lower
 victims(20, 0.002, 0.008);
 is(value($victims), '10 200', 'evicted statements enter again');
 collect();
-is(calls('UPDATE victims'), $timed ? 300 : 100, 'no call is counted that was not made: ' . ($timed ? 'all since their entry' : 'none, where that is not known'));
+is(calls('UPDATE victims'), $timed ? 300 : 100, 'after an eviction ' . ($timed ? 'all calls since the new entry are counted' : 'no call is counted if the time of the new entry is unknown'));
 is(look('lost'), $timed ? 0 : 10, 'intervals across an eviction are counted as lost');
-is(value('SELECT count(*) FROM ff_internal.statement_history WHERE calls > 20'), 0, 'no interval is too long');
+is(value('SELECT count(*) FROM ff_internal.statement_history WHERE calls > 20'), 0, 'no interval has too many calls');
 victims(3, 0.004);
 collect();
-is(calls('UPDATE victims'), $timed ? 330 : 130, 'then differences again');
-is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE victims%')), 10, 'the same statements all the while');
-cmp_ok(look('evictions'), '>', 100, 'evictions are noted');
+is(calls('UPDATE victims'), $timed ? 330 : 130, 'differences are counted again');
+is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE victims%')), 10, 'evicted statements are recognised when they return');
+cmp_ok(look('evictions'), '>', 100, 'evictions are recorded');
 like(missing(), qr/^pg_stat_statements had no room and evicted the least called statements \(\d+ times in the window\): what these did is missing: raise pg_stat_statements.max$/m, 'ff_statements() reports evictions');
 my $lost = qr/^10 intervals of statements are missing, because their counters began anew$/m;
 ok($timed ? missing() !~ /intervals/ : missing() =~ $lost, 'ff_statements() reports the lost intervals');
 
-# many statements of a few calls do not shut out one of many calls, nor fill the history
+# Many statements with few calls neither keep out one with many calls nor fill the history.
 sub follow_at_most
 {
 	my ($n) = @_;
@@ -218,13 +216,13 @@ is(value($followed), $before, 'many statements of one call each: no more are fol
 is(value(q(SELECT count(*) FROM ff_internal.statement WHERE kind <> 'other')), $rows, 'many statements of one call each: no more are kept');
 cmp_ok(look('left_out'), '>', 50, 'many statements of one call each: they are recorded as left out');
 like(missing(), qr/^\d+ more statements that write are not followed: raise fillfactor_advisor.statements$/m, 'ff_statements() reports statements that are not followed');
-is(value('SELECT count(*) FROM ff_internal.statement_history WHERE ended_at < began_at OR calls < 1'), 0, 'no interval is turned round');
+is(value('SELECT count(*) FROM ff_internal.statement_history WHERE ended_at < began_at OR calls < 1'), 0, 'no interval is negative or without calls');
 my $late = 'UPDATE t SET v = 0 WHERE id = 1 AND v IS NOT NULL';
 value("$late;" x 30);
 collect();
-# room, so that nothing is evicted before the next look
+# make room, so that nothing is evicted before the next collection
 value(q(SELECT count(*) FROM (SELECT pg_stat_statements_reset(userid, dbid, queryid) FROM pg_stat_statements WHERE query LIKE 'UPDATE junk%') r));
-is(value("SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE t SET v = _1 WHERE id = _2 AND v IS NOT NULL' AND closed_at IS NULL"), 1, 'one that is called often takes the place of one that was evicted');
+is(value("SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE t SET v = _1 WHERE id = _2 AND v IS NOT NULL' AND closed_at IS NULL"), 1, 'a statement called often takes the place of an evicted one');
 is(value($followed), $before, 'the number of followed statements does not change');
 value("$late;" x 5);
 collect();
@@ -244,7 +242,7 @@ value(q(
 	  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec));
 my ($status, $out, $err) = $node->psql($database, "\\set VERBOSITY verbose\nSET ROLE half; CALL ff_collect()");
 like($err, qr/\A[^\n]*ERROR:  42501: permission denied for function counters\n/, 'a collector without pg_read_all_stats: one clear error');
-# it has to be let in by hand
+# grant its rights by hand
 value(q(GRANT SELECT ON ALL TABLES IN SCHEMA ff_internal TO half; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ff_internal TO half; GRANT ALL ON t TO half));
 my $other = 'UPDATE t SET v = v * 2 WHERE id < 50';
 my $mine = 'UPDATE t SET v = v / 2 WHERE id < 50';
@@ -260,7 +258,7 @@ is(calls('v * '), 1, 'after the grant only new calls are counted');
 is(look('hidden'), 0, 'after the grant nothing is hidden');
 
 # ---------------------------------------------------------------------------
-# Texts that are lost: the file cannot be read, is cut, has holes
+# Texts that are lost: the file cannot be read, is truncated or has holes
 # ---------------------------------------------------------------------------
 reset_all();
 collect();
@@ -283,9 +281,9 @@ collect();
 is(look('texts_reason'), '', 'texts readable again: no reason is left');
 is(value('SELECT count(*) FROM ff_internal.statement WHERE text LIKE $$%+ _1 WHERE id < _2$$ AND closed_at IS NULL AND kind = $$write$$'), 1, 'texts readable again: the new statement is followed');
 truncate $file, 0 or die "$file: $!";
-# a text behind the hole
+# a text after the hole
 value("$known; UPDATE t SET v = v + 300 WHERE id > 99");
-isnt($node->psql($database, 'SELECT count(query) FROM pg_stat_statements(true)'), 0, 'the file is lost while the server runs: pg_stat_statements shows nothing at all');
+isnt($node->psql($database, 'SELECT count(query) FROM pg_stat_statements(true)'), 0, 'the file is lost while the server runs: pg_stat_statements cannot be read');
 $counted = calls('id = $2');
 is($node->psql($database, 'CALL ff_collect()'), 0, 'texts lost: the collection goes on');
 is(look('reason'), '', 'texts lost: counters are read');
@@ -300,7 +298,7 @@ collect();
 is(calls('id > '), 1, 'after a reset new statements are followed');
 unlike(missing(), qr/texts of pg_stat_statements/, 'after a reset ff_statements() does not mention texts');
 
-# Some have none, and then one that is read is damaged: none of them is followed, each counts once
+# Some statements have no text, and one text is damaged: none is followed, and each is counted once.
 sub many { value(join ';', map { "UPDATE t SET v = v - $_ WHERE id = 6" . ' AND v <> 0' x $_ } @_); return; }
 value(q(
 	CREATE SEQUENCE taken;
@@ -322,7 +320,7 @@ cmp_ok($unread, '>=', 16, 'new statements without text are left out');
 chmod 0600, $file or die "$file: $!";
 truncate $file, $whole or die "$file: $!";
 collect();
-is(look('texts_reason, left_out'), "made up|$unread", 'where one is damaged behind others that have none, each counts once');
+is(look('texts_reason, left_out'), "made up|$unread", 'if one text is damaged and others are missing, each statement is counted once');
 value('DROP TRIGGER damaged ON ff_internal.statement; DROP FUNCTION damaged; DROP SEQUENCE taken');
 reset_all();
 collect();
@@ -354,9 +352,9 @@ sub foreign_statement
 	my ($how) = @_;
 	value('UPDATE t SET v = v + 7 WHERE id <> 0 AND id <> 3');
 	is($node->psql($database, 'CALL ff_collect()'), 0, "$how: the collection goes on");
-	is(look('reason'), '', "$how: and reads the counters");
-	like(look('texts_reason'), qr/invalid byte sequence|has no equivalent/, "$how: but no text");
-	like(missing(), qr/does not fit this one's encoding/, "$how: which is said");
+	is(look('reason'), '', "$how: the counters are read");
+	like(look('texts_reason'), qr/invalid byte sequence|has no equivalent/, "$how: the error of the texts is recorded");
+	like(missing(), qr/does not fit this one's encoding/, "$how: ff_statements() names the encoding as the reason");
 	return;
 }
 $database = 'bytes';
@@ -365,12 +363,12 @@ $database = 'postgres';
 foreign_statement('bytes in a database without encoding, seen from UTF8');
 own_statement('characters of four bytes', "UPDATE t /* \xf0\x9f\x90\x98 */ SET v = v + 1 WHERE id = 1");
 $database = 'latin';
-foreign_statement('an elephant, seen from LATIN1');
+foreign_statement('a character of four bytes, seen from LATIN1');
 own_statement('LATIN1', "UPDATE t /* \xe9 */ SET v = v + 1 WHERE id = 1");
 $database = 'postgres';
 
 # ---------------------------------------------------------------------------
-# Texts that are large, deep, or not what they seem
+# Texts that are large or contain HTML
 # ---------------------------------------------------------------------------
 reset_all();
 value('CREATE TABLE large (id int, v int)');
@@ -386,14 +384,14 @@ value('UPDATE large SET v = /* ' . ('x' x 1200000) . ' */ 1 WHERE id = 1');
 is($session->query_safe('CALL ff_collect(); SELECT 1'), 1, 'texts of a megabyte: the collection goes on');
 my ($end) = slurp_file("/proc/$pid/status") =~ /$peak/;
 note "peak memory of the collector: $start kB before, $end kB after";
-# sanitizers keep what was freed
-cmp_ok($end - $start, '<', 64 * 1024 * ($ENV{SANITIZE} ? 16 : 1), 'its memory is bounded');
-is($session->query_safe(q(SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'statement text')), 0, 'the memory is given back');
+# sanitizers keep freed memory
+cmp_ok($end - $start, '<', 64 * 1024 * ($ENV{SANITIZE} ? 16 : 1), 'the memory of a collector that reads large texts is bounded');
+is($session->query_safe(q(SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'statement text')), 0, 'the memory of statement texts is freed');
 $session->quit;
-is(value(q(SELECT kind || ' ' || (text_bytes BETWEEN 500000 AND 999999) || ' ' || length(text) FROM ff_internal.statement WHERE text LIKE 'INSERT INTO large%')), 'write true 4000', '0.8 MB: read whole, its first 4000 characters kept');
-is(value(q(SELECT kind || ' ' || (text_bytes > 1200000) || ' ' || length(text) || ' ' || reason FROM ff_internal.statement WHERE text LIKE 'UPDATE large%')), 'unattributed true 4000 too long to parse', '1.2 MB: not read, its first 4000 characters kept');
-like(value('SELECT reason FROM ff_statements() WHERE query LIKE $$UPDATE large%$$'), qr/^too long to parse$/, 'which is said');
-cmp_ok(value('SELECT length(ff_report())'), '<', 200000, 'the report does not grow with it');
+is(value(q(SELECT kind || ' ' || (text_bytes BETWEEN 500000 AND 999999) || ' ' || length(text) FROM ff_internal.statement WHERE text LIKE 'INSERT INTO large%')), 'write true 4000', 'a text of 0.8 MB is parsed, and its first 4000 characters are kept');
+is(value(q(SELECT kind || ' ' || (text_bytes > 1200000) || ' ' || length(text) || ' ' || reason FROM ff_internal.statement WHERE text LIKE 'UPDATE large%')), 'unattributed true 4000 too long to parse', 'a text of 1.2 MB is not parsed, and its first 4000 characters are kept');
+like(value('SELECT reason FROM ff_statements() WHERE query LIKE $$UPDATE large%$$'), qr/^too long to parse$/, 'ff_statements() says that a text is too long');
+cmp_ok(value('SELECT length(ff_report())'), '<', 200000, 'large texts do not make the report large');
 
 # statements that keep updates from being HOT are shown in the report
 value(q(CREATE TABLE web (id int PRIMARY KEY, v int); CREATE INDEX ON web (v); INSERT INTO web SELECT g, g FROM generate_series(1, 100) g; CALL ff_collect()));
@@ -403,14 +401,14 @@ foreach (1 .. 3)
 	value("$evil; SELECT pg_stat_force_next_flush()");
 	collect();
 }
-like(value(q(SELECT query FROM ff_statements('web') WHERE command = 'UPDATE')), qr/<script>alert\(1\)/, 'a statement with HTML and control characters');
+like(value(q(SELECT query FROM ff_statements('web') WHERE command = 'UPDATE')), qr/<script>alert\(1\)/, 'a statement with HTML and control characters is followed');
 my $report = value('SELECT ff_report()');
-like($report, qr/&lt;script&gt;alert\(1\)/, 'is in the report');
-unlike($report, qr/<script>alert|<\/td>&lt;\x01/, 'as text');
-unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'without control characters');
+like($report, qr/&lt;script&gt;alert\(1\)/, 'the report shows the statement');
+unlike($report, qr/<script>alert|<\/td>&lt;\x01/, 'the report has no HTML of the statement');
+unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'the report has no control characters');
 
 # ---------------------------------------------------------------------------
-# WAL records of a row updated, where nothing else can have written any
+# WAL records per updated row, if nothing else can have written any
 # ---------------------------------------------------------------------------
 reset_all();
 sub records
@@ -419,7 +417,7 @@ sub records
 		FROM ff_internal.evidence('$_[0]') e, ff_internal.statement_input(e) i, unnest(i.command, i.rows, i.wal_records) s(command, rows, records)
 		WHERE s.command = 1 AND s.records IS NOT NULL GROUP BY (e.since_change).updated");
 }
-# the same statement for some rows, each a transaction, between two collections
+# Runs a statement for some rows, one transaction each, between two collections
 sub each_row
 {
 	my ($statement, @ids) = @_;
@@ -440,18 +438,18 @@ value(q(
 	INSERT INTO full_pages SELECT g, 1, 0 FROM generate_series(1, 5000) g));
 my @one_a_page = map { 200 * $_ } 1 .. 20;
 each_row('UPDATE roomy SET n = n + 1 WHERE id = %d', @one_a_page);
-is(records('roomy'), '1.000', 'a HOT update: one record');
+is(records('roomy'), '1.000', 'a HOT update writes one record');
 each_row('UPDATE roomy SET n = n + 1 WHERE id = %d', map { $_ + 1 } @one_a_page);
-is(records('roomy'), '1.500', 'two where a page was pruned');
+is(records('roomy'), '1.500', 'a HOT update that prunes its page writes two records');
 each_row('UPDATE full_pages SET n = n + 1 WHERE id = %d', @one_a_page);
-like(records('full_pages'), qr/^4\.(0|10)/, 'a row that left its page: locked, updated, two index entries, hardly more');
+like(records('full_pages'), qr/^4\.(0|10)/, 'an update that leaves its page writes four records and hardly more');
 each_row('INSERT INTO roomy VALUES (%d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n', (map { $_ + 2 } @one_a_page), 6001 .. 6010);
-is(records('roomy'), '', 'an upsert inserts and locks, too');
+is(records('roomy'), '', 'the records of an upsert are unknown, because it also inserts and locks');
 is(value("SELECT i.rows::real[] FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i"), '{40,20,10}',
-	'its rows are of updates, as many as the counters have beyond those of other statements, and of inserts');
-# whatever else may write, or may have: nothing is said
+	'the rows of an upsert are divided into updates and inserts by the counters');
+# If anything else may have written WAL, the records are unknown.
 each_row('UPDATE full_pages SET n = n + 1 WHERE id = %d', map { $_ + 1 } @one_a_page);
-isnt(records('full_pages'), '', 'known, until');
+isnt(records('full_pages'), '', 'the records of simple updates are known');
 foreach my $other (
 	[ 'a trigger', 'CREATE TRIGGER g BEFORE UPDATE ON full_pages FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()' ],
 	[ 'a partial index', 'CREATE INDEX p ON full_pages (id) WHERE n > 0' ],
@@ -461,14 +459,14 @@ foreach my $other (
 {
 	my ($what, $make) = @$other;
 	my $records = "SELECT count(*) FROM ff_internal.evidence('full_pages') e, ff_internal.statement_input(e) i, unnest(i.wal_records) r WHERE r IS NOT NULL";
-	is(value("$records; BEGIN; $make; $records; ROLLBACK"), "1\n0", "$what: the WAL records are not believed");
+	is(value("$records; BEGIN; $make; $records; ROLLBACK"), "1\n0", "$what: the WAL records are not used");
 }
 each_row('UPDATE roomy SET n = n + 1 FROM parent p WHERE roomy.id = %d', map { $_ + 3 } @one_a_page);
 is(value("SELECT count(*) FILTER (WHERE r IS NULL) || ' of ' || count(*) FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i, unnest(i.command, i.wal_records) s(c, r) WHERE c = 1"),
-	'2 of 3', 'another table is read, and perhaps pruned');
+	'2 of 3', 'the records of an update that reads another table are unknown');
 value('CREATE FUNCTION deep(i int) RETURNS void LANGUAGE sql AS $$ UPDATE full_pages SET n = n + 1 WHERE id = i $$');
 each_row('SELECT deep(%d)', map { $_ + 2 } @one_a_page);
-is(records('full_pages'), '', 'updates in functions: their statements are not known');
+is(records('full_pages'), '', 'the records of updates in functions are unknown');
 
-unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/, 'nothing of all that in the log');
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/, 'the log has no crash and no leak');
 $node->stop;

@@ -1,5 +1,5 @@
-# Partitions that are judged together: a thousand of them, of which one cannot be locked, one is a foreign table and most
-# are empty. The others decide, and nobody waits.
+# A thousand partitions are judged together. One cannot be locked, one is a foreign table, and most are empty. The others
+# decide, and nothing waits.
 use strict;
 use warnings;
 use FindBin;
@@ -14,7 +14,7 @@ $node->start;
 sub value { return $node->safe_psql('postgres', $_[0]); }
 my $of_three = q(SELECT action || ' ' || recommended_fillfactor FROM ff_advise('pool_3'));
 
-# three at 50: in the first two all rows of a page are updated together and are HOT, into the third rows were only inserted
+# Three tables at 50. In the first two all rows of a page are updated together and are HOT. The third had only inserts.
 value("CREATE EXTENSION fillfactor_advisor;\nBEGIN;\n\\i $FindBin::Bin/../stories.sql\n" . q(
 	CREATE TABLE pool (i int, j int) PARTITION BY RANGE (i);
 	SELECT story(name, 1000, 20000, 20000, 0, '{"rows_per_page": 30, "rows_per_page_max": 30, "update_group_rows": 28, "updated_pct": 98}', 50) FROM unnest('{pool_1,pool_2}'::text[]) name;
@@ -32,7 +32,7 @@ is(value(q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'pool'::regclass))
 is(value($of_three), 'keep 50', 'one of them keeps its room, because two others need it');
 is(value("BEGIN; ALTER TABLE pool DETACH PARTITION pool_1; ALTER TABLE pool DETACH PARTITION pool_2; $of_three; ROLLBACK"), 'raise 100', 'it does not keep its room without these two');
 
-# one of these two is held, and so is an empty one
+# one of these two is locked, and an empty one too
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; LOCK TABLE ONLY pool_2, pool_500 IN ACCESS EXCLUSIVE MODE');
 my $bounded = "SET lock_timeout = '2s'; SET client_min_messages = error";
@@ -40,7 +40,7 @@ is(value("$bounded; $of_three"), 'keep 50', 'the advice is the same if one parti
 is(value(qq($bounded; SELECT count(*), count(*) FILTER (WHERE action IN ('lower', 'raise') AND relation::text !~ '_[12]\$'), count(*) FILTER (WHERE cause = 'not_examined') FROM ff_advise() WHERE relation::text ~ '^pool_[0-9]+\$')),
 	'1000|0|1', 'each has its row: those that need no room are not changed, and the foreign one is not examined');
 
-# a collection passes it by
+# a collection skips what is locked
 value("$bounded; SET fillfactor_advisor.collect_time = 3600; SET fillfactor_advisor.fits = 0; CALL ff_collect()");
 is(value(q(SELECT count(*) FILTER (WHERE r.sampled_at >= c.began_at), string_agg(r.relname || ' ' || p.sqlstate, ' ' ORDER BY r.relname) FROM ff_internal.relation r LEFT JOIN ff_internal.problem p USING (rel_id),
 		(SELECT max(began_at) AS began_at FROM ff_internal.collection WHERE ended_at IS NOT NULL) c WHERE r.relname ~ '^pool_\d+$' AND r.closed_at IS NULL)),

@@ -194,9 +194,9 @@ foreach my $one ([ 'LATIN1', $c1 ], [ 'LATIN2', $c1 ], [ 'LATIN9', $c1 ], [ 'ISO
 	is(sql("SELECT bool_or($raw) FROM public.bad, LATERAL (SELECT ff_internal.quoted_name(name) UNION ALL SELECT ff_internal.quoted_text(name) UNION ALL SELECT ff_internal.plain(name)) q(s)"), $letters ? 't' : 'f',
 		$letters ? "$encoding: letters stay" : "$encoding: no name and no text has them raw");
 	is(sql(qq{SELECT count(*) > 3, count(*) FILTER (WHERE s ~ '^--' AND $raw) FROM ff_script((SELECT format('%I', name)::regclass FROM public.bad)) s}), $letters ? 't|1' : 't|0',
-		$letters ? "$encoding: also in the script" : "$encoding: nor has a comment of the script");
+		$letters ? "$encoding: letters stay in comments of the script" : "$encoding: no comment of the script has them raw");
 	sql(q{SELECT format('COMMENT ON TABLE %s IS %s', ff_internal.quoted_name(name), ff_internal.quoted_text(name)) FROM public.bad \gexec});
-	is(sql(q{SELECT obj_description(format('%I', name)::regclass) = name FROM public.bad}), 't', "$encoding: and they mean the same");
+	is(sql(q{SELECT obj_description(format('%I', name)::regclass) = name FROM public.bad}), 't', "$encoding: quoted names and texts keep their meaning");
 }
 
 # ---------------------------------------------------------------------------
