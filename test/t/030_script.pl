@@ -1,5 +1,5 @@
-# The script of changes, run as a reader would run it: under load, as the wrong
-# role, after things changed, with names that want to be code, twice, and back.
+# The script of changes is run as a user would run it: under load, with the wrong role, after tables changed, with names
+# that contain code, twice, and with undo.
 use strict;
 use warnings;
 use IPC::Run ();
@@ -18,7 +18,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE "s h\'o""p$ff$"');
 
 sub sql { return $node->safe_psql($db, shift); }
 
-# Run a file as psql does; exit status, and all that it said.
+# Runs a file with psql; returns its exit status and its output.
 sub run_file
 {
 	my ($file, %how) = @_;
@@ -37,7 +37,7 @@ sub write_file
 	return "$dir/$name";
 }
 
-# As though everything had been watched for a day.
+# Makes the history look as if everything was watched for a day.
 sub watched
 {
 	sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
@@ -45,7 +45,7 @@ sub watched
 	return;
 }
 
-# The script with what is provisional, too.
+# The script including provisional changes.
 sub script { return sql("SELECT * FROM ff_script($_[0])") =~ s/^\\if :provisional \\\\ (.*) \\endif$/$1/gmr =~ s/provisional :undo/provisional on/r; }
 
 sql(q{
@@ -86,7 +86,7 @@ sql(q{
 	END $$;
 });
 
-# Names that would do something if they were not quoted, in schemas of the same kind.
+# Names that would do something if they were not quoted, in a schema with such a name.
 my $marker = "$dir/marker";
 my %hostile = (
 	quotes    => q{a"b'c""d''},
@@ -126,7 +126,7 @@ for my $round (1 .. 3)
 
 watched();
 
-# As many rows as tables: every table has to be advised for what follows to mean something.
+# Every table must be advised, or the tests below prove nothing.
 my $many = sql(q{SELECT count(*) FROM tables});
 is(sql(q{SELECT count(*) FROM ff_advise() a JOIN tables t ON t.rel = a.relation WHERE a.action = 'lower'}), $many, 'all tables are advised to change');
 sql(q{CREATE TABLE advised AS SELECT t.label, a.recommended_fillfactor AS fillfactor FROM ff_advise() a JOIN tables t ON t.rel = a.relation});
@@ -143,7 +143,7 @@ $node->safe_psql('postgres', 'CREATE TABLE jobs (x int)');
 my ($status, $said) = run_file($file, db => $node->connstr('postgres'));
 is($status, 3, 'in another database: the script ends with an error');
 like($said, qr/ERROR: .*refused: made for another database or server: database \Q$db\E of cluster \d+, not database postgres of /, 'in another database: refused');
-# A database of the same name on another server: as if it had been made there.
+# A database of the same name on another server, imitated by another system identifier.
 my $identifier = sql('SELECT system_identifier FROM pg_control_system()');
 ($status, $said) = run_file(write_file('elsewhere.sql', $text =~ s/\b$identifier\b/1234567890123456789/gr));
 is($status, 3, 'made for another server: the script ends with an error');
@@ -158,17 +158,17 @@ is(scalar(() = $said =~ /WARNING: .*refused: .*SQLSTATE 42501/g), $many - 1, 'as
 like($said, qr/1 done, 0 unchanged, @{[$many - 1]} refused/, 'as an owner of one table: the totals are right');
 is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), 'alices', 'no other table was changed');
 
-# In a transaction that somebody else began: psql would say "done" of what is never committed.
+# In an open transaction psql would report changes as done that are never committed.
 foreach my $how ([ '-c', 'BEGIN' ], ['-1'], [ '-v', 'AUTOCOMMIT=off', '-c', 'SELECT 1' ])
 {
 	my ($out, $err) = ('', '');
 	IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr($db), @$how, '-f', $file ], '>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	is($? >> 8, 3, "@$how: an error");
-	like($err, qr/ERROR:  a transaction is open/, "@$how: which one");
+	is($? >> 8, 3, "@$how: the script ends with an error");
+	like($err, qr/ERROR:  a transaction is open/, "@$how: the error names the open transaction");
 	unlike($err, qr/done/, "@$how: nothing was run");
 }
 
-# Where session settings and a careless search_path are in the way.
+# With unusual session settings and a hostile search_path.
 sql(q{
 	CREATE SCHEMA evil;
 	CREATE FUNCTION evil.current_database() RETURNS name LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil'; RETURN 'x'; END $$;
@@ -183,7 +183,7 @@ sql(q{
 	unlike($said, qr/evil/, 'with a hostile search_path: no hostile function is called');
 }
 
-# Things change, one table is locked, and everybody is at work.
+# Some tables have changed, one is locked, and there is load.
 sql(q{
 	ALTER TABLE renamed RENAME TO renamed_now;
 	CREATE TABLE renamed (x int);
@@ -211,7 +211,7 @@ like($said, qr/WARNING:  public\.changed: refused: its options are \{autovacuum_
 like($said, qr/WARNING:  public\.locked: refused: locked, run this again later/, 'locked: refused');
 cmp_ok($took, '<', 200, 'locked: the script does not wait for long');
 like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'applied before: the script says so');
-like($said, qr/@{[$many - 5]} done, 1 unchanged, 4 refused/, 'the rest went on');
+like($said, qr/@{[$many - 5]} done, 1 unchanged, 4 refused/, 'after changes: all other tables are changed');
 is($node->safe_psql($db, q{SELECT count(*) FROM pg_class WHERE relname IN ('renamed', 'dropped', 'renamed_now') AND reloptions IS NOT NULL}), '0', 'no table that took over a name was changed');
 $load->finish;
 
@@ -227,13 +227,11 @@ is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (labe
 ok(!-e $marker, 'no name was run as a command');
 is(sql(q{SELECT to_regclass('public.jobs')}), 'jobs', 'no name was run as a statement');
 
-# It helps.
 sql(q{SELECT pg_stat_reset_single_table_counters('jobs'::regclass)});
 sql(q{CALL batches(10, 'jobs'); SELECT pg_stat_force_next_flush()});
 my $hot_after = sql(q{SELECT round(100.0 * n_tup_hot_upd / n_tup_upd) FROM pg_stat_user_tables WHERE relname = 'jobs'});
 cmp_ok($hot_after, '>', 85, "updates are HOT now: $hot_after % after $hot_before %");
 
-# The exact way back.
 ($status, $said) = run_file($file, undo => 1);
 like($said, qr/@{[$many - 3]} done, 0 unchanged, 3 refused/, 'undo: all changes are undone');
 is(sql(q{SELECT string_agg(b.label || ': ' || coalesce(s.options, 'NULL'), E'\n') FROM before b JOIN sums() s USING (label)
@@ -251,12 +249,12 @@ $lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', '
 $node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'explicit'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted)});
 ($status, $said) = run_file(write_file('race.sql', $text));
 $lock->finish;
-# a slow machine comes to the guard only when it is over
+# on a slow machine the guard may run only after that change
 like($said, qr/public\.explicit: refused: (changed by somebody else meanwhile|its options are \{fillfactor=100,autovacuum_enabled=off\}, the advice was for \{fillfactor=100\})/, 'changed between guard and lock: refused');
 is(sql(q{SELECT reloptions::text FROM pg_class WHERE relname = 'explicit'}), '{fillfactor=100,autovacuum_enabled=off}', 'changed between guard and lock: no object of the script stays');
 
 # ---------------------------------------------------------------------------
-# Rewrites: tables that were only ever inserted into, at half their density
+# Rewrites: tables with inserts only, at half density
 # ---------------------------------------------------------------------------
 # in a database with a name that pg_repack can connect to
 $db = 'rewrites';
@@ -285,7 +283,7 @@ is($status, 0, 'no rewrite requested: the option is changed');
 is(relfilenode('log_plain'), $files{log_plain}, 'no rewrite requested: no rewrite runs');
 sql(q{ALTER TABLE log_plain SET (fillfactor = '50.4')});
 
-# VACUUM FULL, first with a reader that does not leave
+# VACUUM FULL, first with a reader that keeps its lock
 $text = script(q{'log_plain', true});
 my $live = write_file('live.sql', $text);
 $lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; LOCK TABLE log_plain IN ACCESS SHARE MODE; SELECT pg_sleep(3600)' ], '>&', \$lock_out);
@@ -310,7 +308,7 @@ run_file($live, undo => 1);
 is(relfilenode('log_plain'), $rewritten, 'VACUUM FULL: an undo does not run it');
 is(sql(q{SELECT reloptions::text FROM pg_class WHERE oid = 'log_plain'::regclass}), '{fillfactor=50.4}', 'VACUUM FULL: an undo resets the option');
 
-# Without a lock that anybody would notice: what this server has.
+# Rewrites without a long exclusive lock, with the method that this server has.
 SKIP:
 {
 	my $version = sql('SHOW server_version_num');
@@ -325,18 +323,18 @@ SKIP:
 	$load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '6', '-f', $insert, $node->connstr($db) ], '>&', \$load_out);
 	$node->poll_query_until($db, q{SELECT count(*) > 18010 FROM log_key});
 	($status, $said) = run_file(write_file('repack.sql', $text));
-	is($status, 0, "$method under load") or diag $said;
+	is($status, 0, "$method under load: the script succeeds") or diag $said;
 	like($said, qr/2 done, 0 unchanged, 0 refused/, "$method under load: changed and rewritten");
 	$load->finish;
-	unlike($load_out, qr/aborted|ERROR/, "$method under load: nothing of the load failed");
-	isnt(relfilenode('log_key'), $files{log_key}, "$method: a new file");
+	unlike($load_out, qr/aborted|ERROR/, "$method under load: no statement of the load failed");
+	isnt(relfilenode('log_key'), $files{log_key}, "$method: the table has a new file");
 	is(sql(q{SELECT md5(string_agg(x::text, E'\n' ORDER BY id)) FROM log_key x WHERE id <= 18000}), $sums{log_key}, "$method: the rows are the same");
 	($status, $said) = run_file("$dir/repack.sql");
-	like($said, qr/0 done, 2 unchanged, 0 refused/, "$method: twice is once");
+	like($said, qr/0 done, 2 unchanged, 0 refused/, "$method: a second run changes nothing");
 }
 
 # ---------------------------------------------------------------------------
-# What else there is to lose: slots and standbys
+# Cautions about replication slots and standbys
 # ---------------------------------------------------------------------------
 unlike($text, qr/^-- caution:/m, 'no caution without replication');
 $node->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('kept', true)});
@@ -354,7 +352,7 @@ $text = script(q{'log_copied'});
 like($text, qr/^-- caution:   replication slot kept \(physical, not active\) holds back .* of WAL/m, 'the caution names a slot');
 like($text, qr/^-- caution:   standby or subscriber standby \(streaming, async\)/m, 'the caution names a standby');
 $text = $standby->safe_psql($db, q{SELECT * FROM ff_script('log_copied')});
-like($text, qr/^-- caution:   this server is a standby/m, 'a standby gives the script, too, and says where to run it');
+like($text, qr/^-- caution:   this server is a standby/m, 'the script from a standby says that it comes from one');
 like($text, qr/ALTER TABLE public\.log_copied SET/, "the standby's script has its changes");
 ($status, $said) = run_file(write_file('standby.sql', $text), db => $standby->connstr($db));
 is($status, 3, 'run on the standby: the script ends with an error');

@@ -18,7 +18,7 @@ my $laps = 8;
 my $node = PostgreSQL::Test::Cluster->new('verify');
 $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\nautovacuum = off\nlog_statement = none");
-# a verdict that others on the machine do not change: without the time of statements, and without pages written whole
+# The verdict must not depend on other load, so the time of statements and full-page images are left out.
 $node->append_conf('postgresql.conf', "fillfactor_advisor.time_weight = 0\ncheckpoint_timeout = 1h");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor');
@@ -35,8 +35,8 @@ sub bench
 	return;
 }
 
-# 10 batches of 500 rows, 300 accounts; no lap is quicker than most are on a busy machine, as intervals are compared
-# whose rates are less than four times each other's
+# 10 batches of 500 rows, 300 accounts. A lap takes at least 3 seconds, because only intervals whose rates differ by
+# less than a factor of four are compared.
 sub laps
 {
 	for (1 .. $laps)
@@ -50,8 +50,7 @@ sub laps
 	return;
 }
 
-# One change of ff_verify(): the columns of its verdict, and of each measure
-# what was before, after, the interval and the prediction.
+# One change in ff_verify(). Per measure: verdict, values before and after, interval and prediction.
 sub verified
 {
 	my ($of, $change) = @_;
@@ -74,10 +73,10 @@ $node->psql('postgres', scalar slurp_file("$FindBin::Bin/../loop/tables.sql"), o
 value('VACUUM ANALYZE');
 collect();
 laps();
-is(value('SELECT count(*) FROM ff_internal.change'), '0', 'nothing changed yet');
+is(value('SELECT count(*) FROM ff_internal.change'), '0', 'no change is recorded yet');
 like(value(q(SELECT note FROM ff_verify('shop.jobs'))), qr/^no change was seen since/, 'ff_verify() of a table says that nothing changed');
 
-# The advice is followed, and the index goes.
+# The advice is followed, and the index is dropped.
 my ($ddl, $advised) = split /\|/, value(q(SELECT ddl, recommended_fillfactor FROM ff_advise('shop.jobs')));
 is(value("SELECT count(*) > 0 FROM ff_internal.prediction p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs' AND to_fillfactor = $advised"), 't', 'the prediction of the advice is stored');
 value($ddl);
@@ -103,18 +102,18 @@ cmp_ok($jobs->{'statement time'}{after}, '>', 0, 'batch table: the time of the s
 like($jobs->{'HOT share'}{note}, qr/^predicted between \d+ and \d+$/, 'batch table: the predicted HOT share is shown');
 cmp_ok($jobs->{'bytes per row'}{predicted}, '>', 0, 'batch table: the predicted size is shown');
 is($jobs->{overall}{undo}, '', 'batch table: no undo is offered');
-ok(!$jobs->{statements}, 'batch table: nothing is missing');
+ok(!$jobs->{statements}, 'batch table: no statements are reported as missing');
 is(value(q(SELECT verdict FROM ff_internal.prediction p JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs' AND judged_at IS NOT NULL)), 'helped', 'batch table: the result of the prediction is stored');
 cmp_ok(value(q(SELECT ff_internal.calibration(rel_id) FROM ff_internal.relation WHERE relname = 'jobs')), '>', 0.5, 'batch table: the prediction held');
 
 my $accounts = verified(q('pgbench_accounts'), 'index');
 is($accounts->{overall}{verdict}, 'helped', 'index on the balance dropped: helped');
-is($accounts->{overall}{change}, 'index dropped: balance', 'index on the balance dropped: noticed as such');
+is($accounts->{overall}{change}, 'index dropped: balance', 'index on the balance dropped: the change names the index');
 like(value(q(SELECT dropped_indexes[1] FROM ff_internal.change WHERE kind = 'indexes')), qr/^CREATE INDEX balance ON public\.pgbench_accounts/, 'index on the balance dropped: its definition is kept');
 cmp_ok($accounts->{'HOT share'}{before}, '<', 1, 'index on the balance dropped: no HOT before');
 cmp_ok($accounts->{'HOT share'}{low}, '>', 30, 'index on the balance dropped: HOT for certain after');
 
-# A setting; REINDEX CONCURRENTLY and a new name are no change.
+# A new value of a setting is a change; REINDEX CONCURRENTLY and a rename are not.
 $node->safe_psql('postgres', 'ALTER SYSTEM SET backend_flush_after = 256; SELECT pg_reload_conf()');
 $node->poll_query_until('postgres', q(SELECT setting = '256' FROM pg_settings WHERE name = 'backend_flush_after')) or die 'not reloaded';
 value('REINDEX INDEX CONCURRENTLY pgbench_accounts_pkey');
@@ -123,28 +122,28 @@ bench('-f', "$FindBin::Bin/../loop/jobs.sql", '-t', 10);
 collect();
 my $setting = verified('', 'setting');
 is("$setting->{overall}{change}: $setting->{overall}{verdict}", 'setting backend_flush_after 0 -> 2048kB: too early', 'a change of a setting is noticed, with the old and the new value');
-# Nobody had set it before, so it is reset; other values are set again.
+# A setting that was not set before is reset, other values are set again.
 sub restored { return value("SELECT ff_internal.undo_setting('$_[0]', '$_[1]')"); }
 my $reload = 'SELECT pg_reload_conf();';
-is(restored('backend_flush_after', '0'), "ALTER SYSTEM RESET backend_flush_after; $reload", 'a setting: back to none');
-is(restored('backend_flush_after', '128'), "ALTER SYSTEM SET backend_flush_after = '1024kB'; $reload", 'a setting: back to a value that ALTER SYSTEM had set');
-is(restored('no_such_setting', '1'), '', 'a setting that the server does not know');
+is(restored('backend_flush_after', '0'), "ALTER SYSTEM RESET backend_flush_after; $reload", 'undo resets a setting that was not set before');
+is(restored('backend_flush_after', '128'), "ALTER SYSTEM SET backend_flush_after = '1024kB'; $reload", 'undo sets a value that ALTER SYSTEM had set before');
+is(restored('no_such_setting', '1'), '', 'a setting that the server does not know has no undo');
 $node->append_conf('postgresql.conf', "Max_WAL_Size = 512MB\ntrack_io_timing = yes\ncheckpoint_timeout = 10min\n");
 $node->safe_psql('postgres', "ALTER SYSTEM SET max_wal_size = '2GB'; ALTER SYSTEM SET track_io_timing = off; ALTER SYSTEM SET wal_compression = on; SELECT pg_reload_conf()");
 $node->poll_query_until('postgres', q(SELECT count(*) = 4 FROM pg_settings WHERE (name, reset_val) IN (('max_wal_size', '2048'), ('track_io_timing', 'off'), ('checkpoint_timeout', '600')) OR name = 'wal_compression' AND reset_val <> 'off')) or die 'not reloaded';
-is(restored('max_wal_size', '512'), "ALTER SYSTEM RESET max_wal_size; $reload", 'a setting: back to what the file has');
-is(restored('max_wal_size', '1024'), "ALTER SYSTEM SET max_wal_size = '1024MB'; $reload", "a setting: back to the file's value, not to the default");
-is(restored('track_io_timing', 'on'), "ALTER SYSTEM RESET track_io_timing; $reload", 'a switch: back to what the file has');
-is(restored('track_io_timing', 'off'), "ALTER SYSTEM SET track_io_timing = 'off'; $reload", 'a switch: not to its default');
-is(restored('wal_compression', 'off'), "ALTER SYSTEM RESET wal_compression; $reload", 'a word: back to its default');
-is(restored('checkpoint_timeout', '300'), "ALTER SYSTEM SET checkpoint_timeout = '300s'; $reload", 'a setting that the file has: set, as it cannot be reset');
-# What it says does it.
+is(restored('max_wal_size', '512'), "ALTER SYSTEM RESET max_wal_size; $reload", 'undo resets a setting if the file has the old value');
+is(restored('max_wal_size', '1024'), "ALTER SYSTEM SET max_wal_size = '1024MB'; $reload", "undo sets a setting if the file has another value than the old one");
+is(restored('track_io_timing', 'on'), "ALTER SYSTEM RESET track_io_timing; $reload", 'undo resets a switch if the file has the old value');
+is(restored('track_io_timing', 'off'), "ALTER SYSTEM SET track_io_timing = 'off'; $reload", 'undo sets a switch if the file has another value than the old one');
+is(restored('wal_compression', 'off'), "ALTER SYSTEM RESET wal_compression; $reload", 'undo resets an enum setting if its default is the old value');
+is(restored('checkpoint_timeout', '300'), "ALTER SYSTEM SET checkpoint_timeout = '300s'; $reload", 'undo sets a time if the file has another value than the old one');
+# The statements of an undo are run.
 value($_) foreach split /(?<=;) /, restored('max_wal_size', '512');
-ok($node->poll_query_until('postgres', q(SELECT reset_val = '512' FROM pg_settings WHERE name = 'max_wal_size')), 'a setting: it is back');
-is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'max_wal_size' AND sourcefile ~ 'auto')), '0', 'a setting: nothing is left of the change');
+ok($node->poll_query_until('postgres', q(SELECT reset_val = '512' FROM pg_settings WHERE name = 'max_wal_size')), 'after an undo the setting has its old value');
+is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'max_wal_size' AND sourcefile ~ 'auto')), '0', 'after an undo postgresql.auto.conf does not have the setting');
 value($_) foreach split /(?<=;) /, restored('wal_compression', 'off');
-is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'wal_compression')), '0', 'a setting: where no file has it, nothing is left of the change');
-is(value(q(SELECT count(*) FROM ff_internal.change)), '2', 'neither a rebuilt index nor a new name is a change');
+is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'wal_compression')), '0', 'after an undo no file has a setting that none had before');
+is(value(q(SELECT count(*) FROM ff_internal.change)), '2', 'a rebuilt index and a renamed table are not recorded as changes');
 is(value(q(SELECT count(*) FROM ff_internal.problem)), '0', 'no problem is recorded');
 
 $node->stop;

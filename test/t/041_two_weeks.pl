@@ -1,7 +1,6 @@
-# Two weeks of a database's life: advice is followed on the third day, indexes are rebuilt as
-# advised, on the tenth the database is restored elsewhere.  From the fifth day on nothing is
-# advised that was not before, and nothing that was followed is taken back.  Between two
-# collections all times recorded move eight hours into the past.
+# Two weeks of a database's life. On the third day advice is followed, including rebuilds of indexes. On the tenth day
+# the database is restored under another name. From the fifth day on there is no new advice, and followed advice is not
+# reversed. Between two collections all recorded times move eight hours into the past.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -17,7 +16,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE shop');
 
 sub sql { return $node->safe_psql($db, $_[0]); }
 
-# Every time in the history but those that the server knows, too.
+# All times in the history except those that the server also knows.
 my $eight_hours_pass = q{
 	DO $$
 	DECLARE t record;
@@ -58,7 +57,7 @@ sql(q{
 	CREATE TABLE log (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, line text) WITH (fillfactor = 70);
 	CREATE TABLE orders (id int, day int NOT NULL, PRIMARY KEY (day, id), state int NOT NULL DEFAULT 0, pad text) PARTITION BY LIST (day)});
 
-# The work of one day: orders come and are changed soon, logs are written, all of some tables is updated by night.
+# The work of one day: orders are inserted and soon updated, logs are written, some tables are updated whole at night.
 my $orders = 0;
 sub one_day
 {
@@ -77,7 +76,7 @@ sub one_day
 	return;
 }
 
-# What a new partition is to be made with: the advice for the parent's newest partition.
+# The options of a new partition: the advice for the newest partition.
 my @advice;
 sub template
 {
@@ -86,8 +85,8 @@ sub template
 	return sql(q{SELECT 'WITH (' || array_to_string(reloptions, ', ') || ')' FROM pg_class WHERE relname ~ '^orders_[0-9]+$' AND reloptions IS NOT NULL ORDER BY oid DESC LIMIT 1});
 }
 
-# Changes advised: table (partitions are one) => fillfactors.  Times have moved
-# since the last collection, so that each call would fit anew: one a day is enough.
+# The changes advised: table => fillfactors, with all partitions as one table. Times have moved since the last
+# collection, so each call fits the model again; one call a day is enough.
 sub advised
 {
 	my (%of, %change);
@@ -116,7 +115,7 @@ for my $day (1 .. 14)
 	{
 		# all that is advised is done
 		my @statements = map { $_->{ddl} } grep { $_->{action} =~ /^(lower|raise)$/ } @advice;
-		cmp_ok(scalar(grep { /nightly_/ } @statements), '==', 4, 'tables updated whole by night are to be lowered') or diag join "\n", @statements;
+		cmp_ok(scalar(grep { /nightly_/ } @statements), '==', 4, 'a lower fillfactor is advised for all tables updated whole at night') or diag join "\n", @statements;
 		sql($_) foreach @statements;
 		sql('VACUUM FULL nightly_full');
 		sql('CLUSTER nightly_clustered USING nightly_clustered_pkey');
@@ -124,10 +123,10 @@ for my $day (1 .. 14)
 		{
 			skip 'no pg_repack for this server', 1 unless sql(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'}) && !system('pg_repack --version >/dev/null 2>&1');
 			sql('CREATE EXTENSION pg_repack');
-			$node->command_ok([ 'pg_repack', '-k', '-d', $db, '-t', 'nightly_repacked', '-h', $node->host, '-p', $node->port ], 'pg_repack');
+			$node->command_ok([ 'pg_repack', '-k', '-d', $db, '-t', 'nightly_repacked', '-h', $node->host, '-p', $node->port ], 'pg_repack succeeds');
 		}
 		sql('VACUUM FULL log');
-		# what was followed is not to be advised again
+		# followed advice must not be given again
 		%before = ();
 		foreach my $row (split /\n/, sql(q{SELECT ddl FROM ff_advise_indexes() WHERE action IN ('rebuild', 'raise')}))
 		{
@@ -136,10 +135,10 @@ for my $day (1 .. 14)
 	}
 	if ($day == 10)
 	{
-		# what no collection has to know of, then a dump, restored under another name
+		# changes that no collection sees, then a dump that is restored under another name
 		sql('ALTER INDEX kept_open SET (fillfactor = 80); ALTER TABLE kept RENAME COLUMN state TO status');
 		my $dump = "$PostgreSQL::Test::Utils::tmp_check/shop.dump";
-		$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr($db) ], 'dump');
+		$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr($db) ], 'the database can be dumped');
 		$node->safe_psql('postgres', 'CREATE DATABASE shop2');
 		$node->command_ok([ 'pg_restore', '-d', $node->connstr('shop2'), $dump ], 'a dump can be restored');
 		$db = 'shop2';
@@ -148,13 +147,13 @@ for my $day (1 .. 14)
 	one_day($day);
 	is(sql(q{SELECT count(*) > 3, count(*) FILTER (WHERE c.relname IS DISTINCT FROM t.relation_name)
 		FROM ff_internal.statement_target t JOIN ff_internal.statement s USING (statement_id) LEFT JOIN pg_class c ON c.oid = t.relid
-		WHERE s.closed_at IS NULL AND t.relid IS NOT NULL}), 't|0', 'statements are of the tables restored') if $day == 10;
-	is(sql(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes'}), $changes, 'in the restored database all indexes are those of before') if $day == 10;
+		WHERE s.closed_at IS NULL AND t.relid IS NOT NULL}), 't|0', 'statements refer to the restored tables') if $day == 10;
+	is(sql(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes'}), $changes, 'no change of indexes is recorded in the restored database') if $day == 10;
 	my $now = advised();
 	if ($day <= 4) { $before{$_} = $now->{$_} foreach keys %$now; }
 	else { $after{"$_ $now->{$_}"} //= $day foreach grep { ($before{$_} // '') ne $now->{$_} } keys %$now; }
-	is(scalar(grep { ($now->{$_} // '') =~ /raise/ } @nightly, 'orders'), 0, "day $day: nothing is given back");
+	is(scalar(grep { ($now->{$_} // '') =~ /raise/ } @nightly, 'orders'), 0, "day $day: no followed advice is reversed");
 }
-is_deeply(\%after, {}, 'from the fifth day on nothing is advised that was not before');
+is_deeply(\%after, {}, 'from the fifth day on there is no new advice');
 $node->stop;
 done_testing();

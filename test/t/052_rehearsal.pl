@@ -1,5 +1,5 @@
 # A rehearsal from end to end: the source's script runs on a scratch server and its result
-# goes back.  The table is one of batches whose every name wants to be code; the source is in LATIN1.
+# goes back.  The table is updated in batches, all its names contain code, and the source is in LATIN1.
 use strict;
 use warnings;
 use File::Spec;
@@ -26,12 +26,12 @@ foreach my $name (qw(source scratch))
 }
 my ($source, $scratch) = @node{qw(source scratch)};
 my $dir = PostgreSQL::Test::Utils::tempdir;
-# names have 63 bytes at most: short, in the folder where the script runs
+# a short name, because names have at most 63 bytes, in the folder where the script runs
 my $pwned = 'pwned';
 
 sub value { return $source->safe_psql('postgres', $_[0]); }
 
-# SQLSTATE and message of what fails, and, if wanted, its detail
+# SQLSTATE and message of an error, with its detail if wanted
 sub refused
 {
 	my ($sql, $detail) = @_;
@@ -43,7 +43,7 @@ sub refused
 my $evil = qq("\xe9v'il \$(touch $pwned); `touch $pwned` \\\\ :rows\\!");
 my $table = qq($evil."jo""bs\nFF_END\ntouch $pwned\n-- :own");
 my $of = "'" . ($table =~ s/'/''/gr) . "'";
-# which are not stored
+# a virtual column is not stored
 my $virtual = $source->pg_version >= 18 ? ', "not stored" int GENERATED ALWAYS AS (3) VIRTUAL' : '';
 value(qq(
 	CREATE EXTENSION pg_stat_statements;
@@ -67,7 +67,7 @@ value(qq(
 	INSERT INTO uuids SELECT gen_random_uuid(), i, repeat('p', 60) FROM generate_series(1, 3000) i;
 	CREATE TABLE keyless (n int, pad text); INSERT INTO keyless SELECT i, repeat('p', 90) FROM generate_series(1, 5000) i;
 	ANALYZE;));
-is(refused("SELECT ff_rehearsal('quiet')"), '55000 too little is known of "quiet" yet', 'a table that was never collected');
+is(refused("SELECT ff_rehearsal('quiet')"), '55000 too little is known of "quiet" yet', 'a table that was never collected cannot be rehearsed');
 value('CALL ff_collect()');
 append_to_file("$dir/batches.sql", join '', map {
 	qq(INSERT INTO $table ("c1", "%s", "where", "pay load") SELECT $_, now(), '(1,2)', repeat('p', 60) FROM generate_series(1, 250);
@@ -77,25 +77,25 @@ value('UPDATE keyless SET n = n + 1');
 value("UPDATE texts SET amount = amount::int + 1 WHERE n % 3 = $_; UPDATE uuids SET n = n + 3 WHERE n % 3 = $_") foreach 0 .. 2;
 value('ANALYZE; CALL ff_collect()');
 
-is(refused('SELECT ff_rehearsal(NULL)'), '22004 relation must not be null', 'NULL');
-is(refused("SELECT ff_rehearsal('quiet')"), '55000 too little is known of "quiet" yet', 'no updates');
+is(refused('SELECT ff_rehearsal(NULL)'), '22004 relation must not be null', 'NULL is refused');
+is(refused("SELECT ff_rehearsal('quiet')"), '55000 too little is known of "quiet" yet', 'a table without updates cannot be rehearsed');
 value('ALTER TABLE uuids SET (fillfactor = 51)');
-like(refused("SELECT ff_rehearsal('uuids')", 1), qr/^55000 too little is known of the updates of "uuids" DETAIL:  Too little was seen since its fillfactor or its indexes changed: /, 'what was seen at another fillfactor');
+like(refused("SELECT ff_rehearsal('uuids')", 1), qr/^55000 too little is known of the updates of "uuids" DETAIL:  Too little was seen since its fillfactor or its indexes changed: /, 'updates seen only at another fillfactor are not enough');
 value('ALTER TABLE uuids RESET (fillfactor)');
-is(refused("SELECT ff_rehearsal(1::regclass)"), '42P01 relation with OID 1 does not exist', 'no such relation');
-is(refused("SELECT ff_rehearsal('keyless')"), '0A000 no index of the table finds rows by a key that can be made up', 'no key');
-is(refused("SELECT ff_rehearsal($of, 9)"), '22023 fillfactor 9 is out of range', 'a fillfactor out of range');
-is(refused("SELECT ff_rehearsal($of, 100)"), '22023 the table has fillfactor 100 already', 'the fillfactor that it has');
+is(refused("SELECT ff_rehearsal(1::regclass)"), '42P01 relation with OID 1 does not exist', 'an OID without a relation is refused');
+is(refused("SELECT ff_rehearsal('keyless')"), '0A000 no index of the table finds rows by a key that can be made up', 'a table without a key cannot be rehearsed');
+is(refused("SELECT ff_rehearsal($of, 9)"), '22023 fillfactor 9 is out of range', 'a fillfactor out of range is refused');
+is(refused("SELECT ff_rehearsal($of, 100)"), '22023 the table has fillfactor 100 already', 'the current fillfactor is refused');
 
 my $script = value("SELECT ff_rehearsal($of, 50)") . "\n";
 append_to_file("$dir/rehearsal.sh", $script);
 append_to_file("$dir/$_.sh", value("SELECT ff_rehearsal('$_', 50)") . "\n") foreach qw(texts uuids);
 note $script =~ /^(# Predicted.*?)^# Not modelled/ms;
-like($script, qr/^# Index "mine\?FF_END" becomes a plain B-tree if the scratch server does not have what it needs$/m, 'an index of a user\'s function may be a plain one');
-like($script, qr/^# Column "where" is uuid/m, 'the head says which type is not made');
-like($script, qr/^# +ALTER TABLE .* SET \(fillfactor = 50\);\n# +ALTER TABLE .* RESET \(fillfactor\);$/m, 'it has the change and its undo');
-is(scalar(() = $script =~ /^FF_END$/mg), scalar(() = $script =~ /<<'FF_END'/g), 'names end no document of the script');
-unlike($script, qr/ppppp|not stored/, 'no value of the table is in it, and no column that is not stored');
+like($script, qr/^# Index "mine\?FF_END" becomes a plain B-tree if the scratch server does not have what it needs$/m, 'the head says that an index on a user\'s function may become a plain one');
+like($script, qr/^# Column "where" is uuid/m, 'the head says which type is replaced');
+like($script, qr/^# +ALTER TABLE .* SET \(fillfactor = 50\);\n# +ALTER TABLE .* RESET \(fillfactor\);$/m, 'the head has the change and its undo');
+is(scalar(() = $script =~ /^FF_END$/mg), scalar(() = $script =~ /<<'FF_END'/g), 'no name ends a here-document of the script');
+unlike($script, qr/ppppp|not stored/, 'the script has no value of the table and no virtual column');
 
 # ------------------------------------------------------------------ the scratch server
 sub rehearse
@@ -109,12 +109,12 @@ sub rehearse
 	local $ENV{TMPDIR} = '.';
 	my ($out, $err) = ('', '');
 	my $process = IPC::Run::start([ 'sh', '-c', 'cd "$0" && exec sh "$@"', $dir, "./$file", @options ], '<', \undef, '>', \$out, '2>', \$err,
-		# which whoever runs the tests may ignore
+		# the caller of the tests may ignore this signal
 		init => sub { $SIG{INT} = 'DEFAULT' });
 	return { process => $process, out => \$out, err => \$err };
 }
 
-# and in $said all that it said
+# the output of the last refusal
 my $said;
 
 sub refusal
@@ -145,29 +145,29 @@ sub left_behind
 	return $scratch->safe_psql('postgres', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join ' ', glob("$dir/ff_rehearsal.*");
 }
 
-is(refusal($source, 'postgres'), 'this is the server that the advice is for', 'not on the source');
-is(refusal($scratch, undef), 'set PGDATABASE to a scratch database, and PGHOST, PGPORT, PGUSER', 'not in a database that nobody named');
+is(refusal($source, 'postgres'), 'this is the server that the advice is for', 'refused on the source');
+is(refusal($scratch, undef), 'set PGDATABASE to a scratch database, and PGHOST, PGPORT, PGUSER', 'refused without a named database');
 $scratch->safe_psql('postgres', 'CREATE DATABASE used');
 $scratch->safe_psql('used', 'CREATE TABLE somebodys (n int); CREATE ROLE nobody LOGIN');
-is(refusal($scratch, 'used'), 'this database is not empty', 'not in a database with tables');
+is(refusal($scratch, 'used'), 'this database is not empty', 'refused in a database with tables');
 $scratch->safe_psql('used', 'DROP TABLE somebodys');
 $scratch->safe_psql('postgres', "CREATE DATABASE cyrillic ENCODING 'KOI8R' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
-is(refusal($scratch, 'cyrillic'), "KOI8R cannot hold the table's names: createdb -T template0 --locale=C -E UTF8 ...", 'not in an encoding that has not what is in names');
+is(refusal($scratch, 'cyrillic'), "KOI8R cannot hold the table's names: createdb -T template0 --locale=C -E UTF8 ...", 'refused in an encoding that cannot hold the names');
 {
 	local $ENV{PGUSER} = 'nobody';
-	is(refusal($scratch, 'used'), 'no CREATE privilege on this database', 'not without rights');
+	is(refusal($scratch, 'used'), 'no CREATE privilege on this database', 'refused without the CREATE privilege');
 }
-is(refusal($scratch, 'postgres', '--object=existing'), 'there is no copy of the table in this database', 'not without a copy');
-is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs must be from 3 to 10', 'options are checked');
-is(refusal($scratch, 'postgres', '--load=101'), '--load must be from 1 to 100', 'percents, too');
-is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number from 1 to 999999999: 1;x', 'numbers are numbers');
+is(refusal($scratch, 'postgres', '--object=existing'), 'there is no copy of the table in this database', 'refused with --object=existing and no copy of the table');
+is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs must be from 3 to 10', 'the range of --pairs is checked');
+is(refusal($scratch, 'postgres', '--load=101'), '--load must be from 1 to 100', 'the range of --load is checked');
+is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number from 1 to 999999999: 1;x', '--rows must be a whole number');
 mkdir "$dir/ff_rehearsal.999999999";
-like(refusal($scratch, 'postgres', '--seconds=1', '--rows=999999999'), qr/^too little disk: \d+ MB are needed, \d+ MB are free$/, 'not on a small disk');
-like($said, qr/^a rehearsal that was killed left this: rm -r \.\/ff_rehearsal\.999999999$/m, 'what an earlier one left is named');
+like(refusal($scratch, 'postgres', '--seconds=1', '--rows=999999999'), qr/^too little disk: \d+ MB are needed, \d+ MB are free$/, 'refused with too little disk');
+like($said, qr/^a rehearsal that was killed left this: rm -r \.\/ff_rehearsal\.999999999$/m, 'files of a rehearsal that was killed are named');
 rmdir "$dir/ff_rehearsal.999999999";
 like($said, qr/^checkpoint_timeout: 7min here, 5min on the source$/m, 'the script says which settings differ');
-unlike($said, qr/^(fsync|wal_level):/m, 'not those that are equal');
-# of df's answer a megabyte is free: nothing is begun
+unlike($said, qr/^(fsync|wal_level):/m, 'the script does not list equal settings');
+# df reports one free megabyte, so nothing is started
 mkdir "$dir/bin";
 append_to_file("$dir/bin/df", "#!/bin/sh\necho Filesystem\necho disk 9999 9999 1024 1% /\n");
 chmod 0755, "$dir/bin/df";
@@ -189,7 +189,7 @@ $open->quit;
 (my $newer = $script) =~ s/\d+(\s+THEN 'this server is older)/99$1/ or die 'no check of the version';
 rename "$dir/rehearsal.sh", "$dir/kept.sh";
 append_to_file("$dir/rehearsal.sh", $newer);
-like(refusal($scratch, 'postgres'), qr/^this server is older/, 'not on an older server');
+like(refusal($scratch, 'postgres'), qr/^this server is older/, 'refused on an older server');
 rename "$dir/kept.sh", "$dir/rehearsal.sh";
 is(left_behind(), '0', 'refusals leave nothing behind');
 
@@ -202,33 +202,33 @@ until ($scratch->safe_psql('postgres', "SELECT to_regclass('ff_rehearsal.t') IS 
 }
 is(refusal($scratch, 'postgres'), 'the schema ff_rehearsal exists: another rehearsal is running in this database, or was killed; if so, DROP SCHEMA ff_rehearsal CASCADE',
 	'a second rehearsal at the same time is refused');
-ok(IPC::Run::finish($run->{process}), 'the script ran') or diag ${ $run->{err} };
+ok(IPC::Run::finish($run->{process}), 'the rehearsal succeeds') or diag ${ $run->{err} };
 note ${ $run->{err} }, ${ $run->{out} };
 is(left_behind(), '0', 'the rehearsal leaves nothing behind');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 
 my ($line) = ${ $run->{out} } =~ /^(\{.*\})$/m;
 my $result = decode_json($line);
-is(scalar @{ $result->{runs} }, 8, 'a pair of equal runs and three pairs');
+is(scalar @{ $result->{runs} }, 8, 'the result has a pair of equal runs and three pairs');
 foreach my $r (@{ $result->{runs} })
 {
-	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 95, 'room for the batch: HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'full pages: mostly not');
+	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 95, 'with room for the batch nearly all updates are HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'with full pages most updates are not HOT');
 }
 like(${ $run->{out} }, qr/^\s*verdict\s.*(prediction held|did not hold|not settled|noise too large)\s*$/m, 'the output has a verdict');
 like(${ $run->{out} }, qr/^what it brings: saves WAL: WAL per update -\d+\.\d % \(-\d.* to -\d.*; up to \d+\.\d % is noise\), HOT share \+\d+\.\d points, size [+-]\d+\.\d %$/m, 'the output says what the change brings');
 
-# ------------------------------------------------------------------ and back
+# ------------------------------------------------------------------ the result goes back
 # The verdict on a result
 sub stored { return value("SELECT verdict FROM ff_rehearsal_result(E'" . ($_[0] =~ s/'/''/gr =~ s/\\/\\\\/gr) . "') WHERE measure = 'verdict'"); }
 sub confidence { return value("SELECT confidence FROM ff_advise($of)"); }
 my $before = confidence();
-is(stored($line), ${ $run->{out} } =~ /verdict.*\| (\S.*\S)\s*$/m ? $1 : '?', 'the source judges as the script did');
+is(stored($line), ${ $run->{out} } =~ /verdict.*\| (\S.*\S)\s*$/m ? $1 : '?', 'the source gives the same verdict as the script');
 stored($line);
 is(value('SELECT count(*) FROM ff_internal.rehearsal'), 1, 'a result that is stored twice is kept once');
 my $says = qr/Rehearsed at 50: HOT (?:9[5-9]\.\d|100\.0) % \(predicted [\d.]+\), WAL per update \d+ % of that at 100; [a-z ]+; saves WAL\. /;
 like(value("SELECT reason FROM ff_advise($of)"), $says, 'the reason reports the rehearsal');
 like(value('SELECT ff_report()'), $says, 'the report shows the rehearsal');
-# what was measured, predicted
+# a result whose prediction is what was measured
 value('DELETE FROM ff_internal.rehearsal');
 my $mean = sub { my ($side) = @_; my @hot = map { $_->{laps}[-1] } grep { $_->{pair} && $_->{side} eq $side } @{ $result->{runs} }; my $sum = 0; $sum += $_ foreach @hot; return $sum / @hot; };
 my $wal = value("SELECT measured FROM ff_rehearsal_result(E'" . ($line =~ s/'/''/gr =~ s/\\/\\\\/gr) . "') WHERE measure LIKE 'WAL per update%'");
@@ -255,10 +255,10 @@ cmp_ok(confidence(), '<', $before, 'a prediction that did not hold lowers the co
 like(value("SELECT reason FROM ff_advise($of)"), qr/\(predicted 10\), WAL .*; did not hold; saves WAL/, 'the reason reports the newest rehearsal');
 $result->{system_identifier} = '1';
 is(refused("SELECT * FROM ff_rehearsal_result('" . (encode_json($result) =~ s/'/''/gr) . "')"),
-	'55000 the script of this rehearsal was written in another database', 'results of other servers are not taken');
+	'55000 the script of this rehearsal was written in another database', 'a result of another server is refused');
 
 # ------------------------------------------------------------------ a copy of the table
-# in a clone of the source, which has its system identifier
+# in a clone of the source, which has the same system identifier
 my $clone = PostgreSQL::Test::Cluster->new('rehearsal_clone');
 $source->backup('clone');
 $clone->init_from_backup($source, 'clone');
@@ -277,11 +277,11 @@ like(${ $run->{err} }, qr/^15000 rows of 15000, /m, 'all rows of the copy are re
 $result = decode_json((${ $run->{out} } =~ /^(\{.*\})$/m)[0]);
 foreach my $r (@{ $result->{runs} })
 {
-	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 90, 'room for the batch in the copy: HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'full pages: mostly not');
+	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 90, 'with room for the batch nearly all updates of the copy are HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'with full pages most updates are not HOT');
 }
 is($clone->safe_psql('cloned', "SELECT count(*) FROM $table") . $clone->safe_psql('cloned', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'"),
 	'150000', 'the copy is as it was, and nothing is left behind');
-# keys of text, in the clone, and one made of a value that an update takes away; meanwhile UUIDs, restored elsewhere
+# text keys in the clone, with an index expression that fails for updated values; UUID keys in a table restored elsewhere
 $scratch->safe_psql('used', 'CREATE TABLE uuids (id uuid PRIMARY KEY, n int NOT NULL, pad text NOT NULL)');
 $scratch->safe_psql('used', "INSERT INTO uuids SELECT gen_random_uuid(), i, repeat('p', 60) FROM generate_series(1, 2000) i");
 my %of = (texts => rehearse($clone, 'cloned', 'texts.sh', '--short', '--seconds=1', '--object=existing'),
@@ -294,20 +294,20 @@ foreach my $name (qw(texts uuids))
 	is(scalar @{ decode_json((${ $of{$name}{out} } =~ /^(\{.*\})$/m)[0])->{runs} }, 8, "$name: all eight runs are reported");
 }
 like(${ $of{texts}{err} }, qr/WARNING:  index of_amount is made as USING btree \(amount\): .*invalid input syntax for type integer/m,
-	'an index whose expression fails for what updates set is a plain one, and it is said which');
-unlike(${ $of{texts}{err} }, qr/index texts_/, 'the others are as they are');
+	'an index whose expression fails for updated values becomes a plain one, and a warning names it');
+unlike(${ $of{texts}{err} }, qr/index texts_/, 'no other index is replaced');
 $scratch->safe_psql('used', 'DROP TABLE uuids');
 $clone->stop;
 
 # ------------------------------------------------------------------ memory, and Ctrl-C
-# a table half as large as memory again, and here half of that memory; a snapshot is held half of the time
+# a table larger than memory, and half of that memory here; a snapshot is held half of the time
 my ($rows, $bytes) = $script =~ /"row_bytes": (\d+), .*?"table_rows": (\d+)/ ? ($2, $1) : die 'no size in it';
 my $large = $script;
 $large =~ s/"ram_bytes": \d+/"ram_bytes": 2097152/ && $large =~ s/held=false/held=true/
 	&& $large =~ s/"held_cycle": 0, "held_share": 0,/"held_cycle": 0.2, "held_share": 0.5,/ or die 'no memory or snapshot in it';
 append_to_file("$dir/large.sh", $large);
 rename "$dir/large.sh", "$dir/rehearsal.sh";
-# and others write where nothing is logged
+# at the same time another session writes to an unlogged table
 $scratch->safe_psql('used', 'CREATE UNLOGGED TABLE written (n int)');
 $end = elsewhere('INSERT INTO written SELECT generate_series(1, 20000)');
 $run = rehearse($scratch, 'postgres', '--seconds=1', '--memory=1');
@@ -318,9 +318,9 @@ for (1 .. 6000)
 	sleep 0.1;
 }
 $end->();
-like(${ $run->{err} }, qr/^pair 0, A1: .*; \d{4,} rows were written in other databases meanwhile$/m, 'what others write is named');
+like(${ $run->{err} }, qr/^pair 0, A1: .*; \d{4,} rows were written in other databases meanwhile$/m, 'rows written in other databases are reported');
 like(${ $run->{err} }, qr/^@{[ $rows \/ 2 ]} rows of $rows, .* are (\d\.\d+) times memory on the source, \1 here/m, 'rows keep the ratio to memory');
-like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, HOT by lap(?: \.)* \d+\.\d(?: \.)* \d+\.\d/m, 'are rehearsed');
+like(${ $run->{err} }, qr/^pair 0, A1: fillfactor 100, HOT by lap(?: \.)* \d+\.\d(?: \.)* \d+\.\d/m, 'a table larger than memory is rehearsed');
 my $holds = 0;
 my $watch = $scratch->background_psql('postgres');
 for (1 .. 6000)
@@ -331,17 +331,17 @@ for (1 .. 6000)
 	sleep 0.05;
 }
 $watch->quit;
-is($holds, 1, 'while a snapshot is held at times');
+is($holds, 1, 'a snapshot is held during the rehearsal');
 $run->{process}->signal('INT');
-ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends it');
+ok(!IPC::Run::finish($run->{process}), 'Ctrl-C ends the rehearsal');
 is(left_behind(), '0', 'it cleans up after Ctrl-C');
 ok($scratch->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('pgbench', 'held')"), 'the snapshot that was held is gone after Ctrl-C');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 
-# ------------------------------------------------------------------ a disk that is full in the middle
+# ------------------------------------------------------------------ a disk that fills up
 SKIP:
 {
-	# of a tablespace it asks nobody beforehand; this one is a file system of 20 MB that only the server sees
+	# the script does not check the disk of a tablespace; this one is a file system of 20 MB that only the server sees
 	my $space = small_disk($scratch, '20m');
 	skip 'no user namespaces here, so no file system of our own: disk full', 4 if !defined $space;
 	$scratch->safe_psql('postgres', "CREATE TABLESPACE small LOCATION '$space'");
@@ -349,11 +349,11 @@ SKIP:
 	unlink "$dir/rehearsal.sh";
 	append_to_file("$dir/rehearsal.sh", $script);
 	$run = rehearse($scratch, 'small', '--short', '--seconds=1', '--rows=200000');
-	ok(!IPC::Run::finish($run->{process}), 'a disk that is full in the middle ends it');
-	like(${ $run->{err} }, qr/No space left on device/, 'it says why');
+	ok(!IPC::Run::finish($run->{process}), 'a full disk ends the rehearsal');
+	like(${ $run->{err} }, qr/No space left on device/, 'the error says that the disk is full');
 	is($scratch->safe_psql('small', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join(' ', glob("$dir/ff_rehearsal.*")), '0', 'it cleans up on a full disk');
 	is($scratch->safe_psql('small', 'CREATE TABLE room (pad text); ALTER TABLE room ALTER pad SET STORAGE PLAIN; INSERT INTO room SELECT repeat(\'x\', 8000) FROM generate_series(1, 500); SELECT count(*) FROM room'), 500,
-		'so that the disk has its room again');
+		'the disk has free space again');
 }
 $source->stop;
 $scratch->stop;
