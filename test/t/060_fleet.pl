@@ -1,5 +1,5 @@
-# A hub and its sources: good ones, and every kind that is not. A source that is
-# dead, slow or lying costs its own deadline and nothing else.
+# A hub and its sources: good ones and every kind of bad one. A source that is dead, slow or lying costs its own time
+# limit and nothing else.
 use strict;
 use warnings;
 use FindBin;
@@ -25,7 +25,7 @@ $hub->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor; CREATE EXTENSI
 
 sub value { return $hub->safe_psql('postgres', $_[0]); }
 
-# Another server's database as a source, by a server of the same name.
+# Adds a database of the other server as a source, with a foreign server of the same name.
 sub source
 {
 	my ($name, %options) = @_;
@@ -48,7 +48,7 @@ sub good
 	return;
 }
 
-# A database that answers the hub's question in its own way.
+# A database that answers the hub with this function.
 sub bad
 {
 	my ($name, $function) = @_;
@@ -63,7 +63,7 @@ sub refresh
 	my ($call) = @_;
 	my $began = time;
 	my ($status, $out, $err) = $hub->psql('postgres', $call // 'CALL ff_fleet_refresh()');
-	is($status, 0, 'the refresh ends well') or diag $err;
+	is($status, 0, 'the refresh succeeds') or diag $err;
 	my ($notice) = $err =~ /NOTICE:\s+(.*)/;
 	return ($notice, time - $began);
 }
@@ -76,7 +76,7 @@ good('two');
 is((refresh())[0], '2 of 2 sources answered, 0 failed, 0 were not asked', 'two sources are added');
 is(value(q(SELECT string_agg(concat_ws(' ', source, database, role, state, tables), ', ' ORDER BY source) FROM ff_fleet)), 'one one primary ok 1, two two primary ok 1', 'both sources are known');
 is(value(q(SELECT string_agg(source || ': ' || relation, ', ' ORDER BY source) FROM ff_fleet_advice)), 'one: public."table of one", two: public."table of two"', 'the fleet lists the tables of both sources');
-is(value(q(SELECT bool_and(collected_at IS NOT NULL AND server_version / 10000 = current_setting('server_version_num')::int / 10000 AND version = '1.0.0' AND timeline = 1) FROM ff_fleet)), 't', 'the sources have their state');
+is(value(q(SELECT bool_and(collected_at IS NOT NULL AND server_version / 10000 = current_setting('server_version_num')::int / 10000 AND version = '1.0.0' AND timeline = 1) FROM ff_fleet)), 't', 'the state of both sources is complete');
 
 # the question is asked read only, with an empty path and timeouts
 $there->safe_psql('two', q(CREATE FUNCTION ff_internal.asked_with() RETURNS text LANGUAGE sql AS
@@ -93,7 +93,7 @@ is(value(q(CREATE FUNCTION pg_temp.answer() RETURNS text LANGUAGE plpgsql AS $$
 	END $$;
 	SELECT pg_temp.answer())), 'on <""> 2s 18s', 'a source is asked with safe settings');
 
-# a role there needs nothing but to be a reader
+# the role on the source needs only the rights of a reader
 $there->safe_psql('two', q(CREATE ROLE just_reads LOGIN; SELECT ff_grant('just_reads', 'reader')));
 value(q(ALTER USER MAPPING FOR CURRENT_USER SERVER two OPTIONS (SET user 'just_reads')));
 is((refresh())[0], '2 of 2 sources answered, 0 failed, 0 were not asked', 'a role with the rights of a reader can be asked');
@@ -104,7 +104,7 @@ is(value(q(SELECT source || ' ' || note FROM ff_fleet_advice WHERE note IS NOT N
 $there->safe_psql('two', q(SELECT ff_grant('just_reads', 'reader')));
 
 # ---------------------------------------------------------------------------
-# All others
+# Bad ones
 # ---------------------------------------------------------------------------
 my $silent = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die "no socket: $!";
 # nobody else gets its port
@@ -114,7 +114,7 @@ my %expected = (
 	silent => qr/^08001 could not establish connection: .*timeout expired/,
 	nowhere => qr/^08001 could not establish connection: .*database "\.\.\." does not exist/,
 	bare => qr/^3F000 schema "ff_internal" does not exist/,
-	# by 18 seconds, unless the machine stands still until the 20 of the hub are over
+	# after 18 seconds, or after the hub's 20 seconds on a very slow machine
 	sleeps => qr/^38000 (canceling statement due to statement timeout|it did not answer within 00:00:20)/,
 	deaf => qr/^38000 it did not answer within 00:00:20/,
 	locked => qr/^55P03 canceling statement due to lock timeout/,
@@ -161,7 +161,7 @@ is(value(q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')), '0', 'no
 is(value(q(SELECT bool_and(error !~ '127\.0\.0\.1' AND error !~ 'nowhere') FROM ff_internal.fleet_source)), 't', 'no error names a host or a database');
 ok($there->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'sleeps')), 'the query that slept on the source has ended');
 
-# next time they are asked last
+# the next refresh asks the failed sources last
 value("SELECT ff_fleet_remove('$_')") for qw(sleeps deaf);
 my ($again) = refresh();
 like($again, qr/^2 of \d+ sources answered/, 'the good sources are still asked');
@@ -175,7 +175,7 @@ value(q(SELECT ff_fleet_add('sleeps', 'sleeps')));
 value("SELECT ff_fleet_remove('$_')") for grep { $_ ne 'sleeps' } keys %expected;
 good("more $_") for 1 .. 6;
 refresh("CALL ff_fleet_refresh($_, 3)") for 1 .. 3;
-is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'three parts are the whole');
+is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'three partial refreshes ask all sources');
 is(($hub->psql('postgres', 'CALL ff_fleet_refresh(4, 3)'))[0], 3, 'there is no fourth part');
 
 # one that hangs on a source has its lock
@@ -275,10 +275,10 @@ my $dump = PostgreSQL::Test::Utils::tempdir . '/hub';
 $hub->command_ok([ 'pg_dump', '-Fc', '-f', $dump, 'postgres' ], 'a hub is dumped');
 $hub->safe_psql('postgres', 'CREATE DATABASE elsewhere');
 $hub->command_ok([ 'pg_restore', '-d', 'elsewhere', '--exit-on-error', $dump ], 'the hub is restored elsewhere');
-is($hub->safe_psql('elsewhere', $all), value($all), 'it knows what the hub knew');
+is($hub->safe_psql('elsewhere', $all), value($all), 'the restored hub knows what the hub knew');
 ($status, $out, $err) = $hub->psql('elsewhere', 'CALL ff_fleet_refresh()');
 like($err, qr/NOTICE:  8 of 8 sources answered, 0 failed/, 'the restored hub asks the same sources');
-is($hub->safe_psql('elsewhere', $all), value($all), 'no source is there twice');
+is($hub->safe_psql('elsewhere', $all), value($all), 'the restored hub has no source twice');
 $hub->stop;
 $there->stop;
 done_testing(81);

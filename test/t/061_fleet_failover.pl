@@ -1,5 +1,5 @@
-# One database on a primary and its standby, both sources of a hub: who is who, what
-# standbys read and how that turns an advice, and a promotion.
+# One database on a primary and its standby, both sources of a hub: their roles, advice that counts the reads of
+# standbys, and a promotion.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -54,7 +54,7 @@ $node{b}->start;
 
 add('a', sprintf q(host '%s', port '%s'), $node{a}->host, $node{a}->port);
 add('b', sprintf q(host '%s', port '%s'), $node{b}->host, $node{b}->port);
-# as for Patroni: whoever of them is the primary
+# as with Patroni: whichever of them is the primary
 add('shop', sprintf q(host '%s,%s', port '%s,%s', target_session_attrs 'primary'), $node{a}->host, $node{b}->host, $node{a}->port, $node{b}->port);
 refresh();
 is(roles(), 'a primary ok 1, b standby ok 1, shop duplicate ok 1', 'a primary, its standby and a name of the current primary have their roles');
@@ -64,13 +64,13 @@ like($first, qr/^a public\.orders 100 [5-9]\d lower provisional$/, 'the primary 
 my ($room) = $first =~ /100 (\d+) lower/;
 
 # ---------------------------------------------------------------------------
-# Nobody reads the table on the primary, everybody on the standby
+# The table is read on the standby, not on the primary
 # ---------------------------------------------------------------------------
 sub read_on_standby
 {
 	my ($scans) = @_;
 	refresh();
-	# as if the last weighing was long ago
+	# as if the reads had last been counted long ago
 	value('UPDATE ff_internal.fleet_advice SET weighed_at = NULL');
 	$node{b}->safe_psql('shop', "SET max_parallel_workers_per_gather = 0; DO 'BEGIN FOR i IN 1 .. $scans LOOP PERFORM sum(state) FROM orders; END LOOP; END'");
 	$node{b}->poll_query_until('shop', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = 'shop' AND pid <> pg_backend_pid()));
@@ -85,7 +85,7 @@ cmp_ok(value('SELECT weighed FROM ff_internal.fleet_advice WHERE weighed IS NOT 
 is($node{b}->safe_psql('shop', 'SELECT count(*) > 0 FROM ff_export() e, jsonb_array_elements(e->\'reads\')'), 't', 'ff_export() works in recovery');
 like(value('SELECT ff_fleet_report()'), qr/<h1>3 sources on 1 clusters, 3 of them well; [01] changes are advised/, 'the report counts each source once');
 
-# a table's counters that are reset by themselves: no difference is taken across it, where the server tells
+# a reset of one table's counters: no difference is taken across it if the server reports the reset
 SKIP:
 {
 	skip 'no table says when its counters were reset before PostgreSQL 19', 2 if $node{b}->pg_version < 19;
@@ -96,7 +96,7 @@ SKIP:
 	$node{b}->safe_psql('shop', "SET max_parallel_workers_per_gather = 0; DO 'BEGIN FOR i IN 1 .. 4000 LOOP PERFORM sum(state) FROM orders; END LOOP; END'");
 	refresh();
 	is(value($rate), $before, 'a reset of one table gives no rate');
-	is(value('SELECT since IS NOT NULL FROM ff_internal.fleet_reads'), 't', 'because the standby reports the time of the reset');
+	is(value('SELECT since IS NOT NULL FROM ff_internal.fleet_reads'), 't', 'the standby reports the time of the reset');
 }
 
 # ---------------------------------------------------------------------------
@@ -104,8 +104,8 @@ SKIP:
 # ---------------------------------------------------------------------------
 $node{a}->stop('immediate');
 refresh();
-is(roles(), 'a primary failing 1, b standby ok 1, shop duplicate failing 1', 'the primary is gone');
-like(value($advice), qr/^a public\.orders 100 .*stale/, 'its advice is still there, marked as stale');
+is(roles(), 'a primary failing 1, b standby ok 1, shop duplicate failing 1', 'a stopped primary is reported as failing');
+like(value($advice), qr/^a public\.orders 100 .*stale/, 'the advice of the stopped primary stays and is marked as stale');
 $node{b}->promote;
 $node{b}->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 refresh();

@@ -1,7 +1,6 @@
-# ff_report(): its HTML is whole, inert whatever tables and statements are
-# called and however the database is encoded, and readable at ten and at a
-# thousand tables; Chromium opens the page without an error and without a
-# request, from a telephone's width to a desk's, and its buttons work.
+# ff_report(): its HTML is complete, harmless for any names, statements and encodings, and readable with ten and with a
+# thousand tables. Chromium opens the page without an error or a request, at the widths of phones and desktops, and its
+# buttons work.
 use strict;
 use warnings;
 use Digest::SHA qw(sha256_base64);
@@ -19,14 +18,14 @@ my $statements = -e "$libraries/pg_stat_statements.so";
 $node->append_conf('postgresql.conf', 'shared_preload_libraries = pg_stat_statements') if $statements;
 $node->start;
 
-# A database with so many tables whose history is written by hand.
+# A database with $n tables whose history is written by hand.
 sub database
 {
 	my ($name, $n, $options) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $name " . ($options // ''));
 	$node->safe_psql($name, "CREATE EXTENSION fillfactor_advisor");
 	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-v', "n=$n", '-o', '/dev/null', '-f', "$FindBin::Bin/../report/tables.sql", '-d', $node->connstr($name) ], "$n tables");
-	# the model is asked as collections would have done, but of many tables only for those that change
+	# fit the model as collections would, but with many tables only for those that change
 	$node->safe_psql($name, "ALTER DATABASE $name SET fillfactor_advisor.fits = 1");
 	$node->safe_psql($name, q(SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE substr(relname, 2)::int % 18 IN (1, 5) OR substr(relname, 2)::int <= 20));
 	return;
@@ -39,7 +38,7 @@ sub has_not { my ($html, $pattern, $what) = @_; my $found = $html =~ /$pattern/ 
 # A page without its own style and script.
 sub without_own { my ($html) = @_; $html =~ s/<style>.*?<\/style>//s; $html =~ s/<script>.*?<\/script>\n<\/body>/<\/body>/s; return $html; }
 
-# Properly nested, every attribute quoted, nothing but the elements known.
+# The page is well nested, with every attribute quoted and only known elements.
 sub check_html
 {
 	my ($html, $what) = @_;
@@ -47,14 +46,14 @@ sub check_html
 	my %void = map { $_ => 1 } qw(meta link wbr circle path);
 	my %known = map { $_ => 1 } qw(html head title style body header nav main section article h1 h2 h3 h4 p b i a span div button ul li pre table caption thead tbody tr th td figure figcaption svg desc text script), keys %void;
 
-	# one style and one script, which the policy knows by what is in them
+	# one style and one script, which the policy allows by their hashes
 	my ($policy) = $html =~ /<meta http-equiv="Content-Security-Policy" content="(default-src 'none';[^"]*)">/;
 	foreach my $tag (qw(style script))
 	{
 		my @own = $html =~ /<$tag>(.*?)<\/$tag>/gs;
-		is(scalar @own, 1, "$what: one $tag");
+		is(scalar @own, 1, "$what: there is one $tag");
 		my $hash = sha256_base64($own[0]);
-		like($policy, qr/ $tag-src 'sha256-\Q$hash\E=';/, "$what: the only $tag that the policy allows");
+		like($policy, qr/ $tag-src 'sha256-\Q$hash\E=';/, "$what: the policy allows this $tag");
 	}
 	my $rest = without_own($html);
 	while ($rest =~ /\G([^<>]*)<(?:!DOCTYPE html|(\/?)([a-z0-9]+)((?:\s[-a-zA-Z0-9]+="[^"<>]*")*)(\/?))>/gc)
@@ -67,21 +66,20 @@ sub check_html
 	}
 	$bad //= 'not well-formed at: ' . substr($rest, pos($rest) // 0, 80) if (pos($rest) // 0) < length($rest) - 1;
 	$bad //= "open: @open" if @open;
-	is($bad, undef, "$what: well-formed, only known elements");
-	has_not($html, qr/[^\x09\x0a\x20-\x7e]/, "$what: plain ASCII");
+	is($bad, undef, "$what: the page is well-formed and has only known elements");
+	has_not($html, qr/[^\x09\x0a\x20-\x7e]/, "$what: the page is plain ASCII");
 	(my $addresses = $html) =~ s{http://www\.w3\.org/2000/svg}{}g;
-	has_not($addresses, qr{(?:https?:|//[a-z]|\@import|url\()}, "$what: names nothing outside");
+	has_not($addresses, qr{(?:https?:|//[a-z]|\@import|url\()}, "$what: the page refers to nothing outside");
 	my %ids = map { $_ => 1 } $html =~ /\sid="([^"]*)"/g;
 	is(join(' ', grep { !$ids{$_} } $html =~ /href="#([^"]*)"/g), '', "$what: every link has its target");
 	my @svg = $html =~ /(<svg .*?<\/svg>)/gs;
-	is(scalar(grep { !/<title>[^<]+<\/title>\n<desc>[^<]+<\/desc>/ } @svg), 0, "$what: every picture has its words");
+	is(scalar(grep { !/<title>[^<]+<\/title>\n<desc>[^<]+<\/desc>/ } @svg), 0, "$what: every picture has a title and a description");
 	is(scalar(() = $html =~ /<table>/g), scalar(() = $html =~ /<table>\n<caption>[^<]+<\/caption>\n<thead><tr><th scope="col"/g), "$what: every table has a caption and headers");
 	return;
 }
 
-# Every advised table is under What to do first, with its curve in a picture
-# of bounded size, and its statement among those to copy; the articles have it
-# at large.  Returns how many there are.
+# Every advised table is under What to do first, with a small picture of its curve. Its statement can be copied. The
+# articles have the curve in full size. Returns the number of advised tables.
 sub check_curves
 {
 	my ($name, $html, $what) = @_;
@@ -91,25 +89,24 @@ sub check_curves
 	my @advised = split /\n/, $node->safe_psql($name, q(SELECT relation::oid FROM ff_advise() WHERE action IN ('lower', 'raise')));
 	my $small = qr/<svg class="small"[^>]*>\n<title>Predicted (?:HOT share|size) at each fillfactor<\/title>.*<path class="(?:hot|size)" d="M0 \d+H[0-9HV]+".*<path class="advised" /s;
 	my ($pre) = $html =~ /<section id="sql">.*?<pre>(.*?)<\/pre>/s;
-	is(scalar(() = ($pre // '') =~ /^(?:--provisional )?ALTER TABLE .* SET \(fillfactor = \d+\);$/mg), scalar(@advised), "$what: every advised statement is there to copy");
-	like($html, @advised ? qr/<h1>${\ scalar @advised} changes?: .* Based on \d+ \w+[.:]/ : qr/<h1>No change of a fillfactor is advised\./, "$what: the answer first");
-	like($html, qr/<button type="button" class="change" aria-pressed="false"><b>${\ scalar @advised}<\/b>to change<\/button>/, "$what: a tile counts them");
+	is(scalar(() = ($pre // '') =~ /^(?:--provisional )?ALTER TABLE .* SET \(fillfactor = \d+\);$/mg), scalar(@advised), "$what: every advised statement can be copied");
+	like($html, @advised ? qr/<h1>${\ scalar @advised} changes?: .* Based on \d+ \w+[.:]/ : qr/<h1>No change of a fillfactor is advised\./, "$what: the heading gives the answer");
+	like($html, qr/<button type="button" class="change" aria-pressed="false"><b>${\ scalar @advised}<\/b>to change<\/button>/, "$what: a tile counts the changes");
 	is(join(' ', grep { ($row{$_} // '') !~ $small } @advised), '', "$what: every advised table has its curve");
-	is(scalar(keys %row), scalar(@advised), "$what: and no other table");
-	is(join(' ', grep { length $row{$_} > 4000 } keys %row), '', "$what: in some bytes each");
-	is(join(' ', grep { $article{$_} && $article{$_} !~ /<title>Prediction for each fillfactor<\/title>.*<path class="size" d="M[-0-9. MVH]+"/s } @advised), '', "$what: in detail at large");
+	is(scalar(keys %row), scalar(@advised), "$what: only advised tables are under What to do first");
+	is(join(' ', grep { length $row{$_} > 4000 } keys %row), '', "$what: each advised table takes at most 4000 bytes there");
+	is(join(' ', grep { $article{$_} && $article{$_} !~ /<title>Prediction for each fillfactor<\/title>.*<path class="size" d="M[-0-9. MVH]+"/s } @advised), '', "$what: the articles have the curve in full size");
 	return scalar @advised;
 }
 
-# Every table in detail says what stands in the way of HOT, or that nothing does.
 sub check_blockers
 {
 	my ($html, $what) = @_;
-	is(join(' ', grep { !/<caption>Indexes on columns that updates set|No index is in the way of HOT/ } $html =~ /<article .*?<\/article>/gs), '', "$what: blockers, for every table in detail");
+	is(join(' ', grep { !/<caption>Indexes on columns that updates set|No index is in the way of HOT/ } $html =~ /<article .*?<\/article>/gs), '', "$what: every table in detail says what prevents HOT, or that nothing does");
 	return;
 }
 
-# --- ten tables, and all that a name can hold
+# --- ten tables, and hostile names
 database('few', 12);
 $node->safe_psql('few', q{
 	SET standard_conforming_strings = on;
@@ -131,29 +128,29 @@ my $few = $node->safe_psql('few', 'SELECT ff_report()');
 check_html($few, 'few tables');
 cmp_ok(check_curves('few', $few, 'few tables'), '>', 0, 'few tables: some are advised');
 check_blockers($few, 'few tables');
-has_not(without_own($few), qr/<(?:script|img|b )|[\s"']on[a-z]+="/, 'few tables: nothing of a name became HTML');
+has_not(without_own($few), qr/<(?:script|img|b )|[\s"']on[a-z]+="/, 'few tables: no part of a name became HTML');
 has($few, qr/&lt;script&gt;alert\(1\)&lt;\/script&gt;/, 'few tables: the name is shown as it is');
-has($few, qr/&#228;&#8364;/, 'few tables: letters beyond ASCII as references');
-has_not($few, qr/&#8238;/, 'few tables: nothing turns its neighbours around');
+has($few, qr/&#228;&#8364;/, 'few tables: letters beyond ASCII are shown as references');
+has_not($few, qr/&#8238;/, 'few tables: no character changes the direction of text');
 has($few, qr/<path class="event"[^>]*><text[^>]*>fillfactor 90 -&gt; 100</, 'few tables: a change of fillfactor is marked');
-has($few, qr/<path class="event"[^>]*><text[^>]*>rewritten</, 'few tables: so is a rewrite');
-has($few, qr/<section id="verified">.*<td>fillfactor 90 -&gt; 100<.*<title>HOT share before and after<\/title>/s, 'few tables: what became of it, as a picture');
-has($few, qr/partitioned: holds no rows itself/, 'few tables: what was not examined, and why');
+has($few, qr/<path class="event"[^>]*><text[^>]*>rewritten</, 'few tables: a rewrite is marked');
+has($few, qr/<section id="verified">.*<td>fillfactor 90 -&gt; 100<.*<title>HOT share before and after<\/title>/s, 'few tables: a picture shows the result of a change');
+has($few, qr/partitioned: holds no rows itself/, 'few tables: a table that was not examined has the reason');
 has($few, qr/&lt;b onmouseover=&quot;alert\(1\)&quot;&gt;invalid page/, 'few tables: the problem is shown');
-has($few, qr/<h4>HOT share over time<\/h4>/, 'few tables: history');
-has($few, qr/<h4>How full the pages are<\/h4>/, 'few tables: page fill');
-has($few, qr/<section id="settings">.*\d+ settings can stay as they are/s, 'few tables: settings');
+has($few, qr/<h4>HOT share over time<\/h4>/, 'few tables: the HOT share over time is shown');
+has($few, qr/<h4>How full the pages are<\/h4>/, 'few tables: the page fill is shown');
+has($few, qr/<section id="settings">.*\d+ settings can stay as they are/s, 'few tables: the settings are shown');
 
 # --- a thousand tables: every advised one has its curve, some are in detail
 database('many', 1000);
 my $many = $node->safe_psql('many', 'SELECT ff_report()');
 check_html($many, 'many tables');
 cmp_ok(check_curves('many', $many, 'many tables'), '>', 100, 'many tables: more are advised than are in detail');
-is(scalar(() = $many =~ /<article /g), 20, 'many tables: twenty in detail');
-is(scalar(() = $many =~ /<tr id="t\d+" data-k="\w+"><th scope="row">public\.<wbr>t\d+<\/th><td class="n">\d+<\/td><td>(?:keep|wait|raise|lower)</g), 980, 'many tables: all others in short');
-has($many, qr/<th scope="col" class="n">WAL per update<.*<td class="n">[-+]\d+ %<\/td>/s, 'many tables: the difference in WAL per update');
-cmp_ok(length $many, '<', 2_000_000, 'many tables: less than two megabytes');
-# the overview in psql fits a terminal, also with long names, and can be watched
+is(scalar(() = $many =~ /<article /g), 20, 'many tables: 20 are shown in detail');
+is(scalar(() = $many =~ /<tr id="t\d+" data-k="\w+"><th scope="row">public\.<wbr>t\d+<\/th><td class="n">\d+<\/td><td>(?:keep|wait|raise|lower)</g), 980, 'many tables: all others have a row');
+has($many, qr/<th scope="col" class="n">WAL per update<.*<td class="n">[-+]\d+ %<\/td>/s, 'many tables: the difference in WAL per update is shown');
+cmp_ok(length $many, '<', 2_000_000, 'many tables: the page is smaller than two megabytes');
+# the overview in psql fits a terminal, even with long names
 my $overview = sub {
 	my $out = '';
 	IPC::Run::run([ 'psql', '-X', '-d', $node->connstr('many'), '-c', $_[0] ], '>', \$out);
@@ -162,16 +159,16 @@ my $overview = sub {
 $node->safe_psql('many', q(CREATE SCHEMA "a schema with quite a long name"; ALTER TABLE t1 RENAME TO "and a table whose name is not shorter at all"; ALTER TABLE "and a table whose name is not shorter at all" SET SCHEMA "a schema with quite a long name"));
 my @shown = split /\n/, $overview->('SELECT * FROM ff_advice');
 is(join("\n", grep { length >= 100 } @shown), '', 'many tables: the overview is under 100 columns wide');
-is(scalar(@shown), 1005, 'many tables: with a line for each, and the total');
+is(scalar(@shown), 1005, 'many tables: the overview has a line for each table and the total');
 like(join("\n", @shown), qr/^ "a schem\.\.[a-z ]+at all" \|/m, 'many tables: a long name is shortened in its middle') or diag $shown[2];
-ok(!(grep { length > 60 } split /\n/, $node->safe_psql('many', 'SELECT why FROM ff_advice')), 'many tables: why is short');
+ok(!(grep { length > 60 } split /\n/, $node->safe_psql('many', 'SELECT why FROM ff_advice')), 'many tables: the column why is short');
 my $actions = join ' ', map { (split /\|/)[3] =~ s/ //gr } @shown[2 .. $#shown - 2];
 unlike($actions, qr/(?:keep|wait).*(?:lower|raise)/, 'many tables: changes come first');
-# a picture's size does not grow with the steps: 91 is the most there can be
+# the size of a picture does not grow with the number of steps, which is at most 91
 my $small = $node->safe_psql('many', q(SELECT (ff_internal.curve_pictures(array_agg(s), 100, 42)).small FROM (SELECT jsonb_populate_record(NULL::ff_internal.step,
 	jsonb_build_object('fillfactor', f, 'hot_pct', 100 - f, 'hot_pct_low', 90 - f, 'hot_pct_high', 110 - f, 'size_bytes', 1000000 / f)) FROM generate_series(10, 100) f) p(s)));
-like($small, qr/^<svg .*<desc>Now: 0\.0 % HOT \(-10\.0 to 10\.0\)\. Advised 42: 58\.0 % HOT \(48\.0 to 68\.0\)\.<\/desc>.*d="M0 20H0V22H4V24H7.*<path class="advised" d="M114 0V200".*<\/svg>$/s, 'small curve: what it shows');
-cmp_ok(length $small, '<', 2000, 'small curve: small');
+like($small, qr/^<svg .*<desc>Now: 0\.0 % HOT \(-10\.0 to 10\.0\)\. Advised 42: 58\.0 % HOT \(48\.0 to 68\.0\)\.<\/desc>.*d="M0 20H0V22H4V24H7.*<path class="advised" d="M114 0V200".*<\/svg>$/s, 'small curve: it shows the current and the advised fillfactor');
+cmp_ok(length $small, '<', 2000, 'small curve: it takes less than 2000 bytes');
 
 # --- other encodings
 foreach my $one ([ 'LATIN1', q('g' || chr(228) || 'rten'), qr/g&#228;rten/ ], [ 'WIN1252', q('x' || chr(129) || chr(128)), qr/x&#xFFFD;&#8364;/ ],
@@ -184,10 +181,10 @@ foreach my $one ([ 'LATIN1', q('g' || chr(228) || 'rten'), qr/g&#228;rten/ ], [ 
 	my $html = $node->safe_psql($database, 'SELECT ff_report()');
 	check_html($html, $encoding);
 	check_curves($database, $html, $encoding);
-	has($html, $shown, "$encoding: letters beyond ASCII as references, what is none replaced");
+	has($html, $shown, "$encoding: letters beyond ASCII are shown as references, invalid bytes are replaced");
 }
 
-# --- statements that say anything
+# --- hostile statements
 my $hostile = "</script><script>alert(2)</script> ]]> --> <!-- </td></style></svg> \"'><img src=x onerror=alert(3)> &lt; \x01\x1b[31m\x7f \xe2\x80\xaegnp.exe";
 SKIP:
 {
@@ -202,8 +199,8 @@ SKIP:
 	check_html($html, 'hostile statement');
 	check_blockers($html, 'hostile statement');
 	has($html, qr/<article .*<td class="w">1 call, 2000 rows: UPDATE victim SET j \/\* &lt;\/script&gt;&lt;script&gt;alert\(2\)&lt;\/script&gt; \]\]&gt; --&gt; &lt;!-- &lt;\/td&gt;.*&quot;&#39;&gt;&lt;img src=x onerror=alert\(3\)&gt; &amp;lt; +\[31m +&#xFFFD;gnp\.exe/s,
-		'hostile statement: shown as it is, but for what cannot be shown');
-	has_not(without_own($html), qr/<(?:script|img|!--)|[\s"']on[a-z]+="|\]\]>/, 'hostile statement: nothing of it became HTML');
+		'hostile statement: it is shown as it is, except for characters that cannot be shown');
+	has_not(without_own($html), qr/<(?:script|img|!--)|[\s"']on[a-z]+="|\]\]>/, 'hostile statement: no part of it became HTML');
 	$hostile = $html;
 }
 
@@ -212,15 +209,15 @@ $node->safe_psql('postgres', 'CREATE DATABASE none');
 $node->safe_psql('none', 'CREATE EXTENSION fillfactor_advisor');
 my $none = $node->safe_psql('none', 'SELECT ff_report()');
 check_html($none, 'no table');
-has($none, qr/Nothing was collected yet/, 'no table: says that nothing was collected');
-like($node->safe_psql('none', q(SELECT evidence FROM ff_settings() WHERE setting = 'backend_flush_after')), qr/^no table with pages in this database yet, memory (?:unknown|\d+ [kMGT]B), shared_buffers \d+ [kMG]B$/, 'no table: the settings say so');
+has($none, qr/Nothing was collected yet/, 'no table: the report says that nothing was collected');
+like($node->safe_psql('none', q(SELECT evidence FROM ff_settings() WHERE setting = 'backend_flush_after')), qr/^no table with pages in this database yet, memory (?:unknown|\d+ [kMGT]B), shared_buffers \d+ [kMG]B$/, 'no table: the evidence of a setting says so');
 is($node->safe_psql('none', q{SELECT string_agg(evidence, '; ') FROM ff_settings() WHERE evidence ~ ' [,;]|\( | \)|^ | $|  '}), '', 'no table: no evidence has a gap');
 
 my ($code, undef, $error) = $node->psql('none', 'SELECT ff_report(-1)', extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
 like($error, qr/22023/, 'a negative number of tables is an error');
 $node->safe_psql('none', 'CREATE ROLE reader IN ROLE pg_read_all_stats; CREATE ROLE nobody');
-is($node->psql('none', 'SET ROLE reader; SELECT length(ff_report()) > 1000'), 0, 'a member of pg_read_all_stats may read it');
-isnt($node->psql('none', 'SET ROLE nobody; SELECT ff_report()'), 0, 'others may not');
+is($node->psql('none', 'SET ROLE reader; SELECT length(ff_report()) > 1000'), 0, 'a member of pg_read_all_stats may read the report');
+isnt($node->psql('none', 'SET ROLE nobody; SELECT ff_report()'), 0, 'other roles may not read the report');
 
 # --- the page in a browser
 SKIP:
@@ -233,12 +230,11 @@ SKIP:
 		skip $why, 33;
 	}
 
-	# Options without which it would want more of the machine than it needs.
+	# Options that keep the browser from using more of the machine than it needs.
 	my @browser = ('timeout', '120', $browser, qw(--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
 		--disable-sync --disable-extensions --disable-dev-shm-usage --no-pings), '--host-resolver-rules=MAP * ~NOTFOUND');
 
-	# The requests that a page makes, whatever the browser wants for itself;
-	# no name is resolved, so nothing leaves the machine.
+	# The requests that a page makes, without the browser's own. No name is resolved, so nothing leaves the machine.
 	my $open = sub {
 		my ($html, @options) = @_;
 		my $dir = File::Temp->newdir(DIR => '/tmp');
@@ -271,14 +267,14 @@ SKIP:
 	{
 		my ($name, $html) = @$page;
 		my ($ended, $dom, $said, $asked) = $look->($html);
-		ok($ended, "$name in Chromium: opens") or diag $said;
+		ok($ended, "$name in Chromium: the page opens") or diag $said;
 		is(scalar(() = $dom =~ /<svg /g), scalar(() = $html =~ /<svg /g), "$name in Chromium: every picture is in the document");
-		unlike($said, qr/CONSOLE/, "$name in Chromium: no console message");
-		is($asked, '', "$name in Chromium: no request");
+		unlike($said, qr/CONSOLE/, "$name in Chromium: there is no console message");
+		is($asked, '', "$name in Chromium: the page makes no request");
 	}
 
-	# At each width, in a frame of it: nothing wider than the page, no text in
-	# so narrow a column that it becomes a tower; the buttons do what they say.
+	# At each width, in a frame: nothing is wider than the page, no column is so narrow that its text becomes a tower, and
+	# the buttons work.
 	my $probe = <<'END';
 <script>
 // all at once, in the event: the document is looked at when it has loaded
@@ -345,13 +341,12 @@ END
 				@told = split /\n/, ($dom =~ /<pre id="said">(.*?)<\/pre>/s)[0] // '';
 				last if @told;
 			}
-			cmp_ok(scalar @told, '>=', 14, "$name, $scheme: looked at");
-			is(join('; ', grep { !/^ok / } @told), '', "$name, $scheme: at four widths, and its buttons");
-			ok(scalar(grep { $_ eq "ok $scheme" } @told), "$name, $scheme: its colours");
+			cmp_ok(scalar @told, '>=', 14, "$name, $scheme: all checks in the page ran");
+			is(join('; ', grep { !/^ok / } @told), '', "$name, $scheme: the page is readable at four widths and its buttons work");
+			ok(scalar(grep { $_ eq "ok $scheme" } @told), "$name, $scheme: the page has the colours of the scheme");
 		}
 	}
 
-	# Printed: the tables in detail, too.
 	my $print = sub {
 		my ($html) = @_;
 		my $dir = File::Temp->newdir(DIR => '/tmp');
@@ -372,7 +367,7 @@ END
 	};
 	(my $shorter = $few) =~ s/<article .*<\/article>//gs;
 	my ($pages, $fewer) = map { $printed->($_) } $few, $shorter;
-	cmp_ok($pages, '>', $fewer, 'printed: the tables in detail');
+	cmp_ok($pages, '>', $fewer, 'the printed page has the tables in detail');
 }
 
 done_testing();

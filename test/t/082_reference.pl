@@ -1,6 +1,5 @@
-# What is written down in more than one place says the same everywhere:
-# doc/reference.md what the COMMENTs say, doc/how-it-decides.md what the advice says of the
-# examples, META.json and debian/changelog the version.
+# Facts in more than one place are the same everywhere: doc/reference.md and the COMMENTs, doc/how-it-decides.md and the
+# advice of its examples, the version in META.json, debian/changelog and CHANGELOG.md.
 use strict;
 use warnings;
 use FindBin;
@@ -18,15 +17,15 @@ foreach my $key (qw(name version abstract maintainer license provides meta-spec)
 	ok($meta->{$key}, "META.json has $key");
 }
 is($meta->{version}, $version, 'META.json: the version of the control file');
-is($meta->{provides}{fillfactor_advisor}{version}, $version, 'META.json: also of what it provides');
+is($meta->{provides}{fillfactor_advisor}{version}, $version, 'META.json: the extension provided has this version');
 foreach my $file (@{ $meta->{provides}{fillfactor_advisor} }{qw(file docfile)})
 {
-	ok(-e "$top/$file", "META.json: $file is there");
+	ok(-e "$top/$file", "META.json: $file exists");
 }
-like($meta->{version}, qr/^\d+\.\d+\.\d+$/, 'META.json: a version as PGXN wants it');
+like($meta->{version}, qr/^\d+\.\d+\.\d+$/, 'META.json: the version has the form that PGXN requires');
 my ($packaged) = slurp_file("$top/debian/changelog") =~ /\((.*)-\d+\)/;
 is($packaged, $version, 'debian/changelog: the version of the control file');
-like(slurp_file("$top/CHANGELOG.md"), qr/^## \Q$version\E/m, 'CHANGELOG.md has an entry for it');
+like(slurp_file("$top/CHANGELOG.md"), qr/^## \Q$version\E/m, 'CHANGELOG.md has an entry for this version');
 
 my $node = PostgreSQL::Test::Cluster->new('reference');
 $node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);

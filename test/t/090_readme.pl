@@ -1,7 +1,7 @@
-# The examples of README and doc/questions.md run, and their outputs have the columns that
-# their statements give.
+# The examples of README and doc/questions.md run, and the outputs shown have the columns of
+# their statements.
 #   ```sql   is run as it stands, in a database with the demo's tables
-#   ```text  after it, where it is a table of psql's, is its output
+#   ```text  after it is its output, if it is a table of psql
 use strict;
 use warnings;
 use FindBin;
@@ -15,7 +15,7 @@ $node->init;
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE mydb');
 $node->safe_psql('mydb', 'CREATE EXTENSION fillfactor_advisor');
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$top/test/loop/tables.sql", '-d', $node->connstr('mydb') ], 'the tables of the demo');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$top/test/loop/tables.sql", '-d', $node->connstr('mydb') ], 'the tables of the demo are made');
 $node->safe_psql('mydb', 'CALL ff_collect()');
 foreach my $batch (1 .. 30)
 {
@@ -44,36 +44,35 @@ foreach my $text ($readme, slurp_file("$top/doc/questions.md") =~ s/'(?:public\.
 		{
 			$outputs++;
 			my @shown = map { s/^\s+|\s+$//gr } split /\|/, $1;
-			is(join(',', @shown), join(',', @columns), 'the output shown has the columns given');
+			is(join(',', @shown), join(',', @columns), 'the output shown has the columns of its statement');
 		}
 		elsif (@columns && $block =~ /^-\[ RECORD 1 \]/m)
 		{
 			my %given = map { $_ => 1 } @columns;
-			is(join(',', grep { !$given{$_} } $block =~ /^(\w+) +\| /gm), '', 'the output shown has no column that is not given');
+			is(join(',', grep { !$given{$_} } $block =~ /^(\w+) +\| /gm), '', 'the output shown has only columns of its statement');
 		}
 	}
 }
-cmp_ok($n, '>=', 10, 'there are examples');
-cmp_ok($outputs, '>=', 5, 'there are outputs of examples');
+cmp_ok($n, '>=', 10, 'there are at least 10 examples');
+cmp_ok($outputs, '>=', 5, 'there are at least 5 outputs of examples');
 
-# All that is shown is of one run of the demo: README, the other page and the picture say the same.
+# README, doc/questions.md and the picture show the same run of the demo.
 my $questions = slurp_file("$top/doc/questions.md");
 my ($overview, $again) = map { (/^```sql\nSELECT \* FROM ff_advice;\n```\n```text\n(.*?)^```/ms)[0] // '' } $readme, $questions;
 like($overview, qr/^ shop\.jobs +\| 100 +\| +\d+ \| lower /m, 'the advice of the demo is shown');
-is($again, $overview, 'the same on both pages');
-is(length((sort { length $b <=> length $a } split /\n/, $overview)[0]) < 100, 1, 'in less than 100 columns');
+is($again, $overview, 'both pages show the same advice');
+is(length((sort { length $b <=> length $a } split /\n/, $overview)[0]) < 100, 1, 'the advice shown is less than 100 columns wide');
 my ($new) = $overview =~ /^ shop\.jobs +\| 100 +\| +(\d+) \|/m;
 like($readme, qr/At $new a page is filled with/, 'the reason shown is of that advice');
 like($questions, qr/^ +$new \|.* advised/m, 'the curve shown is of that advice');
 my ($wal, $disk) = map { my ($sign, $size) = @$_; "$size " . ($sign eq '-' ? 'less' : 'more') } map { [ /([-+])(.*)/ ] } $overview =~ /\| (\S+ \w+) WAL\/day .*?\| (\S+ \w+) disk$/ms;
 my ($said) = slurp_file("$top/doc/report.png") =~ /tEXtDescription\0([^<]*?)\.(?: |Based)/;
 is($said, "1 change: about $wal WAL a day, $disk disk", 'the picture shows that advice');
-unlike($readme, qr/<!--/, 'with nothing left to fill in');
+unlike($readme, qr/<!--/, 'the README has no HTML comment');
 
-# Functions and settings that it names are there.
 my %there = map { $_ => 1 } split /\n/, $node->safe_psql('mydb', "SELECT proname FROM pg_proc WHERE proname ~ '^ff_' UNION SELECT relname FROM pg_class WHERE relname ~ '^ff_' UNION SELECT rolname FROM pg_roles UNION SELECT name FROM pg_settings WHERE name ~ '^fillfactor_advisor\\.'");
 is(join(' ', grep { !$there{$_} } $readme =~ /\b(ff_[a-z]\w*)/g), '', 'every function that the README names is there');
 $node->safe_psql('mydb', "LOAD 'fillfactor_advisor'");
-is(join(' ', grep { $node->psql('mydb', "LOAD 'fillfactor_advisor'; SHOW $_") != 0 } $readme =~ /`(fillfactor_advisor\.[a-z_]+)`/g), '', 'every setting, too');
+is(join(' ', grep { $node->psql('mydb', "LOAD 'fillfactor_advisor'; SHOW $_") != 0 } $readme =~ /`(fillfactor_advisor\.[a-z_]+)`/g), '', 'every setting that the README names is there');
 
 done_testing();
