@@ -1,5 +1,4 @@
-# What goes on beside a test: programs that it does not wait for, and means to
-# hold them where they are for as long as the test looks at them.
+# Programs that run beside a test, and ways to stop them at a certain place while the test examines them.
 package Beside;
 use strict;
 use warnings;
@@ -9,7 +8,7 @@ use PostgreSQL::Test::Utils qw(slurp_file);
 use Time::HiRes qw(sleep);
 our @EXPORT_OK = qw(program_beside psql_beside wake hold close_gate freeze collect_all);
 
-# program_beside(COMMAND...): begin a program.  Its messages are in {out} and {err}.
+# program_beside(COMMAND...): start a program. Its output is in {out} and {err}.
 sub program_beside
 {
 	my (@command) = @_;
@@ -18,8 +17,8 @@ sub program_beside
 	return $self;
 }
 
-# psql_beside(NODE, DATABASE [as ROLE], COMMAND...): these commands, one after the
-# other, until one of them fails; errors come with their SQLSTATE.
+# psql_beside(NODE, DATABASE [as ROLE], COMMAND...): run these commands one after the other until one fails. Errors are
+# shown with their SQLSTATE.
 sub psql_beside
 {
 	my ($node, $database, @commands) = @_;
@@ -37,7 +36,7 @@ sub collect_all
 	return $node->safe_psql($database, 'CALL ff_collect()');
 }
 
-# Wait until it ends; all that it said, after 'failed: ' if it failed.
+# Wait until it ends; returns its output, after 'failed: ' if it failed.
 sub ended
 {
 	my ($self) = @_;
@@ -45,8 +44,7 @@ sub ended
 	return ($well ? '' : 'failed: ') . $self->{out} . $self->{err};
 }
 
-# Wait until it ends; SQLSTATE and message of its first error or warning, or else
-# what it said but notices.
+# Wait until it ends; returns SQLSTATE and message of its first error or warning, or else its messages without notices.
 sub outcome
 {
 	my ($self) = @_;
@@ -55,7 +53,7 @@ sub outcome
 	return $self->{err} =~ s/^NOTICE: .*?^LOCATION:.*?\n//msgr;
 }
 
-# ended() of one that naps in its samples: a signal ends a nap, so none is waited for.
+# ended() of a program that sleeps in its samples. A signal ends each sleep, so the test does not wait for them.
 sub ended_soon
 {
 	my ($self, $node, $database) = @_;
@@ -68,7 +66,7 @@ sub ended_soon
 	return $self->ended;
 }
 
-# Have those that nap in a sample go on.
+# Wake the sessions that sleep in a sample.
 sub wake
 {
 	my ($node, $database) = @_;
@@ -98,7 +96,7 @@ sub until_seen
 	return;
 }
 
-# Wait until a session waits for it; its process.
+# Wait until a session waits for the lock; returns the pid of that session.
 sub reached
 {
 	my ($self) = @_;
@@ -127,9 +125,8 @@ sub close_gate
 	return hold($node, $database, $gate);
 }
 
-# freeze(SESSION, NODE, DATABASE, QUERY [, CODE]): stop the server process whose pid
-# the query gives, a state that the session beside comes to and leaves again; it
-# stays there until thaw().  CODE is called while it is in another.
+# freeze(SESSION, NODE, DATABASE, QUERY [, CODE]): stop the server process whose pid the query gives, until thaw(). The
+# query describes a state that the session enters and leaves again. CODE is called while it is in another state.
 sub freeze
 {
 	my ($session, $node, $database, $state, $meanwhile) = @_;
@@ -152,7 +149,7 @@ sub freeze
 
 sub thaw { my ($self) = @_; return kill 'CONT', $self->{pid}; }
 
-# Wait until somebody has sent it the signal of this number, which it gets when it thaws.
+# Wait until the signal of this number has been sent to it; it receives the signal when it thaws.
 sub signalled
 {
 	my ($self, $number) = @_;

@@ -8,13 +8,12 @@ use File::Spec;
 use PostgreSQL::Test::Utils;
 our @EXPORT_OK = qw(copy_server build_extension take_extension new_folder);
 
-# by its whole name: the copies are made from the root
+# an absolute path, because the copies are made from the root
 sub new_folder { return File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir); }
 
 sub ask { my ($config, $what) = @_; chomp(my $answer = `$config $what`); return $answer; }
 
-# copy_server(CONFIG): a copy of the server of that pg_config; the pg_config of
-# the copy.
+# copy_server(CONFIG): copy the server of that pg_config; returns the pg_config of the copy.
 sub copy_server
 {
 	my ($config) = @_;
@@ -42,9 +41,8 @@ sub build_extension
 	return;
 }
 
-# take_extension(FROM, INTO): install what is installed in the server of one
-# pg_config into another, as a package would: sessions keep the library they have
-# loaded.
+# take_extension(FROM, INTO): copy the extension from the server of one pg_config to another, as a package would:
+# sessions keep the library that they have loaded.
 sub take_extension
 {
 	my ($from, $into) = @_;

@@ -1,4 +1,4 @@
-# A file system of some megabytes that only one server sees: a disk that gets full.
+# A file system of some megabytes that only one server sees, for tests of a full disk.
 package SmallDisk;
 use strict;
 use warnings;
@@ -7,9 +7,8 @@ use File::Spec;
 use PostgreSQL::Test::Utils;
 our @EXPORT_OK = qw(small_disk);
 
-# small_disk(NODE, SIZE): start the node anew with such a file system, as mount has
-# its size.  Returns its folder, of the server's user, or undef where there are no
-# user namespaces.
+# small_disk(NODE, SIZE): restart the node with such a file system; SIZE is as for mount. Returns its folder, which the
+# server's user owns, or undef if there are no user namespaces.
 sub small_disk
 {
 	my ($node, $size) = @_;

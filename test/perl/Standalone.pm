@@ -1,5 +1,5 @@
-# C programs that test parts of the extension without a server: compiles them, and
-# passes the TAP of those that are run on as that of one test.
+# C programs that test parts of the extension without a server: compiles and runs them, and reports the TAP of all of
+# them as that of one test.
 package Standalone;
 use strict;
 use warnings;
