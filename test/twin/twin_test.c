@@ -368,6 +368,32 @@ test_dead(void)
 	ok(twin.npages > pages * 1.5 && twin.count.vacuums == 0, "without vacuum, pages of deleted rows are not reused");
 }
 
+/*
+ * Two rows are deleted; the second one is not yet removed by vacuum.  The space of the
+ * first is just enough for a new row, in the 32 byte units of the map.
+ */
+static void
+test_free_space(void)
+{
+	TwinLife	l = life_of(136, 580);
+
+	l.vacuum_share = l.vacuum_gap = 0;
+	l.class[0].command = EV_DELETE;
+	l.class[0].pick = TW_OLDEST;
+	add_class(&l, EV_INSERT, 1, 1, TW_ANY);
+	ff_twin_start(&twin, &l, 100, 3);
+	twin.due[1] = INFINITY;
+	while (twin.count.deletes < 2)
+		ff_twin_run(&twin, 0.01);
+	ok(twin.npages == 10 && twin.page[0].fsm == 136 / 32 + 1 && twin.fsm_most == twin.page[0].fsm,
+	   "vacuum tells the free space map about the space of a deleted row");
+	twin.due[0] = INFINITY;
+	twin.due[1] = twin.now;
+	while (twin.count.inserts < 1)
+		ff_twin_run(&twin, 0.01);
+	ok(twin.npages == 10 && row(580)->page == 0, "a row that just fits, by the free space map, takes this space");
+}
+
 /* The twin limits all values of a life to what it can hold. */
 static void
 test_range(void)
@@ -399,6 +425,7 @@ int
 main(void)
 {
 	test_look();
+	test_free_space();
 	test_range();
 	test_growing();
 	test_in_turn();
