@@ -141,7 +141,7 @@ BEGIN
                 ELSE ': its pages have room already' END;
         WHEN 'indexed_column' THEN
             phrase := 'an indexed column changes';
-            reason := format('%s could not be HOT, because an indexed column changed%s: no fillfactor can help. '
+            reason := format('%s were non-HOT, because an indexed column changed%s: no fillfactor can help. '
                              'ff_blockers() shows the index and the statements',
                              ff_internal.of_recent_updates(d.blocked_share),
                              ' (' || ff_internal.suspect_indexes(e.relation) || ')');
