@@ -376,9 +376,9 @@ RETURNS TABLE (
 LANGUAGE sql STABLE
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT c.oid::regclass, t.command, t.how, t.columns, s.calls, s.calls / nullif(p.seconds, 0), r.rows,
-           r.rows::double precision / s.calls,
-           s.total_ms / s.calls, s.stddev_ms, s.blocks / s.calls, s.wal_bytes / s.calls,
+    SELECT c.oid::regclass, t.command, t.how, t.columns, s.calls, (s.calls / nullif(p.seconds, 0))::numeric(20, 3),
+           r.rows, (r.rows::double precision / s.calls)::numeric(20, 3), (s.total_ms / s.calls)::numeric(20, 3),
+           s.stddev_ms::numeric(20, 3), (s.blocks / s.calls)::numeric(20, 1), (s.wal_bytes / s.calls)::numeric(20, 1),
            q.statement_id, q.queryid, q.text, coalesce(q.reason, t.reason)
       FROM (SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows,
                    sum(h.total_ms) AS total_ms,

@@ -29,8 +29,8 @@ AS $$
                f.ascends AND f.inserted > 0 OR f.inserted >= 0.2 * f.row_pointers AS grows,
                'nothing was written to its table for %8$s' AS still,
                'keys come in ascending: %2$s %% of its leaf pages are as full as fillfactor left them. ' AS ascending,
-               '%5$s updates that were not HOT against %6$s inserts: each put another entry beside the row''s old one, '
-               'which splits full leaves in whatever order keys come in; see ff_advise() and ff_blockers()' AS churn
+               '%5$s non-HOT updates, against %6$s inserts, each added an entry beside the old one of their row. That '
+               'splits full leaf pages, in whatever order keys come in; see ff_advise() and ff_blockers()' AS churn
           FROM jsonb_to_record(facts) f(
                hindrance text, problem text, fillfactor integer, collected boolean, inserted bigint, non_hot bigint,
                window_s double precision, quiet_s double precision, ascends boolean, keyed boolean, blocks bigint,
@@ -58,7 +58,7 @@ AS $$
                (10, f.deduplicated_pct >= 50 AND NOT f.keyed, 'deduplicated', 'keep', '%4$s %% of its row pointers are '
                 'in lists, as rows share keys: these split by a rule of their own, not by fillfactor'),
                (11, f.orderly AND f.grows AND f.revisited, 'ascending', 'keep', f.ascending
-                || 'Updates that were not HOT, %5$s, use that room'),
+                || '%5$s non-HOT updates used that room'),
                (12, f.orderly AND f.grows AND f.fillfactor = 100, 'ascending', 'keep', f.ascending || 'It is at 100'),
                (13, f.orderly AND f.grows AND (f.window_s < 86400 OR f.written < f.enough), 'ascending', 'wait', format(
                 '%sA day in which %s rows are written is needed first; so far %s in %s', f.ascending, f.enough,
@@ -68,7 +68,7 @@ AS $$
                (15, f.orderly AND f.half_full_pct <= 2, 'as_built', 'keep', 'its pages are as they were built: too few '
                 'rows came in since'),
                (16, f.ascends AND f.revisited AND f.leaf_density >= 25, 'ascending_churn', 'keep', 'keys come in '
-                'ascending, but %3$s %% of its pages are half full from splits: ' || f.churn),
+                'ascending, but %3$s %% of its pages are half full from splits. ' || f.churn),
                -- splits and vacuum can leave leaves a quarter full without a row deleted
                (17, f.non_hot > 0.5 * f.inserted AND f.churned AND f.leaf_density >= 25, 'version_churn', 'keep',
                 f.churn),
