@@ -224,7 +224,8 @@ BEGIN
     ELSIF v.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(v),
-            '. It settles by itself: each page sheds a row once, whose room serves all later updates. ',
+            CASE WHEN cause = 'row_growth' THEN '. If rows do not get longer than now, it' ELSE '. It' END,
+            ' settles by itself: each page sheds a row once, whose room serves all later updates. ',
             CASE WHEN c.settle_updates < 1 THEN 'Nearly all that can be HOT already is'
                  ELSE format('After %s more updates%s nearly all that can be HOT will be',
                              round(c.settle_updates::numeric),

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(121);
+SELECT plan(122);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -95,6 +95,8 @@ SELECT is((SELECT bool_and(rewrite_seconds >= 0 AND rewrite_disk_bytes > 0 AND r
 SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'advice without a rewrite has no cost of a rewrite');
 SELECT matches(reason, 'Rewriting it takes about a second, .* of disk and .* of WAL[.]', 'the reason says what the rewrite takes') FROM ff_advise() WHERE needs_rewrite LIMIT 1;
 SELECT matches(reason, '^10 % .* If nothing is done, .* HOT once settled, .* of WAL a day, and .* in 30 days[.] It settles by itself', 'a table that settles by itself: the reason says what happens if nothing is done') FROM ff_advise('sheds');
+SELECT matches(ff_internal.words_of_action(jsonb_populate_record(v, jsonb_build_object('diagnosis', to_jsonb(v.diagnosis) || '{"cause": "row_growth"}'))),
+    '[.] If rows do not get longer than now, it settles by itself', 'the same if rows grow: it holds only if they do not grow further') FROM ff_internal.known_decision('sheds', true) v;
 -- if the table may become HOT by itself, a small gain has to wait; a clear one does not
 SELECT is((SELECT concat_ws(' ', d.action, d.because) FROM ff_internal.decide_updated(jsonb_populate_record(NULL::ff_internal.decision, format(
 	'{"gain": %s, "confidence": 0.5, "needed_confidence": 0.2, "now_step": {"fillfactor": 100}, "then_step": {"fillfactor": 70}, "fit": {"choice": {"settling": 0.3}}, "diagnosis": {"evidence": {"window_s": 3600, "since_change_s": 3600}}}', gain)::jsonb)) d), said, format('may settle by itself, cost divided by %s', gain))
