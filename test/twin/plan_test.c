@@ -627,6 +627,9 @@ test_outcomes(void)
 	ok(forecast.outcome[FC_SET][0][0].settle_updates >= 1000 && forecast.outcome[FC_SET][0][0].settle_updates <= 8000 &&
 	   replayed(&e, FC_SET, 0, 0, 1000).hot < 0.97 && replayed(&e, FC_SET, 0, 8000, 9000).hot > 0.97,
 	   "the forecast says after how many updates a table settles");
+	ok(near(forecast.outcome[FC_SET][0][0].window_hot, replayed(&e, FC_SET, 0, 0, 1500).hot, 1e-9) &&
+	   replayed(&e, FC_SET, 0, 1500, 3000).hot > forecast.outcome[FC_SET][0][0].window_hot + 0.01,
+	   "a window that is shorter than a chunk has the HOT share of the first one");
 	e.payback_s = 3600 * 200;
 	foresee(&e, &l, NULL, 1);
 	real = replayed(&e, FC_SET, 0, 0, 4000);
