@@ -4,7 +4,8 @@ EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_ad
 
 MODULE_big = fillfactor_advisor
 OBJS = \
-	src/module.o \
+	src/base/module.o \
+	src/base/server.o \
 	src/sample/page_heap.o \
 	src/sample/page_btree.o \
 	src/sample/visibility.o \
@@ -26,64 +27,63 @@ OBJS = \
 	src/model/fit.o \
 	src/model/forecast.o \
 	src/model/decide.o \
-	src/model.o \
-	src/server.o \
-	src/index_definition.o
+	src/model/sql.o \
+	src/apply/index_definition.o
 
 # The pieces of the install script in dependency order: tables and views first,
 # then one piece per stage.
 SQL_PIECES = \
-	sql/00_head.sql \
-	sql/schema/history.sql \
-	sql/schema/statements.sql \
-	sql/schema/evidence.sql \
-	sql/schema/blockers.sql \
-	sql/schema/advice.sql \
-	sql/schema/verify.sql \
-	sql/schema/fleet.sql \
-	sql/schema/rehearsal.sql \
-	sql/05_setting.sql \
-	sql/08_alter.sql \
-	sql/10_sample.sql \
-	sql/15_indexed.sql \
-	sql/20_collect.sql \
-	sql/22_statements.sql \
-	sql/24_horizon.sql \
-	sql/26_settings_history.sql \
-	sql/28_prune.sql \
-	sql/30_memory.sql \
-	sql/35_evidence.sql \
-	sql/45_model.sql \
-	sql/50_prediction.sql \
-	sql/51_shards.sql \
-	sql/52_diagnosis.sql \
-	sql/53_rewrite.sql \
-	sql/54_reason.sql \
-	sql/55_advice.sql \
-	sql/58_curve.sql \
-	sql/59_exclude.sql \
-	sql/60_blockers.sql \
-	sql/65_indexes.sql \
-	sql/70_script.sql \
-	sql/72_undo.sql \
-	sql/73_mixture.sql \
-	sql/74_rehearsal_table.sql \
-	sql/74_rehearsal_result.sql \
-	sql/74_rehearsal.sql \
-	sql/75_verify.sql \
-	sql/76_prediction.sql \
-	sql/80_settings.sql \
-	sql/85_history.sql \
-	sql/90_report.sql \
-	sql/92_metrics.sql \
-	sql/93_export.sql \
-	sql/94_fleet_answer.sql \
-	sql/94_fleet_refresh.sql \
-	sql/94_fleet_report.sql \
-	sql/95_schedule.sql \
-	sql/96_progress.sql \
-	sql/97_grant.sql \
-	sql/99_rights.sql
+	sql/base/head.sql \
+	sql/base/setting.sql \
+	sql/base/alter.sql \
+	sql/base/grant.sql \
+	sql/sample/schema.sql \
+	sql/sample/sample.sql \
+	sql/collect/schema.sql \
+	sql/collect/indexed.sql \
+	sql/collect/collect.sql \
+	sql/collect/statements.sql \
+	sql/collect/horizon.sql \
+	sql/collect/settings.sql \
+	sql/collect/exclude.sql \
+	sql/collect/schedule.sql \
+	sql/collect/progress.sql \
+	sql/evidence/schema.sql \
+	sql/evidence/memory.sql \
+	sql/evidence/evidence.sql \
+	sql/model/schema.sql \
+	sql/model/model.sql \
+	sql/advise/schema.sql \
+	sql/advise/calibration.sql \
+	sql/advise/siblings.sql \
+	sql/advise/diagnosis.sql \
+	sql/advise/rewrite.sql \
+	sql/advise/reason.sql \
+	sql/advise/advice.sql \
+	sql/advise/curve.sql \
+	sql/explain/blockers.sql \
+	sql/explain/indexes.sql \
+	sql/apply/script.sql \
+	sql/apply/undo.sql \
+	sql/verify/schema.sql \
+	sql/verify/verify.sql \
+	sql/verify/prediction.sql \
+	sql/verify/settings.sql \
+	sql/report/history.sql \
+	sql/report/report.sql \
+	sql/report/metrics.sql \
+	sql/report/export.sql \
+	rehearsal/sql/mixture.sql \
+	rehearsal/sql/table.sql \
+	rehearsal/sql/result.sql \
+	rehearsal/sql/rehearsal.sql \
+	hub/sql/schema.sql \
+	hub/sql/answer.sql \
+	hub/sql/refresh.sql \
+	hub/sql/report.sql \
+	hub/sql/schedule.sql \
+	sql/prune.sql \
+	sql/rights.sql
 
 # A release adds its frozen script to sql/; the upgrade scripts from there are
 # written by hand (make upgrade-diff shows what they lack).
@@ -126,11 +126,11 @@ test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
 demo:
-	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' PICTURES='$(PICTURES)' test/demo$(if $(FLEET),_fleet)
+	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' PICTURES='$(PICTURES)' $(if $(FLEET),hub/test/demo,test/demo)
 
 # the model's stand-alone tests, without a server
 check-twin:
-	@perl test/t/006_model.pl
+	@perl test/model/model.pl
 
 # reproducible: the same bytes everywhere
 dist:
@@ -172,7 +172,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
 
 # PGXS does not track includes.
-$(OBJS): $(wildcard src/*.h src/*/*.h)
+$(OBJS): $(wildcard src/*/*.h)
 
 $(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
 	cat $(SQL_PIECES) > $@

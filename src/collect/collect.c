@@ -2,7 +2,7 @@
  * collect.c
  *	  CALL ff_collect(): the driver of a collection.
  *
- * SQL functions (sql/20_collect.sql) do the work on rows; this file adds what SQL
+ * SQL functions (sql/collect/collect.sql) do the work on rows; this file adds what SQL
  * lacks: one transaction per table, a budget, and locks without waiting.
  *
  * Invariants:
@@ -30,7 +30,7 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "module.h"
+#include "base/module.h"
 
 PG_FUNCTION_INFO_V1(ff_collect);
 

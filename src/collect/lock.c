@@ -25,7 +25,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "module.h"
+#include "base/module.h"
 
 /* "ffad" and a number, in the current database; see also ff_progress(). */
 #define COLLECTOR_LOCK_CLASS	0x66666164

@@ -15,7 +15,7 @@
 #include "storage/fd.h"
 #include "utils/builtins.h"
 
-#include "module.h"
+#include "base/module.h"
 
 /*
  * Version 1 control groups write "no limit" as LONG_MAX rounded down to a page;

@@ -33,7 +33,7 @@
 #include "utils/relcache.h"
 #include "utils/syscache.h"
 
-#include "module.h"
+#include "base/module.h"
 
 PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_index_definitions);

@@ -25,7 +25,7 @@
 #include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
-#include "module.h"
+#include "base/module.h"
 
 /*
  * Texts of at least this many bytes are not parsed: a parse tree takes about a hundred

@@ -17,8 +17,8 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
-#include "module.h"
-#include "numbers.h"
+#include "base/module.h"
+#include "base/numbers.h"
 
 PG_FUNCTION_INFO_V1(ff_window_add);
 PG_FUNCTION_INFO_V1(ff_window_sum);

@@ -6,8 +6,8 @@
  * deletes and reads per row updated.  Only ratios between options matter, so prices must
  * be right relative to each other, not on every machine.
  */
-#include "decide.h"
-#include "numbers.h"
+#include "model/decide.h"
+#include "base/numbers.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef FF_MODEL_DECIDE_H
 #define FF_MODEL_DECIDE_H
 
-#include "forecast.h"
+#include "model/forecast.h"
 
 typedef enum DcAction
 {

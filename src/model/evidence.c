@@ -2,8 +2,8 @@
  * evidence.c
  *	  Sums over what was observed of one table.
  */
-#include "evidence.h"
-#include "numbers.h"
+#include "model/evidence.h"
+#include "base/numbers.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ const EvField ev_field[] = {
 	{"statement_" #field, offsetof(Evidence, statement[0].field), sizeof(EvStatement), EV_STATEMENTS},
 #define ONE(field) {#field, offsetof(Evidence, field), 0, 0},
 #define BINS(field, n) {#field, offsetof(Evidence, field), sizeof(double), n},
-#include "fields.h"
+#include "model/fields.h"
 };
 
 const int	ev_nfields = sizeof(ev_field) / sizeof(ev_field[0]);

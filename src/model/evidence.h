@@ -13,17 +13,16 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/bins.h"
+
 #define EV_INTERVALS	32		/* intervals of the counters, the newest first */
 #define EV_STATEMENTS	8		/* those with the most rows first; the caller drops the rest */
-#define EV_LENGTHS		16		/* different row lengths; the caller merges neighbours */
 #define EV_STEPS		101		/* fillfactors, 0 to 100 */
-#define EV_GROUP_BINS	10		/* rows: 1, 2, 3-4, 5-8, ..., 129-256, 257 or more */
-#define EV_LOG2_BINS	32		/* bin i: [2^i, 2^(i+1)) transactions; 0 counts as 1 */
 
 typedef struct EvInterval
 {
 #define INTERVAL(field) double field;
-#include "fields.h"
+#include "model/fields.h"
 } EvInterval;
 
 typedef enum EvCommand
@@ -37,7 +36,7 @@ typedef enum EvCommand
 typedef struct EvStatement
 {
 #define STATEMENT(field) double field;
-#include "fields.h"
+#include "model/fields.h"
 } EvStatement;
 
 typedef struct Evidence
@@ -48,7 +47,7 @@ typedef struct Evidence
 	EvStatement statement[EV_STATEMENTS];
 #define ONE(field) double field;
 #define BINS(field, n) double field[n];
-#include "fields.h"
+#include "model/fields.h"
 	/* the settings */
 	double		payback_s;		/* fillfactor_advisor.payback_time, seconds */
 	double		time_weight;	/* exponents of the cost */
@@ -86,22 +85,5 @@ extern double ff_evidence_seconds(const Evidence *e);
 
 /* Makes everything unknown, without intervals and statements. */
 extern void ff_evidence_clear(Evidence *e);
-
-/* The bin for a number of rows; the next function, for a number of transactions. */
-static inline int
-ev_group_bin(int rows)
-{
-	int			bin = 0;
-
-	while (bin < EV_GROUP_BINS - 1 && rows > (1 << bin))
-		bin++;
-	return bin;
-}
-
-static inline int
-ev_log2_bin(double xids)
-{
-	return xids < 2 ? 0 : xids >= 4294967296.0 ? EV_LOG2_BINS - 1 : (int) log2(xids);
-}
 
 #endif							/* FF_EVIDENCE_H */

@@ -9,8 +9,8 @@
  * errors of observations of one table are correlated.  It stays lower if too few
  * lives come near the observations.  Both widen the predicted ranges.
  */
-#include "fit.h"
-#include "numbers.h"
+#include "model/fit.h"
+#include "base/numbers.h"
 
 #include <string.h>
 
@@ -53,7 +53,7 @@ static const struct
 
 /*
  * Standard deviations of the figures compared, besides the noise of counting.  "twin": the
- * twin's error against real runs, measured by test/twin/mixture_reality.py.
+ * twin's error against real runs, measured by test/model/mixture_reality.py.
  */
 static const double
 	SEEN_HOT = 0.012,				/* twin: HOT share */

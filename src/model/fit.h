@@ -10,7 +10,7 @@
 #ifndef FF_MODEL_FIT_H
 #define FF_MODEL_FIT_H
 
-#include "plan.h"
+#include "model/plan.h"
 
 #define FIT_PARTICLES	16		/* lives that share the weight */
 #define FIT_DRAWS		48		/* drawn from the prior to begin with */

@@ -2,8 +2,8 @@
  * forecast.c
  *	  What each fillfactor would do to a table over payback_time.
  */
-#include "forecast.h"
-#include "numbers.h"
+#include "model/forecast.h"
+#include "base/numbers.h"
 
 #include <string.h>
 

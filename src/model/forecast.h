@@ -10,7 +10,7 @@
 #ifndef FF_MODEL_FORECAST_H
 #define FF_MODEL_FORECAST_H
 
-#include "fit.h"
+#include "model/fit.h"
 
 #define FC_STEPS	91			/* fillfactors 10 to 100: each may be a step edge */
 

@@ -2,8 +2,8 @@
  * plan.c
  *	  What is known of a table before lives are drawn.
  */
-#include "plan.h"
-#include "numbers.h"
+#include "model/plan.h"
+#include "base/numbers.h"
 
 #include <string.h>
 

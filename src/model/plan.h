@@ -9,8 +9,8 @@
 #ifndef FF_MODEL_PLAN_H
 #define FF_MODEL_PLAN_H
 
-#include "evidence.h"
-#include "twin.h"
+#include "model/evidence.h"
+#include "model/twin.h"
 
 /* A transaction with at least this share of a table's rows is scaled with the replay
  * (chosen). */

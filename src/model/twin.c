@@ -9,8 +9,8 @@
  * pruning does not update the free space map, vacuum and failed inserts do.
  * Not simulated: TOAST, page contention between sessions.
  */
-#include "twin.h"
-#include "numbers.h"
+#include "model/twin.h"
+#include "base/numbers.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "evidence.h"
+#include "model/evidence.h"
 
 #define TW_BLCKSZ		8192	/* bytes in a page */
 #define TW_PAGE_HEADER	24		/* bytes, SizeOfPageHeaderData */

@@ -14,8 +14,8 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 
-#include "model/evidence.h"
-#include "module.h"
+#include "base/bins.h"
+#include "base/module.h"
 #include "sample/sample.h"
 
 PG_FUNCTION_INFO_V1(ff_sample);

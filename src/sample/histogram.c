@@ -13,8 +13,8 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
-#include "model/evidence.h"
-#include "module.h"
+#include "base/bins.h"
+#include "base/module.h"
 #include "sample/sample.h"
 
 /* Smaller weights, after fading, are dropped. */

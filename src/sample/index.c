@@ -11,7 +11,7 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 
-#include "module.h"
+#include "base/module.h"
 #include "sample/sample.h"
 
 PG_FUNCTION_INFO_V1(ff_sample_index);

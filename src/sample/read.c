@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
-#include "module.h"
+#include "base/module.h"
 #include "sample/sample.h"
 
 /* Pages between two sleeps, and the unit of fillfactor_advisor.sample_delay. */

@@ -28,7 +28,7 @@
 #include "common/hashfn.h"
 #include "port/pg_bitutils.h"
 
-#include "module.h"
+#include "base/module.h"
 #include "sample/strata.h"
 
 PG_FUNCTION_INFO_V1(ff_t_quantile);

@@ -14,7 +14,7 @@
 #include "storage/lwlock.h"
 #include "storage/procarray.h"
 
-#include "compat.h"
+#include "base/compat.h"
 #include "sample/sample.h"
 
 /* Transactions whose fate is cached during one sample. */

@@ -11,7 +11,7 @@
 #include "common/hashfn.h"
 #include "fmgr.h"
 
-#include "module.h"
+#include "base/module.h"
 #include "sample/strata.h"
 
 /* the server's replacements are not linked here */

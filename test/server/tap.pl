@@ -10,7 +10,7 @@ use warnings;
 use TAP::Harness;
 
 # The slowest files start first.
-my @slow = qw(006_regret 052_rehearsal 022_steps 010_loop 083_package 080_report 030_script 022_drop 021_rewrites);
+my @slow = qw(test/model/regret rehearsal/test/rehearsal test/collect/steps test/flow/loop test/base/package test/report/report test/apply/script test/collect/drop test/collect/rewrites);
 # Lines shown of the output of a file that did not finish.
 my $lines_shown = 15;
 
@@ -19,11 +19,11 @@ my ($counts, $jobs, @files) = @ARGV;
 sub stem { return $_[0] =~ m{([^/]+)\.[a-z]+$}; }
 my %rank;
 @rank{@slow} = reverse 1 .. @slow;
-@files = sort { ($rank{ stem($b) } // 0) <=> ($rank{ stem($a) } // 0) } @files;
+@files = sort { ($rank{ $b =~ s/\.pl$//r } // 0) <=> ($rank{ $a =~ s/\.pl$//r } // 0) } @files;
 
 my %harness = (
 	failures => 1, comments => 1, errors => 1, color => 0, timer => 1, merge => 1, jobs => $jobs,
-	rules => { par => [ { seq => 'test/pgtap/*' }, { par => '**' } ] },
+	rules => { par => [ { seq => '**.sql' }, { par => '**' } ] },
 	exec => sub { return $_[1] =~ /\.sql$/ ? [ 'test/server/pgtap-file', $_[1] ] : undef; });
 my $harness = TAP::Harness->new(\%harness);
 my %said;

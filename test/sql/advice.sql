@@ -1,5 +1,5 @@
 -- Facts that the advice rests on, and its errors.  Causes and actions are
--- tested in test/pgtap/advice.sql.
+-- tested in test/advise/advice.sql.
 CREATE EXTENSION fillfactor_advisor;
 
 -- fillfactor is read as the server reads it

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prices of the model from truth runs: CPU time and WAL of a statement, a row, an index entry and a prune.
 
-usage: constants.py TWIN_CLI [NAME ...]    (cc -O2 -Isrc -o TWIN_CLI test/twin/mixture_cli.c src/model/twin.c -lm)
+usage: constants.py TWIN_CLI [NAME ...]    (cc -O2 -Isrc -o TWIN_CLI test/model/mixture_cli.c src/model/twin.c -lm)
 
 Takes the mixtures that regret.py has run and counts what a quarter of a run did, from the mixture, the counters and, for
 moves and prunes, which PostgreSQL 15 does not count, the twin.  Then it fits CPU time and WAL by least squares

@@ -14,7 +14,7 @@ a workload of workloads.py at 100 and at 70.
 
 Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME-FILLFACTOR.truth.json and .observe.json;
 existing results are not run again.  Delete a file to run it again.  REPEATS (default 1) truth runs.
-With MODEL_CLI, a compiled test/twin/model_cli.c, the report uses its advice from the stored evidence.
+With MODEL_CLI, a compiled test/model/model_cli.c, the report uses its advice from the stored evidence.
 
 Needs PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
 """

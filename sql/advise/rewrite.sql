@@ -1,0 +1,174 @@
+-- Stage rewrite: the ways to apply a change to existing pages, and what they cost here.
+
+-- Free bytes of a tablespace's file system (0: this database's default), or of that of the WAL (NULL). Error 42704: no
+-- such tablespace.
+CREATE FUNCTION ff_internal.free_bytes(tablespace oid) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_free_bytes';
+
+-- The duration of a rewrite in words.
+CREATE FUNCTION ff_internal.rewrite_time(seconds float8, io_known boolean) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN seconds < 1 THEN 'about a second'
+            ELSE CASE WHEN io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(seconds) END;
+
+-- Cost of any rewrite to about new_bytes (main fork); io_known: seconds include reading and writing.
+CREATE FUNCTION ff_internal.rewrite_cost(
+    relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,
+    OUT seconds float8, OUT io_known boolean, OUT too_big text)
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    -- Bytes per second for copying rows and building indexes, measured on one core with VACUUM FULL (15) of two tables
+    -- of 500 MB (rows of 1,000 bytes; of 120, with two indexes). spare: free disk required, as a factor (chosen).
+    WITH constant AS (
+        SELECT 200e6 AS copied_per_s, 50e6 AS built_per_s, 1.1 AS spare,
+               current_setting('block_size')::float8 AS block
+    ), size AS (
+        SELECT c.reltablespace, c.relpersistence <> 'u' AND current_setting('wal_level') <> 'minimal' AS logged,
+               z.heap_bytes + coalesce(z.toast_bytes, 0) AS read_bytes,
+               -- CONCURRENTLY reads the table twice
+               CASE c.relkind WHEN 'i' THEN 2 ELSE 1 END AS times,
+               CASE c.relkind WHEN 'i' THEN 0
+                    ELSE coalesce(new_bytes, z.heap_bytes) + coalesce(z.toast_bytes, 0) END AS table_bytes,
+               CASE c.relkind WHEN 'i' THEN new_bytes ELSE coalesce(z.index_bytes, 0) END AS index_bytes
+          FROM pg_class c
+          LEFT JOIN pg_index i ON i.indexrelid = c.oid
+         CROSS JOIN LATERAL (
+               SELECT sum(o.heap_bytes)::bigint, sum(o.index_bytes)::bigint, sum(o.toast_bytes)::bigint
+                 FROM (SELECT coalesce(i.indrelid, c.oid)
+                       UNION ALL
+                       SELECT d.shard FROM ff_internal.shards() d WHERE d.parent = c.oid) t(id)
+                CROSS JOIN ff_internal.sizes(t.id) o) z(heap_bytes, index_bytes, toast_bytes)
+         WHERE c.oid = relation
+    )
+    SELECT n.bytes, d.free_bytes, n.wal_bytes,
+           z.times * (z.read_bytes / k.copied_per_s + coalesce(z.read_bytes / k.block * t.read_us / 1e6, 0))
+               + z.index_bytes / k.built_per_s + coalesce((n.bytes + n.wal_bytes) / k.block * t.write_us / 1e6, 0),
+           t.read_us IS NOT NULL AND t.write_us IS NOT NULL,
+           CASE WHEN n.bytes * k.spare > d.free_bytes
+                THEN format('needs %s of disk, and %s are free', pg_size_pretty(n.bytes), pg_size_pretty(d.free_bytes))
+           END
+      INTO disk_bytes, free_bytes, wal_bytes, seconds, io_known, too_big
+      FROM size z
+     CROSS JOIN constant k
+     CROSS JOIN ff_internal.io_speed() t
+     CROSS JOIN ff_internal.free_bytes(z.reltablespace) d(free_bytes)
+     CROSS JOIN LATERAL (SELECT z.table_bytes + z.index_bytes,
+                                CASE WHEN z.logged THEN z.table_bytes + z.index_bytes ELSE 0 END) n(bytes, wal_bytes);
+END
+$$;
+
+-- What rewrites need. undecodable: why its changes cannot be decoded from WAL; unrepackable: why pg_repack cannot do
+-- it.
+CREATE FUNCTION ff_internal.rewrite_conditions(
+    relation oid, OUT schema text, OUT name text, OUT cluster_by text, OUT undecodable text, OUT unrepackable text)
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    SELECT n.nspname, c.relname, i.cluster_by,
+           coalesce(k.hindrance,
+                    CASE WHEN i.identity IS NOT TRUE THEN 'needs a primary key or a replica identity index' END),
+           CASE WHEN n.nspname || c.relname ~ ff_internal.unprintable()
+                THEN 'its name cannot be written on a command line'
+                WHEN current_database() ~ '[^[:alnum:]_.-]' THEN 'it cannot connect to a database of this name'
+                WHEN k.hindrance IS NOT NULL THEN k.hindrance
+                WHEN i.keyed IS NOT TRUE
+                THEN 'needs a primary key or a unique index over columns that are NOT NULL' END
+      INTO schema, name, cluster_by, undecodable, unrepackable
+      FROM pg_class c
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+     CROSS JOIN LATERAL (SELECT CASE WHEN c.relkind <> 'r' THEN 'only for tables'
+                                     WHEN c.relpersistence = 'u' THEN 'not for unlogged tables'
+                                     WHEN c.oid IN (SELECT d.parent FROM ff_internal.shards() d)
+                                     THEN 'not for distributed tables' END) k(hindrance)
+     CROSS JOIN LATERAL (
+           SELECT (SELECT r.relname FROM pg_class r WHERE r.oid = max(x.indexrelid) FILTER (WHERE x.indisclustered)),
+                  bool_or(x.indimmediate AND CASE c.relreplident WHEN 'd' THEN x.indisprimary
+                                             ELSE c.relreplident = 'i' AND x.indisreplident END),
+                  bool_or(x.indisunique AND x.indpred IS NULL AND x.indexprs IS NULL AND NOT EXISTS (
+                              SELECT FROM pg_attribute a
+                               WHERE a.attrelid = c.oid AND a.attnum = ANY (x.indkey) AND NOT a.attnotnull))
+             FROM pg_index x WHERE x.indrelid = c.oid AND x.indisvalid) i(cluster_by, identity, keyed)
+     WHERE c.oid = relation;
+END
+$$;
+
+-- The ways to rewrite a table or index to about new_bytes (main fork), least disturbing first; why: or why not.
+-- all_ways: include impossible ones.
+CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint, all_ways boolean DEFAULT true)
+RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
+               free_bytes bigint, wal_bytes bigint, seconds float8, io_known boolean)
+LANGUAGE sql VOLATILE ROWS 4
+AS $$
+    WITH extension AS (
+        SELECT e.extname AS name, ff_internal.quoted_name(n.nspname::text) AS schema, NULL AS missing
+          FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+        UNION ALL
+        -- reads the control files of all extensions
+        SELECT a.name, 'squeeze', 'available here, but not created in this database: CREATE EXTENSION ' || a.name
+          FROM pg_available_extensions a WHERE a.installed_version IS NULL AND all_ways
+    )
+    SELECT w.method, y.hindrance IS NULL, coalesce(y.hindrance, 'possible'), w.statement, w.runs_in, w.lock,
+           z.disk_bytes, z.free_bytes, z.wal_bytes, z.seconds * w.times, z.io_known
+      FROM pg_class c
+     CROSS JOIN ff_internal.rewrite_conditions(c.oid) t
+     CROSS JOIN LATERAL (SELECT ff_internal.qualified_name(c.oid), ff_internal.quoted_name(t.cluster_by),
+                                current_setting('wal_level'),
+                                'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end',
+                                'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too')
+                o(target, in_order, wal_level, online, offline)
+      LEFT JOIN extension s ON s.name = 'pg_squeeze'
+      LEFT JOIN extension r ON r.name = 'pg_repack'
+     -- Copying while others read and write takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
+     CROSS JOIN LATERAL (VALUES
+           (1, 'REINDEX CONCURRENTLY', c.relkind = 'i', format('REINDEX INDEX CONCURRENTLY %s;', o.target), 'psql', 1,
+            (SELECT 'not for the index of an exclusion constraint' FROM pg_index x
+              WHERE x.indexrelid = c.oid AND x.indisexclusion),
+            'readers and writers go on; waits for all transactions that are open when it begins; where it fails, '
+            'it leaves an invalid index to be dropped'),
+           (2, 'REPACK (CONCURRENTLY)',
+            c.relkind <> 'i' AND current_setting('max_repack_replication_slots', true) IS NOT NULL,
+            format('REPACK (CONCURRENTLY) %s%s;', o.target, ' USING INDEX ' || o.in_order), 'psql', 1.2,
+            coalesce(t.undecodable, CASE
+                WHEN o.wal_level = 'minimal' THEN 'needs wal_level replica or logical'
+                WHEN current_setting('max_repack_replication_slots', true) = '0'
+                THEN 'needs max_repack_replication_slots above 0' END), o.online),
+           (3, 'pg_squeeze', c.relkind <> 'i' AND s.name IS NOT NULL,
+            format('SELECT %s.squeeze_table(%s, %s, %s::name, NULL::name, NULL::name[][]);', s.schema,
+                   ff_internal.quoted_text(t.schema), ff_internal.quoted_text(t.name),
+                   ff_internal.quoted_text(t.cluster_by)), 'psql', 1.2,
+            coalesce(s.missing, t.undecodable,
+                     CASE WHEN o.wal_level <> 'logical' THEN 'needs wal_level logical' END), o.online),
+           -- by default pg_repack would end the sessions that it waits for
+           (4, 'pg_repack', c.relkind <> 'i' AND r.name IS NOT NULL,
+            CASE WHEN t.schema || t.name !~ ff_internal.unprintable()
+                 THEN concat('pg_repack', CASE WHEN o.in_order IS NULL THEN ' --no-order' END,
+                             ' --no-kill-backend --wait-timeout=60 --table=',
+                             ff_internal.shell_quoted(format('%I.%I', t.schema, t.name))) END,
+            'shell', 1.2, coalesce(r.missing, t.unrepackable),
+            'as superuser, client and server of one version; readers and writers go on; '
+            'ACCESS EXCLUSIVE for moments at the start and the end'),
+           (5, 'CLUSTER', o.in_order IS NOT NULL, format('CLUSTER %s USING %s;', o.target, o.in_order), 'psql', 1, NULL,
+            o.offline),
+           (6, 'VACUUM FULL', c.relkind <> 'i', format('VACUUM (FULL, ANALYZE) %s;', o.target), 'psql', 1, NULL,
+            o.offline))
+           w(place, method, fits, statement, runs_in, times, hindrance, lock)
+     CROSS JOIN ff_internal.rewrite_cost(rewrites.relation, new_bytes) z
+     CROSS JOIN LATERAL (SELECT coalesce(w.hindrance, z.too_big)) y(hindrance)
+     WHERE c.oid = rewrites.relation AND w.fits AND (all_ways OR y.hindrance IS NULL)
+     ORDER BY w.place
+$$;
+
+-- Bytes saved: '12 MB less', or more.
+CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
+
+-- The total effect of changes, in words.
+CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s float8, io_known boolean)
+RETURNS text
+LANGUAGE sql STABLE
+RETURN concat_ws(', ', 'about ' || ff_internal.less_or_more(nullif(wal_saved, 0)) || ' WAL a day',
+                 ff_internal.less_or_more(-disk) || ' disk',
+                 ff_internal.rewrite_time(rewrite_s, io_known) || ' of rewriting');

@@ -1,0 +1,91 @@
+-- The extension's settings, for its SQL functions, and helpers for generated text.
+
+-- Value of fillfactor_advisor.NAME in its base unit (lookback, retention, payback_time: seconds). Error 42704: no such
+-- setting.
+CREATE FUNCTION ff_internal.setting(name text) RETURNS double precision
+LANGUAGE c STRICT STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_setting';
+
+-- Seconds in words, rounded to a suitable unit.
+CREATE FUNCTION ff_internal.span(seconds double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
+            WHEN seconds < 7200 THEN round((seconds / 60)::numeric) || ' min'
+            WHEN seconds < 172800 THEN round((seconds / 3600)::numeric) || ' hours'
+            ELSE round((seconds / 86400)::numeric) || ' days' END;
+
+-- A percentage with at most one decimal.
+CREATE FUNCTION ff_internal.percent(value double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN trim_scale(round(value::numeric, 1)) || ' %';
+
+-- '1 table', '5 tables'.
+CREATE FUNCTION ff_internal.counted(n bigint, noun text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN n || ' ' || noun || CASE n WHEN 1 THEN '' ELSE 's' END;
+
+-- Raises an error whose context names no inner function.
+CREATE FUNCTION ff_internal.refuse(sqlstate text, message text, detail text DEFAULT NULL, hint text DEFAULT NULL)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_refuse';
+
+-- Error 42501, with the statement that fixes it, if the caller is not a reader or collector (see ff_grant()). Public
+-- functions begin with it, because everybody may call them.
+CREATE FUNCTION ff_internal.check_role(what text) RETURNS void
+LANGUAGE c STRICT STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_check_role';
+
+-- How far back advice and ff_verify() look.
+CREATE FUNCTION ff_internal.lookback() RETURNS interval
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN make_interval(secs => ff_internal.setting('lookback'));
+
+-- Another fillfactor is better if costs differ by at least this factor.
+CREATE FUNCTION ff_internal.better() RETURNS double precision
+LANGUAGE sql STABLE
+RETURN 1 + ff_internal.setting('min_gain') / 100;
+
+-- Regular expression for a character not allowed in generated text: control characters, which end a comment in psql,
+-- and those that hide or reverse others. Encodings other than LATIN and ISO 8859 have letters beyond ASCII.
+CREATE FUNCTION ff_internal.unprintable() RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN getdatabaseencoding() = 'UTF8'
+            THEN E'[\\u0001-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e'
+                 '\\u2060-\\u2069\\ufeff\\U000e0000-\\U000e007f]'
+            WHEN getdatabaseencoding() ~ '^(LATIN|ISO_8859_)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]'
+            ELSE E'[\\u0001-\\u001f\\u007f]' END;
+
+-- The inside of E'...' (quote ') or U&"..." (quote "), with unprintable characters as escapes.
+CREATE FUNCTION ff_internal.escaped(content text, quote text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT string_agg(
+                   CASE WHEN c.ch !~ ff_internal.unprintable()
+                        THEN CASE WHEN c.ch IN (E'\\', quote) THEN c.ch || c.ch ELSE c.ch END
+                        WHEN ascii(c.ch) < 65536
+                        THEN CASE quote WHEN '''' THEN E'\\u' ELSE E'\\' END || lpad(to_hex(ascii(c.ch)), 4, '0')
+                        ELSE CASE quote WHEN '''' THEN E'\\U00' ELSE E'\\+' END || lpad(to_hex(ascii(c.ch)), 6, '0')
+                   END, '' ORDER BY c.place)
+          FROM string_to_table(content, NULL) WITH ORDINALITY AS c(ch, place));
+
+-- An identifier for generated SQL, always on one line: quote_ident(), or U&"..." if it has unprintable characters.
+CREATE FUNCTION ff_internal.quoted_name(name text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN name ~ ff_internal.unprintable() THEN 'U&"' || ff_internal.escaped(name, '"') || '"'
+            ELSE quote_ident(name) END;
+
+-- A literal for generated SQL, always on one line; NULL for NULL.
+CREATE FUNCTION ff_internal.quoted_text(content text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN content ~ ff_internal.unprintable() THEN 'E''' || ff_internal.escaped(content, '''') || ''''
+            ELSE quote_nullable(content) END;
+
+-- Text for a comment: unprintable characters, including line ends, become question marks.
+CREATE FUNCTION ff_internal.plain(content text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN regexp_replace(content, ff_internal.unprintable(), '?', 'g');
+
+-- Quotes a word for a shell's command line.
+CREATE FUNCTION ff_internal.shell_quoted(word text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '''' || replace(word, '''', E'''\\''''') || '''';

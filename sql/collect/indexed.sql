@@ -1,0 +1,205 @@
+-- Stage indexed: the columns whose change keeps an update from being HOT, and how many updates change them.
+
+-- Whether updates of a column in such an index may be HOT: BRIN, from PostgreSQL 16 on. NULL: no index access method.
+CREATE FUNCTION ff_internal.summarizing(access_method oid) RETURNS boolean
+LANGUAGE c STRICT STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_summarizing';
+
+-- Returns the columns whose change makes an update touch this index, and their roles: key, include, expression,
+-- predicate, whole row. Evaluates nothing: pg_depend has the columns of expressions and predicate; an expression
+-- without any is taken for a whole row.
+CREATE FUNCTION ff_internal.index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 4
+BEGIN ATOMIC
+    SELECT a.attnum, a.attname, CASE
+           WHEN a.attnum = ANY (x.indkey)
+               -- indkey counts from 0
+               THEN CASE WHEN array_position(x.indkey::int2[], a.attnum) < x.indnkeyatts THEN 'key' ELSE 'include' END
+           WHEN d.whole_row THEN 'whole row'
+           WHEN x.indpred IS NULL THEN 'expression'
+           WHEN x.indexprs IS NULL THEN 'predicate'
+           ELSE 'expression or predicate' END
+      FROM pg_index x
+     -- OFFSET: evaluated once, not for each column of the table
+     CROSS JOIN LATERAL (
+           SELECT array_agg(d.refobjsubid), x.indexprs IS NOT NULL AND count(*) = 0 AND 0 = ALL (x.indkey)
+             FROM pg_depend d
+            WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid AND d.objsubid = 0
+              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid
+              AND d.refobjsubid > 0 OFFSET 0) d(named, whole_row)
+      JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum > 0 AND NOT a.attisdropped
+           AND (d.whole_row OR a.attnum = ANY (x.indkey) OR a.attnum = ANY (d.named))
+     WHERE x.indexrelid = index
+     ORDER BY a.attnum;
+END;
+
+-- Returns the columns that an UPDATE sets, and the stored generated columns that depend on them.
+CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    RETURN (
+    SELECT array_agg(DISTINCT c.name ORDER BY c.name)
+      FROM (SELECT unnest(columns) AS name
+            UNION ALL
+            SELECT g.attname::text
+              FROM pg_attribute g
+              JOIN pg_attrdef e ON e.adrelid = g.attrelid AND e.adnum = g.attnum
+              JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = g.attrelid
+                              AND d.refobjsubid > 0 AND d.refobjsubid <> g.attnum
+                              AND (d.classid = 'pg_attrdef'::regclass AND d.objid = e.oid
+                                   OR d.classid = 'pg_class'::regclass AND d.objid = g.attrelid
+                                      AND d.objsubid = g.attnum)
+              JOIN pg_attribute b ON b.attrelid = g.attrelid AND b.attnum = d.refobjsubid
+             WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c);
+END
+$$;
+
+-- Columns (attnum, sorted): an UPDATE that changes one cannot be HOT because of these indexes; empty: none.
+CREATE FUNCTION ff_internal.blocking_columns(indexes oid[]) RETURNS smallint[]
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    RETURN ARRAY(SELECT DISTINCT k.attnum
+                   FROM pg_class c CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
+                  WHERE c.oid = ANY (indexes) AND NOT ff_internal.summarizing(c.relam)
+                  ORDER BY 1);
+END
+$$;
+
+-- Names of these columns, for all indexes of a table.
+CREATE FUNCTION ff_internal.indexed_columns(relation oid) RETURNS text[]
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    RETURN ARRAY(SELECT a.attname::text
+                   FROM unnest(ff_internal.blocking_columns(ARRAY(
+                            SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = relation AND i.indislive))) k
+                   JOIN pg_attribute a ON a.attrelid = relation AND a.attnum = k
+                  ORDER BY 1);
+END
+$$;
+
+-- A table and the partitioned tables above it, under whose names statements may write it.
+CREATE FUNCTION ff_internal.with_ancestors(relation oid) RETURNS SETOF oid
+LANGUAGE sql STABLE ROWS 2
+BEGIN ATOMIC
+    SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a;
+END;
+
+-- Returns the UPDATE statements of a table in the history since a time, and the columns that each changes (NULL:
+-- unknown). rows: for an UPDATE in a WITH query those of the whole statement, because its own are unknown.
+CREATE FUNCTION ff_internal.updates_seen(
+    relation oid, since timestamptz, OUT statement_id bigint, OUT how text, OUT columns text[], OUT calls numeric,
+    OUT rows numeric, OUT began_at timestamptz)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    SELECT t.statement_id, t.how, ff_internal.changed_columns(relation, t.columns), h.*
+      FROM ff_internal.statement_target t
+     CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows), min(n.began_at)
+                           FROM ff_internal.statement_history n
+                          WHERE n.statement_id = t.statement_id AND n.ended_at > since) h
+     WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.calls > 0;
+END;
+
+-- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;
+-- without any such statement all are suspects, the primary key only if it is the only one. share: blocked updates that
+-- set its columns, 0 to 1; alone: those that set no other index's.
+CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
+RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
+               statements text[], columns text[], usage text)
+LANGUAGE sql STABLE ROWS 10
+AS $$
+    WITH indexed AS MATERIALIZED (
+        SELECT i.indexrelid, i.indisprimary, coalesce(ff_internal.summarizing(c.relam), false) AS summarizing,
+               k.column_name::text AS name, k.role
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+         CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
+         WHERE i.indrelid = relation AND i.indislive
+    ), updating AS MATERIALIZED (
+        SELECT u.statement_id, u.columns, u.calls, CASE WHEN u.how <> 'cte' THEN u.rows END AS rows, s.text
+          FROM ff_internal.updates_seen(relation, now() - ff_internal.lookback()) u
+          JOIN ff_internal.statement s ON s.statement_id = u.statement_id AND s.closed_at IS NULL
+    ), touching AS MATERIALIZED (
+        SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::double precision AS weight,
+               count(*) FILTER (WHERE NOT x.summarizing) OVER (PARTITION BY u.statement_id) AS in_the_way,
+               format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'),
+                      coalesce(max(u.rows)::text, 'unknown'),
+                      left(regexp_replace(max(u.text), '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
+          FROM indexed x JOIN updating u ON x.name = ANY (u.columns)
+         GROUP BY x.indexrelid, x.summarizing, u.statement_id
+    ), found AS (
+        SELECT t.indexrelid, t.summarizing, true AS seen,
+               CASE WHEN t.summarizing THEN 0 ELSE sum(t.weight) / w.weight END AS share,
+               CASE WHEN t.summarizing THEN 0
+                    ELSE coalesce(sum(t.weight) FILTER (WHERE t.in_the_way = 1), 0) / w.weight END AS alone,
+               (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
+          FROM touching t
+         CROSS JOIN (SELECT nullif(sum(o.weight / o.in_the_way), 0) FROM touching o WHERE NOT o.summarizing) w(weight)
+         GROUP BY t.indexrelid, t.summarizing, w.weight
+        UNION ALL
+        SELECT x.indexrelid, false, false, c.share, c.share, NULL
+          FROM indexed x
+         CROSS JOIN (SELECT CASE WHEN count(DISTINCT o.indexrelid) FILTER (WHERE NOT o.indisprimary) <= 1 THEN 1 END,
+                            bool_and(o.indisprimary)
+                       FROM indexed o WHERE NOT o.summarizing) c(share, primary_only)
+         WHERE NOT x.summarizing AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
+           AND x.indisprimary = c.primary_only
+         GROUP BY x.indexrelid, c.share
+    )
+    SELECT f.*, c.columns, c.usage
+      FROM found f
+     CROSS JOIN LATERAL (
+           SELECT array_agg(DISTINCT x.name ORDER BY x.name) AS columns, string_agg(DISTINCT x.role, ', ') AS usage
+             FROM indexed x
+            WHERE x.indexrelid = f.indexrelid
+              AND (NOT f.seen OR EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns)))) c
+$$;
+
+-- Names of these indexes, at most five; NULL: none.
+CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT array_to_string(s.names[:5], ', ')
+           || CASE WHEN cardinality(s.names) > 5 THEN format(' and %s more', cardinality(s.names) - 5) ELSE '' END
+      FROM (SELECT array_agg(quote_ident(c.relname) ORDER BY i.indisprimary, i.indisunique, c.relname) AS names
+              FROM ff_internal.blocking_indexes($1) b
+              JOIN pg_index i USING (indexrelid)
+              JOIN pg_class c ON c.oid = b.indexrelid
+             WHERE NOT b.summarizing) s
+$$;
+
+-- Whether an index change affected which updates can be HOT: a statement sets a column that was indexed only before or
+-- only after it. True if unknown: statements explain less than 90 % of the updates, or lack columns.
+CREATE FUNCTION ff_internal.reblocks(c ff_internal.change) RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT c.indexed_columns IS NULL
+        OR coalesce(bool_or(s.columns IS NULL OR s.columns && i.columns)
+                    OR sum(s.rows) < 0.9 * (SELECT sum(i.updated) FROM ff_internal.counter_interval i
+                                             WHERE i.rel_id = c.rel_id AND i.ended_at > min(s.began_at)), true)
+      FROM ff_internal.relation r
+     CROSS JOIN LATERAL (SELECT * FROM ff_internal.updates_seen(r.relid, now() - ff_internal.lookback()) u
+                          WHERE u.rows > 0) s
+     CROSS JOIN LATERAL (SELECT ARRAY(SELECT a.attname::text FROM pg_attribute a
+                                       WHERE a.attrelid = r.relid AND a.attnum = ANY (c.indexed_columns))) i(columns)
+     WHERE r.rel_id = c.rel_id
+$$;
+
+CREATE VIEW ff_internal.last_change AS
+SELECT c.rel_id, c.changed_at, c.reindexed_at,
+       -- the sample taken with the change still counts versions from before it
+       CASE WHEN c.reindexed_at IS NOT NULL
+            THEN coalesce((SELECT min(o.began_at) FROM ff_internal.collection o WHERE o.began_at > c.reindexed_at),
+                          'infinity') END AS samples_from
+  FROM (SELECT h.rel_id, max(h.seen_at) AS changed_at, max(h.seen_at) FILTER (WHERE h.kind = 'indexes') AS reindexed_at
+          FROM ff_internal.change h
+         WHERE CASE h.kind WHEN 'fillfactor' THEN true
+                           WHEN 'indexes' THEN h.indexed_columns IS DISTINCT FROM '{}' AND ff_internal.reblocks(h) END
+         GROUP BY h.rel_id) c;
+COMMENT ON VIEW ff_internal.last_change IS
+'When a table''s fillfactor or the updates that its indexes keep from being HOT last changed (changed_at), when the '
+'latter did (reindexed_at), and the time from which on samples reflect that (samples_from).';

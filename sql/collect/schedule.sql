@@ -1,0 +1,189 @@
+-- Schedule: ff_collect() as a pg_cron job.
+
+-- Name of a database's job; a hash replaces a long name to keep it within 63 bytes.
+CREATE FUNCTION ff_internal.job_name(database name) RETURNS text
+LANGUAGE sql STABLE
+RETURN 'fillfactor_advisor ' || CASE WHEN octet_length(database::text) <= 44 THEN database::text
+                                     ELSE left(encode(sha256(convert_to(database, 'UTF8')), 'hex'), 32) END;
+
+-- Where pg_cron is: here; elsewhere (it runs from cron_database); absent, or not created yet.
+CREATE FUNCTION ff_internal.cron(OUT state text, OUT cron_database text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE WHEN s.setting <> current_database() THEN 'elsewhere'
+                WHEN EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'pg_cron') THEN 'here'
+                ELSE 'absent' END, s.setting
+      FROM (SELECT) one LEFT JOIN pg_settings s ON s.name = 'cron.database_name';
+END;
+
+-- The command of a pg_cron job: a DO block that runs action (PL/pgSQL). A job remains after DROP EXTENSION; it then
+-- fails with error 42704 and says how to remove it.
+CREATE FUNCTION ff_internal.job_command(job_name text, action text DEFAULT 'CALL ff_internal.collect()') RETURNS text
+LANGUAGE sql STABLE
+RETURN format('DO %L', format(
+           'BEGIN '
+           'IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension '
+           'WHERE extname OPERATOR(pg_catalog.=) ''fillfactor_advisor'') THEN '
+           'RAISE ''extension fillfactor_advisor is gone from this database, its job is left'' '
+           'USING ERRCODE = ''undefined_object'', HINT = %L; '
+           'END IF; '
+           '%s; '
+           'END',
+           format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job '
+                  'WHERE jobname = %L AND database = %L;', job_name, current_database()), action));
+
+-- Error if pg_cron is absent, with a crontab line that calls the public procedure of action.
+CREATE FUNCTION ff_internal.check_cron(schedule text, action text) RETURNS void
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    IF schedule IS NULL THEN
+        PERFORM ff_internal.refuse('22004', 'schedule must not be null', NULL,
+                                   'To stop collecting, use ff_unschedule().');
+    ELSIF (ff_internal.cron()).state = 'absent' THEN
+        PERFORM ff_internal.refuse('55000', 'pg_cron is not in this database', NULL, format(
+            'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '
+            'cron.database_name names. Without pg_cron, a line in the crontab does the same: %s', (
+            -- in a crontab % is a line end, and a real one cannot be written
+            SELECT CASE WHEN concat(schedule, current_database(), n.nspname) ~ '[[:cntrl:]]'
+                        THEN 'call psql on this database'
+                        ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
+                       ff_internal.shell_quoted(current_database()),
+                       ff_internal.shell_quoted(replace(action, 'ff_internal.', quote_ident(n.nspname) || '.ff_'))),
+                       '%', E'\\%') END
+              FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+             WHERE e.extname = 'fillfactor_advisor')));
+    END IF;
+END
+$$;
+
+-- Creates a job for this database. If pg_cron runs from another one: warns and returns the statement to run there.
+CREATE FUNCTION ff_internal.schedule_job(job_name text, schedule text, action text) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    command CONSTANT text := ff_internal.job_command(job_name, action);
+    here    CONSTANT record := ff_internal.cron();
+BEGIN
+    PERFORM ff_internal.check_cron(schedule, action);
+    IF here.state = 'elsewhere' THEN
+        RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
+            USING HINT = 'Run the returned statement there.';
+        RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', job_name, schedule, command,
+                      current_database());
+    END IF;
+    -- otherwise the job would fail each time
+    PERFORM ff_internal.check_collector();
+    RETURN format('job %s runs %s in database %I as user %I, schedule %s. Run ff_unschedule() before DROP EXTENSION.',
+                  cron.schedule(job_name, schedule, command), action, current_database(), current_user, schedule);
+END
+$$;
+
+-- Removes the jobs that this role may see and that match a condition on cron.job; elsewhere as above.
+CREATE FUNCTION ff_internal.unschedule_jobs(condition text) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    here    CONSTANT record := ff_internal.cron();
+    removed bigint := 0;
+BEGIN
+    IF here.state = 'elsewhere' THEN
+        RAISE WARNING 'nothing is removed yet: pg_cron runs from database "%"', here.cron_database
+            USING HINT = 'Run the returned statement there.';
+        RETURN format('SELECT cron.unschedule(jobid) FROM cron.job WHERE %s;', condition);
+    ELSIF here.state = 'here' THEN
+        EXECUTE 'SELECT count(cron.unschedule(j.jobid)) FROM (SELECT jobid FROM cron.job WHERE ' || condition || ') j'
+           INTO removed;
+    END IF;
+    RETURN ff_internal.counted(removed, 'job') || ' removed'
+           || CASE here.state WHEN 'here' THEN '' ELSE ': pg_cron is not in this database' END;
+END
+$$;
+
+-- ---------------------------------------------------------------------------
+-- All databases of the server
+-- ---------------------------------------------------------------------------
+-- A job for each database that accepts connections. It collects if the extension is there: that is unknown here. The
+-- jobs start spread over a minute; they wait without a snapshot.
+CREATE FUNCTION ff_internal.database_jobs() RETURNS TABLE (job_name text, command text, database text)
+LANGUAGE sql STABLE ROWS 10
+AS $$
+    SELECT ff_internal.job_name(d.datname), format('DO %L', format(
+               'BEGIN FOR i IN 1 .. %s LOOP PERFORM pg_catalog.pg_sleep(1); COMMIT; END LOOP; '
+               'IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) '
+               '''fillfactor_advisor'') THEN CALL ff_internal.collect(); END IF; END',
+               60 * (row_number() OVER (ORDER BY d.oid) - 1) / count(*) OVER ())), d.datname::text
+      FROM pg_database d
+     WHERE d.datallowconn AND NOT d.datistemplate AND has_database_privilege(d.oid, 'CONNECT')
+$$;
+
+-- Creates, updates and removes jobs so that each database has its job; returns their number. Called by
+-- ff_schedule(all_databases => true) and its job.
+CREATE FUNCTION ff_internal.schedule_databases(schedule text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    PERFORM cron.unschedule(o.jobid)
+       FROM (SELECT j.jobid FROM cron.job j
+              WHERE j.username = current_user AND j.jobname = ff_internal.job_name(j.database::name)
+                AND j.database NOT IN (SELECT n.database FROM ff_internal.database_jobs() n)) o;
+    PERFORM cron.schedule_in_database(n.job_name, $1, n.command, n.database, NULL::text, true)
+       FROM (SELECT * FROM ff_internal.database_jobs() d
+              WHERE NOT EXISTS (SELECT FROM cron.job j
+                                 WHERE j.username = current_user AND j.active
+                                   AND (j.jobname, j.schedule, j.command, j.database)
+                                       = (d.job_name, $1, d.command, d.database))) n;
+    RETURN (SELECT count(*) FROM ff_internal.database_jobs());
+END
+$$;
+
+CREATE FUNCTION @extschema@.ff_schedule(schedule text DEFAULT '*/5 * * * *', all_databases boolean DEFAULT false)
+RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    collect CONSTANT text := 'CALL ff_internal.collect()';
+BEGIN
+    PERFORM ff_internal.check_role('collector');
+    IF NOT all_databases THEN
+        RETURN ff_internal.schedule_job(ff_internal.job_name(current_database()), schedule, collect);
+    END IF;
+    PERFORM ff_internal.check_cron(schedule, collect);
+    IF (ff_internal.cron()).state = 'here' THEN
+        RETURN (ff_internal.counted(ff_internal.schedule_databases(schedule), 'database') || '; ')
+               || ff_internal.schedule_job('fillfactor_advisor, all databases', schedule,
+                      format('PERFORM ff_internal.schedule_databases(%L)', schedule));
+    END IF;
+    RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', (ff_internal.cron()).cron_database
+        USING HINT = 'Run the returned statements there, and again for new databases; or create the extension there '
+                     'and call ff_schedule(all_databases => true) in it.';
+    RETURN (SELECT string_agg(format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
+                                     j.job_name, schedule, j.command, j.database), E'\n')
+              FROM ff_internal.database_jobs() j);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.ff_schedule(text, boolean) IS
+'Schedules CALL ff_collect() as a pg_cron job of the calling role; another call changes the schedule.
+schedule: in cron syntax; pg_cron 1.5 also takes ''30 seconds''.
+all_databases: a job for each database of the server, which collects if the extension is there, at different times. '
+'One more job adds new databases and removes the jobs of dropped ones.
+A job that is left after DROP EXTENSION fails and says how to remove it. If pg_cron runs from another database: a '
+'warning, and the statements to run there.
+Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 there is no pg_cron; the hint has the '
+'line for a crontab.';
+
+-- The job that maintains the others has a comma in its name instead of a space.
+CREATE FUNCTION @extschema@.ff_unschedule(all_databases boolean DEFAULT false) RETURNS text
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT ff_internal.check_role('collector');
+    SELECT ff_internal.unschedule_jobs(
+               CASE WHEN all_databases
+                    THEN 'jobname = ''fillfactor_advisor, all databases'' OR jobname ^@ ''fillfactor_advisor '''
+                    ELSE format('jobname = %L AND database = %L', ff_internal.job_name(current_database()),
+                                current_database()) END)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_unschedule(boolean) IS
+'Removes the pg_cron jobs that ff_schedule() made for this database; ff_unschedule(true) removes those of '
+'ff_schedule(all_databases => true). Only jobs that the calling role may see are removed. If pg_cron runs from '
+'another database: a warning, and the statement to run there.';

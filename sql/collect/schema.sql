@@ -1,0 +1,341 @@
+-- Stage history: what was seen of every table, when, and in which epoch of the counters. Counters are stored as
+-- differences, never as totals, so that nothing can subtract across a reset; relation has the baselines.
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.epoch (
+    -- A span in which cumulative counters only grow; no interval crosses its end.
+    epoch_id          integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    system_identifier bigint NOT NULL, -- identifier of the cluster
+    database_oid      oid NOT NULL,  -- OID of the database then
+    timeline          bigint NOT NULL, -- WAL timeline, changes with a promotion
+    server_version    integer NOT NULL, -- server_version_num
+    database_reset    timestamptz,   -- pg_stat_database.stats_reset at the last collection; resetting a single table's
+        -- counters moves it, too, but ends no epoch
+    cluster_reset     timestamptz,   -- pg_stat_bgwriter.stats_reset; moved by a crash
+    began_at          timestamptz NOT NULL -- first collection in this epoch
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.collection (
+    -- The calls of ff_collect().
+    collection_id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    epoch_id        integer NOT NULL,
+    began_at        timestamptz NOT NULL, -- when the counters were read
+    ended_at        timestamptz,     -- NULL: running, or ended by an error
+    relations       integer NOT NULL CHECK (relations >= 0), -- heap tables whose counters were read
+    changed         integer NOT NULL CHECK (changed >= 0), -- tables for which an interval was written
+    sampled         integer CHECK (sampled >= 0), -- tables whose pages were sampled
+    skipped         integer CHECK (skipped >= 0), -- tables that were locked or gone when their turn came
+    failed          integer CHECK (failed >= 0), -- tables that raised another error, see problem
+    deferred        integer CHECK (deferred >= 0), -- tables left for the next collection
+    track_counts    boolean NOT NULL, -- setting of the collecting session
+    open_writers    integer NOT NULL CHECK (open_writers >= 0),
+        -- sessions writing since before the previous collection: their updates are not counted yet
+    own_inserts     bigint NOT NULL, -- this table's counter of inserted rows; it falls if all counters are reset
+    next_xid        xid8,            -- next transaction id
+    busy_ms         double precision, -- time spent so far in statements and open transactions by sessions of this
+        -- database, milliseconds
+    blocks_read     bigint CHECK (blocks_read >= 0), -- blocks of this database read so far
+    read_ms         double precision CHECK (read_ms >= 0), -- time for these, milliseconds; NULL: track_io_timing was
+        -- off
+    blocks_written  bigint CHECK (blocks_written >= 0), -- blocks of relations written so far by the whole server; NULL
+        -- before PostgreSQL 16
+    write_ms        double precision CHECK (write_ms >= 0), -- time for these, likewise
+    read_us         double precision, -- microseconds to read a block, mean over the lookback; NULL: too few were timed
+    write_us        double precision -- the same for writing; before PostgreSQL 16 by the statements followed
+);
+$$);
+CREATE INDEX collection_began_at ON ff_internal.collection (began_at);
+
+CALL ff_internal.define($$
+CREATE TYPE ff_internal.counters AS (
+    -- What the server counts for a table, in a baseline since the last reset.
+    inserted        bigint,          -- rows inserted
+    updated         bigint,          -- rows updated, rolled-back updates included
+    hot_updated     bigint,          -- rows HOT updated
+    newpage_updated bigint,          -- rows updated to another page; NULL before PostgreSQL 16
+    deleted         bigint,          -- rows deleted
+    seq_scans       bigint,          -- sequential scans begun
+    index_scans     bigint,          -- scans begun on all of its indexes
+    blocks_fetched  bigint,          -- heap pages requested
+    blocks_hit      bigint,          -- heap pages found in shared buffers
+    vacuums         bigint           -- vacuums, manual and automatic
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.relation (
+    -- A table, followed through renames and restores, as of seen_at, and the baseline of its counters.
+    rel_id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- key of the history; never reused
+    system_identifier bigint NOT NULL, -- cluster in which relid is valid
+    database_oid      oid NOT NULL,  -- database in which relid is valid
+    relid             oid NOT NULL,  -- OID of the table
+    created_xid       xid NOT NULL,  -- transaction that created the table, see candidate
+    nspname           name NOT NULL, -- schema
+    relname           name NOT NULL, -- name
+    relfilenode       oid NOT NULL,  -- file; a rewrite or TRUNCATE changes it
+    reloptions        text[],        -- storage options, as stored
+    fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective, percent
+    index_oids        oid[],         -- its valid indexes, sorted; NULL: none
+    LIKE ff_internal.counters INCLUDING COMMENTS,
+    analyzes          bigint NOT NULL, -- analyzes, manual and automatic
+    index_definitions text[],        -- CREATE INDEX statements
+    index_keys        bigint[],      -- see index_keys()
+    indexed_columns   smallint[],    -- see blocking_columns(); NULL: unknown
+    opened_at         timestamptz NOT NULL, -- when it was first seen
+    closed_at         timestamptz,   -- when the table was found to be gone; NULL while it exists
+    epoch_id          integer NOT NULL, -- epoch of the baseline
+    seen_at           timestamptz NOT NULL, -- when the baseline was written, at the last collection that saw a change
+    sampled_at        timestamptz,   -- when its pages were last sampled
+    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0)
+        -- rows inserted, updated and deleted since then; all rows after a rewrite
+) WITH (fillfactor = 80);
+$$);
+CREATE INDEX relation_relid ON ff_internal.relation (relid);
+CREATE UNIQUE INDEX relation_open ON ff_internal.relation (system_identifier, database_oid, relid)
+    WHERE closed_at IS NULL;
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.counter_interval (
+    -- What a table's counters did between two collections of one epoch; no row if nothing changed.
+    rel_id      bigint NOT NULL,
+    began_at    timestamptz NOT NULL, -- the previous collection
+    ended_at    timestamptz NOT NULL CHECK (ended_at >= began_at), -- the collection that wrote it
+    epoch_id    integer NOT NULL,
+    rollup      smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: an hour; 2: a day
+    fillfactor  smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective at the end, percent
+    rewritten   boolean NOT NULL,    -- the table got a new file
+    LIKE ff_internal.counters INCLUDING COMMENTS,
+    heap_bytes  bigint CHECK (heap_bytes >= 0), -- size of the main fork at the end, bytes; NULL: unknown
+    index_bytes bigint CHECK (index_bytes >= 0), -- size of all indexes at the end, bytes; NULL: unknown
+    CHECK (num_nulls(inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit,
+                     vacuums) = 0),
+    CHECK (least(inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched,
+                 blocks_hit, vacuums) >= 0)
+);
+$$);
+CREATE INDEX counter_interval_rel_id_ended_at ON ff_internal.counter_interval (rel_id, ended_at);
+CREATE INDEX counter_interval_rollup_ended_at ON ff_internal.counter_interval (rollup, ended_at);
+CREATE INDEX counter_interval_rewritten ON ff_internal.counter_interval (rel_id, ended_at) WHERE rewritten;
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.change (
+    -- Changes of a table's fillfactor, other storage options and indexes, one row per kind.
+    change_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    rel_id          bigint NOT NULL,
+    kind            text NOT NULL CHECK (kind IN ('fillfactor', 'indexes', 'options')),
+        -- fillfactor: the effective one; options: another storage option; indexes: one was dropped or became valid
+    before_at       timestamptz NOT NULL, -- last collection that saw the old state
+    seen_at         timestamptz NOT NULL CHECK (seen_at >= before_at), -- the first that saw the new state
+    epoch_id        integer NOT NULL, -- epoch of seen_at
+    old_fillfactor  smallint NOT NULL CHECK (old_fillfactor BETWEEN 10 AND 100), -- effective, percent
+    new_fillfactor  smallint NOT NULL CHECK (new_fillfactor BETWEEN 10 AND 100), -- effective, percent
+    old_options     text[],          -- storage options, as stored
+    new_options     text[],          -- storage options, as stored
+    dropped_indexes text[],          -- statements that recreate the dropped indexes; NULL: none
+    created_indexes text[],          -- statements that made the new indexes; NULL: none
+    indexed_columns smallint[]       -- columns in blocking_columns() only before or only after; NULL: unknown
+);
+$$);
+CREATE INDEX change_rel_id_seen_at ON ff_internal.change (rel_id, seen_at);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.setting_history (
+    -- Server settings that ff_verify() judges: the first value, and each change.
+    setting   text NOT NULL,         -- name
+    seen_at   timestamptz NOT NULL,  -- the collection that first saw the value
+    before_at timestamptz,           -- the last collection that saw another value; NULL: the first row
+    value     text,                  -- value for new sessions of the collecting role
+    unit      text,                  -- as in pg_settings; NULL: none
+    PRIMARY KEY (setting, seen_at)
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.problem (
+    -- Why a table could not be sampled; deleted when a sample succeeds.
+    rel_id      bigint PRIMARY KEY,
+    seen_at     timestamptz NOT NULL, -- last time
+    occurrences integer NOT NULL CHECK (occurrences > 0), -- consecutive failures
+    sqlstate    text NOT NULL CHECK (sqlstate ~ '^[0-9A-Z]{5}$'), -- SQLSTATE of the error
+    message     text NOT NULL        -- its message
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.excluded (
+    -- Tables left out, see ff_exclude().
+    pattern      text PRIMARY KEY CHECK (strpos(pattern, '.') > 1), -- SCHEMA.TABLE, unquoted, with * and ?
+    since        timestamptz NOT NULL, -- when it was added
+    like_pattern text NOT NULL GENERATED ALWAYS AS (replace(replace(replace(replace(replace( -- the same for LIKE
+                     pattern, E'\\', E'\\\\'), '%', E'\\%'), '_', E'\\_'), '*', '%'), '?', '_')) STORED
+);
+$$);
+
+CREATE VIEW ff_internal.candidate AS
+SELECT c.oid AS relid,
+       -- No command updates the pg_depend row that ties a row type to its table, and it is dropped with the table.
+       -- ALTER TABLE updates the rows in pg_class and pg_type, GRANT those in pg_attribute, even of system columns.
+       (SELECT d.xmin FROM pg_depend d
+         WHERE d.classid = 'pg_type'::regclass AND d.objid = c.reltype AND d.objsubid = 0
+           AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid AND d.deptype = 'i') AS created_xid,
+       n.nspname, c.relname,
+       -- no mapped relation is included, so this is the file
+       c.relfilenode, c.reloptions, c.reltuples,
+       CASE WHEN c.relkind = 'p' THEN 'partitioned: holds no rows itself, its partitions are advised one by one'
+            WHEN c.relkind = 'f' THEN 'foreign table: its pages are on another server'
+            WHEN c.relpersistence = 't' THEN 'temporary table: it goes with its session'
+            WHEN am.amname <> 'heap' OR am.amname IS NULL
+                THEN 'access method ' || coalesce(quote_ident(am.amname), 'none')
+                     || ': only heap has a fillfactor that works this way'
+            ELSE (SELECT 'excluded by ' || min(x.pattern) || ': ff_include() takes it in again'
+                    FROM ff_internal.excluded x WHERE n.nspname || '.' || c.relname LIKE x.like_pattern)
+       END AS not_examined
+  FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN pg_am am ON am.oid = c.relam
+ WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
+   AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname NOT IN ('information_schema', 'ff_internal');
+COMMENT ON VIEW ff_internal.candidate IS
+'Tables outside the system schemas. not_examined: why a table is not examined; NULL: it is. created_xid: transaction '
+'that created the table; distinguishes it from a later table with the same OID.';
+
+-- Stage statements: which statements write which table, and how much.
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.statement_snapshot (
+    -- What each collection read from pg_stat_statements, or why nothing.
+    collection_id      bigint PRIMARY KEY,
+    snapshot_at        timestamptz NOT NULL, -- when the counters were read
+    stats_reset        timestamptz,  -- pg_stat_statements_info.stats_reset; no difference crosses it
+    evictions          bigint,       -- pg_stat_statements_info.dealloc: evictions so far
+    hidden             integer CHECK (hidden >= 0), -- entries of other roles that the collecting role may not see
+    left_out           integer CHECK (left_out >= 0), -- statements that write but are not followed
+    lost               integer CHECK (lost >= 0), -- entries whose counters were reset, or may have been
+    reason             text,         -- why nothing was read; NULL: it was
+    texts_reason       text,         -- why texts of new statements could not be read; NULL: they could
+    CHECK ((reason IS NULL) = (stats_reset IS NOT NULL))
+);
+$$);
+CREATE INDEX statement_snapshot_snapshot_at ON ff_internal.statement_snapshot (snapshot_at);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.statement (
+    -- Statements read. A statement is closed when its table is gone; if it returns, it gets a new row.
+    statement_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    queryid            bigint NOT NULL, -- pg_stat_statements.queryid
+    toplevel           boolean NOT NULL, -- sent by a client, not run inside a function
+    kind               text NOT NULL CHECK (kind IN ('write', 'unattributed', 'other')),
+        -- write: a table it writes is known; unattributed: none is; other: writes no table, not followed
+    text               text CHECK (length(text) <= 4000), -- the first 4000 characters; NULL for kind other
+    text_bytes         integer CHECK (text_bytes >= 0), -- length of the whole text
+    reason             text,         -- why its text could not be read
+    opened_at          timestamptz NOT NULL, -- when it was read
+    closed_at          timestamptz   -- when its table was gone, it had not been called for a week, or another took its
+        -- place; NULL: followed
+);
+$$);
+CREATE UNIQUE INDEX statement_open ON ff_internal.statement (queryid, toplevel) WHERE closed_at IS NULL;
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.statement_target (
+    -- The tables that a statement writes.
+    statement_id  bigint NOT NULL,
+    "position"    smallint NOT NULL, -- order in the statement, from 1
+    command       text NOT NULL CHECK (command IN ('INSERT', 'UPDATE', 'DELETE', 'COPY')), -- what it does to the table
+    how           text NOT NULL CHECK (how IN ('top', 'on_conflict', 'merge', 'cte')),
+        -- place in the statement; cte: in a WITH query, whose rows are not counted
+    relation_name text NOT NULL,     -- as written
+    relid         oid,               -- the table; NULL: see reason
+    rel_id        bigint,            -- key in relation; NULL for a partitioned table
+    columns       text[],            -- columns that an UPDATE sets, as written
+    reason        text,              -- why the table is unknown
+    PRIMARY KEY (statement_id, "position"),
+    CHECK ((relid IS NULL) = (reason IS NOT NULL))
+);
+$$);
+CREATE INDEX statement_target_relid ON ff_internal.statement_target (relid);
+
+CALL ff_internal.define($$
+CREATE TYPE ff_internal.statement_counters AS (
+    -- What pg_stat_statements counts for a statement; in an entry, since it was entered.
+    calls          bigint,           -- executions
+    rows           bigint,           -- rows of the statement itself, without its WITH queries
+    total_ms       double precision, -- execution time, milliseconds
+    squares        double precision, -- sum of squared execution times, ms^2
+    blocks_hit     bigint,           -- shared buffer hits
+    blocks_read    bigint,           -- blocks read into shared buffers
+    blocks_dirtied bigint,           -- blocks dirtied
+    blocks_written bigint,           -- blocks that the statement itself had to write
+    write_ms       double precision, -- time for blocks_written, milliseconds; 0 while track_io_timing is off
+    wal_records    bigint,           -- WAL records
+    wal_fpi        bigint,           -- full-page images in the WAL
+    wal_bytes      bigint            -- WAL, bytes
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TYPE ff_internal.statement_entry AS (
+    -- An entry of pg_stat_statements.
+    queryid    bigint,               -- hash of the statement
+    toplevel   boolean,              -- sent by a client, not run inside a function
+    userid     oid,                  -- role that ran it
+    entered_at timestamptz,          -- when it was entered; NULL before pg_stat_statements 1.11
+    min_ms     double precision,     -- shortest execution, milliseconds
+    max_ms     double precision,     -- longest execution, milliseconds
+    counted    ff_internal.statement_counters -- its counters
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.statement_baseline (
+    -- The entries of pg_stat_statements at the last snapshot that saw a change.
+    statement_id       bigint NOT NULL,
+    userid             oid NOT NULL, -- role that ran the statement
+    stats_reset        timestamptz NOT NULL, -- as in statement_snapshot
+    seen_at            timestamptz NOT NULL, -- time of that snapshot
+    entry              ff_internal.statement_entry NOT NULL, -- the entry then
+    PRIMARY KEY (statement_id, userid)
+) WITH (fillfactor = 70);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.statement_history (
+    -- What a statement did between two snapshots, all roles together; no row if it was not called.
+    statement_id       bigint NOT NULL,
+    began_at           timestamptz NOT NULL, -- the previous snapshot
+    ended_at           timestamptz NOT NULL CHECK (ended_at >= began_at), -- the snapshot that wrote it
+    epoch_id           integer NOT NULL,
+    rollup             smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: an hour; 2:
+        -- a day
+    LIKE ff_internal.statement_counters INCLUDING COMMENTS,
+    CHECK (calls > 0),
+    CHECK (num_nulls(calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
+                     wal_records, wal_fpi, wal_bytes) = 0),
+    CHECK (least(rows, total_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written, write_ms, wal_records,
+                 wal_fpi, wal_bytes) >= 0)
+);
+$$);
+CREATE INDEX statement_history_id_ended_at ON ff_internal.statement_history (statement_id, ended_at);
+CREATE INDEX statement_history_rollup_ended_at ON ff_internal.statement_history (rollup, ended_at);
+
+-- What held back pruning, and for how long.
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.horizon_history (
+    -- What held back pruning for longer than fillfactor_advisor.snapshot_age, one row per holder and start.
+    kind          text NOT NULL,     -- kind of holder, as last seen
+    holder        text NOT NULL,     -- process, prepared transaction or slot
+    role_name     name,              -- its role
+    application   text,              -- application_name, or the slot's plugin
+    since         timestamptz NOT NULL, -- start of its transaction; for a slot the first collection that saw it
+    last_seen_at  timestamptz NOT NULL, -- last collection that saw it
+    xids          bigint NOT NULL,   -- most transactions begun after its snapshot
+    doing         text,              -- its statement when last seen, or the slot's state
+    PRIMARY KEY (holder, since),
+    CHECK (kind IN ('transaction', 'idle in transaction', 'prepared transaction', 'replication slot',
+                    'standby feedback'))
+) WITH (fillfactor = 70);
+$$);
+CREATE INDEX horizon_history_last_seen_at ON ff_internal.horizon_history (last_seen_at);

@@ -1,0 +1,104 @@
+-- Input and output of the model, and the results that collections store.
+
+CREATE TYPE ff_internal.model_input AS (
+    -- intervals since the last change of fillfactor or indexes, newest first, the oldest ones as one
+    interval_seconds float8[], interval_inserted float8[], interval_updated float8[], interval_hot float8[],
+    interval_newpage float8[], interval_deleted float8[], interval_vacuums float8[],
+    observed_s float8, earlier_updated float8, window_xids float8,
+    -- statements that write the table, most rows first
+    statement_command float8[], statement_calls float8[], statement_rows float8[], statement_sets_indexed float8[],
+    statement_wal_records float8[], statement_wal_bytes float8[], indexed_share float8,
+    -- its pages
+    blocks float8, live_rows float8, rows_per_page float8, rows_per_page_max float8, updated_pct float8,
+    seen_hot float8, seen_same_page float8, seen_moved float8, recent_share float8, recent_dead float8,
+    inserted_length float8[], updated_length float8[], group_old_page float8[], group_new_page float8[],
+    update_distance float8[], update_age float8[],
+    -- the table, the previous fit, and the surroundings
+    fillfactor float8, filled_at float8, updated_since float8, standing float8, followed float8, prior_updated float8,
+    prior_cost float8[], indexes float8, index_bytes float8, ram_bytes float8, vacuum_scale float8,
+    vacuum_threshold float8, vacuum_nap_s float8, sessions float8, index_scans float8, seq_scans float8,
+    blocks_fetched float8, checkpoint_s float8, read_us float8
+);
+COMMENT ON TYPE ff_internal.model_input IS
+'Input of the model for a table; src/model/fields.h and evidence.h describe each field. NULL: unknown.';
+
+CALL ff_internal.define($$
+CREATE TYPE ff_internal.step AS (
+    -- What one fillfactor would do to a table; between two steps nothing changes.
+    fillfactor           integer, -- highest of the step, percent
+    rows_per_page        integer, -- rows that inserts put on a page
+    hot_pct              float8, -- HOT share over a window like the observed one, percent
+    hot_pct_low          float8, -- lower end of its range
+    hot_pct_high         float8, -- upper end
+    newpage_pct          float8, -- updates to another page, percent
+    settled_hot_pct      float8, -- HOT share once the table has settled, percent
+    size_bytes           bigint, -- main fork after fillfactor_advisor.payback_time
+    index_bytes          bigint, -- all indexes, likewise
+    wal_bytes_per_update float8, -- all WAL, of a rewrite, too; mean over that time
+    us_per_update        float8, -- microseconds of CPU and waiting for pages, likewise
+    cost                 float8, -- time, WAL and size, weighted by the settings, relative to the best step
+    needs_rewrite        boolean -- cheaper if the table is rewritten at once
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TYPE ff_internal.choice AS (
+    -- The model's result for a table, and the step that it would take.
+    action           text, -- wait: too little was seen; keep; set: for new pages; rewrite: set, and rewrite the table
+    current_step     integer, -- fillfactor of the table's present step, percent
+    advised_step     integer, -- fillfactor of the advised step; the current one if no other saves min_gain
+    advised_in_ram   integer, -- the same if everything were in memory
+    gain             float8, -- cost now / cost at advised_step
+    best_gain        float8, -- cost now / cost at the cheapest step, advised or not
+    rewrite_gain     float8, -- cost now / cost after a rewrite at the present fillfactor
+    rewrite_hot_pct  float8, -- HOT share after that
+    wal_bytes_now    float8, -- WAL of an updated row if nothing changes, mean over payback_time
+    us_now           float8, -- microseconds, likewise
+    confidence       float8, -- how well the model explains what was seen, 0 to 1
+    settling         float8, -- weight of the explanations in which the table becomes HOT by itself, 0 to 1
+    settle_updates   float8, -- rows updated until then
+    filled_at        integer, -- fillfactor at which its pages were filled, if higher than the table's
+    update_call_rows float8, -- rows updated per call of a statement
+    life             jsonb -- explanation closest to the prediction once settled, as TwinLife (src/model/twin.h)
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.fit (
+    -- The last fit of a table by a collection, and what ff_advise() said then.
+    rel_id          bigint PRIMARY KEY,
+    made_at         timestamptz NOT NULL, -- when the evidence was last judged
+    mark            text NOT NULL, -- hash of the evidence and the settings used
+    shape           text NOT NULL, -- hash of file, fillfactor, indexes, server and version of the model
+    choice          ff_internal.choice, -- the model's choice; NULL: not asked, or no row length is known
+    steps           ff_internal.step[], -- its curve, from 100 downwards
+    action          text NOT NULL CHECK (action IN ('lower', 'raise', 'keep', 'wait')), -- what ff_advise() said then
+    from_fillfactor smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100), -- effective fillfactor then, percent
+    to_fillfactor   smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100), -- advised fillfactor, percent
+    confidence      real NOT NULL CHECK (confidence BETWEEN 0 AND 1), -- of the advice, 0 to 1
+    updates_per_s   real, -- rows updated per second over the window
+    updated         bigint, -- rows updated since the last change, as used for it
+    CHECK ((action IN ('lower', 'raise')) = (from_fillfactor <> to_fillfactor))
+) WITH (fillfactor = 50);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.prediction (
+    -- What advice to change a fillfactor predicted (renewed if it moved, or daily), and the outcome once followed.
+    rel_id               bigint NOT NULL,
+    made_at              timestamptz NOT NULL, -- when the model was asked
+    from_fillfactor      smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100), -- effective then, percent
+    to_fillfactor        smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100), -- advised fillfactor, percent
+    predicted_hot_pct    double precision, -- predicted HOT share, percent; NULL: the model gave none
+    predicted_hot_low    double precision, -- lower end of its range, percent
+    predicted_hot_high   double precision, -- upper end of its range, percent
+    wal_bytes_saved      double precision, -- predicted WAL saving per row updated, bytes; negative: more
+    size_bytes           bigint,     -- size of the main fork then, bytes
+    predicted_size_bytes bigint,     -- predicted size of the main fork, bytes
+    judged_at            timestamptz, -- when the change was last judged; NULL: not made, or too early
+    verdict              text CHECK (verdict IN ('helped', 'no difference', 'hurt')), -- of ff_verify()
+    achieved_hot_pct     double precision, -- HOT share after the change, percent
+    PRIMARY KEY (rel_id, made_at),
+    CHECK (from_fillfactor <> to_fillfactor)
+);
+$$);

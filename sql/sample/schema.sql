@@ -1,0 +1,54 @@
+-- Stage sample: what samples of pages found.
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.page_sample (
+    -- What a random sample of a table's pages showed. Rows and versions are estimates for the whole table; _err: half
+    -- width of the 95 % interval of the column before, in its unit. Pooled columns include earlier samples, which fade
+    -- over fillfactor_advisor.lookback; kept columns are from the last sample that had a value. Histograms are weights
+    -- without trailing zeros, NULL if empty.
+    rel_id               bigint NOT NULL,
+    sampled_at           timestamptz NOT NULL, -- when the sample began
+    rollup               smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: every sample; 1: the last of
+        -- an hour; 2: the last of a day
+    fillfactor           smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective then, percent
+    blocks               bigint NOT NULL, -- size of the main fork, pages
+    blocks_read          integer NOT NULL, -- pages read
+    blocks_new           integer NOT NULL, -- of these, all-zero; counted as free
+    blocks_bad           integer NOT NULL, -- of these, rejected as contradictory; counted as empty
+    live_pct             real,       -- live row bytes, percent of the table
+    live_pct_err         real,       -- points
+    dead_pct             real,       -- dead and recently dead row bytes, percent of the table
+    dead_pct_err         real,       -- points
+    free_pct             real,       -- free space, percent of the table
+    free_pct_err         real,       -- points
+    live_rows            double precision, -- live rows
+    live_rows_err        real,       -- rows
+    dead_rows            double precision, -- dead and recently dead rows
+    recently_dead_rows   double precision, -- of these, possibly still visible to a snapshot
+    updated_hot_rows     double precision, -- live rows whose newest version is heap-only; a rewrite clears that flag
+    updated_nonhot_rows  double precision, -- live rows whose newest version came from a non-HOT update
+    superseded_hot       double precision, -- old versions with a heap-only successor; pooled since the last change of
+        -- fillfactor or indexes; only its ratio to the next two counts
+    superseded_same_page double precision, -- with a successor in the same page, not heap-only: an indexed column
+        -- changed
+    superseded_newpage   double precision, -- with a successor in another page: the page was full
+    rows_per_page        real,       -- live rows on a page that holds any, mean
+    rows_per_page_max    real,       -- most live rows seen on a page
+    inserted_width       real,       -- mean length of rows never updated, bytes with header, not aligned; kept
+    updated_width        real,       -- the same for rows updated since insert; kept
+    updated_pct          real,       -- live rows updated since insert, percent of live rows
+    update_group_rows    real,       -- rows of a page that one transaction updated, median over these rows; kept
+    fill_histogram       integer[],  -- pages read by used share, ten bins from 0 to 100 %; not scaled to the table
+    inserted_lengths     real[],     -- MAXALIGNed lengths of rows never updated: up to 16 pairs of bytes and rows,
+        -- ascending; neighbours are merged to their mean; pooled
+    updated_lengths      real[],     -- the same for rows updated since insert; pooled
+    group_old_page       real[],     -- updated rows by how many rows of their page the same transaction updated: 1, 2,
+        -- 3-4, 5-8, ..., 129-256, more; pooled
+    group_new_page       real[],     -- the same on pages that one update filled with rows of other pages; pooled
+    update_distances     real[],     -- updated rows by transactions between the inserts of their page and their newest
+        -- version; bin i: 2^i to below 2^(i+1), the first includes 0; pooled
+    update_ages          real[]      -- updated rows by transactions since their newest version, same bins
+);
+$$);
+CREATE INDEX page_sample_rel_id_sampled_at ON ff_internal.page_sample (rel_id, sampled_at);
+CREATE INDEX page_sample_rollup_sampled_at ON ff_internal.page_sample (rollup, sampled_at);

@@ -1,0 +1,45 @@
+/*
+ * module.h
+ *	  Shared by all files: settings, rights, shards, rows for
+ *	  SQL, and differences between server versions.
+ */
+#ifndef FF_MODULE_H
+#define FF_MODULE_H
+
+#include "nodes/pg_list.h"
+
+#include "base/compat.h"
+
+/* Settings, fillfactor_advisor.*: see their descriptions in module.c. */
+extern int	ff_sample_pages;
+extern double ff_sample_error;	/* percentage points */
+extern double ff_sample_delay;	/* milliseconds */
+extern int	ff_sample_seed;
+extern int	ff_collect_pages;
+extern int	ff_collect_time;	/* seconds */
+extern int	ff_prune_batches;
+extern int	ff_payback_time;	/* seconds */
+extern int	ff_min_updates;
+extern double ff_time_weight;	/* exponents of the cost */
+extern double ff_wal_weight;
+extern double ff_size_weight;
+extern double ff_storage_weight;
+extern double ff_min_gain;		/* percent of the cost */
+extern double ff_page_read_cost;	/* microseconds, 0: measured or assumed */
+
+/* server.c */
+extern void ff_require(const char *role);
+extern void ff_show_shards(void);
+extern Datum ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
+extern void ff_nap(double milliseconds);
+
+/* collect/lock.c */
+extern void ff_keep_extension(Oid extension);
+extern bool ff_lock_collector(bool atomic);
+extern void ff_unlock_collector(void);
+
+/* collect/statements.c */
+extern const char *ff_parse_text(const char *text, void (*use) (List *statements, void *context),
+								 void *context);
+
+#endif							/* FF_MODULE_H */

@@ -1,0 +1,215 @@
+/*
+ * server.c
+ *	  Functions that need the server's C interface: rights, errors, free disk
+ *	  space, deadlines, shards of Citus, properties of access methods.
+ *
+ * Errors that a user causes have no context: it would name only inner functions,
+ * which the user neither called nor can fix.
+ */
+#include "postgres.h"
+
+#include <sys/statvfs.h>
+
+#include "access/amapi.h"
+#include "access/htup_details.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_tablespace_d.h"
+#include "commands/tablespace.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
+
+#include "base/module.h"
+
+PG_FUNCTION_INFO_V1(ff_refuse);
+PG_FUNCTION_INFO_V1(ff_check_role);
+PG_FUNCTION_INFO_V1(ff_free_bytes);
+PG_FUNCTION_INFO_V1(ff_summarizing);
+PG_FUNCTION_INFO_V1(ff_deadline);
+PG_FUNCTION_INFO_V1(ff_show_shards_sql);
+
+/* A row of the calling SQL function's declared result type. */
+Datum
+ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+{
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
+}
+
+/* Sleeps; the latch or an interrupt ends it early. */
+void
+ff_nap(double milliseconds)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 (long) milliseconds, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * ff_refuse(sqlstate text, message text, detail text, hint text)
+ *
+ * Raises this error; detail and hint may be NULL.
+ */
+Datum
+ff_refuse(PG_FUNCTION_ARGS)
+{
+	char	   *part[4];
+
+	for (int i = 0; i < 4; i++)
+		part[i] = PG_ARGISNULL(i) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(i));
+	if (part[0] == NULL || strlen(part[0]) != 5 || part[1] == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("an error needs an SQLSTATE and a message")));
+
+	/* a handler that catches the error restores its own context */
+	error_context_stack = NULL;
+	ereport(ERROR,
+			(errcode(MAKE_SQLSTATE(part[0][0], part[0][1], part[0][2], part[0][3], part[0][4])),
+			 errmsg_internal("%s", part[1]),
+			 part[2] ? errdetail_internal("%s", part[2]) : 0,
+			 part[3] ? errhint("%s", part[3]) : 0));
+}
+
+/* Error 42501 unless the caller has the rights of a "reader" or "collector", see ff_grant(). */
+void
+ff_require(const char *what)
+{
+	bool		collector = strcmp(what, "collector") == 0;
+	char	   *role;
+
+	if (has_privs_of_role(GetUserId(),
+						  collector ? ROLE_PG_STAT_SCAN_TABLES : ROLE_PG_READ_ALL_STATS))
+		return;
+	role = GetUserNameFromId(GetUserId(), false);
+	error_context_stack = NULL;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("role %s lacks the rights of a %s", quote_identifier(role), what),
+			 errhint("Ask a superuser to run SELECT ff_grant(%s, '%s').",
+					 quote_literal_cstr(role), what)));
+}
+
+/* ff_check_role(what text): ff_require() for SQL functions; also shows them shards */
+Datum
+ff_check_role(PG_FUNCTION_ARGS)
+{
+	ff_require(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	ff_show_shards();
+	PG_RETURN_VOID();
+}
+
+/*
+ * ff_free_bytes(tablespace oid) returns bigint
+ *
+ * Bytes that the server's user may still write to the file system of a tablespace;
+ * 0: the default one of this database; NULL: that of the WAL.
+ *
+ * Errors: 42704 no such tablespace, and those of statvfs().
+ */
+Datum
+ff_free_bytes(PG_FUNCTION_ARGS)
+{
+	Oid			tablespace = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
+	const char *folder;
+	struct statvfs fs;
+
+	if (!OidIsValid(tablespace))
+		tablespace = MyDatabaseTableSpace;
+	if (get_tablespace_name(tablespace) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("tablespace with OID %u does not exist", tablespace)));
+
+	/* relative to the data directory, every backend's working directory */
+	if (PG_ARGISNULL(0))
+		folder = "pg_wal";
+	else if (tablespace == DEFAULTTABLESPACE_OID)
+		folder = "base";
+	else if (tablespace == GLOBALTABLESPACE_OID)
+		folder = "global";
+	else
+		folder = psprintf("pg_tblspc/%u", tablespace);
+	if (statvfs(folder, &fs) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read the free space of \"%s\": %m", folder)));
+	PG_RETURN_INT64((int64) fs.f_bavail * (int64) fs.f_frsize);
+}
+
+/*
+ * ff_summarizing(access_method oid) returns boolean
+ *
+ * Whether an update of columns with such indexes may still be HOT (BRIN, from
+ * PostgreSQL 16 on).  NULL if the OID is not an index access method.
+ */
+Datum
+ff_summarizing(PG_FUNCTION_ARGS)
+{
+	const IndexAmRoutine *routine = GetIndexAmRoutineByAmId(PG_GETARG_OID(0), true);
+
+	if (routine == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(ff_am_summarizing(routine));
+}
+
+/*
+ * ff_deadline(span interval)
+ *
+ * Ends the running statement with error 57014 after this time, like
+ * statement_timeout: from PostgreSQL 16 on dblink_connect() ignores
+ * connect_timeout, and a host that accepts a connection and stays silent would
+ * block a refresh forever.  Zero or NULL cancels it and restores the session's own
+ * statement_timeout, which it never extends.
+ */
+Datum
+ff_deadline(PG_FUNCTION_ARGS)
+{
+	static TimestampTz own = 0;
+	int64		span = PG_ARGISNULL(0) ? 0 : PG_GETARG_INTERVAL_P(0)->time;
+
+	if (span > 0)
+	{
+		TimestampTz end = GetCurrentTimestamp() + span;
+
+		own = get_timeout_active(STATEMENT_TIMEOUT) ? get_timeout_finish_time(STATEMENT_TIMEOUT) : 0;
+		if (own == 0 || end < own)
+			enable_timeout_at(STATEMENT_TIMEOUT, end);
+	}
+	else if (own != 0)
+		enable_timeout_at(STATEMENT_TIMEOUT, own);
+	else
+		disable_timeout(STATEMENT_TIMEOUT, false);
+	PG_RETURN_VOID();
+}
+
+/*
+ * Makes the shards of Citus tables on this node visible in pg_class; Citus hides
+ * them from queries planned without this.  Lasts until the calling function that
+ * has its own settings returns, or else until the transaction ends.
+ */
+void
+ff_show_shards(void)
+{
+	const char *name = "citus.show_shards_for_app_name_prefixes";
+
+	if (GetConfigOption(name, true, false) != NULL)
+		(void) set_config_option(name, "*", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
+}
+
+/* ff_show_shards() for SQL functions */
+Datum
+ff_show_shards_sql(PG_FUNCTION_ARGS)
+{
+	ff_show_shards();
+	PG_RETURN_VOID();
+}

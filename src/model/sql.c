@@ -1,0 +1,439 @@
+/*
+ * model.c
+ *	  SQL interface of the model: takes a row of evidence, returns a JSON
+ *	  object with the choice and all steps of the curve.
+ *
+ * The model itself (src/model/) is plain C.  The result depends only on the
+ * argument and the settings; nothing is kept between calls.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/typcache.h"
+
+#include "model/decide.h"
+#include "base/compat.h"
+#include "base/numbers.h"
+#include "base/module.h"
+
+/* Increase it with every change of the model's results: stored fits of another version are
+ * not used. */
+#define MODEL_VERSION	8
+
+/* Upper limit of sizes in the result, so that all are written exactly (chosen). */
+#define MOST_BYTES	1e16
+
+PG_FUNCTION_INFO_V1(ff_split_updates);
+PG_FUNCTION_INFO_V1(ff_model);
+PG_FUNCTION_INFO_V1(ff_model_version);
+PG_FUNCTION_INFO_V1(ff_index_entry_price);
+PG_FUNCTION_INFO_V1(ff_rows_per_page);
+
+int			ff_payback_time;
+double		ff_time_weight;
+double		ff_wal_weight;
+double		ff_size_weight;
+double		ff_storage_weight;
+double		ff_min_gain;
+int			ff_min_updates;
+double		ff_page_read_cost;
+
+/* The argument and everything computed from it. */
+typedef struct Model
+{
+	Evidence	e;
+	FitWork		work;
+	Fit			fit;
+	Forecast	forecast;
+	Decision	decision;
+} Model;
+
+/* An unknown or infinite number is NAN. */
+static double
+number(Datum value, bool isnull)
+{
+	double		v = isnull ? NAN : DatumGetFloat8(value);
+
+	return isfinite(v) ? v : NAN;
+}
+
+/* Reads up to n elements of an array; returns how many.  Unless it is empty, the rest are 0. */
+static int
+read_array(Datum value, char *to, size_t step, int n)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+
+	deconstruct_array(DatumGetArrayTypeP(value), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &elements, &nulls, &count);
+	for (int i = 0; i < n && count > 0; i++)
+		*(double *) (to + i * step) = i < count ? number(elements[i], nulls[i]) : 0;
+	return count < n ? count : n;
+}
+
+/*
+ * Reads the row of evidence by ev_field; NULL and infinite become NAN.
+ * Errors: 42703 a column is missing, 42804 one is of another type.
+ */
+static void
+read_evidence(HeapTupleHeader row, Evidence *e)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row),
+											  HeapTupleHeaderGetTypMod(row));
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
+	Datum	   *values = palloc(sizeof(Datum) * desc->natts);
+	bool	   *nulls = palloc(sizeof(bool) * desc->natts);
+
+	heap_deform_tuple(&tuple, desc, values, nulls);
+	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
+	{
+		int			i = SPI_fnumber(desc, f->name) - 1;
+		Oid			type = f->n > 0 ? FLOAT8ARRAYOID : FLOAT8OID;
+		char	   *to = (char *) e + f->offset;
+
+		if (i < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("the evidence has no column \"%s\"", f->name)));
+		if (TupleDescAttr(desc, i)->atttypid != type)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column \"%s\" of the evidence is not of type %s", f->name,
+							format_type_be(type))));
+		if (f->n == 0)
+			*(double *) to = number(values[i], nulls[i]);
+		else if (!nulls[i])
+			ff_evidence_count(e, f, read_array(values[i], to, f->step, f->n));
+	}
+	ReleaseTupleDesc(desc);
+}
+
+/* Fields that come from the settings. */
+static void
+read_settings(Evidence *e)
+{
+	if (ff_page_read_cost > 0)
+		e->read_us = ff_page_read_cost;
+	e->payback_s = ff_payback_time;
+	e->time_weight = ff_time_weight;
+	e->wal_weight = ff_wal_weight;
+	e->size_weight = ff_size_weight * ff_storage_weight;
+	e->min_gain = ff_min_gain / 100;
+	e->min_updates = ff_min_updates;
+}
+
+/* Number of quantiles of row lengths in the result. */
+#define LENGTHS_TOLD	16
+
+/* Digits of a number that must be exact, and of one that is only for reading. */
+#define EXACT	17
+#define SHORT	6
+
+typedef struct Number
+{
+	const char *key;			/* NULL after the last */
+	double		value;
+} Number;
+
+/* Appends members of an object, null if unknown. */
+static void
+append_numbers(StringInfo t, int digits, const Number *n)
+{
+	for (; n->key != NULL; n++)
+	{
+		appendStringInfo(t, "%s\"%s\": ", t->data[t->len - 1] == '{' ? "" : ", ", n->key);
+		if (isfinite(n->value))
+			appendStringInfo(t, "%.*g", digits, n->value);
+		else
+			appendStringInfoString(t, "null");
+	}
+}
+
+static void
+append_lengths(StringInfo t, const char *key, const int16_t *quantile)
+{
+	appendStringInfo(t, ", \"%s\": [", key);
+	for (int i = 0; i < LENGTHS_TOLD; i++)
+		appendStringInfo(t, "%s%d", i > 0 ? ", " : "",
+						 quantile[(2 * i + 1) * TW_QUANTILES / (2 * LENGTHS_TOLD)]);
+	appendStringInfoChar(t, ']');
+}
+
+static void
+append_class(StringInfo t, const TwinClass *c)
+{
+	static const char *const commands[] = {"insert", "update", "delete"};
+	static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "oldest"};
+
+	appendStringInfo(t, "{\"command\": \"%s\", \"pick\": \"%s\"",
+					 commands[c->command], picks[c->pick]);
+	append_numbers(t, SHORT, (Number[]) {
+		{"rate", c->rate}, {"rows", c->rows}, {"calls", c->calls}, {"distance", c->distance},
+		{"near", c->near}, {"skew", c->skew}, {"stride", c->stride}, {"indexed", c->indexed},
+		{"resizes", c->resizes}, {"whole", c->whole}, {NULL}
+	});
+	appendStringInfoChar(t, '}');
+}
+
+/* Appends a life, with the names of TwinLife, and how much of the table it replays. */
+static void
+append_life(StringInfo t, const FitPlan *plan, const TwinLife *l)
+{
+	appendStringInfoChar(t, '{');
+	append_numbers(t, SHORT, (Number[]) {
+		{"start_rows", l->start_rows}, {"replayed_rows", plan->rows}, {"table_rows", plan->live},
+		{"lag", l->lag}, {"held", l->held}, {"held_share", l->held_share},
+		{"vacuum_share", l->vacuum_share}, {"vacuum_gap", l->vacuum_gap},
+		{"grow_updates", l->grow_updates}, {NULL}
+	});
+	append_lengths(t, "insert_len", l->insert_len);
+	append_lengths(t, "update_len", l->update_len);
+	appendStringInfoString(t, ", \"classes\": [");
+	for (int i = 0; i < l->nclasses; i++)
+	{
+		appendStringInfoString(t, i > 0 ? ", " : "");
+		append_class(t, &l->class[i]);
+	}
+	appendStringInfoString(t, "]}");
+}
+
+/* How to reach a step: with a rewrite only if it pays; FC_SET, so keep, at the current step. */
+static FcWay
+way_of(const Model *m, int step)
+{
+	return step == m->forecast.current ? FC_SET : ff_decide_way(&m->e, &m->decision, step);
+}
+
+static const DcCost *
+cost_of_step(const Model *m, int step)
+{
+	return &m->decision.cost[way_of(m, step)][step];
+}
+
+/* The least cost ratio of all steps; keeping the current one is 1. */
+static double
+least_ratio(const Model *m)
+{
+	double		least = 1;
+
+	for (int i = 0; i < m->forecast.n; i++)
+		least = fmin(least, cost_of_step(m, i)->ratio);
+	return least;
+}
+
+/* The life whose settled HOT shares are nearest to the predicted ones. */
+static const TwinLife *
+typical_life(const Model *m)
+{
+	const Forecast *f = &m->forecast;
+	double		least = INFINITY;
+	int			typical = 0;
+
+	for (int i = 0; i < f->nlives; i++)
+	{
+		double		off = 0;
+
+		for (int k = 0; k < f->n; k++)
+			off += fabs(100 * f->outcome[k == f->current ? FC_SET : FC_REWRITE][i][k].settled_hot -
+						f->step[k].settled_hot_pct);
+		if (off < least)
+		{
+			least = off;
+			typical = i;
+		}
+	}
+	return &m->fit.particle[typical].life;
+}
+
+/* Appends a value of type ff_internal.choice. */
+static void
+append_choice(StringInfo t, const Model *m)
+{
+	static const char *const actions[] = {"wait", "keep", "set", "rewrite"};
+	const Forecast *f = &m->forecast;
+	const Decision *d = &m->decision;
+	const FitPlan *p = &m->fit.plan;
+	const DcCost *keep = &d->cost[FC_SET][f->current];
+	bool		fitted = m->fit.n > 0;
+
+	appendStringInfo(t, "{\"action\": \"%s\"", actions[d->action]);
+	append_numbers(t, EXACT, (Number[]) {
+		{"current_step", f->step[f->current].fillfactor},
+		{"advised_step", f->step[d->advised].fillfactor},
+		{"advised_in_ram", f->step[d->advised_in_ram].fillfactor},
+		{"gain", 1 / (1 - d->gain)},
+		{"best_gain", 1 / least_ratio(m)},
+		{"rewrite_gain", 1 / d->cost[FC_REWRITE][f->current].ratio},
+		{"rewrite_hot_pct", fitted ? f->rewritten_hot_pct : NAN},
+		{"wal_bytes_now", fitted ? keep->wal_bytes : NAN},
+		{"us_now", fitted ? keep->time_us : NAN},
+		{"confidence", d->confidence},
+		{"settling", fitted ? d->settling : NAN},
+		{"settle_updates", fitted && d->settling > 0 ? d->settle_updates : NAN},
+		{"filled_at", p->filled_at > p->fillfactor ? p->filled_at : NAN},
+		{"update_call_rows", 1 / d->calls},
+		{NULL}
+	});
+	if (fitted)
+	{
+		appendStringInfoString(t, ", \"life\": ");
+		append_life(t, p, typical_life(m));
+	}
+	appendStringInfoChar(t, '}');
+}
+
+/* Appends a value of type ff_internal.step. */
+static void
+append_step(StringInfo t, const Model *m, int step)
+{
+	const FcStep *s = &m->forecast.step[step];
+	const DcCost *c = cost_of_step(m, step);
+	/* sizes after a rewrite at this step, as assumed for its hot_pct */
+	const DcCost *filled = &m->decision.cost[step == m->forecast.current ? FC_SET : FC_REWRITE][step];
+	bool		fitted = m->fit.n > 0;
+
+	appendStringInfoChar(t, '{');
+	append_numbers(t, EXACT, (Number[]) {
+		{"fillfactor", s->fillfactor},
+		{"rows_per_page", s->rows_per_page},
+		{"hot_pct", fitted ? s->hot_pct : NAN},
+		{"hot_pct_low", fitted ? s->hot_low : NAN},
+		{"hot_pct_high", fitted ? s->hot_high : NAN},
+		{"newpage_pct", fitted ? s->moved_pct : NAN},
+		{"settled_hot_pct", fitted ? s->settled_hot_pct : NAN},
+		{"size_bytes", floor(bound(filled->heap_bytes, 0, MOST_BYTES))},
+		{"index_bytes", floor(bound(filled->index_bytes, 0, MOST_BYTES))},
+		{"wal_bytes_per_update", fitted ? c->wal_bytes : NAN},
+		{"us_per_update", fitted ? c->time_us : NAN},
+		{"cost", c->ratio / least_ratio(m)},
+		{"needs_rewrite", way_of(m, step) == FC_REWRITE},
+		{NULL}
+	});
+	appendStringInfoChar(t, '}');
+}
+
+static void
+check_for_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * ff_model(evidence ff_internal.model_input, curve boolean) returns json
+ *
+ * Returns the choice and the steps, from 100 downwards, see decide.h; NULL if no row
+ * length is known or an argument is NULL.
+ */
+Datum
+ff_model(PG_FUNCTION_ARGS)
+{
+	Model	   *m;
+	StringInfoData t;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	m = palloc0(sizeof(Model));
+	ff_evidence_clear(&m->e);
+	read_evidence(PG_GETARG_HEAPTUPLEHEADER(0), &m->e);
+	read_settings(&m->e);
+	ff_twin_check = check_for_interrupts;
+	ff_decide(&m->work, &m->e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->decision);
+	if (m->forecast.n == 0)
+		PG_RETURN_NULL();
+
+	initStringInfo(&t);
+	appendStringInfoString(&t, "{\"choice\": ");
+	append_choice(&t, m);
+	for (int i = 0; i < m->forecast.n; i++)
+	{
+		appendStringInfoString(&t, i == 0 ? ", \"steps\": [" : ", ");
+		append_step(&t, m, i);
+	}
+	appendStringInfoString(&t, "]}");
+	pfree(m);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(t.data, t.len));
+}
+
+Datum
+ff_model_version(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(MODEL_VERSION);
+}
+
+/* ff_rows_per_page(fillfactor integer, width float8): NULL if the width is unknown */
+Datum
+ff_rows_per_page(PG_FUNCTION_ARGS)
+{
+	double		width = PG_GETARG_FLOAT8(1);
+
+	if (!(width > 0))
+		PG_RETURN_NULL();
+	PG_RETURN_INT32(ff_twin_rows_per_page((int) bound(PG_GETARG_INT32(0), TW_MIN_FF, TW_MAX_FF),
+										  (int) bound(ceil(width), 1, TW_MAX_LEN)));
+}
+
+/* Most columns of numbers_row(), in which NAN becomes NULL. */
+#define NUMBERS_MAX	6
+
+static Datum
+numbers_row(FunctionCallInfo fcinfo, const double *v, int n)
+{
+	Datum		values[NUMBERS_MAX];
+	bool		nulls[NUMBERS_MAX];
+
+	for (int i = 0; i < n; i++)
+	{
+		nulls[i] = !isfinite(v[i]);
+		values[i] = Float8GetDatum(v[i]);
+	}
+	return ff_row(fcinfo, values, nulls);
+}
+
+/* The cost of an index entry: WAL bytes, microseconds of CPU. */
+Datum
+ff_index_entry_price(PG_FUNCTION_ARGS)
+{
+	double		price[2];
+
+	ff_decide_index_entry(&price[0], &price[1]);
+
+	PG_RETURN_DATUM(numbers_row(fcinfo, price, lengthof(price)));
+}
+
+/*
+ * ff_split_updates(updated, hot, newpage, seen_same_page, seen_newpage,
+ *					indexed_share, seen_hot: all float8)
+ *
+ * Shares of the updates, see ff_fit_split(); NULL if unknown.  Any argument may
+ * be NULL.
+ */
+Datum
+ff_split_updates(PG_FUNCTION_ARGS)
+{
+#define NUMBER(i) number(PG_GETARG_DATUM(i), PG_ARGISNULL(i))
+	Evidence	e;
+	FitSplit	s;
+
+	ff_evidence_clear(&e);
+	e.nintervals = 1;
+	e.interval[0] = (EvInterval) {
+		.updated = or_else(NUMBER(0), 0),.hot = NUMBER(1),.newpage = NUMBER(2)
+	};
+	e.seen_same_page = NUMBER(3);
+	e.seen_moved = NUMBER(4);
+	e.indexed_share = NUMBER(5);
+	e.seen_hot = NUMBER(6);
+	s = ff_fit_split(&e);
+	PG_RETURN_DATUM(numbers_row(fcinfo, (double[]) {
+		s.moved, s.blocked, s.eligible, s.recoverable, s.kept, s.kept_with_room
+	}, NUMBERS_MAX));
+}

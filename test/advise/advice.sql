@@ -1,0 +1,210 @@
+-- The cause and the action for every kind of table, from histories written by
+-- hand: one story for each cause.
+BEGIN;
+SELECT plan(122);
+CREATE EXTENSION fillfactor_advisor;
+SET LOCAL client_min_messages = warning;
+
+\ir ../queries/stories.sql
+CREATE TABLE untouched (i int);
+CREATE TABLE late (i int);
+
+SELECT unnest(ARRAY[is(a.cause, v.cause, format('%s: cause', v.name)),
+                    ok(a.action = ANY (v.actions), format('%s: %s is one of %s', v.name, a.action, v.actions))])
+  FROM (VALUES ('settled',    'settled',        '{keep}'::text[]),
+               ('settled15',  'settled',        '{keep}'),
+               ('indexed',    'indexed_column', '{keep}'),
+               ('indexed15',  'indexed_column', '{keep}'),
+               ('partly',     'indexed_column', '{keep}'),
+               ('full',       'page_full',      '{lower,keep}'),
+               ('full15',     'page_full',      '{lower,keep}'),
+               ('blind15',    'no_data',        '{wait}'),
+               ('readers',    'read_mostly',    '{keep}'),
+               ('own_scans',  'page_full',      '{keep}'),
+               ('batch',      'batch_update',   '{lower}'),
+               ('growth',     'row_growth',     '{lower,keep}'),
+               ('snapshot',   'old_snapshot',   '{keep}'),
+               ('wide',       'too_wide',       '{keep}'),
+               ('few',        'few_updates',    '{wait}'),
+               ('insertonly', 'few_updates',    '{keep}'),
+               ('insert70',   'few_updates',    '{raise}')) v(name, cause, actions)
+ CROSS JOIN LATERAL ff_advise(v.name::regclass) a;
+
+SELECT is(recommended_fillfactor, 100, 'insert-only at 70: 100 is advised') FROM ff_advise('insert70');
+SELECT story('short70', 1000, 0, 0, 0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "rows_per_page": 42, "rows_per_page_max": 42}', 70, idle => '9 hours');
+SELECT unnest(ARRAY[is(action, 'wait', 'insert-only at 70: waits for a full day'),
+	matches(reason, 'a full day has to be seen first, about 14 hours are left', 'insert-only at 70: the reason says how many hours are left')]) FROM ff_advise('short70');
+SELECT story('was_updated', 1000, 0, 0, 0, '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, "rows_per_page": 42, "rows_per_page_max": 42}', 70);
+INSERT INTO ff_internal.counter_interval
+SELECT (jsonb_populate_record(i, jsonb_build_object('began_at', now() - interval '60 hours', 'ended_at', now() - interval '50 hours', 'fillfactor', 100, 'updated', 5000))).*
+  FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'was_updated' LIMIT 1;
+INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+SELECT rel_id, 'fillfactor', now() - interval '50 hours', now() - interval '30 hours', epoch_id, 100, 70 FROM ff_internal.relation WHERE relname = 'was_updated';
+SELECT unnest(ARRAY[is(action, 'wait', 'updated before its fillfactor changed: waits for updates'),
+	matches(reason, '^too little was seen since its fillfactor or its indexes changed: 500 updates needed, 0 seen: about [0-9]+ hours at', 'updated before its fillfactor changed: the reason says what is needed')]) FROM ff_advise('was_updated');
+-- fillfactor is raised only after a day, and if the table is as busy as before its last change
+CREATE FUNCTION changed(name text, ago interval, kind text, old int) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+    SELECT rel_id, kind, now() - ago, now() - ago, epoch_id, old, fillfactor FROM ff_internal.relation WHERE relname = name $$;
+SELECT story('roomy', 0, 1000, 1000, 0, '{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}', 40);
+SELECT is(action, 'raise', 'unused room: fillfactor is raised after a day') FROM ff_advise('roomy');
+SELECT story('roomy_new', 0, 1000, 1000, 0, '{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}', 40, idle => '9 hours');
+SELECT unnest(ARRAY[is(action, 'wait', 'unused room, watched for 10 hours: waits'), matches(reason, 'a full day has to be seen first, about 14 hours are left[.]', 'unused room, watched for 10 hours: the reason says how long')]) FROM ff_advise('roomy_new');
+SELECT changed('roomy', '50 minutes', 'indexes', 40);
+SELECT unnest(ARRAY[is(action, 'wait', 'unused room, indexes just changed: waits'), matches(reason, 'a full day has to be seen first, about 23 hours are left', 'unused room, indexes just changed: the reason says how long')]) FROM ff_advise('roomy');
+UPDATE ff_internal.change SET before_at = now() - interval '26 hours', seen_at = now() - interval '25 hours' WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'roomy');
+INSERT INTO ff_internal.counter_interval
+SELECT (jsonb_populate_record(i, jsonb_build_object('began_at', now() - interval '60 hours', 'ended_at', now() - interval '50 hours', 'updated', 9000000))).*
+  FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'roomy' LIMIT 1;
+SELECT is(action, 'wait', 'unused room, much less busy since the indexes changed: waits') FROM ff_advise('roomy');
+-- a new or dropped index keeps the evidence if no update sets a column that it blocks
+SELECT story('reindexed', 0, 1000, 1000, 0, '{"group_old_page": [1000], "rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}', 40);
+ALTER TABLE reindexed ADD k int;
+SELECT changed('reindexed', '50 minutes', 'indexes', 40);
+SELECT statements_of('reindexed', 'k', 1000, 'UPDATE reindexed SET k = 1');
+CREATE FUNCTION reindexed(columns smallint[]) RETURNS text LANGUAGE sql AS $$
+    UPDATE ff_internal.change SET indexed_columns = columns WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'reindexed');
+    SELECT format('%s updates, %s', (e.since_change).updated, a.action) FROM ff_internal.evidence('reindexed') e, ff_advise('reindexed') a $$;
+SELECT is(reindexed('{1}'), '60000 updates, raise', 'indexes changed, no statement sets a column: all updates still count');
+SELECT is(reindexed('{}'), '60000 updates, raise', 'indexes changed, all columns are in another index: all updates still count');
+SELECT is(reindexed('{1,3}'), '50000 updates, wait', 'indexes changed, a statement sets a column: only later updates count');
+SELECT is(reindexed(NULL), '50000 updates, wait', 'indexes changed, columns unknown: only later updates count');
+UPDATE ff_internal.statement_history SET rows = 800 WHERE statement_id = (SELECT statement_id FROM ff_internal.statement WHERE text = 'UPDATE reindexed SET k = 1');
+SELECT is(reindexed('{1}'), '50000 updates, wait', 'indexes changed, a fifth of the updates unexplained: only later updates count');
+
+-- a table that is no longer written to, and then altered
+SELECT story('closed', 1000, 1000, 400, 600);
+UPDATE ff_internal.counter_interval SET began_at = began_at - interval '2 days', ended_at = ended_at - interval '2 days' WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'closed');
+UPDATE ff_internal.relation SET opened_at = now() - interval '5 days' WHERE relname = 'closed';
+SELECT changed('closed', '1 hour', 'fillfactor', 90);
+SELECT unnest(ARRAY[is(action || ' ' || cause, 'keep few_updates', 'nothing written for a day: keep'),
+	matches(reason, '^Nothing was written to it for a day or longer: while that is so, it needs nothing', 'nothing written for a day: the reason says so')]) FROM ff_advise('closed');
+DELETE FROM ff_internal.counter_interval WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'closed');
+SELECT unnest(ARRAY[is(action || ' ' || confidence, 'keep 1', 'nothing written in the whole window: keep, with confidence 1'),
+	matches(reason, '^Nothing was written to it for 5 days', 'nothing written in the whole window: the reason says for how many days')]) FROM ff_advise('closed');
+UPDATE ff_internal.relation SET opened_at = now() - interval '3 hours' WHERE relname = 'closed';
+SELECT matches(action || ' ' || reason, '^wait nothing was written to it since its first collection:', 'nothing written on its first day: waits') FROM ff_advise('closed');
+-- a third of the rows of each page at once
+SELECT story('thirds', 0, 1000, 450, 550, '{"update_group_rows": 20, "updated_pct": 100}');
+SELECT story('memory', 300, 1000, 450, 550, '{"update_group_rows": 19, "updated_pct": 100}', deleted => 300, fetched => 2000, index_scans => 1000);
+SELECT story('sheds', 0, 1000, 900, 100, '{"live_rows": 600000, "blocks": 10000}');
+SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname IN ('full15', 'growth', 'thirds');
+SELECT is((SELECT max(length(why)) <= 34 AND bool_or(relation ~ '^[0-9]+ changes:$' AND why ~ '^-[0-9]+ [kMGT]?B WAL/day .-[0-9]+ %.$') FROM ff_advice), true, 'ff_advice: short phrases, and a total row');
+SELECT matches((SELECT string_agg(why, ', ') FROM ff_advice WHERE relation = ''), '^[+-][0-9]+ [kMGT]?B disk, about a second of rewriting$', 'ff_advice: the total has disk and rewrite time');
+SELECT is((SELECT bool_and(rewrite_seconds >= 0 AND rewrite_disk_bytes > 0 AND rewrite_wal_bytes > 0) FROM ff_advise() WHERE needs_rewrite), true, 'advice to rewrite has time, disk and WAL of the rewrite');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'advice without a rewrite has no cost of a rewrite');
+SELECT matches(reason, 'Rewriting it takes about a second, .* of disk and .* of WAL[.]', 'the reason says what the rewrite takes') FROM ff_advise() WHERE needs_rewrite LIMIT 1;
+SELECT matches(reason, '^10 % .* If nothing is done, .* HOT once settled, .* of WAL a day, and .* in 30 days[.] It settles by itself', 'a table that settles by itself: the reason says what happens if nothing is done') FROM ff_advise('sheds');
+SELECT matches(ff_internal.words_of_action(jsonb_populate_record(v, jsonb_build_object('diagnosis', to_jsonb(v.diagnosis) || '{"cause": "row_growth"}'))),
+    '[.] If rows do not get longer than now, it settles by itself', 'the same if rows grow: it holds only if they do not grow further') FROM ff_internal.known_decision('sheds', true) v;
+-- if the table may become HOT by itself, a small gain has to wait; a clear one does not
+SELECT is((SELECT concat_ws(' ', d.action, d.because) FROM ff_internal.decide_updated(jsonb_populate_record(NULL::ff_internal.decision, format(
+	'{"gain": %s, "confidence": 0.5, "needed_confidence": 0.2, "now_step": {"fillfactor": 100}, "then_step": {"fillfactor": 70}, "fit": {"choice": {"settling": 0.3}}, "diagnosis": {"evidence": {"window_s": 3600, "since_change_s": 3600}}}', gain)::jsonb)) d), said, format('may settle by itself, cost divided by %s', gain))
+  FROM (VALUES (1.05, 'wait settling'), (1.2, 'lower')) v(gain, said);
+
+SELECT matches(ff_internal.words_of_action(jsonb_populate_record(NULL::ff_internal.decision, format(
+	'{"action": "keep", "cause": "settling", "diagnosis": {"evidence": {"since_change_s": 3600, "since_change": {"updated": 1000}}}, "fit": {"choice": {"settle_updates": %s}}}', updates)::jsonb)), said || '$',
+	format('a table that settles, %s updates before its end, says how far it is', updates))
+  FROM (VALUES (0, '[.] Nearly all that can be HOT already is'), (2000, '[.] After 2000 more updates, 2 hours at this rate, nearly all that can be HOT will be')) v(updates, said);
+
+-- a table that waits says when the next collection comes, if the collections are regular and still run
+SELECT unalike(reason, '%next collection%', 'too few collections: no time of the next one') FROM ff_advise('few');
+INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts)
+SELECT 1, now() - n * interval '1 hour', 0, 0, true, 0, 0 FROM generate_series(1, 9) n;
+SELECT matches(reason, '; next collection at ' || to_char(now() + interval '1 hour', 'YYYY-MM-DD HH24:MI') || '[.]$', 'hourly collections: the reason has the time of the next one') FROM ff_advise('few');
+UPDATE ff_internal.collection SET began_at = began_at - interval '3 hours';
+SELECT is(ff_internal.next_collection(), NULL, 'collections stopped: no time of the next one');
+UPDATE ff_internal.collection SET began_at = began_at + interval '3 hours';
+DELETE FROM ff_internal.collection WHERE began_at BETWEEN now() - interval '10 hours' AND now() - interval '1 minute';
+SELECT matches(reason, 'indexed_j', 'the reason names the index that blocks HOT') FROM ff_advise('indexed');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE ddl IS NOT NULL AND action NOT IN ('lower', 'raise')), 0::bigint, 'only lower and raise have a statement');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE reason IS NULL OR cause IS NULL OR action IS NULL OR confidence NOT BETWEEN 0 AND 1), 0::bigint, 'every row has an action, a cause, a reason and a confidence');
+SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_internal.candidate), 'one row for every table');
+
+-- excluded, and included again
+SELECT matches(ff_exclude('public.se?tled*'), '^public[.]se[?]tled[*] leaves out 2 tables: public[.]settled[^ ]*, public[.]settled[^ ]*$', 'ff_exclude() lists the tables that its pattern matches');
+SELECT is((SELECT array_agg(format('%s %s %s', relation, cause, reason ~ 'excluded by public.se.tled') ORDER BY relation::text) FROM ff_advise() WHERE relation::text ~ '^settled'),
+          ARRAY['settled not_examined t', 'settled15 not_examined t'], 'the reason of an excluded table names the pattern');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE reason ~ 'excluded'), 2::bigint, 'no other table is excluded');
+SELECT throws_ok('SELECT ff_include(''public.se?tled'')', '42704', 'not excluded: ''public.se?tled''', 'ff_include() of another pattern is an error');
+SELECT matches(ff_include('public.se?tled*'), ' no longer leaves out 2 tables: ', 'ff_include() of the same pattern lists the tables');
+SELECT is((SELECT cause FROM ff_advise('settled')), 'settled', 'an included table is advised as before');
+SELECT throws_ok('SELECT ff_exclude(''jobs'')', '22023', NULL, 'ff_exclude(): a pattern without a schema is an error');
+SELECT throws_ok('SELECT ff_exclude(NULL)', '22023', NULL, 'ff_exclude(): NULL is an error');
+-- in a pattern, only * and ? are special
+SAVEPOINT patterns;
+SELECT format('CREATE TABLE %I (i int)', name) FROM unnest(ARRAY['a%b', 'a_b', 'axb', 'a''b', 'a"b', 'a\b', 'a.b', 'a[x]b', 'a(x|y)b', 'A+b', E'a\nb']) name \gexec
+SELECT is(ff_exclude(pattern), pattern || ' leaves out ' || tables, format('ff_exclude(): tables that %s matches', pattern))
+  FROM (VALUES ('public.a%b', '1 table: public.a%b'), ('public.a_b', '1 table: public.a_b'), ('public.a''b', '1 table: public.a''b'), ('public.a"b', '1 table: public.a"b'),
+               ('public.a\b', '1 table: public.a\b'), ('public.a.b', '1 table: public.a.b'), ('public.a[x]b', '1 table: public.a[x]b'), ('public.a(x|y)b', '1 table: public.a(x|y)b'),
+               ('public.a+b', '0 tables'), ('public."a_b"', '0 tables'), ('nowhere.*', '0 tables'),
+               ('public.a?b', '8 tables: public.a"b, public.a%b, public.a''b, public.a.b, public.a?b, ...')) v(pattern, tables);
+SELECT is((SELECT count(*) FROM ff_internal.excluded), 12::bigint, 'each pattern is kept');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE reason ~ 'excluded'), 10::bigint, 'a table that several patterns match has one row');
+SELECT is(ff_exclude('*.*'), format('*.* leaves out %s tables: ', (SELECT count(*) FROM ff_internal.candidate)) || (SELECT string_agg(name, ', ') FROM (SELECT ff_internal.plain(nspname || '.' || relname) FROM ff_internal.candidate ORDER BY 1 LIMIT 5) n(name)) || ', ...', 'the pattern *.* matches all tables, and five are listed');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE cause <> 'not_examined'), 0::bigint, 'with *.* no table is examined');
+ROLLBACK TO patterns;
+
+-- what a collection fitted is used as it is while nothing changed
+SELECT is(ff_internal.collect_fit(rel_id), 1::bigint, 'collect_fit() fits a table') FROM ff_internal.relation WHERE relname IN ('full15', 'growth');
+SELECT is((SELECT array_agg(format('%s %s', relation, action) ORDER BY relation::text COLLATE "C") FROM ff_advise() WHERE relation::text ~ '^(full15|growth|partly)$'),
+          ARRAY['full15 lower', 'growth lower', 'partly wait'], 'advice on all tables uses the model only for fitted ones');
+SELECT matches((SELECT reason FROM ff_advise() WHERE relation = 'partly'::regclass), 'The model was not asked yet', 'the reason of a table without a fit says so');
+UPDATE ff_internal.counter_interval SET updated = updated + 1 WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'full15');
+SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 'lower', 'an older fit is used after more updates');
+ALTER INDEX full15_j RENAME TO full_i;
+SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 'lower', 'a fit is used after an index was renamed');
+-- fit_of_another(WHAT, COMMAND): COMMAND makes the fit unusable; advice on this table alone makes a new one
+CREATE FUNCTION fit_of_another(what text, command text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE command;
+    RETURN NEXT is(action || (reason ~ 'The model was not asked yet'), 'waittrue', what || ' is not used, and the reason says so') FROM ff_advise() WHERE relation = 'full15'::regclass;
+    RETURN NEXT is(action, 'lower', what || ': advice on the table alone makes a new fit') FROM ff_advise('full15');
+END $$;
+SAVEPOINT another;
+SELECT fit_of_another('a fit of another model version', 'CREATE OR REPLACE FUNCTION ff_internal.model_version() RETURNS integer LANGUAGE sql RETURN 0');
+ROLLBACK TO another;
+SELECT fit_of_another('a fit of the table''s old file', 'ALTER TABLE full15 ALTER i TYPE bigint; UPDATE ff_internal.relation r SET relfilenode = c.relfilenode FROM pg_class c WHERE c.oid = r.relid');
+ROLLBACK TO another;
+SELECT fit_of_another('a fit from another server', 'CREATE OR REPLACE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid) LANGUAGE sql STABLE RETURN (1::bigint, 1::bigint, (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()));
+	UPDATE ff_internal.relation SET system_identifier = 1; UPDATE ff_internal.epoch SET system_identifier = 1, timeline = 1');
+ROLLBACK TO another;
+SELECT fit_of_another('a fit made before an index was dropped', 'DROP INDEX full_i');
+ROLLBACK TO another;
+
+-- a choice is kept until the evidence against it is clear
+CREATE FUNCTION chosen_last(f int) RETURNS void LANGUAGE sql AS $$
+	UPDATE ff_internal.fit SET choice.advised_step = f, mark = '' WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'growth') $$;
+SELECT (choice).advised_step AS stands, (SELECT min(s.fillfactor) FROM unnest(steps) s WHERE s.fillfactor > to_fillfactor) AS beside, (SELECT s.fillfactor FROM unnest(steps) s ORDER BY s.cost DESC LIMIT 1) AS worst
+  FROM ff_internal.fit JOIN ff_internal.relation USING (rel_id) WHERE relname = 'growth' \gset
+SELECT chosen_last(:beside);
+SELECT is((SELECT recommended_fillfactor FROM ff_advise('growth')), :beside, 'an earlier choice next to the best step is kept');
+SELECT chosen_last(:worst);
+SELECT is((SELECT recommended_fillfactor FROM ff_advise('growth')), :stands, 'an earlier choice that is clearly worse is replaced');
+
+-- confidence too low, because of the fit or because too little was seen
+SET LOCAL fillfactor_advisor.min_confidence = 1;
+SELECT is(action, 'wait', 'needed confidence 1: waits') FROM ff_advise('batch');
+SELECT matches(reason, 'may be better, but a confidence of 1 is needed, and it is 0[.]', 'needed confidence 1: the reason gives both numbers') FROM ff_advise('batch');
+SET LOCAL fillfactor_advisor.min_updates = 1000000000;
+SELECT unalike(reason, '%a confidence of%', 'too few updates: the reason is that, not the confidence') FROM ff_advise('batch');
+RESET fillfactor_advisor.min_updates;
+RESET fillfactor_advisor.min_confidence;
+
+-- the same table, within memory, as large as memory, and ten times as large
+CREATE TEMP TABLE by_memory AS
+SELECT v.ratio, (o.v).recommended_fillfactor, (o.v).gain, (ff_internal.words(o.v)).reason
+  FROM (VALUES (0.1), (1), (10)) v(ratio)
+ CROSS JOIN LATERAL ff_internal.diagnosis('memory') d
+ CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+ CROSS JOIN LATERAL jsonb_populate_record(e, jsonb_build_object('index_bytes', 4096000, 'ram_bytes', (12288000 / v.ratio)::bigint, 'ram_ratio', v.ratio)) x
+ CROSS JOIN LATERAL jsonb_populate_record(d, jsonb_build_object('evidence', to_jsonb(x))) y
+ CROSS JOIN LATERAL (SELECT ff_internal.decide(y, ff_internal.new_fit(y, NULL, false), NULL) AS v) o;
+SELECT cmp_ok(b.recommended_fillfactor, '>', a.recommended_fillfactor, 'a table as large as memory gets less room than a small one') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 1;
+SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor, 'ten times memory: more room than a table as large as memory') FROM by_memory a, by_memory b WHERE a.ratio = 1 AND b.ratio = 10;
+SELECT cmp_ok(b.gain, '>', a.gain, 'ten times memory: room saves more than in a small table') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
+SELECT matches(reason, 'Table and indexes are 1.0 times memory; if they fitted, \d+ would be best', 'a table as large as memory: the reason says what would be best if it fitted') FROM by_memory WHERE ratio = 1;
+SELECT unalike(reason, '%times memory%', 'a small table: the reason does not mention memory') FROM by_memory WHERE ratio = 0.1;
+SELECT is(read_us, NULL, 'without track_io_timing the time of a page read is unknown') FROM ff_internal.io_speed();
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,83 @@
+# The install script is made of pieces in the order of their dependencies: none
+# names what a later one makes, each can be loaded after those before it, and no
+# body depends on the schema that the user chose, which may be renamed.
+use strict;
+use warnings;
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $top = "$FindBin::Bin/../..";
+my ($listed) = slurp_file("$top/Makefile") =~ /^SQL_PIECES = \\\n(.*?[^\\])\n/ms;
+my @pieces = $listed =~ m{((?:\w+/)?sql/[\w/]+\.sql)}g;
+cmp_ok(scalar @pieces, '>=', 20, 'the list of pieces was read');
+is(join(' ', grep { my $file = $_; !grep { $_ eq $file } @pieces } map { s{^\Q$top\E/}{}r } glob("'$top'/sql/{,*/}*.sql")), '', 'every SQL file is in the list of pieces');
+
+# without comments, and without the texts of COMMENT ON
+sub code
+{
+	my ($text) = @_;
+	$text =~ s{/\*.*?\*/}{}gs;
+	$text =~ s/--[^\n]*//g;
+	$text =~ s/^COMMENT ON .*?\n?\s+IS\s+(?:E?'(?:[^']|'')*'\s*)+;//gms;
+	return $text;
+}
+my $name = qr/(?:ff_internal|\@extschema\@)\.(\w+)/;
+my (%text, %made_in);
+foreach my $piece (@pieces)
+{
+	$text{$piece} = code(slurp_file("$top/$piece"));
+	while ($text{$piece} =~ /^CREATE (?:OR REPLACE )?(?:UNIQUE )?(?:FUNCTION|PROCEDURE|AGGREGATE|TABLE|VIEW|TYPE|SEQUENCE|DOMAIN|CAST|OPERATOR) $name/gm)
+	{
+		# a type and a function may have one name
+		$made_in{$1} //= $piece;
+	}
+}
+cmp_ok(scalar keys %made_in, '>=', 100, 'the objects that the pieces create were found');
+
+sub none
+{
+	my ($found, $what) = @_;
+	return is(join(', ', map { "$_$found->{$_}" } sort keys %$found), '', $what);
+}
+
+my %place = map { $pieces[$_] => $_ } 0 .. $#pieces;
+foreach my $piece (@pieces)
+{
+	my (%later, %bound);
+	while ($text{$piece} =~ /$name/g)
+	{
+		my $made = $made_in{$1} // next;
+		$later{$1} = " ($made)" if $place{$made} > $place{$piece};
+	}
+	none(\%later, "$piece names nothing of a later piece");
+	while ($text{$piece} =~ /\bAS (\$\w*\$)(.*?)\1/gs)
+	{
+		my $body = $2;
+		$bound{$1} = '' while $body =~ /\@extschema\@\.(\w+)/g;
+	}
+	none(\%bound, "$piece: no body names the schema that the user chose");
+}
+
+# the server confirms this for SQL function bodies, which it checks
+my $node = PostgreSQL::Test::Cluster->new('pieces');
+$node->init;
+$node->start;
+my $dir = PostgreSQL::Test::Utils::tempdir;
+local $ENV{PGOPTIONS} = '-c search_path=pg_catalog,pg_temp -c check_function_bodies=on -c client_min_messages=error';
+foreach my $piece (@pieces)
+{
+	my $text = slurp_file("$top/$piece");
+	# which only CREATE EXTENSION can run
+	next if $text =~ /pg_extension_config_dump/;
+	$text =~ s/^\\echo .*\\quit$//m;
+	$text =~ s/\@extschema\@/public/g;
+	$text =~ s/'MODULE_PATHNAME'/'\$libdir\/fillfactor_advisor'/g;
+	append_to_file("$dir/piece.sql", $text);
+	my ($out, $err) = run_command([ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-f', "$dir/piece.sql" ]);
+	is($err, '', "$piece can be loaded after those before it");
+	unlink "$dir/piece.sql";
+}
+$node->stop;
+done_testing();
