@@ -25,7 +25,7 @@ sub planned
 }
 
 my ($rows, $sum, %named) = (0, 0);
-while ($table =~ /^\| .*? \| (`(?:\w+/)?test.*) \|$/gm)
+while ($table =~ m{^\| .*? \| (`(?:\w+/)?test.*) \|$}gm)
 {
 	$rows++;
 	foreach my $file ($1 =~ m{`((?:\w+/)?test/[^`]+)`}g)

@@ -34,7 +34,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor');
 foreach my $page ([ reference => 'doc/reference.md' ], [ decides => 'doc/how-it-decides.md' ])
 {
 	my ($query, $file) = @$page;
-	my ($made, $error) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$top/test/$query.sql" ]);
+	my ($made, $error) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$top/test/queries/$query.sql" ]);
 	is($error, '', "$file can be made");
 	my @made = split /\n/, $made;
 	my @kept = split /\n/, slurp_file("$top/$file");
