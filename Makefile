@@ -47,7 +47,6 @@ SQL_PIECES = \
 	sql/collect/settings.sql \
 	sql/collect/exclude.sql \
 	sql/collect/schedule.sql \
-	sql/collect/progress.sql \
 	sql/evidence/schema.sql \
 	sql/evidence/memory.sql \
 	sql/evidence/evidence.sql \

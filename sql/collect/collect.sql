@@ -362,12 +362,13 @@ BEGIN
 END
 $$;
 
--- Microseconds to read and to write one block, as measured by the last collection; NULL: unknown.
-CREATE FUNCTION ff_internal.io_speed(OUT read_us double precision, OUT write_us double precision)
+-- Microseconds to read one block, as measured by the last collection; NULL: unknown.
+CREATE FUNCTION ff_internal.io_speed(OUT read_us double precision)
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    SELECT c.read_us, c.write_us INTO read_us, write_us FROM ff_internal.collection c WHERE c.ended_at IS NOT NULL
+    -- keeps its plan
+    SELECT c.read_us INTO read_us FROM ff_internal.collection c WHERE c.ended_at IS NOT NULL
      ORDER BY c.began_at DESC LIMIT 1;
 END
 $$;
@@ -383,8 +384,6 @@ DECLARE
     own_inserts bigint;
     epoch       integer;
     previous    timestamptz;
-    blocks_written bigint;
-    write_ms    double precision;
     id          bigint;
 BEGIN
     PERFORM pg_stat_clear_snapshot();
@@ -392,16 +391,8 @@ BEGIN
     SELECT k.inserted INTO own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
     SELECT n.epoch_id INTO epoch FROM ff_internal.current_epoch(false) n;
     SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
-    IF to_regclass('pg_catalog.pg_stat_io') IS NOT NULL THEN
-        EXECUTE format($q$ SELECT sum(%s) / current_setting('block_size')::integer, sum(i.write_time) FILTER (WHERE $1)
-                             FROM pg_catalog.pg_stat_io i WHERE i.object = 'relation' $q$,
-                       CASE WHEN EXISTS (SELECT FROM pg_attribute a WHERE a.attname = 'write_bytes'
-                                            AND a.attrelid = to_regclass('pg_catalog.pg_stat_io'))
-                            THEN 'i.write_bytes' ELSE 'i.writes * i.op_bytes' END)
-           INTO blocks_written, write_ms USING timed;
-    END IF;
     INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,
-           next_xid, busy_ms, blocks_read, read_ms, blocks_written, write_ms)
+           next_xid, busy_ms, blocks_read, read_ms)
     SELECT epoch, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
            (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at),
            current_setting('track_counts')::boolean,
@@ -414,8 +405,7 @@ BEGIN
            pg_snapshot_xmax(pg_current_snapshot()),
            pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database),
            pg_stat_get_db_blocks_fetched(database) - pg_stat_get_db_blocks_hit(database),
-           CASE WHEN timed THEN pg_stat_get_db_blk_read_time(database) END,
-           blocks_written, write_ms
+           CASE WHEN timed THEN pg_stat_get_db_blk_read_time(database) END
     RETURNING collection_id INTO id;
     RETURN id;
 END
@@ -513,8 +503,7 @@ CREATE FUNCTION ff_internal.is_skip(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN state IN ('55P03', '42P01', '0A000');
 
--- Closes a collection: stores its counts, and the mean time to read and to write a block over the lookback, if timed.
--- Before PostgreSQL 16, writes are those of the statements followed.
+-- Closes a collection: stores its counts, and the mean time to read a block over the lookback, if timed.
 CREATE FUNCTION ff_internal.collect_end(id bigint, deferred integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -529,26 +518,17 @@ BEGIN
       LEFT JOIN ff_internal.problem p ON p.seen_at >= c.began_at
      WHERE c.collection_id = id GROUP BY c.collection_id;
     WITH timed AS (
-        SELECT v.*
+        SELECT (s.now).blocks_read - (s.was).blocks_read AS blocks, (s.now).read_ms - (s.was).read_ms AS ms
           FROM (SELECT c AS now, lag(c) OVER (PARTITION BY c.epoch_id ORDER BY c.collection_id) AS was
                   FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()) s
-         CROSS JOIN LATERAL (VALUES
-               ('read', (s.now).blocks_read - (s.was).blocks_read, (s.now).read_ms - (s.was).read_ms),
-               ('write', (s.now).blocks_written - (s.was).blocks_written, (s.now).write_ms - (s.was).write_ms)
-               ) v(what, blocks, ms)
-        UNION ALL
-        SELECT 'write', h.blocks_written, h.write_ms FROM ff_internal.statement_history h
-         WHERE to_regclass('pg_catalog.pg_stat_io') IS NULL AND h.ended_at > now() - ff_internal.lookback()
-    ), took AS (
-        -- 1,000 blocks (chosen): the mean of fewer is mostly noise
-        SELECT m.what, 1000 * sum(m.ms) / sum(m.blocks) AS us
-          FROM timed m WHERE m.blocks > 0 AND m.ms > 0 GROUP BY m.what HAVING sum(m.blocks) >= 1000
     )
     UPDATE ff_internal.collection c
        SET ended_at = clock_timestamp(), sampled = done.sampled, skipped = done.skipped, failed = done.failed,
            deferred = collect_end.deferred,
-           read_us = (SELECT t.us FROM took t WHERE t.what = 'read'),
-           write_us = (SELECT t.us FROM took t WHERE t.what = 'write')
+           read_us = (SELECT 1000 * sum(t.ms) / sum(t.blocks) FROM timed t
+                       WHERE t.blocks > 0 AND t.ms > 0
+                      -- chosen: the mean of fewer is mostly noise
+                      HAVING sum(t.blocks) >= 1000)
      WHERE c.collection_id = id;
     IF done.failed > 0 THEN
         RAISE WARNING '% of % relations could not be sampled', done.failed, done.failed + done.skipped + done.sampled

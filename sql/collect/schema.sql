@@ -39,11 +39,7 @@ CREATE TABLE ff_internal.collection (
     blocks_read     bigint CHECK (blocks_read >= 0), -- blocks of this database read so far
     read_ms         double precision CHECK (read_ms >= 0), -- time for these, milliseconds; NULL: track_io_timing was
         -- off
-    blocks_written  bigint CHECK (blocks_written >= 0), -- blocks of relations written so far by the whole server; NULL
-        -- before PostgreSQL 16
-    write_ms        double precision CHECK (write_ms >= 0), -- time for these, likewise
-    read_us         double precision, -- microseconds to read a block, mean over the lookback; NULL: too few were timed
-    write_us        double precision -- the same for writing; before PostgreSQL 16 by the statements followed
+    read_us         double precision -- microseconds to read a block, mean over the lookback; NULL: too few were timed
 );
 $$);
 CREATE INDEX collection_began_at ON ff_internal.collection (began_at);

@@ -1,36 +1,17 @@
 -- Stage report: all results on one self-contained HTML page. A policy in its head allows only its own script and
--- style. The page is plain ASCII; text from the database enters it only through html().
+-- style. Text from the database enters it only through html(), in the encoding of the client, which the head names.
 
 -- ---------------------------------------------------------------------------
 -- Text and tables
 -- ---------------------------------------------------------------------------
--- Escapes a text for HTML as plain ASCII, in every encoding. Line ends become spaces, unprintable, invisible and
--- direction-changing characters U+FFFD, other non-ASCII characters numeric references.
+-- Escapes a text for HTML. Line ends become spaces, unprintable characters U+FFFD.
 CREATE FUNCTION ff_internal.html(content text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
 AS $$
-DECLARE
-    unseen CONSTANT int4multirange := '{[0,32), [127,160), [1564,1565), [8203,8208), [8232,8239), [8288,8298),
-        [64976,65008), [65279,65280), [65534,65536), [917504,917632)}';
-    result text := replace(replace(replace(replace(replace(content, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'),
-                                   '"', '&quot;'), '''', '&#39;');
-    ch     text;
-    code   integer;
 BEGIN
-    WHILE result ~ '[^ -~]' LOOP
-        ch := substring(result, '[^ -~]');
-        BEGIN
-            -- decode its UTF-8: the longer it is, the fewer bits its first byte has
-            SELECT sum((get_byte(b, k) & CASE k WHEN 0 THEN ('{127,31,15,7}'::integer[])[length(b)] ELSE 63 END)
-                       << 6 * (length(b) - 1 - k)) INTO code
-              FROM convert_to(ch, 'UTF8') b, generate_series(0, length(b) - 1) k;
-        EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire OR undefined_function THEN
-            code := 0;    -- not in Unicode
-        END;
-        result := replace(result, ch, CASE WHEN ch ~ E'[\t\n\r]' THEN ' ' WHEN code <@ unseen THEN '&#xFFFD;'
-                                           ELSE '&#' || code || ';' END);
-    END LOOP;
-    RETURN result;
+    -- keeps its plan
+    RETURN regexp_replace(replace(replace(replace(replace(replace(translate(content, E'\t\n\r', '   '), '&', '&amp;'),
+               '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), ff_internal.unprintable(), '&#xFFFD;', 'g');
 END
 $$;
 
@@ -382,7 +363,7 @@ RETURN (
     SELECT format(E'<h1>%s%s</h1>\n%s<div class="tiles">\n%s</div>\n',
                CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
                ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'),
-                           ff_internal.brings(c.wal, c.disk, c.seconds, c.io_known)) END,
+                           ff_internal.brings(c.wal, c.disk, c.seconds)) END,
                ' Based on ' || ff_internal.span(c.watched)
                || CASE WHEN c.provisional THEN ': provisional.' ELSE '.' END,
                CASE WHEN c.provisional AND c.n > 0 THEN
@@ -390,7 +371,7 @@ RETURN (
                    'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END, k.tiles)
       FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
                    sum(t.disk_bytes_change) AS disk, sum(t.rewrite_s) AS seconds,
-                   bool_and(t.rewrite_io_known) AS io_known, bool_or(t.provisional) AS provisional,
+                   bool_or(t.provisional) AS provisional,
                    extract(epoch FROM min(t.observed))::float8 AS watched
               FROM unnest(tables) t
              -- if there are no changes, all examined tables
@@ -435,7 +416,7 @@ RETURN (
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
                    -nullif(c.wal_bytes_per_day_saved, 0) AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
-                   coalesce(ff_internal.rewrite_time(c.rewrite_s, c.rewrite_io_known),
+                   coalesce(ff_internal.rewrite_time(c.rewrite_s),
                             CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
                    c.small AS "curve|html", o.reason AS why,
                    concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
@@ -551,12 +532,15 @@ RETURN (
 CREATE FUNCTION ff_internal.page(title text, header text, main text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT format(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    SELECT format(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="%s">\n'
                '<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src '
                '''sha256-%s''; script-src ''sha256-%s''; img-src data:; base-uri ''none''; form-action ''none''">\n'
                '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
                '<link rel="icon" href="data:,">\n<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n<header>\n'
                '%s</header>\n<main>\n%s</main>\n<script>%s</script>\n</body>\n</html>\n',
+               -- WIN1252 is windows-1252 in HTML
+               CASE WHEN pg_client_encoding() IN ('UTF8', 'SQL_ASCII') THEN 'utf-8'
+                    ELSE lower(replace(replace(pg_client_encoding(), '_', '-'), 'WIN', 'windows-')) END,
                encode(sha256(convert_to(s.style, 'SQL_ASCII')), 'base64'),
                encode(sha256(convert_to(s.script, 'SQL_ASCII')), 'base64'), title, s.style, header, main, s.script)
       FROM (SELECT ff_internal.report_style(), ff_internal.report_script()) s(style, script));

@@ -180,9 +180,8 @@ SELECT ok((m->>'disk_bytes')::bigint > 0 AND (m->>'free_bytes')::bigint > 0 AND 
 
 ALTER TABLE log ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY;
 CREATE INDEX "log order" ON log (id);
-CLUSTER log USING "log order";
-SELECT is((SELECT string_agg(method || ': ' || statement, E'\n') FROM ff_internal.rewrites('log'::regclass, 1000) WHERE runs_in = 'psql' AND method !~ '^REPACK|squeeze'),
-          E'CLUSTER: CLUSTER public.log USING "log order";\nVACUUM FULL: VACUUM (FULL, ANALYZE) public.log;', 'a clustered table keeps its order');
+SELECT is((SELECT string_agg(method || ': ' || statement, E'\n') FROM ff_internal.rewrites('log'::regclass, 1000) WHERE runs_in = 'psql' AND method !~ '^REPACK'),
+          'VACUUM FULL: VACUUM (FULL, ANALYZE) public.log;', 'VACUUM FULL is possible everywhere');
 SELECT ok(bool_and(wal_bytes = 0 OR current_setting('wal_level') <> 'minimal'), 'a rewrite writes WAL unless wal_level is minimal') FROM ff_internal.rewrites('log'::regclass, 1000);
 ALTER TABLE log SET UNLOGGED;
 SELECT is(sum(wal_bytes), 0::numeric, 'the rewrite of an unlogged table writes no WAL') FROM ff_internal.rewrites('log'::regclass, 1000);
