@@ -27,8 +27,7 @@ OBJS = \
 	src/model/fit.o \
 	src/model/forecast.o \
 	src/model/decide.o \
-	src/model/sql.o \
-	src/apply/index_definition.o
+	src/model/sql.o
 
 # The pieces of the install script in dependency order: tables and views first,
 # then one piece per stage.
@@ -172,6 +171,18 @@ include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or
 
 # PGXS does not track includes.
 $(OBJS): $(wildcard src/*/*.h)
+
+# Queries and a dashboard for monitoring systems, see doc/operations.md.
+MONITORING     = grafana.json pgwatch.yaml postgres_exporter.yaml
+MONITORING_DIR = $(DESTDIR)$(datadir)/$(EXTENSION)/monitoring
+.PHONY: install-monitoring uninstall-monitoring
+install: install-monitoring
+install-monitoring:
+	$(MKDIR_P) '$(MONITORING_DIR)'
+	$(INSTALL_DATA) $(addprefix $(srcdir)/monitoring/,$(MONITORING)) '$(MONITORING_DIR)/'
+uninstall: uninstall-monitoring
+uninstall-monitoring:
+	rm -f $(addprefix '$(MONITORING_DIR)'/,$(MONITORING))
 
 $(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
 	cat $(SQL_PIECES) > $@

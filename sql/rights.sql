@@ -23,7 +23,7 @@ DECLARE
         store_export, fleet_failed, fleet_mine, fleet_leave, fleet_turn, fleet_step,
         fleet_begin, fleet_weigh, fits_due, collect_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, other_options, collect_due, parse_statement,
-        resolve, server, shell_quoted, horizon_holders, tracked_settings}';
+        resolve, server, shell_quoted, horizon_holders, statement_shown, tracked_settings}';
     for_all    CONSTANT text[] := '{refuse, check_role, overview, setting, lookback}';
     object     record;
 BEGIN

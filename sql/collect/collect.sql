@@ -28,8 +28,10 @@ CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETUR
 LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_index_definitions';
 
--- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL: missing file.
-CREATE FUNCTION ff_internal.sizes(relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint)
+-- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL: missing file. fault: why one could not
+-- be measured, which does not end what is done for other tables.
+CREATE FUNCTION ff_internal.sizes(
+    relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint, OUT fault text)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
 
@@ -37,6 +39,13 @@ AS 'MODULE_PATHNAME', 'ff_sizes';
 CREATE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_server';
+
+CREATE VIEW ff_internal.followed AS
+SELECT r.* FROM ff_internal.relation r
+  JOIN ff_internal.server() s USING (system_identifier, database_oid) WHERE r.closed_at IS NULL;
+COMMENT ON VIEW ff_internal.followed IS
+'The tables followed in this database. After a restore there are none until a collection has matched the tables: the '
+'OIDs of another database mean other tables here.';
 
 -- Fillfactor, percent, that the server reads from a table's stored options, whatever their spelling.
 CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS integer
@@ -440,6 +449,7 @@ DECLARE
     s          ff_internal.page_sample;
     earlier    ff_internal.page_sample;
     changed_at timestamptz;
+    fault      text;
     began_at   CONSTANT timestamptz := clock_timestamp();
 BEGIN
     SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
@@ -457,7 +467,13 @@ BEGIN
              earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
     INSERT INTO ff_internal.page_sample SELECT s.*;
     UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;
-    DELETE FROM ff_internal.problem p WHERE p.rel_id = id;
+    -- of an index, or the TOAST table
+    SELECT z.fault INTO fault FROM ff_internal.sizes(r.relid) z;
+    IF fault IS NULL THEN
+        DELETE FROM ff_internal.problem p WHERE p.rel_id = id;
+    ELSE
+        PERFORM ff_internal.collect_problem(id, '58030', fault);
+    END IF;
     RETURN s.blocks_read;
 END
 $$;

@@ -328,7 +328,7 @@ CREATE TABLE ff_internal.horizon_history (
     since         timestamptz NOT NULL, -- start of its transaction; for a slot the first collection that saw it
     last_seen_at  timestamptz NOT NULL, -- last collection that saw it
     xids          bigint NOT NULL,   -- most transactions begun after its snapshot
-    doing         text,              -- its statement when last seen, or the slot's state
+    doing         text,              -- what its statement did when last seen, without literals, or the slot's state
     PRIMARY KEY (holder, since),
     CHECK (kind IN ('transaction', 'idle in transaction', 'prepared transaction', 'replication slot',
                     'standby feedback'))

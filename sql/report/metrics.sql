@@ -30,7 +30,7 @@ SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
        s.free_pct / 100, extract(epoch FROM now() - r.sampled_at)::float8,
        extract(epoch FROM now() - r.seen_at)::float8,
        extract(epoch FROM now() - f.made_at)::float8
-  FROM ff_internal.relation r
+  FROM ff_internal.followed r
   LEFT JOIN LATERAL (
         SELECT sum(i.updated)::float8 AS updated, sum(i.hot_updated)::float8 AS hot,
                CASE WHEN bool_and(i.newpage_updated IS NOT NULL)
@@ -45,7 +45,7 @@ SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
   LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
   LEFT JOIN ff_internal.fit a
          ON a.rel_id = r.rel_id AND a.action IN ('lower', 'raise') AND a.from_fillfactor = r.fillfactor
- WHERE ff_internal.check_role('reader') IS NOT NULL AND r.closed_at IS NULL
+ WHERE ff_internal.check_role('reader') IS NOT NULL
 $$);
 
 CALL ff_internal.define($$

@@ -25,7 +25,7 @@ AS $$
                      'indexes more often'
                 ELSE 'autovacuum is off for this table and its dead rows stay' END
       FROM constant k, ff_internal.candidate c
-      JOIN ff_internal.relation r ON r.relid = c.relid AND r.closed_at IS NULL
+      JOIN ff_internal.followed r ON r.relid = c.relid
      CROSS JOIN LATERAL (
            SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
              FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p

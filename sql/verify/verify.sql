@@ -70,18 +70,16 @@ SELECT o.*,
                          coalesce(array_to_string(ff_internal.other_options(c.new_options), ', '), 'none'))
                     ELSE concat_ws(', ', 'index dropped: ' || ff_internal.index_names(c.dropped_indexes),
                                          'index created: ' || ff_internal.index_names(c.created_indexes)) END) AS change
-          FROM ff_internal.relation r JOIN pg_class p ON p.oid = r.relid JOIN ff_internal.change c USING (rel_id)
-         WHERE r.closed_at IS NULL
+          FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid JOIN ff_internal.change c USING (rel_id)
         UNION ALL
         SELECT NULL, r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, 'rewritten'
-          FROM ff_internal.relation r JOIN pg_class p ON p.oid = r.relid
+          FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid
          CROSS JOIN LATERAL (
                SELECT i.* FROM ff_internal.counter_interval i
                 WHERE i.rel_id = r.rel_id AND i.rewritten AND i.ended_at > now() - ff_internal.lookback()
                   AND NOT EXISTS (SELECT 1 FROM ff_internal.change c
                                    WHERE c.rel_id = i.rel_id AND c.seen_at > i.began_at AND c.seen_at <= i.ended_at)
                 ORDER BY i.ended_at DESC LIMIT 3) i
-         WHERE r.closed_at IS NULL
         UNION ALL
         SELECT NULL, NULL, NULL, 'setting', s.before_at, s.seen_at,
                (SELECT k.epoch_id FROM ff_internal.collection k WHERE k.began_at <= s.seen_at
@@ -371,7 +369,7 @@ AS $$
     SELECT coalesce((SELECT c.not_examined FROM ff_internal.candidate c WHERE c.relid = $1),
                     CASE WHEN NOT EXISTS (SELECT 1 FROM ff_internal.collection)
                            OR $1 IS NOT NULL
-                              AND $1 NOT IN (SELECT r.relid FROM ff_internal.relation r WHERE r.closed_at IS NULL)
+                              AND $1 NOT IN (SELECT r.relid FROM ff_internal.followed r)
                          THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
 $$;
 
@@ -383,7 +381,7 @@ LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
     WITH asked AS MATERIALIZED (
-        SELECT r.rel_id, r.opened_at FROM ff_internal.relation r WHERE r.relid = target AND r.closed_at IS NULL
+        SELECT r.rel_id, r.opened_at FROM ff_internal.followed r WHERE r.relid = target
     ), v AS MATERIALIZED (
         SELECT c.*, j.*, f AS altered, p AS prediction
           FROM ff_internal.changes c

@@ -49,12 +49,12 @@ PG_FUNCTION_INFO_V1(ff_fillfactor);
 
 /*
  * Bytes of a relation's main fork, from its files; -1 if it is gone, has no storage,
- * is temporary (its pages are in its session's buffers), or a file is missing.
- * Mapped relations also give -1: only catalogs are mapped.  Does not use the caches,
+ * is temporary (its pages are in its session's buffers), or a file is missing or
+ * cannot be examined; *fault then says why.  Mapped relations also give -1: only catalogs are mapped.  Does not use the caches,
  * which would keep the pg_class row until the session ends.
  */
 static int64
-main_fork_bytes(Oid relid, Oid *toast)
+main_fork_bytes(Oid relid, Oid *toast, char **fault)
 {
 	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	ScanKeyData key;
@@ -89,9 +89,10 @@ main_fork_bytes(Oid relid, Oid *toast)
 		else if (errno == ENOENT)
 			break;
 		else
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not stat file \"%s\": %m", path)));
+		{
+			*fault = psprintf("could not stat file \"%s\": %s", path, strerror(errno));
+			return -1;
+		}
 	}
 	return bytes;
 }
@@ -181,7 +182,7 @@ ff_counters(PG_FUNCTION_ARGS)
  * ff_index_definitions(relation oid, indexes oid[])
  *
  * The definitions of these indexes of a relation, in the given order; '' for one
- * that is gone, and for all if the relation's lock is not available at once.
+ * that is gone or locked, and for all if the relation's lock is not available at once.
  * pg_get_indexdef() alone would wait for that lock, and fail if the relation is
  * dropped meanwhile.
  */
@@ -198,9 +199,15 @@ ff_index_definitions(PG_FUNCTION_ARGS)
 					  &indexes, NULL, &n);
 	for (int i = 0; i < n; i++)
 	{
-		/* with the lock, an existing index stays */
-		indexes[i] = locked && SearchSysCacheExists1(INDEXRELID, indexes[i]) ?
+		Oid			index = DatumGetObjectId(indexes[i]);
+		/* DROP INDEX and REINDEX CONCURRENTLY end with the index's lock alone */
+		bool		index_locked = locked && ConditionalLockRelationOid(index, AccessShareLock);
+
+		/* with the locks, an existing index stays */
+		indexes[i] = index_locked && SearchSysCacheExists1(INDEXRELID, indexes[i]) ?
 			DirectFunctionCall1(pg_get_indexdef, indexes[i]) : CStringGetTextDatum("");
+		if (index_locked)
+			UnlockRelationOid(index, AccessShareLock);
 
 		/* safe: an invalidation from another session could do the same here */
 		if (++definitions % CACHED_DEFINITIONS == 0)
@@ -215,7 +222,8 @@ ff_index_definitions(PG_FUNCTION_ARGS)
  * ff_sizes(relation oid)
  *
  * heap_bytes, index_bytes, toast_bytes: main forks of a table, its indexes and its
- * TOAST table; each NULL if the table or a file is missing.  Unlike
+ * TOAST table; each NULL if the table or a file is missing.  fault: why a file could
+ * not be examined.  Unlike
  * pg_relation_size() it takes no lock, so it never waits, and it leaves nothing in
  * the caches.
  */
@@ -223,25 +231,28 @@ Datum
 ff_sizes(PG_FUNCTION_ARGS)
 {
 	Oid			toast = InvalidOid;
-	int64		heap = main_fork_bytes(PG_GETARG_OID(0), &toast);
+	char	   *fault = NULL;
+	int64		heap = main_fork_bytes(PG_GETARG_OID(0), &toast, &fault);
 	int64		sizes[3] = {heap, Min(heap, 0), Min(heap, 0)};
-	Datum		values[3];
-	bool		nulls[3];
+	Datum		values[4];
+	bool		nulls[4];
 	ListCell   *lc;
 
 	foreach(lc, list_indexes(PG_GETARG_OID(0), false))
 	{
-		int64		bytes = main_fork_bytes(lfirst_oid(lc), NULL);
+		int64		bytes = main_fork_bytes(lfirst_oid(lc), NULL, &fault);
 
 		sizes[1] = bytes < 0 || sizes[1] < 0 ? -1 : sizes[1] + bytes;
 	}
 	if (OidIsValid(toast) && heap >= 0)
-		sizes[2] = main_fork_bytes(toast, NULL);
+		sizes[2] = main_fork_bytes(toast, NULL, &fault);
 	for (int i = 0; i < 3; i++)
 	{
 		values[i] = Int64GetDatum(sizes[i]);
 		nulls[i] = sizes[i] < 0;
 	}
+	nulls[3] = fault == NULL;
+	values[3] = nulls[3] ? (Datum) 0 : CStringGetTextDatum(fault);
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 

@@ -7,7 +7,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Beside qw(psql_beside wake freeze);
-use Test::More tests => 65;
+use Test::More tests => 64;
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
