@@ -12,6 +12,8 @@ CREATE TABLE ff_internal.page_sample (
     fillfactor           smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective then, percent
     blocks               bigint NOT NULL, -- size of the main fork, pages
     blocks_read          integer NOT NULL, -- pages read
+    blocks_new           integer NOT NULL, -- of these, all-zero; counted as free
+    blocks_bad           integer NOT NULL, -- of these, rejected as contradictory; counted as empty
     live_pct             real,       -- live row bytes, percent of the table
     dead_pct             real,       -- dead and recently dead row bytes, percent of the table
     free_pct             real,       -- free space, percent of the table

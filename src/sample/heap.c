@@ -128,6 +128,7 @@ ff_sample(PG_FUNCTION_ARGS)
 {
 	FfSample   *sample = palloc0(sizeof(FfSample));
 
+	ff_require("collector");
 	sample->rel = open_heap(fcinfo);
 	ff_visibility_begin(sample->rel, &sample->xacts);
 	ff_read_sample(sample, FF_HEAP_METRICS, exact_metrics, lengthof(exact_metrics), count_page);
