@@ -16,6 +16,7 @@ OBJS = \
 	src/sample/heap.o \
 	src/sample/index.o \
 	src/collect/relation.o \
+	src/collect/counters.o \
 	src/collect/window.o \
 	src/collect/lock.o \
 	src/collect/collect.o \

@@ -16,12 +16,24 @@ END;
 
 -- A table's valid indexes, sorted by OID (NULL: none), and its statistics since the last reset.
 CREATE FUNCTION ff_internal.counters(
-    relation oid,
-    OUT index_oids oid[], OUT inserted bigint, OUT updated bigint, OUT hot_updated bigint, OUT newpage_updated bigint,
-    OUT deleted bigint, OUT seq_scans bigint, OUT index_scans bigint, OUT blocks_fetched bigint, OUT blocks_hit bigint,
-    OUT vacuums bigint, OUT analyzes bigint)
+    relation oid, OUT index_oids oid[], OUT analyzes bigint, OUT counted ff_internal.counters)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_counters';
+
+-- What was counted since a baseline (NULL: since the table was created). fell: a counter was reset.
+CREATE FUNCTION ff_internal.counted_since(
+    now ff_internal.counters, was ff_internal.relation, OUT counted ff_internal.counters, OUT fell boolean)
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_counted_since';
+
+-- The sums of the counters of intervals; NULL if one of the values is.
+CREATE FUNCTION ff_internal.counters_plus(total ff_internal.counters, i ff_internal.counter_interval)
+RETURNS ff_internal.counters
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_counters_plus';
+
+CREATE AGGREGATE ff_internal.total(ff_internal.counter_interval)
+(SFUNC = ff_internal.counters_plus, STYPE = ff_internal.counters);
 
 -- Returns the statements that make these indexes; '' for an index that is gone, and for all if the table is locked.
 CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETURNS text[]
@@ -71,7 +83,7 @@ BEGIN
     one_reset := last.database_reset IS DISTINCT FROM here.database_reset;
     -- Each collection adds one row to the table collection, so that table's counter falls exactly if all counters were
     -- reset. A count of 1 proves nothing: the first row may have been counted after a reset.
-    SELECT c.own_inserts > 1 AND k.inserted >= c.own_inserts INTO none_fell
+    SELECT c.own_inserts > 1 AND (k.counted).inserted >= c.own_inserts INTO none_fell
       FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
      ORDER BY c.collection_id DESC LIMIT 1;
     IF none_fell THEN
@@ -132,7 +144,8 @@ SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions
        ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.*
   FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
  WHERE c.not_examined IS NULL;
-COMMENT ON VIEW ff_internal.table_state IS 'The tables examined as they are now; columns as in relation.';
+COMMENT ON VIEW ff_internal.table_state IS
+'The tables examined as they are now; columns as in relation, its counters in one (counted).';
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_difference AS (
@@ -165,11 +178,12 @@ BEGIN
                    -- counters may exceed their old values again after a reset; if none fell, any of these may be the
                    -- one that was reset
                    d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell, x.*)::ff_internal.table_difference)
-          FROM (SELECT w.was, n.now, ROW(i.*)::ff_internal.counters AS counted, f.*,
+          FROM (SELECT w.was, n.now, i.counted, f.*,
                        bool_or(f.fell) OVER () AS some_fell,
                        -- some may be missing because the table was locked
                        f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
-                       i.inserted + i.updated + i.deleted <> 0 AS changed, w.epoch_id <> epoch AS new_epoch,
+                       (i.counted).inserted + (i.counted).updated + (i.counted).deleted <> 0 AS changed,
+                       w.epoch_id <> epoch AS new_epoch,
                        -- a reset clears these times: one from before the last collection proves that there was none
                        one_reset AND coalesce(least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
@@ -183,21 +197,9 @@ BEGIN
                                FROM (SELECT s AS now FROM ff_internal.table_state s
                                       WHERE s.relid > first AND s.relid <= last OFFSET 0) t) n
                     ON n.relid = w.relid AND n.created_xid = w.created_xid
+                 CROSS JOIN LATERAL ff_internal.counted_since(n.counted, w.was) i
                  CROSS JOIN LATERAL (
-                       SELECT n.inserted - coalesce(w.inserted, 0) AS inserted,
-                              n.updated - coalesce(w.updated, 0) AS updated,
-                              n.hot_updated - coalesce(w.hot_updated, 0) AS hot_updated,
-                              n.newpage_updated - coalesce(w.newpage_updated, 0) AS newpage_updated,
-                              n.deleted - coalesce(w.deleted, 0) AS deleted,
-                              n.seq_scans - coalesce(w.seq_scans, 0) AS seq_scans,
-                              -- falls when an index is dropped
-                              greatest(n.index_scans - coalesce(w.index_scans, 0), 0) AS index_scans,
-                              n.blocks_fetched - coalesce(w.blocks_fetched, 0) AS blocks_fetched,
-                              greatest(n.blocks_hit - coalesce(w.blocks_hit, 0), 0) AS blocks_hit,
-                              n.vacuums - coalesce(w.vacuums, 0) AS vacuums) i
-                 CROSS JOIN LATERAL (
-                       SELECT least(i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.deleted, i.seq_scans,
-                                    i.blocks_fetched, i.vacuums, n.analyzes - w.analyzes) < 0 AS fell,
+                       SELECT i.fell OR coalesce(n.analyzes < w.analyzes, false) AS fell,
                               (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids)
                                 IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids)
                                 AS redefined) f) d
@@ -226,6 +228,8 @@ CREATE FUNCTION ff_internal.write_differences(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
+DECLARE
+    columns CONSTANT text := ff_internal.counter_columns();
 BEGIN
     INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor,
            old_options, new_options, dropped_indexes, created_indexes, indexed_columns)
@@ -260,36 +264,49 @@ BEGIN
            ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
      WHERE n.relid = w.relid AND d.redefined AND k.differs;
 
-    UPDATE ff_internal.relation r
-       SET (relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, inserted, updated,
-            hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums,
-            analyzes) = ROW(n.*),
-           epoch_id = epoch, seen_at = snapshot_at, index_definitions = d.index_definitions,
-           index_keys = d.index_keys, indexed_columns = d.indexed_columns,
-           changes_since_sample = r.changes_since_sample + CASE WHEN d.lost THEN n.inserted + n.updated + n.deleted
-               ELSE (d.counted).inserted + (d.counted).updated + (d.counted).deleted END
-               -- a rewrite moves every row
-               + CASE WHEN n.relfilenode = r.relfilenode THEN 0
-                      ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o
-                                      WHERE o.oid = n.relid AND o.reltuples < 1e15), 100) END
-      FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n
-     WHERE r.rel_id = (d.was).rel_id AND n.relid = r.relid;
+    EXECUTE format($q$
+        UPDATE ff_internal.relation r
+           SET (relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, analyzes) =
+                   ROW(n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode, n.reloptions, n.fillfactor,
+                       n.index_oids, n.analyzes),
+               epoch_id = $2, seen_at = $4, index_definitions = d.index_definitions,
+               index_keys = d.index_keys, indexed_columns = d.indexed_columns,
+               changes_since_sample = r.changes_since_sample + x.rows
+                   -- a rewrite moves every row
+                   + CASE WHEN n.relfilenode = r.relfilenode THEN 0
+                          ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o
+                                          WHERE o.oid = n.relid AND o.reltuples < 1e15), 100) END,
+               (%1$s) = ROW((n.counted).*)
+          FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n
+         CROSS JOIN LATERAL (SELECT c.inserted + c.updated + c.deleted AS rows
+                               FROM (SELECT (CASE WHEN d.lost THEN n.counted ELSE d.counted END).*) c) x
+         WHERE r.rel_id = (d.was).rel_id AND n.relid = r.relid $q$, columns)
+      USING differences, epoch, previous, snapshot_at;
 
-    INSERT INTO ff_internal.relation OVERRIDING USER VALUE
-    SELECT 0, s.system_identifier, s.database_oid, n.*, d.index_definitions, d.index_keys, d.indexed_columns,
-           snapshot_at, NULL, epoch, snapshot_at, NULL, n.inserted + n.updated + n.deleted
-      FROM unnest(differences) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server() s
-     WHERE (d.was).rel_id IS NULL;
+    EXECUTE format($q$
+        INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, created_xid, nspname, relname,
+               relfilenode, reloptions, fillfactor, index_oids, analyzes, index_definitions, index_keys,
+               indexed_columns, opened_at, epoch_id, seen_at, changes_since_sample, %1$s)
+        SELECT s.system_identifier, s.database_oid, n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode,
+               n.reloptions, n.fillfactor, n.index_oids, n.analyzes, d.index_definitions, d.index_keys,
+               d.indexed_columns, $4, $2, $4, (n.counted).inserted + (n.counted).updated + (n.counted).deleted,
+               (n.counted).*
+          FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server() s
+         WHERE (d.was).rel_id IS NULL $q$, columns)
+      USING differences, epoch, previous, snapshot_at;
 
-    INSERT INTO ff_internal.counter_interval
-    SELECT r.rel_id, least(greatest((d.was).seen_at, previous), snapshot_at), snapshot_at, epoch, 0, r.fillfactor,
-           coalesce(r.relfilenode <> (d.was).relfilenode, false), i.*, z.heap_bytes, z.index_bytes
-      FROM unnest(differences) d
-     CROSS JOIN LATERAL (SELECT (d.counted).*) i
-      JOIN ff_internal.relation r ON r.relid = (d.now).relid AND r.closed_at IS NULL
-     CROSS JOIN LATERAL ff_internal.sizes(r.relid) z
-     WHERE (d.redefined AND (d.was).rel_id IS NOT NULL OR i.inserted + i.updated + i.deleted <> 0)
-       AND CASE WHEN (d.was).rel_id IS NULL THEN previous IS NOT NULL ELSE NOT d.lost END;
+    EXECUTE format($q$
+        INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten,
+               heap_bytes, index_bytes, %1$s)
+        SELECT r.rel_id, least(greatest((d.was).seen_at, $3), $4), $4, $2, 0, r.fillfactor,
+               coalesce(r.relfilenode <> (d.was).relfilenode, false), z.heap_bytes, z.index_bytes, (d.counted).*
+          FROM unnest($1) d
+          JOIN ff_internal.relation r ON r.relid = (d.now).relid AND r.closed_at IS NULL
+         CROSS JOIN LATERAL ff_internal.sizes(r.relid) z
+         WHERE (d.redefined AND (d.was).rel_id IS NOT NULL
+                OR (d.counted).inserted + (d.counted).updated + (d.counted).deleted <> 0)
+           AND CASE WHEN (d.was).rel_id IS NULL THEN $3 IS NOT NULL ELSE NOT d.lost END $q$, columns)
+      USING differences, epoch, previous, snapshot_at;
 END
 $$;
 
@@ -397,7 +414,7 @@ DECLARE
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     -- before the epoch: a reset between the two then shows as a fall next time
-    SELECT k.inserted INTO own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
+    SELECT (k.counted).inserted INTO own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
     SELECT n.epoch_id INTO epoch FROM ff_internal.current_epoch(false) n;
     SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
     INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,

@@ -18,11 +18,10 @@ SET jit = off
 AS $$
     WITH counted AS (
         SELECT ff_internal.bucket_of(i.began_at, bucket) AS began_at, min(i.began_at) AS first_at,
-               max(i.ended_at) AS ended_at, sum(i.updated)::double precision AS u,
-               sum(i.hot_updated)::double precision AS hot,
-               (CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated) END)::double precision
-                   AS newpage,
-               sum(i.inserted)::bigint AS inserts, sum(i.deleted)::bigint AS deletes,
+               max(i.ended_at) AS ended_at, (ff_internal.total(i)).updated::double precision AS u,
+               (ff_internal.total(i)).hot_updated::double precision AS hot,
+               (ff_internal.total(i)).newpage_updated::double precision AS newpage,
+               (ff_internal.total(i)).inserted AS inserts, (ff_internal.total(i)).deleted AS deletes,
                (array_agg(i.heap_bytes ORDER BY i.heap_bytes IS NULL, i.ended_at DESC))[1] AS size_bytes,
                (array_agg(i.fillfactor ORDER BY i.ended_at DESC))[1] AS fillfactor, bool_or(i.rewritten) AS rewritten
           FROM ff_internal.counter_interval i WHERE i.rel_id = id GROUP BY 1

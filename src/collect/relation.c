@@ -1,7 +1,7 @@
 /*
  * relation.c
  *	  Facts about a relation and its server that SQL cannot get, or not
- *	  without waiting for a lock: counters, sizes, options, identity.
+ *	  without waiting for a lock: sizes, options, identity.
  *
  * Locks on user relations are only taken conditionally, never waited for.  These
  * functions are called for all tables, so they leave nothing in the relation and
@@ -34,8 +34,8 @@
 #include "utils/syscache.h"
 
 #include "base/module.h"
+#include "collect/relation.h"
 
-PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_index_definitions);
 PG_FUNCTION_INFO_V1(ff_sizes);
 PG_FUNCTION_INFO_V1(ff_server);
@@ -101,8 +101,8 @@ main_fork_bytes(Oid relid, Oid *toast, char **fault)
  * Returns a relation's indexes that are not being dropped, or only the valid ones;
  * without a lock on any of them, and without the relation cache.
  */
-static List *
-list_indexes(Oid relid, bool only_valid)
+List *
+ff_list_indexes(Oid relid, bool only_valid)
 {
 	Relation	pg_index = table_open(IndexRelationId, AccessShareLock);
 	ScanKeyData key;
@@ -124,58 +124,6 @@ list_indexes(Oid relid, bool only_valid)
 	table_close(pg_index, AccessShareLock);
 	list_sort(oids, list_oid_cmp);
 	return oids;
-}
-
-/* Cumulative statistics, without a lock; zeros if there is no entry yet. */
-static PgStat_StatTabEntry
-statistics_of(Oid relid)
-{
-	PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(relid);
-
-	return entry != NULL ? *entry : (PgStat_StatTabEntry) {0};
-}
-
-/*
- * ff_counters(relation oid)
- *
- * The valid indexes of a relation and its cumulative statistics, each read once;
- * newpage_updated is NULL if the server does not count it (15).  In SQL, this would
- * cost more than everything else that a collection does for an unchanged table.
- */
-Datum
-ff_counters(PG_FUNCTION_ARGS)
-{
-	List	   *indexes = list_indexes(PG_GETARG_OID(0), true);
-	PgStat_StatTabEntry entry = statistics_of(PG_GETARG_OID(0));
-	Datum	   *oids = palloc(sizeof(Datum) * (list_length(indexes) + 1));
-	int64		index_scans = 0;
-	bool		nulls[12] = {indexes == NIL,[4] = ff_stat_newpage_updated(&entry) < 0};
-	ListCell   *lc;
-
-	foreach(lc, indexes)
-	{
-		index_scans += statistics_of(lfirst_oid(lc)).numscans;
-		oids[foreach_current_index(lc)] = ObjectIdGetDatum(lfirst_oid(lc));
-	}
-	{
-		Datum		values[12] = {
-			PointerGetDatum(construct_array(oids, list_length(indexes), OIDOID, sizeof(Oid), true,
-											TYPALIGN_INT)),
-			Int64GetDatum(entry.tuples_inserted),
-			Int64GetDatum(entry.tuples_updated),
-			Int64GetDatum(entry.tuples_hot_updated),
-			Int64GetDatum(ff_stat_newpage_updated(&entry)),
-			Int64GetDatum(entry.tuples_deleted),
-			Int64GetDatum(entry.numscans),
-			Int64GetDatum(index_scans),
-			Int64GetDatum(entry.blocks_fetched),
-			Int64GetDatum(entry.blocks_hit),
-			Int64GetDatum(entry.vacuum_count + ff_stat_autovacuum_count(&entry)),
-			Int64GetDatum(entry.analyze_count + ff_stat_autoanalyze_count(&entry))
-		};
-
-		PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
-	}
 }
 
 /*
@@ -238,7 +186,7 @@ ff_sizes(PG_FUNCTION_ARGS)
 	bool		nulls[4];
 	ListCell   *lc;
 
-	foreach(lc, list_indexes(PG_GETARG_OID(0), false))
+	foreach(lc, ff_list_indexes(PG_GETARG_OID(0), false))
 	{
 		int64		bytes = main_fork_bytes(lfirst_oid(lc), NULL, &fault);
 
