@@ -134,19 +134,19 @@ SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depen
  WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e';
 CREATE TABLE stated AS
 SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
-       '{overview,check_role,refuse,setting,lookback}'::name[] AS helps
+       '{overview,check_role,refuse,setting,lookback,server}'::name[] AS helps
   FROM own_function f
   LEFT JOIN (
 	-- functions that read pages, and the steps of a collection
 	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,collect_verdicts,collect_settings,
-		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,table_differences,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
+		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,counted_since,table_differences,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
 		add_statement,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
 		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,ff_fleet_add,ff_fleet_remove,ff_import,ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,connect_timeout,check_source,check_export,fleet_limits,
 		fleet_send,fleet_answer,fleet_hang_up,store_reads,store_advice,store_export,fleet_failed,fleet_mine,fleet_leave,fleet_turn,fleet_step,fleet_begin,fleet_weigh,ff_rehearsal_result}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- functions for both collections and readers
-	SELECT unnest('{counted,collect_due,horizon_holders,index_definitions,other_options,parse_statement,resolve,server,shell_quoted,tracked_settings}'::name[]),
+	SELECT unnest('{counted,collect_due,counter_columns,counters_plus,horizon_holders,index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}'::name[]),
 	       '{pg_read_all_stats,pg_stat_scan_tables}'
 	UNION ALL
 	SELECT 'ff_grant', '{}') s(name, may) ON s.name = f.proname;
