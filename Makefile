@@ -41,6 +41,8 @@ SQL_PIECES = \
 	sql/sample/sample.sql \
 	sql/collect/schema.sql \
 	sql/collect/indexed.sql \
+	sql/collect/counters.sql \
+	sql/collect/changes.sql \
 	sql/collect/collect.sql \
 	sql/collect/statements.sql \
 	sql/collect/horizon.sql \
@@ -65,10 +67,13 @@ SQL_PIECES = \
 	sql/apply/script.sql \
 	sql/apply/undo.sql \
 	sql/verify/schema.sql \
-	sql/verify/verify.sql \
+	sql/verify/windows.sql \
+	sql/verify/measures.sql \
+	sql/verify/verdict.sql \
 	sql/verify/prediction.sql \
 	sql/verify/settings.sql \
 	sql/report/history.sql \
+	sql/report/html.sql \
 	sql/report/report.sql \
 	sql/report/metrics.sql \
 	sql/report/export.sql \

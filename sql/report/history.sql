@@ -69,7 +69,9 @@ AS $$
      WHERE $2 <= interval '0' OR date_trunc('month', $2) <> interval '0';
     SELECT ff_internal.checked_table($1);
     WITH own AS (
-        SELECT r.rel_id FROM ff_internal.followed r WHERE r.relid = $1
+        -- not by the view followed: its rights would be checked before the caller's
+        SELECT r.rel_id FROM ff_internal.relation r JOIN ff_internal.server() s USING (system_identifier, database_oid)
+         WHERE r.relid = $1 AND r.closed_at IS NULL
     )
     SELECT date_trunc('second', h.began_at), h.updates, round(h.hot_pct::numeric, 1), round(h.newpage_pct::numeric, 1),
            round(h.blocked_pct::numeric, 1), h.inserts, h.deletes, h.size_bytes, h.fillfactor,

@@ -32,8 +32,10 @@ SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
        extract(epoch FROM now() - f.made_at)::float8
   FROM ff_internal.followed r
   LEFT JOIN LATERAL (
-        SELECT (ff_internal.total(i)).updated::float8 AS updated, (ff_internal.total(i)).hot_updated::float8 AS hot,
-               (ff_internal.total(i)).newpage_updated::float8 AS newpage,
+        -- not by total(): the right to call it would be checked before the caller's
+        SELECT sum(i.updated)::float8 AS updated, sum(i.hot_updated)::float8 AS hot,
+               CASE WHEN bool_and(i.newpage_updated IS NOT NULL)
+                    THEN sum(i.newpage_updated)::float8 END AS newpage,
                extract(epoch FROM max(i.ended_at) - min(i.began_at))::float8 AS seconds,
                (array_agg(i.heap_bytes ORDER BY i.ended_at DESC))[1] AS heap_bytes,
                (array_agg(i.index_bytes ORDER BY i.ended_at DESC))[1] AS index_bytes
