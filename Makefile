@@ -16,6 +16,7 @@ OBJS = \
 	src/sample/heap.o \
 	src/sample/index.o \
 	src/collect/relation.o \
+	src/collect/counters.o \
 	src/collect/window.o \
 	src/collect/lock.o \
 	src/collect/collect.o \
@@ -27,8 +28,7 @@ OBJS = \
 	src/model/fit.o \
 	src/model/forecast.o \
 	src/model/decide.o \
-	src/model/sql.o \
-	src/apply/index_definition.o
+	src/model/sql.o
 
 # The pieces of the install script in dependency order: tables and views first,
 # then one piece per stage.
@@ -41,13 +41,14 @@ SQL_PIECES = \
 	sql/sample/sample.sql \
 	sql/collect/schema.sql \
 	sql/collect/indexed.sql \
+	sql/collect/counters.sql \
+	sql/collect/changes.sql \
 	sql/collect/collect.sql \
 	sql/collect/statements.sql \
 	sql/collect/horizon.sql \
 	sql/collect/settings.sql \
 	sql/collect/exclude.sql \
 	sql/collect/schedule.sql \
-	sql/collect/progress.sql \
 	sql/evidence/schema.sql \
 	sql/evidence/memory.sql \
 	sql/evidence/evidence.sql \
@@ -66,10 +67,13 @@ SQL_PIECES = \
 	sql/apply/script.sql \
 	sql/apply/undo.sql \
 	sql/verify/schema.sql \
-	sql/verify/verify.sql \
+	sql/verify/windows.sql \
+	sql/verify/measures.sql \
+	sql/verify/verdict.sql \
 	sql/verify/prediction.sql \
 	sql/verify/settings.sql \
 	sql/report/history.sql \
+	sql/report/html.sql \
 	sql/report/report.sql \
 	sql/report/metrics.sql \
 	sql/report/export.sql \
@@ -193,6 +197,18 @@ image-tree: all
 
 # PGXS does not track includes.
 $(OBJS): $(wildcard src/*/*.h)
+
+# Queries and a dashboard for monitoring systems, see doc/operations.md.
+MONITORING     = grafana.json pgwatch.yaml postgres_exporter.yaml
+MONITORING_DIR = $(DESTDIR)$(datadir)/$(EXTENSION)/monitoring
+.PHONY: install-monitoring uninstall-monitoring
+install: install-monitoring
+install-monitoring:
+	$(MKDIR_P) '$(MONITORING_DIR)'
+	$(INSTALL_DATA) $(addprefix $(srcdir)/monitoring/,$(MONITORING)) '$(MONITORING_DIR)/'
+uninstall: uninstall-monitoring
+uninstall-monitoring:
+	rm -f $(addprefix '$(MONITORING_DIR)'/,$(MONITORING))
 
 $(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
 	cat $(SQL_PIECES) > $@

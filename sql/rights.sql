@@ -13,7 +13,7 @@ DECLARE
     collecting CONSTANT text[] := '{sample, pool_samples, pooled, pool_bins, pool_lengths, index_pages,
         collect, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem, try_step, is_skip,
         collect_end, collect_statements, collect_statements_failed, collect_horizon, collect_settings, current_epoch,
-        index_keys, table_differences, close_tables, write_differences, read_statements,
+        index_keys, counted_since, table_differences, close_tables, write_differences, read_statements,
         close_statements, add_statement,
         admit_statements, sum_statements, write_statements, rows_kept, roll_up,
         prune, cron, check_collector, job_command, job_name, check_cron,
@@ -23,8 +23,8 @@ DECLARE
         store_export, fleet_failed, fleet_mine, fleet_leave, fleet_turn, fleet_step,
         fleet_begin, fleet_weigh, fits_due, collect_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, other_options, collect_due, parse_statement,
-        resolve, server, shell_quoted, horizon_holders, tracked_settings}';
-    for_all    CONSTANT text[] := '{refuse, check_role, overview, setting, lookback}';
+        total, counters_plus, counter_columns, resolve, shell_quoted, horizon_holders, statement_shown, tracked_settings}';
+    for_all    CONSTANT text[] := '{refuse, check_role, overview, setting, lookback, server}';
     object     record;
 BEGIN
     GRANT USAGE ON SCHEMA ff_internal TO PUBLIC;

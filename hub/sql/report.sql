@@ -152,7 +152,7 @@ BEGIN ATOMIC
                        count(DISTINCT s.system_identifier), count(*) FILTER (WHERE f.state IN ('ok', 'imported')))
            FROM @extschema@.ff_fleet f JOIN ff_internal.fleet_source s USING (source)),
         (SELECT format(E'%s changes are advised%s.</h1>\n', count(*), ': ' || nullif(ff_internal.brings(
-                       sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change), NULL, NULL), '')) FROM change c),
+                       sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change), NULL), '')) FROM change c),
         format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n',
                ff_internal.minute(now()), ff_internal.html(current_database()::text))), concat(
         E'<section>\n<h2>What to do first</h2>\n', coalesce((

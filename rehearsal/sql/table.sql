@@ -63,8 +63,8 @@ AS $$
       JOIN pg_class o ON o.oid = x.indexrelid
       JOIN pg_am m ON m.oid = o.relam
      -- does not wait for a lock
-     CROSS JOIN ff_internal.index_definition(relation,
-           nullif((ff_internal.index_definitions(relation, ARRAY[x.indexrelid]))[1], '')) d
+     CROSS JOIN LATERAL (SELECT CASE WHEN x.indexprs IS NULL AND x.indpred IS NULL
+           THEN substring((ff_internal.index_definitions(relation, ARRAY[x.indexrelid]))[1] FROM ' (USING .*)') END) d(method)
      CROSS JOIN LATERAL (
            SELECT array_agg(c.attnum),
                   -- an index has at most 32 columns

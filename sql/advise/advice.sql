@@ -394,7 +394,6 @@ RETURNS TABLE (
     reason                     text,
     ddl                        text,
     phrase                     text,
-    rewrite_io_known           boolean,
     evidence                   ff_internal.table_evidence,
     decision                   ff_internal.decision
 )
@@ -413,9 +412,9 @@ AS $$
            make_interval(secs => e.window_s),
            v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
            concat(rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
-                  ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds, m.io_known) || ', '
+                  ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                       || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
-                  ' ' || v.shards), b.ddl, t.phrase, m.io_known, e, v
+                  ' ' || v.shards), b.ddl, t.phrase, e, v
       FROM ff_internal.pooled_decisions(relation, whole) v
      CROSS JOIN unnest(ARRAY[v.diagnosis]) d
      CROSS JOIN unnest(ARRAY[d.evidence]) e
@@ -438,7 +437,7 @@ AS $$
             WHERE x.changes OFFSET 0) b ON true
       -- the least disturbing way; both OFFSETs make the filter run before the function
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
-                                         ff_internal.rewrites(e.relation, n.size_bytes, false) m LIMIT 1) m ON true
+                                         ff_internal.rewrites(e.relation, n.size_bytes) m WHERE m.possible LIMIT 1) m ON true
      ORDER BY x.changes DESC, b.gain_pct DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
 
@@ -528,7 +527,7 @@ BEGIN
     ), total AS (
         SELECT count(*) AS n, sum(a.wal_bytes_per_day_saved) AS wal, sum(a.wal_now) AS wal_now,
                sum(a.disk_bytes_change) AS disk, min(extract(epoch FROM a.observed)) AS watched,
-               ff_internal.rewrite_time(sum(a.rewrite_seconds), bool_and(a.rewrite_io_known)) AS rewrites
+               ff_internal.rewrite_time(sum(a.rewrite_seconds)) AS rewrites
           FROM advice a WHERE a.changes HAVING count(*) > 0
     )
     (SELECT a.relation, NULL, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,

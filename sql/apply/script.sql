@@ -194,8 +194,7 @@ RETURN (
                'wal_bytes_per_day_saved', sum((c->>'wal_bytes_per_day_saved')::numeric),
                'disk_bytes_change', sum((c->>'disk_bytes_change')::numeric), 'rewrites', count(m),
                'rewrite_wal_bytes', coalesce(sum((m->>'wal_bytes')::bigint), 0),
-               'rewrite_seconds', sum((m->>'seconds')::float8),
-               'io_known', bool_and((m->>'io_known')::boolean))
+               'rewrite_seconds', sum((m->>'seconds')::float8))
       FROM (SELECT count(*) AS n FROM unnest(changes) c WHERE (c->>'provisional')::boolean) p
       LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
       LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
@@ -261,7 +260,7 @@ COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, integer) IS
 guard: statements that a session runs first. changes: in the order to run them, each with the columns of '
 'ff_advise() or ff_advise_indexes(), and with: statement and undo, plain; guarded_statement and guarded_undo, '
 'calls of the guard; options_before and options_after as stored; rewrite (wanted, reason, method chosen, methods with '
-'disk, WAL and time; io_known: the time includes I/O). The four statements are null for an index that only needs '
+'disk, WAL and time). The four statements are null for an index that only needs '
 'a rebuild (action rebuild).
 total: sums over the changes that are not provisional, or over all if all are. templates: for new partitions. '
 'cautions: sentences. Errors: as for ff_script().';
@@ -273,7 +272,7 @@ AS $$
     SELECT '-- ' || ff_internal.plain(l.line)
       FROM jsonb_to_record(p->'total') t(
                changes integer, provisional integer, wal_bytes_per_day_saved numeric, disk_bytes_change numeric,
-               rewrites integer, rewrite_seconds float8, io_known boolean)
+               rewrites integer, rewrite_seconds float8)
      CROSS JOIN ff_internal.plain(p->>'database') db
       -- psql treats a name with an equals sign, or one like a URI, as a connection string
      CROSS JOIN ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
@@ -284,8 +283,7 @@ AS $$
                 ELSE format('brings:    %s%s: %s', ff_internal.counted(t.changes, 'change'),
                          CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
                               ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
-                         ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change, t.rewrite_seconds,
-                                            t.io_known))
+                         ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change, t.rewrite_seconds))
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
@@ -303,7 +301,7 @@ CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs tex
 LANGUAGE sql STABLE
 AS $$
     SELECT m, format('%s, %s of %s free disk, about %s of WAL',
-                     ff_internal.rewrite_time((m->>'seconds')::float8, (m->>'io_known')::boolean),
+                     ff_internal.rewrite_time((m->>'seconds')::float8),
                      pg_size_pretty((m->>'disk_bytes')::bigint), pg_size_pretty((m->>'free_bytes')::bigint),
                      pg_size_pretty((m->>'wal_bytes')::bigint))
       FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'

@@ -3,9 +3,7 @@
 -- The window: src/collect/window.c.
 
 CREATE FUNCTION ff_internal.window_add(
-    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, inserted bigint, updated bigint,
-    hot_updated bigint, newpage_updated bigint, seq_scans bigint, index_scans bigint, blocks_fetched bigint)
-RETURNS internal
+    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, counts bigint[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_add';
 
@@ -13,10 +11,10 @@ CREATE FUNCTION ff_internal.window_sum(state internal) RETURNS ff_internal.table
 LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_sum';
 
--- Sums of the intervals of one table; fresh: the interval is after the last change of fillfactor or indexes.
+-- Sums of the intervals of one table; fresh: the interval is after the last change of fillfactor or indexes; counts:
+-- those of window_counters, in its order.
 CREATE AGGREGATE ff_internal.window_of(
-    fresh boolean, began_at timestamptz, ended_at timestamptz, inserted bigint, updated bigint, hot_updated bigint,
-    newpage_updated bigint, seq_scans bigint, index_scans bigint, blocks_fetched bigint)
+    fresh boolean, began_at timestamptz, ended_at timestamptz, counts bigint[])
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
 -- Returns the sums of a table's intervals in the lookback, or of every table's (id NULL), in one pass.
@@ -40,8 +38,8 @@ BEGIN
     SELECT i.rel_id,
            ff_internal.window_of(
                x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
-               i.began_at, i.ended_at, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.seq_scans,
-               i.index_scans, i.blocks_fetched)
+               i.began_at, i.ended_at, ARRAY[i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.seq_scans,
+                                             i.index_scans, i.blocks_fetched])
       FROM ff_internal.counter_interval i
       LEFT JOIN x ON x.rel_id = i.rel_id
      WHERE i.ended_at >= since AND (id IS NULL OR i.rel_id = id)

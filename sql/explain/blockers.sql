@@ -214,11 +214,21 @@ AS $$
     ), quiet AS MATERIALIZED (
         -- each table's HOT share while none of these held back pruning
         SELECT i.rel_id, sum(i.hot_updated) / sum(i.updated) AS hot_share
-          FROM ff_internal.counter_interval i
+          FROM ff_internal.counter_interval i,
+               -- one search in the sorted ranges for each interval, however many holders there were
+               (SELECT coalesce(range_agg(tstzrange(h.since, greatest(h.since, h.until), '[]')), '{}') AS ranges
+                  FROM held h WHERE NOT h.catalog_only) b
          WHERE i.ended_at > (SELECT clock_timestamp() - ff_internal.lookback())
-           AND NOT EXISTS (SELECT FROM held h
-                            WHERE NOT h.catalog_only AND h.since < i.ended_at AND h.until > i.began_at)
+           AND NOT b.ranges && tstzrange(i.began_at, i.ended_at, '()')
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
+    ), spans AS MATERIALIZED (
+        -- all tables together: a collection ends the intervals of all at once
+        SELECT i.began_at, i.ended_at, sum(i.updated) AS updated, sum(i.hot_updated) AS hot,
+               sum(i.updated * q.hot_share) AS otherwise
+          FROM ff_internal.counter_interval i
+          JOIN quiet q ON q.rel_id = i.rel_id
+         WHERE i.ended_at >= (SELECT min(h.since) FROM held h WHERE NOT h.catalog_only)
+         GROUP BY i.began_at, i.ended_at
     )
     SELECT s.now, s.kind, s.holder, s.role_name, s.application, s.since, extract(epoch FROM s.until - s.since), s.xids,
            100 * c.hot / c.updated, 100 * c.otherwise / c.updated,
@@ -233,10 +243,8 @@ AS $$
       FROM held s
       -- the same tables meanwhile, each weighted by its updates then
      CROSS JOIN LATERAL (
-           SELECT nullif(sum(i.updated), 0) AS updated, sum(i.hot_updated) AS hot,
-                  sum(i.updated * q.hot_share) AS otherwise
-             FROM ff_internal.counter_interval i
-             JOIN quiet q ON q.rel_id = i.rel_id
+           SELECT nullif(sum(i.updated), 0) AS updated, sum(i.hot) AS hot, sum(i.otherwise) AS otherwise
+             FROM spans i
             WHERE i.began_at >= s.since AND i.ended_at <= s.until AND NOT s.catalog_only) c
      ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
 $$;
@@ -246,5 +254,6 @@ COMMENT ON FUNCTION @extschema@.ff_horizon() IS
 now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby '
 'feedback. held_s: seconds, until now or the last collection that saw it. xids: transactions begun after its '
 'snapshot. hot_pct_held, hot_pct_else: HOT share of the updates meanwhile, and of the same tables without it, '
-'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last statement. '
+'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last '
+'statement with parameters for its constants, from pg_stat_statements, or only its first word. '
 'suggestion: the cure.';

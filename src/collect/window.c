@@ -12,7 +12,9 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/pg_type_d.h"
 #include "funcapi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
@@ -35,18 +37,9 @@ PG_FUNCTION_INFO_V1(ff_window_sum);
 /* Initial room for spans. */
 #define FIRST_SPANS		8
 
-/* Counts, in the order of the type counters and of window_of()'s arguments. */
-typedef enum Count
-{
-	INSERTED,
-	UPDATED,
-	HOT_UPDATED,
-	NEWPAGE_UPDATED,
-	SEQ_SCANS,
-	INDEX_SCANS,
-	BLOCKS_FETCHED,
-	COUNTS
-} Count;
+/* The place of the updates among the counts, of which there are at most so many. */
+#define UPDATED			1
+#define COUNTS			12
 
 /* The aggregate's arguments, after its state. */
 enum
@@ -54,11 +47,11 @@ enum
 	FRESH_ARG = 1,				/* after the last change of fillfactor or indexes */
 	BEGAN_ARG,
 	ENDED_ARG,
-	COUNT_ARG
+	COUNTS_ARG
 };
 
-/* Columns of type counters: began_at, intervals, the counts, cycles. */
-#define COUNTERS_COLUMNS	(COUNTS + 3)
+/* Columns of type window_counters beside the counts: began_at, intervals; cycles. */
+#define OTHER_COLUMNS	3
 
 /* One interval, hour or day. */
 typedef struct Span
@@ -139,7 +132,7 @@ find_span(Window *w, bool fresh, TimestampTz began_at, TimestampTz ended_at)
 }
 
 /*
- * window_add(state, fresh, began_at, ended_at, then the counts)
+ * window_add(state, fresh, began_at, ended_at, counts)
  *
  * The aggregate's step: one interval.
  */
@@ -149,20 +142,27 @@ ff_window_add(PG_FUNCTION_ARGS)
 	MemoryContext context;
 	Window	   *w;
 	Span	   *s;
+	Datum	   *counts;
+	bool	   *unknown;
+	int			n;
 
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "window_add called outside an aggregate");
 	w = PG_ARGISNULL(0) ? begin_window(context) : (Window *) PG_GETARG_POINTER(0);
-	for (int i = FRESH_ARG; i < COUNT_ARG + COUNTS; i++)
-		if (PG_ARGISNULL(i) && i != COUNT_ARG + NEWPAGE_UPDATED)
+	for (int i = FRESH_ARG; i <= COUNTS_ARG; i++)
+		if (PG_ARGISNULL(i))
 			PG_RETURN_POINTER(w);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(COUNTS_ARG), INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &counts, &unknown, &n);
+	if (n <= UPDATED || n > COUNTS || unknown[UPDATED])
+		PG_RETURN_POINTER(w);
 
 	s = find_span(w, PG_GETARG_BOOL(FRESH_ARG), PG_GETARG_TIMESTAMPTZ(BEGAN_ARG),
 				  PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
 	s->began_at = Min(s->began_at, PG_GETARG_TIMESTAMPTZ(BEGAN_ARG));
 	s->ended_at = Max(s->ended_at, PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
-	for (int i = 0; i < COUNTS; i++)
-		s->count[i] += PG_ARGISNULL(COUNT_ARG + i) ? NAN : (double) PG_GETARG_INT64(COUNT_ARG + i);
+	for (int i = 0; i < n; i++)
+		s->count[i] += unknown[i] ? NAN : (double) DatumGetInt64(counts[i]);
 	PG_RETURN_POINTER(w);
 }
 
@@ -185,23 +185,24 @@ add_span(Sums *to, const Span *s)
 	to->spans++;
 }
 
-/* A value of type counters; without spans, began_at and cycles are NULL. */
+/* A value of type window_counters; without spans, began_at and cycles are NULL. */
 static Datum
 counters_datum(const Sums *sums, Oid type)
 {
 	TupleDesc	desc = lookup_rowtype_tupdesc(type, -1);
-	Datum		values[COUNTERS_COLUMNS];
-	bool		nulls[COUNTERS_COLUMNS] = {0};
+	Datum		values[COUNTS + OTHER_COLUMNS];
+	bool		nulls[COUNTS + OTHER_COLUMNS] = {0};
 	Datum		datum;
 	double		updated = sums->count[UPDATED];
 	int			n = 0;
 
-	if (desc->natts != COUNTERS_COLUMNS)
-		elog(ERROR, "type %s has %d columns", format_type_be(type), desc->natts);
+	if (desc->natts > COUNTS + OTHER_COLUMNS ||
+		strcmp(NameStr(TupleDescAttr(desc, 2 + UPDATED)->attname), "updated") != 0)
+		elog(ERROR, "type %s has other columns", format_type_be(type));
 	nulls[n] = sums->spans == 0;
 	values[n++] = TimestampTzGetDatum(sums->began_at);
 	values[n++] = Int64GetDatum(sums->spans);
-	for (int i = 0; i < COUNTS; i++)
+	for (int i = 0; i < desc->natts - OTHER_COLUMNS; i++)
 	{
 		nulls[n] = isnan(sums->count[i]);
 		values[n++] = Int64GetDatum((int64) bound(sums->count[i], 0, 4e18));

@@ -13,24 +13,24 @@ CREATE FUNCTION recent(updated bigint[], newpage bigint[] DEFAULT NULL, fresh in
 LANGUAGE sql AS $$
 	SELECT (w.recent).intervals, (w.recent).updated, (w.recent).hot_updated, (w.recent).newpage_updated
 	  FROM (SELECT (ff_internal.window_of(u.n <= fresh, now() - u.n * interval '1 min', now() - (u.n - 1) * interval '1 min',
-	                                      0, u.v, u.v / 2, CASE WHEN newpage IS NULL THEN 0 ELSE newpage[u.n] END, 0, 0, 0)).*
+	                                      ARRAY[0, u.v, u.v / 2, CASE WHEN newpage IS NULL THEN 0 ELSE newpage[u.n] END, 0, 0, 0])).*
 	          FROM unnest(updated) WITH ORDINALITY u(v, n)) w $$;
 SELECT is(recent('{10,25,25,30}')::text, '(2,35,17,0)', 'recent: the newest intervals with a third of the updates');
 SELECT is(recent('{30,60}')::text, '(1,30,15,0)', 'recent: exactly a third is enough');
 SELECT is(recent('{0,0}')::text, '(2,0,0,0)', 'recent: all intervals if there are no updates');
 SELECT is(recent('{20,70}', '{5,NULL}')::text, '(2,90,45,)', 'recent: one NULL in newpage makes the sum NULL');
 SELECT is(recent('{10,20,3000}', fresh => 2)::text, '(1,10,5,0)', 'recent: only intervals since the last change');
-SELECT is((SELECT (ff_internal.window_of(false, now(), now(), 1, 2, 1, 0, 4, 5, 6)).counters::text ~ ',1,1,2,1,0,4,5,6,1\)$'), true, 'the sum of one interval is that interval');
+SELECT is((SELECT (ff_internal.window_of(false, now(), now(), '{1,2,1,0,4,5,6}')).counters::text ~ ',1,1,2,1,0,4,5,6,1\)$'), true, 'the sum of one interval is that interval');
 -- nine tenths of the updates in one hour and a tenth in another are hardly more than one cycle
-SELECT is((SELECT round((w.counters).cycles::numeric, 2) FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, n, n, 0, 0, 0, 0)).*
+SELECT is((SELECT round((w.counters).cycles::numeric, 2) FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, ARRAY[0, n, n, 0, 0, 0, 0]::bigint[])).*
              FROM (VALUES (170, 400), (160, 500), (350, 100)) v(minutes, n), LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w), 1.22, 'cycles are hours, weighted by their updates');
-SELECT is((SELECT (w.counters).cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, 5, 5, 0, 0, 0, 0)).*
+SELECT is((SELECT (w.counters).cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, '{0,5,5,0,0,0,0}')).*
              FROM (VALUES (10), (20), (30)) v(minutes), LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w), 1::float8, 'three intervals of one hour are one cycle');
-SELECT is((ff_internal.window_of(true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)).counters::text, '(,0,0,0,0,0,0,0,0,)', 'no intervals: zeros and NULLs');
+SELECT is((ff_internal.window_of(true, NULL, NULL, NULL)).counters::text, '(,0,0,0,0,0,0,0,0,)', 'no intervals: zeros and NULLs');
 -- one interval a minute over three days: minutes, hours, days
 SELECT ok((w.counters).intervals BETWEEN 120 + 45 AND 60 * 3 + 24 * 3 + 2,
 	'old intervals count as hours, very old ones as days')
-  FROM (SELECT (ff_internal.window_of(true, t - interval '1 min', t, 1, 1, 1, 0, 0, 0, 0)).*
+  FROM (SELECT (ff_internal.window_of(true, t - interval '1 min', t, '{1,1,1,0,0,0,0}')).*
           FROM generate_series(now() - interval '3 days' + interval '1 min', now(), '1 min') t) w;
 
 -- ---------------------------------------------------------------------------

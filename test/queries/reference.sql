@@ -26,7 +26,7 @@ SELECT p.proname, coalesce(u.place, 99) AS place, p.proretset, d.description,
   FROM pg_extension e
   JOIN pg_proc p ON p.pronamespace = e.extnamespace AND p.proname ^@ 'ff_'
   JOIN pg_description d ON d.classoid = 'pg_proc'::regclass AND d.objoid = p.oid
-  LEFT JOIN unnest(ARRAY['ff_collect', 'ff_schedule', 'ff_unschedule', 'ff_progress', 'ff_exclude', 'ff_include', 'ff_grant', 'ff_advise',
+  LEFT JOIN unnest(ARRAY['ff_collect', 'ff_schedule', 'ff_unschedule', 'ff_exclude', 'ff_include', 'ff_grant', 'ff_advise',
                          'ff_curve', 'ff_history', 'ff_blockers', 'ff_horizon', 'ff_advise_indexes', 'ff_settings', 'ff_script',
                          'ff_script_json', 'ff_rehearsal', 'ff_rehearsal_result', 'ff_verify', 'ff_report', 'ff_memory', 'ff_statements',
                          'ff_sample', 'ff_sample_index',
