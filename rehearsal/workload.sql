@@ -28,6 +28,8 @@ AS $$
     ), pad AS (
         -- bytes of the padding; the rest of a row: 24 of header, id, n, the indexed integers, 4 of the padding's header
         SELECT s.columns, s.indexes, array_agg(p.was ORDER BY p.o) AS was, array_agg(p.becomes ORDER BY p.o) AS becomes,
+               -- NULL where there is no room even for its header
+               array_agg(CASE WHEN u.was >= 36 + 4 * s.columns THEN p.was END ORDER BY p.o) AS new,
                array_agg(ceil(abs(p.becomes - p.was) / s.updates)::integer ORDER BY p.o) AS step
           FROM sized s
          CROSS JOIN LATERAL unnest(s.inserted, s.final) WITH ORDINALITY u(was, becomes, o)
@@ -36,9 +38,8 @@ AS $$
          GROUP BY s.columns, s.indexes
     )
     SELECT p.columns, p.indexes,
-           -- NULL takes less space than an empty value
-           format('{n}, 0, %snullif(repeat(''p'', (''%s''::integer[])[1 + {n} * 7::bigint %% %s]), '''')',
-                  repeat('{n}, ', p.columns), p.was, cardinality(p.was)),
+           format('{n}, 0, %srepeat(''p'', (''%s''::integer[])[1 + {n} * 7::bigint %% %s])',
+                  repeat('{n}, ', p.columns), p.new, cardinality(p.new)),
            format(replace(replace(
                'pad = repeat(''p'', CASE WHEN %1$s{i} <= %2$s{i}'
                ' THEN least(%2$s{i}, {now} + CASE WHEN {now} <= %1$s{i} THEN 4 ELSE 0 END + %3$s{i})'

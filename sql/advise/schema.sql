@@ -49,8 +49,8 @@ CREATE TABLE ff_internal.rehearsal (
         -- fillfactor of the table when the document was written, percent
     to_fillfactor      smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100 AND to_fillfactor <> from_fillfactor),
         -- fillfactor compared with it, percent
-    verdict            text NOT NULL CHECK (verdict IN (
-        'prediction held', 'did not hold', 'not settled', 'noise too large', 'prediction too wide')),
+    verdict            text NOT NULL CHECK (
+        verdict IN ('prediction held', 'did not hold', 'not settled', 'noise too large', 'prediction too wide')),
         -- whether the prediction held
     brings             text NOT NULL CHECK (
         brings IN ('saves WAL', 'writes more WAL', 'saves space', 'no measurable difference', 'cannot be told')),
