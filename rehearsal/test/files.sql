@@ -92,9 +92,9 @@ SELECT is(class('{"pick": "sweep", "rows": 10}')->0->>'pick', 'turn', 'a sweep i
 SELECT is(class('{"rows": 400}')->0->>'part', '0.4', 'a class of 400 rows of 1000 is scaled to a part of the table');
 SELECT is((class('{"rows": 400}')->0->>'weight')::float8, 1 / 8000.0::float8, 'a class that is scaled to a part of the table is rarer');
 SELECT is(class('{"command": "delete", "pick": "oldest"}'), NULL, 'without inserts there is no class of deletes');
-SELECT is((SELECT ff_rehearsal.mixture('{\"workload\": {"lag": 2, "replayed_rows": 1000, "classes": [{"command": "insert", "rate": 1, "rows": 1, "indexed": 0}, {"command": "delete", "rate": 1, "rows": 7, "indexed": 0}]}}', '', ''))->>'oldest', '1 - :rows / :sessions + :turn1 * 7', 'a mixture with deletes knows the oldest row left');
-SELECT is((SELECT ff_rehearsal.mixture('{\"workload\": {"lag": 0, "held": 50, "held_share": 0.25, "replayed_rows": 1000, "classes": [{"command": "update", "rate": 1, "rows": 4}]}}', '', ''))->>'held_cycle', '0.8', 'a snapshot held for 50 transactions of 200, which are 800 updates of 1000 rows');
-SELECT is((SELECT ff_rehearsal.mixture('{\"workload\": {"lag": 0, "held": 0.8, "held_share": 0.4, "replayed_rows": 1000, "classes": [{"command": "update", "rate": 1, "rows": 4}]}}', '', ''))->>'held_cycle', '0', 'a snapshot held for less than one transaction is left out');
+SELECT is((SELECT ff_rehearsal.mixture('{"workload": {"lag": 2, "replayed_rows": 1000, "classes": [{"command": "insert", "rate": 1, "rows": 1, "indexed": 0}, {"command": "delete", "rate": 1, "rows": 7, "indexed": 0}]}}', '', ''))->>'oldest', '1 - :rows / :sessions + :turn1 * 7', 'a mixture with deletes knows the oldest row left');
+SELECT is((SELECT ff_rehearsal.mixture('{"workload": {"lag": 0, "held": 50, "held_share": 0.25, "replayed_rows": 1000, "classes": [{"command": "update", "rate": 1, "rows": 4}]}}', '', ''))->>'held_cycle', '0.8', 'a snapshot held for 50 transactions of 200, which are 800 updates of 1000 rows');
+SELECT is((SELECT ff_rehearsal.mixture('{"workload": {"lag": 0, "held": 0.8, "held_share": 0.4, "replayed_rows": 1000, "classes": [{"command": "update", "rate": 1, "rows": 4}]}}', '', ''))->>'held_cycle', '0', 'a snapshot held for less than one transaction is left out');
 
 -- ------------------------------------------------------------------ the length of a lap, and classes too rare for it
 CREATE TABLE ff_rehearsal.t (id int PRIMARY KEY, n int);

@@ -27,7 +27,7 @@ foreach my $name (qw(source scratch))
 	$node{$name}->start;
 }
 my ($source, $scratch) = @node{qw(source scratch)};
-my $dir = PostgreSQL::Test::Utils::tempdir;
+my $dir = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
 # a short name, because names have at most 63 bytes, in the folder where the script runs
 my $pwned = 'pwned';
 
@@ -195,7 +195,7 @@ append_to_file("$dir/bin/df", "#!/bin/sh\necho Filesystem\necho disk 9999 9999 1
 chmod 0755, "$dir/bin/df";
 my $written = $scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())');
 {
-	local $ENV{PATH} = File::Spec->rel2abs("$dir/bin") . ":$ENV{PATH}";
+	local $ENV{PATH} = "$dir/bin" . ":$ENV{PATH}";
 	like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^too little disk: \d+ MB are needed, 1 MB are free$/, 'refused when the disk is too small');
 }
 is($scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())'), $written, 'a refused rehearsal writes nothing');

@@ -195,7 +195,7 @@ RESET ROLE;
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader and a collector may call all functions granted to them');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor may call all functions for readers');
 -- PostgreSQL 18 sees that sum_statements() of nothing needs no table
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,index_definitions,index_keys,rows_kept,read_statements,other_options,horizon_holders,parse_statement,resolve,server,shell_quoted,tracked_settings,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,index_definitions,index_keys,rows_kept,read_statements,other_options,horizon_holders,parse_statement,resolve,server,shell_quoted,tracked_settings,
 	cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,
 	ff_fleet_schedule,store_export,fleet_hang_up,fleet_answer,fleet_send,fleet_mine,fleet_limits,fleet_leave,dblink,deadline,connect_timeout}'::text[], 'a role that may only sample can call only functions that need no history');
 
