@@ -71,16 +71,13 @@ SQL_PIECES = \
 	sql/verify/measures.sql \
 	sql/verify/verdict.sql \
 	sql/verify/prediction.sql \
+	sql/verify/rehearsal.sql \
 	sql/verify/settings.sql \
 	sql/report/history.sql \
 	sql/report/html.sql \
 	sql/report/report.sql \
 	sql/report/metrics.sql \
 	sql/report/export.sql \
-	rehearsal/sql/mixture.sql \
-	rehearsal/sql/table.sql \
-	rehearsal/sql/result.sql \
-	rehearsal/sql/rehearsal.sql \
 	hub/sql/schema.sql \
 	hub/sql/answer.sql \
 	hub/sql/refresh.sql \
@@ -93,6 +90,10 @@ SQL_PIECES = \
 # written by hand (make upgrade-diff shows what they lack).
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA       = $(wildcard sql/$(EXTENSION)--*.sql)
+
+# The client program, and the folder of its SQL files.
+SCRIPTS_built  = ff_rehearse
+REHEARSAL_DATA = $(wildcard $(srcdir)/rehearsal/*.sql)
 
 # pg_regress: exact facts, one file per stage.
 REGRESS      = \
@@ -212,4 +213,16 @@ uninstall-monitoring:
 
 $(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
 	cat $(SQL_PIECES) > $@
+
+ff_rehearse: rehearsal/ff_rehearse
+	sed "s|^share=.*|share='$(datadir)/$(EXTENSION)'|" $< > $@
+
+install: install-rehearsal
+uninstall: uninstall-rehearsal
+.PHONY: install-rehearsal uninstall-rehearsal
+install-rehearsal:
+	$(MKDIR_P) '$(DESTDIR)$(datadir)/$(EXTENSION)'
+	$(INSTALL_DATA) $(REHEARSAL_DATA) '$(DESTDIR)$(datadir)/$(EXTENSION)/'
+uninstall-rehearsal:
+	rm -f $(addprefix '$(DESTDIR)$(datadir)/$(EXTENSION)'/, $(notdir $(REHEARSAL_DATA)))
 endif

@@ -46,11 +46,11 @@ CREATE TABLE ff_internal.rehearsal (
     rel_id             bigint NOT NULL, -- key of the table's history
     measured_at        timestamptz NOT NULL CHECK (isfinite(measured_at)), -- when the scratch server finished it
     from_fillfactor    smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
-        -- fillfactor of the table when the script was written, percent
-    to_fillfactor      smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100),
+        -- fillfactor of the table when the document was written, percent
+    to_fillfactor      smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100 AND to_fillfactor <> from_fillfactor),
         -- fillfactor compared with it, percent
     verdict            text NOT NULL CHECK (
-        verdict IN ('prediction held', 'did not hold', 'not settled', 'noise too large')),
+        verdict IN ('prediction held', 'did not hold', 'not settled', 'noise too large', 'prediction too wide')),
         -- whether the prediction held
     brings             text NOT NULL CHECK (
         brings IN ('saves WAL', 'writes more WAL', 'saves space', 'no measurable difference', 'cannot be told')),
@@ -59,6 +59,8 @@ CREATE TABLE ff_internal.rehearsal (
         -- HOT share measured at to_fillfactor, percent
     wal_pct            double precision NOT NULL CHECK (wal_pct > 0 AND wal_pct < 'infinity'),
         -- WAL per update measured at to_fillfactor, percent of that at from_fillfactor
+    size_pct           double precision NOT NULL CHECK (size_pct > 0 AND size_pct < 'infinity'),
+        -- size of the table measured at to_fillfactor, percent of that at from_fillfactor
     predicted_hot_pct  double precision NOT NULL CHECK (predicted_hot_pct BETWEEN 0 AND 100),
         -- HOT share predicted at to_fillfactor, once settled, percent
     predicted_hot_low  double precision NOT NULL CHECK (predicted_hot_low BETWEEN 0 AND predicted_hot_pct),

@@ -10,7 +10,7 @@ SELECT count(*) > 0 AS statements FROM pg_available_extensions WHERE name = 'pg_
 CREATE EXTENSION pg_stat_statements;
 \endif
 \set own advisor
-\set scripts 'sql/*.sql sql/*/*.sql hub/sql/*.sql rehearsal/sql/*.sql'
+\set scripts 'sql/*.sql sql/*/*.sql hub/sql/*.sql'
 \ir ../hostile/plant.sql
 \ir ../hostile/plant_temp.sql
 -- for this script itself

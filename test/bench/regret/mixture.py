@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A workload as a mixture of classes: drawn from a seed, written as SQL and, by the extension, as a pgbench script.
+"""A workload as a mixture of classes: drawn from a seed, written as SQL and, by the SQL of ff_rehearse, as a pgbench script.
 
 usage: mixture.py SEED | NAME      print a mixture as JSON, its setup, and the mixture for its pgbench script
 
@@ -15,6 +15,7 @@ inserts get ids of a range of its own, so that no two sessions ever insert the s
 """
 import json
 import math
+import os
 import random
 import re
 import sys
@@ -36,6 +37,7 @@ CLASS = dict(
 )
 PHASES = 4               # of one quarter of a run
 FEW = 100                # below this, transactions of a class in a phase are rounded, to 1 at least
+PGBENCH_SQL = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../rehearsal/pgbench.sql')
 SCRIPTS = {}             # scripts already made, by mixture
 
 
@@ -71,8 +73,7 @@ def change(t, c):
 
 
 def rehearsed(m):
-    """The mixture in the form of ff_internal.pgbench_script() (doc/rehearsal.md); a class with some transactions
-    rolled back becomes two."""
+    """The mixture in the form of rehearsal/pgbench.sql; a class with some transactions rolled back becomes two."""
     t = m['table']
     classes = []
     for c in m['classes']:
@@ -80,15 +81,18 @@ def rehearsed(m):
             if share > 0:
                 classes.append({**c, 'weight': c['weight'] * share, 'ends': ends, 'set': change(t, c)})
     return dict(sessions=m['sessions'], classes=classes,
-                table=dict(name='t', key='id', number='id', to_key='{n}', values=values(t, '{n}')))
+                table=dict(name='t', values=values(t, '{n}')))
 
 
 def script(m, sql):
-    """The pgbench script of a mixture; sql runs a query on a server with the extension, in the given database."""
+    """The pgbench script of a mixture; sql runs a query in the given database of a server."""
     key = json.dumps(rehearsed(m))
     if key not in SCRIPTS:
-        sql("CREATE EXTENSION IF NOT EXISTS fillfactor_advisor", 'template1')
-        SCRIPTS[key] = sql(f"SELECT ff_internal.pgbench_script({quoted(key)}::jsonb)", 'template1') + '\n'
+        with open(PGBENCH_SQL) as f:
+            make = "DROP SCHEMA IF EXISTS ff_rehearsal CASCADE; CREATE SCHEMA ff_rehearsal;\n" + f.read()
+        drop = "DROP SCHEMA ff_rehearsal CASCADE;"
+        SCRIPTS[key] = sql("SET client_min_messages = warning;\n" + make
+                           + f"SELECT ff_rehearsal.pgbench_script({quoted(key)}::jsonb);\n" + drop, 'template1') + '\n'
     return SCRIPTS[key]
 
 
