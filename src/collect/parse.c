@@ -135,9 +135,10 @@ put_strings(FfText *t)
 
 /*
  * Repairs the text where the parser refused it: a parameter in the place of a string, or
- * of a form of normalize().  Without spaces, as in THEN'a'ELSE'b', parameters also run
- * into the words around them, and the parser may only see that at the word before, as
- * in NOT LIKE'a'.  Returns whether the text changed.
+ * of a form of normalize(), or before the UESCAPE that belonged to the string.  Without
+ * spaces, as in THEN'a'ELSE'b', parameters also run into the words around them, and the
+ * parser may only see that at the word before, as in NOT LIKE'a'.  Returns whether the
+ * text changed.
  */
 static bool
 repair(FfText *t)
@@ -159,6 +160,15 @@ repair(FfText *t)
 	{
 		put_constant(t, t->error_at, "NFC");
 		t->string_at = -1;
+		return true;
+	}
+	if (pg_strncasecmp(token, "uescape", 7) == 0)
+	{
+		char	   *escape = token + 7 + strspn(token + 7, " \t\r\n");
+
+		if (escape[0] != '\'' || strlen(escape) < 3 || escape[2] != '\'')
+			return false;
+		memset(token, ' ', escape + 3 - token);
 		return true;
 	}
 	for (int word = 0; word < 2; word++)
@@ -187,6 +197,7 @@ static bool
 parse_quietly(FfText *t, List **statements)
 {
 	int			nest = NewGUCNestLevel();
+	ErrorContextCallback *callers = error_context_stack;
 	bool		worth = true;
 
 	(void) set_config_option("client_min_messages", "error", PGC_USERSET, PGC_S_SESSION,
@@ -197,8 +208,11 @@ parse_quietly(FfText *t, List **statements)
 #endif
 	if (t->error_at >= 0)
 		worth = repair(t);
+	/* SPI and SQL functions take an error's position for one in their own text */
+	error_context_stack = NULL;
 	if (worth)
 		*statements = raw_parser(t->text.data, RAW_PARSE_DEFAULT);
+	error_context_stack = callers;
 	AtEOXact_GUC(true, nest);
 	return worth;
 }
