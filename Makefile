@@ -20,6 +20,7 @@ OBJS = \
 	src/collect/window.o \
 	src/collect/lock.o \
 	src/collect/collect.o \
+	src/collect/parse.o \
 	src/collect/statements.o \
 	src/collect/memory.o \
 	src/model/evidence.o \

@@ -88,6 +88,27 @@ BEGIN ATOMIC
     SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a;
 END;
 
+-- The targets of statements that write a table. part: of what a statement did, this table's; statements that count for
+-- several tables of one name are divided by the updates of each since a time, NULL: all.
+CREATE FUNCTION ff_internal.targets_of(
+    relation oid, since timestamptz, OUT target ff_internal.statement_target, OUT part double precision)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    SELECT t, 1 FROM ff_internal.statement_target t
+     WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation))
+    UNION ALL
+    SELECT t, p.own / p.total
+      FROM pg_class c
+      JOIN ff_internal.statement_target t ON t.relation_name = c.relname AND t.shared
+     CROSS JOIN (SELECT sum(i.updated) FILTER (WHERE r.relid = relation)::double precision, sum(i.updated)
+                   FROM ff_internal.relation r
+                   JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+                  WHERE r.closed_at IS NULL AND (since IS NULL OR i.ended_at > since)
+                    AND r.relname = (SELECT o.relname FROM pg_class o WHERE o.oid = relation)) p(own, total)
+     WHERE c.oid = relation AND p.own > 0;
+END;
+
 -- Returns the UPDATE statements of a table in the history since a time, and the columns that each changes (NULL:
 -- unknown). rows: for an UPDATE in a WITH query those of the whole statement, because its own are unknown.
 CREATE FUNCTION ff_internal.updates_seen(
@@ -96,12 +117,14 @@ CREATE FUNCTION ff_internal.updates_seen(
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-    SELECT t.statement_id, t.how, ff_internal.changed_columns(relation, t.columns), h.*
-      FROM ff_internal.statement_target t
-     CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows), min(n.began_at)
+    SELECT t.statement_id, t.how, ff_internal.changed_columns(relation, t.columns), round(h.calls * o.part::numeric),
+           round(h.rows * o.part::numeric), h.began_at
+      FROM ff_internal.targets_of(relation, since) o
+     CROSS JOIN LATERAL (SELECT (o.target).*) t
+     CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows) AS rows, min(n.began_at) AS began_at
                            FROM ff_internal.statement_history n
                           WHERE n.statement_id = t.statement_id AND n.ended_at > since) h
-     WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.calls > 0;
+     WHERE t.command = 'UPDATE' AND h.calls > 0;
 END;
 
 -- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;

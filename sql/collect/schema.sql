@@ -254,12 +254,14 @@ CREATE TABLE ff_internal.statement_target (
     relid         oid,               -- the table; NULL: see reason
     rel_id        bigint,            -- key in relation; NULL for a partitioned table
     columns       text[],            -- columns that an UPDATE sets, as written
+    shared        boolean NOT NULL DEFAULT false, -- counts for each table of that name: all have these columns
     reason        text,              -- why the table is unknown
     PRIMARY KEY (statement_id, "position"),
     CHECK ((relid IS NULL) = (reason IS NOT NULL))
 );
 $$);
 CREATE INDEX statement_target_relid ON ff_internal.statement_target (relid);
+CREATE INDEX statement_target_shared ON ff_internal.statement_target (relation_name) WHERE shared;
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.statement_counters AS (

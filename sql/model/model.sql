@@ -94,7 +94,7 @@ AS $$
         SELECT t.statement_id, t.command, t.how, t.columns,
                bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
                h.began_at, h.calls, h.rows, h.wal_bytes,
-               CASE WHEN t.how = 'top' AND ff_internal.writes_alone(e)
+               CASE WHEN t.how = 'top' AND NOT t.shared AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
                               OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
@@ -103,14 +103,16 @@ AS $$
                                           WHERE k.conrelid = e.relation AND k.contype = 'f'
                                             AND coalesce(a.attname = ANY (t.columns), true))
                     THEN h.wal_records END AS wal_records
-          FROM ff_internal.statement_target t
+          FROM ff_internal.targets_of(e.relation, (e.since_change).began_at) o
+         CROSS JOIN LATERAL (SELECT (o.target).*) t
           JOIN ff_internal.statement s ON s.statement_id = t.statement_id
          CROSS JOIN LATERAL (
-               SELECT min(o.began_at) AS began_at, sum(o.calls) AS calls, sum(o.rows) AS rows,
-                      sum(o.wal_records) AS wal_records, sum(o.wal_bytes) AS wal_bytes, sum(o.wal_fpi) AS images
-                 FROM ff_internal.statement_history o
-                WHERE o.statement_id = t.statement_id AND o.began_at >= (e.since_change).began_at) h
-         WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(e.relation)) AND h.rows > 0
+               SELECT min(n.began_at) AS began_at, sum(n.calls) * o.part AS calls, sum(n.rows) * o.part AS rows,
+                      sum(n.wal_records) * o.part AS wal_records, sum(n.wal_bytes) * o.part AS wal_bytes,
+                      sum(n.wal_fpi) * o.part AS images
+                 FROM ff_internal.statement_history n
+                WHERE n.statement_id = t.statement_id AND n.began_at >= (e.since_change).began_at) h
+         WHERE h.rows > 0
     ), later AS (
         SELECT greatest(1, coalesce((e.since_change).updated / nullif(sum(i.updated), 0), 1))::double precision AS times
           FROM ff_internal.counter_interval i

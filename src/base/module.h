@@ -38,7 +38,7 @@ extern void ff_keep_extension(Oid extension);
 extern bool ff_lock_collector(bool atomic);
 extern void ff_unlock_collector(void);
 
-/* collect/statements.c */
+/* collect/parse.c */
 extern const char *ff_parse_text(const char *text, void (*use) (List *statements, void *context),
 								 void *context);
 
