@@ -28,6 +28,8 @@ OBJS = \
 	src/model/forecast.o \
 	src/model/decide.o \
 	src/model/sql.o \
+	src/advise/decision.o \
+	src/advise/sql.o \
 	src/apply/index_definition.o
 
 # The pieces of the install script in dependency order: tables and views first,
@@ -54,9 +56,8 @@ SQL_PIECES = \
 	sql/model/schema.sql \
 	sql/model/model.sql \
 	sql/advise/schema.sql \
-	sql/advise/calibration.sql \
 	sql/advise/siblings.sql \
-	sql/advise/diagnosis.sql \
+	sql/advise/decision.sql \
 	sql/advise/rewrite.sql \
 	sql/advise/reason.sql \
 	sql/advise/advice.sql \

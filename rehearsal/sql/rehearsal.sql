@@ -478,7 +478,7 @@ $sh$;
 -- Returns what the script knows of its table besides the workload. made: where it comes from, what is compared, sizes
 -- and settings. predicted: arrays with a figure; for HOT shares, the settled one and a range that covers it and the
 -- range predicted for the observed window.
-CREATE FUNCTION ff_internal.rehearsal_facts(v ff_internal.decision, to_fillfactor integer, OUT made jsonb,
+CREATE FUNCTION ff_internal.rehearsal_facts(v ff_internal.judged, to_fillfactor integer, OUT made jsonb,
     OUT predicted jsonb)
 LANGUAGE sql STABLE
 AS $$
@@ -486,7 +486,7 @@ AS $$
                'database_oid', s.database_oid::text, 'rel_id', e.rel_id, 'from', e.fillfactor, 'to', to_fillfactor,
                'table_rows', r.rows, 'ram_bytes', e.ram_bytes,
                'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
-               'advised', v.action IN ('lower', 'raise') AND v.recommended_fillfactor = to_fillfactor,
+               'advised', d.action IN ('lower', 'raise') AND d.recommended_fillfactor = to_fillfactor,
                'started', extract(epoch FROM pg_postmaster_start_time())::text,
                -- settings that affect what is measured
                'settings', (SELECT jsonb_object_agg(n, current_setting(n)) FROM unnest('{server_version,data_checksums,
@@ -499,10 +499,11 @@ AS $$
                                           greatest(b.settled_hot_pct, b.hot_pct_high)),
                'wal_pct', jsonb_build_array(100 * b.wal_bytes_per_update / nullif(c.wal_bytes_now, 0)),
                'rows_a', jsonb_build_array(w.rows_a), 'rows_b', jsonb_build_array(w.rows_b))
-      FROM unnest(ARRAY[(v.diagnosis).evidence]) e
-     CROSS JOIN unnest(ARRAY[(v.fit).choice]) c
+      FROM (SELECT (v.evidence).*) e
+     CROSS JOIN (SELECT (v.decision).*) d
+     CROSS JOIN (SELECT ((v.fit).choice).*) c
      CROSS JOIN ff_internal.server() s
-     CROSS JOIN unnest(ARRAY[v.now_step]) a
+     CROSS JOIN LATERAL ff_internal.step_at((v.fit).steps, d.current_step) a
      CROSS JOIN LATERAL (SELECT greatest(1, round((c.life->>'table_rows')::float8))) r(rows)
      CROSS JOIN LATERAL (SELECT 1 / avg(1.0 / ff_internal.rows_per_page(e.fillfactor, l.len::float8)),
                                 1 / avg(1.0 / ff_internal.rows_per_page(to_fillfactor, l.len::float8))
@@ -698,7 +699,7 @@ CREATE FUNCTION @extschema@.ff_rehearsal(relation regclass, fillfactor integer D
 LANGUAGE plpgsql STABLE ROWS 500
 AS $$
 DECLARE
-    v   ff_internal.decision;
+    v   ff_internal.judged;
     now integer;
 BEGIN
     PERFORM ff_internal.check_role('reader');
@@ -706,9 +707,10 @@ BEGIN
         PERFORM ff_internal.refuse('22023', format('fillfactor %s is out of range', fillfactor),
             'It must be between 10 and 100.');
     END IF;
-    v := ff_internal.known_decision(relation, true);
-    now := ((v.diagnosis).evidence).fillfactor;
-    fillfactor := coalesce(fillfactor, CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
+    v := ff_internal.decision_with_curve(relation, true);
+    now := (v.evidence).fillfactor;
+    fillfactor := coalesce(fillfactor, CASE WHEN (v.decision).action IN ('lower', 'raise')
+                                            THEN (v.decision).recommended_fillfactor
                                             WHEN now > 90 THEN 90 ELSE 100 END);
     IF fillfactor = now THEN
         PERFORM ff_internal.refuse('22023', format('the table has fillfactor %s already', now), NULL,

@@ -31,13 +31,13 @@ $md$;
 
 SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`ff_advise()` says **%s**: %s\n',
               row_number() OVER (ORDER BY v.place), a.cause, replace(v.words, E'\n', ' '),
-              concat_ws(E'\n', format('| rows inserted | %s |', (e.counters).inserted), format('| rows updated | %s |', (e.counters).updated),
-                        CASE WHEN (e.counters).updated > 0 THEN format(E'| of these HOT | %s |\n| of these moved to another page | %s |', (e.counters).hot_updated, coalesce((e.counters).newpage_updated::text, 'not counted')) END,
-                        CASE v.name WHEN 'batch' THEN format('| rows of a page that one transaction updates | %s of %s |', (e.sample).update_group_rows, (e.sample).rows_per_page)
-                                    WHEN 'growth' THEN format('| row length when inserted, when updated | %s, %s bytes |', (e.sample).inserted_width, (e.sample).updated_width)
-                                    WHEN 'wide' THEN format('| row length | %s bytes |', (e.sample).updated_width)
-                                    WHEN 'snapshot' THEN format('| dead rows, of these visible to some snapshot | %s, %s |', (e.sample).dead_rows, (e.sample).recently_dead_rows)
-                                    WHEN 'readers' THEN format('| pages fetched | %s |', (e.counters).blocks_fetched) END),
+              concat_ws(E'\n', format('| rows inserted | %s |', e.inserted), format('| rows updated | %s |', e.updated),
+                        CASE WHEN e.updated > 0 THEN format(E'| of these HOT | %s |\n| of these moved to another page | %s |', e.hot_updated, coalesce(e.newpage_updated::text, 'not counted')) END,
+                        CASE v.name WHEN 'batch' THEN format('| rows of a page that one transaction updates | %s of %s |', e.update_group_rows, e.rows_per_page)
+                                    WHEN 'growth' THEN format('| row length when inserted, when updated | %s, %s bytes |', e.inserted_width, e.updated_width)
+                                    WHEN 'wide' THEN format('| row length | %s bytes |', e.updated_width)
+                                    WHEN 'snapshot' THEN (SELECT format('| dead rows, of these visible to some snapshot | %s, %s |', p.dead_rows, p.recently_dead_rows) FROM ff_internal.page_sample p WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at)
+                                    WHEN 'readers' THEN format('| pages fetched | %s |', e.blocks_fetched) END),
               -- what a rewrite takes depends on the server
               a.action, regexp_replace(a.reason, ' Rewriting it takes [^.]*[.]', ''))
   FROM (VALUES (1, 'few', 'Are there enough updates to judge from (`fillfactor_advisor.min_updates`)? If not, it waits for more. If there are none in a full day, it keeps the fillfactor.'),
