@@ -33,8 +33,8 @@ def script(c, o):
     c.sql(mixture.setup(o['mixture'], o['fillfactor']) + "\nANALYZE t; CREATE EXTENSION fillfactor_advisor;")
     made = dict(format=1, system_identifier='0', to=100 if o['fillfactor'] < 100 else 90, ram_bytes=1e10,
                 table_rows=o['input']['live_rows'], row_bytes=mixture.row_bytes(table), **{'from': o['fillfactor']})
-    c.sql("CREATE TABLE fit AS SELECT m.* FROM ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
-          f" {mixture.quoted(json.dumps(o['input']))}), true) m")
+    c.sql("CREATE TABLE fit AS SELECT m.* FROM json_to_record(ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
+          f" {mixture.quoted(json.dumps(o['input']))}), true)) m(choice ff_internal.choice, steps ff_internal.step[])")
     text = c.sql("SELECT ff_internal.rehearsal('t'::regclass, (f.choice).life,"
                  f" {mixture.quoted(json.dumps(made))}, '{{}}') FROM fit f")
     promised = c.sql("SELECT s.settled_hot_pct FROM fit f, unnest(f.steps) s"
