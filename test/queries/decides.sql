@@ -76,9 +76,8 @@ SELECT $md$## Confidence
 - **Indexed columns**: 0.5 if it is unknown whether the updates change one.
 - **The model**, if it was used: e^(-misfit / 12) x (0.5 + 0.5 x agreement). The misfit is how far its replays are from the
   evidence; the agreement is the weight of the replays in which the change pays. This is then corrected by the last three
-  predictions for the table that were followed or rehearsed. Each is worth 1 if it came true and less if it missed, or if a
-  rehearsal of such a change showed that it brings nothing. A mean of 0.8 changes nothing, a mean of 1 moves the
-  model's confidence half of the way to 1, and below 0.8 it falls in proportion.
+  predictions for the table that were followed. Each is worth 1 if it came true and less if it missed. A mean of 0.8
+  changes nothing, a mean of 1 moves the model's confidence half of the way to 1, and below 0.8 it falls in proportion.
 
 A change needs `fillfactor_advisor.min_confidence` (0.2), and more if it makes the table more than twice as large: 0.6 at four
 times. Advice that was given before needs half of that. If the table may become HOT by itself, advice to lower waits for a full
@@ -87,7 +86,7 @@ day, unless the gain is clear (five times `min_gain`).
 ## Why it does not flip
 
 - **Fits build on each other**: the cost of a step is a mean of the last fit and the new one. The last one has three times the
-  weight if it was made of as many updates.
+  weight if it was made of as many updates. A fit made with other settings does not count.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no change is
   better, each in seven of ten lives that explain the evidence. It also ends when it saves less than half of `min_gain`.
 - **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten lives. To give still more room,
