@@ -29,7 +29,9 @@ OBJS = \
 	src/model/fit.o \
 	src/model/forecast.o \
 	src/model/decide.o \
-	src/model/sql.o
+	src/model/sql.o \
+	src/advise/decision.o \
+	src/advise/sql.o
 
 # The pieces of the install script in dependency order: tables and views first,
 # then one piece per stage.
@@ -56,9 +58,8 @@ SQL_PIECES = \
 	sql/model/schema.sql \
 	sql/model/model.sql \
 	sql/advise/schema.sql \
-	sql/advise/calibration.sql \
 	sql/advise/siblings.sql \
-	sql/advise/diagnosis.sql \
+	sql/advise/decision.sql \
 	sql/advise/rewrite.sql \
 	sql/advise/reason.sql \
 	sql/advise/advice.sql \

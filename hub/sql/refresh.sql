@@ -37,11 +37,11 @@ BEGIN
     END IF;
     BEGIN
         given := jsonb_populate_record(given, a.input);
-        steps[1] := ((ff_internal.model(given, false)).choice).advised_step;
+        steps[1] := (ff_internal.model(given, false) #>> '{choice,advised_step}')::integer;
         given.seq_scans := given.seq_scans + a.seq_per_s * given.observed_s;
         given.index_scans := given.index_scans + a.index_per_s * given.observed_s;
         given.blocks_fetched := given.blocks_fetched + a.blocks_per_s * given.observed_s;
-        steps[2] := ((ff_internal.model(given, false)).choice).advised_step;
+        steps[2] := (ff_internal.model(given, false) #>> '{choice,advised_step}')::integer;
     EXCEPTION WHEN data_exception THEN
         RAISE WARNING 'what % was advised by cannot be read', a.relation USING DETAIL = SQLERRM;
         steps := NULL;

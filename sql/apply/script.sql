@@ -96,7 +96,7 @@ SET jit = off
 BEGIN ATOMIC
     WITH advised AS (
         SELECT 1 AS kind, a.gain_pct AS gain, a.relation::oid AS oid, a.action,
-               to_jsonb(a) - '{evidence,decision,phrase,ddl}'::text[] AS facts, r.rewrite, CASE
+               to_jsonb(a) - '{ddl}'::text[] AS facts, r.rewrite, CASE
                WHEN a.action = 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
                ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                            pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason
@@ -106,7 +106,7 @@ BEGIN ATOMIC
                   FROM pg_class c
                   LEFT JOIN pg_partition_tree(target) t ON t.isleaf AND c.relkind = 'p'
                  WHERE c.oid = target AND c.relkind <> 'i') s
-         CROSS JOIN ff_internal.advice(s.relation) a
+         CROSS JOIN LATERAL (SELECT (v.advice).* FROM ff_internal.advice(s.relation) v) a
          -- after a raise, rewrite only to free a tenth of the table or more (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)

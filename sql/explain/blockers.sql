@@ -66,26 +66,25 @@ COMMENT ON TYPE ff_internal.blocker IS
 'roomless: some did.';
 
 -- Returns at most so many indexes that keep a table's updates from being HOT; NULL: all.
-CREATE FUNCTION ff_internal.blockers(d ff_internal.diagnosis, most bigint DEFAULT NULL)
+CREATE FUNCTION ff_internal.blockers(e ff_internal.table_evidence, most bigint DEFAULT NULL)
 RETURNS SETOF ff_internal.blocker
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     SELECT e.relation, x.indexrelid, x.summarizing, x.seen, x.statements, x.columns, x.usage, r.rate,
-           d.kept_share * r.rate * x.share, d.kept_share * r.rate * x.alone, w.won,
+           e.kept_share * r.rate * x.share, e.kept_share * r.rate * x.alone, w.won,
            -- an update that becomes HOT saves an entry in every index, any other non-HOT update the one in this index
            CASE WHEN x.summarizing THEN 0
-                ELSE w.won * e.indexes + greatest((1 - d.hot_share) * r.rate - w.won, 0) END,
+                ELSE w.won * e.indexes + greatest((1 - e.hot_share) * r.rate - w.won, 0) END,
            pg_stat_get_numscans(x.indexrelid), f.since, ff_internal.index_needed(x.indexrelid),
-           coalesce(f.since <= now() - interval '7 days', false), d.newpage_share IS NOT NULL,
-           d.kept_with_room < 0.99 * d.kept_share
-      FROM unnest(ARRAY[d.evidence]) e
-     CROSS JOIN LATERAL ff_internal.updates_per_s(e) r(rate)
+           coalesce(f.since <= now() - interval '7 days', false), e.newpage_share IS NOT NULL,
+           e.kept_with_room < 0.99 * e.kept_share
+      FROM ff_internal.updates_per_s(e) r(rate)
      CROSS JOIN LATERAL (SELECT o.* FROM ff_internal.blocking_indexes(e.relation) o
                           ORDER BY o.summarizing, o.alone DESC NULLS LAST, o.share DESC NULLS LAST, o.indexrelid
                           LIMIT most) x
-     CROSS JOIN LATERAL (SELECT d.kept_with_room * r.rate * x.alone) w(won)
+     CROSS JOIN LATERAL (SELECT e.kept_with_room * r.rate * x.alone) w(won)
      CROSS JOIN LATERAL ff_internal.scans_counted_since(x.indexrelid) f(since)
-     WHERE e.not_examined IS NULL AND d.kept_share >= 0.01;
+     WHERE e.not_examined IS NULL AND e.kept_share >= 0.01;
 END;
 
 -- Says why an index is listed, and what could be done about it. free: nothing needs it.
@@ -146,8 +145,8 @@ AS $$
     SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (
         SELECT b.*, w.*
-          FROM ff_internal.diagnosis(ff_internal.checked_table($1)) d
-         CROSS JOIN LATERAL ff_internal.blockers(d) b
+          FROM ff_internal.evidence(ff_internal.checked_table($1)) e
+         CROSS JOIN LATERAL ff_internal.blockers(e) b
          CROSS JOIN LATERAL ff_internal.blocker_words(b) w
     )
     (SELECT b.relid::regclass, b.indexrelid::regclass, b.columns, b.usage, round(b.kept_by::numeric, 2)::real,
@@ -164,12 +163,12 @@ AS $$
     UNION ALL
     SELECT $1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            CASE WHEN e.not_examined IS NOT NULL THEN e.not_examined
-                WHEN (e.counters).updated IS NULL THEN 'no interval was collected yet'
-                WHEN coalesce((e.recent).updated, 0) = 0 THEN 'no updates were seen'
-                ELSE ff_internal.percent(100 * d.hot_share) || ' of the updates were HOT' || CASE
-                     WHEN d.newpage_share >= 0.01 THEN ', the others left their page for lack of room' ELSE '' END END,
+                WHEN e.updated IS NULL THEN 'no interval was collected yet'
+                WHEN coalesce(e.recent_updated, 0) = 0 THEN 'no updates were seen'
+                ELSE ff_internal.percent(100 * e.hot_share) || ' of the updates were HOT' || CASE
+                     WHEN e.newpage_share >= 0.01 THEN ', the others left their page for lack of room' ELSE '' END END,
            NULL, NULL, NULL
-      FROM ff_internal.diagnosis($1) d CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+      FROM ff_internal.evidence($1) e
      WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS

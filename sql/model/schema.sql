@@ -20,7 +20,8 @@ CREATE TYPE ff_internal.model_input AS (
     blocks_fetched float8, checkpoint_s float8, read_us float8
 );
 COMMENT ON TYPE ff_internal.model_input IS
-'Input of the model for a table; src/model/fields.h and evidence.h describe each field. NULL: unknown.';
+'Input of the model for a table, to read a stored one; src/model/fields.h and evidence.h describe each field. NULL: '
+'unknown.';
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.step AS (
@@ -63,13 +64,20 @@ CREATE TYPE ff_internal.choice AS (
 );
 $$);
 
+-- A fit is made of the evidence and of the last fit of the table (prior), in three loops:
+-- 1. collect_fit() stores it; ff_advise() uses it while valid_for fits the table, on one table also made_with and
+--    evidence_hash: else it makes a new one, and does not store it.
+-- 2. The next fit takes its advised step as standing (kept until another one is clearly better) and, if nothing changed
+--    its window, its costs as prior (with up to three times the weight of the new costs): only if made_with is the same.
+-- 3. The next decision takes its fillfactors as the advice that stands: the same change again needs less confidence.
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.fit (
     -- The last fit of a table by a collection, and what ff_advise() said then.
     rel_id          bigint PRIMARY KEY,
     made_at         timestamptz NOT NULL, -- when the evidence was last judged
-    mark            text NOT NULL, -- hash of the evidence and the settings used
-    shape           text NOT NULL, -- hash of file, fillfactor, indexes, server and version of the model
+    evidence_hash   text NOT NULL, -- hash of the evidence used
+    made_with       text NOT NULL, -- hash of the settings used and the version of the model
+    valid_for       text NOT NULL, -- hash of file, fillfactor, indexes, server and version of the model
     choice          ff_internal.choice, -- the model's choice; NULL: not asked, or no row length is known
     steps           ff_internal.step[], -- its curve, from 100 downwards
     action          text NOT NULL CHECK (action IN ('lower', 'raise', 'keep', 'wait')), -- what ff_advise() said then

@@ -2,25 +2,26 @@
 -- style. Text from the database enters it only through html(), in the encoding of the client, which the head names.
 
 CREATE VIEW ff_internal.report_row AS
-SELECT a.*, k.kind, k.explains, n.name, c.small, c.large,
+SELECT a.*, v.phrase, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name, c.small, c.large,
        CASE WHEN a.needs_rewrite THEN a.rewrite_seconds END AS rewrite_s,
        CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END AS advised,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.gain_pct DESC NULLS LAST,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
-  FROM ff_internal.advice() a
+  FROM ff_internal.advice() v
+ CROSS JOIN LATERAL (SELECT (v.advice).*) a
  CROSS JOIN LATERAL (
        SELECT CASE WHEN c.changes THEN 'change' WHEN a.action = 'wait' THEN 'wait'
                    WHEN a.cause = 'not_examined' THEN 'skipped' WHEN c.other THEN 'cure' ELSE 'fine' END AS kind,
               c.changes OR c.other
               OR EXISTS (SELECT FROM ff_internal.change h
-                          WHERE h.rel_id = (a.evidence).rel_id AND h.kind = 'fillfactor') AS explains
+                          WHERE h.rel_id = (v.evidence).rel_id AND h.kind = 'fillfactor') AS explains
          FROM (SELECT a.action IN ('lower', 'raise'),
                       a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide')) c(changes, other)) k
- CROSS JOIN ff_internal.html_name((a.evidence).nspname, (a.evidence).relname) n(name)
+ CROSS JOIN ff_internal.html_name((v.evidence).nspname, (v.evidence).relname) n(name)
   LEFT JOIN LATERAL (
        -- OFFSET 0 makes the filter run before the function
        SELECT p.* FROM (SELECT WHERE k.explains OFFSET 0) o,
-              ff_internal.curve_pictures(((a.decision).fit).steps, ((a.decision).now_step).fillfactor,
+              ff_internal.curve_pictures((v.fit).steps, (v.decision).current_step,
                                          CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END) p) c ON true;
 COMMENT ON VIEW ff_internal.report_row IS
 'The tables of ff_report(), each with its advice. place: rank by worth. kind: change, cure (the cause is not '
@@ -56,8 +57,8 @@ RETURN (
               FROM (VALUES (1, 'change', 'to change'), (2, 'cure', 'need another cure'), (3, 'wait', 'need more time'),
                            (4, 'fine', 'are fine'), (5, 'skipped', 'not examined')) k(place, kind, words)
              CROSS JOIN LATERAL (
-                   SELECT count(*) AS tables, sum(((t.evidence).counters).updated) AS updated,
-                          sum(((t.evidence).counters).hot_updated)::float8 AS hot
+                   SELECT count(*) AS tables, sum((t.evidence).updated) AS updated,
+                          sum((t.evidence).hot_updated)::float8 AS hot
                      FROM unnest(tables) t WHERE t.kind = k.kind) n) k);
 
 -- The statements to copy; those of provisional advice are commented out.
@@ -101,7 +102,7 @@ RETURN (
              ORDER BY t.place LIMIT most) r);
 
 -- Indexes that prevent HOT updates, at most 20; statements are cut to 300 characters.
-CREATE FUNCTION ff_internal.report_blockers(d ff_internal.diagnosis) RETURNS text
+CREATE FUNCTION ff_internal.report_blockers(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
     SELECT ff_internal.html_table(
@@ -114,7 +115,7 @@ RETURN (
                            SELECT string_agg(left(q, 300), '; ') FROM unnest(b.statements[:3]) q),
                        'what could be done', concat_ws('; ', w.reason, w.suggestion, CASE WHEN w.free
                            THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(c.oid)) END)) AS line
-              FROM ff_internal.blockers(d, 20) b JOIN pg_class c ON c.oid = b.indexrelid
+              FROM ff_internal.blockers(e, 20) b JOIN pg_class c ON c.oid = b.indexrelid
              CROSS JOIN ff_internal.blocker_words(b) w
               LEFT JOIN ff_internal.sizes(b.indexrelid) z ON true) r);
 
@@ -123,22 +124,24 @@ CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    e CONSTANT ff_internal.table_evidence := t.evidence;
+    e   CONSTANT ff_internal.table_evidence := t.evidence;
+    now CONSTANT ff_internal.step := ff_internal.step_at((t.fit).steps, (t.decision).current_step);
 BEGIN
     RETURN concat(
         format(E'<article id="t%s" data-k="%s">\n<header><h3>%s</h3><span class="badge %s">%s %s%s</span></header>\n',
                t.relation::oid, t.kind, t.name, t.kind, t.action, t.fillfactor, ' to ' || t.advised),
         format(E'<p>%s</p>\n%s<p class="sub">%s</p>\n<div class="charts">\n', ff_internal.html(t.reason),
             '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n', ff_internal.html(concat_ws('; ',
-            'about ' || round((e.sample).live_rows) || ' rows',
+            'about ' || round(e.live_rows) || ' rows',
             pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
-            'left as it is: ' || pg_size_pretty(((t.decision).now_step).size_bytes),
-            ff_internal.number(((t.decision).now_step).settled_hot_pct, 1, ' % HOT once settled'),
+            'left as it is: ' || pg_size_pretty(now.size_bytes),
+            ff_internal.number(now.settled_hot_pct, 1, ' % HOT once settled'),
             'changed: CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
             'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id),
-        ff_internal.fill_chart((e.sample).fill_histogram, (e.sample).sampled_at), E'</div>\n',
-        coalesce(ff_internal.report_blockers((t.decision).diagnosis),
+        (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.page_sample p
+          WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1), E'</div>\n',
+        coalesce(ff_internal.report_blockers(e),
                  E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n');
 END
 $$;

@@ -15,9 +15,7 @@
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
-#include "utils/typcache.h"
 
 #include "base/module.h"
 #include "base/numbers.h"
@@ -37,9 +35,18 @@ PG_FUNCTION_INFO_V1(ff_window_sum);
 /* Initial room for spans. */
 #define FIRST_SPANS		8
 
-/* The place of the updates among the counts, of which there are at most so many. */
-#define UPDATED			1
-#define COUNTS			12
+/* Counts, in the order of window_of()'s array. */
+typedef enum Count
+{
+	INSERTED,
+	UPDATED,
+	HOT_UPDATED,
+	NEWPAGE_UPDATED,
+	SEQ_SCANS,
+	INDEX_SCANS,
+	BLOCKS_FETCHED,
+	COUNTS
+} Count;
 
 /* The aggregate's arguments, after its state. */
 enum
@@ -50,8 +57,11 @@ enum
 	COUNTS_ARG
 };
 
-/* Columns of type window_counters beside the counts: began_at, intervals; cycles. */
-#define OTHER_COLUMNS	3
+/* Their columns in type table_window. */
+static const char *const count_name[COUNTS] = {
+	"inserted", "updated", "hot_updated", "newpage_updated", "seq_scans", "index_scans",
+	"blocks_fetched"
+};
 
 /* One interval, hour or day. */
 typedef struct Span
@@ -154,14 +164,14 @@ ff_window_add(PG_FUNCTION_ARGS)
 			PG_RETURN_POINTER(w);
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(COUNTS_ARG), INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
 					  TYPALIGN_DOUBLE, &counts, &unknown, &n);
-	if (n <= UPDATED || n > COUNTS || unknown[UPDATED])
+	if (n != COUNTS || unknown[UPDATED])
 		PG_RETURN_POINTER(w);
 
 	s = find_span(w, PG_GETARG_BOOL(FRESH_ARG), PG_GETARG_TIMESTAMPTZ(BEGAN_ARG),
 				  PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
 	s->began_at = Min(s->began_at, PG_GETARG_TIMESTAMPTZ(BEGAN_ARG));
 	s->ended_at = Max(s->ended_at, PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < COUNTS; i++)
 		s->count[i] += unknown[i] ? NAN : (double) DatumGetInt64(counts[i]);
 	PG_RETURN_POINTER(w);
 }
@@ -185,34 +195,34 @@ add_span(Sums *to, const Span *s)
 	to->spans++;
 }
 
-/* A value of type window_counters; without spans, began_at and cycles are NULL. */
+/* One column of table_window from its sums; null without spans, and for an unknown count. */
 static Datum
-counters_datum(const Sums *sums, Oid type)
+sum_datum(const Sums *sums, const char *name, bool *null)
 {
-	TupleDesc	desc = lookup_rowtype_tupdesc(type, -1);
-	Datum		values[COUNTS + OTHER_COLUMNS];
-	bool		nulls[COUNTS + OTHER_COLUMNS] = {0};
-	Datum		datum;
 	double		updated = sums->count[UPDATED];
-	int			n = 0;
 
-	if (desc->natts > COUNTS + OTHER_COLUMNS ||
-		strcmp(NameStr(TupleDescAttr(desc, 2 + UPDATED)->attname), "updated") != 0)
-		elog(ERROR, "type %s has other columns", format_type_be(type));
-	nulls[n] = sums->spans == 0;
-	values[n++] = TimestampTzGetDatum(sums->began_at);
-	values[n++] = Int64GetDatum(sums->spans);
-	for (int i = 0; i < desc->natts - OTHER_COLUMNS; i++)
+	*null = false;
+	if (strcmp(name, "began_at") == 0)
 	{
-		nulls[n] = isnan(sums->count[i]);
-		values[n++] = Int64GetDatum((int64) bound(sums->count[i], 0, 4e18));
+		*null = sums->spans == 0;
+		return TimestampTzGetDatum(sums->began_at);
 	}
-	nulls[n] = updated == 0;
-	values[n++] = Float8GetDatum(updated * updated /
-								 fmax(1, sums->squares + sums->updated_in_hour * sums->updated_in_hour));
-	datum = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
-	ReleaseTupleDesc(desc);
-	return datum;
+	if (strcmp(name, "intervals") == 0)
+		return Int64GetDatum(sums->spans);
+	if (strcmp(name, "cycles") == 0)
+	{
+		*null = updated == 0;
+		return Float8GetDatum(updated * updated /
+							  fmax(1, sums->squares + sums->updated_in_hour * sums->updated_in_hour));
+	}
+	for (int i = 0; i < COUNTS; i++)
+		if (strcmp(name, count_name[i]) == 0)
+		{
+			*null = isnan(sums->count[i]);
+			return Int64GetDatum((int64) bound(sums->count[i], 0, 4e18));
+		}
+	elog(ERROR, "type table_window has a column \"%s\"", name);
+	return (Datum) 0;
 }
 
 /* Sorts the newest first. */
@@ -229,23 +239,24 @@ compare_spans(const void *a, const void *b)
  * window_sum(state)
  *
  * The aggregate's result, of type table_window: sums over the whole window, over the
- * fresh spans, and over the recent ones of these: the newest, until they have a third
- * of the fresh updates (all if there are none).
+ * fresh spans ("since_"), and over the recent ones of these: the newest, until they have a
+ * third of the fresh updates (all if there are none).
  */
 Datum
 ff_window_sum(PG_FUNCTION_ARGS)
 {
 	enum {WHOLE, FRESH, RECENT, SUMS};
+	static const char *const prefix[SUMS] = {"", "since_", "recent_"};
 	Sums		sums[SUMS] = {0};
 	Window	   *w;
 	TupleDesc	desc;
-	Datum		values[SUMS];
-	bool		nulls[SUMS] = {0};
+	Datum	   *values;
+	bool	   *nulls;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	w = (Window *) PG_GETARG_POINTER(0);
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != SUMS)
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be table_window");
 	qsort(w->span, w->nspans, sizeof(Span), compare_spans);
 	for (int i = 0; i < w->nspans; i++)
@@ -259,7 +270,16 @@ ff_window_sum(PG_FUNCTION_ARGS)
 			(sums[FRESH].count[UPDATED] == 0 ||
 			 RECENT_PART * sums[RECENT].count[UPDATED] < sums[FRESH].count[UPDATED]))
 			add_span(&sums[RECENT], &w->span[i]);
-	for (int i = 0; i < SUMS; i++)
-		values[i] = counters_datum(&sums[i], TupleDescAttr(desc, i)->atttypid);
+	values = palloc(sizeof(Datum) * desc->natts);
+	nulls = palloc(sizeof(bool) * desc->natts);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		const char *name = NameStr(TupleDescAttr(desc, i)->attname);
+		int			k = SUMS - 1;
+
+		while (strncmp(name, prefix[k], strlen(prefix[k])) != 0)
+			k--;
+		values[i] = sum_datum(&sums[k], name + strlen(prefix[k]), &nulls[i]);
+	}
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

@@ -43,14 +43,13 @@ static const double
 	CAUTION = 0.02,				/* chosen: added to ln(cost) per halving of rows per page */
 	AGREEMENT = 0.6,			/* chosen: least weight of the lives in which a change is cheaper */
 	CLEAR = 0.7,				/* chosen: the same, against a fillfactor chosen before */
-	CLEAR_GAINS = 5,			/* chosen: times min_gain, to change earlier advice */
-	LACKING = 0.02,				/* chosen: up to this non-HOT share no update lacks room */
 	PRIOR = 3,					/* chosen: weight of an earlier fit with as many updates */
 	SETTLES = 0.05,				/* chosen: settling tables gain more HOT share than this */
 	SETTLED = 0.9,				/* chosen: and reach this part of the possible HOT share */
-	MISFIT = 12,				/* chosen: misfit at which confidence falls to 1/e */
-	FULL_DAY = 86400,			/* chosen: seconds to watch before too few updates mean keep */
-	FEW = 0.01;					/* chosen: updates per insert, share of rows; less is none */
+	MISFIT = 12;				/* chosen: misfit at which confidence falls to 1/e */
+
+#define THRESHOLD(name, value) static const double name = value;
+#include "model/thresholds.h"
 
 /* What happens per row updated, and the table's figures that cost depends on. */
 typedef struct Rates
@@ -197,7 +196,7 @@ option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int
 {
 	const FcOutcome *o = &f->outcome[way][life][step];
 	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[life]), 1), 0.3, 4);
-	double		part = hot_now < 0.98 ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 1;
+	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 1;
 
 	cost_of(r, o, TW_BLCKSZ * r->rows * o->pages * pow(off, part),
 			(1 - o->hot) * f->updates / r->rows, c);
@@ -419,7 +418,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 	cheaper = ff_decide_cheaper(f, d, d->best_way, d->best, FC_SET, f->current);
 	if (standing)
 		enough = 1;
-	else if (below && more && seen->hot >= 1 - LACKING)
+	else if (below && more && seen->hot >= NEARLY_ALL)
 		enough = 0;
 	else if (below)
 		enough = clearly_better(f, d, FC_SET, f->current,

@@ -170,10 +170,10 @@ SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1')
 SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'every index has its size and definition');
 SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL), 0::bigint, 'the index of a constraint has no DROP');
 SELECT matches((SELECT format('%s|%s|%s', scans, ddl, suggestion) FROM told WHERE idx = 'refers_a'), '^0\|\|keep it: foreign key refers_fk, ', 'an index that a foreign key needs has no DROP');
-SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('uc') e), 1::float8, 'columns of a deferrable constraint count as indexed');
-SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('hot') e), 0::float8, 'columns without an index do not count as indexed');
-SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('q') e), 1::float8, 'batch queue: all updates set an indexed column');
-SELECT cmp_ok((SELECT newpage_share FROM ff_internal.diagnosis('q')), '>', 0.9::float8, 'batch queue: most updates leave their page');
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('uc') e), 1::float8, 'columns of a deferrable constraint count as indexed');
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('hot') e), 0::float8, 'columns without an index do not count as indexed');
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('q') e), 1::float8, 'batch queue: all updates set an indexed column');
+SELECT cmp_ok((SELECT newpage_share FROM ff_internal.evidence('q')), '>', 0.9::float8, 'batch queue: most updates leave their page');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'batch queue: the index whose column is updated is named');
 SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'batch queue: the reason says that updates left their page as well');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'single updates that leave their page: the index is named too');

@@ -2,7 +2,7 @@
 -- the history (:t).  optional: all arguments may be left out.
 
 CREATE TABLE public.calls AS
-SELECT p.oid AS function, format('%s %I.%I(%s)', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT * FROM' END, n.nspname, p.proname,
+SELECT p.oid AS function, format('%s %I.%I(%s)', CASE WHEN p.prokind = 'p' THEN 'CALL' WHEN p.prorettype = 'record'::regtype AND p.proargmodes IS NULL THEN 'SELECT' ELSE 'SELECT * FROM' END, n.nspname, p.proname,
               (SELECT string_agg(CASE format_type(a.type, NULL)
                                       WHEN 'regclass' THEN quote_literal(:'target') || '::pg_catalog.regclass'
                                       WHEN 'oid' THEN CASE WHEN p.proname ~ 'index' AND p.pronargs = 1 THEN quote_literal(:'index') ELSE quote_literal(:'target') END || '::pg_catalog.regclass::pg_catalog.oid'

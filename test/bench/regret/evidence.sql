@@ -20,8 +20,8 @@ WITH e AS MATERIALIZED (SELECT * FROM ff_internal.evidence('t') e),
      s AS (SELECT DISTINCT statement_id FROM ff_internal.statement_target WHERE relid = 't'::regclass)
 SELECT jsonb_build_object(
     'evidence', (SELECT to_jsonb(e) FROM e),
-    'input', (SELECT to_jsonb(x) FROM ff_internal.evidence('t') e, ff_internal.model_input(e, ff_internal.indexed_share(e)) x),
-    'literals', (SELECT jsonb_build_array(e::text, x::text) FROM ff_internal.evidence('t') e, ff_internal.model_input(e, ff_internal.indexed_share(e)) x),
+    'input', (SELECT to_jsonb(ff_internal.model_input(e)) FROM ff_internal.evidence('t') e),
+    'literals', (SELECT jsonb_build_array(e::text, jsonb_populate_record(NULL::ff_internal.model_input, to_jsonb(ff_internal.model_input(e)))::text) FROM ff_internal.evidence('t') e),
     'relation', (SELECT to_jsonb(r) FROM ff_internal.relation r, e WHERE r.rel_id = e.rel_id),
     'intervals', (SELECT jsonb_agg(to_jsonb(i) ORDER BY i.ended_at) FROM ff_internal.counter_interval i, e WHERE i.rel_id = e.rel_id),
     'samples', (SELECT jsonb_agg(to_jsonb(p) ORDER BY p.sampled_at) FROM ff_internal.page_sample p, e WHERE p.rel_id = e.rel_id),

@@ -33,8 +33,8 @@ def document(c, o):
     """What ff_rehearse needs, rows by which its table grows with each update, and the settled HOT share predicted."""
     table = o['mixture']['table']
     c.sql(mixture.setup(o['mixture'], o['fillfactor']) + "\nANALYZE t; CREATE EXTENSION fillfactor_advisor;")
-    c.sql("CREATE TABLE fit AS SELECT m.* FROM ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
-          f" {mixture.quoted(json.dumps(o['input']))}), true) m")
+    c.sql("CREATE TABLE fit AS SELECT m.* FROM json_to_record(ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
+          f" {mixture.quoted(json.dumps(o['input']))}), true)) m(choice ff_internal.choice, steps ff_internal.step[])")
     life = json.loads(c.sql("SELECT (f.choice).life FROM fit f"))
     made = dict(format=1, source=dict(system_identifier='0', version=0), relation='t', rel_id=1, advised=False,
                 to=100 if o['fillfactor'] < 100 else 90, workload=life, predicted={}, settings={},
