@@ -129,7 +129,7 @@ RETURN (SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(o
 CREATE VIEW ff_internal.table_state AS
 SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
        ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.*
-  FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
+  FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
  WHERE c.not_examined IS NULL;
 COMMENT ON VIEW ff_internal.table_state IS
 'The tables examined as they are now; columns as in relation, its counters in one (counted).';
