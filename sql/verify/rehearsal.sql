@@ -19,7 +19,7 @@ AS $$
             'rows', r.rows, 'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
             'ram_bytes', e.ram_bytes,
             'indexes', (SELECT count(*) FROM pg_index i WHERE i.indrelid = relation AND i.indisvalid)),
-        'workload', c.life,
+        'workload', c.workload,
         'predicted', jsonb_build_object(
             'hot_a', jsonb_build_array(a.settled_hot_pct, least(a.settled_hot_pct, a.hot_pct_low),
                                        greatest(a.settled_hot_pct, a.hot_pct_high)),
@@ -35,10 +35,10 @@ AS $$
      CROSS JOIN unnest(ARRAY[(v.fit).choice]) c
      CROSS JOIN ff_internal.server() s
      CROSS JOIN unnest(ARRAY[v.now_step]) a
-     CROSS JOIN LATERAL (SELECT greatest(1, round((c.life->>'table_rows')::float8))) r(rows)
+     CROSS JOIN LATERAL (SELECT greatest(1, round((c.workload->>'table_rows')::float8))) r(rows)
      CROSS JOIN LATERAL (SELECT 1 / avg(1.0 / ff_internal.rows_per_page(e.fillfactor, l.len::float8)),
                                 1 / avg(1.0 / ff_internal.rows_per_page(to_fillfactor, l.len::float8))
-                           FROM jsonb_array_elements_text(c.life->'insert_len') l(len)) w(rows_a, rows_b)
+                           FROM jsonb_array_elements_text(c.workload->'insert_len') l(len)) w(rows_a, rows_b)
       LEFT JOIN LATERAL (SELECT x.* FROM unnest((v.fit).steps) x WHERE x.fillfactor >= to_fillfactor
                           ORDER BY x.fillfactor LIMIT 1) b ON true
 $$;

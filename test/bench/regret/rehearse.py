@@ -35,7 +35,7 @@ def document(c, o):
     c.sql(mixture.setup(o['mixture'], o['fillfactor']) + "\nANALYZE t; CREATE EXTENSION fillfactor_advisor;")
     c.sql("CREATE TABLE fit AS SELECT m.* FROM json_to_record(ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
           f" {mixture.quoted(json.dumps(o['input']))}), true)) m(choice ff_internal.choice, steps ff_internal.step[])")
-    life = json.loads(c.sql("SELECT (f.choice).life FROM fit f"))
+    life = json.loads(c.sql("SELECT (f.choice).workload FROM fit f"))
     made = dict(format=1, source=dict(system_identifier='0', version=0), relation='t', rel_id=1, advised=False,
                 to=100 if o['fillfactor'] < 100 else 90, workload=life, predicted={}, settings={},
                 table=dict(rows=o['input']['live_rows'], row_bytes=mixture.row_bytes(table), ram_bytes=1e10,
@@ -43,7 +43,7 @@ def document(c, o):
     promised = c.sql("SELECT s.settled_hot_pct FROM fit f, unnest(f.steps) s"
                      f" WHERE s.fillfactor >= {o['fillfactor']} ORDER BY s.fillfactor LIMIT 1")
     grows = c.sql("SELECT sum(rate * CASE command WHEN 'insert' THEN 1 WHEN 'delete' THEN -1 ELSE 0 END)"
-                  " FROM fit f, jsonb_to_recordset((f.choice).life->'classes') c(command text, rate float8)")
+                  " FROM fit f, jsonb_to_recordset((f.choice).workload->'classes') c(command text, rate float8)")
     return json.dumps(made), max(0, float(grows)), float(promised or 'nan')
 
 
