@@ -84,7 +84,7 @@ BEGIN
     IF relation IS NOT NULL THEN
         IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
             PERFORM ff_internal.refuse('42P01', format('relation with OID %s does not exist', relation::oid));
-        ELSIF NOT EXISTS (SELECT 1 FROM ff_internal.candidate c WHERE c.relid = relation) THEN
+        ELSIF NOT EXISTS (SELECT 1 FROM ff_internal.user_table c WHERE c.relid = relation) THEN
             PERFORM ff_internal.refuse('42809', format('"%s" is not a table that can be advised', c.relname),
                         'Advice is for tables and materialized views outside the system schemas.',
                         'For a B-tree index see ff_advise_indexes().')

@@ -173,7 +173,7 @@ AS $$
                             'rewrite', '{"wanted": false}'::jsonb))
                    FROM pg_inherits i
                    JOIN pg_class c ON c.oid = i.inhrelid
-                   JOIN ff_internal.candidate k ON k.relid = c.oid AND k.not_examined IS NULL
+                   JOIN ff_internal.user_table k ON k.relid = c.oid AND k.not_examined IS NULL
                   CROSS JOIN ff_internal.effective_fillfactor(c.reloptions) o(fillfactor)
                   WHERE i.inhparent = p.oid AND o.fillfactor <> f.fillfactor
                     AND (ff_internal.sizes(c.oid)).heap_bytes = 0

@@ -121,7 +121,7 @@ RETURN (SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(o
 CREATE VIEW ff_internal.table_state AS
 SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
        ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.*
-  FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
+  FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
  WHERE c.not_examined IS NULL;
 COMMENT ON VIEW ff_internal.table_state IS 'The tables examined as they are now; columns as in relation.';
 
@@ -303,7 +303,7 @@ BEGIN
            created_xid = c.created_xid, relfilenode = c.relfilenode,
            -- indexes have new OIDs; an old OID may now be that of another index
            index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids)), indexed_columns = NULL
-      FROM ff_internal.candidate c
+      FROM ff_internal.user_table c
      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
        AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
     PERFORM ff_internal.close_tables(ARRAY(
@@ -353,7 +353,7 @@ BEGIN
        FROM unnest(differences) d
       WHERE (d.now).relid IS NULL
         -- a table that exists but is no longer examined stays open
-        AND NOT EXISTS (SELECT FROM ff_internal.candidate c
+        AND NOT EXISTS (SELECT FROM ff_internal.user_table c
                          WHERE c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid)
      HAVING count(*) > 0;
     PERFORM ff_internal.write_differences(differences, epoch.epoch_id, previous, snapshot_at)

@@ -71,7 +71,7 @@ CREATE TABLE ff_internal.relation (
     system_identifier bigint NOT NULL, -- cluster in which relid is valid
     database_oid      oid NOT NULL,  -- database in which relid is valid
     relid             oid NOT NULL,  -- OID of the table
-    created_xid       xid NOT NULL,  -- transaction that created the table, see candidate
+    created_xid       xid NOT NULL,  -- transaction that created the table, see user_table
     nspname           name NOT NULL, -- schema
     relname           name NOT NULL, -- name
     relfilenode       oid NOT NULL,  -- file; a rewrite or TRUNCATE changes it
@@ -173,7 +173,7 @@ CREATE TABLE ff_internal.excluded (
 );
 $$);
 
-CREATE VIEW ff_internal.candidate AS
+CREATE VIEW ff_internal.user_table AS
 SELECT c.oid AS relid,
        -- No command updates the pg_depend row that ties a row type to its table, and it is dropped with the table.
        -- ALTER TABLE updates the rows in pg_class and pg_type, GRANT those in pg_attribute, even of system columns.
@@ -197,7 +197,7 @@ SELECT c.oid AS relid,
   LEFT JOIN pg_am am ON am.oid = c.relam
  WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
    AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname NOT IN ('information_schema', 'ff_internal');
-COMMENT ON VIEW ff_internal.candidate IS
+COMMENT ON VIEW ff_internal.user_table IS
 'Tables outside the system schemas. not_examined: why a table is not examined; NULL: it is. created_xid: transaction '
 'that created the table; distinguishes it from a later table with the same OID.';
 

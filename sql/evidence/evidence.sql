@@ -132,7 +132,7 @@ AS $$
     WITH examined AS MATERIALIZED (
         SELECT c.*, r.rel_id, r.opened_at, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
                ff_internal.effective_fillfactor(c.reloptions) AS fillfactor
-          FROM ff_internal.candidate c
+          FROM ff_internal.user_table c
          CROSS JOIN ff_internal.server() o
           LEFT JOIN LATERAL (
                 -- after a restore, OIDs mean nothing until a collection has matched the tables

@@ -109,7 +109,7 @@ DECLARE
 BEGIN
     IF kind IS DISTINCT FROM 'i' THEN
         PERFORM ff_internal.checked_table(target);
-    ELSIF NOT EXISTS (SELECT FROM ff_internal.candidate c WHERE c.relid = owner) THEN
+    ELSIF NOT EXISTS (SELECT FROM ff_internal.user_table c WHERE c.relid = owner) THEN
         PERFORM ff_internal.refuse('42809', format('index "%s" is not on a table that can be advised', c.relname))
            FROM pg_class c WHERE c.oid = target;
     END IF;
@@ -132,7 +132,7 @@ BEGIN
           FROM pg_index x
           JOIN pg_class c ON c.oid = x.indexrelid AND c.relkind = 'i'
           JOIN pg_am m ON m.oid = c.relam
-          JOIN ff_internal.candidate t ON t.relid = x.indrelid
+          JOIN ff_internal.user_table t ON t.relid = x.indrelid
           LEFT JOIN ff_internal.evidence(CASE WHEN kind <> 'p' THEN owner END) e ON e.relation = x.indrelid
           LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
           LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]

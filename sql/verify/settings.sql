@@ -24,7 +24,7 @@ AS $$
                 THEN 'dead rows take room that updates could use, and vacuum is not due yet; more vacuums read the '
                      'indexes more often'
                 ELSE 'autovacuum is off for this table and its dead rows stay' END
-      FROM constant k, ff_internal.candidate c
+      FROM constant k, ff_internal.user_table c
       JOIN ff_internal.relation r ON r.relid = c.relid AND r.closed_at IS NULL
      CROSS JOIN LATERAL (
            SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
@@ -61,7 +61,7 @@ AS $$
                              GROUP BY o.round) r) c(clock_ns),
            (SELECT jsonb_object_agg(s.name, s.reset_val) FROM pg_settings s) s(own),
            (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
-              FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z
+              FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z
              WHERE c.not_examined IS NULL) d(bytes),
            (SELECT current_setting('block_size')::bigint, ff_internal.ram_bytes()) m(block, ram),
            (SELECT sum(o.blocks_written), sum(o.blocks_dirtied) FROM ff_internal.statement_history o

@@ -368,7 +368,7 @@ END;
 CREATE FUNCTION ff_internal.no_history(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT coalesce((SELECT c.not_examined FROM ff_internal.candidate c WHERE c.relid = $1),
+    SELECT coalesce((SELECT c.not_examined FROM ff_internal.user_table c WHERE c.relid = $1),
                     CASE WHEN NOT EXISTS (SELECT 1 FROM ff_internal.collection)
                            OR $1 IS NOT NULL
                               AND $1 NOT IN (SELECT r.relid FROM ff_internal.relation r WHERE r.closed_at IS NULL)

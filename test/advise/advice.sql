@@ -116,7 +116,7 @@ DELETE FROM ff_internal.collection WHERE began_at BETWEEN now() - interval '10 h
 SELECT matches(reason, 'indexed_j', 'the reason names the index that blocks HOT') FROM ff_advise('indexed');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE ddl IS NOT NULL AND action NOT IN ('lower', 'raise')), 0::bigint, 'only lower and raise have a statement');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason IS NULL OR cause IS NULL OR action IS NULL OR confidence NOT BETWEEN 0 AND 1), 0::bigint, 'every row has an action, a cause, a reason and a confidence');
-SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_internal.candidate), 'one row for every table');
+SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_internal.user_table), 'one row for every table');
 
 -- excluded, and included again
 SELECT matches(ff_exclude('public.se?tled*'), '^public[.]se[?]tled[*] leaves out 2 tables: public[.]settled[^ ]*, public[.]settled[^ ]*$', 'ff_exclude() lists the tables that its pattern matches');
@@ -138,7 +138,7 @@ SELECT is(ff_exclude(pattern), pattern || ' leaves out ' || tables, format('ff_e
                ('public.a?b', '8 tables: public.a"b, public.a%b, public.a''b, public.a.b, public.a?b, ...')) v(pattern, tables);
 SELECT is((SELECT count(*) FROM ff_internal.excluded), 12::bigint, 'each pattern is kept');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason ~ 'excluded'), 10::bigint, 'a table that several patterns match has one row');
-SELECT is(ff_exclude('*.*'), format('*.* leaves out %s tables: ', (SELECT count(*) FROM ff_internal.candidate)) || (SELECT string_agg(name, ', ') FROM (SELECT ff_internal.plain(nspname || '.' || relname) FROM ff_internal.candidate ORDER BY 1 LIMIT 5) n(name)) || ', ...', 'the pattern *.* matches all tables, and five are listed');
+SELECT is(ff_exclude('*.*'), format('*.* leaves out %s tables: ', (SELECT count(*) FROM ff_internal.user_table)) || (SELECT string_agg(name, ', ') FROM (SELECT ff_internal.plain(nspname || '.' || relname) FROM ff_internal.user_table ORDER BY 1 LIMIT 5) n(name)) || ', ...', 'the pattern *.* matches all tables, and five are listed');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE cause <> 'not_examined'), 0::bigint, 'with *.* no table is examined');
 ROLLBACK TO patterns;
 

@@ -163,7 +163,7 @@ $database = 'restored';
 value('DROP TABLE doomed');
 # two clusters set up alike give out the same numbers
 $doomed = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname = 'doomed' AND closed_at IS NULL));
-value(q(UPDATE ff_internal.relation SET relid = 'later'::regclass, created_xid = (SELECT created_xid FROM ff_internal.candidate WHERE relid = 'later'::regclass)
+value(q(UPDATE ff_internal.relation SET relid = 'later'::regclass, created_xid = (SELECT created_xid FROM ff_internal.user_table WHERE relid = 'later'::regclass)
 	WHERE relname = 'doomed' AND closed_at IS NULL));
 moved('pg_restore', 604800);
 is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't',

@@ -260,7 +260,7 @@ chmod 0, $temporary or die "$temporary: $!";
 is(collect(), '', 'a collection works although the file of another session\'s temporary table cannot be opened');
 is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'theirs')) . ' ' . last_run('skipped, failed'), '0 0|0', 'a collection leaves out the temporary table of another session');
 is(value(q(SELECT action, cause FROM ff_advise() a JOIN pg_class c ON c.oid = a.relation WHERE c.relname = 'theirs')), 'keep|not_examined', 'advice says that the temporary table was not examined');
-value(q(UPDATE ff_internal.relation r SET relid = c.relid, created_xid = c.created_xid, sampled_at = NULL FROM ff_internal.candidate c
+value(q(UPDATE ff_internal.relation r SET relid = c.relid, created_xid = c.created_xid, sampled_at = NULL FROM ff_internal.user_table c
 	WHERE c.relname = 'theirs' AND r.relname = 'newcomer' AND r.closed_at IS NULL));
 is(collect() . last_run('skipped, failed'), '1|0', 'a temporary table of another session is skipped even if it is listed');
 is(problem('newcomer'), '0A000', 'a listed temporary table is recorded as a problem');

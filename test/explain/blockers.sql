@@ -58,7 +58,7 @@ SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap'))
 -- before any collection
 SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'before any collection: a reason');
 SELECT throws_ok($$SELECT * FROM ff.ff_blockers('c_two')$$, '42809', NULL, 'ff_blockers() of an index is an error');
-SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff_internal.candidate WHERE relid = 'p'::regclass), 'a partitioned table: the reason why it is not examined');
+SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff_internal.user_table WHERE relid = 'p'::regclass), 'a partitioned table: the reason why it is not examined');
 
 -- without statements: which index may be the cause
 CREATE TABLE alone (id int PRIMARY KEY, a int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);

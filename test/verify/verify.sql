@@ -62,7 +62,7 @@ BEGIN
                              inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes)
     SELECT e.system_identifier, e.database_oid, c.relid, c.created_xid, 'public', name, c.relfilenode, new_options, ff_internal.effective_fillfactor(new_options), t - interval '1 day', epoch, now(),
            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-      FROM ff_internal.epoch e, ff_internal.candidate c
+      FROM ff_internal.epoch e, ff_internal.user_table c
      WHERE e.epoch_id = epoch AND c.relid = quote_ident(name)::regclass
     RETURNING rel_id INTO id;
     INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
