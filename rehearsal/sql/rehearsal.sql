@@ -504,10 +504,10 @@ AS $$
      CROSS JOIN (SELECT ((v.fit).choice).*) c
      CROSS JOIN ff_internal.server() s
      CROSS JOIN LATERAL ff_internal.step_at((v.fit).steps, d.current_step) a
-     CROSS JOIN LATERAL (SELECT greatest(1, round((c.life->>'table_rows')::float8))) r(rows)
+     CROSS JOIN LATERAL (SELECT greatest(1, round((c.workload->>'table_rows')::float8))) r(rows)
      CROSS JOIN LATERAL (SELECT 1 / avg(1.0 / ff_internal.rows_per_page(e.fillfactor, l.len::float8)),
                                 1 / avg(1.0 / ff_internal.rows_per_page(to_fillfactor, l.len::float8))
-                           FROM jsonb_array_elements_text(c.life->'insert_len') l(len)) w(rows_a, rows_b)
+                           FROM jsonb_array_elements_text(c.workload->'insert_len') l(len)) w(rows_a, rows_b)
       LEFT JOIN LATERAL (SELECT x.* FROM unnest((v.fit).steps) x WHERE x.fillfactor >= to_fillfactor
                           ORDER BY x.fillfactor LIMIT 1) b ON true
 $$;
@@ -716,7 +716,7 @@ BEGIN
         PERFORM ff_internal.refuse('22023', format('the table has fillfactor %s already', now), NULL,
             'Give the one to compare it with.');
     END IF;
-    RETURN QUERY SELECT ff_internal.rehearsal(relation, ((v.fit).choice).life, f.made, f.predicted)
+    RETURN QUERY SELECT ff_internal.rehearsal(relation, ((v.fit).choice).workload, f.made, f.predicted)
                    FROM ff_internal.rehearsal_facts(v, fillfactor) f;
     IF NOT FOUND THEN
         PERFORM ff_internal.refuse('0A000', 'no index of the table finds rows by a key that can be made up',

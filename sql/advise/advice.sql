@@ -130,7 +130,7 @@ BEGIN
     v := ff_internal.decide_one(ff_internal.checked_table(relation), true);
     f := v.fit;
     d := v.decision;
-    IF f.steps IS NULL OR updated AND ((f.choice).life->'classes' @> '[{"command": "update"}]') IS NOT TRUE THEN
+    IF f.steps IS NULL OR updated AND ((f.choice).workload->'classes' @> '[{"command": "update"}]') IS NOT TRUE THEN
         PERFORM ff_internal.refuse('55000', format(CASE WHEN d.cause = 'not_examined' THEN '"%s" is not examined'
                                                         WHEN f.steps IS NULL
                                                         THEN 'too little is known of "%s" yet'

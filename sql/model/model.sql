@@ -225,6 +225,6 @@ AS $$
                                 THEN ARRAY(SELECT t.cost FROM generate_series(0, 100) p
                                              LEFT JOIN unnest(prior.steps) t ON t.fillfactor = p ORDER BY p) END
                                AS prior_cost
-                      FROM (SELECT prior.made_at >= e.since_began_at AND (prior.choice).life IS NOT NULL) k(counts)
+                      FROM (SELECT prior.made_at >= e.since_began_at AND (prior.choice).workload IS NOT NULL) k(counts)
                      WHERE prior.from_fillfactor = e.fillfactor) o ON true) i
 $$;

@@ -60,7 +60,7 @@ CREATE TYPE ff_internal.choice AS (
     settle_updates   float8, -- rows updated until then
     filled_at        integer, -- fillfactor at which its pages were filled, if higher than the table's
     update_call_rows float8, -- rows updated per call of a statement
-    life             jsonb -- explanation closest to the prediction once settled, as TwinLife (src/model/twin.h)
+    workload             jsonb -- explanation closest to the prediction once settled, as TwinWorkload (src/model/twin.h)
 );
 $$);
 

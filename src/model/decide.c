@@ -41,7 +41,7 @@ static const double
 	INDEX_BLOAT = 0.7,			/* chosen: index growth per entry added, up to one a row */
 	BLOCKS_ROW = 2.0,			/* chosen: heap pages fetched to read or change one row */
 	CAUTION = 0.02,				/* chosen: added to ln(cost) per halving of rows per page */
-	AGREEMENT = 0.6,			/* chosen: least weight of the lives in which a change is cheaper */
+	AGREEMENT = 0.6,			/* chosen: least weight of the workloads in which a change is cheaper */
 	CLEAR = 0.7,				/* chosen: the same, against a fillfactor chosen before */
 	PRIOR = 3,					/* chosen: weight of an earlier fit with as many updates */
 	SETTLES = 0.05,				/* chosen: settling tables gain more HOT share than this */
@@ -187,15 +187,15 @@ add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
 }
 
 /*
- * ln of the cost of one option in one life.  Pages that the twin does not explain are
+ * ln of the cost of one option in one workload.  Pages that the twin does not explain are
  * attributed to dead versions, and scaled by the non-HOT share, relative to now.
  */
 static double
-option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int life, int step,
+option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int workload, int step,
 			double hot_now, DcCost *c)
 {
-	const FcOutcome *o = &f->outcome[way][life][step];
-	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[life]), 1), 0.3, 4);
+	const FcOutcome *o = &f->outcome[way][workload][step];
+	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[workload]), 1), 0.3, 4);
 	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 1;
 
 	cost_of(r, o, TW_BLCKSZ * r->rows * o->pages * pow(off, part),
@@ -263,12 +263,12 @@ caution(const Forecast *f, int step)
 	return fewer > 1 ? CAUTION * log2(fewer) : 0;
 }
 
-/* Costs of all options in all lives. */
+/* Costs of all options in all workloads. */
 static void
 cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Decision *d)
 {
 	memset(d->cost, 0, sizeof(d->cost));
-	for (int k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nworkloads; k++)
 	{
 		DcCost		c;
 		double		log_keep = option_cost(e, f, r, FC_SET, k, f->current, hot_now, &c);
@@ -303,7 +303,7 @@ ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
 {
 	double		weight = 0;
 
-	for (int k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nworkloads; k++)
 		if (d->ratio[way][k][step] < d->ratio[than_way][k][than])
 			weight += f->weight[k];
 	return weight;
@@ -311,7 +311,7 @@ ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
 
 /*
  * The last fit is the prior: each cost becomes the weighted mean (of logs) of its cost and
- * the new one; weights follow the updates seen.  One fit errs by more than its lives differ.
+ * the new one; weights follow the updates seen.  One fit errs by more than its workloads differ.
  */
 static void
 pool_costs(const Evidence *e, const Forecast *f, Decision *d)
@@ -335,7 +335,7 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 		for (int way = 0; way < FC_WAYS; way++)
 		{
 			d->cost[way][i].ratio *= factor;
-			for (int k = 0; k < f->nlives; k++)
+			for (int k = 0; k < f->nworkloads; k++)
 				d->ratio[way][k][i] *= factor;
 		}
 	}
@@ -343,7 +343,7 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 
 /*
  * Whether the best option is clearly better than another: cheaper by more than the share
- * "by" on average, and cheaper in lives with a weight of at least CLEAR.
+ * "by" on average, and cheaper in workloads with a weight of at least CLEAR.
  */
 static int
 clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, double by)
@@ -441,7 +441,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 static void
 describe(const Fit *fit, const Forecast *f, Decision *d)
 {
-	for (int k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nworkloads; k++)
 	{
 		const FcOutcome *o = &f->outcome[FC_SET][k][f->current];
 
@@ -453,7 +453,7 @@ describe(const Fit *fit, const Forecast *f, Decision *d)
 	}
 	if (d->settling > 0)
 		d->settle_updates /= d->settling;
-	/* how well the lives explain the table, and how many agree */
+	/* how well the workloads explain the table, and how many agree */
 	d->confidence = exp(-fit->misfit / MISFIT) * (0.5 + 0.5 * d->agreement);
 }
 
@@ -495,7 +495,7 @@ choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
 	EvInterval	w = ff_evidence_window(e);
 
 	stay(f, ff_evidence_seconds(e) < FULL_DAY ? DC_WAIT : DC_KEEP, d);
-	if (d->action == DC_WAIT || f->n == 0 || f->nlives > 0 || !(w.inserted >= e->min_updates) ||
+	if (d->action == DC_WAIT || f->n == 0 || f->nworkloads > 0 || !(w.inserted >= e->min_updates) ||
 		w.updated > FEW * w.inserted || e->updated_pct > 100 * FEW ||
 		1 - d->cost[FC_SET][0].ratio < e->min_gain)
 		return;
@@ -545,7 +545,7 @@ ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decis
 		ff_fit(w, e, fit);
 	ff_forecast(w, e, fit, f);
 	d->best = d->advised_in_ram = d->advised = f->current;
-	if (f->nlives > 0)
+	if (f->nworkloads > 0)
 		weigh(e, fit, f, r, d);
 	else
 		cost_room(e, f, &r, d);

@@ -1,6 +1,6 @@
 /*
  * plan.c
- *	  What is known of a table before lives are drawn.
+ *	  What is known of a table before workloads are drawn.
  */
 #include "model/plan.h"
 #include "base/numbers.h"

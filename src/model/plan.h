@@ -1,6 +1,6 @@
 /*
  * plan.h
- *	  What is known of a table before lives are drawn: its classes of statements, its
+ *	  What is known of a table before workloads are drawn: its classes of statements, its
  *	  row lengths, which updates more room could make HOT, and the course of a replay.
  *
  * A replay covers a part of the table.  Its rows, and the rows of statements for a share of

@@ -187,9 +187,9 @@ append_class(StringInfo t, const TwinClass *c)
 	appendStringInfoChar(t, '}');
 }
 
-/* Appends a life, with the names of TwinLife, and how much of the table it replays. */
+/* Appends a workload, with the names of TwinWorkload, and how much of the table it replays. */
 static void
-append_life(StringInfo t, const FitPlan *plan, const TwinLife *l)
+append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 {
 	appendStringInfoChar(t, '{');
 	append_numbers(t, SHORT, (Number[]) {
@@ -233,15 +233,15 @@ least_ratio(const Model *m)
 	return least;
 }
 
-/* The life whose settled HOT shares are nearest to the predicted ones. */
-static const TwinLife *
-typical_life(const Model *m)
+/* The workload whose settled HOT shares are nearest to the predicted ones. */
+static const TwinWorkload *
+typical_workload(const Model *m)
 {
 	const Forecast *f = &m->forecast;
 	double		least = INFINITY;
 	int			typical = 0;
 
-	for (int i = 0; i < f->nlives; i++)
+	for (int i = 0; i < f->nworkloads; i++)
 	{
 		double		off = 0;
 
@@ -254,7 +254,7 @@ typical_life(const Model *m)
 			typical = i;
 		}
 	}
-	return &m->fit.particle[typical].life;
+	return &m->fit.particle[typical].workload;
 }
 
 /* Appends a value of type ff_internal.choice. */
@@ -288,8 +288,8 @@ append_choice(StringInfo t, const Model *m)
 	});
 	if (fitted)
 	{
-		appendStringInfoString(t, ", \"life\": ");
-		append_life(t, p, typical_life(m));
+		appendStringInfoString(t, ", \"workload\": ");
+		append_workload(t, p, typical_workload(m));
 	}
 	appendStringInfoChar(t, '}');
 }

@@ -18,7 +18,7 @@ THRESHOLD(GROWTH_BYTES, 8)		/* and the difference, bytes: one alignment */
 THRESHOLD(GROUP_ROWS, 3)		/* rows of a page updated together: a batch */
 THRESHOLD(GROUP_PART, 0.1)		/* and their part of the page's rows */
 THRESHOLD(READS, 50)			/* pages that readers fetch per row updated: mostly read */
-THRESHOLD(SETTLING, 0.5)		/* weight of the lives that settle: it will */
+THRESHOLD(SETTLING, 0.5)		/* weight of the workloads that settle: it will */
 THRESHOLD(MAY_SETTLE, 0.1)		/* it may */
 THRESHOLD(AS_BUSY, 0.5)			/* rate of updates since a change / over the window */
 THRESHOLD(CLEAR_GAINS, 5)		/* times better: clearly better, to change earlier advice */

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "lives.h"
+#include "workloads.h"
 
 #define ROWS	10000.0			/* updated in the window */
 #define PAGES	1000.0
@@ -112,7 +112,7 @@ decided(Evidence e, double time, double wal, double size)
 static Evidence
 settled(double indexed)
 {
-	TwinLife	l = life_of(136, 2000);
+	TwinWorkload	l = workload_of(136, 2000);
 	Evidence	e;
 
 	l.class[0].indexed = indexed;
@@ -147,7 +147,7 @@ test_exponents(void)
 		{
 			double		sum = 0;
 
-			for (int k = 0; k < forecast.nlives; k++)
+			for (int k = 0; k < forecast.nworkloads; k++)
 			{
 				double		c = d[0].ratio[way][k][i];
 
@@ -159,15 +159,15 @@ test_exponents(void)
 			}
 			sums &= like(sum, d[5].cost[way][i].ratio, 1e-9);
 		}
-	ok(law && x > 0, "the cost of a life is time, WAL and size to the power of their weights, times caution");
+	ok(law && x > 0, "the cost of a workload is time, WAL and size to the power of their weights, times caution");
 	ok(sums && like(d[5].cost[FC_SET][forecast.current].ratio, 1, 1e-9),
-	   "the cost of an option is the mean of the lives; keeping everything costs 1");
+	   "the cost of an option is the mean of the workloads; keeping everything costs 1");
 	x = 0;
-	for (int k = 0; k < forecast.nlives; k++)
+	for (int k = 0; k < forecast.nworkloads; k++)
 		x += forecast.weight[k] * (d[4].ratio[FC_REWRITE][k][0] < d[4].ratio[FC_SET][k][forecast.n - 1]);
 	ok(like(ff_decide_cheaper(&forecast, &d[4], FC_REWRITE, 0, FC_SET, forecast.n - 1), x, 1e-9) &&
 	   ff_decide_cheaper(&forecast, &d[4], FC_SET, 1, FC_SET, 1) == 0,
-	   "cheaper() is the weight of lives, without ties");
+	   "cheaper() is the weight of workloads, without ties");
 	e.min_gain = 0.1;
 	d[0].cost[FC_SET][1].ratio = 0.5;
 	d[0].cost[FC_REWRITE][1].ratio = 0.46;
@@ -266,7 +266,7 @@ test_rewrite(void)
 	for (int way = 0; way < FC_WAYS; way++)
 	{
 		reads = 0;
-		for (int k = 0; k < forecast.nlives; k++)
+		for (int k = 0; k < forecast.nworkloads; k++)
 			reads += forecast.weight[k] * (2 * forecast.outcome[way][k][i].touched + 1 +
 										   3 * (1 - forecast.outcome[way][k][i].hot));
 		if (way == FC_SET)
@@ -458,7 +458,7 @@ test_choice(void)
 static void
 test_choice_below(void)
 {
-	TwinLife	l = life_of(136, 2000);
+	TwinWorkload	l = workload_of(136, 2000);
 	Evidence	hot,
 				e;
 	int			lower,
@@ -565,18 +565,18 @@ test_unused(void)
 	   "min_updates updates: judged by what could be saved");
 }
 
-/* Each page moves a row at first: lives that settle by themselves. */
+/* Each page moves a row at first: workloads that settle by themselves. */
 static void
 test_settling(void)
 {
-	TwinLife	l = life_of(136, 3000);
+	TwinWorkload	l = workload_of(136, 3000);
 	Evidence	e = observe(&l, 100, 0.2, 1);
 	double		surely = 0,
 				maybe = 0,
 				updates = 0;
 
 	asked(e);
-	for (int k = 0; k < forecast.nlives; k++)
+	for (int k = 0; k < forecast.nworkloads; k++)
 	{
 		const FcOutcome *o = &forecast.outcome[FC_SET][k][forecast.current];
 
@@ -586,8 +586,8 @@ test_settling(void)
 			updates += forecast.weight[k] * o->settle_updates;
 	}
 	ok(surely > 0.5 && decision.settling > surely - 1e-6 && decision.settling < maybe + 1e-6,
-	   "settling is the weight of lives that settle");
-	ok(like(decision.settle_updates, updates / surely, 0.1), "settle_updates is the mean of lives that settle");
+	   "settling is the weight of workloads that settle");
+	ok(like(decision.settle_updates, updates / surely, 0.1), "settle_updates is the mean of workloads that settle");
 }
 
 /* Confidence. */

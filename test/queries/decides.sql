@@ -16,7 +16,7 @@ SELECT $md$# How it decides
 
 The **cause** says why a table's updates are not HOT. It follows from the evidence alone. The **action** is the choice of a
 model. It first computes the most that any fillfactor could save, if every update were HOT that can be. If that is less than
-`fillfactor_advisor.min_gain`, it keeps the fillfactor. Otherwise it searches for *lives* of the table, descriptions of its
+`fillfactor_advisor.min_gain`, it keeps the fillfactor. Otherwise it searches for *workloads* of the table, descriptions of its
 work, that explain the evidence. It replays them from today's pages at every step and takes the cheapest option: keep the
 fillfactor, set one for new pages, or set one and rewrite the table.
 
@@ -50,7 +50,7 @@ then serves all later updates. Totals since the last reset hide this; intervals 
                (7, 'growth', 'Do updates make rows longer (by 10 % and 8 bytes)? Then the new version needs more room than the old one leaves.'),
                (8, 'batch', 'Does one transaction update many rows of a page (at least three, and a tenth of the page)? All new versions need room at once, before any old version can be pruned.'),
                (9, 'full', 'Otherwise the pages are full when the updates come.'),
-               (10, 'readers', 'In the last three cases it keeps the fillfactor if no step saves `fillfactor_advisor.min_gain`, or if too few of the lives that
+               (10, 'readers', 'In the last three cases it keeps the fillfactor if no step saves `fillfactor_advisor.min_gain`, or if too few of the workloads that
 explain the evidence agree (six of ten are needed). The cause is `read_mostly` if readers would have to read too many more pages, and `settling` if the table becomes HOT by itself; then it says after how many updates.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  CROSS JOIN LATERAL ff_internal.evidence(format('%I', v.name)::regclass) e
@@ -88,8 +88,8 @@ day, unless the gain is clear (five times `min_gain`).
 - **Fits build on each other**: the cost of a step is a mean of the last fit and the new one. The last one has three times the
   weight if it was made of as many updates. A fit made with other settings does not count.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no change is
-  better, each in seven of ten lives that explain the evidence. It also ends when it saves less than half of `min_gain`.
-- **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten lives. To give still more room,
+  better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than half of `min_gain`.
+- **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten workloads. To give still more room,
   at least 2 % of the updates must not be HOT, and, if the fillfactor was advised here, five times `min_gain` must be saved.
 - **A new or dropped index** matters only if a statement sets a column that it blocks, or that nothing blocks any more.
 - **Raising** needs a full day since the last change, at least half as busy as the days before.

@@ -68,7 +68,7 @@ ROLLBACK;
 BEGIN;
 SET LOCAL fillfactor_advisor.wal_weight = 0;
 SET LOCAL fillfactor_advisor.size_weight = 0;
-SELECT curve, (m.c).action, (m.c).life IS NOT NULL AS replayed, bool_and(t.hot_pct IS NULL) AS no_curve
+SELECT curve, (m.c).action, (m.c).workload IS NOT NULL AS replayed, bool_and(t.hot_pct IS NULL) AS no_curve
   FROM seen s, (VALUES (false), (true)) v(curve), model_of(s.facts || '{"index_scans": 1e9}', curve) m, unnest(m.steps) t
  WHERE s.name = 'settled' GROUP BY 1, 2, 3 ORDER BY 1;
 ROLLBACK;

@@ -35,12 +35,12 @@ def script(c, o):
                 table_rows=o['input']['live_rows'], row_bytes=mixture.row_bytes(table), **{'from': o['fillfactor']})
     c.sql("CREATE TABLE fit AS SELECT m.* FROM json_to_record(ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
           f" {mixture.quoted(json.dumps(o['input']))}), true)) m(choice ff_internal.choice, steps ff_internal.step[])")
-    text = c.sql("SELECT ff_internal.rehearsal('t'::regclass, (f.choice).life,"
+    text = c.sql("SELECT ff_internal.rehearsal('t'::regclass, (f.choice).workload,"
                  f" {mixture.quoted(json.dumps(made))}, '{{}}') FROM fit f")
     promised = c.sql("SELECT s.settled_hot_pct FROM fit f, unnest(f.steps) s"
                      f" WHERE s.fillfactor >= {o['fillfactor']} ORDER BY s.fillfactor LIMIT 1")
     grows = c.sql("SELECT sum(rate * CASE command WHEN 'insert' THEN 1 WHEN 'delete' THEN -1 ELSE 0 END)"
-                  " FROM fit f, jsonb_to_recordset((f.choice).life->'classes') c(command text, rate float8)")
+                  " FROM fit f, jsonb_to_recordset((f.choice).workload->'classes') c(command text, rate float8)")
     return text, max(0, float(grows)), float(promised or 'nan')
 
 
