@@ -106,7 +106,7 @@ BEGIN ATOMIC
                   FROM pg_class c
                   LEFT JOIN pg_partition_tree(target) t ON t.isleaf AND c.relkind = 'p'
                  WHERE c.oid = target AND c.relkind <> 'i') s
-         CROSS JOIN LATERAL (SELECT (v.advice).* FROM ff_internal.advice(s.relation) v) a
+         CROSS JOIN LATERAL (SELECT (v.advice).*, v.rewrite_io_known FROM ff_internal.advice(s.relation) v) a
          -- after a raise, rewrite only to free a tenth of the table or more (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
