@@ -60,10 +60,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION ff_internal.step_at(steps ff_internal.step[], fillfactor integer) RETURNS ff_internal.step
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
-
 -- ---------------------------------------------------------------------------
 -- Decisions
 -- ---------------------------------------------------------------------------

@@ -19,8 +19,8 @@ CREATE FUNCTION ff_internal.decision_of(facts record) RETURNS ff_internal.decisi
 AS 'MODULE_PATHNAME', 'ff_decision_of'
 LANGUAGE c STABLE PARALLEL SAFE;
 
--- Decides for a table. fit: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step even
--- if no decision needs it.
+-- Decides for a table. f: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step
+-- even if no decision needs it.
 CREATE FUNCTION ff_internal.decide(
     e ff_internal.table_evidence, f ff_internal.fit, sibling_fillfactor float8[], sibling_cost float8[],
     sibling_advised integer, wants_curve boolean)
@@ -75,6 +75,10 @@ BEGIN ATOMIC
                       AND e.updated < ff_internal.setting('min_updates')) o ON true) k
      CROSS JOIN LATERAL ff_internal.decision_of(k) d;
 END;
+
+CREATE FUNCTION ff_internal.step_at(steps ff_internal.step[], fillfactor integer) RETURNS ff_internal.step
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 
 -- Returns its argument, NULL included, if that table can be examined. Errors: 42P01 unknown OID, 42809 not a table.
 CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass

@@ -3,7 +3,8 @@
 -- Time left until the table was watched for a day.
 CREATE FUNCTION ff_internal.until_day(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 'a full day has to be seen first, about ' || ff_internal.span(greatest(0, ff_internal.threshold('FULL_DAY') - seconds)) || ' are left';
+RETURN format('a full day has to be seen first, about %s are left',
+              ff_internal.span(greatest(0, ff_internal.threshold('FULL_DAY') - seconds)));
 
 -- Time left, at the window's rate, until enough updates were seen.
 CREATE FUNCTION ff_internal.until_updated(e ff_internal.table_evidence, seen bigint, needed bigint) RETURNS text

@@ -45,9 +45,9 @@ SELECT r.* FROM ff_internal.relation r JOIN ff_internal.server() o
 COMMENT ON VIEW ff_internal.known_relation IS
 'Open rows of relation whose OIDs are valid here: after a restore none, until a collection has matched the tables.';
 
--- The curves of the partitions or shards of one parent, as one: the mean ln(cost) of each step, weighted by updates, and
--- the fillfactor advised to most of them. (A pooled sample of their pages would describe no real table.) One row for
--- each leaf with an updated sibling.
+-- The curves of the partitions or shards of one parent, as one: the mean ln(cost) of each step, weighted by updates,
+-- and the fillfactor advised to most of them. (A pooled sample of their pages would describe no real table.) One row
+-- for each leaf with an updated sibling.
 CREATE FUNCTION ff_internal.siblings(relation regclass)
 RETURNS TABLE (relid oid, fillfactor float8[], log_cost float8[], advised integer)
 LANGUAGE sql STABLE ROWS 100

@@ -188,7 +188,8 @@ AS $$
      CROSS JOIN LATERAL (SELECT CASE WHEN f.recent_hot_updated < ff_internal.threshold('NEARLY_ALL') * f.recent_updated
                                      THEN ff_internal.indexed_share(e.relid, n.began_at, n.updated,
                                               coalesce(v.same_page, 0) = 0
-                                              AND f.recent_hot_updated >= 0.5 * f.recent_updated) END OFFSET 0) y(indexed)
+                                              AND f.recent_hot_updated >= 0.5 * f.recent_updated) END
+                        OFFSET 0) y(indexed)
       LEFT JOIN LATERAL ff_internal.split_updates(f.recent_updated, f.recent_hot_updated, f.recent_newpage_updated,
                                                   v.same_page, v.newpage, y.indexed, v.hot) s
              ON f.recent_updated > 0

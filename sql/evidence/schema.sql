@@ -51,7 +51,7 @@ CREATE TYPE ff_internal.table_evidence AS (
     blocks_fetched       bigint,     -- as there
     cycles               double precision, -- as there
     since_change_s       double precision, -- seconds watched since the last change of fillfactor or indexes
-    since_began_at       timestamptz, -- as there, to recent_newpage_updated; NULL: no collection has seen the change yet
+    since_began_at       timestamptz, -- as there, to recent_newpage_updated; NULL: no collection saw the change yet
     since_updated        bigint,     -- as there
     since_hot_updated    bigint,     -- as there
     since_seq_scans      bigint,     -- as there

@@ -183,14 +183,15 @@ AS $$
             GROUP BY c.old_fillfactor HAVING bool_or(i.rewritten) IS NOT TRUE) f ON true
 $$;
 
--- Returns all input of the model for a table, by name: as type model_input, see src/model/fields.h. prior: the last fit,
--- if it counts; its costs only if the indexes still block the same updates.
+-- Returns all input of the model for a table, by name: as type model_input, see src/model/fields.h. prior: the last
+-- fit, if it counts; its costs only if the indexes still block the same updates.
 CREATE FUNCTION ff_internal.model_input(e ff_internal.table_evidence, prior ff_internal.fit DEFAULT NULL) RETURNS record
 LANGUAGE sql STABLE
 AS $$
     SELECT i
       FROM (SELECT n.*,
-                   e.since_change_s AS observed_s, greatest(0, r.updated - coalesce(e.since_updated, 0)) AS earlier_updated,
+                   e.since_change_s AS observed_s,
+                   greatest(0, r.updated - coalesce(e.since_updated, 0)) AS earlier_updated,
                    t.command AS statement_command, t.calls AS statement_calls, t.rows AS statement_rows,
                    t.sets_indexed AS statement_sets_indexed, t.wal_records AS statement_wal_records,
                    t.wal_bytes AS statement_wal_bytes,

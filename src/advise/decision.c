@@ -102,7 +102,8 @@ cause_of(const DnFacts *f, int is_idle)
 	if (isnan(f->newpage_share))
 		return "no_data";
 	if ((f->blocked_share >= BLOCKED && lacking < LACKING) ||
-		(f->blocked_share > MOSTLY_BLOCKED * lacking && lacking >= LACKING && lacking <= LITTLE_LACKING))
+		(f->blocked_share > MOSTLY_BLOCKED * lacking && lacking >= LACKING &&
+		 lacking <= LITTLE_LACKING))
 		return "indexed_column";
 	return lacking < LACKING ? "settled" : cause_of_lack(f);
 }
@@ -115,7 +116,8 @@ diagnose(const DnFacts *f, DnDecision *d)
 
 	d->idle = idle(f);
 	d->cause = d->seen_cause = c = cause_of(f, d->idle);
-	d->row_width = is(c, "too_wide") ? fmax(or_else(f->updated_width, 0), or_else(f->inserted_width, 0)) :
+	d->row_width = is(c, "too_wide") ?
+		fmax(or_else(f->updated_width, 0), or_else(f->inserted_width, 0)) :
 		or_else(f->inserted_width, or_else(f->updated_width, 0));
 	/* the model can help; an old snapshot has to end first; with few updates 100 needs no advice */
 	d->wants_model = !is(c, "not_examined") && !is(c, "no_data") && !is(c, "too_wide") &&
@@ -250,8 +252,9 @@ act_on_few(const DnFacts *f, DnDecision *d)
 {
 	d->because = NULL;
 	if (f->fillfactor < TW_MAX_FF)
-		d->because = siblings_step(f) < TW_MAX_FF || f->sibling_updated > FEW * f->sibling_inserted ?
-			"siblings" : f->window_s < FULL_DAY ? "watched_too_briefly" : NULL;
+		d->because = siblings_step(f) < TW_MAX_FF ||
+			f->sibling_updated > FEW * f->sibling_inserted ? "siblings" :
+			f->window_s < FULL_DAY ? "watched_too_briefly" : NULL;
 	if (is(d->because, "siblings"))
 		d->action = "keep";
 	else if (d->because != NULL || f->open_writers > 0 || f->counts_lost > 0)

@@ -111,9 +111,11 @@ read_evidence(HeapTupleHeader row, Evidence *e)
 		if (f->n > 0 && TupleDescAttr(desc, i)->atttypid != FLOAT8ARRAYOID)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of the evidence is not of type double precision[]", f->name)));
+					 errmsg("column \"%s\" of the evidence is not of type %s", f->name,
+							format_type_be(FLOAT8ARRAYOID))));
 		if (f->n == 0)
-			*(double *) to = nulls[i] ? NAN : finite_or_unknown(ff_number(values[i], TupleDescAttr(desc, i)));
+			*(double *) to = nulls[i] ? NAN :
+				finite_or_unknown(ff_number(values[i], TupleDescAttr(desc, i)));
 		else if (!nulls[i])
 			ff_evidence_count(e, f, read_array(values[i], to, f->step, f->n));
 	}
