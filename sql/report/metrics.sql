@@ -1,5 +1,6 @@
 -- Stage report, for monitoring: views that keep their column names and are cheap enough to read every minute. The
--- advice is that of the last collection. Ready queries and a dashboard: monitoring.
+-- advice is that of the last collection. Counters are not added by total(): the right to call it would be checked
+-- before the caller's. Ready queries and a dashboard: monitoring.
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_metrics (
@@ -32,7 +33,6 @@ SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
        extract(epoch FROM now() - f.made_at)::float8
   FROM ff_internal.followed r
   LEFT JOIN LATERAL (
-        -- not by total(): the right to call it would be checked before the caller's
         SELECT sum(i.updated)::float8 AS updated, sum(i.hot_updated)::float8 AS hot,
                CASE WHEN bool_and(i.newpage_updated IS NOT NULL)
                     THEN sum(i.newpage_updated)::float8 END AS newpage,
