@@ -49,7 +49,10 @@ BEGIN ATOMIC
                    f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
                    h.changed_from, h.changed_to, h.change_followed,
                    CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
-                   sibling_fillfactor, sibling_cost, sibling_advised, o.sibling_updated, o.sibling_inserted
+                   sibling_fillfactor, sibling_cost, sibling_advised,
+                   -- only of a table with room that is hardly updated
+                   CASE WHEN e.fillfactor < 100 AND e.updated < ff_internal.setting('min_updates')
+                        THEN ff_internal.siblings_updated(e.relation) END AS siblings_updated
               FROM (SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
                            array_agg(s.size_bytes::float8) AS step_bytes
                       FROM unnest(f.steps) s) s
@@ -61,18 +64,9 @@ BEGIN ATOMIC
                                      AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor))
                               AS change_followed
                      FROM ff_internal.change c
-                    WHERE f.rel_id IS NOT NULL AND c.rel_id = e.rel_id AND c.kind = 'fillfactor'
+                    WHERE c.rel_id = f.rel_id AND c.kind = 'fillfactor'
                       AND c.seen_at > now() - ff_internal.lookback()
-                    ORDER BY c.seen_at DESC LIMIT 1) h ON true
-              LEFT JOIN LATERAL (
-                   -- of a table with room that is hardly updated
-                   SELECT sum(n.updated)::float8 AS sibling_updated, sum(n.inserted)::float8 AS sibling_inserted
-                     FROM ff_internal.sibling w
-                     JOIN ff_internal.sibling i ON i.parent = w.parent AND i.leaf <> w.leaf
-                     JOIN ff_internal.known_relation r ON r.relid = i.leaf
-                     JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
-                    WHERE w.leaf = e.relation AND e.fillfactor < 100
-                      AND e.updated < ff_internal.setting('min_updates')) o ON true) k
+                    ORDER BY c.seen_at DESC LIMIT 1) h ON true) k
      CROSS JOIN LATERAL ff_internal.decision_of(k) d;
 END;
 

@@ -78,6 +78,16 @@ AS $$
      WHERE $1 IS NULL OR i.leaf = $1
 $$;
 
+-- Rows updated per row inserted in the other partitions or shards; NULL: there are none.
+CREATE FUNCTION ff_internal.siblings_updated(relation regclass) RETURNS float8
+LANGUAGE sql STABLE
+RETURN (SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
+          FROM ff_internal.sibling w
+          JOIN ff_internal.sibling i ON i.parent = w.parent AND i.leaf <> w.leaf
+          JOIN ff_internal.known_relation r ON r.relid = i.leaf
+          JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
+         WHERE w.leaf = relation);
+
 -- Decision for a distributed table: that of its busiest shard (the first), with the counters and sizes of all. If no
 -- shard is on this node, the first is the table itself.
 CREATE FUNCTION ff_internal.distributed(parent regclass, shards ff_internal.judged[]) RETURNS ff_internal.judged

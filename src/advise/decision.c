@@ -253,7 +253,7 @@ act_on_few(const DnFacts *f, DnDecision *d)
 	d->because = NULL;
 	if (f->fillfactor < TW_MAX_FF)
 		d->because = siblings_step(f) < TW_MAX_FF ||
-			f->sibling_updated > FEW * f->sibling_inserted ? "siblings" :
+			f->siblings_updated > FEW ? "siblings" :
 			f->window_s < FULL_DAY ? "watched_too_briefly" : NULL;
 	if (is(d->because, "siblings"))
 		d->action = "keep";

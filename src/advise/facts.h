@@ -74,8 +74,7 @@ FACT(calibration)				/* mean accuracy of judged predictions */
 FACTS(sibling_fillfactor)		/* steps that all of them have */
 FACTS(sibling_cost)				/* ln(cost), mean over them */
 FACT(sibling_advised)			/* advised to most of them */
-FACT(sibling_updated)			/* of the others; looked up if it is hardly updated */
-FACT(sibling_inserted)
+FACT(siblings_updated)			/* the others, per insert; looked up if it is hardly updated */
 
 /* The decision. */
 RESULT(TEXT, cause)

@@ -214,9 +214,9 @@ test_few(void)
 {
 	gives(few_updates(), "few_updates", "raise", NULL, 100, "the reserve is not used");
 	gives(WITH(few_updates, f.window_s = DAY - 1), "few_updates", "wait", "watched_too_briefly", 70, "not for a day");
-	gives(WITH(few_updates, f.sibling_updated = 11, f.sibling_inserted = 1000), "few_updates", "keep", "siblings", 70,
+	gives(WITH(few_updates, f.siblings_updated = 0.011), "few_updates", "keep", "siblings", 70,
 		  "the siblings are updated");
-	gives(WITH(few_updates, f.sibling_updated = 10, f.sibling_inserted = 1000), "few_updates", "raise", NULL, 100,
+	gives(WITH(few_updates, f.siblings_updated = 0.01), "few_updates", "raise", NULL, 100,
 		  "the siblings are hardly updated either");
 	gives(WITH(few_updates, f.open_writers = 1), "few_updates", "wait", NULL, 70, "open transactions may hold updates");
 	gives(WITH(few_updates, f.model_changes = 0), "few_updates", "keep", NULL, 70, "the model keeps it");
