@@ -130,7 +130,8 @@ AS $$
          LIMIT 32767            -- smallint, the type of position; no statement has that many targets
     ), statement AS (
         INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, reason, opened_at)
-        SELECT $1, $2, CASE WHEN bool_or(t.relid IS NOT NULL OR t.shared) THEN 'write' WHEN count(*) > 0 THEN 'unattributed' ELSE 'other' END,
+        SELECT $1, $2, CASE WHEN bool_or(t.relid IS NOT NULL OR t.shared) THEN 'write'
+                           WHEN count(*) > 0 THEN 'unattributed' ELSE 'other' END,
                CASE WHEN count(*) > 0 THEN left(query, 4000) END, octet_length(query), max(t.unread), snapshot_at
           FROM target t
         RETURNING statement_id
@@ -415,8 +416,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
 'The statements that write a table, over fillfactor_advisor.lookback, one row per table and command. relation: NULL '
-'if unknown or one of several, see reason. how: position in the statement (top, on_conflict, merge, cte). columns: those an UPDATE '
-'sets. rows: NULL for the targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution time, '
+'if unknown or one of several, see reason. how: position in the statement (top, on_conflict, merge, cte). '
+'columns: those an UPDATE sets. rows: NULL for the targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution time, '
 'milliseconds. blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. statement_id: key of its '
 'history. queryid: as in pg_stat_statements. query: the first 4000 characters. reason: why the table is unknown, or, '
 'in a separate row, why statements are missing.';

@@ -113,7 +113,7 @@ RETURN (
                        'index', c.relname, 'columns', array_to_string(b.columns, ', '),
                        'blocked/s|1', b.kept_by, 'scans|0', b.scans, 'size|B', z.heap_bytes, 'statements', (
                            SELECT string_agg(left(q, 300), '; ') FROM unnest(b.statements[:3]) q),
-                       'what could be done', concat_ws('; ', w.reason, w.suggestion, CASE WHEN w.free
+                       'what could be done', concat_ws('; ', w.reason, w.suggestion, CASE WHEN b.free
                            THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(c.oid)) END)) AS line
               FROM ff_internal.blockers(e, 20) b JOIN pg_class c ON c.oid = b.indexrelid
              CROSS JOIN ff_internal.blocker_words(b) w
