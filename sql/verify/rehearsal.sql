@@ -4,7 +4,7 @@
 -- The document, for a decision with a workload. predicted: figures, lowest and highest; of a HOT share, the settled one
 -- and a range that covers it and the range predicted for the observed window. a: at the table's fillfactor, b: at the
 -- other one.
-CREATE FUNCTION ff_internal.rehearsal_document(v ff_internal.decision, relation oid, to_fillfactor integer) RETURNS jsonb
+CREATE FUNCTION ff_internal.rehearsal_document(v ff_internal.judged, relation oid, to_fillfactor integer) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
     SELECT jsonb_build_object(
@@ -14,7 +14,7 @@ AS $$
                                      'version', current_setting('server_version_num')::integer / 10000),
         'relation', ff_internal.plain(ff_internal.qualified_name(relation)), 'rel_id', e.rel_id,
         'from', e.fillfactor, 'to', to_fillfactor,
-        'advised', v.action IN ('lower', 'raise') AND v.recommended_fillfactor = to_fillfactor,
+        'advised', d.action IN ('lower', 'raise') AND d.recommended_fillfactor = to_fillfactor,
         'table', jsonb_build_object(
             'rows', r.rows, 'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
             'ram_bytes', e.ram_bytes,
@@ -31,10 +31,11 @@ AS $$
         'settings', (SELECT jsonb_object_agg(n, current_setting(n)) FROM unnest('{server_version,data_checksums,
             shared_buffers,effective_cache_size,wal_level,wal_compression,full_page_writes,wal_log_hints,
             max_wal_size,checkpoint_timeout,fsync,synchronous_commit}'::text[]) n))
-      FROM unnest(ARRAY[(v.diagnosis).evidence]) e
-     CROSS JOIN unnest(ARRAY[(v.fit).choice]) c
+      FROM (SELECT (v.evidence).*) e
+     CROSS JOIN LATERAL (SELECT (v.decision).*) d
+     CROSS JOIN LATERAL (SELECT ((v.fit).choice).*) c
      CROSS JOIN ff_internal.server() s
-     CROSS JOIN unnest(ARRAY[v.now_step]) a
+     CROSS JOIN LATERAL ff_internal.step_at((v.fit).steps, d.current_step) a
      CROSS JOIN LATERAL (SELECT greatest(1, round((c.workload->>'table_rows')::float8))) r(rows)
      CROSS JOIN LATERAL (SELECT 1 / avg(1.0 / ff_internal.rows_per_page(e.fillfactor, l.len::float8)),
                                 1 / avg(1.0 / ff_internal.rows_per_page(to_fillfactor, l.len::float8))
@@ -47,7 +48,8 @@ CREATE FUNCTION @extschema@.ff_rehearsal(relation regclass, fillfactor integer D
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    v   ff_internal.decision;
+    v   ff_internal.judged;
+    d   ff_internal.decision;
     now integer;
 BEGIN
     PERFORM ff_internal.check_role('reader');
@@ -55,9 +57,10 @@ BEGIN
         PERFORM ff_internal.refuse('22023', format('fillfactor %s is out of range', fillfactor),
             'It must be between 10 and 100.');
     END IF;
-    v := ff_internal.known_decision(relation, true);
-    now := ((v.diagnosis).evidence).fillfactor;
-    fillfactor := coalesce(fillfactor, CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
+    v := ff_internal.decision_with_curve(relation, true);
+    d := v.decision;
+    now := (v.evidence).fillfactor;
+    fillfactor := coalesce(fillfactor, CASE WHEN d.action IN ('lower', 'raise') THEN d.recommended_fillfactor
                                             WHEN now > 90 THEN 90 ELSE 100 END);
     IF fillfactor = now THEN
         PERFORM ff_internal.refuse('22023', format('the table has fillfactor %s already', now), NULL,
