@@ -37,14 +37,6 @@ UNION ALL
 SELECT shard.parent, shard.shard FROM shard;
 COMMENT ON VIEW ff_internal.sibling IS 'Partitions and shards (leaf), each with its table (parent).';
 
--- The tables of the history whose OIDs are valid here: after a restore none, until a collection has matched them.
-CREATE VIEW ff_internal.known_relation AS
-SELECT r.* FROM ff_internal.relation r JOIN ff_internal.server() o
-    ON r.system_identifier = o.system_identifier AND r.database_oid = o.database_oid
- WHERE r.closed_at IS NULL;
-COMMENT ON VIEW ff_internal.known_relation IS
-'Open rows of relation whose OIDs are valid here: after a restore none, until a collection has matched the tables.';
-
 -- The curves of the partitions or shards of one parent, as one: the mean ln(cost) of each step, weighted by updates,
 -- and the fillfactor advised to most of them. (A pooled sample of their pages would describe no real table.) One row
 -- for each leaf with an updated sibling.
@@ -56,7 +48,7 @@ AS $$
         SELECT i.parent, i.leaf, f.updates_per_s AS weight, f.steps, count(*) OVER (PARTITION BY i.parent) AS leaves,
                CASE WHEN f.action IN ('lower', 'raise') THEN f.to_fillfactor END AS advised
           FROM ff_internal.sibling i
-          JOIN ff_internal.known_relation r ON r.relid = i.leaf
+          JOIN ff_internal.followed r ON r.relid = i.leaf
           JOIN ff_internal.fit f ON f.rel_id = r.rel_id
          WHERE ($1 IS NULL OR i.parent = (SELECT o.parent FROM ff_internal.sibling o WHERE o.leaf = $1))
            AND (f.choice).current_step IS NOT NULL AND f.updates_per_s > 0
@@ -84,7 +76,7 @@ LANGUAGE sql STABLE
 RETURN (SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
           FROM ff_internal.sibling w
           JOIN ff_internal.sibling i ON i.parent = w.parent AND i.leaf <> w.leaf
-          JOIN ff_internal.known_relation r ON r.relid = i.leaf
+          JOIN ff_internal.followed r ON r.relid = i.leaf
           JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
          WHERE w.leaf = relation);
 

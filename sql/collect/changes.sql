@@ -8,16 +8,12 @@ BEGIN ATOMIC
     DELETE FROM ff_internal.problem p WHERE p.rel_id = ANY (gone);
 END;
 
--- Writes changes, baselines and intervals. The first interval of a table created since the previous collection of this
--- epoch counts from zero.
-CREATE FUNCTION ff_internal.write_differences(
+-- Writes what changed of tables that were known before: fillfactor, other options, indexes.
+CREATE FUNCTION ff_internal.write_changes(
     differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE
+LANGUAGE sql VOLATILE
 AS $$
-DECLARE
-    columns CONSTANT text := ff_internal.counter_columns();
-BEGIN
     INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor,
            old_options, new_options, dropped_indexes, created_indexes, indexed_columns)
     SELECT w.rel_id, k.kind, least(greatest(w.seen_at, previous), snapshot_at), snapshot_at, epoch,
@@ -49,7 +45,20 @@ BEGIN
            ('options', ff_internal.other_options(n.reloptions)
                        IS DISTINCT FROM ff_internal.other_options(w.reloptions)),
            ('indexes', x.dropped IS NOT NULL OR x.created IS NOT NULL)) k(kind, differs)
-     WHERE n.relid = w.relid AND d.redefined AND k.differs;
+     WHERE n.relid = w.relid AND d.redefined AND k.differs
+$$;
+
+-- Writes changes, baselines and intervals. The first interval of a table created since the previous collection of this
+-- epoch counts from zero.
+CREATE FUNCTION ff_internal.write_differences(
+    differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    columns CONSTANT text := ff_internal.counter_columns();
+BEGIN
+    PERFORM ff_internal.write_changes(differences, epoch, previous, snapshot_at);
 
     EXECUTE format($q$
         UPDATE ff_internal.relation r

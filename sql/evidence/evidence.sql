@@ -12,7 +12,7 @@ LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_sum';
 
 -- Sums of the intervals of one table; fresh: the interval is after the last change of fillfactor or indexes; counts:
--- those of window_counters, in its order.
+-- those of table_window, in its order.
 CREATE AGGREGATE ff_internal.window_of(
     fresh boolean, began_at timestamptz, ended_at timestamptz, counts bigint[])
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);

@@ -139,7 +139,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
   LEFT JOIN (
 	-- functions that read pages, and the steps of a collection
 	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,collect_verdicts,collect_settings,
-		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,counted_since,table_differences,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
+		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,counted_since,table_differences,write_changes,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
 		add_statement,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
 		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,ff_fleet_add,ff_fleet_remove,ff_import,ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,connect_timeout,check_source,check_export,fleet_limits,
 		fleet_send,fleet_answer,fleet_hang_up,store_reads,store_advice,store_export,fleet_failed,fleet_mine,fleet_leave,fleet_turn,fleet_step,fleet_begin,fleet_weigh,ff_rehearsal_result}'::name[]),
