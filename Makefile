@@ -1,5 +1,5 @@
 # Stages in the order in which the data flows.
-EXTENSION  = fillfactor_advisor
+EXTENSION  = fillfactor_advisor hub/fillfactor_advisor_hub
 EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_advisor.control)
 
 MODULE_big = fillfactor_advisor
@@ -77,18 +77,22 @@ SQL_PIECES = \
 	rehearsal/sql/table.sql \
 	rehearsal/sql/result.sql \
 	rehearsal/sql/rehearsal.sql \
+	sql/prune.sql \
+	sql/rights.sql
+
+# Those of the hub, an extension of its own that requires the other.
+HUB_PIECES = \
 	hub/sql/schema.sql \
 	hub/sql/answer.sql \
 	hub/sql/refresh.sql \
 	hub/sql/report.sql \
 	hub/sql/schedule.sql \
-	sql/prune.sql \
-	sql/rights.sql
+	hub/sql/rights.sql
 
 # A release adds its frozen script to sql/; the upgrade scripts from there are
 # written by hand (make upgrade-diff shows what they lack).
-DATA_built = $(EXTENSION)--$(EXTVERSION).sql
-DATA       = $(wildcard sql/$(EXTENSION)--*.sql)
+DATA_built = fillfactor_advisor--$(EXTVERSION).sql fillfactor_advisor_hub--$(EXTVERSION).sql
+DATA       = $(wildcard sql/fillfactor_advisor*--*.sql)
 
 # pg_regress: exact facts, one file per stage.
 REGRESS      = \
@@ -134,7 +138,7 @@ check-twin:
 
 # reproducible: the same bytes everywhere
 dist:
-	TZ=UTC git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD
+	TZ=UTC git archive --format zip --prefix=fillfactor_advisor-$(EXTVERSION)/ -o fillfactor_advisor-$(EXTVERSION).zip HEAD
 
 reference:
 	@PG_CONFIG='$(PG_CONFIG)' test/reference
@@ -174,6 +178,6 @@ include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or
 # PGXS does not track includes.
 $(OBJS): $(wildcard src/*/*.h)
 
-$(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
-	cat $(SQL_PIECES) > $@
+$(DATA_built): $(SQL_PIECES) $(HUB_PIECES) $(addsuffix .control, $(EXTENSION)) Makefile
+	cat $(if $(findstring _hub,$@),$(HUB_PIECES),$(SQL_PIECES)) > $@
 endif
