@@ -175,6 +175,26 @@ else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
 
+# Before 18 a server finds extensions only in its own folders.
+ifeq ($(origin prefix),command line)
+ifneq ($(filter 15 16 17,$(MAJORVERSION)),)
+$(error make install prefix=... needs PostgreSQL 18 (extension_control_path): use DESTDIR=... to stage files)
+endif
+endif
+
+# The files of an image that is mounted beside a server: lib, share/extension, licenses.
+.PHONY: image-tree
+image-tree: all
+	@test -n '$(DIR)' || { echo 'usage: make image-tree DIR=FOLDER' >&2; exit 2; }
+	@test ! -e '$(DIR)' || { echo '$(DIR) already exists' >&2; exit 2; }
+	$(MAKE) -s install DESTDIR='$(abspath $(DIR))/staged'
+	mkdir -p '$(DIR)/share' '$(DIR)/licenses'
+	mv '$(DIR)/staged$(pkglibdir)' '$(DIR)/lib'
+	rm -rf '$(DIR)/lib/bitcode'
+	mv '$(DIR)/staged$(datadir)/extension' '$(DIR)/share/extension'
+	cp LICENSE '$(DIR)/licenses/fillfactor_advisor'
+	rm -r '$(DIR)/staged'
+
 # PGXS does not track includes.
 $(OBJS): $(wildcard src/*/*.h)
 
