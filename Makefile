@@ -1,5 +1,5 @@
 # Stages in the order in which the data flows.
-EXTENSION  = fillfactor_advisor
+EXTENSION  = fillfactor_advisor hub/fillfactor_advisor_hub
 EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_advisor.control)
 
 MODULE_big = fillfactor_advisor
@@ -80,18 +80,22 @@ SQL_PIECES = \
 	sql/report/report.sql \
 	sql/report/metrics.sql \
 	sql/report/export.sql \
+	sql/prune.sql \
+	sql/rights.sql
+
+# Those of the hub, an extension of its own that requires the other.
+HUB_PIECES = \
 	hub/sql/schema.sql \
 	hub/sql/answer.sql \
 	hub/sql/refresh.sql \
 	hub/sql/report.sql \
 	hub/sql/schedule.sql \
-	sql/prune.sql \
-	sql/rights.sql
+	hub/sql/rights.sql
 
 # A release adds its frozen script to sql/; the upgrade scripts from there are
 # written by hand (make upgrade-diff shows what they lack).
-DATA_built = $(EXTENSION)--$(EXTVERSION).sql
-DATA       = $(wildcard sql/$(EXTENSION)--*.sql)
+DATA_built = fillfactor_advisor--$(EXTVERSION).sql fillfactor_advisor_hub--$(EXTVERSION).sql
+DATA       = $(wildcard sql/fillfactor_advisor*--*.sql)
 
 # The client program, and the folder of its SQL files.
 SCRIPTS_built  = ff_rehearse
@@ -141,7 +145,7 @@ check-twin:
 
 # reproducible: the same bytes everywhere
 dist:
-	TZ=UTC git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD
+	TZ=UTC git archive --format zip --prefix=fillfactor_advisor-$(EXTVERSION)/ -o fillfactor_advisor-$(EXTVERSION).zip HEAD
 
 reference:
 	@PG_CONFIG='$(PG_CONFIG)' test/reference
@@ -203,7 +207,7 @@ $(OBJS): $(wildcard src/*/*.h)
 
 # Queries and a dashboard for monitoring systems, see doc/operations.md.
 MONITORING     = grafana.json pgwatch.yaml postgres_exporter.yaml
-MONITORING_DIR = $(DESTDIR)$(datadir)/$(EXTENSION)/monitoring
+MONITORING_DIR = $(DESTDIR)$(datadir)/fillfactor_advisor/monitoring
 .PHONY: install-monitoring uninstall-monitoring
 install: install-monitoring
 install-monitoring:
@@ -213,18 +217,18 @@ uninstall: uninstall-monitoring
 uninstall-monitoring:
 	rm -f $(addprefix '$(MONITORING_DIR)'/,$(MONITORING))
 
-$(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
-	cat $(SQL_PIECES) > $@
+$(DATA_built): $(SQL_PIECES) $(HUB_PIECES) $(addsuffix .control, $(EXTENSION)) Makefile
+	cat $(if $(findstring _hub,$@),$(HUB_PIECES),$(SQL_PIECES)) > $@
 
 ff_rehearse: rehearsal/ff_rehearse
-	sed "s|^share=.*|share='$(datadir)/$(EXTENSION)'|" $< > $@
+	sed "s|^share=.*|share='$(datadir)/fillfactor_advisor'|" $< > $@
 
 install: install-rehearsal
 uninstall: uninstall-rehearsal
 .PHONY: install-rehearsal uninstall-rehearsal
 install-rehearsal:
-	$(MKDIR_P) '$(DESTDIR)$(datadir)/$(EXTENSION)'
-	$(INSTALL_DATA) $(REHEARSAL_DATA) '$(DESTDIR)$(datadir)/$(EXTENSION)/'
+	$(MKDIR_P) '$(DESTDIR)$(datadir)/fillfactor_advisor'
+	$(INSTALL_DATA) $(REHEARSAL_DATA) '$(DESTDIR)$(datadir)/fillfactor_advisor/'
 uninstall-rehearsal:
-	rm -f $(addprefix '$(DESTDIR)$(datadir)/$(EXTENSION)'/, $(notdir $(REHEARSAL_DATA)))
+	rm -f $(addprefix '$(DESTDIR)$(datadir)/fillfactor_advisor'/, $(notdir $(REHEARSAL_DATA)))
 endif

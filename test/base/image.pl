@@ -22,7 +22,8 @@ my ($version) = slurp_file("$top/fillfactor_advisor.control") =~ /^default_versi
 my @made = sort map { s{^\Q$tree\E/}{}r } split /\n/, qx(find '$tree' -type f);
 my %made = map { $_ => 1 } @made;
 is(join(' ', grep { !$made{$_} } 'lib/fillfactor_advisor.so', 'share/extension/fillfactor_advisor.control',
-	"share/extension/fillfactor_advisor--$version.sql", 'licenses/fillfactor_advisor'), '', 'it has library, control file, script and license');
+	"share/extension/fillfactor_advisor--$version.sql", 'share/extension/fillfactor_advisor_hub.control',
+	"share/extension/fillfactor_advisor_hub--$version.sql", 'licenses/fillfactor_advisor'), '', 'it has library, control file, script and license');
 is(join(' ', grep { !m{^(?:lib|share/extension|licenses)/} } @made), '', 'and nothing elsewhere');
 (undef, $error) = make('image-tree', "DIR=$tree");
 like($error, qr/already exists/, 'it does not write into a folder that exists');

@@ -1,4 +1,4 @@
--- A call of each function of the extension, in public.calls; for a table (:target), its index (:index), and its key in
+-- A call of each function of the extension and of the hub, in public.calls; for a table (:target), its index (:index), and its key in
 -- the history (:t).  optional: all arguments may be left out.
 
 CREATE TABLE public.calls AS
@@ -20,7 +20,7 @@ SELECT p.oid AS function, format('%s %I.%I(%s)', CASE WHEN p.prokind = 'p' THEN 
                                       ELSE 'NULL::' || CASE WHEN y.typnamespace = 'pg_catalog'::regnamespace THEN 'pg_catalog.' || quote_ident(y.typname) ELSE format_type(a.type, NULL) END END, ', ' ORDER BY a.n)
                  FROM unnest(p.proargtypes) WITH ORDINALITY a(type, n) JOIN pg_type y ON y.oid = a.type)) AS command,
        p.pronargs > 0 AND p.pronargs = p.pronargdefaults AS optional
-  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'fillfactor_advisor'
+  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass AND e.extname IN ('fillfactor_advisor', 'fillfactor_advisor_hub')
   JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
   JOIN pg_namespace n ON n.oid = p.pronamespace
  -- of rows of no type that could be given
