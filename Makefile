@@ -198,6 +198,8 @@ $(OBJS): $(wildcard src/*/*.h)
 $(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
 	cat $(SQL_PIECES) > $@
 
+# again for each prefix
+.PHONY: ff_rehearse
 ff_rehearse: rehearsal/ff_rehearse
 	sed "s|^share=.*|share='$(datadir)/$(EXTENSION)'|" $< > $@
 
