@@ -3,7 +3,8 @@
 
 SET check_function_bodies = off;
 -- ticks: updates of a lap; pace: transactions per second; memory: bytes; loaded: rows on a page after loading;
--- vacuumed: updates at the last vacuum; began, xid: time and transaction ID at which the phase began; cycle: see phase_begin()
+-- vacuumed: updates at the last vacuum; began, xid: time and transaction ID at which the phase began; cycle: see
+-- phase_begin()
 CREATE TABLE ff_rehearsal.setup (document jsonb, mixture jsonb, columns integer, indexes integer, new text,
     sessions integer, runs jsonb DEFAULT '[]', rows bigint, ticks float8, pace float8, memory float8, loaded float8,
     vacuumed bigint, began timestamptz, xid bigint, cycle float8);

@@ -51,7 +51,8 @@ AS $$
 $$;
 
 -- Returns the classes of a workload as classes of a mixture (pgbench.sql), with what only the rehearsal needs: rate,
--- rows for each row updated; indexed, it changes an indexed column; resizes, it changes the length of the row. resize: what
+-- rows for each row updated; indexed, it changes an indexed column; resizes, it changes the length of the row.
+-- resize: what
 -- sets the next length.
 CREATE FUNCTION ff_rehearsal.classes(workload jsonb, sessions integer, resize text) RETURNS jsonb
 LANGUAGE sql STABLE
