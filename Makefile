@@ -220,6 +220,8 @@ uninstall-monitoring:
 $(DATA_built): $(SQL_PIECES) $(HUB_PIECES) $(addsuffix .control, $(EXTENSION)) Makefile
 	cat $(if $(findstring _hub,$@),$(HUB_PIECES),$(SQL_PIECES)) > $@
 
+# again for each prefix
+.PHONY: ff_rehearse
 ff_rehearse: rehearsal/ff_rehearse
 	sed "s|^share=.*|share='$(datadir)/fillfactor_advisor'|" $< > $@
 

@@ -6,6 +6,7 @@ SELECT measure, round(measured::numeric, 1) AS measured, round(low::numeric, 1) 
   FROM ff_rehearsal.judged(ff_rehearsal.measured()) WHERE place < 12;
 \pset format unaligned
 \pset tuples_only on
-SELECT measure || ': ' || verdict FROM ff_rehearsal.judged(ff_rehearsal.measured()) WHERE place IN (12, 14) ORDER BY place;
+SELECT measure || ': ' || verdict FROM ff_rehearsal.judged(ff_rehearsal.measured())
+ WHERE place IN (12, 14) ORDER BY place;
 SELECT r->>'headline' FROM ff_rehearsal.outcome(ff_rehearsal.measured()) r;
 SELECT ff_rehearsal.outcome(ff_rehearsal.measured());

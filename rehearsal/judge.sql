@@ -120,7 +120,7 @@ AS $$
      ORDER BY 1
 $$;
 
--- Returns a result with its verdict: what ff_rehearsal_result() stores. headline: the price and the gain in one sentence.
+-- Returns a result with its verdict: what ff_rehearsal_result() stores. headline: price and gain in one sentence.
 CREATE FUNCTION ff_rehearsal.outcome(result jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
@@ -130,7 +130,8 @@ AS $$
                'predicted_hot_low', result->'predicted'->'hot_b'->1,
                'predicted_hot_high', result->'predicted'->'hot_b'->2,
                'left_out', jsonb_array_length(result->'never'),
-               'headline', format('%s: a table %s times as large for %s %% %s WAL per update (%s to %s %%), HOT share %s points',
+               'headline', format(
+                   '%s: a table %s times as large for %s %% %s WAL per update (%s to %s %%), HOT share %s points',
                    brings.verdict, round(size.measured::numeric / 100, 2), abs(round(wal.measured::numeric - 100, 1)),
                    CASE WHEN wal.measured > 100 THEN 'more' ELSE 'less' END,
                    to_char(round(wal.low::numeric - 100, 1), f.f), to_char(round(wal.high::numeric - 100, 1), f.f),

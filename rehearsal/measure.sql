@@ -2,8 +2,9 @@
 -- phases, between which the table may be vacuumed.
 
 SET check_function_bodies = off;
--- ticks: updates of a lap; pace: transactions per second; memory: bytes; loaded: rows on a page after loading; vacuumed:
--- updates at the last vacuum; began, xid: time and transaction ID at which the phase began; cycle: see phase_begin()
+-- ticks: updates of a lap; pace: transactions per second; memory: bytes; loaded: rows on a page after loading;
+-- vacuumed: updates at the last vacuum; began, xid: time and transaction ID at which the phase began; cycle: see
+-- phase_begin()
 CREATE TABLE ff_rehearsal.setup (document jsonb, mixture jsonb, columns integer, indexes integer, new text,
     sessions integer, runs jsonb DEFAULT '[]', rows bigint, ticks float8, pace float8, memory float8, loaded float8,
     vacuumed bigint, began timestamptz, xid bigint, cycle float8);
@@ -145,7 +146,8 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
             SELECT min(o.ticks / 4 * (c->>'rate')::float8 / (c->>'part')::float8)
               FROM jsonb_array_elements(o.mixture->'classes') c WHERE c ? 'part'),
             o.ticks / nullif((o.mixture->>'held_cycle')::float8, 0)))) END
-      FROM ff_rehearsal.setup s, jsonb_to_record(s.document->'table') f(rows float8, row_bytes float8, ram_bytes float8);
+      FROM ff_rehearsal.setup s,
+           jsonb_to_record(s.document->'table') f(rows float8, row_bytes float8, ram_bytes float8);
     WITH lap AS (
         UPDATE ff_rehearsal.setup o SET ticks = coalesce(w.updates * ceil(l.ticks / w.updates - 0.01), l.ticks)
           FROM ff_rehearsal.setup s

@@ -1,8 +1,8 @@
 -- Turns the document of ff_rehearsal() into what runs on the scratch server: a table and a mixture (pgbench.sql).
 --
 -- The table is not an imitation. It has the key id, the integer n that no index has, one integer for each other index,
--- and a padding that gives rows their lengths. What is measured, HOT share, WAL and size, depends on the lengths of rows
--- and the number of indexes.
+-- and a padding that gives rows their lengths. What is measured, HOT share, WAL and size, depends on the lengths of
+-- rows and the number of indexes.
 
 -- Returns the table. columns: integers with an index, i1 and so on; at most five, and no more than the shortest row has
 -- room for: further indexes are on the same columns. indexes: besides that of the key. new: values of a new row {n}.
@@ -50,14 +50,16 @@ AS $$
       FROM pad p
 $$;
 
--- Returns the classes of a workload as classes of a mixture (pgbench.sql), with what only the rehearsal needs: rate, rows
--- for each row updated; indexed, it changes an indexed column; resizes, it changes the length of the row. resize: what
+-- Returns the classes of a workload as classes of a mixture (pgbench.sql), with what only the rehearsal needs: rate,
+-- rows for each row updated; indexed, it changes an indexed column; resizes, it changes the length of the row.
+-- resize: what
 -- sets the next length.
 CREATE FUNCTION ff_rehearsal.classes(workload jsonb, sessions integer, resize text) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
     WITH class AS (
-        SELECT x.*, l.place, greatest(1, round(x.stride)) AS every, x.rows / (workload->>'replayed_rows')::float8 AS part,
+        SELECT x.*, l.place, greatest(1, round(x.stride)) AS every,
+               x.rows / (workload->>'replayed_rows')::float8 AS part,
                sum(x.rate) FILTER (WHERE x.command = 'insert') OVER () AS inserts
           FROM jsonb_array_elements(workload->'classes') WITH ORDINALITY l(class, place)
          CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8,

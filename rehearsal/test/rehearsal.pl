@@ -259,7 +259,7 @@ my $right = { %$known, predicted => { hot_a => [ 0, 0, 40 ], hot_b => [ 100, 60,
 write_document('right.json', encode_json($right));
 {
 	my $database = $scratch->connstr('postgres');
-	$run = rehearse($scratch, undef, '--short', '--seconds=2', '-d', $database, 'right.json');
+	$run = rehearse($scratch, undef, '--short', '--seconds=1', '-d', $database, 'right.json');
 }
 $status = status($run);
 my ($figures) = ${ $run->{out} } =~ /^(\{.*\})$/m;

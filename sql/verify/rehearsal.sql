@@ -4,7 +4,8 @@
 -- The document, for a decision with a workload. predicted: figures, lowest and highest; of a HOT share, the settled one
 -- and a range that covers it and the range predicted for the observed window. a: at the table's fillfactor, b: at the
 -- other one.
-CREATE FUNCTION ff_internal.rehearsal_document(v ff_internal.judged, relation oid, to_fillfactor integer) RETURNS jsonb
+CREATE FUNCTION ff_internal.rehearsal_document(v ff_internal.judged, relation oid, to_fillfactor integer)
+RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
     SELECT jsonb_build_object(

@@ -53,7 +53,7 @@ SELECT is_empty($$ SELECT field, way FROM damaged WHERE said = 'none' AND way IN
 SELECT matches((SELECT said FROM damaged WHERE field = 'hot_pct' AND way = '-1'), 'rehearsal_hot_pct_check', 'the error names a field out of range');
 SELECT matches((SELECT said FROM damaged WHERE field = 'wal_pct' AND way = 'gone'), 'column "wal_pct"', 'the error names a missing field');
 TRUNCATE ff_internal.rehearsal;
-SELECT is(split_part(failure(format('SELECT ff_rehearsal_result(%L)', r)), '|', 1), '22023', 'refused: ' || r::text) FROM unnest('{[1],5,"\"x\"",{},true}'::jsonb[]) r;
+SELECT is(split_part(failure(format('SELECT ff_rehearsal_result(%L)', r)), '|', 1), '22023', 'refused: ' || r::text) FROM unnest('{"[1]",5,"\"x\"","{}",true}'::jsonb[]) r;
 SELECT matches(failure($$ SELECT ff_rehearsal_result(result('{"measured_at": 1e11}')) $$), '^22023.*in the future', 'a result of the future is refused');
 SELECT matches(failure($$ SELECT ff_rehearsal_result(result('{"to": 100}')) $$), '^22023.*rehearsal_', 'a result of one fillfactor is refused');
 SELECT throws_ok($$ SELECT ff_rehearsal_result(jsonb_set(result(), '{source,system_identifier}', '"1"')) $$, '55000', NULL, 'a result of another server is refused');
