@@ -200,7 +200,7 @@ sub install_into
 	my $source = new_folder();
 	chomp(my $extensions = `$config --sharedir`);
 	unlink glob("'$extensions/extension/fillfactor_advisor'*");
-	system("cd '$top' && cp -a Makefile fillfactor_advisor.control sql src '$source' && find '$source/src' -name '*.o' -delete -o -name '*.bc' -delete") == 0
+	system("cd '$top' && cp -a Makefile *.control sql src hub rehearsal monitoring '$source' && find '$source/src' -name '*.o' -delete -o -name '*.bc' -delete") == 0
 	  or die 'could not copy the source';
 	build_extension($config, $source);
 	return;
