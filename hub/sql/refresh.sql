@@ -205,6 +205,7 @@ CREATE PROCEDURE @extschema@.ff_fleet_refresh(part integer DEFAULT 1, parts inte
 LANGUAGE plpgsql
 AS $$
 BEGIN
+    PERFORM ff_internal.check_role('collector');
     CALL ff_hub.fleet_refresh(part, parts);
 END
 $$;

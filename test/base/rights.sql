@@ -26,7 +26,7 @@ SELECT plan(59);
 SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_reader', 'reader') WITH ORDINALITY x(g, n)),
 	'{"done: GRANT USAGE ON SCHEMA advisor TO regress_ff_reader;","done: GRANT pg_read_all_stats TO regress_ff_reader;"}', 'ff_grant() says what it granted to a reader');
 SELECT matches((SELECT string_agg(g, ' ') FROM advisor.ff_grant('regress_ff_collector', 'collector') g),
-	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; done: GRANT INSERT, UPDATE, DELETE ON ff_internal[.].*ff_internal[.].* TO regress_ff_collector;$', 'ff_grant() says what it granted to a collector');
+	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; done: GRANT INSERT, UPDATE, DELETE ON ff_(internal|hub)[.].*ff_internal[.].* TO regress_ff_collector;$', 'ff_grant() says what it granted to a collector');
 SELECT is((SELECT count(*) FROM advisor.ff_grant('regress_ff_collector', 'collector') g WHERE g ~ 'pg_monitor'), 0::bigint, 'ff_grant() does not grant a membership again');
 SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704', 'role "regress_ff_none" does not exist', 'ff_grant() to an unknown role fails');
 SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023', 'invalid grant: ''writer'' to ''regress_ff_reader''', 'ff_grant() for an unknown use fails');
@@ -147,7 +147,6 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
 		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,counted_since,table_differences,write_changes,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
 		add_statement,is_shared,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
 		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,ff_rehearsal_result,
-		-- the hub's
 		ff_fleet_add,ff_fleet_remove,ff_import,ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,connect_timeout,check_source,check_export,limits,
 		send,answer,hang_up,store,failed,mine,leave,turn,step,begin,weigh}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
@@ -204,7 +203,7 @@ SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '425
 -- PostgreSQL 18 sees that sum_statements() of nothing needs no table
 SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,index_definitions,index_keys,rows_kept,read_statements,other_options,horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,resolve,shell_quoted,tracked_settings,
 	cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,
-	ff_fleet_schedule,store_export,fleet_hang_up,fleet_answer,fleet_send,fleet_mine,fleet_limits,fleet_leave,dblink,deadline,connect_timeout}'::text[], 'a role that may only sample can call only functions that need no history');
+	store,hang_up,answer,send,mine,limits,leave,dblink,deadline,connect_timeout}'::text[], 'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS
 SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, format(a.command, c.oid::regclass, (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = '' LIMIT 1))) AS outcome

@@ -3,7 +3,7 @@
 
 CREATE TABLE public.calls AS
 SELECT p.oid AS function, format('%s %I.%I(%s)', CASE WHEN p.prokind = 'p' THEN 'CALL' WHEN p.prorettype = 'record'::regtype AND p.proargmodes IS NULL THEN 'SELECT' ELSE 'SELECT * FROM' END, n.nspname, p.proname,
-              (SELECT string_agg(CASE format_type(a.type, NULL)
+              (SELECT string_agg(CASE WHEN p.provariadic <> 0 AND a.n = p.pronargs THEN 'VARIADIC ' ELSE '' END || CASE format_type(a.type, NULL)
                                       WHEN 'regclass' THEN quote_literal(:'target') || '::pg_catalog.regclass'
                                       WHEN 'oid' THEN CASE WHEN p.proname ~ 'index' AND p.pronargs = 1 THEN quote_literal(:'index') ELSE quote_literal(:'target') END || '::pg_catalog.regclass::pg_catalog.oid'
                                       WHEN 'bigint' THEN :'t' || '::pg_catalog.int8'
