@@ -7,7 +7,7 @@ use lib "$FindBin::Bin/../perl";
 use Standalone qw(compile run finish);
 
 my $top = "$FindBin::Bin/../..";
-my @flags = (qw(-std=c11 -fsanitize=bounds -fsanitize-undefined-trap-on-error), "-I$top/src");
+my @flags = (qw(-std=c11 -ffp-contract=off -fsanitize=bounds -fsanitize-undefined-trap-on-error), "-I$top/src");
 my @parts = map { compile("$_.o", @flags, '-c', "$top/src/model/$_.c") } qw(evidence twin plan fit forecast decide);
 for my $name (qw(twin_test plan_test fit_test decide_test model_test mixture_cli model_cli))
 {
