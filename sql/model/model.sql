@@ -50,16 +50,20 @@ CREATE FUNCTION ff_internal.split_updates(
 AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
 
--- Autovacuum settings in effect with these options; scale, threshold: see autovacuum_vacuum_scale_factor.
+-- Autovacuum settings in effect with these options; scale, threshold: see autovacuum_vacuum_scale_factor; most: dead
+-- rows at which it starts at the latest, autovacuum_vacuum_max_threshold; NULL: no limit, as before PostgreSQL 18.
 CREATE FUNCTION ff_internal.autovacuum(
-    reloptions text[], OUT enabled boolean, OUT scale double precision, OUT threshold double precision)
+    reloptions text[], OUT enabled boolean, OUT scale double precision, OUT threshold double precision,
+    OUT most double precision)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT coalesce(o.own ->> 'autovacuum_enabled', 'on')::boolean,
            coalesce(o.own ->> 'autovacuum_vacuum_scale_factor',
                     current_setting('autovacuum_vacuum_scale_factor'))::double precision,
            coalesce(o.own ->> 'autovacuum_vacuum_threshold',
-                    current_setting('autovacuum_vacuum_threshold'))::double precision
+                    current_setting('autovacuum_vacuum_threshold'))::double precision,
+           nullif(coalesce(o.own ->> 'autovacuum_vacuum_max_threshold',
+                           current_setting('autovacuum_vacuum_max_threshold', true))::double precision, -1)
       FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
 END;
 
@@ -203,7 +207,7 @@ AS $$
            s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.update_distances,
            s.update_ages, e.fillfactor, h.filled_at, h.updated_since, o.standing, h.followed, o.updated, o.costs,
            e.indexes, e.index_bytes, e.ram_bytes,
-           v.scale, v.threshold, CASE WHEN v.enabled AND current_setting('autovacuum') = 'on'
+           v.scale, v.threshold, v.most, CASE WHEN v.enabled AND current_setting('autovacuum') = 'on'
                                       THEN extract(epoch FROM current_setting('autovacuum_naptime')::interval)
                                       ELSE -1 END, h.sessions,
            coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
