@@ -121,7 +121,8 @@ EXTRA_CLEAN = $(DATA_built) output_iso
 
 PG_CPPFLAGS = -I$(srcdir)/src
 # PGXS sets it itself from 16 on; see compat.h
-PG_CFLAGS   = -fvisibility=hidden
+# the model gives the same bits on every machine
+PG_CFLAGS   = -fvisibility=hidden -ffp-contract=off
 
 PG_CONFIG ?= pg_config
 

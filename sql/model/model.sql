@@ -23,16 +23,20 @@ CREATE FUNCTION ff_internal.index_entry_price(OUT wal_bytes double precision, OU
 AS 'MODULE_PATHNAME', 'ff_index_entry_price'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
--- Autovacuum settings in effect with these options; scale, threshold: see autovacuum_vacuum_scale_factor.
+-- Autovacuum settings in effect with these options; scale, threshold: see autovacuum_vacuum_scale_factor; most: dead
+-- rows at which it starts at the latest, autovacuum_vacuum_max_threshold; NULL: no limit, as before PostgreSQL 18.
 CREATE FUNCTION ff_internal.autovacuum(
-    reloptions text[], OUT enabled boolean, OUT scale double precision, OUT threshold double precision)
+    reloptions text[], OUT enabled boolean, OUT scale double precision, OUT threshold double precision,
+    OUT most double precision)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT coalesce(o.own ->> 'autovacuum_enabled', 'on')::boolean,
            coalesce(o.own ->> 'autovacuum_vacuum_scale_factor',
                     current_setting('autovacuum_vacuum_scale_factor'))::double precision,
            coalesce(o.own ->> 'autovacuum_vacuum_threshold',
-                    current_setting('autovacuum_vacuum_threshold'))::double precision
+                    current_setting('autovacuum_vacuum_threshold'))::double precision,
+           nullif(coalesce(o.own ->> 'autovacuum_vacuum_max_threshold',
+                           current_setting('autovacuum_vacuum_max_threshold', true))::double precision, -1)
       FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
 END;
 
@@ -205,7 +209,7 @@ AS $$
                    s.update_distances::float8[] AS update_distance, s.update_ages::float8[] AS update_age,
                    e.fillfactor, o.standing, o.prior_updated, o.prior_cost,
                    e.indexes, e.index_bytes, e.ram_bytes,
-                   v.scale AS vacuum_scale, v.threshold AS vacuum_threshold,
+                   v.scale AS vacuum_scale, v.threshold AS vacuum_threshold, v.most AS vacuum_most,
                    CASE WHEN v.enabled AND current_setting('autovacuum') = 'on'
                         THEN extract(epoch FROM current_setting('autovacuum_naptime')::interval)
                         ELSE -1 END AS vacuum_nap_s,

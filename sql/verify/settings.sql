@@ -30,7 +30,8 @@ AS $$
            SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
              FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
      CROSS JOIN LATERAL ff_internal.autovacuum(c.reloptions) o
-     CROSS JOIN LATERAL (SELECT o.threshold + o.scale * coalesce(nullif(greatest(c.reltuples, 0), 0), p.live_rows))
+     CROSS JOIN LATERAL (SELECT least(o.most, o.threshold +
+                                 o.scale * coalesce(nullif(greatest(c.reltuples, 0), 0), p.live_rows)))
                         l(starts_at)
      CROSS JOIN LATERAL (
            SELECT 'autovacuum_enabled', 'true', 'change' WHERE NOT o.enabled

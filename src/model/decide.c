@@ -69,6 +69,7 @@ typedef struct Rates
 	double		indexes;
 	double		index_bytes;
 	double		rows;			/* live rows of the table */
+	double		cold;			/* of these, in pages that are not written */
 	double		pages;
 	double		ram;
 	double		read_us;
@@ -90,7 +91,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
 	double		pages = bound(e->blocks, 1, 1e15);
-	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.pages = pages};
+	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.cold = p->cold,.pages = pages};
 	double		delete_calls;
 
 	r.statements = calls_per_row(e, EV_UPDATE, 1 / bound(p->together, 1, 1e4));
@@ -134,6 +135,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	double		cold = 1 - o->hot;
 	double		leaves;
 	double		pages = bound(heap_bytes / TW_BLCKSZ, 1, 1e15);
+	double		written = bound(pages * (1 - r->cold / r->rows), 1, 1e15);
 	double		per_checkpoint = bound(r->per_second * r->checkpoint_s, 1, 1e15);
 	double		miss;
 	double		page_us = 2 * r->read_us;	/* read, and written back */
@@ -146,7 +148,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	leaves = bound(n > 0 ? c->index_bytes / TW_BLCKSZ / n : 1, 1, 1e15);
 	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
 	/* full-page images: pages touched for the first time since a checkpoint */
-	images = (pages * (1 - exp(-o->touched * per_checkpoint / pages)) +
+	images = (written * (1 - exp(-o->touched * per_checkpoint / written)) +
 			  n * leaves * (1 - exp(-cold * per_checkpoint / leaves))) / per_checkpoint;
 	c->time_us = US_STATEMENT * r->calls +
 		US_ROW * (1 + r->inserts + r->deletes) + r->inserts * n * US_ENTRY +
@@ -197,8 +199,10 @@ option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int
 	const FcOutcome *o = &f->outcome[way][workload][step];
 	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[workload]), 1), 0.3, 4);
 	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 1;
+	/* pages of a cold row: as they are, or rewritten */
+	double		cold = way == FC_SET ? r->pages / r->rows : 1.0 / f->step[step].rows_per_page;
 
-	cost_of(r, o, TW_BLCKSZ * r->rows * o->pages * pow(off, part),
+	cost_of(r, o, TW_BLCKSZ * (r->cold * cold + (r->rows - r->cold) * o->pages * pow(off, part)),
 			(1 - o->hot) * f->updates / r->rows, c);
 	if (way == FC_REWRITE)
 		add_rewrite(f, r, c);

@@ -255,8 +255,9 @@ make_workload(const FitPlan *p, const Evidence *e, const double *u, TwinWorkload
 	memcpy(l->update_len, p->update_len, sizeof(l->update_len));
 	l->grow_updates = drawn(PR_GROW, u[G_GROW], 1);
 	make_snapshots(p, e, u, l);
-	l->vacuum_share = bound(or_else(e->vacuum_scale, 0.2), 0, 100) +
-		or_else(e->vacuum_threshold, 50) / p->live;
+	/* a vacuum for dead rows of the whole table comes after as many in its live part */
+	l->vacuum_share = (fmin(bound(or_else(e->vacuum_scale, 0.2), 0, 100) * (p->live + p->cold) +
+							or_else(e->vacuum_threshold, 50), or_else(e->vacuum_most, INFINITY))) / p->live;
 	l->vacuum_gap = or_else(e->vacuum_nap_s, 60) / or_else(p->window.seconds, 60) * seen;
 	if (p->window.vacuums >= 1)
 		l->vacuum_gap = seen / p->window.vacuums * drawn(PR_VACUUM, u[G_VACUUM], 1);

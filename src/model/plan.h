@@ -56,7 +56,8 @@ typedef struct FitPlan
 	double		insert_mean;	/* mean of the row lengths, bytes */
 	double		update_mean;
 	int			resizes;		/* updated rows have other lengths */
-	double		live;			/* live rows of the table */
+	double		live;			/* live rows of the part that is written */
+	double		cold;			/* all others */
 	double		mean_live;		/* mean of these over the window */
 	double		rows;			/* rows in the replay */
 	double		scale;			/* rows / live */

@@ -7,7 +7,7 @@ use lib "$FindBin::Bin/../perl";
 use Standalone qw(compile run finish);
 
 my $top = "$FindBin::Bin/../..";
-my @flags = (qw(-std=c11 -fsanitize=bounds -fsanitize-undefined-trap-on-error), "-I$top/src");
+my @flags = (qw(-std=c11 -ffp-contract=off -fsanitize=bounds -fsanitize-undefined-trap-on-error), "-I$top/src");
 my @parts = map { compile(s!.*/!!r . '.o', @flags, '-c', "$top/src/$_.c") }
 	qw(model/evidence model/twin model/plan model/fit model/forecast model/decide advise/decision);
 for my $test (qw(model/twin_test model/plan_test model/fit_test model/decide_test model/model_test model/mixture_cli

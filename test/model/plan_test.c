@@ -320,6 +320,45 @@ test_course(void)
 	ok(planned(&e)->before_set == 0, "fillfactor never set: not changed in the replay");
 }
 
+/* Rows that nobody writes, in front of 40,000 that are inserted and updated in batches. */
+static void
+test_cold_rows(void)
+{
+	double		hot[3],
+				moved[3];
+	int			step[3];
+	static Decision decision;
+
+	for (int i = 0; i < 3; i++)
+	{
+		Evidence	e = known(0, 1);
+
+		e.interval[0].inserted = e.interval[0].updated = e.interval[0].newpage = 40000;
+		e.live_rows = i == 0 ? 40000 : i == 1 ? 4e6 : 1e9;
+		e.blocks = e.live_rows / 58;
+		e.window_xids = 200;
+		e.update_distance[0] = 1;
+		for (int k = 1; k < EV_LOG2_BINS; k++)
+			e.update_distance[k] = 0;
+		e.payback_s = 30 * 86400;
+		e.time_weight = 0.5;
+		e.wal_weight = 0.3;
+		e.size_weight = 0.2;
+		e.min_gain = 0.02;
+		e.min_updates = 500;
+		add(&e, EV_INSERT, 40000, 100, NAN);
+		add(&e, EV_UPDATE, 40000, 100, 0);
+		ff_decide(&work, &e, 1, &fit, &forecast, &decision);
+		step[i] = decision.action == DC_SET ? forecast.step[decision.advised].fillfactor : 0;
+		hot[i] = forecast.step[forecast.current].hot_pct;
+		moved[i] = forecast.step[decision.advised].hot_pct;
+	}
+	ok(step[0] > 0 && abs(step[1] - step[0]) <= 2 && abs(step[2] - step[0]) <= 2,
+	   "a hundred or 25,000 cold rows for each live one: the same step, without a rewrite");
+	ok(near(hot[1], hot[0], 5) && near(hot[2], hot[0], 5) && near(moved[1], moved[0], 5) &&
+	   near(moved[2], moved[0], 5), "cold rows: the same HOT shares");
+}
+
 static void
 test_growth(void)
 {
@@ -703,6 +742,7 @@ main(void)
 	test_records();
 	test_density();
 	test_course();
+	test_cold_rows();
 	test_growth();
 	test_kept();
 	test_steps();
