@@ -37,14 +37,17 @@ OBJS = \
 # then one piece per stage.
 SQL_PIECES = \
 	sql/base/head.sql \
+	sql/base/define.sql \
 	sql/base/setting.sql \
 	sql/base/alter.sql \
 	sql/base/grant.sql \
 	sql/sample/schema.sql \
 	sql/sample/sample.sql \
 	sql/collect/schema.sql \
+	sql/collect/tables.sql \
 	sql/collect/indexed.sql \
 	sql/collect/counters.sql \
+	sql/collect/types.sql \
 	sql/collect/changes.sql \
 	sql/collect/collect.sql \
 	sql/collect/statements.sql \
@@ -64,6 +67,7 @@ SQL_PIECES = \
 	sql/advise/reason.sql \
 	sql/advise/advice.sql \
 	sql/advise/curve.sql \
+	sql/explain/schema.sql \
 	sql/explain/blockers.sql \
 	sql/explain/indexes.sql \
 	sql/apply/script.sql \
@@ -85,17 +89,23 @@ SQL_PIECES = \
 
 # Those of the hub, an extension of its own that requires the other.
 HUB_PIECES = \
+	hub/sql/head.sql \
 	hub/sql/schema.sql \
+	hub/sql/check.sql \
+	hub/sql/member.sql \
 	hub/sql/answer.sql \
 	hub/sql/refresh.sql \
 	hub/sql/report.sql \
 	hub/sql/schedule.sql \
 	hub/sql/rights.sql
 
-# A release adds its frozen script to sql/; the upgrade scripts from there are
-# written by hand (make upgrade-diff shows what they lack).
-DATA_built = fillfactor_advisor--$(EXTVERSION).sql fillfactor_advisor_hub--$(EXTVERSION).sql
-DATA       = $(wildcard sql/fillfactor_advisor*--*.sql)
+# An upgrade from each release: the changes of tables and types since then, and the functions that go or get other
+# arguments or results, by hand (sql/updates/FROM--TO.sql has those of one release, hub/sql/updates/ the hub's), then
+# the pieces again. schema.sql and types.sql are not made again.
+RELEASES   = $(foreach update,$(notdir $(wildcard sql/updates/*--*.sql)),$(firstword $(subst --, ,$(update))))
+UPGRADES   = $(foreach release,$(RELEASES),$(notdir $(EXTENSION:%=%--$(release)--$(EXTVERSION).sql)))
+MADE_ONCE  = %/head.sql %/schema.sql %/types.sql
+DATA_built = $(notdir $(EXTENSION:%=%--$(EXTVERSION).sql)) $(UPGRADES)
 
 # The client program, and the folder of its SQL files.
 SCRIPTS_built  = ff_rehearse
@@ -129,9 +139,9 @@ PG_CONFIG ?= pg_config
 # These targets set up what they need, so they work without PG_CONFIG:
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc] [FLEET=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (doc/reference.md,
-# doc/how-it-decides.md), make upgrade-diff, make sanitize, make valgrind, make assertions,
+# doc/how-it-decides.md), make sanitize, make valgrind, make assertions,
 # make faults-large, make soak [MINUTES=10], make fuzz, make fuzz-long
-SET_UP = test demo check-twin dist reference upgrade-diff sanitize valgrind assertions faults-large soak fuzz fuzz-long
+SET_UP = test demo check-twin dist reference sanitize valgrind assertions faults-large soak fuzz fuzz-long
 .PHONY: $(SET_UP)
 ifneq ($(filter $(SET_UP),$(MAKECMDGOALS)),)
 test:
@@ -150,9 +160,6 @@ dist:
 
 reference:
 	@PG_CONFIG='$(PG_CONFIG)' test/reference
-
-upgrade-diff:
-	@PG_CONFIG='$(PG_CONFIG)' test/upgrade/diff
 
 sanitize:
 	@test/sanitize
@@ -218,8 +225,17 @@ uninstall: uninstall-monitoring
 uninstall-monitoring:
 	rm -f $(addprefix '$(MONITORING_DIR)'/,$(MONITORING))
 
-$(DATA_built): $(SQL_PIECES) $(HUB_PIECES) $(addsuffix .control, $(EXTENSION)) Makefile
-	cat $(if $(findstring _hub,$@),$(HUB_PIECES),$(SQL_PIECES)) > $@
+$(DATA_built): $(SQL_PIECES) $(HUB_PIECES) $(addsuffix .control, $(EXTENSION)) Makefile $(wildcard sql/updates/*.sql)
+pieces  = $(if $(findstring _hub,$(1)),$(HUB_PIECES),$(SQL_PIECES))
+updates = $(if $(findstring _hub,$(1)),hub/,)sql/updates
+$(notdir $(EXTENSION:%=%--$(EXTVERSION).sql)):
+	cat $(call pieces,$@) > $@
+
+$(UPGRADES):
+	{ cat sql/updates/head.sql; \
+	  ls $(call updates,$@)/*--*.sql 2>/dev/null | sort -V | sed -n '/\/$(word 2,$(subst --, ,$@))--/,$$p' | xargs -r cat; \
+	  cat $(filter-out $(MADE_ONCE),$(call pieces,$@)) | \
+	  sed -E 's/^CREATE (FUNCTION|PROCEDURE|AGGREGATE|VIEW) /CREATE OR REPLACE \1 /'; } > $@
 
 # again for each prefix
 .PHONY: ff_rehearse

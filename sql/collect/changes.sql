@@ -1,5 +1,57 @@
 -- Stage collect: write what changed: tables that are gone, changes of options and indexes, intervals.
 
+-- Returns the tables with first < OID <= last that differ from their baselines; NULL: none.
+CREATE FUNCTION ff_internal.table_differences(
+    first oid, last oid, epoch integer, one_reset boolean, previous timestamptz
+) RETURNS ff_internal.table_difference[]
+LANGUAGE plpgsql VOLATILE
+-- without caching, which would keep the entries of all tables until the transaction ends
+SET stats_fetch_consistency = none
+AS $$
+DECLARE
+    here record;
+BEGIN
+    SELECT * INTO here FROM ff_internal.server();
+    RETURN (
+        SELECT array_agg(ROW(d.was, d.now, d.counted, d.redefined,
+                   -- counters may exceed their old values again after a reset; if none fell, any of these may be the
+                   -- one that was reset
+                   d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell, x.*)::ff_internal.table_difference)
+          FROM (SELECT w.was, n.now, i.counted, f.*,
+                       bool_or(f.fell) OVER () AS some_fell,
+                       -- some may be missing because the table was locked
+                       f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
+                       (i.counted).inserted + (i.counted).updated + (i.counted).deleted <> 0 AS changed,
+                       w.epoch_id <> epoch AS new_epoch,
+                       -- a reset clears these times: one from before the last collection proves that there was none
+                       one_reset AND coalesce(least(
+                           pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
+                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid))
+                           >= previous, true) AS perhaps_reset
+                  FROM (SELECT r AS was, r.* FROM ff_internal.relation r
+                         WHERE (r.system_identifier, r.database_oid) = (here.system_identifier, here.database_oid)
+                           AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
+                  -- OFFSET 0: evaluates each state once
+                  FULL JOIN (SELECT t.now, (t.now).*
+                               FROM (SELECT s AS now FROM ff_internal.table_state s
+                                      WHERE s.relid > first AND s.relid <= last OFFSET 0) t) n
+                    ON n.relid = w.relid AND n.created_xid = w.created_xid
+                 CROSS JOIN LATERAL ff_internal.counted_since(n.counted, w.was) i
+                 CROSS JOIN LATERAL (
+                       SELECT i.fell OR coalesce(n.analyzes < w.analyzes, false) AS fell,
+                              (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids)
+                                IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids)
+                                AS redefined) f) d
+         CROSS JOIN LATERAL (
+               SELECT (d.was).index_definitions, (d.was).index_keys, (d.was).indexed_columns WHERE NOT d.reread
+               UNION ALL
+               SELECT ff_internal.index_definitions((d.now).relid, (d.now).index_oids),
+                      ff_internal.index_keys((d.now).index_oids), ff_internal.blocking_columns((d.now).index_oids)
+                WHERE d.reread) x
+         WHERE d.changed OR d.fell OR d.reread OR d.new_epoch);
+END
+$$;
+
 -- Closes the history of tables that are gone.
 CREATE FUNCTION ff_internal.close_tables(gone bigint[], snapshot_at timestamptz) RETURNS void
 LANGUAGE sql VOLATILE

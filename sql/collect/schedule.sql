@@ -52,7 +52,7 @@ BEGIN
                         THEN 'call psql on this database'
                         ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
                        ff_internal.shell_quoted(current_database()),
-                       ff_internal.shell_quoted(replace(action, substring(action, 'ff_\w+[.]'),
+                       ff_internal.shell_quoted(replace(action, substring(action, 'ff_[a-z]+[.]'),
                                                         quote_ident(n.nspname) || '.ff_'))), '%', E'\\%') END
               FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
              WHERE e.extname = extension)));

@@ -5,7 +5,7 @@ SET client_min_messages = error;
 CREATE EXTENSION IF NOT EXISTS pgtap;
 DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA "F f; %I";
-CREATE EXTENSION fillfactor_advisor SCHEMA "F f; %I";
+CREATE EXTENSION fillfactor_advisor_hub SCHEMA "F f; %I" CASCADE;
 SET search_path = "F f; %I", public;
 SELECT plan(36);
 
@@ -108,7 +108,7 @@ END $$;
 SELECT ff_internal.job_command(E'a ''job'' of %s \\ $$ %L') AS job \gset
 SELECT matches(:'job'::text, $$^DO E?'BEGIN .*; CALL ff_internal.collect\(\); END'$$, 'the command of a job collects, whatever schema the extension is in');
 SELECT is(pg_temp.message_and_hint(:'job'), 'none', 'the command of a job works');
-DROP EXTENSION fillfactor_advisor;
+DROP EXTENSION fillfactor_advisor CASCADE;
 SELECT is(pg_temp.message_and_hint(:'job'),
     format('42704 extension fillfactor_advisor is gone from this database, its job is left Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;',
            E'a ''job'' of %s \\ $$ %L', current_database()), 'without the extension, a job fails with a hint how to remove it');

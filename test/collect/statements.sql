@@ -175,7 +175,7 @@ SELECT is((SELECT string_agg(reason, '; ' ORDER BY reason) FROM told WHERE tab I
     'several tables of that name: a.twice, b.twice; view', 'statements not attributed are shown with the reason');
 SELECT is((SELECT count(*) FROM ff.ff_statements('a.part1') WHERE command = 'UPDATE'), 2::bigint, 'a partition shows its parent''s statements');
 SELECT ok((SELECT bool_and(rel_id IS NOT NULL) FROM ff_internal.statement_target WHERE relid IN ('a.once'::regclass, 'a.part1'::regclass)), 'statements are linked to the history of their table');
-SELECT is((SELECT string_agg(t.command || t.shared, ' ') FROM ff_internal.statement_target t WHERE t.relation_name IN ('twice', 'v')), 'INSERTtrue UPDATEfalse', 'a name that only tables with these columns have counts for all of them');
+SELECT is((SELECT string_agg(t.command || t.shared, ' ' ORDER BY t.command) FROM ff_internal.statement_target t WHERE t.relation_name IN ('twice', 'v')), 'INSERTtrue UPDATEfalse', 'a name that only tables with these columns have counts for all of them');
 SELECT is((SELECT ff_internal.is_shared(NULL, 'twice', '{id}') || ' ' || ff_internal.is_shared(NULL, 'twice', '{id,n}') || ' ' || ff_internal.is_shared('a', 'twice', '{id}') || ' ' || ff_internal.is_shared(NULL, 'hid', '{id}')), 'true false false false', 'not if one lacks a column, with a schema, or if one is temporary');
 SELECT is((SELECT count(*) FROM ff_internal.statement WHERE kind = 'other' AND text IS NOT NULL), 0::bigint, 'texts of statements that write nothing are not kept');
 

@@ -7,7 +7,7 @@ SET search_path = pg_catalog, pg_temp;
 CREATE TEMP VIEW member AS
 SELECT d.classid, d.objid
   FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
- WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e';
+ WHERE e.extname IN ('fillfactor_advisor', 'fillfactor_advisor_hub') AND d.deptype = 'e';
 CREATE TEMP VIEW relation AS
 SELECT c.oid::regclass::text AS name, c.* FROM pg_temp.member m JOIN pg_class c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid;
 
@@ -17,7 +17,7 @@ CREATE FUNCTION pg_temp.grants(acl aclitem[]) RETURNS text LANGUAGE sql AS $$
 $$;
 
 SELECT format('extension %s: relocatable %s, schema %s', extname, extrelocatable, extnamespace::regnamespace)
-  FROM pg_extension WHERE extname = 'fillfactor_advisor';
+  FROM pg_extension WHERE extname IN ('fillfactor_advisor', 'fillfactor_advisor_hub') ORDER BY extname;
 
 SELECT 'member ' || pg_describe_object(classid, objid, 0) AS line FROM pg_temp.member ORDER BY line;
 
@@ -29,7 +29,9 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Functions, types
 -- ---------------------------------------------------------------------------
-SELECT format(E'function %s: %s\n%s', p.oid::regprocedure, obj_description(p.oid, 'pg_proc'), pg_get_functiondef(p.oid))
+SELECT format(E'function %s: %s\n%s', p.oid::regprocedure, obj_description(p.oid, 'pg_proc'),
+              CASE WHEN p.prokind = 'a' THEN (SELECT format('aggregate of %s and %s', a.aggtransfn, a.aggfinalfn) FROM pg_aggregate a WHERE a.aggfnoid = p.oid)
+                   ELSE pg_get_functiondef(p.oid) END)
   FROM pg_temp.member m JOIN pg_proc p ON m.classid = 'pg_proc'::regclass AND p.oid = m.objid ORDER BY p.oid::regprocedure::text;
 
 SELECT format('type %s: %s', t.oid::regtype, obj_description(t.oid, 'pg_type'))
@@ -89,4 +91,4 @@ SELECT format('owner of %s: %s', pg_describe_object(m.classid, m.objid, 0), coal
   LEFT JOIN pg_type t ON m.classid = 'pg_type'::regclass AND t.oid = m.objid
  ORDER BY line;
 SELECT format('dumped %s%s', c.id::regclass, ' where ' || nullif(c.condition, '')) AS line
-  FROM pg_extension e, unnest(e.extconfig, e.extcondition) c(id, condition) WHERE e.extname = 'fillfactor_advisor' ORDER BY line;
+  FROM pg_extension e, unnest(e.extconfig, e.extcondition) c(id, condition) WHERE e.extname IN ('fillfactor_advisor', 'fillfactor_advisor_hub') ORDER BY line;
