@@ -63,6 +63,7 @@ SQL_PIECES = \
 	sql/advise/rewrite.sql \
 	sql/advise/reason.sql \
 	sql/advise/advice.sql \
+	sql/advise/dismiss.sql \
 	sql/advise/curve.sql \
 	sql/explain/blockers.sql \
 	sql/explain/indexes.sql \
@@ -76,6 +77,7 @@ SQL_PIECES = \
 	sql/verify/rehearsal.sql \
 	sql/verify/settings.sql \
 	sql/report/history.sql \
+	sql/report/changes.sql \
 	sql/report/html.sql \
 	sql/report/report.sql \
 	sql/report/metrics.sql \

@@ -105,3 +105,27 @@ CREATE TABLE ff_internal.rehearsal (
     PRIMARY KEY (rel_id, measured_at)
 );
 $$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.dismissal (
+    -- Advice that somebody declined with ff_dismiss(); one row per table.
+    rel_id       bigint PRIMARY KEY,   -- key of the table's history
+    dismissed_at timestamptz NOT NULL, -- when
+    dismissed_by name NOT NULL,        -- role that called ff_dismiss()
+    reason       text NOT NULL,        -- as given
+    until        timestamptz NOT NULL, -- when it expires; infinity: never
+    wal_bytes    double precision      -- WAL a day that the advice saved then; NULL: no change was advised yet
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.advice_event (
+    -- What became of the advice for a table, and which indexes came to block its updates or ceased to; see ff_changes().
+    rel_id  bigint NOT NULL,      -- key of the table's history
+    seen_at timestamptz NOT NULL, -- when
+    what    text NOT NULL CHECK (what IN ('advised', 'moved', 'withdrawn', 'dismissed', 'taken back', 'verdict',
+                                          'blocked', 'unblocked')), -- what happened
+    details text NOT NULL         -- in words, one line
+);
+$$);
+CREATE INDEX advice_event_seen_at ON ff_internal.advice_event (seen_at);

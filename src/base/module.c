@@ -34,7 +34,7 @@ int			ff_prune_batches;
 #define OURS(name) "fillfactor_advisor." name
 
 /* Values of settings that only SQL functions read, through ff_setting(). */
-static int	unread_int[7];
+static int	unread_int[8];
 
 /* Either whole or real is set: where the value is stored. */
 static const struct
@@ -82,6 +82,9 @@ static const struct
 	"Most statements of pg_stat_statements that are followed; 0 reads none."},
 	{OURS("snapshot_age"), &unread_int[6], NULL, 60, 0, INT_MAX, GUC_UNIT_S,
 	"Age from which a transaction that holds back pruning is recorded."},
+	{OURS("notify_worth"), &unread_int[7], NULL, -1, -1, INT_MAX, GUC_UNIT_MB,
+	"WAL a day from which new advice is sent to listeners of channel fillfactor_advisor, "
+	"with verdicts that a change hurt; -1 sends nothing."},
 	{OURS("payback_time"), &ff_payback_time, NULL, 30 * SECS_PER_DAY, SECS_PER_MINUTE, LONGEST,
 	GUC_UNIT_S,
 	"Time within which a change of fillfactor, with its rewrite, must pay back."},
