@@ -62,6 +62,7 @@ SQL_PIECES = \
 	sql/advise/decision.sql \
 	sql/advise/rewrite.sql \
 	sql/advise/reason.sql \
+	sql/advise/events.sql \
 	sql/advise/advice.sql \
 	sql/advise/dismiss.sql \
 	sql/advise/curve.sql \

@@ -21,7 +21,7 @@ DECLARE
         fleet_refresh, dblink,
         deadline, connect_timeout, check_source, check_export, fleet_limits, fleet_send, fleet_answer, fleet_hang_up,
         store_export, fleet_failed, fleet_mine, fleet_leave, fleet_turn, fleet_step,
-        fleet_begin, fleet_weigh, fits_due, collect_fit, collect_verdicts}';
+        fleet_begin, fleet_weigh, fits_due, collect_fit, note, note_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, other_options, collect_due, parse_statement,
         total, counters_plus, counter_columns, resolve, shell_quoted, horizon_holders, statement_shown, tracked_settings}';
     for_all    CONSTANT text[] := '{refuse, check_role, overview, setting, lookback, server}';

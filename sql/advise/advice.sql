@@ -182,26 +182,28 @@ RETURNS TABLE (
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
-    SELECT ROW (e.relation, e.fillfactor, d.recommended_fillfactor, d.action, d.cause,
+    SELECT ROW (e.relation, e.fillfactor, CASE WHEN y.changes THEN d.recommended_fillfactor ELSE e.fillfactor END,
+                CASE WHEN k.words IS NULL THEN d.action ELSE 'keep' END, d.cause,
                 round(d.confidence::numeric, 2)::real, u.per_s::numeric(20, 2)::real,
                 round((100 * e.hot_share)::numeric, 1)::real,
                 round((100 * CASE WHEN d.seen_cause = 'too_wide' THEN 0 ELSE e.recoverable_share END)::numeric,
                       1)::real,
-                round(CASE WHEN x.changes THEN n.hot_pct ELSE 100 * e.hot_share END::numeric, 1)::real,
-                r.fits, CASE WHEN x.changes THEN n.rows_per_page ELSE r.fits END,
-                e.heap_bytes, CASE WHEN x.changes THEN n.size_bytes ELSE e.heap_bytes END,
+                round(CASE WHEN y.changes THEN n.hot_pct ELSE 100 * e.hot_share END::numeric, 1)::real,
+                r.fits, CASE WHEN y.changes THEN n.rows_per_page ELSE r.fits END,
+                e.heap_bytes, CASE WHEN y.changes THEN n.size_bytes ELSE e.heap_bytes END,
                 e.ram_ratio::numeric(20, 4)::real,
-                CASE WHEN x.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
+                CASE WHEN y.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
                      WHEN e.updated > 0 THEN 100 END::real,
-                b.gain_pct, b.wal_bytes, b.disk_bytes, b.cpu_s, x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds,
-                make_interval(secs => e.window_s),
+                g.gain_pct, g.wal_bytes, g.disk_bytes, g.cpu_s, y.changes AND x.needs_rewrite, m.disk_bytes,
+                m.wal_bytes, m.seconds, make_interval(secs => e.window_s),
                 d.cause NOT IN ('not_examined', 'too_wide')
                     AND coalesce(e.window_s < ff_internal.threshold('FULL_DAY'), true),
-                concat(rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
+                concat(k.words, rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
                        ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                            || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes)
                            || ' of WAL.',
-                       ' ' || v.shards), b.ddl)::ff_internal.advice, t.phrase, v.evidence, v.fit,
+                       ' ' || v.shards), g.ddl)::ff_internal.advice,
+           CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, v.evidence, v.fit,
            v.decision, v.shards
       FROM ff_internal.pooled_decisions(relation, pooled) v
      CROSS JOIN LATERAL (SELECT (v.evidence).*) e
@@ -222,11 +224,16 @@ AS $$
                   round((coalesce((c.us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1)::real AS cpu_s,
                   ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor]) AS ddl
             WHERE x.changes OFFSET 0) b ON true
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN x.changes THEN ff_internal.dismissed(e.rel_id, d.recommended_fillfactor, b.wal_bytes) END)
+           k(words)
+     CROSS JOIN LATERAL (SELECT x.changes AND k.words IS NULL AS changes) y
+      LEFT JOIN LATERAL (SELECT b.* WHERE y.changes) g ON true
       -- the least disturbing way; both OFFSETs make the filter run before the function
-      LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
+      LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite AND y.changes OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
-     ORDER BY x.changes DESC, b.gain_pct DESC NULLS LAST, e.updated DESC NULLS LAST, e.nspname, e.relname
+     ORDER BY y.changes DESC, g.gain_pct DESC NULLS LAST, e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
 
 CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL) RETURNS SETOF ff_internal.advice
@@ -238,10 +245,10 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
 'Advice for one table or for all: one row each, even if nothing should change. For all tables, it is what collections '
 'stored; for one table, it is computed again if there is newer evidence. ff_advice is the overview.
-action: lower, raise, keep, wait (more data is needed). cause: page_full, batch_update, row_growth (updates '
-'leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, settling, few_updates, read_mostly, '
-'too_wide (it does not help); no_data (unknown so far); not_examined (partitioned, foreign, temporary, excluded, or '
-'not heap).
+action: lower, raise, keep (also if ff_dismiss() declined a change), wait (more data is needed). cause: page_full, '
+'batch_update, row_growth (updates leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, '
+'settling, few_updates, read_mostly, too_wide (it does not help); no_data (unknown so far); not_examined (partitioned, '
+'foreign, temporary, excluded, or not heap).
 fillfactor, recommended_fillfactor: percent, now and advised (equal if nothing should change). confidence: 0 to 1, '
 'from how well the model explains the data, how much and how long was observed, and how earlier advice turned out.
 updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: '
@@ -367,18 +374,21 @@ DECLARE
     -- percentage points of predicted HOT share (chosen)
     new_prediction CONSTANT float8 := 2;
     a    ff_internal.advice;
+    d    ff_internal.decision;
     f    ff_internal.fit;
     n    ff_internal.step;
     v    record;
+    had  ff_internal.fit;
     last ff_internal.prediction;
 BEGIN
-    SELECT x.advice, x.fit, (x.decision).step INTO v
+    SELECT x.advice, x.fit, x.decision INTO v
       FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, false) x
      WHERE r.rel_id = id AND r.closed_at IS NULL;
     a := v.advice;
     IF a.relation IS NULL THEN
         RETURN 0;
     END IF;
+    d := v.decision;
     f := v.fit;
     IF (f.choice).current_step IS NULL THEN
         -- the model was not asked: keep its last choice
@@ -386,23 +396,28 @@ BEGIN
                                    WHERE o.rel_id = id AND o.from_fillfactor = a.fillfactor);
         f.made_with := ff_internal.fit_made_with();
     END IF;
+    SELECT * INTO had FROM ff_internal.fit o WHERE o.rel_id = id;
+    -- the decision, even if somebody dismissed it
     INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action,
                                  from_fillfactor, to_fillfactor, confidence, updates_per_s, updated)
     VALUES (id, clock_timestamp(), coalesce(f.evidence_hash, ''), f.made_with, coalesce(f.valid_for, ''), f.choice,
-            f.steps, a.action, a.fillfactor, a.recommended_fillfactor, a.confidence, a.updates_per_s, f.updated)
+            f.steps, d.action, a.fillfactor, d.recommended_fillfactor, a.confidence, a.updates_per_s, f.updated)
     ON CONFLICT (rel_id) DO UPDATE
        SET (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action, from_fillfactor,
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
-    n := ff_internal.step_at(f.steps, v.step);
-    IF a.action IN ('lower', 'raise')
-       AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, a.recommended_fillfactor)
+    n := ff_internal.step_at(f.steps, d.step);
+    PERFORM ff_internal.note_fit(had, id, d, a.fillfactor,
+                ((f.choice).wal_bytes_now - n.wal_bytes_per_update)::float8 * 86400 * a.updates_per_s,
+                CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END);
+    IF d.action IN ('lower', 'raise')
+       AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, d.recommended_fillfactor)
             OR last.made_at < clock_timestamp() - interval '1 day' OR last.judged_at IS NOT NULL
             OR (abs(last.predicted_hot_pct - n.hot_pct) < new_prediction OR n.hot_pct IS NULL) IS NOT TRUE) THEN
         INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
                                             predicted_hot_low, predicted_hot_high, wal_bytes_saved, size_bytes,
                                             predicted_size_bytes)
-        VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
+        VALUES (id, clock_timestamp(), a.fillfactor, d.recommended_fillfactor, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
                 (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes);
     END IF;
     RETURN 1;

@@ -1,37 +1,4 @@
--- Stage advise: what was decided about advice, and remembered.
-
--- Writes a line of the history of a table's advice. Sends it to listeners of channel fillfactor_advisor if
--- fillfactor_advisor.notify_worth is set: verdicts that a change hurt, and advice that saves so much WAL a day.
-CREATE FUNCTION ff_internal.note(id bigint, what text, details text, wal_bytes double precision DEFAULT NULL)
-RETURNS void
-LANGUAGE plpgsql VOLATILE
-AS $$
-DECLARE
-    worth CONSTANT double precision := ff_internal.setting('notify_worth');
-BEGIN
-    INSERT INTO ff_internal.advice_event (rel_id, seen_at, what, details)
-    VALUES (id, clock_timestamp(), what, ff_internal.plain(details));
-    IF worth >= 0 AND (what = 'advised' AND wal_bytes >= worth * 1048576 OR what = 'verdict' AND details ^@ 'hurt') THEN
-        PERFORM pg_notify('fillfactor_advisor', left(ff_internal.plain(concat_ws(' ', o.name, what || ':', details)), 2000))
-           FROM (SELECT r.nspname || '.' || r.relname FROM ff_internal.relation r WHERE r.rel_id = id) o(name);
-    END IF;
-END
-$$;
-
--- The dismissal of a table's advice, in words; NULL: none, expired, or the advice now saves three times as much WAL a
--- day (chosen) as when it was dismissed.
-CREATE FUNCTION ff_internal.dismissed(id bigint, wal_bytes double precision) RETURNS text
-LANGUAGE plpgsql STABLE
-AS $$
-BEGIN
-    -- keeps its plan
-    RETURN (SELECT format('dismissed %s by %s%s: %s', to_char(d.dismissed_at, 'YYYY-MM-DD'),
-                          ff_internal.plain(d.dismissed_by), to_char(nullif(d.until, 'infinity'), '" until "YYYY-MM-DD'),
-                          ff_internal.plain(d.reason))
-              FROM ff_internal.dismissal d
-             WHERE d.rel_id = id AND d.until > now() AND (dismissed.wal_bytes > 3 * d.wal_bytes) IS NOT TRUE);
-END
-$$;
+-- Stage advise: dismissed advice.
 
 CREATE FUNCTION @extschema@.ff_dismiss(relation regclass, reason text, until timestamptz DEFAULT 'infinity')
 RETURNS text
@@ -39,18 +6,20 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     id    bigint;
-    name  CONSTANT text := ff_internal.qualified_name(relation);
+    name  text;
     worth double precision;
 BEGIN
     PERFORM ff_internal.check_role('collector');
     PERFORM ff_internal.refuse('22004', 'relation must not be null') WHERE relation IS NULL;
+    name := ff_internal.qualified_name(relation);
     SELECT r.rel_id INTO id
       FROM ff_internal.checked_table(relation) t
      CROSS JOIN ff_internal.server() s
       JOIN ff_internal.relation r ON r.relid = t AND r.closed_at IS NULL
            AND (r.system_identifier, r.database_oid) = (s.system_identifier, s.database_oid);
     IF id IS NULL THEN
-        PERFORM ff_internal.refuse('55000', format('table %s was not collected yet', name), NULL, 'Run CALL ff_collect().');
+        PERFORM ff_internal.refuse('55000', format('table %s was not collected yet', name), NULL,
+                                   'Run CALL ff_collect().');
     ELSIF reason IS NULL THEN
         DELETE FROM ff_internal.dismissal d WHERE d.rel_id = id;
         IF NOT FOUND THEN
@@ -63,15 +32,14 @@ BEGIN
             'A dismissal has a reason and ends in the future: '
             'SELECT ff_dismiss(''shop.jobs'', ''too small'', now() + interval ''90 days'').');
     END IF;
-    SELECT a.wal_bytes_per_day_saved INTO worth FROM ff_internal.advice(relation) a;
+    DELETE FROM ff_internal.dismissal d WHERE d.rel_id = id;
+    SELECT (a.advice).wal_bytes_per_day_saved INTO worth FROM ff_internal.advice(relation, false) a;
     INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, wal_bytes)
-    VALUES (id, now(), current_user, reason, until, worth)
-    ON CONFLICT (rel_id) DO UPDATE
-       SET dismissed_at = EXCLUDED.dismissed_at, dismissed_by = EXCLUDED.dismissed_by, reason = EXCLUDED.reason,
-           until = EXCLUDED.until, wal_bytes = EXCLUDED.wal_bytes;
+    VALUES (id, now(), current_user, reason, until, worth);
     PERFORM ff_internal.note(id, 'dismissed', format('by %s%s: %s', current_user,
                              to_char(nullif(until, 'infinity'), '" until "YYYY-MM-DD'), reason));
-    RETURN format('advice for %s is dismissed%s', name, to_char(nullif(until, 'infinity'), '" until "YYYY-MM-DD HH24:MI'));
+    RETURN format('advice for %s is dismissed%s', name,
+                  to_char(nullif(until, 'infinity'), '" until "YYYY-MM-DD HH24:MI'));
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_dismiss(regclass, text, timestamptz) IS
@@ -79,5 +47,5 @@ COMMENT ON FUNCTION @extschema@.ff_dismiss(regclass, text, timestamptz) IS
 'script and of all totals; collections go on. It counts again after until, or as soon as it saves three times as much '
 'WAL a day as now. A NULL reason takes the dismissal back. Dismissals are dumped with the database and follow the '
 'table when it is renamed.
-Errors: 22023 no reason, or until is not in the future; 42501 the role may not write the history; 42704 nothing to take '
-'back; 55000 the table was not collected yet.';
+Errors: 22023 no reason, or until is not in the future; 42501 the role may not write the history; 42704 nothing '
+'to take back; 55000 the table was not collected yet.';

@@ -120,12 +120,14 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.advice_event (
-    -- What became of the advice for a table, and which indexes came to block its updates or ceased to; see ff_changes().
+    -- What became of the advice for a table, and whether indexes block its updates; see ff_changes().
     rel_id  bigint NOT NULL,      -- key of the table's history
     seen_at timestamptz NOT NULL, -- when
-    what    text NOT NULL CHECK (what IN ('advised', 'moved', 'withdrawn', 'dismissed', 'taken back', 'verdict',
-                                          'blocked', 'unblocked')), -- what happened
+    what    text NOT NULL CHECK (
+        what IN ('advised', 'moved', 'withdrawn', 'dismissed', 'taken back', 'verdict', 'blocked', 'unblocked')),
+        -- what happened
     details text NOT NULL         -- in words, one line
 );
 $$);
 CREATE INDEX advice_event_seen_at ON ff_internal.advice_event (seen_at);
+CREATE INDEX advice_event_rel_id ON ff_internal.advice_event (rel_id, seen_at);

@@ -1,11 +1,11 @@
 -- Stage report: what is new.
 
-CREATE FUNCTION @extschema@.ff_changes(since interval DEFAULT '7 days')
+-- The rows of ff_changes().
+CREATE FUNCTION ff_internal.news(since interval)
 RETURNS TABLE (at timestamptz, relation text, what text, details text)
 LANGUAGE sql STABLE ROWS 100
 SET jit = off
 AS $$
-    SELECT ff_internal.check_role('reader');
     SELECT date_trunc('second', o.at),
            (SELECT ff_internal.quoted_name(r.nspname::text) || '.' || ff_internal.quoted_name(r.relname::text)
               FROM ff_internal.relation r WHERE r.rel_id = o.rel_id), o.what, o.details
@@ -39,8 +39,15 @@ AS $$
                                                         WHERE n.collection_id > c.collection_id)
                    THEN 'it did not end' END) v(details)
              WHERE v.details IS NOT NULL) o(at, rel_id, what, details)
-     WHERE o.at > now() - coalesce($1, interval '7 days') AND o.at <= now()
+     WHERE o.at > now() - coalesce($1, interval '7 days')
      ORDER BY o.at DESC, 2, o.what
+$$;
+CREATE FUNCTION @extschema@.ff_changes(since interval DEFAULT '7 days')
+RETURNS TABLE (at timestamptz, relation text, what text, details text)
+LANGUAGE sql STABLE ROWS 100
+AS $$
+    SELECT ff_internal.check_role('reader');
+    SELECT * FROM ff_internal.news(since)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_changes(interval) IS
 'What is new, newest first, one line each: advice made (advised), with another fillfactor (moved), withdrawn, '
