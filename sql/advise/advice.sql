@@ -174,7 +174,7 @@ $$;
 -- Advice
 -- ---------------------------------------------------------------------------
 -- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. pooled: a distributed
--- table replaces its shards.
+-- table replaces its shards. Changes come first: by the WAL that they save, then CPU time, then disk.
 CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, pooled boolean DEFAULT true)
 RETURNS TABLE (
     advice ff_internal.advice, phrase text, evidence ff_internal.table_evidence,
@@ -233,7 +233,8 @@ AS $$
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite AND y.changes OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
-     ORDER BY y.changes DESC, g.gain_pct DESC NULLS LAST, e.updated DESC NULLS LAST, e.nspname, e.relname
+     ORDER BY y.changes DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
+              e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
 
 CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL) RETURNS SETOF ff_internal.advice
@@ -270,9 +271,18 @@ CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)));
 
+-- What a change saves, at most 11 characters: WAL a day, or WAL per 1,000 updates until an hour was watched; disk if it
+-- saves no WAL.
+CREATE FUNCTION ff_internal.saves(wal numeric, disk numeric, updates_per_day float8, watched interval) RETURNS text
+LANGUAGE sql STABLE
+RETURN CASE WHEN coalesce(wal, 0) <= 0 AND disk < 0 THEN pg_size_pretty(-disk) || ' disk'
+            WHEN watched < interval '1 hour'
+            THEN pg_size_pretty(round(1000 * wal / nullif(updates_per_day, 0)::numeric)) || '/1000'
+            ELSE pg_size_pretty(wal) || '/d' END;
+
 -- The rows of ff_advice; total rows have no relation.
 CREATE FUNCTION ff_internal.overview()
-RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, gain text, confidence real,
+RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, saves text, sure real,
                why text)
 LANGUAGE plpgsql STABLE ROWS 1000
 AS $$
@@ -280,7 +290,8 @@ BEGIN
     PERFORM ff_internal.check_role('reader');
     RETURN QUERY
     WITH advice AS MATERIALIZED (
-        SELECT (v.advice).*, v.phrase, row_number() OVER () AS place,
+        SELECT (v.advice).*, v.phrase, ff_internal.updates_per_s(v.evidence) * 86400 AS per_day,
+               row_number() OVER () AS place, (v.decision).idle AND (v.advice).action = 'keep' AS static,
                (v.advice).gain_pct IS NOT NULL AS changes,
                ((v.fit).choice).wal_bytes_now * 86400 * ff_internal.updates_per_s(v.evidence) AS wal_now
           FROM ff_internal.advice() v
@@ -291,8 +302,13 @@ BEGIN
           FROM advice a WHERE a.changes HAVING count(*) > 0
     )
     (SELECT a.relation, NULL, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,
-            round(a.gain_pct)::integer || ' %', a.confidence, a.phrase
-       FROM advice a ORDER BY a.place)
+            CASE WHEN a.changes
+                 THEN ff_internal.saves(a.wal_bytes_per_day_saved, a.disk_bytes_change, a.per_day, a.observed) END,
+            a.confidence, a.phrase
+       FROM advice a WHERE NOT a.static ORDER BY a.place)
+    UNION ALL
+    SELECT NULL, ff_internal.counted(count(*), 'table') || ':', NULL, NULL, 'keep', NULL, NULL, 'not written to'
+      FROM advice a WHERE a.static HAVING count(*) > 0
     UNION ALL
     SELECT NULL, l.name, NULL, NULL, NULL, NULL, NULL, l.words
       FROM total t
@@ -311,19 +327,21 @@ $$;
 
 -- Long names are shortened to keep each line under 100 characters.
 CREATE VIEW @extschema@.ff_advice AS
-SELECT CASE WHEN length(n.name) > 22 THEN left(n.name, 8) || '..' || right(n.name, 12) ELSE n.name END AS relation,
-       o.now, o.new, o.action, o.gain, o.confidence, o.why
+SELECT CASE WHEN length(n.name) > 20 THEN left(n.name, 7) || '..' || right(n.name, 11) ELSE n.name END AS relation,
+       o.now, o.new, o.action, o.saves, o.sure, o.why
   FROM ff_internal.overview() o
  CROSS JOIN LATERAL (SELECT coalesce(o.relation::text, o.total)) n(name);
 COMMENT ON VIEW @extschema@.ff_advice IS
-'Advice at a glance, under 100 characters wide; ff_advise() says more. Changes come first; the last lines are their '
-'totals: WAL per day, disk, rewrite time.';
-COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 22 characters is shortened';
+'Advice at a glance, under 100 characters wide; ff_advise() says more. Changes come first, those that '
+'save most WAL at the top, then CPU time, then disk; tables that nothing is written '
+'to share a line; the last lines are totals of the changes: WAL per day, disk, rewrite time.';
+COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 20 characters is shortened';
 COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
 COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL if nothing should change';
 COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';
-COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost saved by the change (time, WAL and size, weighted)';
-COMMENT ON COLUMN @extschema@.ff_advice.confidence IS '0 to 1';
+COMMENT ON COLUMN @extschema@.ff_advice.saves IS
+'what the change saves: WAL a day (/d), or WAL per 1,000 updates (/1000) until an hour was watched; disk if no WAL';
+COMMENT ON COLUMN @extschema@.ff_advice.sure IS 'confidence, 0 to 1';
 COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
 
 -- ---------------------------------------------------------------------------

@@ -24,7 +24,7 @@ CREATE TYPE ff_internal.decision AS (
     row_width              float8,   -- length of inserted rows, bytes with header
     wants_model            boolean,  -- the model decides
     passed_over            boolean,  -- it should have been asked, but was not
-    idle                   boolean,  -- nothing was written for a day, or over the whole window
+    idle                   boolean,  -- nothing was written over the whole window, or for a day after an alteration
     columns_known          boolean   -- it is known whether updates change an indexed column
 );
 $$);

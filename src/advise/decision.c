@@ -57,11 +57,9 @@ clear_ratio(const DnFacts *f)
 static int
 idle(const DnFacts *f)
 {
-	if (!(f->window_s >= FULL_DAY))
-		return 0;
 	if (f->updated >= f->min_updates && or_else(f->since_updated, 0) < f->min_updates)
-		return !(f->written_today > 0);
-	return isnan(f->intervals);
+		return f->window_s >= FULL_DAY && !(f->written_today > 0);
+	return f->window_s > 0 && isnan(f->intervals);
 }
 
 /* Why updates that left their page did: the first that applies. */

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(125);
+SELECT plan(127);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -83,7 +83,10 @@ DELETE FROM ff_internal.counter_interval WHERE rel_id = (SELECT rel_id FROM ff_i
 SELECT unnest(ARRAY[is(action || ' ' || confidence, 'keep 1', 'nothing written in the whole window: keep, with confidence 1'),
 	matches(reason, '^Nothing was written to it for 5 days', 'nothing written in the whole window: the reason says for how many days')]) FROM ff_advise('closed');
 UPDATE ff_internal.relation SET opened_at = now() - interval '3 hours' WHERE relname = 'closed';
-SELECT matches(action || ' ' || reason, '^wait nothing was written to it since its first collection:', 'nothing written on its first day: waits') FROM ff_advise('closed');
+SELECT matches(action || ' ' || reason, '^keep Nothing was written to it for 3 hours: while that is so, it needs nothing', 'nothing written on its first day: keep, with low confidence') FROM ff_advise('closed');
+SELECT is((SELECT array_agg(action || ' ' || why) FROM ff_advice WHERE relation ~ '^[0-9]+ tables?:$' OR relation = 'closed'), '{keep not written to}', 'ff_advice: tables that nothing is written to share a line');
+SELECT is((SELECT count(*) FROM ff_advice WHERE now IS NOT NULL) + (SELECT split_part(relation, ' ', 1)::bigint FROM ff_advice WHERE relation ~ '^[0-9]+ tables?:$'), (SELECT count(*) FROM ff_advise()), 'which says how many');
+UPDATE ff_internal.relation SET opened_at = now(), seen_at = now() WHERE relname = 'closed';
 -- a third of the rows of each page at once
 SELECT story('thirds', 0, 1000, 450, 550, '{"update_group_rows": 20, "updated_pct": 100}');
 SELECT story('memory', 300, 1000, 450, 550, '{"update_group_rows": 19, "updated_pct": 100}', deleted => 300, fetched => 2000, index_scans => 1000);
