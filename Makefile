@@ -65,7 +65,9 @@ SQL_PIECES = \
 	sql/advise/decision.sql \
 	sql/advise/rewrite.sql \
 	sql/advise/reason.sql \
+	sql/advise/events.sql \
 	sql/advise/advice.sql \
+	sql/advise/dismiss.sql \
 	sql/advise/curve.sql \
 	sql/explain/schema.sql \
 	sql/explain/blockers.sql \
@@ -80,6 +82,7 @@ SQL_PIECES = \
 	sql/verify/rehearsal.sql \
 	sql/verify/settings.sql \
 	sql/report/history.sql \
+	sql/report/changes.sql \
 	sql/report/html.sql \
 	sql/report/report.sql \
 	sql/report/metrics.sql \

@@ -118,6 +118,15 @@ BEGIN
     DELETE FROM ff_internal.setting_history o
      WHERE o.seen_at < oldest
        AND EXISTS (SELECT FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
+    -- so does the last word on whether indexes block a table
+    DELETE FROM ff_internal.advice_event o
+     WHERE o.seen_at < oldest
+       AND (o.what NOT IN ('blocked', 'unblocked')
+            OR EXISTS (SELECT FROM ff_internal.advice_event l
+                        WHERE l.rel_id = o.rel_id AND l.what IN ('blocked', 'unblocked') AND l.seen_at > o.seen_at)
+            OR NOT EXISTS (SELECT FROM ff_internal.relation r WHERE r.rel_id = o.rel_id AND r.closed_at IS NULL));
+    DELETE FROM ff_internal.dismissal d
+     WHERE d.until < oldest OR NOT EXISTS (SELECT FROM ff_internal.relation r WHERE r.rel_id = d.rel_id);
     WITH gone AS (
         DELETE FROM ff_internal.statement s
          WHERE s.closed_at IS NOT NULL

@@ -84,7 +84,8 @@ BEGIN
                                 ff_internal.evidence_hash(e)) THEN
             f := ff_internal.new_fit(e, f, always);
         END IF;
-        SELECT * INTO d FROM ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, always);
+        SELECT * INTO d FROM ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, always,
+                                                ff_internal.all_costs());
     END IF;
     RETURN ROW (e, f, d, NULL::text);
 END
@@ -95,6 +96,8 @@ CREATE FUNCTION ff_internal.decisions(relation regclass) RETURNS SETOF ff_intern
 LANGUAGE plpgsql STABLE ROWS 1000
 SET jit = off
 AS $$
+DECLARE
+    all_costs CONSTANT float8[] := ff_internal.all_costs();
 BEGIN
     IF $1 IS NOT NULL THEN
         RETURN NEXT ff_internal.decide_one($1);
@@ -106,7 +109,7 @@ BEGIN
           LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id AND f.steps IS NOT NULL
                 AND f.valid_for = ff_internal.fit_valid_for(e.relation, e.fillfactor)
           LEFT JOIN ff_internal.siblings(NULL) s ON s.relid = e.relation
-         CROSS JOIN LATERAL ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, false) d;
+         CROSS JOIN LATERAL ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, false, all_costs) d;
 END
 $$;
 
@@ -174,7 +177,7 @@ $$;
 -- Advice
 -- ---------------------------------------------------------------------------
 -- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. pooled: a distributed
--- table replaces its shards.
+-- table replaces its shards. Changes come first: by the WAL that they save, then CPU time, then disk.
 CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, pooled boolean DEFAULT true)
 RETURNS TABLE (
     advice ff_internal.advice, phrase text, evidence ff_internal.table_evidence,
@@ -182,26 +185,28 @@ RETURNS TABLE (
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
-    SELECT ROW (e.relation, e.fillfactor, d.recommended_fillfactor, d.action, d.cause,
+    SELECT ROW (e.relation, e.fillfactor, CASE WHEN y.changes THEN d.recommended_fillfactor ELSE e.fillfactor END,
+                CASE WHEN k.words IS NULL THEN d.action ELSE 'keep' END, d.cause,
                 round(d.confidence::numeric, 2)::real, u.per_s::numeric(20, 2)::real,
                 round((100 * e.hot_share)::numeric, 1)::real,
                 round((100 * CASE WHEN d.seen_cause = 'too_wide' THEN 0 ELSE e.recoverable_share END)::numeric,
                       1)::real,
-                round(CASE WHEN x.changes THEN n.hot_pct ELSE 100 * e.hot_share END::numeric, 1)::real,
-                r.fits, CASE WHEN x.changes THEN n.rows_per_page ELSE r.fits END,
-                e.heap_bytes, CASE WHEN x.changes THEN n.size_bytes ELSE e.heap_bytes END,
+                round(CASE WHEN y.changes THEN n.hot_pct ELSE 100 * e.hot_share END::numeric, 1)::real,
+                r.fits, CASE WHEN y.changes THEN n.rows_per_page ELSE r.fits END,
+                e.heap_bytes, CASE WHEN y.changes THEN n.size_bytes ELSE e.heap_bytes END,
                 e.ram_ratio::numeric(20, 4)::real,
-                CASE WHEN x.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
+                CASE WHEN y.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
                      WHEN e.updated > 0 THEN 100 END::real,
-                b.gain_pct, b.wal_bytes, b.disk_bytes, b.cpu_s, x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds,
-                make_interval(secs => e.window_s),
+                g.gain_pct, g.wal_bytes, g.disk_bytes, g.cpu_s, y.changes AND x.needs_rewrite, m.disk_bytes,
+                m.wal_bytes, m.seconds, make_interval(secs => e.window_s),
                 d.cause NOT IN ('not_examined', 'too_wide')
                     AND coalesce(e.window_s < ff_internal.threshold('FULL_DAY'), true),
-                concat(rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
+                concat(k.words, rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
                        ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                            || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes)
                            || ' of WAL.',
-                       ' ' || v.shards), b.ddl)::ff_internal.advice, t.phrase, v.evidence, v.fit,
+                       ' ' || v.shards), g.ddl)::ff_internal.advice,
+           CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, v.evidence, v.fit,
            v.decision, v.shards
       FROM ff_internal.pooled_decisions(relation, pooled) v
      CROSS JOIN LATERAL (SELECT (v.evidence).*) e
@@ -222,11 +227,17 @@ AS $$
                   round((coalesce((c.us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1)::real AS cpu_s,
                   ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor]) AS ddl
             WHERE x.changes OFFSET 0) b ON true
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN x.changes THEN ff_internal.dismissed(e.rel_id, d.recommended_fillfactor, b.wal_bytes) END)
+           k(words)
+     CROSS JOIN LATERAL (SELECT x.changes AND k.words IS NULL AS changes) y
+      LEFT JOIN LATERAL (SELECT b.* WHERE y.changes) g ON true
       -- the least disturbing way; both OFFSETs make the filter run before the function
-      LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
+      LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite AND y.changes OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
-     ORDER BY x.changes DESC, b.gain_pct DESC NULLS LAST, e.updated DESC NULLS LAST, e.nspname, e.relname
+     ORDER BY y.changes DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
+              e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
 
 CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL) RETURNS SETOF ff_internal.advice
@@ -238,10 +249,10 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
 'Advice for one table or for all: one row each, even if nothing should change. For all tables, it is what collections '
 'stored; for one table, it is computed again if there is newer evidence. ff_advice is the overview.
-action: lower, raise, keep, wait (more data is needed). cause: page_full, batch_update, row_growth (updates '
-'leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, settling, few_updates, read_mostly, '
-'too_wide (it does not help); no_data (unknown so far); not_examined (partitioned, foreign, temporary, excluded, or '
-'not heap).
+action: lower, raise, keep (also if ff_dismiss() declined a change), wait (more data is needed). cause: page_full, '
+'batch_update, row_growth (updates leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, '
+'settling, few_updates, read_mostly, too_wide (it does not help); no_data (unknown so far); not_examined (partitioned, '
+'foreign, temporary, excluded, or not heap).
 fillfactor, recommended_fillfactor: percent, now and advised (equal if nothing should change). confidence: 0 to 1, '
 'from how well the model explains the data, how much and how long was observed, and how earlier advice turned out.
 updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: '
@@ -263,9 +274,18 @@ CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)));
 
+-- What a change saves, at most 11 characters: WAL a day, or WAL per 1,000 updates until an hour was watched; disk if it
+-- saves no WAL.
+CREATE FUNCTION ff_internal.saves(wal numeric, disk numeric, updates_per_day float8, watched interval) RETURNS text
+LANGUAGE sql STABLE
+RETURN CASE WHEN coalesce(wal, 0) <= 0 AND disk < 0 THEN pg_size_pretty(-disk) || ' disk'
+            WHEN watched < interval '1 hour'
+            THEN pg_size_pretty(round(1000 * wal / nullif(updates_per_day, 0)::numeric)) || '/1000'
+            ELSE pg_size_pretty(wal) || '/d' END;
+
 -- The rows of ff_advice; total rows have no relation.
 CREATE FUNCTION ff_internal.overview()
-RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, gain text, confidence real,
+RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, saves text, sure real,
                why text)
 LANGUAGE plpgsql STABLE ROWS 1000
 AS $$
@@ -273,7 +293,8 @@ BEGIN
     PERFORM ff_internal.check_role('reader');
     RETURN QUERY
     WITH advice AS MATERIALIZED (
-        SELECT (v.advice).*, v.phrase, row_number() OVER () AS place,
+        SELECT (v.advice).*, v.phrase, ff_internal.updates_per_s(v.evidence) * 86400 AS per_day,
+               row_number() OVER () AS place, (v.decision).idle AND (v.advice).action = 'keep' AS static,
                (v.advice).gain_pct IS NOT NULL AS changes,
                ((v.fit).choice).wal_bytes_now * 86400 * ff_internal.updates_per_s(v.evidence) AS wal_now
           FROM ff_internal.advice() v
@@ -284,8 +305,13 @@ BEGIN
           FROM advice a WHERE a.changes HAVING count(*) > 0
     )
     (SELECT a.relation, NULL, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,
-            round(a.gain_pct)::integer || ' %', a.confidence, a.phrase
-       FROM advice a ORDER BY a.place)
+            CASE WHEN a.changes
+                 THEN ff_internal.saves(a.wal_bytes_per_day_saved, a.disk_bytes_change, a.per_day, a.observed) END,
+            a.confidence, a.phrase
+       FROM advice a WHERE NOT a.static ORDER BY a.place)
+    UNION ALL
+    SELECT NULL, ff_internal.counted(count(*), 'table') || ':', NULL, NULL, 'keep', NULL, NULL, 'not written to'
+      FROM advice a WHERE a.static HAVING count(*) > 0
     UNION ALL
     SELECT NULL, l.name, NULL, NULL, NULL, NULL, NULL, l.words
       FROM total t
@@ -304,19 +330,21 @@ $$;
 
 -- Long names are shortened to keep each line under 100 characters.
 CREATE VIEW @extschema@.ff_advice AS
-SELECT CASE WHEN length(n.name) > 22 THEN left(n.name, 8) || '..' || right(n.name, 12) ELSE n.name END AS relation,
-       o.now, o.new, o.action, o.gain, o.confidence, o.why
+SELECT CASE WHEN length(n.name) > 20 THEN left(n.name, 7) || '..' || right(n.name, 11) ELSE n.name END AS relation,
+       o.now, o.new, o.action, o.saves, o.sure, o.why
   FROM ff_internal.overview() o
  CROSS JOIN LATERAL (SELECT coalesce(o.relation::text, o.total)) n(name);
 COMMENT ON VIEW @extschema@.ff_advice IS
-'Advice at a glance, under 100 characters wide; ff_advise() says more. Changes come first; the last lines are their '
-'totals: WAL per day, disk, rewrite time.';
-COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 22 characters is shortened';
+'Advice at a glance, under 100 characters wide; ff_advise() says more. Changes come first, those that '
+'save most WAL at the top, then CPU time, then disk; tables that nothing is written '
+'to share a line; the last lines are totals of the changes: WAL per day, disk, rewrite time.';
+COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 20 characters is shortened';
 COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
 COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL if nothing should change';
 COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';
-COMMENT ON COLUMN @extschema@.ff_advice.gain IS 'cost saved by the change (time, WAL and size, weighted)';
-COMMENT ON COLUMN @extschema@.ff_advice.confidence IS '0 to 1';
+COMMENT ON COLUMN @extschema@.ff_advice.saves IS
+'what the change saves: WAL a day (/d), or WAL per 1,000 updates (/1000) until an hour was watched; disk if no WAL';
+COMMENT ON COLUMN @extschema@.ff_advice.sure IS 'confidence, 0 to 1';
 COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
 
 -- ---------------------------------------------------------------------------
@@ -367,18 +395,21 @@ DECLARE
     -- percentage points of predicted HOT share (chosen)
     new_prediction CONSTANT float8 := 2;
     a    ff_internal.advice;
+    d    ff_internal.decision;
     f    ff_internal.fit;
     n    ff_internal.step;
     v    record;
+    had  ff_internal.fit;
     last ff_internal.prediction;
 BEGIN
-    SELECT x.advice, x.fit, (x.decision).step INTO v
+    SELECT x.advice, x.fit, x.decision INTO v
       FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, false) x
      WHERE r.rel_id = id AND r.closed_at IS NULL;
     a := v.advice;
     IF a.relation IS NULL THEN
         RETURN 0;
     END IF;
+    d := v.decision;
     f := v.fit;
     IF (f.choice).current_step IS NULL THEN
         -- the model was not asked: keep its last choice
@@ -386,23 +417,28 @@ BEGIN
                                    WHERE o.rel_id = id AND o.from_fillfactor = a.fillfactor);
         f.made_with := ff_internal.fit_made_with();
     END IF;
+    SELECT * INTO had FROM ff_internal.fit o WHERE o.rel_id = id;
+    -- the decision, even if somebody dismissed it
     INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action,
                                  from_fillfactor, to_fillfactor, confidence, updates_per_s, updated)
     VALUES (id, clock_timestamp(), coalesce(f.evidence_hash, ''), f.made_with, coalesce(f.valid_for, ''), f.choice,
-            f.steps, a.action, a.fillfactor, a.recommended_fillfactor, a.confidence, a.updates_per_s, f.updated)
+            f.steps, d.action, a.fillfactor, d.recommended_fillfactor, a.confidence, a.updates_per_s, f.updated)
     ON CONFLICT (rel_id) DO UPDATE
        SET (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action, from_fillfactor,
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
-    n := ff_internal.step_at(f.steps, v.step);
-    IF a.action IN ('lower', 'raise')
-       AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, a.recommended_fillfactor)
+    n := ff_internal.step_at(f.steps, d.step);
+    PERFORM ff_internal.note_fit(had, id, d, a.fillfactor,
+                ((f.choice).wal_bytes_now - n.wal_bytes_per_update)::float8 * 86400 * a.updates_per_s,
+                CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END);
+    IF d.action IN ('lower', 'raise')
+       AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, d.recommended_fillfactor)
             OR last.made_at < clock_timestamp() - interval '1 day' OR last.judged_at IS NOT NULL
             OR (abs(last.predicted_hot_pct - n.hot_pct) < new_prediction OR n.hot_pct IS NULL) IS NOT TRUE) THEN
         INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
                                             predicted_hot_low, predicted_hot_high, wal_bytes_saved, size_bytes,
                                             predicted_size_bytes)
-        VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
+        VALUES (id, clock_timestamp(), a.fillfactor, d.recommended_fillfactor, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
                 (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes);
     END IF;
     RETURN 1;

@@ -19,11 +19,17 @@ CREATE FUNCTION ff_internal.decision_of(facts record) RETURNS ff_internal.decisi
 AS 'MODULE_PATHNAME', 'ff_decision_of'
 LANGUAGE c STABLE PARALLEL SAFE;
 
+-- What the updates of all fitted tables cost a second: WAL bytes, microseconds.
+CREATE FUNCTION ff_internal.all_costs() RETURNS float8[]
+LANGUAGE sql STABLE
+RETURN (SELECT ARRAY[sum((f.choice).wal_bytes_now * f.updates_per_s), sum((f.choice).us_now * f.updates_per_s)]
+          FROM ff_internal.fit f);
+
 -- Decides for a table. f: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step
--- even if no decision needs it.
+-- even if no decision needs it; all_costs: see all_costs(), NULL: a change of any worth is advised.
 CREATE FUNCTION ff_internal.decide(
     e ff_internal.table_evidence, f ff_internal.fit, sibling_fillfactor float8[], sibling_cost float8[],
-    sibling_advised integer, wants_curve boolean)
+    sibling_advised integer, wants_curve boolean, all_costs float8[] DEFAULT NULL)
 RETURNS SETOF ff_internal.decision
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
@@ -45,7 +51,9 @@ BEGIN ATOMIC
                    (f.choice).best_gain, (f.choice).action = 'wait' AS model_waits,
                    (f.choice).action IN ('set', 'rewrite') AS model_changes,
                    (f.choice).confidence AS model_confidence, (f.choice).settling, (f.choice).update_call_rows,
-                   s.step_fillfactor, s.step_cost, s.step_bytes,
+                   s.step_fillfactor, s.step_cost, s.step_bytes, s.step_disk, s.step_wal, s.step_us,
+                   (f.choice).wal_bytes_now AS wal_now, (f.choice).us_now, e.heap_bytes + e.index_bytes AS disk_now,
+                   ff_internal.updates_per_s(e) AS updates_per_s, all_costs[1] AS all_wal, all_costs[2] AS all_us,
                    f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
                    h.changed_from, h.changed_to, h.change_followed,
                    CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
@@ -54,7 +62,9 @@ BEGIN ATOMIC
                    CASE WHEN e.fillfactor < 100 AND e.updated < ff_internal.setting('min_updates')
                         THEN ff_internal.siblings_updated(e.relation) END AS siblings_updated
               FROM (SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
-                           array_agg(s.size_bytes::float8) AS step_bytes
+                           array_agg(s.size_bytes::float8) AS step_bytes,
+                           array_agg((s.size_bytes + s.index_bytes)::float8) AS step_disk,
+                           array_agg(s.wal_bytes_per_update) AS step_wal, array_agg(s.us_per_update) AS step_us
                       FROM unnest(f.steps) s) s
               LEFT JOIN LATERAL (
                    SELECT c.old_fillfactor AS changed_from, c.new_fillfactor AS changed_to,

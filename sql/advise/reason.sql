@@ -159,7 +159,8 @@ BEGIN
             phrase := 'updates leave full pages';
             reason := full_page;
     END CASE;
-    phrase := CASE WHEN d.action = 'wait' THEN 'more must be seen first' WHEN d.cause = 'read_mostly' THEN 'mostly read'
+    phrase := CASE WHEN d.action = 'wait' THEN 'more must be seen first'
+                   WHEN d.because = 'not_worth' THEN 'saves too little' WHEN d.cause = 'read_mostly' THEN 'mostly read'
                    WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE phrase END;
 END
 $$;
@@ -221,6 +222,11 @@ BEGIN
             WHEN e.since_updated < enough
             THEN ff_internal.until_updated(e, e.since_updated, enough)
             ELSE ff_internal.until_confident(e, d) END;
+    ELSIF d.because = 'not_worth' THEN
+        RETURN format('. %s would save %s of its cost, but that is too little to be worth a change: less than %s of what '
+                      'the updates of all tables cost (fillfactor_advisor.min_worth), and less than 8 MB of disk',
+                      n.fillfactor, ff_internal.percent(100 * (1 - 1 / d.gain)),
+                      ff_internal.percent(ff_internal.setting('min_worth')));
     ELSIF d.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),

@@ -7,7 +7,7 @@ CREATE TYPE ff_internal.decision AS (
     seen_cause             text,     -- what the evidence alone shows; cause may be read_mostly or settling instead
     action                 text,     -- lower, raise, keep or wait
     because                text,     -- why the step was not the model's own (siblings), or a change waits:
-        -- just_changed, watched_too_briefly, may_settle
+        -- just_changed, watched_too_briefly, may_settle; or is not made: not_worth
     recommended_fillfactor integer,  -- percent; the present one if nothing is to change
     current_step           integer,  -- fillfactor of the table's present step of the curve; NULL: no model
     step                   integer,  -- fillfactor of the step considered, even if not advised
@@ -24,7 +24,7 @@ CREATE TYPE ff_internal.decision AS (
     row_width              float8,   -- length of inserted rows, bytes with header
     wants_model            boolean,  -- the model decides
     passed_over            boolean,  -- it should have been asked, but was not
-    idle                   boolean,  -- nothing was written for a day, or over the whole window
+    idle                   boolean,  -- nothing was written over the whole window, or for a day after an alteration
     columns_known          boolean   -- it is known whether updates change an indexed column
 );
 $$);
@@ -105,3 +105,29 @@ CREATE TABLE ff_internal.rehearsal (
     PRIMARY KEY (rel_id, measured_at)
 );
 $$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.dismissal (
+    -- Advice that somebody declined with ff_dismiss(); one row per table.
+    rel_id       bigint PRIMARY KEY,   -- key of the table's history
+    dismissed_at timestamptz NOT NULL, -- when
+    dismissed_by name NOT NULL,        -- role that called ff_dismiss()
+    reason       text NOT NULL,        -- as given
+    until        timestamptz NOT NULL, -- when it expires; infinity: never
+    wal_bytes    double precision      -- WAL a day that the advice saved then; NULL: no change was advised yet
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_internal.advice_event (
+    -- What became of the advice for a table, and whether indexes block its updates; see ff_changes().
+    rel_id  bigint NOT NULL,      -- key of the table's history
+    seen_at timestamptz NOT NULL, -- when
+    what    text NOT NULL CHECK (
+        what IN ('advised', 'moved', 'withdrawn', 'dismissed', 'taken back', 'verdict', 'blocked', 'unblocked')),
+        -- what happened
+    details text NOT NULL         -- in words, one line
+);
+$$);
+CREATE INDEX advice_event_seen_at ON ff_internal.advice_event (seen_at);
+CREATE INDEX advice_event_rel_id ON ff_internal.advice_event (rel_id, seen_at);

@@ -89,13 +89,14 @@ AS $$
       FROM ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
 $$;
 
--- Returns advised changes, tables before indexes, largest gain first, and whether to rewrite each.
+-- Returns advised changes, tables before indexes, in the order of ff_advise(), and whether to rewrite each.
 CREATE FUNCTION ff_internal.plan_advice(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql VOLATILE ROWS 1000
 SET jit = off
 BEGIN ATOMIC
     WITH advised AS (
-        SELECT 1 AS kind, a.gain_pct AS gain, a.relation::oid AS oid, a.action,
+        SELECT 1 AS kind, a.wal_bytes_per_day_saved AS wal, a.cpu_seconds_per_day_saved AS cpu,
+               a.disk_bytes_change AS disk, a.relation::oid AS oid, a.action,
                to_jsonb(a) - '{ddl}'::text[] AS facts, r.rewrite, CASE
                WHEN a.action = 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
                ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
@@ -111,7 +112,8 @@ BEGIN ATOMIC
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
         UNION ALL
-        SELECT 2, i.size_bytes - i.predicted_size_bytes, i.index, i.action, to_jsonb(i) - '{index,ddl}'::text[]
+        SELECT 2, NULL, NULL, i.predicted_size_bytes - i.size_bytes, i.index, i.action,
+               to_jsonb(i) - '{index,ddl}'::text[]
                    || jsonb_build_object('disk_bytes_change', i.predicted_size_bytes - i.size_bytes),
                i.action = 'rebuild' OR i.cause = 'never_written', 'only a rebuild packs it'
           FROM @extschema@.ff_advise_indexes(target) i
@@ -120,7 +122,7 @@ BEGIN ATOMIC
                jsonb_build_object('wanted', a.rewrite, 'reason', CASE WHEN a.rewrite THEN a.reason END))
       FROM advised a
      WHERE a.action IN ('lower', 'raise', 'rebuild')
-     ORDER BY a.kind, a.gain DESC NULLS LAST, a.oid;
+     ORDER BY a.kind, a.wal DESC NULLS LAST, a.cpu DESC NULLS LAST, a.disk, a.oid;
 END;
 
 -- One change of a plan: advice, statement, guard, undo, rewrite methods; NULL if the relation is gone.
@@ -408,8 +410,8 @@ AS $$
     SELECT ff_internal.script(ff_internal.plan(relation, top), coalesce(rewrite, false))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer) IS
-'The advice for one table, the partitions of one, or all, as lines of a psql script, largest gain first. Write them '
-'to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v undo=on it undoes everything.
+'The advice for one table, the partitions of one, or all, as lines of a psql script, in the order of ff_advice. Write '
+'them to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v undo=on it undoes everything.
 relation: the table; NULL: all. rewrite: also runs the rewrites that apply a change to old pages; otherwise the script '
 'only says where one pays. top: at most this many changes; NULL: all.
 Its guard refuses another database or server, a standby and an open transaction. Each change is a comment (what, why, '

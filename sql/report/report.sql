@@ -5,7 +5,9 @@ CREATE VIEW ff_internal.report_row AS
 SELECT a.*, v.phrase, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name, c.small, c.large,
        CASE WHEN a.needs_rewrite THEN a.rewrite_seconds END AS rewrite_s,
        CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END AS advised,
-       row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.gain_pct DESC NULLS LAST,
+       (v.decision).idle AND a.action = 'keep' AS static,
+       row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.wal_bytes_per_day_saved DESC NULLS LAST,
+                                   a.cpu_seconds_per_day_saved DESC NULLS LAST, a.disk_bytes_change,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
   FROM ff_internal.advice() v
  CROSS JOIN LATERAL (SELECT (v.advice).*) a
@@ -25,8 +27,8 @@ SELECT a.*, v.phrase, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name,
                                          CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END) p) c ON true;
 COMMENT ON VIEW ff_internal.report_row IS
 'The tables of ff_report(), each with its advice. place: rank by worth. kind: change, cure (the cause is not '
-'fillfactor), wait, fine, skipped (not examined). explains: has details to show. rewrite_s: seconds of the least '
-'disturbing rewrite, if one is advised. small, large: pictures of the curve.';
+'fillfactor), wait, fine, skipped (not examined). explains: has details to show. static: nothing is written to it. rewrite_s: seconds of '
+'the least disturbing rewrite, if one is advised. small, large: pictures of the curve.';
 
 -- The answer in one sentence, and tiles: each counts the tables of a kind and, clicked, shows only them.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
@@ -97,7 +99,7 @@ RETURN (
               LEFT JOIN LATERAL (SELECT t.* WHERE of_kind = 'change') c ON true
               LEFT JOIN LATERAL (SELECT t.* WHERE of_kind IS DISTINCT FROM 'change') o ON true
              WHERE CASE WHEN of_kind IS NULL
-                        THEN t.kind <> 'skipped' AND NOT (t.explains AND t.place <= detailed)
+                        THEN t.kind <> 'skipped' AND NOT t.static AND NOT (t.explains AND t.place <= detailed)
                         ELSE t.kind = of_kind END
              ORDER BY t.place LIMIT most) r);
 
@@ -230,7 +232,10 @@ BEGIN
         ('details', 'Tables in detail', (
             SELECT string_agg(ff_internal.report_table(t), '' ORDER BY t.place) FROM unnest(tables) t
              WHERE t.explains AND t.kind <> 'skipped' AND t.place <= detailed)),
-        ('rest', 'All other tables', ff_internal.report_list(tables, NULL, detailed, NULL, 'The busiest first.')),
+        ('rest', 'All other tables', concat(ff_internal.report_list(tables, NULL, detailed, NULL, 'The busiest first.'),
+            (SELECT format(E'<p>Nothing was written to %s: while that is so, they need nothing.</p>\n',
+                           ff_internal.counted(count(*), 'more table'))
+               FROM unnest(tables) t WHERE t.static HAVING count(*) > 0))),
         ('settings', 'Settings', ff_internal.report_settings()),
         ('limits', 'What is not known', ff_internal.report_limits(tables))) s(id, title, content)
      WHERE s.content <> '';

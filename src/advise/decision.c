@@ -57,11 +57,9 @@ clear_ratio(const DnFacts *f)
 static int
 idle(const DnFacts *f)
 {
-	if (!(f->window_s >= FULL_DAY))
-		return 0;
 	if (f->updated >= f->min_updates && or_else(f->since_updated, 0) < f->min_updates)
-		return !(f->written_today > 0);
-	return isnan(f->intervals);
+		return f->window_s >= FULL_DAY && !(f->written_today > 0);
+	return f->window_s > 0 && isnan(f->intervals);
 }
 
 /* Why updates that left their page did: the first that applies. */
@@ -222,6 +220,14 @@ trust(const DnFacts *f, DnDecision *d)
 		d->of_earlier;
 }
 
+/* Whether advice stands for this step. */
+static int
+stands(const DnFacts *f, const DnDecision *d)
+{
+	return f->standing_from != f->standing_to && f->standing_from == f->fillfactor &&
+		f->standing_to == d->step;
+}
+
 /*
  * The confidence that the step needs: more if it more than doubles the size (by default 0.6
  * at four times), half if the same was advised before.
@@ -235,8 +241,7 @@ needed(const DnFacts *f, const DnDecision *d)
 
 	if (now >= 0 && then >= 0 && f->step_bytes[then] > 0)
 		need = 1 - (1 - need) * fmin(1, GROWS * f->step_bytes[now] / f->step_bytes[then]);
-	if (f->standing_from != f->standing_to && f->standing_from == f->fillfactor &&
-		f->standing_to == d->step)
+	if (stands(f, d))
 		need *= STANDS;
 	return need;
 }
@@ -263,6 +268,26 @@ act_on_few(const DnFacts *f, DnDecision *d)
 		d->action = d->confidence < d->needed_confidence ? "wait" : "raise";
 	else
 		d->action = f->updated < FEW * f->inserted || f->window_s >= FULL_DAY ? "keep" : "wait";
+}
+
+/*
+ * Whether a change that pays for its table is worth somebody's time: what it saves, against
+ * what all updates cost, or in disk.  Half of that is enough if the same was advised before.
+ * Unknown costs are worth it, and so are partitions, which are judged together.
+ */
+static int
+worth_it(const DnFacts *f, const DnDecision *d)
+{
+	int			then = place_of(f->step_fillfactor, d->step);
+	double		need = stands(f, d) ? STANDS : 1;
+
+	if (then < 0 || !isnan(f->sibling_fillfactor[0]) || isnan(f->all_wal))
+		return 1;
+	return !((f->wal_now - f->step_wal[then]) * f->updates_per_s <
+			 need * f->min_worth * fmax(f->all_wal, f->wal_now * f->updates_per_s) &&
+			 !((f->us_now - f->step_us[then]) * f->updates_per_s >=
+			   need * f->min_worth * fmax(f->all_us, f->us_now * f->updates_per_s)) &&
+			 !(f->disk_now - f->step_disk[then] >= need * WORTH_DISK));
 }
 
 /* Why a change that pays has to wait, or is not made; NULL: neither. */
@@ -318,6 +343,12 @@ act_on_model(const DnFacts *f, DnDecision *d)
 
 	if (d->gain > 1 && way != 0)
 	{
+		if (!worth_it(f, d))
+		{
+			d->because = "not_worth";
+			d->action = "keep";
+			return;
+		}
 		why = hindrance(f, d, way);
 		if (why != NULL)
 			d->because = why;

@@ -61,6 +61,15 @@ FACT(update_call_rows)
 FACTS(step_fillfactor)			/* its curve */
 FACTS(step_cost)
 FACTS(step_bytes)
+FACTS(step_disk)				/* table and indexes */
+FACTS(step_wal)					/* bytes per update */
+FACTS(step_us)					/* microseconds per update */
+FACT(wal_now)
+FACT(us_now)
+FACT(disk_now)
+FACT(updates_per_s)
+FACT(all_wal)					/* of the updates of all fitted tables, bytes per second */
+FACT(all_us)					/* likewise, microseconds */
 
 /* Advice that stands, changes made, and what became of earlier predictions. */
 FACT(standing_from)

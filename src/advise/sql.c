@@ -147,6 +147,7 @@ read_facts(HeapTupleHeader row, TupleDesc desc, const Columns *c, DnFacts *f)
 	f->min_updates = ff_min_updates;
 	f->min_gain = ff_min_gain / 100;
 	f->min_confidence = ff_min_confidence;
+	f->min_worth = ff_min_worth / 100;
 	pfree(value);
 	pfree(null);
 }

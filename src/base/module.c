@@ -34,7 +34,7 @@ int			ff_prune_batches;
 #define OURS(name) "fillfactor_advisor." name
 
 /* Values of settings that only SQL functions read, through ff_setting(). */
-static int	unread_int[7];
+static int	unread_int[8];
 
 /* Either whole or real is set: where the value is stored. */
 static const struct
@@ -82,6 +82,9 @@ static const struct
 	"Most statements of pg_stat_statements that are followed; 0 reads none."},
 	{OURS("snapshot_age"), &unread_int[6], NULL, 60, 0, INT_MAX, GUC_UNIT_S,
 	"Age from which a transaction that holds back pruning is recorded."},
+	{OURS("notify_worth"), &unread_int[7], NULL, -1, -1, INT_MAX, GUC_UNIT_MB,
+	"WAL a day from which new advice is sent to listeners of channel fillfactor_advisor, "
+	"with verdicts that a change hurt; -1 sends nothing."},
 	{OURS("payback_time"), &ff_payback_time, NULL, 30 * SECS_PER_DAY, SECS_PER_MINUTE, LONGEST,
 	GUC_UNIT_S,
 	"Time within which a change of fillfactor, with its rewrite, must pay back."},
@@ -96,6 +99,9 @@ static const struct
 	"compresses it."},
 	{OURS("min_gain"), NULL, &ff_min_gain, 2, 0, 100, 0,
 	"Cost that a change of fillfactor must save, in percent."},
+	{OURS("min_worth"), NULL, &ff_min_worth, 1, 0, 100, 0,
+	"WAL or time that a change of fillfactor must save, in percent of what the updates of all "
+	"tables cost, unless it saves 8 MB of disk."},
 	{OURS("page_read_cost"), NULL, &ff_page_read_cost, 0, 0, 1e7, 0,
 	"Time of one random page read, in microseconds; 0 takes what track_io_timing "
 	"measured, or 100."}

@@ -45,6 +45,7 @@ double		ff_storage_weight;
 double		ff_min_gain;
 int			ff_min_updates;
 double		ff_min_confidence;
+double		ff_min_worth;
 double		ff_page_read_cost;
 
 /* The argument and everything computed from it. */

@@ -28,6 +28,7 @@ THRESHOLD(UNWATCHED, 0.5)		/* confidence without any time watched */
 THRESHOLD(UNKNOWN, 0.5)			/* factor for what is unknown: lost counters, indexed columns */
 THRESHOLD(CALIBRATED, 0.8)		/* accuracy of earlier predictions that changes nothing */
 THRESHOLD(GROWS, 2)				/* times the size, from which more confidence is needed */
+THRESHOLD(WORTH_DISK, 8388608)	/* bytes of disk that are worth a change, whatever else it saves */
 THRESHOLD(STANDS, 0.5)			/* part of the needed confidence, for advice that stands */
 
 #undef THRESHOLD

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(125);
+SELECT plan(131);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -83,13 +83,26 @@ DELETE FROM ff_internal.counter_interval WHERE rel_id = (SELECT rel_id FROM ff_i
 SELECT unnest(ARRAY[is(action || ' ' || confidence, 'keep 1', 'nothing written in the whole window: keep, with confidence 1'),
 	matches(reason, '^Nothing was written to it for 5 days', 'nothing written in the whole window: the reason says for how many days')]) FROM ff_advise('closed');
 UPDATE ff_internal.relation SET opened_at = now() - interval '3 hours' WHERE relname = 'closed';
-SELECT matches(action || ' ' || reason, '^wait nothing was written to it since its first collection:', 'nothing written on its first day: waits') FROM ff_advise('closed');
+SELECT matches(action || ' ' || reason, '^keep Nothing was written to it for 3 hours: while that is so, it needs nothing', 'nothing written on its first day: keep, with low confidence') FROM ff_advise('closed');
+SELECT is((SELECT array_agg(action || ' ' || why) FROM ff_advice WHERE relation ~ '^[0-9]+ tables?:$' OR relation = 'closed'), '{keep not written to}', 'ff_advice: tables that nothing is written to share a line');
+SELECT is((SELECT count(*) FROM ff_advice WHERE now IS NOT NULL) + (SELECT split_part(relation, ' ', 1)::bigint FROM ff_advice WHERE relation ~ '^[0-9]+ tables?:$'), (SELECT count(*) FROM ff_advise()), 'which says how many');
+UPDATE ff_internal.relation SET opened_at = now(), seen_at = now() WHERE relname = 'closed';
 -- a third of the rows of each page at once
 SELECT story('thirds', 0, 1000, 450, 550, '{"update_group_rows": 20, "updated_pct": 100}');
 SELECT story('memory', 300, 1000, 450, 550, '{"update_group_rows": 19, "updated_pct": 100}', deleted => 300, fetched => 2000, index_scans => 1000);
 SELECT story('sheds', 0, 1000, 900, 100, '{"live_rows": 600000, "blocks": 10000}');
 SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname IN ('full15', 'growth', 'thirds');
 SELECT is((SELECT max(length(why)) <= 34 AND bool_or(relation ~ '^[0-9]+ changes:$' AND why ~ '^-[0-9]+ [kMGT]?B WAL/day .-[0-9]+ %.$') FROM ff_advice), true, 'ff_advice: short phrases, and a total row');
+-- a change that pays for its table may still be worth too little
+SAVEPOINT worth;
+SELECT array_agg(relation::oid) AS worthy FROM ff_advise() WHERE action = 'lower' \gset
+SET LOCAL fillfactor_advisor.min_worth = 100;
+SELECT is(array_agg(DISTINCT action), '{keep}', 'changes that save less of all WAL than min_worth are not advised') FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
+SELECT is(bool_and(reason ~ '[.] [0-9]+ would save [0-9.]+ % of its cost, but that is too little to be worth a change: less than 100 % of what'), true, 'the reason says so') FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
+SELECT is((SELECT array_agg(DISTINCT phrase) FROM ff_internal.advice() a WHERE (a.advice).relation = ANY (:'worthy'::oid[])), '{saves too little}', 'and the overview');
+SET LOCAL fillfactor_advisor.min_worth = 0;
+SELECT is(array_agg(relation::oid), :'worthy'::oid[], 'min_worth 0: any change is advised, in the same order') FROM ff_advise() WHERE action = 'lower';
+ROLLBACK TO worth;
 SELECT matches((SELECT string_agg(why, ', ') FROM ff_advice WHERE relation = ''), '^[+-][0-9]+ [kMGT]?B disk, about a second of rewriting$', 'ff_advice: the total has disk and rewrite time');
 SELECT is((SELECT bool_and(rewrite_seconds >= 0 AND rewrite_disk_bytes > 0 AND rewrite_wal_bytes > 0) FROM ff_advise() WHERE needs_rewrite), true, 'advice to rewrite has time, disk and WAL of the rewrite');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'advice without a rewrite has no cost of a rewrite');

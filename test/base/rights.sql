@@ -143,7 +143,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
   FROM own_function f
   LEFT JOIN (
 	-- functions that read pages, and the steps of a collection
-	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,collect_verdicts,collect_settings,
+	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,note,note_fit,ff_dismiss,collect_verdicts,collect_settings,is_shared,
 		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,counted_since,table_differences,write_changes,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
 		add_statement,is_shared,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
 		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,ff_rehearsal_result,

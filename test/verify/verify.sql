@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(101);
+SELECT plan(105);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -314,6 +314,14 @@ SELECT matches((SELECT predicted || ', ' || note FROM told('helped', 'HOT share'
 SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update')), '(1000,700)', 'the predicted WAL is the WAL before minus what is saved');
 SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'collect_verdicts() judges a prediction that was followed');
 SELECT is((SELECT (verdict, achieved_hot_pct, judged_at IS NOT NULL)::text FROM ff_internal.prediction WHERE rel_id = :helped), '(helped,99,t)', 'the verdict and the HOT share achieved are stored');
+CREATE FUNCTION verdicts() RETURNS text[] LANGUAGE sql AS $$ SELECT array_agg(c.details ORDER BY c.details) FROM ff_changes() c WHERE c.what = 'verdict' $$;
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50}', 'ff_changes() has the verdict');
+UPDATE ff_internal.prediction SET judged_at = judged_at - interval '2 hours' WHERE rel_id = :helped;
+SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'it is judged again after an hour');
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50}', 'the same verdict is no news');
+UPDATE ff_internal.prediction SET judged_at = judged_at - interval '2 hours', verdict = 'hurt' WHERE rel_id = :helped;
+SELECT ff_internal.collect_verdicts(0);
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: fillfactor 100 -> 50}', 'another verdict is');
 SELECT is(ff_internal.calibration(:helped), 1::float8, 'HOT share within 5 points of the prediction: calibration 1');
 UPDATE ff_internal.prediction SET predicted_hot_pct = 84, predicted_hot_low = 80, predicted_hot_high = 89 WHERE rel_id = :helped;
 SELECT is(ff_internal.calibration(:helped), 0.5::float8, 'HOT share ten points outside the range: calibration 0.5');
