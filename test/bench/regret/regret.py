@@ -64,6 +64,20 @@ def vacuum(c):
           " AND (n_dead_tup > 50 + 0.2 * c.reltuples OR n_ins_since_vacuum > 1000 + 0.2 * c.reltuples) \\gexec")
 
 
+# Hours pass: all times in the history move into the past, except those that the server also knows.
+PAUSE = """DO $$
+DECLARE t record;
+BEGIN
+    FOR t IN SELECT format('UPDATE %s SET %s', a.attrelid::regclass,
+                           string_agg(format('%1$I = %1$I - interval ''{} hours''', a.attname), ', ')) AS statement
+               FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+              WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind = 'r'
+                AND a.atttypid = 'timestamptz'::regtype AND a.attname !~ '_?reset$'
+              GROUP BY a.attrelid
+    LOOP EXECUTE t.statement; END LOOP;
+END $$"""
+
+
 def quarter(c, w, number, seed, collect=None, amid=True):
     """One quarter of a run, in phases, each followed by vacuum if it is due; collections run in the middle of each
     phase, estimated from earlier phases, or at its end.  Returns CPU and wall time and WAL of a transaction, HOT
@@ -74,11 +88,12 @@ def quarter(c, w, number, seed, collect=None, amid=True):
     w.phase(0, c.sql)   # making the script does not count
     beside = ThreadPoolExecutor(1)
     before, cpu, wall, transactions = c.sql(stat).split('|'), c.cpu(), time.monotonic(), 0
+    held = None
     for p in range(mixture.PHASES * number, mixture.PHASES * (number + 1)):
         text, tx, variables = w.phase(p, c.sql)
         with open(path, 'w') as f:
             f.write(text)
-        held = Snapshot() if w.held and p % round(1 / w.held) == 0 else None
+        held = held or (Snapshot() if w.holds(p) else None)
         gone = p % mixture.PHASES
         wait = (time.monotonic() - wall) / gone / 2 if gone else FIRST_WAIT
         done = collect and amid and beside.submit(lambda: (time.sleep(wait), collect()))
@@ -94,9 +109,12 @@ def quarter(c, w, number, seed, collect=None, amid=True):
             done.result()
         elif collect:
             collect()
-        if held:
+        if held and not w.holds(p, on=True):
             held.end()
+            held = None
         vacuum(c)
+        if collect:
+            c.sql(PAUSE.format(w.pause(p))) if w.pause(p) else None
     cpu, wall, after = c.cpu() - cpu, time.monotonic() - wall, c.sql(stat).split('|')
     updates, hot, inserts = (int(after[i]) - int(before[i]) for i in (1, 2, 3))
     return dict(cpu_us=1e6 * cpu / transactions, wall_us=1e6 * wall / transactions,
@@ -131,15 +149,19 @@ def after(w, way, fillfactor, seed):
     """The last quarters, after one option was applied."""
     c = Cluster(w.ram, settings=SETTINGS, begin='before')
     try:
+        position = "SELECT pg_current_wal_insert_lsn() - '0/0'"
+        begun, wal = c.cpu(), float(c.sql(position))
         for statement in (WAYS[way] or '').format(fillfactor).split('; '):
             c.sql(statement)
+        change = dict(cpu_s=c.cpu() - begun, wal=float(c.sql(position)) - wal)
         c.limit()
         run_of = [quarter(c, w, BEFORE + n, seed) for n in range(AFTER)]
         pages, heap = c.sql("SELECT (pg_table_size('t') + pg_indexes_size('t')) / 8192,"
                             " pg_relation_size('t') / 8192").split('|')
     finally:
         c.stop()
-    return dict(run_of[-1], way=way, fillfactor=fillfactor, pages=int(pages), heap_pages=int(heap), quarters=run_of)
+    return dict(run_of[-1], way=way, fillfactor=fillfactor, pages=int(pages), heap_pages=int(heap), quarters=run_of,
+                change=change)
 
 
 def truth(name, steps=STEPS, done=None):
@@ -148,7 +170,8 @@ def truth(name, steps=STEPS, done=None):
     for asked in w.asked:
         path = f'{name}-{asked}.truth.json'
         t = kept(path) or dict(name=name, mixture=w.mixture, asked=asked, runs=[])
-        ways = done or [('keep', asked)] + [('rewrite', s) for s in (getattr(w, 'steps', steps) if steps is STEPS else steps)]
+        ways = done or ([('keep', asked)] + [('set', s) for s in w.sets if s != asked] +
+                        [('rewrite', s) for s in (getattr(w, 'steps', steps) if steps is STEPS else steps)])
         for repeat in range(REPEATS):
             left = [o for o in ways if not any((r['way'], r['fillfactor'], r['repeat']) == (*o, repeat) for r in t['runs'])]
             begun = left and before(w, asked, 1000 * repeat + 1)
@@ -161,12 +184,18 @@ def truth(name, steps=STEPS, done=None):
                       f" {'-' if r['hot_pct'] is None else round(r['hot_pct'], 1)} %", flush=True)
 
 
+# What the workload changed since the table was loaded, by its live rows: the true live part.
+TOUCHED = """SELECT json_build_object('rows', count(*), 'pages', count(DISTINCT (ctid::text::point)[0]))
+    FROM t WHERE xmin::text::bigint > {}"""
+
+
 def observe(name, amid=True):
     """Runs the first half of a workload with a collection in the middle of each phase, as a scheduler would, or at
-    its end, where evidence does not depend on the machine's speed; stores evidence and advice as after an idle day."""
+    its end, where evidence does not depend on the machine's speed; stores evidence and advice as after an idle day, or
+    after the days that a workload takes."""
     w = workload(name)
     with open(os.path.join(HERE, 'evidence.sql')) as f:
-        evidence = f.read()
+        idle, evidence = f.read().split('-- The evidence.\n')
     for fillfactor in w.asked:
         if kept(f'{name}-{fillfactor}.observe.json'):
             continue
@@ -174,14 +203,18 @@ def observe(name, amid=True):
         try:
             c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
             load(c, w, fillfactor)
+            loaded = c.sql('SELECT txid_current()')
             c.sql('CALL ff_collect()')
             quarters = [quarter(c, w, n, 5001, lambda: c.sql('CALL ff_collect()'), amid) for n in range(BEFORE)]
             c.sql('CALL ff_collect()')
+            if not w.rests:
+                c.sql(idle)
             seen = json.loads(c.sql(evidence))
+            touched = json.loads(c.sql(TOUCHED.format(loaded)))
         finally:
             c.stop()
         keep(f'{name}-{fillfactor}.observe.json',
-             dict(name=name, fillfactor=fillfactor, mixture=w.mixture, quarters=quarters, **seen))
+             dict(name=name, fillfactor=fillfactor, mixture=w.mixture, quarters=quarters, touched=touched, **seen))
         a = seen['advice']
         print(f"{name} at {fillfactor}: {a['action']} {a['recommended_fillfactor']}, {a['cause']},"
               f" confidence {a['confidence']}", flush=True)
