@@ -29,8 +29,9 @@ def cold(m):
 
 
 def hours(m):
-    """Between the first and the last phase of the quarters that the extension sees."""
-    return 2 * sum(m['pauses']) - m['pauses'][-1] if m.get('pauses') else 0
+    """That the quarters which the extension sees take, or the idle day before them."""
+    pauses = sum(m.get('pauses') or [0])
+    return 2 * pauses + 25 * (pauses < 24)
 
 
 def draw(seed):

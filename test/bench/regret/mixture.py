@@ -95,7 +95,7 @@ def rehearsed(m):
     """The mixture in the form of ff_internal.pgbench_script() (doc/rehearsal.md); a class with some transactions
     rolled back becomes two."""
     t, k = m['table'], among(m)
-    key = '{n}' if k == 1 else f'({{n}} * {k})'
+    key = '{n}' if k == 1 else f'({{n}} * {k}::bigint)'
     classes = []
     for c in m['classes']:
         for ends, share in ('COMMIT', 1 - c['rollback']), ('ROLLBACK', c['rollback']):

@@ -82,10 +82,12 @@ def quarter(c, w, number, seed, collect=None, amid=True):
     """One quarter of a run, in phases, each followed by vacuum if it is due; collections run in the middle of each
     phase, estimated from earlier phases, or at its end.  Returns CPU and wall time and WAL of a transaction, HOT
     share, updates, inserts."""
-    stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins"
-            " FROM pg_stat_user_tables WHERE relname = 't'")
+    stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins, wal_fpi"
+            " FROM pg_stat_user_tables, pg_stat_wal WHERE relname = 't'")
     path = os.path.join(WORK, 'script.sql')
     w.phase(0, c.sql)   # making the script does not count
+    if w.rests:
+        c.sql('CHECKPOINT')
     beside = ThreadPoolExecutor(1)
     before, cpu, wall, transactions = c.sql(stat).split('|'), c.cpu(), time.monotonic(), 0
     held = None
@@ -113,13 +115,13 @@ def quarter(c, w, number, seed, collect=None, amid=True):
             held.end()
             held = None
         vacuum(c)
-        if collect:
-            c.sql(PAUSE.format(w.pause(p))) if w.pause(p) else None
+        if collect and w.pause(p):
+            c.sql(PAUSE.format(w.pause(p)))
     cpu, wall, after = c.cpu() - cpu, time.monotonic() - wall, c.sql(stat).split('|')
-    updates, hot, inserts = (int(after[i]) - int(before[i]) for i in (1, 2, 3))
+    updates, hot, inserts, images = (int(after[i]) - int(before[i]) for i in (1, 2, 3, 4))
     return dict(cpu_us=1e6 * cpu / transactions, wall_us=1e6 * wall / transactions,
                 wal=(float(after[0]) - float(before[0])) / transactions,
-                updates=updates, inserts=inserts, transactions=transactions,
+                updates=updates, inserts=inserts, transactions=transactions, images=images / transactions,
                 hot_pct=100 * hot / updates if updates else None)
 
 
@@ -136,7 +138,7 @@ WAYS = {'keep': None,
 
 def before(w, fillfactor, seed):
     """The first quarters, at the table's fillfactor; all options start from there."""
-    c = Cluster(w.ram, settings=SETTINGS)
+    c = Cluster(w.ram, settings=SETTINGS + w.settings)
     try:
         load(c, w, fillfactor)
         return [quarter(c, w, n, seed) for n in range(BEFORE)]
@@ -147,7 +149,7 @@ def before(w, fillfactor, seed):
 
 def after(w, way, fillfactor, seed):
     """The last quarters, after one option was applied."""
-    c = Cluster(w.ram, settings=SETTINGS, begin='before')
+    c = Cluster(w.ram, settings=SETTINGS + w.settings, begin='before')
     try:
         position = "SELECT pg_current_wal_insert_lsn() - '0/0'"
         begun, wal = c.cpu(), float(c.sql(position))
@@ -199,7 +201,7 @@ def observe(name, amid=True):
     for fillfactor in w.asked:
         if kept(f'{name}-{fillfactor}.observe.json'):
             continue
-        c = Cluster(w.ram, 'pg_stat_statements', SETTINGS)
+        c = Cluster(w.ram, 'pg_stat_statements', SETTINGS + w.settings)
         try:
             c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
             load(c, w, fillfactor)

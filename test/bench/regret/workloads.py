@@ -288,7 +288,8 @@ class Workload:
     held = 0.0
     held_once = None
     sets = ()        # fillfactors set without a rewrite
-    rests = False    # it has pauses of a day or more in all
+    rests = False    # a quarter takes a day or more; it begins with a checkpoint
+    settings = ''    # more lines of postgresql.conf
 
     def holds(self, phase, on=False):
         """Whether another session holds a snapshot through a phase; on: and through the next one."""
@@ -333,7 +334,10 @@ class Mixture(Workload):
         if 'among' in m['table']:
             self.steps, self.sets = ((field.COLD_STEPS, field.COLD_SETS) if m['table']['cold'] else
                                      (field.STEPS, field.SETS))
-            self.rests = field.hours(m) >= 24
+            if m.get('pauses'):
+                # as often as the runs have checkpoints, whose hours pass in seconds
+                self.settings = "\ncheckpoint_timeout = 1d"
+                self.rests = sum(m['pauses']) >= 24
 
     def setup(self, fillfactor):
         return mixture.setup(self.mixture, fillfactor)
