@@ -7,6 +7,10 @@ usage: regret.py truth   NAME ...     the first half of a run, then keep the tab
        regret.py report  [NAME ...]   the table of results
        regret.py slopes  [NAME ...]   dependence of CPU times on the HOT share and the size: SLOPES and NOISE
        regret.py short                all three, small: a test
+       regret.py pack    FILE FOLDER ...   store the results in these folders in FILE, beside those in it
+       regret.py replay  [FILE [NAME ...]]  run the model of this checkout on the stored evidence: the same table
+       regret.py inputs  FILE NEW     make the model's input again from the history stored in FILE, with the extension
+                                      of PG_CONFIG; store all in NEW
 
 NAME: a seed or a range of seeds (1001-1012), which draw workloads (mixture.py); a mixture or a workload
 by name; a set of them: named or handmade.  A mixture is observed at the fillfactor it has,
@@ -16,7 +20,7 @@ Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME-FILLFACTOR.tr
 existing results are not run again.  Delete a file to run it again.  REPEATS (default 1) truth runs.
 With MODEL_CLI, a compiled test/model/model_cli.c, the report uses its advice from the stored evidence.
 
-Needs PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
+All but pack and replay need PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
 """
 import json
 import os
@@ -28,7 +32,7 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mixture  # noqa: E402
 from cluster import BIN, PORT, WORK, Cluster, keep, kept, prepare, run  # noqa: E402
-from report import done_by, report, slopes  # noqa: E402
+from report import done_by, judged, kept_pairs, report, slopes  # noqa: E402
 from workloads import SHORT, WORKLOADS, workload  # noqa: E402
 
 STEPS = (100, 90, 80, 70, 60, 50, 40, 30)
@@ -257,9 +261,12 @@ def expand(arguments):
 
 
 def main():
+    what, failed = sys.argv[1] if len(sys.argv) > 1 else '', 0
+    if what in ('pack', 'replay', 'inputs'):
+        import stored
+        return getattr(stored, what)(*sys.argv[2:])
     prepare()
-    what, names = sys.argv[1] if len(sys.argv) > 1 else '', expand(sys.argv[2:])
-    failed = 0
+    names = expand(sys.argv[2:])
     if what == 'truth':
         failed = all_of(names, truth)
     elif what == 'observe':
@@ -267,12 +274,12 @@ def main():
     elif what == 'advised':
         failed = all_of(names, advised)
     elif what == 'report':
-        report(names)
+        report([judged(*p) for p in kept_pairs(names)])
     elif what == 'slopes':
         slopes(names)
     elif what == 'short':
         failed = all_of(SHORT['names'], truth, steps=SHORT['steps']) + all_of(SHORT['names'], observe, amid=False)
-        report(SHORT['names'])
+        report([judged(*p) for p in kept_pairs(SHORT['names'])])
     else:
         sys.exit(__doc__)
     sys.exit(1 if failed else 0)
