@@ -9,8 +9,6 @@ usage: regret.py truth   NAME ...     the first half of a run, then keep the tab
        regret.py short                all three, small: a test
        regret.py pack    FILE FOLDER ...   store the results in these folders in FILE, beside those in it
        regret.py replay  [FILE [NAME ...]]  run the model of this checkout on the stored evidence: the same table
-       regret.py inputs  FILE NEW     make the model's input again from the history stored in FILE, with the extension
-                                      of PG_CONFIG; store all in NEW
 
 NAME: a seed or a range of seeds (1001-1012), which draw workloads (mixture.py); a mixture or a workload
 by name; a set of them: named or handmade.  A mixture is observed at the fillfactor it has,
@@ -262,7 +260,7 @@ def expand(arguments):
 
 def main():
     what, failed = sys.argv[1] if len(sys.argv) > 1 else '', 0
-    if what in ('pack', 'replay', 'inputs'):
+    if what in ('pack', 'replay'):
         import stored
         return getattr(stored, what)(*sys.argv[2:])
     prepare()

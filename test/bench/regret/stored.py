@@ -2,7 +2,7 @@
 
 A file is JSON compressed by xz: a list of observations, each what regret.py observe stores, without the curve, and its
 truth runs ("truth").  "input" is the model's input by name; evidence, intervals, samples, statements and so on are the rows
-of the extension's tables from which inputs() makes it again.
+of the extension's tables from which it can be made again.
 """
 import glob
 import json
